@@ -1,0 +1,31 @@
+//! Weighted path selection, cut at the boundary between slow and fast.
+//!
+//! * **pick** ([`scheme`]): a few dozen instructions over plain data; `no_std`, no allocation, no panic path,
+//!   generic over the place that runs it ([`Env`]), so that simulator, library and kernel share one source.
+//! * **plan** ([`apportion`], [`technique`], feature `plan`): turns weights into that data. May allocate and sort.
+//! * **hash** ([`hash`], feature `plan`): from the 5-tuple of a packet to the key that [`scheme`] picks by.
+
+#![no_std]
+#![deny(unsafe_code)]
+
+#[cfg(feature = "plan")]
+extern crate std;
+
+mod env;
+pub mod scheme;
+mod tuple;
+
+#[cfg(feature = "plan")]
+pub mod apportion;
+#[cfg(feature = "plan")]
+pub mod hash;
+#[cfg(feature = "plan")]
+pub mod technique;
+#[cfg(feature = "plan")]
+mod weights;
+
+pub use env::{Env, Still, capability};
+pub use scheme::{Packet, Scheme, pick};
+pub use tuple::{FiveTuple, protocol};
+#[cfg(feature = "plan")]
+pub use weights::{Members, PlanError, Weights};

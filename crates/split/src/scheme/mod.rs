@@ -1,0 +1,81 @@
+//! The data half: one file per way of picking, each a few dozen instructions over a plan.
+
+use crate::Env;
+
+pub mod uniform;
+
+pub use uniform::Uniform;
+
+/// What a scheme may know of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Hash of the flow's identity. Selection uses the low 32 bits; flow tables tell flows apart by all 64.
+    pub flow: u64,
+    /// Bytes on the wire.
+    pub bytes: u32,
+}
+
+impl Packet {
+    /// The 32 bits that select a slot or seed a score.
+    #[inline(always)]
+    #[must_use]
+    pub fn hash(&self) -> u32 {
+        self.flow as u32
+    }
+}
+
+/// One scheme. It has no `self`: plan and state are arguments, so each lives where the place keeps such things.
+pub trait Scheme {
+    /// The name people type.
+    const NAME: &'static str;
+    /// Bits of [`crate::capability`] it cannot do without.
+    const NEEDS: u32;
+    /// Read-only and shared.
+    type Plan: ?Sized;
+    /// Plain data of one switch, host, thread or CPU.
+    type State: ?Sized;
+
+    /// The member (index into the group) that carries `packet`.
+    fn pick<E: Env>(plan: &Self::Plan, state: &mut Self::State, packet: &mut Packet, env: &mut E) -> u16;
+
+    /// Time passed: expire what is idle.
+    #[inline(always)]
+    fn tick<E: Env>(_plan: &Self::Plan, _state: &mut Self::State, _env: &mut E) {}
+
+    /// A member died or returned: purge what names it.
+    #[inline(always)]
+    fn port_changed<E: Env>(
+        _plan: &Self::Plan,
+        _state: &mut Self::State,
+        _member: u16,
+        _up: bool,
+        _env: &mut E,
+    ) {
+    }
+}
+
+/// The checked door to [`Scheme::pick`]: a scheme that needs what a place cannot give does not compile there.
+#[inline(always)]
+pub fn pick<S: Scheme, E: Env>(
+    plan: &S::Plan,
+    state: &mut S::State,
+    packet: &mut Packet,
+    env: &mut E,
+) -> u16 {
+    const { assert!(S::NEEDS & !E::GIVES == 0, "this place cannot run this scheme: see its NEEDS") }
+    S::pick(plan, state, packet, env)
+}
+
+/// Picks for one packet of each flow in `flows`: the plain batch loop, monomorphised and inlined per scheme.
+#[inline(always)]
+pub fn each<S: Scheme, E: Env>(
+    plan: &S::Plan,
+    state: &mut S::State,
+    env: &mut E,
+    flows: &[u64],
+    out: &mut [u16],
+) {
+    for (&flow, member) in flows.iter().zip(out) {
+        *member = pick::<S, E>(plan, state, &mut Packet { flow, bytes: 1 }, env);
+    }
+}

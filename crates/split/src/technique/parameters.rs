@@ -1,0 +1,90 @@
+//! Parameters of a technique as `key = value` text, each read once; what nobody reads is an error.
+
+use crate::PlanError;
+use std::collections::BTreeMap;
+use std::format;
+use std::str::FromStr;
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+/// What the user set, and which keys a technique turned out to have.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters {
+    given: BTreeMap<String, String>,
+    known: Vec<&'static str>,
+}
+
+impl Parameters {
+    /// From pairs, as in `slots=4096`.
+    pub fn new<K: Into<String>, V: Into<String>>(pairs: impl IntoIterator<Item = (K, V)>) -> Self {
+        let given = pairs.into_iter().map(|(k, v)| (k.into(), v.into())).collect();
+        Self { given, known: Vec::new() }
+    }
+
+    /// The value of `key`, or `default`.
+    ///
+    /// # Errors
+    /// A value that is no `T`.
+    pub fn take<T: FromStr>(&mut self, key: &'static str, default: T) -> Result<T, PlanError> {
+        self.known.push(key);
+        match self.given.remove(key) {
+            None => Ok(default),
+            Some(text) => text.parse().map_err(|_| {
+                PlanError::new(
+                    format!("{key}: `{text}` is not a valid value"),
+                    format!("give {}", form::<T>()),
+                )
+            }),
+        }
+    }
+
+    /// The value of `key` among `choices`; the first is the default.
+    ///
+    /// # Errors
+    /// A value that is none of them.
+    pub fn take_choice(
+        &mut self,
+        key: &'static str,
+        choices: &[&'static str],
+    ) -> Result<&'static str, PlanError> {
+        let text = self.take(key, choices[0].to_string())?;
+        choices.iter().find(|c| **c == text).copied().ok_or_else(|| {
+            PlanError::new(
+                format!("{key}: `{text}` is not a valid value"),
+                format!("use one of {}", choices.join(", ")),
+            )
+        })
+    }
+
+    /// Refuses what was set and never read.
+    ///
+    /// # Errors
+    /// Names the key and the keys there are.
+    pub fn finish(&self, technique: &str) -> Result<(), PlanError> {
+        match self.given.keys().next() {
+            None => Ok(()),
+            Some(key) if self.known.is_empty() => Err(PlanError::new(
+                format!("{technique} has no parameter `{key}`"),
+                "it takes none: leave it out",
+            )),
+            Some(key) => Err(PlanError::new(
+                format!("{technique} has no parameter `{key}`"),
+                format!("it takes {}", self.known.join(", ")),
+            )),
+        }
+    }
+}
+
+/// How a value of `T` is written, for the mend of an error.
+fn form<T>() -> &'static str {
+    let name = core::any::type_name::<T>();
+    if name.starts_with('u') {
+        "a non-negative whole number"
+    } else if name.starts_with('f') {
+        "a number"
+    } else if name == "bool" {
+        "true or false"
+    } else {
+        "a word"
+    }
+}

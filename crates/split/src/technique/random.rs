@@ -1,0 +1,55 @@
+//! Random: equal shares, whatever the weights say (VALO section 2.2.2; what ECMP does).
+
+use super::{Batch, Granularity, Parameters, Row, Step, Technique};
+use crate::scheme::{self, Uniform};
+use crate::{Members, PlanError, Still};
+use std::boxed::Box;
+use std::string::ToString;
+use std::vec;
+use std::vec::Vec;
+
+pub(super) const ROW: Row = Row {
+    name: "random",
+    granularity: Granularity::Stateless,
+    summary: "equal shares over the living paths; weights are ignored",
+    source: "VALO sec. 2.2.2; RFC 2992",
+    build: |members, _: &mut Parameters| {
+        let mut random = Random { living: Vec::new(), members: 0 };
+        random.plan(members)?;
+        Ok(Box::new(random))
+    },
+};
+
+struct Random {
+    living: Vec<u16>,
+    members: usize,
+}
+
+impl Technique for Random {
+    fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
+        self.members = members.len();
+        self.living = (0..).zip(members.effective()).filter(|&(_, w)| w > 0).map(|(i, _)| i).collect();
+        Ok(())
+    }
+
+    fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
+        scheme::each::<Uniform, _>(&self.living[..], &mut (), &mut Still, batch.flows, out);
+    }
+
+    fn shares(&self) -> Option<Vec<f64>> {
+        let mut shares = vec![0.0; self.members];
+        for &member in &self.living {
+            shares[usize::from(member)] = 1.0 / self.living.len() as f64;
+        }
+        Some(shares)
+    }
+
+    fn state_bytes(&self) -> usize {
+        size_of_val(&self.living[..])
+    }
+
+    fn explain(&self, flow: u64) -> Vec<Step> {
+        let index = scheme::uniform::index(flow as u32, self.living.len());
+        vec![Step { what: "entry".to_string(), value: std::format!("{index} of {}", self.living.len()) }]
+    }
+}

@@ -1,0 +1,252 @@
+//! What the user asks for: a weight per member, and which members are alive.
+
+use std::format;
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+/// Largest group. Member numbers fit u16 with room for a "none".
+pub(crate) const MEMBERS_MAX: usize = 1024;
+/// Sum of weights that keeps every product of a weight and a slot or flow count below 2^127.
+const SUM_MAX: u64 = 1 << 53;
+
+/// Why a plan cannot be made, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}; {mend}")]
+pub struct PlanError {
+    /// The key and value at fault, and what is wrong with them.
+    pub problem: String,
+    /// What would work.
+    pub mend: String,
+}
+
+impl PlanError {
+    /// An error from its two halves.
+    pub fn new(problem: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { problem: problem.into(), mend: mend.into() }
+    }
+}
+
+/// Weights as exact integers: decimals are scaled by one common power of ten, so that no rounding enters a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weights(Vec<u64>);
+
+impl Weights {
+    /// From integers; at least one must be positive, at most [`MEMBERS_MAX`], their sum at most 2^53.
+    ///
+    /// # Errors
+    /// An empty list, too many, all zero, or too large a sum.
+    pub fn new(weights: Vec<u64>) -> Result<Self, PlanError> {
+        if weights.is_empty() {
+            return Err(PlanError::new(
+                "weights: the list is empty",
+                "give one weight per path, as in 4,3,2",
+            ));
+        }
+        if weights.len() > MEMBERS_MAX {
+            return Err(PlanError::new(
+                format!("weights: {} paths", weights.len()),
+                format!("a group has at most {MEMBERS_MAX} paths"),
+            ));
+        }
+        let sum = weights.iter().try_fold(0u64, |sum, &w| sum.checked_add(w).filter(|&s| s <= SUM_MAX));
+        match sum {
+            None => Err(PlanError::new(
+                "weights: their sum, written as integers, exceeds 2^53",
+                "use smaller weights or fewer decimal places",
+            )),
+            Some(0) => {
+                Err(PlanError::new("weights: all are zero", "give at least one path a positive weight"))
+            }
+            Some(_) => Ok(Self(weights)),
+        }
+    }
+
+    /// From decimal numbers as people write them (`4`, `2.5`, `1e3`).
+    ///
+    /// # Errors
+    /// Text that is no number, a negative or infinite one, or what [`Self::new`] refuses.
+    pub fn parse<S: AsRef<str>>(texts: &[S]) -> Result<Self, PlanError> {
+        let numbers = texts
+            .iter()
+            .enumerate()
+            .map(|(i, text)| Decimal::parse(text.as_ref().trim(), i + 1))
+            .collect::<Result<Vec<_>, _>>()?;
+        let lowest = numbers.iter().map(|d| d.exponent).min().unwrap_or(0).min(0);
+        let scaled = numbers
+            .iter()
+            .enumerate()
+            .map(|(i, d)| {
+                10u64
+                    .checked_pow(d.exponent.abs_diff(lowest))
+                    .and_then(|scale| d.digits.checked_mul(scale))
+                    .ok_or_else(|| {
+                        PlanError::new(
+                            format!("weights: path {} ({}) needs too many digits", i + 1, texts[i].as_ref()),
+                            "keep all weights within 15 significant digits of each other",
+                        )
+                    })
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        Self::new(scaled)
+    }
+
+    /// The integers, one per member.
+    #[must_use]
+    pub fn as_slice(&self) -> &[u64] {
+        &self.0
+    }
+}
+
+/// `digits * 10^exponent`, exactly.
+struct Decimal {
+    digits: u64,
+    exponent: i32,
+}
+
+impl Decimal {
+    fn parse(text: &str, path: usize) -> Result<Self, PlanError> {
+        let bad = |why: &str| {
+            PlanError::new(
+                format!("weights: path {path} has weight `{text}`, {why}"),
+                "give non-negative numbers, as in 4,3,2.5",
+            )
+        };
+        if text.starts_with('-') {
+            return Err(bad("which is negative"));
+        }
+        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => {
+                let exponent = exponent.parse::<i32>().map_err(|_| bad("which is not a number"))?;
+                if exponent.abs() > 30 {
+                    return Err(bad("whose exponent is out of range"));
+                }
+                (mantissa, exponent)
+            }
+            None => (text, 0),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let fraction = fraction.trim_end_matches('0');
+        let both = [whole, fraction].concat();
+        if (whole.is_empty() && fraction.is_empty()) || !both.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(bad("which is not a number"));
+        }
+        let digits = if both.is_empty() { "0".to_string() } else { both };
+        let digits = digits.parse::<u64>().map_err(|_| bad("which has too many digits"))?;
+        if digits == 0 {
+            return Ok(Self { digits, exponent: 0 });
+        }
+        let exponent =
+            exponent - i32::try_from(fraction.len()).map_err(|_| bad("which has too many digits"))?;
+        Ok(Self { digits, exponent })
+    }
+}
+
+/// A group as it stands: weights, and which members carry traffic. Dead members count as weight zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Members {
+    weights: Weights,
+    up: Vec<bool>,
+}
+
+impl Members {
+    /// All members alive.
+    #[must_use]
+    pub fn all_up(weights: Weights) -> Self {
+        let up = std::vec![true; weights.as_slice().len()];
+        Self { weights, up }
+    }
+
+    /// With a liveness mask, one flag per member.
+    ///
+    /// # Errors
+    /// A mask of another length, or one that leaves no member with a positive weight alive.
+    pub fn new(weights: Weights, up: Vec<bool>) -> Result<Self, PlanError> {
+        let n = weights.as_slice().len();
+        if up.len() != n {
+            return Err(PlanError::new(
+                format!("up: {} flags for {n} paths", up.len()),
+                "give one flag per path",
+            ));
+        }
+        let members = Self { weights, up };
+        if members.effective().iter().all(|&w| w == 0) {
+            return Err(PlanError::new(
+                "up: no path with a positive weight is alive",
+                "keep one path up: with none, every packet would be dropped",
+            ));
+        }
+        Ok(members)
+    }
+
+    /// Members, dead ones included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.up.len()
+    }
+
+    /// Never true: a group has at least one member.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.up.is_empty()
+    }
+
+    /// The weights as asked, whatever is alive.
+    #[must_use]
+    pub fn weights(&self) -> &Weights {
+        &self.weights
+    }
+
+    /// Liveness, one flag per member.
+    #[must_use]
+    pub fn up(&self) -> &[bool] {
+        &self.up
+    }
+
+    /// Weights with the dead at zero: what a plan splits by.
+    #[must_use]
+    pub fn effective(&self) -> Vec<u64> {
+        self.weights.as_slice().iter().zip(&self.up).map(|(&w, &up)| if up { w } else { 0 }).collect()
+    }
+
+    /// The asked share of each member, `w_i / W` over the living.
+    #[must_use]
+    pub fn asked(&self) -> Vec<f64> {
+        let effective = self.effective();
+        let sum = effective.iter().sum::<u64>() as f64;
+        effective.iter().map(|&w| w as f64 / sum).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec;
+
+    #[test]
+    fn decimals_are_exact() {
+        assert_eq!(Weights::parse(&["4", "3", "2"]).unwrap().as_slice(), [4, 3, 2]);
+        assert_eq!(Weights::parse(&["0.1", " 0.25", "1"]).unwrap().as_slice(), [10, 25, 100]);
+        assert_eq!(Weights::parse(&["1e3", "1.5e1", ".5"]).unwrap().as_slice(), [10_000, 150, 5]);
+        assert_eq!(Weights::parse(&["2.0", "0", "0.00"]).unwrap().as_slice(), [2, 0, 0]);
+    }
+
+    #[test]
+    fn what_is_no_weight_is_refused_by_path() {
+        for bad in ["-1", "x", "", "nan", "inf", "1.2.3", "1e99", "99999999999999999999999", "."] {
+            let error = Weights::parse(&["1", bad]).unwrap_err().to_string();
+            assert!(error.contains("path 2"), "{bad}: {error}");
+        }
+        assert!(Weights::parse(&["0", "0"]).is_err());
+        assert!(Weights::parse::<&str>(&[]).is_err());
+        assert!(Weights::parse(&["1e15", "1e-15"]).is_err());
+        assert!(Weights::new(vec![1; 1025]).is_err());
+    }
+
+    #[test]
+    fn the_dead_have_no_share() {
+        let members = Members::new(Weights::new(vec![4, 3, 2]).unwrap(), vec![true, false, true]).unwrap();
+        assert_eq!(members.effective(), [4, 0, 2]);
+        assert_eq!(members.asked(), [4.0 / 6.0, 0.0, 2.0 / 6.0]);
+        assert!(Members::new(Weights::new(vec![1, 0]).unwrap(), vec![false, true]).is_err());
+    }
+}

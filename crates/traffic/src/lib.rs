@@ -1,0 +1,1 @@
+//! Traffic: where packets and connections come from.
