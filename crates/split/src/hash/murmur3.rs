@@ -1,0 +1,14 @@
+//! MurmurHash3_x86_32 (Austin Appleby, SMHasher).
+
+use crate::scheme::mix::{absorb, finalise, scramble};
+
+/// The 32-bit hash of `bytes`. The seed is its own.
+#[inline(always)]
+#[must_use]
+pub fn murmur3(bytes: &[u8], seed: u32) -> u32 {
+    let (words, rest) = bytes.as_chunks::<4>();
+    let hash = words.iter().fold(seed, |hash, word| absorb(hash, u32::from_le_bytes(*word)));
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    finalise(hash ^ scramble(u32::from_le_bytes(last)) ^ bytes.len() as u32)
+}
