@@ -1,0 +1,48 @@
+//! Reciprocal weights for rendezvous: `1 / w` as mantissa and binary order, so that light and heavy members keep
+//! the same relative precision in one 64-bit score.
+
+use crate::PlanError;
+use crate::scheme::mix;
+use crate::scheme::rendezvous::Entry;
+use std::format;
+use std::vec::Vec;
+
+/// Mantissas lie in [2^26, 2^27): with a logarithm below 2^37 their product fits 64 bits.
+const MANTISSA_BITS: i32 = 27;
+/// The lightest share a 32-bit hash can express.
+const RATIO_MAX: u64 = 1 << 32;
+
+/// Entries of the members with positive weight.
+///
+/// # Errors
+/// A weight below 2^-32 of the heaviest.
+pub fn reciprocals(weights: &[u64]) -> Result<Vec<Entry>, PlanError> {
+    let living = || (0u16..).zip(weights).filter(|&(_, &w)| w > 0);
+    let lightest = living().map(|(_, &w)| w).min().unwrap_or(1);
+    let heaviest = living().map(|(_, &w)| w).max().unwrap_or(1);
+    if heaviest / lightest > RATIO_MAX {
+        return Err(PlanError::new(
+            format!("weights: the heaviest ({heaviest}) is more than 2^32 times the lightest ({lightest})"),
+            "a 32-bit hash cannot express that share: leave the lightest path out",
+        ));
+    }
+    // Reciprocals relative to the lightest member's: at most 1, at least 2^-32.
+    let relative = |w: u64| lightest as f64 / w as f64;
+    let (_, highest_order) = libm::frexp(1.0);
+    Ok(living()
+        .map(|(member, &w)| {
+            let (fraction, order) = libm::frexp(relative(w));
+            let mantissa = libm::round(libm::ldexp(fraction, MANTISSA_BITS)) as u32;
+            // A fraction that rounds up to 1 would need one bit more.
+            let full = 1 << MANTISSA_BITS;
+            let reciprocal = if mantissa == full { full - 1 } else { mantissa };
+            Entry {
+                salt: mix::salt(member),
+                reciprocal,
+                shift: (highest_order - order) as u32,
+                approximate: relative(w) as f32,
+                member,
+            }
+        })
+        .collect())
+}

@@ -1,0 +1,135 @@
+//! Batches of score-based picks. On x86-64 sixteen or eight flows go side by side, by the widest vectors the machine
+//! has; elsewhere the packet's own pick runs in a loop. All give the same picks, bit for bit.
+
+use super::{Rendezvous, Score, Score16, each, rendezvous, score, score16};
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512};
+use crate::{Packet, Scheme, Still};
+
+/// A batch of `$scheme`: in blocks by `$kernel` of the widest instruction set there is, the rest one by one.
+macro_rules! batch {
+    ($(#[$doc:meta])* $name:ident, $scheme:ty, $plan:ty, $kernel:ident) => {
+        $(#[$doc])*
+        pub fn $name(plan: &$plan, flows: &[u64], out: &mut [u16]) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                if avx512::available() {
+                    return batch!(@blocks avx512, "avx512f", $scheme, $plan, $kernel, plan, flows, out);
+                }
+                if avx2::available() {
+                    return batch!(@blocks avx2, "avx2,fma", $scheme, $plan, $kernel, plan, flows, out);
+                }
+            }
+            each::<$scheme, _>(plan, &mut (), &mut Still, flows, out);
+        }
+    };
+    (@blocks $set:ident, $features:literal, $scheme:ty, $plan:ty, $kernel:ident, $group:ident, $flows:ident, $out:ident) => {{
+        // The loop stands inside the function that enables the instructions, so that the kernel inlines.
+        #[target_feature(enable = $features)]
+        fn blocks(plan: &$plan, flows: &[[u64; $set::LANES]], out: &mut [[u16; $set::LANES]]) {
+            for (flows, out) in flows.iter().zip(out) {
+                *out = $set::$kernel(plan, flows);
+            }
+        }
+        let (flow_blocks, flow_rest) = $flows.as_chunks();
+        let (out_blocks, out_rest) = $out.as_chunks_mut();
+        // SAFETY: the features that `blocks` enables were found on this machine.
+        #[allow(unsafe_code)]
+        unsafe {
+            blocks($group, flow_blocks, out_blocks);
+        }
+        each::<$scheme, _>($group, &mut (), &mut Still, flow_rest, out_rest);
+    }};
+}
+
+batch! {
+    /// [`Score`] for one packet of each flow.
+    score_batch, Score, [score::Entry], score
+}
+
+batch! {
+    /// [`Score16`] for one packet of each flow.
+    score16_batch, Score16, [score16::Bucket], score16
+}
+
+batch! {
+    /// [`Rendezvous`] for one packet of each flow: same picks as [`rendezvous_portable`].
+    rendezvous_batch, Rendezvous, [rendezvous::Entry], rendezvous
+}
+
+/// [`Rendezvous`] for one packet of each flow, in integers alone.
+pub fn rendezvous_portable(plan: &[rendezvous::Entry], flows: &[u64], out: &mut [u16]) {
+    each::<Rendezvous, _>(plan, &mut (), &mut Still, flows, out);
+}
+
+/// Asks the integer pick in the lanes that are not `certain`.
+#[cold]
+#[cfg(target_arch = "x86_64")]
+pub(super) fn settle<const L: usize>(
+    plan: &[rendezvous::Entry],
+    flows: &[u64; L],
+    certain: impl Fn(usize) -> bool,
+    picks: &mut [u16; L],
+) {
+    for lane in (0..L).filter(|&lane| !certain(lane)) {
+        let mut packet = Packet { flow: flows[lane], bytes: 1 };
+        picks[lane] = Rendezvous::pick(plan, &mut (), &mut packet, &mut Still);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::mix;
+    use super::*;
+    use crate::apportion::reciprocal::reciprocals;
+    use proptest::prelude::*;
+    use std::vec;
+    use std::vec::Vec;
+
+    proptest! {
+        #[test]
+        fn lanes_pick_as_one_packet_does(
+            weights in prop::collection::vec(prop_oneof![1u32..100, 1u32..=u32::MAX >> 1], 1..40),
+            seed in any::<u64>(),
+        ) {
+            let flows = (0..1003u64).map(|i| (seed ^ i).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 17).collect::<Vec<_>>();
+            let (mut lanes, mut single) = (vec![0; flows.len()], vec![0; flows.len()]);
+
+            let entry = |(member, &weight)| score::Entry { salt: mix::salt(member), weight, member };
+            let plan = (0..).zip(&weights).map(entry).collect::<Vec<_>>();
+            score_batch(&plan, &flows, &mut lanes);
+            each::<Score, _>(&plan[..], &mut (), &mut Still, &flows, &mut single);
+            prop_assert_eq!(&lanes, &single);
+
+            let bucket = |(member, &weight): (u16, &u32)| score16::Bucket {
+                salt: mix::open_vswitch::salt(u32::from(member)),
+                weight: (weight >> 15).max(1) as u16,
+                member,
+            };
+            let plan = (0..).zip(&weights).map(bucket).collect::<Vec<_>>();
+            score16_batch(&plan, &flows, &mut lanes);
+            each::<Score16, _>(&plan[..], &mut (), &mut Still, &flows, &mut single);
+            prop_assert_eq!(&lanes, &single);
+
+            let plan = reciprocals(&weights.iter().map(|&w| u64::from(w)).collect::<Vec<_>>()).unwrap();
+            rendezvous_batch(&plan, &flows, &mut lanes);
+            rendezvous_portable(&plan, &flows, &mut single);
+            prop_assert_eq!(&lanes, &single);
+        }
+    }
+
+    /// Ten million flows over close and over very unequal weights: what the filter cannot decide must be rare
+    /// enough to be cheap, and decided right.
+    #[test]
+    fn rendezvous_twins_agree_on_many_flows() {
+        let flows =
+            (0..10_000_000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20).collect::<Vec<_>>();
+        let (mut lanes, mut single) = (vec![0; flows.len()], vec![0; flows.len()]);
+        for weights in [&[1, 1_000_000][..], &[100, 99, 98, 97, 1, 1, 2, 3]] {
+            let plan = reciprocals(weights).unwrap();
+            rendezvous_batch(&plan, &flows, &mut lanes);
+            rendezvous_portable(&plan, &flows, &mut single);
+            assert!(lanes == single, "weights {weights:?}");
+        }
+    }
+}

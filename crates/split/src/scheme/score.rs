@@ -1,0 +1,54 @@
+//! Scoring: every member draws a value, multiplied by its weight; the highest product wins.
+//!
+//! With plain weights this is highest-random-weight hashing as Open vSwitch does it, whose shares are *not* the
+//! weights (VALO Eq. 6). With gravities for weights the shares are exact (VALO Eq. 16).
+
+use super::{Packet, Scheme, mix};
+use crate::Env;
+use core::hint::select_unpredictable;
+
+/// Bits of a weight: a product of a 32-bit value and a 31-bit weight compares as a signed 64-bit integer, which
+/// is the comparison that AVX2 has.
+pub const WEIGHT_BITS: u32 = 31;
+
+/// One living member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its salt in the second hash.
+    pub salt: u32,
+    /// Its weight, 1 to 2^31 - 1.
+    pub weight: u32,
+    /// Its number in the group.
+    pub member: u16,
+}
+
+/// The score of one member, zero or more.
+#[inline(always)]
+#[must_use]
+pub fn score(hash: u32, entry: &Entry) -> i64 {
+    i64::from(mix::value(hash, entry.salt)) * i64::from(entry.weight)
+}
+
+/// Scoring with 32-bit values and 31-bit weights; the first of equal scores wins.
+pub struct Score;
+
+impl Scheme for Score {
+    const NAME: &'static str = "score";
+    const NEEDS: u32 = 0;
+    /// Living members only.
+    type Plan = [Entry];
+    type State = ();
+
+    #[inline(always)]
+    fn pick<E: Env>(plan: &[Entry], _state: &mut (), packet: &mut Packet, _env: &mut E) -> u16 {
+        let mut best = -1;
+        let mut winner = 0;
+        for entry in plan {
+            let score = score(packet.hash(), entry);
+            // No branch: which member leads is a coin toss that no predictor learns.
+            winner = select_unpredictable(score > best, entry.member, winner);
+            best = best.max(score);
+        }
+        winner
+    }
+}

@@ -1,0 +1,74 @@
+//! Logarithmic rendezvous: exact shares as a pure function of flow and weights. One changed weight moves exactly the
+//! minimum; replicas agree without sharing any history.
+
+use super::{Batch, Granularity, Parameters, Row, Step, Technique};
+use crate::apportion::reciprocal::reciprocals;
+use crate::scheme::rendezvous::{self, Entry};
+use crate::scheme::{lanes, mix};
+use crate::{Members, PlanError};
+use std::boxed::Box;
+use std::format;
+use std::vec;
+use std::vec::Vec;
+
+pub(super) const ROW: Row = Row {
+    name: "log-rendezvous",
+    granularity: Granularity::Stateless,
+    summary: "least -log2(U)/weight; exact, minimal movement without history (code=simd|portable: same picks)",
+    source: "Thaler & Ravishankar 1998; Ceph straw2",
+    build: |members, parameters: &mut Parameters| {
+        let portable = parameters.take_choice("code", &["simd", "portable"])? == "portable";
+        let mut rendezvous = LogRendezvous { entries: Vec::new(), members: 0, portable };
+        rendezvous.plan(members)?;
+        Ok(Box::new(rendezvous))
+    },
+};
+
+struct LogRendezvous {
+    entries: Vec<Entry>,
+    members: usize,
+    portable: bool,
+}
+
+impl Technique for LogRendezvous {
+    fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
+        self.entries = reciprocals(&members.effective())?;
+        self.members = members.len();
+        Ok(())
+    }
+
+    fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
+        if self.portable {
+            lanes::rendezvous_portable(&self.entries, batch.flows, out);
+        } else {
+            lanes::rendezvous_batch(&self.entries, batch.flows, out);
+        }
+    }
+
+    /// The race of exponentials: `w_i / W`, from the reciprocals as rounded.
+    fn shares(&self) -> Option<Vec<f64>> {
+        let rate = |e: &Entry| libm::ldexp(1.0 / f64::from(e.reciprocal), e.shift as i32);
+        let sum = self.entries.iter().map(rate).sum::<f64>();
+        let mut shares = vec![0.0; self.members];
+        for entry in &self.entries {
+            shares[usize::from(entry.member)] = rate(entry) / sum;
+        }
+        Some(shares)
+    }
+
+    fn state_bytes(&self) -> usize {
+        size_of_val(&self.entries[..]) + rendezvous::TABLE_BYTES
+    }
+
+    fn explain(&self, flow: u64) -> Vec<Step> {
+        let step = |entry: &Entry| Step {
+            what: format!("-log2(U)/weight of path {}", entry.member + 1),
+            value: format!(
+                "{} (-log2 U = {:.6})",
+                rendezvous::score(flow as u32, entry),
+                rendezvous::neg_log2(mix::value(flow as u32, entry.salt)) as f64 / 2_147_483_648.0
+            ),
+        };
+        self.entries.iter().map(step).collect()
+    }
+}

@@ -1,0 +1,95 @@
+//! VALO: scoring by gravity instead of weight, so that the score graph's volumes are the asked shares
+//! (VALO section 4.2, Eq. 16). Gravity is recomputed over the survivors when a path dies: gravities left standing are
+//! 14.9 % off on average at four paths.
+
+use super::scoring::{Narrow, Scorer, Wide};
+use super::{Batch, Granularity, Parameters, Row, Step, Technique};
+use crate::apportion::gravity::{gravity, quantise};
+use crate::{Members, PlanError};
+use std::boxed::Box;
+use std::format;
+use std::vec::Vec;
+
+pub(super) const ROW: Row = Row {
+    name: "valo",
+    granularity: Granularity::Stateless,
+    summary: "scoring by gravity: exact shares (precision=wide|ovs|thousandths, on_failure=recompute|stale)",
+    source: "VALO sec. 4.2, Eq. 16; CARP 1998",
+    build: |members, parameters: &mut Parameters| {
+        let precision = parameters.take_choice("precision", &["wide", "ovs", "thousandths"])?;
+        let stale = parameters.take_choice("on_failure", &["recompute", "stale"])? == "stale";
+        match precision {
+            "wide" => valo::<Wide>(members, stale, Rounding::To(Wide::FACTOR_MAX)),
+            // An unmodified Open vSwitch honours the weights if these are written into the group.
+            "ovs" => valo::<Narrow>(members, stale, Rounding::To(65_535)),
+            _ => valo::<Narrow>(members, stale, Rounding::Thousandths),
+        }
+    },
+};
+
+/// How a gravity in (0, 1] becomes an integer.
+#[derive(Clone, Copy)]
+enum Rounding {
+    /// To the nearest multiple of 1 / max.
+    To(u32),
+    /// Cut to thousandths, at least one, as the paper's published code (AMBIGUITIES S0.4).
+    Thousandths,
+}
+
+struct Valo<S> {
+    scorer: S,
+    stale: bool,
+    rounding: Rounding,
+    gravity: Vec<f64>,
+}
+
+fn valo<S: Scorer + 'static>(
+    members: &Members,
+    stale: bool,
+    rounding: Rounding,
+) -> Result<Box<dyn Technique>, PlanError> {
+    let mut valo = Valo { scorer: S::default(), stale, rounding, gravity: Vec::new() };
+    valo.plan(members)?;
+    Ok(Box::new(valo))
+}
+
+impl<S: Scorer> Technique for Valo<S> {
+    fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
+        let mut gravity =
+            if self.stale { gravity(members.weights().as_slice()) } else { gravity(&members.effective()) };
+        for (g, &up) in gravity.iter_mut().zip(members.up()) {
+            *g = if up { *g } else { 0.0 };
+        }
+        let factors = match self.rounding {
+            Rounding::To(max) => quantise(&gravity, max),
+            Rounding::Thousandths => {
+                gravity.iter().map(|&g| if g > 0.0 { ((1000.0 * g) as u32).max(1) } else { 0 }).collect()
+            }
+        };
+        self.scorer.set(&factors.into_iter().map(u64::from).collect::<Vec<_>>())?;
+        self.gravity = gravity;
+        Ok(())
+    }
+
+    fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
+        self.scorer.pick(batch.flows, out);
+    }
+
+    fn shares(&self) -> Option<Vec<f64>> {
+        Some(self.scorer.shares())
+    }
+
+    fn state_bytes(&self) -> usize {
+        self.scorer.bytes()
+    }
+
+    fn explain(&self, flow: u64) -> Vec<Step> {
+        let gravities = self
+            .gravity
+            .iter()
+            .enumerate()
+            .filter(|&(_, &g)| g > 0.0)
+            .map(|(i, g)| Step { what: format!("gravity of path {}", i + 1), value: format!("{g:.6}") });
+        gravities.chain(self.scorer.explain(flow as u32)).collect()
+    }
+}
