@@ -1,0 +1,22 @@
+//! A table of 2^k slots, indexed by the low bits of the hash: one load per packet.
+
+use super::{Packet, Scheme};
+use crate::Env;
+use core::marker::PhantomData;
+
+/// Slot table of `N` entries, a power of two, each naming a member in a `P` (`u8` or `u16`).
+pub struct Slots<P, const N: usize>(PhantomData<P>);
+
+impl<P: Copy + Into<u16>, const N: usize> Scheme for Slots<P, N> {
+    const NAME: &'static str = "slots";
+    const NEEDS: u32 = 0;
+    /// The member of each slot.
+    type Plan = [P; N];
+    type State = ();
+
+    #[inline(always)]
+    fn pick<E: Env>(plan: &[P; N], _state: &mut (), packet: &mut Packet, _env: &mut E) -> u16 {
+        const { assert!(N.is_power_of_two(), "the index is a mask") }
+        plan[packet.hash() as usize & (N - 1)].into()
+    }
+}
