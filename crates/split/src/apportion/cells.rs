@@ -1,0 +1,148 @@
+//! Who owns which rejection cell, with the history that keeps other members' cells in place.
+//!
+//! Weights become amounts of acceptance, in [`LEVEL_FULL`]ths of a cell, by one scale. As long as the scale stays, a
+//! member's amount depends on its own weight alone: growing takes free cells, shrinking gives back the latest, so
+//! flows move only into the growing or out of the shrinking member, which is the minimum. The scale follows the
+//! members whose proportions to each other stay (`4,3,2` to `40,30,15` is a change of the last), and leaves room for
+//! one more path of the largest weight. When cells run out all amounts shrink until they fit, and when three quarters
+//! of all probes would be refused all grow: beyond the minimum that moves the flows of the area lost or won. Only
+//! many more members than at first make a new layout, under which most flows move.
+
+use crate::scheme::cells::{Cell, LEVEL_FULL};
+use std::collections::BTreeMap;
+use std::vec;
+use std::vec::Vec;
+
+/// Cells per member when a layout is made: with them the partial cells waste 3 % of the probes.
+const CELLS_PER_MEMBER: usize = 16;
+/// Cells per member below which a layout is too coarse to be kept.
+const CELLS_PER_MEMBER_KEPT: usize = 4;
+/// Fewest cells.
+const CELLS_MIN: usize = 64;
+
+/// The cells of one group.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    weights: Vec<u64>,
+    /// Acceptance per unit of weight.
+    scale: f64,
+    amounts: Vec<u64>,
+    /// Cells of each member, in order of acquisition; the last may be partial.
+    owned: Vec<Vec<u32>>,
+    /// Cells without an owner; the next to be taken is the last.
+    free: Vec<u32>,
+    cells: Vec<Cell>,
+}
+
+impl Layout {
+    /// Lays out `weights`, at least one positive, from the layout there is.
+    pub fn plan(&mut self, weights: &[u64]) {
+        self.amounts = match self.kept_scale(weights) {
+            Some(scale) => {
+                self.scale = scale;
+                amounts(weights, scale)
+            }
+            None => self.clear(weights),
+        };
+        self.weights = weights.to_vec();
+        self.owned.resize(weights.len(), Vec::new());
+        self.settle();
+    }
+
+    /// All cells, a power of two.
+    #[must_use]
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// Share of each member: its accepting area over the total.
+    #[must_use]
+    pub fn shares(&self) -> Vec<f64> {
+        let total = self.amounts.iter().map(|&a| a as f64).sum::<f64>();
+        self.amounts.iter().map(|&a| a as f64 / total).collect()
+    }
+
+    /// The scale under which most of the present acceptance stays as it is, or the nearest that the cells allow;
+    /// `None` if nothing can stay.
+    fn kept_scale(&self, weights: &[u64]) -> Option<f64> {
+        let all = self.cells.len();
+        if all < CELLS_PER_MEMBER_KEPT * weights.len() {
+            return None;
+        }
+        let mut kept: BTreeMap<(u64, u64), u128> = BTreeMap::new();
+        for ((&old, &new), &amount) in self.weights.iter().zip(weights).zip(&self.amounts) {
+            if old > 0 && new > 0 {
+                let divisor = gcd(old, new);
+                *kept.entry((old / divisor, new / divisor)).or_default() += u128::from(amount);
+            }
+        }
+        let ((old, new), _) = kept.into_iter().max_by_key(|&(_, amount)| amount)?;
+        let scale = if old == new { self.scale } else { self.scale * old as f64 / new as f64 };
+        let total = weights.iter().sum::<u64>();
+        let occupied = total as f64 * scale / LEVEL_FULL as f64;
+        if occupied < all as f64 / 4.0 {
+            return Some(roomy_scale(all, weights));
+        }
+        let fits = occupied <= all as f64
+            && amounts(weights, scale).iter().map(|a| a.div_ceil(LEVEL_FULL)).sum::<u64>() <= all as u64;
+        Some(if fits { scale } else { scale_for(all, weights, total) })
+    }
+
+    /// Frees every cell of a new set, and returns the amounts under a new scale.
+    fn clear(&mut self, weights: &[u64]) -> Vec<u64> {
+        let count = (weights.len() * CELLS_PER_MEMBER).next_power_of_two().max(CELLS_MIN);
+        self.cells = vec![Cell::default(); count];
+        self.free = (0..count as u32).rev().collect();
+        self.owned.clear();
+        self.scale = roomy_scale(count, weights);
+        amounts(weights, self.scale)
+    }
+
+    /// Gives each member the cells of its amount: all shrink before any grows.
+    fn settle(&mut self) {
+        for (owned, &amount) in self.owned.iter_mut().zip(&self.amounts) {
+            let needed = amount.div_ceil(LEVEL_FULL) as usize;
+            while owned.len() > needed {
+                self.free.extend(owned.pop());
+            }
+        }
+        for (member, (owned, &amount)) in (0..).zip(self.owned.iter_mut().zip(&self.amounts)) {
+            let needed = amount.div_ceil(LEVEL_FULL) as usize;
+            let taken = self.free.len() - (needed - owned.len());
+            owned.extend(self.free.drain(taken..).rev());
+            let mut left = amount;
+            for &cell in owned.iter() {
+                let level = left.min(LEVEL_FULL);
+                self.cells[cell as usize] = Cell::new(member, level);
+                left -= level;
+            }
+        }
+        // A flow that every probe refused ends in some cell: free ones name the heaviest member.
+        let heaviest = (0..self.amounts.len()).rev().max_by_key(|&i| self.amounts[i]).unwrap_or(0);
+        for &cell in &self.free {
+            self.cells[cell as usize] = Cell::new(heaviest as u16, 0);
+        }
+    }
+}
+
+/// The scale under which `cells` hold `weights` and one more of the largest.
+fn roomy_scale(cells: usize, weights: &[u64]) -> f64 {
+    scale_for(cells, weights, weights.iter().sum::<u64>() + weights.iter().copied().max().unwrap_or(0))
+}
+
+/// The scale under which `cells` hold `total` of weight, where every member may leave one cell partly used.
+fn scale_for(cells: usize, weights: &[u64], total: u64) -> f64 {
+    (cells - weights.len()) as f64 * LEVEL_FULL as f64 / total as f64
+}
+
+/// Acceptance of each weight; at least the least there is for a positive one.
+fn amounts(weights: &[u64], scale: f64) -> Vec<u64> {
+    weights.iter().map(|&w| if w == 0 { 0 } else { ((w as f64 * scale).round() as u64).max(1) }).collect()
+}
+
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

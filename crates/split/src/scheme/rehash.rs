@@ -1,0 +1,22 @@
+//! A second hash of the flow before another scheme picks, so that two decisions on one key are independent.
+
+use super::mix::finalise;
+use super::{Packet, Scheme};
+use crate::Env;
+use core::marker::PhantomData;
+
+/// `S` over the finalised hash.
+pub struct Rehash<S>(PhantomData<S>);
+
+impl<S: Scheme> Scheme for Rehash<S> {
+    const NAME: &'static str = "rehash";
+    const NEEDS: u32 = S::NEEDS;
+    type Plan = S::Plan;
+    type State = S::State;
+
+    #[inline(always)]
+    fn pick<E: Env>(plan: &S::Plan, state: &mut S::State, packet: &mut Packet, env: &mut E) -> u16 {
+        let flow = u64::from(finalise(packet.hash()));
+        S::pick(plan, state, &mut Packet { flow, ..*packet }, env)
+    }
+}

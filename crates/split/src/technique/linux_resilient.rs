@@ -1,0 +1,33 @@
+//! Linux resilient nexthop group.
+
+use super::table::{Layout, Rule, Table};
+use super::{Granularity, Row};
+use crate::apportion::linux_resilient::migrate;
+use crate::{Members, PlanError};
+use std::vec;
+use std::vec::Vec;
+
+pub(super) const ROW: Row = Row {
+    name: "linux-resilient",
+    granularity: Granularity::Stateless,
+    summary: "Linux resilient nexthop group of `buckets` (256): a change moves only overweight buckets",
+    source: "net/ipv4/nexthop.c; timers expired",
+    build: |members, parameters| {
+        let buckets = parameters.take("buckets", 256u16)?;
+        if buckets == 0 {
+            return Err(PlanError::new("buckets: 0", "give 1 to 65535, as in `ip nexthop ... buckets 256`"));
+        }
+        Table::boxed(Resilient { buckets: vec![None; usize::from(buckets)] }, members)
+    },
+};
+
+struct Resilient {
+    buckets: Vec<Option<u16>>,
+}
+
+impl Rule for Resilient {
+    fn lay_out(&mut self, members: &Members) -> Result<Layout, PlanError> {
+        migrate(&mut self.buckets, &members.effective());
+        Ok(Layout::Entries(self.buckets.iter().copied().flatten().collect()))
+    }
+}

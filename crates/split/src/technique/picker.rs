@@ -1,0 +1,93 @@
+//! A plan with the scheme that reads it, its type forgotten: one dynamic call per batch, none per packet.
+
+use crate::scheme::modulo::ModuloTable;
+use crate::scheme::{self, Modulo, Slots};
+use crate::{Scheme, Still};
+use std::boxed::Box;
+use std::vec::Vec;
+
+/// A planned stateless scheme.
+pub(super) trait Picker: Send {
+    /// The member of every flow, in order.
+    fn pick(&self, flows: &[u64], out: &mut [u16]);
+
+    /// Bytes of the plan.
+    fn bytes(&self) -> usize;
+}
+
+struct Planned<S: Scheme> {
+    plan: Box<S::Plan>,
+    /// Bytes that the plan points to.
+    behind: usize,
+}
+
+impl<S: Scheme<State = ()>> Picker for Planned<S>
+where
+    S::Plan: Send,
+{
+    fn pick(&self, flows: &[u64], out: &mut [u16]) {
+        scheme::each::<S, _>(&self.plan, &mut (), &mut Still, flows, out);
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.plan) + self.behind
+    }
+}
+
+/// A plan that holds everything, or points to `behind` bytes.
+pub(super) fn planned<S: Scheme<State = ()> + 'static>(plan: Box<S::Plan>, behind: usize) -> Box<dyn Picker>
+where
+    S::Plan: Send,
+{
+    Box::new(Planned::<S> { plan, behind })
+}
+
+/// `hash % length` over `entries` (not empty), by the cheapest scheme that computes it: a mask for the powers of two
+/// from 16 to 65536, in one byte per slot up to 256 members.
+pub(super) fn table(entries: Vec<u16>) -> Box<dyn Picker> {
+    macro_rules! masked {
+        ($($length:literal)*) => {
+            match entries.len() {
+                $($length => {
+                    let narrow = entries.iter().map(|&m| u8::try_from(m)).collect::<Result<Box<[u8]>, _>>();
+                    return match narrow.map(<Box<[u8; $length]>>::try_from) {
+                        Ok(Ok(plan)) => planned::<Slots<u8, $length>>(plan, 0),
+                        _ => match <Box<[u16; $length]>>::try_from(entries.into_boxed_slice()) {
+                            Ok(plan) => planned::<Slots<u16, $length>>(plan, 0),
+                            Err(_) => unreachable!("the length was matched"),
+                        },
+                    };
+                })*
+                _ => {}
+            }
+        };
+    }
+    masked!(16 32 64 128 256 512 1024 2048 4096 8192 16384 32768 65536);
+    let behind = size_of_val(&entries[..]);
+    match ModuloTable::new(entries.into_boxed_slice()) {
+        Some(plan) => planned::<Modulo<Box<[u16]>>>(Box::new(plan), behind),
+        None => unreachable!("tables have at least one entry and less than 2^32"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec;
+
+    /// Masked and fast remainders are remainders, and wide members survive.
+    #[test]
+    fn every_length_is_modulo() {
+        let flows: Vec<u64> = (0..5_000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        for length in [1usize, 2, 3, 16, 24, 64, 251, 256, 4096, 65536, 65537] {
+            for offset in [0u16, 900] {
+                let entries: Vec<u16> = (0..length).map(|i| (i % 120) as u16 + offset).collect();
+                let mut out = vec![0; flows.len()];
+                table(entries.clone()).pick(&flows, &mut out);
+                for (&flow, &member) in flows.iter().zip(&out) {
+                    assert_eq!(member, entries[flow as u32 as usize % length]);
+                }
+            }
+        }
+    }
+}

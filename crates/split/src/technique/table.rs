@@ -1,0 +1,108 @@
+//! Techniques that apportion entries of a table and pick by `hash % length`: the shared half.
+
+use super::picker::{self, Picker};
+use super::scoring::{Narrow, Scorer};
+use super::{Batch, Step, Technique};
+use crate::{Members, PlanError};
+use std::boxed::Box;
+use std::format;
+use std::string::ToString;
+use std::vec;
+use std::vec::Vec;
+
+/// What a rule makes of weights.
+pub(super) enum Layout {
+    /// The member of each entry.
+    Entries(Vec<u16>),
+    /// No table: members are scored by these weights.
+    Scores(Vec<u64>),
+}
+
+/// From weights to entries; keeps the history it needs.
+pub(super) trait Rule: Send {
+    /// Lays out `members`. On error the history stands.
+    fn lay_out(&mut self, members: &Members) -> Result<Layout, PlanError>;
+}
+
+/// A rule and the table it made last.
+pub(super) struct Table<R> {
+    rule: R,
+    plan: Plan,
+}
+
+enum Plan {
+    Entries { picker: Box<dyn Picker>, counts: Vec<u32>, length: usize },
+    Scores(Narrow),
+}
+
+impl Plan {
+    fn new(layout: Layout, members: usize) -> Result<Self, PlanError> {
+        Ok(match layout {
+            Layout::Scores(weights) => {
+                let mut scores = Narrow::default();
+                scores.set(&weights)?;
+                Self::Scores(scores)
+            }
+            Layout::Entries(entries) => {
+                let mut counts = vec![0; members];
+                for &member in &entries {
+                    counts[usize::from(member)] += 1;
+                }
+                Self::Entries { counts, length: entries.len(), picker: picker::table(entries) }
+            }
+        })
+    }
+}
+
+impl<R: Rule + 'static> Table<R> {
+    /// Plans `members` by `rule`.
+    pub(super) fn boxed(mut rule: R, members: &Members) -> Result<Box<dyn Technique>, PlanError> {
+        let plan = Plan::new(rule.lay_out(members)?, members.len())?;
+        Ok(Box::new(Self { rule, plan }))
+    }
+}
+
+impl<R: Rule> Technique for Table<R> {
+    fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
+        self.plan = Plan::new(self.rule.lay_out(members)?, members.len())?;
+        Ok(())
+    }
+
+    fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
+        match &self.plan {
+            Plan::Entries { picker, .. } => picker.pick(batch.flows, out),
+            Plan::Scores(scores) => scores.pick(batch.flows, out),
+        }
+    }
+
+    fn shares(&self) -> Option<Vec<f64>> {
+        Some(match &self.plan {
+            Plan::Entries { counts, length, .. } => {
+                counts.iter().map(|&c| f64::from(c) / *length as f64).collect()
+            }
+            Plan::Scores(scores) => scores.shares(),
+        })
+    }
+
+    fn state_bytes(&self) -> usize {
+        match &self.plan {
+            Plan::Entries { picker, .. } => picker.bytes(),
+            Plan::Scores(scores) => scores.bytes(),
+        }
+    }
+
+    fn explain(&self, flow: u64) -> Vec<Step> {
+        match &self.plan {
+            Plan::Entries { length, .. } => {
+                let slot = flow as u32 as usize % length;
+                vec![Step { what: "slot".to_string(), value: format!("{slot} of {length}") }]
+            }
+            Plan::Scores(scores) => scores.explain(flow as u32),
+        }
+    }
+}
+
+/// Each member as often as counted, in order of the members: the layout of tables without one of their own.
+pub(super) fn runs(counts: impl IntoIterator<Item = u32>) -> Vec<u16> {
+    (0..).zip(counts).flat_map(|(member, count)| std::iter::repeat_n(member, count as usize)).collect()
+}
