@@ -1,0 +1,83 @@
+//! Sequences for weighted round robin: each member as often as its weight says, in one of two orders.
+
+use crate::PlanError;
+use core::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::format;
+use std::vec;
+use std::vec::Vec;
+
+/// Longest sequence.
+pub const TURNS_MAX: u64 = 1 << 24;
+
+/// No member: ends a list of members.
+const NONE: u16 = u16::MAX;
+
+/// All turns of the first member, then all of the second: 4,3,2 is AAAABBBCC, as in the artefact of the VALO paper.
+///
+/// # Errors
+/// More than [`TURNS_MAX`] turns.
+pub fn block(weights: &[u64]) -> Result<Vec<u16>, PlanError> {
+    let weights = reduced(weights)?;
+    Ok((0..).zip(weights).flat_map(|(member, w)| core::iter::repeat_n(member, w as usize)).collect())
+}
+
+/// Every prefix within one turn of every quota: the quota method of Balinski and Young (1975), which is Tijdeman's
+/// (1980, "The chairman assignment problem"). Turn `a` (from 0) of a member of weight `w` may be taken from place
+/// `floor(a W/w)` on and must be by `ceil((a+1) W/w)`; of those that may, the one that must first does, ties to the
+/// lowest index. Takes O(W log n).
+///
+/// # Errors
+/// More than [`TURNS_MAX`] turns.
+pub fn smooth(weights: &[u64]) -> Result<Vec<u16>, PlanError> {
+    let weights = reduced(weights)?;
+    let total = weights.iter().sum::<u64>();
+    // Members by the place from which they may take their next turn, as one linked list per place.
+    let mut first = vec![NONE; total as usize];
+    let mut next = vec![NONE; weights.len()];
+    let mut taken = vec![0; weights.len()];
+    for (member, _) in (0..).zip(&weights).filter(|&(_, &w)| w > 0) {
+        next[usize::from(member)] = core::mem::replace(&mut first[0], member);
+    }
+    let mut ready = BinaryHeap::new();
+    let mut turns = Vec::with_capacity(total as usize);
+    for place in 0..total as usize {
+        let mut member = first[place];
+        while member != NONE {
+            let i = usize::from(member);
+            let due = ((taken[i] + 1) * total).div_ceil(weights[i]);
+            ready.push(Reverse((due, member)));
+            member = next[i];
+        }
+        let Some(Reverse((_, member))) = ready.pop() else { break };
+        turns.push(member);
+        let i = usize::from(member);
+        taken[i] += 1;
+        if taken[i] < weights[i] {
+            // Never before the next place: the turn just taken was not late.
+            let from = ((taken[i] * total / weights[i]) as usize).max(place + 1);
+            next[i] = core::mem::replace(&mut first[from], member);
+        }
+    }
+    Ok(turns)
+}
+
+/// The weights divided by their greatest common divisor, if they make a sequence of bearable length.
+fn reduced(weights: &[u64]) -> Result<Vec<u64>, PlanError> {
+    let divisor = weights.iter().fold(0, |a, &b| greatest_common_divisor(a, b)).max(1);
+    let total = weights.iter().sum::<u64>() / divisor;
+    if total > TURNS_MAX {
+        return Err(PlanError::new(
+            format!("weights: a round of {total} turns, more than the {TURNS_MAX} that wrr stores"),
+            "use technique `deficit`, which needs no sequence, or weights with a common divisor",
+        ));
+    }
+    Ok(weights.iter().map(|w| w / divisor).collect())
+}
+
+const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
