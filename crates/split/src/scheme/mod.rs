@@ -2,9 +2,66 @@
 
 use crate::Env;
 
+pub mod alias;
+#[cfg(all(feature = "plan", target_arch = "x86_64"))]
+mod avx2;
+#[cfg(all(feature = "plan", target_arch = "x86_64"))]
+mod avx512;
+pub mod byte_deficit;
+pub mod cells;
+pub mod cumulative;
+pub mod deficit;
+pub mod exceptions;
+#[cfg(feature = "plan")]
+pub mod flow_list;
+#[cfg(feature = "plan")]
+pub mod flow_table;
+pub mod flowcell;
+pub mod flowlet;
+pub mod flows;
+#[cfg(feature = "plan")]
+pub mod lanes;
+pub mod mix;
+pub mod modulo;
+pub mod rehash;
+pub mod rendezvous;
+#[cfg(all(feature = "plan", target_arch = "x86_64"))]
+mod rendezvous_bound;
+pub mod score;
+pub mod score16;
+#[cfg(feature = "plan")]
+pub mod seen;
+pub mod slots;
+pub mod turns;
 pub mod uniform;
+pub mod wfq;
+pub mod wildcard;
 
+pub use alias::Alias;
+pub use byte_deficit::ByteDeficit;
+pub use cells::Cells;
+pub use cumulative::Cumulative;
+pub use deficit::Deficit;
+pub use exceptions::Exceptions;
+#[cfg(feature = "plan")]
+pub use flow_list::FlowList;
+#[cfg(feature = "plan")]
+pub use flow_table::FlowTable;
+pub use flowcell::Flowcell;
+pub use flowlet::Flowlet;
+pub use flows::Flows;
+pub use modulo::Modulo;
+pub use rehash::Rehash;
+pub use rendezvous::Rendezvous;
+pub use score::Score;
+pub use score16::Score16;
+#[cfg(feature = "plan")]
+pub use seen::Seen;
+pub use slots::Slots;
+pub use turns::Turns;
 pub use uniform::Uniform;
+pub use wfq::Wfq;
+pub use wildcard::Wildcard;
 
 /// What a scheme may know of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,28 @@
 //! A technique is what people name (`maglev`, `valo`, `deficit`): a rule from weights to a plan ([`crate::apportion`])
 //! and a pick over that plan ([`crate::scheme`]). [`TECHNIQUES`] lists every one; nothing else does.
 
+mod byte_deficit;
+mod deficit;
+mod hash_exceptions;
+mod interval;
+mod linux_resilient;
+mod maglev;
+mod min_move;
+mod niagara;
+mod ovs_dp_hash;
 mod parameters;
+mod picker;
+mod pinned;
 mod random;
 mod registry;
+mod rejection_cells;
+mod rendezvous;
+mod scoring;
+mod table;
+mod valo;
+mod wcmp;
+mod wfq;
+mod wrr;
 
 use crate::{Members, PlanError};
 use std::boxed::Box;

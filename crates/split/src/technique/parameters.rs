@@ -21,6 +21,12 @@ impl Parameters {
         Self { given, known: Vec::new() }
     }
 
+    /// Whether nothing is set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.given.is_empty()
+    }
+
     /// The value of `key`, or `default`.
     ///
     /// # Errors

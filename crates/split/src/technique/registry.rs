@@ -1,13 +1,41 @@
 //! Every technique, listed once: names, help, documentation and dispatch all read this list.
 
-use super::{Parameters, Row, Technique, random};
+use super::{
+    Parameters, Row, Technique, byte_deficit, deficit, hash_exceptions, interval, linux_resilient, maglev,
+    min_move, niagara, ovs_dp_hash, random, rejection_cells, rendezvous, scoring, valo, wcmp, wfq, wrr,
+};
 use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::format;
 use std::vec::Vec;
 
 /// All techniques, in the order in which tables show them.
-pub const TECHNIQUES: &[Row] = &[random::ROW];
+pub const TECHNIQUES: &[Row] = &[
+    min_move::ROW,
+    rendezvous::ROW,
+    rejection_cells::ROW,
+    deficit::ROW,
+    hash_exceptions::ROW,
+    byte_deficit::FLOW_ROW,
+    byte_deficit::FLOWCELL_ROW,
+    byte_deficit::FLOWLET_ROW,
+    random::ROW,
+    interval::WEIGHTED_RANDOM,
+    wrr::ROW,
+    wcmp::WCMP,
+    wcmp::PROPORTIONAL,
+    wcmp::PUBLISHED,
+    scoring::NARROW,
+    scoring::WIDE,
+    valo::ROW,
+    wfq::ROW,
+    interval::CDF,
+    interval::ALIAS,
+    maglev::ROW,
+    ovs_dp_hash::ROW,
+    linux_resilient::ROW,
+    niagara::ROW,
+];
 
 /// The row of `name`.
 ///
