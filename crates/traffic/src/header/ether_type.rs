@@ -1,0 +1,34 @@
+//! Ethernet II and the tags between it and IP: 802.1Q, 802.1ad and the older stacked tags.
+
+use super::ip::{self, Datagram};
+use super::octets::Octets;
+use super::{Unreadable, mpls};
+
+/// Real stacks have two; more than this is no packet.
+const TAGS_MAX: usize = 8;
+
+/// Destination, source, type. Below 0x0600 the field is an IEEE 802.3 length, and no IP follows.
+#[inline]
+pub(super) fn ethernet(frame: Octets<'_>) -> Result<Datagram<'_>, Unreadable> {
+    let (header, rest) = frame.split::<14>()?;
+    datagram(u16::from_be_bytes([header[12], header[13]]), rest)
+}
+
+/// The datagram behind an EtherType (IANA "IEEE 802 Numbers").
+#[inline]
+pub(super) fn datagram(mut ether_type: u16, mut rest: Octets<'_>) -> Result<Datagram<'_>, Unreadable> {
+    for _ in 0..=TAGS_MAX {
+        match ether_type {
+            0x0800 => return ip::v4(rest),
+            0x86dd => return ip::v6(rest),
+            0x8100 | 0x88a8 | 0x9100 => {
+                let (tag, tagged) = rest.split::<4>()?;
+                ether_type = u16::from_be_bytes([tag[2], tag[3]]);
+                rest = tagged;
+            }
+            0x8847 | 0x8848 => return mpls::datagram(rest),
+            _ => return Err(Unreadable::NonIp),
+        }
+    }
+    Err(Unreadable::Malformed)
+}

@@ -1,0 +1,110 @@
+//! From the bytes of a packet to its 5-tuple, one header per file.
+
+mod ether_type;
+mod fragment;
+mod ip;
+mod link_type;
+mod linux_cooked;
+mod loopback;
+mod mpls;
+mod octets;
+mod transport;
+mod tunnel;
+
+use anabranch_split::FiveTuple;
+use fragment::FragmentTable;
+use ip::Datagram;
+use octets::Octets;
+
+pub(crate) use link_type::LinkType;
+pub use tunnel::Encapsulation;
+
+/// Tunnels in tunnels that are followed inwards.
+const TUNNELS_MAX: u32 = 4;
+
+/// Why a packet has no 5-tuple.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unreadable {
+    /// It carries something else than IP.
+    NonIp,
+    /// The snap length cut it above the ports.
+    Truncated,
+    /// Its headers contradict themselves or end before they should.
+    Malformed,
+}
+
+/// A packet's part in a fragmented datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FragmentRole {
+    Unfragmented,
+    /// It has the ports, or its first fragment was seen.
+    Known,
+    /// A later fragment whose first was not seen: it has no ports.
+    WithoutFirst,
+}
+
+/// What the headers of one packet say.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decoded {
+    pub(crate) tuple: FiveTuple,
+    pub(crate) fragment: FragmentRole,
+    /// The tuple is that of a packet inside a tunnel.
+    pub(crate) tunnelled: bool,
+}
+
+/// Reads headers; remembers the first fragments.
+pub(crate) struct HeaderDecoder {
+    encapsulation: Encapsulation,
+    fragments: FragmentTable,
+}
+
+impl HeaderDecoder {
+    pub(crate) fn new(encapsulation: Encapsulation) -> Self {
+        Self { encapsulation, fragments: FragmentTable::default() }
+    }
+
+    /// The 5-tuple of a packet of which the capture kept `bytes`.
+    #[inline]
+    pub(crate) fn decode(
+        &mut self,
+        link_type: LinkType,
+        bytes: &[u8],
+        original_bytes: u64,
+    ) -> Result<Decoded, Unreadable> {
+        let datagram = link_type.datagram(Octets::new(bytes, original_bytes))?;
+        self.connection(&datagram, 0)
+    }
+
+    fn connection(&mut self, datagram: &Datagram<'_>, tunnels: u32) -> Result<Decoded, Unreadable> {
+        let Some(fragment) = datagram.fragment else {
+            return self.defragmented(datagram, tunnels);
+        };
+        if fragment.is_first {
+            let mut decoded = self.defragmented(datagram, tunnels)?;
+            self.fragments.insert(fragment.key, decoded.tuple);
+            if decoded.fragment == FragmentRole::Unfragmented {
+                decoded.fragment = FragmentRole::Known;
+            }
+            return Ok(decoded);
+        }
+        let (tuple, role) = match self.fragments.get(&fragment.key) {
+            Some(tuple) => (tuple, FragmentRole::Known),
+            None => (datagram.tuple, FragmentRole::WithoutFirst),
+        };
+        Ok(Decoded { tuple, fragment: role, tunnelled: tunnels > 0 })
+    }
+
+    /// For a datagram whose payload starts with the header of its protocol.
+    #[inline]
+    fn defragmented(&mut self, datagram: &Datagram<'_>, tunnels: u32) -> Result<Decoded, Unreadable> {
+        let Datagram { mut tuple, payload, .. } = *datagram;
+        transport::read_ports(&mut tuple, payload)?;
+        if self.encapsulation == Encapsulation::Inner
+            && tunnels < TUNNELS_MAX
+            && let Some(inner) = tunnel::inner(&tuple, payload)?
+        {
+            return self.connection(&inner, tunnels + 1);
+        }
+        Ok(Decoded { tuple, fragment: FragmentRole::Unfragmented, tunnelled: tunnels > 0 })
+    }
+}
