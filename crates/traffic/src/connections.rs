@@ -1,0 +1,296 @@
+//! The streaming table of connections: from packets to how many, how large, how long.
+
+use crate::PacketRecord;
+use anabranch_split::FiveTuple;
+use hashbrown::HashTable;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// What one connection is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// Both directions of a 5-tuple are one connection, under the 5-tuple of its first packet (the initiator's).
+    #[default]
+    Conversation,
+    /// Every directed 5-tuple is a connection of its own.
+    Each,
+}
+
+/// Connections in the order of their first packets, one column per fact. Memory grows with connections only.
+#[derive(Debug)]
+pub struct Connections {
+    direction: Direction,
+    /// Indexes into the columns. Only ever looked up: its order would change with the hash.
+    table: HashTable<u32>,
+    tuples: Vec<FiveTuple>,
+    packets: Vec<u64>,
+    bytes: Vec<u64>,
+    first_ns: Vec<u64>,
+    last_ns: Vec<u64>,
+    /// One bit per connection: whether the other end was heard ([`Direction::Conversation`] only).
+    answered: Vec<u64>,
+    /// Conversations of which both directions were seen.
+    two_way: usize,
+}
+
+/// Hash of one end: address and port.
+#[inline]
+fn end_hash(address: [u8; 16], port: [u8; 2]) -> u64 {
+    let mut end = [0; 18];
+    end[..16].copy_from_slice(&address);
+    end[16..].copy_from_slice(&port);
+    xxh3_64(&end)
+}
+
+/// All bits in which two 5-tuples differ, folded together. Free of branches: which direction a packet has is a
+/// coin toss that no predictor learns.
+#[inline]
+fn difference(a: &FiveTuple, b: &FiveTuple) -> u128 {
+    let address = |bytes: [u8; 16]| u128::from_ne_bytes(bytes);
+    let rest = |t: &FiveTuple| {
+        let [[a, b], [c, d]] = [t.source_port, t.destination_port];
+        u64::from_ne_bytes([a, b, c, d, t.protocol, t.version, 0, 0])
+    };
+    (address(a.source) ^ address(b.source))
+        | (address(a.destination) ^ address(b.destination))
+        | u128::from(rest(a) ^ rest(b))
+}
+
+impl Direction {
+    /// Under [`Direction::Conversation`] the same from both ends, so that one probe finds either. The sum needs a
+    /// non-linear hash under it: with a linear one, 1 -> 4 and 2 -> 3 would collide.
+    #[inline]
+    fn hash(self, tuple: &FiveTuple) -> u64 {
+        let destination = end_hash(tuple.destination, tuple.destination_port);
+        let destination = match self {
+            Self::Conversation => destination,
+            Self::Each => destination.rotate_left(1),
+        };
+        // The protocol goes to the top bits, the only ones that hashbrown's control bytes compare.
+        end_hash(tuple.source, tuple.source_port)
+            .wrapping_add(destination)
+            .wrapping_add(u64::from(tuple.protocol) << 57)
+    }
+}
+
+impl Connections {
+    /// An empty table.
+    #[must_use]
+    pub fn new(direction: Direction) -> Self {
+        Self {
+            direction,
+            table: HashTable::new(),
+            tuples: Vec::new(),
+            packets: Vec::new(),
+            bytes: Vec::new(),
+            first_ns: Vec::new(),
+            last_ns: Vec::new(),
+            answered: Vec::new(),
+            two_way: 0,
+        }
+    }
+
+    /// Counts one packet, and returns the index of its connection.
+    ///
+    /// # Panics
+    /// At the 2^32nd connection, which would need 400 GB.
+    pub fn observe(&mut self, packet: &PacketRecord) -> u32 {
+        let tuple = &packet.tuple;
+        let hash = self.direction.hash(tuple);
+        let reversed = match self.direction {
+            Direction::Conversation => tuple.reversed(),
+            Direction::Each => *tuple,
+        };
+        let tuples = &self.tuples;
+        let found = self.table.find(hash, |&i| {
+            let known = &tuples[i as usize];
+            (difference(known, tuple) == 0) | (difference(known, &reversed) == 0)
+        });
+        let Some(&index) = found else { return self.insert(hash, packet) };
+        let i = index as usize;
+        self.packets[i] += 1;
+        self.bytes[i] += packet.bytes;
+        // A capture that merges several queues may run back by microseconds.
+        self.last_ns[i] = self.last_ns[i].max(packet.time_ns);
+        let word = &mut self.answered[i / 64];
+        let answer = u64::from(difference(&self.tuples[i], tuple) != 0) << (i % 64);
+        self.two_way += usize::from(answer & !*word != 0);
+        *word |= answer;
+        index
+    }
+
+    #[cold]
+    fn insert(&mut self, hash: u64, packet: &PacketRecord) -> u32 {
+        let index = u32::try_from(self.tuples.len()).expect("fewer than 2^32 connections");
+        let tuples = &self.tuples;
+        if self.direction == Direction::Each {
+            let reversed = packet.tuple.reversed();
+            let there = self.table.find(self.direction.hash(&reversed), |&i| tuples[i as usize] == reversed);
+            self.two_way += usize::from(there.is_some());
+        }
+        self.table.insert_unique(hash, index, |&i| self.direction.hash(&tuples[i as usize]));
+        self.tuples.push(packet.tuple);
+        self.packets.push(1);
+        self.bytes.push(packet.bytes);
+        self.first_ns.push(packet.time_ns);
+        self.last_ns.push(packet.time_ns);
+        self.answered.resize(self.tuples.len().div_ceil(64), 0);
+        index
+    }
+
+    /// How many connections.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.tuples.len()
+    }
+
+    /// Whether no packet was seen.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tuples.is_empty()
+    }
+
+    /// The 5-tuple of each connection's first packet.
+    #[must_use]
+    pub fn tuples(&self) -> &[FiveTuple] {
+        &self.tuples
+    }
+
+    /// Packets of each connection.
+    #[must_use]
+    pub fn packets(&self) -> &[u64] {
+        &self.packets
+    }
+
+    /// Bytes on the wire of each connection.
+    #[must_use]
+    pub fn bytes(&self) -> &[u64] {
+        &self.bytes
+    }
+
+    /// Time of each connection's first packet in the order seen, nanoseconds since the Unix epoch.
+    #[must_use]
+    pub fn first_ns(&self) -> &[u64] {
+        &self.first_ns
+    }
+
+    /// Latest packet of each connection, nanoseconds since the Unix epoch.
+    #[must_use]
+    pub fn last_ns(&self) -> &[u64] {
+        &self.last_ns
+    }
+
+    /// Distinct directed 5-tuples seen, whatever the direction counted by.
+    #[must_use]
+    pub fn five_tuples(&self) -> usize {
+        match self.direction {
+            Direction::Conversation => self.len() + self.two_way,
+            Direction::Each => self.len(),
+        }
+    }
+
+    /// Distinct conversations seen, whatever the direction counted by.
+    #[must_use]
+    pub fn conversations(&self) -> usize {
+        match self.direction {
+            Direction::Conversation => self.len(),
+            Direction::Each => self.len() - self.two_way,
+        }
+    }
+
+    /// Bytes held, spare capacity included.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let counters =
+            [&self.packets, &self.bytes, &self.first_ns, &self.last_ns, &self.answered].map(Vec::capacity);
+        self.table.allocation_size()
+            + self.tuples.capacity() * size_of::<FiveTuple>()
+            + counters.iter().sum::<usize>() * size_of::<u64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_split::protocol::{TCP, UDP};
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    fn packet(tuple: FiveTuple, bytes: u64, time_ns: u64) -> PacketRecord {
+        PacketRecord { time_ns, bytes, tuple }
+    }
+
+    #[test]
+    fn the_first_packet_names_the_conversation() {
+        let ask = FiveTuple::v4([10, 0, 0, 1], [10, 0, 0, 2], TCP, 40000, 80);
+        let mut table = Connections::new(Direction::Conversation);
+        assert_eq!(table.observe(&packet(ask, 60, 5)), 0);
+        assert_eq!(table.conversations(), table.five_tuples());
+        assert_eq!(table.observe(&packet(ask.reversed(), 1500, 9)), 0);
+        assert_eq!(table.observe(&packet(FiveTuple { protocol: UDP, ..ask }, 100, 7)), 1);
+        assert_eq!(table.observe(&packet(ask, 40, 8)), 0);
+        assert_eq!(table.tuples()[0], ask);
+        assert_eq!((table.packets(), table.bytes()), (&[3, 1][..], &[1600, 100][..]));
+        assert_eq!((table.first_ns(), table.last_ns()), (&[5, 7][..], &[9, 7][..]));
+        assert_eq!((table.len(), table.five_tuples(), table.conversations()), (2, 3, 2));
+    }
+
+    #[test]
+    fn a_tuple_that_is_its_own_reverse_counts_once() {
+        let same = FiveTuple::v4([10, 0, 0, 1], [10, 0, 0, 1], UDP, 53, 53);
+        for direction in [Direction::Conversation, Direction::Each] {
+            let mut table = Connections::new(direction);
+            table.observe(&packet(same, 1, 0));
+            table.observe(&packet(same, 1, 0));
+            assert_eq!((table.len(), table.five_tuples(), table.conversations()), (1, 1, 1));
+        }
+    }
+
+    /// Few values per field, so that reversals and repetitions are common.
+    fn tuples() -> impl Strategy<Value = Vec<(FiveTuple, u64)>> {
+        let tuple = (0..3u8, 0..3u8, 0..3u16, 0..3u16, 0..2usize, any::<bool>()).prop_map(
+            |(a, b, p, q, protocol, six)| {
+                let protocol = [TCP, UDP][protocol];
+                if six {
+                    let wide = |last| core::array::from_fn(|i| if i == 15 { last } else { 0x20 });
+                    FiveTuple::v6(wide(a), wide(b), protocol, p, q)
+                } else {
+                    FiveTuple::v4([10, 0, 0, a], [10, 0, 0, b], protocol, p, q)
+                }
+            },
+        );
+        proptest::collection::vec((tuple, 1..2000u64), 0..400)
+    }
+
+    proptest! {
+        #[test]
+        fn counts_are_those_of_sorted_maps(packets in tuples()) {
+            let mut directed = BTreeMap::<FiveTuple, (u64, u64)>::new();
+            let mut paired = BTreeSet::new();
+            let (mut each, mut both) = (Connections::new(Direction::Each), Connections::new(Direction::Conversation));
+            for (time, &(tuple, bytes)) in packets.iter().enumerate() {
+                let record = packet(tuple, bytes, time as u64);
+                let (e, b) = (each.observe(&record), both.observe(&record));
+                prop_assert_eq!(each.tuples()[e as usize], tuple);
+                let initiator = both.tuples()[b as usize];
+                prop_assert!(initiator == tuple || initiator == tuple.reversed());
+                let entry = directed.entry(tuple).or_default();
+                *entry = (entry.0 + 1, entry.1 + bytes);
+                paired.insert(tuple.min(tuple.reversed()));
+            }
+            for table in [&each, &both] {
+                prop_assert_eq!(table.five_tuples(), directed.len());
+                prop_assert_eq!(table.conversations(), paired.len());
+                prop_assert!(table.first_ns().is_sorted());
+            }
+            for (i, tuple) in each.tuples().iter().enumerate() {
+                prop_assert_eq!((each.packets()[i], each.bytes()[i]), directed[tuple]);
+            }
+            for (i, tuple) in both.tuples().iter().enumerate() {
+                let there = directed[tuple];
+                let back = directed.get(&tuple.reversed()).filter(|_| tuple.reversed() != *tuple);
+                let back = back.copied().unwrap_or_default();
+                prop_assert_eq!((both.packets()[i], both.bytes()[i]), (there.0 + back.0, there.1 + back.1));
+            }
+        }
+    }
+}
