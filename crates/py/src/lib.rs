@@ -1,0 +1,38 @@
+//! The extension module `anabranch._core`: converts between Python and the crates, and decides nothing.
+//!
+//! Every call that works for long releases the GIL. The types are written down in `python/anabranch/_core.pyi`.
+
+// PyO3 hands the arguments of functions over by value.
+#![allow(clippy::needless_pass_by_value)]
+
+mod error;
+mod replay;
+mod splitter;
+mod targets;
+mod tuples;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::error::AnabranchError;
+    #[pymodule_export]
+    use super::replay::{Recording, generators, replay};
+    #[pymodule_export]
+    use super::splitter::{Splitter, techniques};
+    #[pymodule_export]
+    use super::targets::{
+        cumulative_slots, dp_hash_slots, gravity_weights, hash_input, ovs_select, webster_slots,
+        weight_integers,
+    };
+    #[pymodule_export]
+    use super::tuples::{flow_keys, hashes};
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+        module.add("OPTIMISED", !cfg!(debug_assertions))
+    }
+}

@@ -1,0 +1,98 @@
+//! What targets make of weights, and how Open vSwitch itself chooses: for `anabranch plan` and `anabranch explain`.
+
+use crate::error::{AnabranchError, plan};
+use crate::splitter::members;
+use crate::tuples::rows;
+use anabranch_split::apportion::dp_hash::{Sizing, slots};
+use anabranch_split::apportion::gravity::{gravity, quantise};
+use anabranch_split::apportion::{linux_resilient, webster};
+use anabranch_split::hash::{Hash, open_vswitch, toeplitz};
+use anabranch_split::scheme::mix;
+use anabranch_split::scheme::score16::{Bucket, Score16, score};
+use anabranch_split::{Packet, Still, Weights, pick};
+use numpy::PyReadonlyArray2;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// The weights as the integers that plans are made of.
+#[pyfunction]
+pub(crate) fn weight_integers(weights: Vec<String>) -> PyResult<Vec<u64>> {
+    Ok(Weights::parse(&weights).map_err(plan)?.as_slice().to_vec())
+}
+
+/// Gravity of each weight, scaled so that the largest is `most`, rounded.
+#[pyfunction]
+pub(crate) fn gravity_weights(weights: Vec<String>, most: u32) -> PyResult<Vec<u32>> {
+    Ok(quantise(&gravity(&members(&weights, None)?.effective()), most))
+}
+
+/// Slots of each path by Webster's rule, at least one for a living path of positive weight.
+#[pyfunction]
+pub(crate) fn webster_slots(weights: Vec<String>, up: Vec<bool>, slots: u32) -> PyResult<Vec<u32>> {
+    let weights = members(&weights, Some(up))?.effective();
+    let living = weights.iter().filter(|&&w| w > 0).count();
+    if living > slots as usize {
+        let message =
+            format!("slots: {slots} for {living} paths with a positive weight; give {living} or more");
+        return Err(AnabranchError::new_err(message));
+    }
+    Ok(webster::webster(&weights, slots))
+}
+
+/// Values of each path where Linux rounds cumulative weights over `values` of a hash.
+#[pyfunction]
+pub(crate) fn cumulative_slots(weights: Vec<String>, up: Vec<bool>, values: u32) -> PyResult<Vec<u32>> {
+    Ok(linux_resilient::wanted(&members(&weights, Some(up))?.effective(), values))
+}
+
+/// The bucket of each slot of Open vSwitch's dp_hash table; none where it falls back to scoring.
+#[pyfunction]
+pub(crate) fn dp_hash_slots(weights: Vec<u16>, max_slots: u32, slots_per_bucket: u32) -> Option<Vec<u16>> {
+    slots(&weights, Sizing { max: max_slots, per_bucket: slots_per_bucket })
+}
+
+/// The bytes that `hash_name` reads of each tuple; none for Open vSwitch's hashes, which read field by field.
+#[pyfunction]
+pub(crate) fn hash_input<'py>(
+    py: Python<'py>,
+    tuples: PyReadonlyArray2<'py, u8>,
+    hash_name: &str,
+) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
+    let hash: Hash = hash_name.parse().map_err(plan)?;
+    let mut buffer = [0; 37];
+    let inputs = rows(&tuples)?.iter().map(|tuple| match hash {
+        Hash::OvsSelection | Hash::OvsL4 | Hash::OvsSymL4 => None,
+        Hash::Toeplitz => Some(PyBytes::new(py, toeplitz::input(tuple, &mut buffer))),
+        _ => Some(PyBytes::new(py, tuple.packed(&mut buffer))),
+    });
+    Ok(inputs.collect())
+}
+
+/// The basis, the hash value and the score of each bucket in list order, and the index of the bucket taken.
+type Choice = (u32, Vec<(u32, u32)>, u16);
+
+/// What `selection_method=hash` with `parameter` makes of each tuple; `buckets` are the ids and weights of the live ones.
+#[pyfunction]
+pub(crate) fn ovs_select(
+    tuples: PyReadonlyArray2<'_, u8>,
+    buckets: Vec<(u32, u16)>,
+    parameter: u64,
+) -> PyResult<Vec<Choice>> {
+    if buckets.is_empty() || buckets.iter().any(|&(_, weight)| weight == 0) {
+        return Err(AnabranchError::new_err(
+            "buckets: one has weight 0, or there are none; give live ones only",
+        ));
+    }
+    let live = (0..)
+        .zip(&buckets)
+        .map(|(member, &(id, weight))| Bucket { salt: mix::open_vswitch::salt(id), weight, member })
+        .collect::<Vec<_>>();
+    let choose = |tuple| {
+        let basis = open_vswitch::selection_basis(tuple, parameter);
+        let packet = &mut Packet { flow: basis.into(), bytes: 1 };
+        let chosen = pick::<Score16, _>(&live[..], &mut (), packet, &mut Still);
+        let scores = live.iter().map(|b| (mix::open_vswitch::value(basis, b.salt) & 0xffff, score(basis, b)));
+        (basis, scores.collect(), chosen)
+    };
+    Ok(rows(&tuples)?.iter().map(choose).collect())
+}

@@ -1,0 +1,27 @@
+"""anabranch: split real connections over weighted network paths, right to the noise floor."""
+
+from anabranch._core import VERSION, AnabranchError
+from anabranch.splitter import Hash, Splitter, Technique, Weight, hashes, techniques
+from anabranch.trace import Carried, Trace, generate_trace, generators, read_trace
+from anabranch.tuples import FIVE_TUPLE, five_tuples, flow_keys
+
+__version__ = VERSION
+
+__all__ = [
+    "FIVE_TUPLE",
+    "AnabranchError",
+    "Carried",
+    "Hash",
+    "Splitter",
+    "Technique",
+    "Trace",
+    "Weight",
+    "__version__",
+    "five_tuples",
+    "flow_keys",
+    "generate_trace",
+    "generators",
+    "hashes",
+    "read_trace",
+    "techniques",
+]
