@@ -1,0 +1,109 @@
+"""`anabranch doctor`: what this machine can and cannot do, and the mend."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from anabranch import __version__, _core
+
+MEMORY_LEAST_GIB = 2.0
+"""What a trace of ten million connections and the report need."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at. `ok` is None where the lack costs speed or a side feature only."""
+
+    what: str
+    found: str
+    ok: bool | None
+    mend: str = ""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+
+    @app.command()
+    def doctor() -> None:
+        """Say what this machine can and cannot do, and the mend. Status 1 if `anabranch split` cannot run well."""
+        findings = list(examine())
+        table = Table(box=None, pad_edge=False, show_header=False)
+        for _ in range(4):
+            table.add_column(overflow="fold")
+        marks = {True: Text("ok", "green"), False: Text("no", "red"), None: Text("lacks", "yellow")}
+        for finding in findings:
+            mend = Text() if finding.ok is True else Text(finding.mend)
+            table.add_row(marks[finding.ok], Text(finding.what), Text(finding.found), mend)
+        Console(highlight=False).print(table)
+        raise typer.Exit(int(any(finding.ok is False for finding in findings)))
+
+
+def examine() -> Iterator[Finding]:
+    """Everything that is looked at, in the order in which it matters."""
+    version = platform.python_version()
+    yield Finding("Python", f"{version}, {sys.executable}", sys.version_info >= (3, 10), "install Python 3.10 or newer")
+    build = "release" if _core.OPTIMISED else "debug: costs per decision are meaningless"
+    yield Finding("extension", f"{__version__}, {build} build", _core.OPTIMISED, "make build")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    yield Finding("processor", f"{_processor()}, {cores} cores", True)
+    flags = _cpu_flags()
+    for flag, gain in (("avx2", "scoring and rendezvous run their scalar code"), ("avx512f", "no code here needs it")):
+        yield Finding(flag, "yes" if flag in flags else "no", True if flag in flags else None, gain)
+    gib = _memory_gib()
+    yield Finding("memory", f"{gib:.1f} GiB", gib >= MEMORY_LEAST_GIB, f"free {MEMORY_LEAST_GIB:.0f} GiB")
+    for program, package, use in (
+        ("tcpdump", "tcpdump", "recording captures in tests"),
+        ("tshark", "tshark", "checking captures against its conversation list"),
+        ("ovs-vsctl", "openvswitch-switch", "checking plans against Open vSwitch"),
+    ):
+        path = shutil.which(program)
+        yield Finding(program, path or f"missing; for {use}", True if path else None, f"apt install {package}")
+    able, reason = _namespaces()
+    yield Finding("network namespaces", reason, True if able else None, "run the tests that record as root")
+
+
+def _processor() -> str:
+    for line in _lines("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def _cpu_flags() -> set[str]:
+    for line in _lines("/proc/cpuinfo"):
+        if line.startswith(("flags", "Features")):
+            return set(line.partition(":")[2].split())
+    return set()
+
+
+def _memory_gib() -> float:
+    for line in _lines("/proc/meminfo"):
+        if line.startswith("MemAvailable"):
+            return int(line.split()[1]) / 2**20
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+
+
+def _lines(path: str) -> list[str]:
+    file = Path(path)
+    return file.read_text().splitlines() if file.exists() else []
+
+
+def _namespaces() -> tuple[bool, str]:
+    """Whether a network namespace can be made: tried with unshare, which leaves nothing behind."""
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        return False, "unshare is missing"
+    tried = subprocess.run([unshare, "--net", "true"], capture_output=True, text=True, check=False)
+    return tried.returncode == 0, "can be made" if tried.returncode == 0 else tried.stderr.strip()

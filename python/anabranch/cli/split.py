@@ -1,0 +1,136 @@
+"""`anabranch split`: the split you will really get, by every technique."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from typer.core import TyperGroup
+
+from anabranch.report.progress import PassProgress
+from anabranch.split.request import request
+
+WIDTH_WITHOUT_TERMINAL = 120
+
+
+class TraceOrVerb(TyperGroup):
+    """A group whose first word may also be a trace or an option: then the command without a name is meant."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Puts the unnamed command in front of what is no command."""
+        named = bool(args) and args[0] in self.commands
+        return super().parse_args(ctx, args if named else ["trace", *args])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Hides the unnamed command's name from its usage line."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return ("" if name == "trace" else name), command, rest
+
+
+verbs = typer.Typer(cls=TraceOrVerb, rich_markup_mode=None, add_completion=False)
+
+Source = Annotated[str | None, typer.Argument(metavar="TRACE", help="A capture or flow list (CSV), - for stdin.")]
+Generate = Annotated[
+    str | None, typer.Option(metavar="KIND:N", help="Make N connections instead, as in datacenter:40000.")
+]
+Seed = Annotated[int | None, typer.Option(help="Of the hash and of what is generated.")]
+Direction = Annotated[
+    str | None,
+    typer.Option(help="What one connection is: `conversation` (both directions, the default) or `each` direction."),
+]
+Encap = Annotated[str | None, typer.Option(help="Whose 5-tuple a VXLAN or GENEVE packet has: `outer` or `inner`.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No table and no progress bar.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.add_typer(verbs, name="split", help="Split a trace over weighted paths, by every technique.")
+
+
+@verbs.command(hidden=True)
+def trace(
+    trace: Source = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(metavar="W,W,...", help="One per path, or a TOML file with any of these options."),
+    ] = None,
+    technique: Annotated[
+        list[str] | None, typer.Option(metavar="NAME[:KEY=VALUE]", help="Which ones; all when left out.")
+    ] = None,
+    change: Annotated[
+        list[str] | None, typer.Option(metavar="W,W,...", help="What moves if the weights become these.")
+    ] = None,
+    fail: Annotated[list[str] | None, typer.Option(metavar="PATH", help="What moves if this path dies.")] = None,
+    add: Annotated[
+        list[str] | None, typer.Option(metavar="W", help="What moves if a path of this weight joins.")
+    ] = None,
+    hash: Annotated[str | None, typer.Option(help="Makes the keys; see `split hashes`.")] = None,  # noqa: A002
+    seed: Seed = None,
+    direction: Direction = None,
+    encap: Encap = None,
+    generate: Generate = None,
+    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; - is stdout.")] = None,
+    csv: Annotated[str | None, typer.Option(metavar="FILE", help="Write a row per technique and path.")] = None,
+    report: Annotated[str | None, typer.Option(metavar="FILE.html", help="Write a page with plots.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Split a trace over weighted paths, and see the split you will really get.
+
+    Paths count from 1, as in the VALO paper. Each change is applied to the weights as given; they do not add up.
+    `anabranch split hashes TRACE` compares packet hashes on the trace.
+    """
+    given = {key: value for key, value in locals().items() if key not in ("json", "csv", "report", "quiet")}
+    wanted = request(given)
+    # SciPy and matplotlib take a second to load: not before the input is known to be good.
+    from anabranch.report.split import page
+    from anabranch.report.table import show
+    from anabranch.split.job import run
+    from anabranch.split.write import as_csv, as_json, write_whole
+
+    with PassProgress(wanted.trace or wanted.generate or "", quiet) as progress:
+        result = run(wanted, progress)
+    command = ["anabranch", *sys.argv[1:]]
+    for path, text in ((json, as_json), (report, page)):
+        if path is not None:
+            write_whole(path, text(result, command))
+    if csv is not None:
+        write_whole(csv, as_csv(result))
+    if not quiet and "-" not in (json, csv):
+        show(result, terminal())
+        if report is not None:
+            typer.echo(f"\nreport: {report}")
+
+
+@verbs.command()
+def hashes(
+    trace: Source = None,
+    weights: Annotated[str, typer.Option(metavar="W,W,...", help="Paths to score, for the joint quality.")] = "4,3,2",
+    seed: Seed = None,
+    direction: Direction = None,
+    encap: Encap = None,
+    generate: Generate = None,
+    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; - is stdout.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Compare packet hashes on a trace: collisions, even bins, and independence between paths."""
+    given = {key: value for key, value in locals().items() if key not in ("json", "quiet")}
+    wanted = request({**given, "technique": ["random"]})
+    from anabranch.report.table import show_hashes
+    from anabranch.split.hashes import compare
+    from anabranch.split.traffic import traffic
+    from anabranch.split.write import write_whole
+
+    with PassProgress(wanted.trace or wanted.generate or "", quiet) as progress:
+        found = compare(wanted, traffic(wanted, [], progress))
+    if json is not None:
+        write_whole(json, found.as_json(["anabranch", *sys.argv[1:]]))
+    if not quiet and json != "-":
+        show_hashes(found, terminal())
+
+
+def terminal() -> Console:
+    """Stdout; wide enough for the tables where it is a file or a pipe."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=WIDTH_WITHOUT_TERMINAL)

@@ -1,0 +1,1 @@
+"""Figures, one file per kind, drawn by matplotlib without a display."""

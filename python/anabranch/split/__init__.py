@@ -1,0 +1,1 @@
+"""The main job: real connections over weighted paths, by every technique."""

@@ -1,0 +1,68 @@
+"""What can happen to a group: new weights, a path that dies, a path that joins. Paths count from 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from anabranch import AnabranchError
+
+Kind = Literal["weights", "fail", "add"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One event, applied to the group as it was at first; events do not add up."""
+
+    kind: Kind
+    text: str
+    """New weights (`4,3,1`), the number of the path that dies, or the weight of the path that joins."""
+
+    @property
+    def key(self) -> str:
+        """The option that gave it."""
+        return "change" if self.kind == "weights" else self.kind
+
+    def after(self, weights: tuple[str, ...]) -> tuple[list[str], list[bool]]:
+        """Weights and liveness after the event.
+
+        Raises:
+            AnabranchError: another number of weights, or a path that there is not.
+
+        """
+        paths = len(weights)
+        if self.kind == "fail":
+            path = self.path(paths)
+            return list(weights), [index != path - 1 for index in range(paths)]
+        if self.kind == "add":
+            return [*weights, self.text], [True] * (paths + 1)
+        new = split_list(self.text)
+        if len(new) < paths:
+            raise AnabranchError(
+                f"change: {self.text}: {len(new)} weights for {paths} paths; give each path one, 0 for one that leaves"
+            )
+        return new, [True] * len(new)
+
+    def path(self, paths: int) -> int:
+        """The number, from 1, of the path that dies or joins; 0 if the event is no path's own."""
+        if self.kind == "weights":
+            return 0
+        if self.kind == "add":
+            return paths + 1
+        number = int(self.text) if self.text.strip().isdecimal() else 0
+        if not 1 <= number <= paths:
+            raise AnabranchError(f"fail: {self.text}: no such path; give a number from 1 to {paths}")
+        return number
+
+    def label(self, paths: int) -> str:
+        """The event in words."""
+        if self.kind == "fail":
+            return f"path {self.path(paths)} fails"
+        if self.kind == "add":
+            return f"path {paths + 1} of weight {self.text} joins"
+        return f"weights become {self.text}"
+
+
+def split_list(text: str) -> list[str]:
+    """The items of `4, 3,2`."""
+    return [item.strip() for item in text.split(",")]

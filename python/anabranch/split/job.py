@@ -1,0 +1,273 @@
+"""The job: one pass over the traffic, then every technique over its connections."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from anabranch import AnabranchError, __version__
+from anabranch.split.change import Change
+from anabranch.split.request import Choice, Request
+from anabranch.split.traffic import traffic
+from anabranch.splitter import Splitter, hashes
+from anabranch.stats.mape import (
+    byte_floor,
+    mape,
+    mape_band,
+    mape_expected,
+    mape_floor,
+    path_errors,
+    total_variation,
+)
+from anabranch.stats.uniformity import lost_expected_pct, lost_pct
+from anabranch.trace import Carried, Progress, Trace
+
+TIMED_DECISIONS = 1 << 18
+TIMED_REPETITIONS = 7
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What one change did to the connections of the trace, all taken as still alive."""
+
+    change: str
+    kind: str
+    moved: int | None
+    """Connections on another path than before; None where a connection is on no path of its own."""
+    minimum: int
+    """Fewest that had to move: total variation of the asked shares; for a failure, those on the dead path."""
+    mape_pct: float | None
+    """Error of the whole split after the change."""
+    refused: str | None = None
+    """Why the technique cannot split by the new weights."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one technique made of the traffic. Lists have one value per path; errors are in percent."""
+
+    name: str
+    label: str
+    granularity: str
+    asked: list[float]
+    """Shares; they sum to 1."""
+    shares: list[float] | None
+    """The technique's own long-run shares under a perfect hash; None where the arrivals decide."""
+    got_connections: list[int]
+    got_bytes: list[int]
+    mape_pct: float
+    floor_pct: float
+    expected_pct: float | None
+    """Expected MAPE of these `shares` over as many connections; equals the floor where they are exact. None where
+    connections are not placed independently of each other."""
+    worst_path: int
+    """Its number, from 1."""
+    worst_path_error_pct: float
+    byte_mape_pct: float
+    byte_floor_pct: float
+    ns_per_decision: float
+    """Median; hits where there is a flow table."""
+    ns_per_decision_min: float
+    state_bytes: int
+    spread_connections: int
+    """Connections that used more than one path."""
+    crossings: int
+    """Packets on another path than the one before them in their connection."""
+    changes: list[Moved]
+
+
+@dataclass(frozen=True)
+class Collisions:
+    """Connections that share their hash value with an earlier one, in percent, beside a perfect hash's."""
+
+    hash: str
+    bits: int
+    lost_pct: float
+    expected_pct: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything `anabranch split` found."""
+
+    request: Request
+    trace: Trace
+    read_seconds: float
+    floor_pct: float
+    floor_band_pct: tuple[float, float]
+    techniques: list[Outcome]
+    refused: list[tuple[str, str]]
+    """Techniques that cannot split by these weights, with their reason."""
+    collisions: Collisions
+    made_by: dict[str, str]
+
+
+def run(request: Request, progress: Progress | None = None) -> Result:
+    """Does the job.
+
+    Raises:
+        AnabranchError: weights that no technique can use, a trace that cannot be read.
+
+    """
+    asked = Splitter("random", request.weights).asked()
+    for change in request.changes:
+        _check(request, change)
+    planned, refused = _plan(request)
+    online = [choice for choice, splitter in planned.items() if splitter.granularity == "packet"]
+    began = time.perf_counter()
+    trace = traffic(request, [planned[choice] for choice in online], progress)
+    read_seconds = time.perf_counter() - began
+    carried = dict(zip(online, trace.carried, strict=True))
+    sample = _sample(trace)
+    outcomes = [
+        _outcome(request, choice, splitter, carried.get(choice), trace, sample) for choice, splitter in planned.items()
+    ]
+    bits = next(h.bits for h in hashes() if h.name == request.hash)
+    return Result(
+        request=request,
+        trace=trace,
+        read_seconds=read_seconds,
+        floor_pct=mape_floor(asked, len(trace)),
+        floor_band_pct=mape_band(asked, len(trace)),
+        techniques=outcomes,
+        refused=refused,
+        collisions=Collisions(request.hash, bits, lost_pct(trace.keys), lost_expected_pct(len(trace), bits)),
+        made_by=_made_by(),
+    )
+
+
+def _check(request: Request, change: Change) -> None:
+    """Refuses a change that leaves nothing to split by, before the traffic is read."""
+    try:
+        Splitter("random", request.weights).update(*change.after(request.weights))
+    except AnabranchError as error:
+        raise AnabranchError(f"{change.key}: {change.text}: {error}") from None
+
+
+def _plan(request: Request) -> tuple[dict[Choice, Splitter], list[tuple[str, str]]]:
+    planned: dict[Choice, Splitter] = {}
+    refused = []
+    for choice in request.techniques:
+        outcome = _try(request, choice)
+        if isinstance(outcome, Splitter):
+            planned[choice] = outcome
+        else:
+            refused.append((choice.name, outcome))
+    if not planned:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in refused)
+        raise AnabranchError(f"technique: none can split by these weights; {reasons}")
+    return planned, refused
+
+
+def _try(request: Request, choice: Choice) -> Splitter | str:
+    """The planned technique, or why it cannot split by these weights."""
+    try:
+        return _fresh(request, choice)
+    except AnabranchError as error:
+        # A wrong parameter is the user's error; a limit of the technique is a finding.
+        if choice.parameters:
+            raise AnabranchError(f"technique: {choice.label}: {error}") from None
+        return str(error)
+
+
+def _fresh(request: Request, choice: Choice) -> Splitter:
+    return Splitter(choice.name, request.weights, None, **dict(choice.parameters))
+
+
+def _sample(trace: Trace) -> npt.NDArray[np.uint64]:
+    """Keys to time decisions with: those of the trace in their order, repeated to 2^18 at least."""
+    if len(trace) >= TIMED_DECISIONS:
+        return trace.keys[: 4 * TIMED_DECISIONS]
+    return np.resize(trace.keys, TIMED_DECISIONS)
+
+
+def _outcome(
+    request: Request,
+    choice: Choice,
+    splitter: Splitter,
+    carried: Carried | None,
+    trace: Trace,
+    sample: npt.NDArray[np.uint64],
+) -> Outcome:
+    asked = splitter.asked()
+    paths = asked.size
+    if carried is None:
+        picked = splitter.pick(trace.keys)
+        connections = np.bincount(picked, minlength=paths).astype(np.int64)
+        carried_bytes = np.bincount(picked, weights=trace.bytes, minlength=paths).astype(np.int64)
+        spread = crossings = 0
+    else:
+        connections, carried_bytes = carried.connections.astype(np.int64), carried.bytes.astype(np.int64)
+        spread, crossings = carried.spread, carried.crossings
+    errors = path_errors(asked, connections)
+    worst = int(np.nanargmax(np.abs(errors)))
+    shares = splitter.shares()
+    state_bytes = splitter.state_bytes
+    nanoseconds = splitter.time_pick(sample, repetitions=TIMED_REPETITIONS)
+    return Outcome(
+        name=choice.name,
+        label=choice.label,
+        granularity=splitter.granularity,
+        asked=asked.tolist(),
+        shares=None if shares is None else shares.tolist(),
+        got_connections=[int(count) for count in connections],
+        got_bytes=[int(count) for count in carried_bytes],
+        mape_pct=mape(asked, connections),
+        floor_pct=mape_floor(asked, len(trace)),
+        expected_pct=(
+            mape_expected(shares, asked, len(trace))
+            if shares is not None and splitter.granularity == "stateless"
+            else None
+        ),
+        worst_path=worst + 1,
+        worst_path_error_pct=float(errors[worst]),
+        byte_mape_pct=mape(asked, carried_bytes),
+        byte_floor_pct=byte_floor(asked, trace.bytes),
+        ns_per_decision=float(np.median(nanoseconds)),
+        ns_per_decision_min=float(np.min(nanoseconds)),
+        state_bytes=state_bytes,
+        spread_connections=spread,
+        crossings=crossings,
+        changes=[_moved(request, choice, change, trace, spread > 0) for change in request.changes],
+    )
+
+
+def _moved(request: Request, choice: Choice, change: Change, trace: Trace, spreads: bool) -> Moved:
+    splitter = _fresh(request, choice)
+    paths = len(request.weights)
+    sizes = np.minimum(trace.bytes, np.iinfo(np.uint32).max).astype(np.uint32)
+    before = splitter.pick(trace.keys, bytes=sizes)
+    changed = Splitter("random", request.weights)
+    asked_before = changed.asked()
+    weights, up = change.after(request.weights)
+    changed.update(weights, up)
+    asked_after = changed.asked()
+    if change.kind == "fail":
+        minimum = int(np.count_nonzero(before == change.path(paths) - 1))
+    else:
+        minimum = round(total_variation(asked_before, asked_after) * len(trace))
+    if spreads:
+        return Moved(change.label(paths), change.kind, None, minimum, None)
+    try:
+        splitter.update(weights, up)
+    except AnabranchError as error:
+        return Moved(change.label(paths), change.kind, None, minimum, None, str(error))
+    after = splitter.pick(trace.keys, bytes=sizes)
+    connections = np.bincount(after, minlength=asked_after.size)
+    moved = int(np.count_nonzero(before != after))
+    return Moved(change.label(paths), change.kind, moved, minimum, mape(asked_after, connections))
+
+
+def _made_by() -> dict[str, str]:
+    return {
+        "anabranch": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "processors": str(os.cpu_count()),
+    }

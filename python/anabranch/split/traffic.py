@@ -1,0 +1,35 @@
+"""The traffic of a request: its trace read, or its generator run."""
+
+from __future__ import annotations
+
+from anabranch import AnabranchError
+from anabranch.split.request import Request
+from anabranch.splitter import Splitter
+from anabranch.trace import Progress, Trace, generate_trace, read_trace
+
+
+def traffic(request: Request, online: list[Splitter], progress: Progress | None) -> Trace:
+    """One pass over the traffic, shown packet by packet to the splitters `online`."""
+    if request.generate is None:
+        assert request.trace is not None
+        return read_trace(
+            request.trace,
+            encapsulation=request.encapsulation,
+            direction=request.direction,
+            hash=request.hash,
+            seed=request.seed,
+            online=online,
+            progress=progress,
+        )
+    kind, _, count = request.generate.partition(":")
+    if not count.isdecimal():
+        raise AnabranchError(f"generate: {request.generate}: no number of connections; write {kind}:40000")
+    return generate_trace(
+        kind,
+        int(count),
+        direction=request.direction,
+        hash=request.hash,
+        seed=request.seed,
+        online=online,
+        progress=progress,
+    )

@@ -1,0 +1,114 @@
+"""A result as JSON, as CSV rows, and onto disk: whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from anabranch.split.job import Result
+
+DEFINITIONS = {
+    "mape_pct": "mean over the paths of |got - asked| / asked connections, in percent (VALO Eq. 1)",
+    "floor_pct": "expected mape_pct of an ideal splitter that places each connection independently",
+    "byte_mape_pct": "as mape_pct, over bytes on the wire",
+    "byte_floor_pct": "expected byte_mape_pct of an ideal splitter of whole connections of these sizes",
+    "asked": "share of each path, w_i / sum of w",
+    "got_connections": "connections by path; where packets of one may differ, by the path of its first packet",
+    "ns_per_decision": "median over repetitions of batches of decisions on this machine, hashing not included",
+    "moved": "connections on another path after the change, all taken as alive; each change starts from the weights",
+    "minimum": "connections that had to move: total variation of the asked shares, or those on the dead path",
+}
+
+COLUMNS = [
+    "technique",
+    "path",
+    "weight",
+    "asked_share",
+    "asked_connections",
+    "got_connections",
+    "asked_bytes",
+    "got_bytes",
+    "mape_pct",
+    "floor_pct",
+    "byte_mape_pct",
+    "ns_per_decision",
+    "state_bytes",
+]
+
+
+def as_dict(result: Result, command: list[str]) -> dict[str, Any]:
+    """The result as plain data, in the order of the registry."""
+    trace, request = result.trace, result.request
+    return {
+        "command": command,
+        "made_by": result.made_by,
+        "definitions": DEFINITIONS,
+        "trace": {
+            "name": trace.name,
+            "connections": len(trace),
+            "five_tuples": trace.five_tuples,
+            "conversations": trace.conversations,
+            "packets": int(trace.packets.sum()),
+            "bytes": int(trace.bytes.sum()),
+            "read_seconds": result.read_seconds,
+            "table_bytes": trace.table_bytes,
+            "counts": trace.counts,
+        },
+        "weights": list(request.weights),
+        "hash": asdict(result.collisions),
+        "seed": request.seed,
+        "direction": request.direction,
+        "encapsulation": request.encapsulation,
+        "floor_pct": result.floor_pct,
+        "floor_band_pct": list(result.floor_band_pct),
+        "techniques": [asdict(outcome) for outcome in result.techniques],
+        "refused": [{"name": name, "reason": reason} for name, reason in result.refused],
+    }
+
+
+def as_json(result: Result, command: list[str]) -> str:
+    """The result as JSON text."""
+    return json.dumps(as_dict(result, command), indent=2, allow_nan=False) + "\n"
+
+
+def as_csv(result: Result) -> str:
+    """One row per technique and path."""
+    connections, total_bytes = len(result.trace), int(result.trace.bytes.sum())
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for outcome in result.techniques:
+        for path, weight in enumerate(result.request.weights):
+            share = outcome.asked[path]
+            got_connections, got_bytes = outcome.got_connections[path], outcome.got_bytes[path]
+            row = [outcome.label, path + 1, weight, share, share * connections, got_connections]
+            row += [share * total_bytes, got_bytes, outcome.mape_pct, outcome.floor_pct]
+            row += [outcome.byte_mape_pct, outcome.ns_per_decision, outcome.state_bytes]
+            writer.writerow(row)
+    return out.getvalue()
+
+
+def write_whole(path: str, text: str) -> None:
+    """Writes a file under a temporary name and renames it, so that it is never there by half; `-` is stdout."""
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    target = Path(path)
+    handle, part = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(part).chmod(0o666 & ~umask)
+        Path(part).replace(target)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise
