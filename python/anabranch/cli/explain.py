@@ -1,0 +1,117 @@
+"""`anabranch explain`: how a connection comes to its path."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anabranch import AnabranchError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from anabranch.targets.explanation import Explanation
+
+METHODS = ("hash", "dp_hash", "default")
+STEPPED = 20
+"""Connections up to which each is shown step by step; of more, a line each."""
+STEPS_SHOWN = 40
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(explain)
+
+
+def explain(
+    connections: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SRC,DST,PROTO,SPORT,DPORT", help="As in 10.0.0.1,10.0.0.2,tcp,40000,80."),
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(metavar="W,W,...", help="One per path, or a TOML file with the key weights.")
+    ] = None,
+    file: Annotated[
+        str | None, typer.Option(metavar="TRACE", help="The connections of a flow list (CSV) or capture.")
+    ] = None,
+    technique: Annotated[str | None, typer.Option(metavar="NAME[:KEY=VALUE]", help="As in `split`; min-move.")] = None,
+    hash: Annotated[str | None, typer.Option(help="Makes the keys; xxh3.")] = None,  # noqa: A002
+    seed: Annotated[int, typer.Option(help="Of the hash.", min=0, max=2**32 - 1)] = 0,
+    fail: Annotated[list[int] | None, typer.Option(metavar="PATH", help="This path is dead.")] = None,
+    target: Annotated[str | None, typer.Option(metavar="ovs", help="As Open vSwitch itself chooses.")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="Of Open vSwitch: `hash`, `dp_hash`, or `default` for a group without one.")
+    ] = None,
+    param: Annotated[
+        int | None, typer.Option(help="Open vSwitch's selection_method_param.", min=0, max=2**64 - 1)
+    ] = None,
+    bucket_ids: Annotated[str | None, typer.Option(metavar="ID,ID,...", help="Of Open vSwitch; 0,1,2,...")] = None,
+    ovs_version: Annotated[str | None, typer.Option(metavar="X.Y.Z", help="Version of Open vSwitch; 3.1.0.")] = None,
+    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; - is stdout.")] = None,
+) -> None:
+    """Say how each connection comes to its path: fields, hash, score or slot."""
+    if weights is None:
+        raise AnabranchError("weights: missing; give one per path, as in --weights 4,3,2")
+    if bool(connections) == (file is not None):
+        problem = "both given" if connections else "both missing"
+        raise AnabranchError(f"connections, file: {problem}; give 10.0.0.1,10.0.0.2,tcp,40000,80 or --file flows.csv")
+    of_switch = {"method": method, "param": param, "bucket-ids": bucket_ids, "ovs-version": ovs_version}
+    of_library = {"technique": technique, "hash": hash, "seed": seed or None}
+    for key, value in (of_switch if target is None else of_library).items():
+        if value is not None:
+            problem = "without a target; give --target ovs too" if target is None else "with a target; leave it out"
+            raise AnabranchError(f"{key}: {value}: not used {problem}")
+
+    import anabranch as ab
+    from anabranch.cli.split import terminal
+    from anabranch.split.request import choices, choose
+    from anabranch.split.write import write_whole
+    from anabranch.targets import explanation
+    from anabranch.targets.group import group
+    from anabranch.targets.open_vswitch import Switch, parse_version
+
+    wanted = group(weights, fail or ())
+    if file is None:
+        tuples = explanation.parse_tuples(connections or ())
+    else:
+        tuples = ab.read_trace(file, direction="each").tuples
+    if target is None:
+        names = [hash_.name for hash_ in ab.hashes()]
+        name = choose(hash or "xxh3", names, "hash")
+        chosen, *others = choices([technique or "min-move"])
+        if others:
+            raise AnabranchError(f"technique: {technique}: several; give one")
+        found = explanation.by_technique(tuples, wanted, chosen, name, seed)
+    else:
+        choose(target, ("ovs",), "target")
+        chosen_method = choose(method or "hash", METHODS, "method")
+        switch = Switch(parse_version(ovs_version or "3.1.0"), parameter=param or 0)
+        ids = explanation.parse_bucket_ids(bucket_ids, len(wanted.weights))
+        if chosen_method == "hash":
+            found = explanation.by_selection(tuples, wanted, switch, ids)
+        else:
+            found = explanation.by_dp_hash(tuples, wanted, switch, ids, chosen_method == "default")
+    if json is not None:
+        write_whole(json, explanation.as_json(found, ["anabranch", *sys.argv[1:]]))
+    if json != "-":
+        show(found, len(wanted.weights), terminal())
+
+
+def show(found: list[Explanation], paths: int, console: Console) -> None:
+    """Prints every connection's way, or a line each if they are many."""
+    stepped = len(found) <= STEPPED
+    width = max(len(one.connection) for one in found)
+    for one in found:
+        path = f"path {one.path} of {paths}" + ("" if one.bucket_id is None else f", bucket {one.bucket_id}")
+        if not stepped:
+            console.print(f"{one.connection:<{width}}  {path}", markup=False, soft_wrap=True)
+            continue
+        console.print(f"[bold]{one.connection}[/bold]")
+        column = max(len(what) for what, _ in one.steps)
+        for what, value in one.steps[:STEPS_SHOWN]:
+            console.print(f"  {what:<{column}}  {value}", markup=False, soft_wrap=True)
+        if len(one.steps) > STEPS_SHOWN:
+            console.print(f"  ... {len(one.steps) - STEPS_SHOWN} more steps: all are in --json", markup=False)
+        console.print(f"  {'path':<{column}}  [bold green]{path}[/bold green]")

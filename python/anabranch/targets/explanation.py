@@ -1,0 +1,196 @@
+"""How a connection comes to its path: fields, hash, score or slot."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from anabranch import AnabranchError, Splitter, _core
+from anabranch.split.change import split_list
+from anabranch.split.request import Choice
+from anabranch.splitter import hashes
+from anabranch.targets.group import Group, within
+from anabranch.targets.open_vswitch import WEIGHT_MAX, Switch
+from anabranch.tuples import FIVE_TUPLE, PROTOCOLS, five_tuples, flow_keys
+
+PORTED = {PROTOCOLS["tcp"]: "tcp", PROTOCOLS["udp"]: "udp", PROTOCOLS["sctp"]: "sctp"}
+DP_HASHES = ("ovs-l4", "ovs-sym-l4")
+"""Hashes of dp_hash by the number of their algorithm in the high half of selection_method_param."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One connection's way."""
+
+    connection: str
+    steps: list[tuple[str, str]]
+    path: int
+    """From 1."""
+    bucket_id: int | None = None
+    """Of Open vSwitch."""
+
+
+def parse_tuples(texts: Iterable[str]) -> npt.NDArray[np.void]:
+    """`10.0.0.1,10.0.0.2,tcp,40000,80`, or without ports: an array of dtype `FIVE_TUPLE`.
+
+    Raises:
+        AnabranchError: another number of fields, or a field that is none; the message has the tuple.
+
+    """
+    # Left to itself, concatenate gives ports the byte order of the machine.
+    return np.concatenate([_parse(text) for text in texts], dtype=FIVE_TUPLE)
+
+
+def _parse(text: str) -> npt.NDArray[np.void]:
+    fields = split_list(text)
+    if len(fields) == 3:
+        fields += ["0", "0"]
+    if len(fields) != 5:
+        raise AnabranchError(
+            f"{text}: {len(fields)} fields; write src,dst,proto,sport,dport: 10.0.0.1,10.0.0.2,tcp,4,80"
+        )
+    source, destination, protocol, *ports = fields
+    for port in ports:
+        if not port.isdecimal():
+            raise AnabranchError(f"{text}: port {port}: not a number; give one from 0 to 65535")
+    try:
+        number = int(protocol) if protocol.isdecimal() else protocol
+        return five_tuples(source, destination, number, int(ports[0]), int(ports[1]))
+    except AnabranchError as error:
+        raise AnabranchError(f"{text}: {error}") from None
+
+
+def by_technique(
+    tuples: npt.NDArray[np.void], group: Group, choice: Choice, hash_name: str, seed: int
+) -> list[Explanation]:
+    """By one of the library's techniques; one that remembers connections sees them in the order given."""
+    splitter = Splitter(choice.name, group.weights, group.up, **dict(choice.parameters))
+    bits = {hash_.name: hash_.bits for hash_ in hashes()}[hash_name]
+    keys = flow_keys(tuples, hash_name, seed)
+    found = []
+    for row, key, read in zip(tuples, keys, _core.hash_input(_bytes(tuples), hash_name), strict=True):
+        value = int(key) & (2**bits - 1)
+        steps = [] if read is None else [("hash input", f"{_grouped(row, read)} ({len(read)} bytes)")]
+        steps.append((hash_name, f"0x{value:0{bits // 4}x} (seed {seed})"))
+        steps += splitter.explain(int(key))
+        path = int(splitter.pick(np.array([key]))[0])
+        found.append(Explanation(_connection(row), steps, path + 1))
+    return found
+
+
+def by_selection(
+    tuples: npt.NDArray[np.void], group: Group, switch: Switch, bucket_ids: Sequence[int]
+) -> list[Explanation]:
+    """By Open vSwitch under `selection_method=hash`, its fields being the whole 5-tuple."""
+    weights = within(group, WEIGHT_MAX, "OpenFlow")
+    live = [path for path, weight in enumerate(weights) if weight and group.up[path]]
+    buckets = [(bucket_ids[path], weights[path]) for path in live]
+    found = []
+    for row, (basis, scores, chosen) in zip(
+        tuples, _core.ovs_select(_bytes(tuples), buckets, switch.parameter), strict=True
+    ):
+        steps = [("fields", _fields(row)), ("basis", f"0x{basis:08x} (selection_method_param {switch.parameter})")]
+        steps += [
+            (f"score of bucket {bucket_id}", f"{score} = {value} x {weight} (path {path + 1})")
+            for path, (bucket_id, weight), (value, score) in zip(live, buckets, scores, strict=True)
+        ]
+        found.append(Explanation(_connection(row), steps, live[chosen] + 1, buckets[chosen][0]))
+    return found
+
+
+def by_dp_hash(
+    tuples: npt.NDArray[np.void], group: Group, switch: Switch, bucket_ids: Sequence[int], default: bool
+) -> list[Explanation]:
+    """By Open vSwitch's userspace datapath under `selection_method=dp_hash`, or without a method (`default`).
+
+    Raises:
+        AnabranchError: weights that do not fit the slots, or a parameter that names no algorithm.
+
+    """
+    algorithm, basis = (1, 0) if default else divmod(switch.parameter, 2**32)
+    if algorithm >= len(DP_HASHES):
+        raise AnabranchError(f"param: {switch.parameter}: algorithm {algorithm} is unknown; the high half is 0 or 1")
+    weights = within(group, WEIGHT_MAX, "OpenFlow")
+    slots = _core.dp_hash_slots(weights, switch.max_slots, switch.slots_per_bucket)
+    if slots is None:
+        raise AnabranchError(
+            f"weights: they do not fit {switch.max_slots} slots, and Open vSwitch scores by a hash that includes "
+            "Ethernet addresses, which a 5-tuple does not tell; use --method hash, or the weights of `anabranch plan`"
+        )
+    splitter = Splitter("ovs-dp-hash", weights, group.up, **switch.sizing)
+    keys = flow_keys(tuples, DP_HASHES[algorithm], basis)
+    found = []
+    for row, key, path in zip(tuples, keys, splitter.pick(keys), strict=True):
+        slot = int(key) & (len(slots) - 1)
+        steps = [("fields", _fields(row, udp_ports=algorithm == 0))]
+        steps.append(("dp_hash", f"0x{int(key):08x} ({DP_HASHES[algorithm].removeprefix('ovs-')}, basis {basis})"))
+        owner = slots[slot]
+        passed = "" if owner == path else f", bucket {bucket_ids[owner]} is dead: the next slot of a living one"
+        steps.append(("slot", f"{slot} of {len(slots)}{passed}"))
+        found.append(Explanation(_connection(row), steps, int(path) + 1, bucket_ids[path]))
+    return found
+
+
+def parse_bucket_ids(text: str | None, paths: int) -> list[int]:
+    """Bucket ids in the order of the paths; from 0 on when left out.
+
+    Raises:
+        AnabranchError: another number of ids, one twice, or one that is no 32-bit number.
+
+    """
+    if text is None:
+        return list(range(paths))
+    items = split_list(text)
+    ids = [int(item) for item in items if item.isdecimal() and int(item) < 2**32 - 0xFF]
+    if len(ids) < len(items) or len(set(ids)) < len(ids) or len(ids) != paths:
+        raise AnabranchError(
+            f"bucket-ids: {text}: not {paths} different numbers from 0 to 4294967040; give each path one"
+        )
+    return ids
+
+
+def as_json(found: Sequence[Explanation], command: list[str]) -> str:
+    """Everything as JSON text."""
+    return json.dumps({"command": command, "connections": [asdict(one) for one in found]}, indent=2) + "\n"
+
+
+def _bytes(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.uint8]:
+    return np.ascontiguousarray(tuples, FIVE_TUPLE).view(np.uint8).reshape(-1, FIVE_TUPLE.itemsize)
+
+
+def _ends(row: np.void) -> tuple[str, str]:
+    length = 16 if row["version"] == 6 else 4
+    ends = (row[end][:length].tobytes() for end in ("source", "destination"))
+    source, destination = (str(ipaddress.ip_address(end)) for end in ends)
+    return source, destination
+
+
+def _connection(row: np.void) -> str:
+    """As `explain` takes it."""
+    names = {number: name for name, number in PROTOCOLS.items()}
+    protocol = names.get(int(row["protocol"]), str(row["protocol"]))
+    return ",".join([*_ends(row), protocol, str(row["source_port"]), str(row["destination_port"])])
+
+
+def _grouped(row: np.void, read: bytes) -> str:
+    """Bytes in hexadecimal, a space between the fields."""
+    length = 16 if row["version"] == 6 else 4
+    ends = np.cumsum([0, length, length, 2, 2, 1])
+    return " ".join(read[begin:end].hex() for begin, end in pairwise(ends) if begin < len(read))
+
+
+def _fields(row: np.void, udp_ports: bool = True) -> str:
+    """The fields that Open vSwitch hashes, in its order."""
+    source, destination = _ends(row)
+    prefix = "ipv6" if row["version"] == 6 else "ip"
+    text = f"{prefix}_src={source} {prefix}_dst={destination} nw_proto={row['protocol']}"
+    name = PORTED.get(int(row["protocol"]))
+    if name is None or (name == "udp" and not udp_ports):
+        return text
+    return f"{text} {name}_src={row['source_port']} {name}_dst={row['destination_port']}"

@@ -1,0 +1,100 @@
+"""One way to install a group on a target, and the split that comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from anabranch.stats.mape import mape, path_errors
+from anabranch.targets.group import Group
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is written and what it gives. Shares are exact, under a perfect hash."""
+
+    name: str
+    written: str
+    """The setting, in a few words."""
+    wanted: list[float]
+    """By path, the dead at zero."""
+    achieved: list[float]
+    """By path, of the group as installed; what is missing to 1 goes into dead ports and is lost."""
+    replanned: list[float]
+    """By path, after the group is written anew over the living paths; `achieved` where none is dead."""
+    used: int
+    """Slots, rules, buckets or entries, as `unit` says; 0 where more are needed than there are."""
+    limit: int | None
+    """None where other limits come first."""
+    unit: str
+    gain: str
+    """Why one would take it."""
+    needs: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    """Shell commands to paste."""
+
+    @property
+    def lost(self) -> float:
+        """Share of the traffic that goes into dead ports."""
+        missing = 1.0 - sum(self.achieved)
+        return missing if missing > 1e-9 else 0.0
+
+    @property
+    def error_pct(self) -> list[float | None]:
+        """Signed relative error of each path; None where nothing is wanted."""
+        errors = path_errors([*self.wanted, 0.0], [*self.achieved, self.lost])[:-1]
+        return [None if np.isnan(error) else float(error) for error in errors]
+
+    @property
+    def mape_pct(self) -> float:
+        """Mean absolute error of the paths in percent (VALO Eq. 1)."""
+        return mape([*self.wanted, 0.0], [*self.achieved, self.lost])
+
+    @property
+    def replanned_mape_pct(self) -> float:
+        """The same after the group is written anew."""
+        return mape(self.wanted, self.replanned)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        found = asdict(self) | {"needs": list(self.needs), "lines": list(self.lines)}
+        found |= {"error_pct": self.error_pct, "mape_pct": self.mape_pct, "lost_share": self.lost}
+        return found | {"replanned_mape_pct": self.replanned_mape_pct}
+
+
+def recipe(
+    group: Group,
+    name: str,
+    written: str,
+    shares: tuple[Sequence[float], Sequence[float]],
+    size: tuple[int, int | None, str],
+    gain: str,
+    needs: Sequence[str] = (),
+    lines: Sequence[str] = (),
+) -> Recipe:
+    """A recipe for `group`; `shares` as installed and planned anew, `size` used, limit and unit."""
+    achieved, replanned = ([float(share) for share in column] for column in shares)
+    wanted = [float(share) for share in group.asked]
+    return Recipe(name, written, wanted, achieved, replanned, *size, gain, tuple(needs), tuple(lines))
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target's recipes, in the order in which they are preferred where their errors allow."""
+
+    name: str
+    title: str
+    recipes: list[Recipe]
+    refused: list[tuple[str, str]]
+    """Names of recipes that cannot be, and why."""
+    traps: list[str]
+
+    def recommended(self, bound_pct: float) -> Recipe:
+        """The first whose error is at most `bound_pct`, or the one with the least error."""
+        for candidate in self.recipes:
+            if candidate.mape_pct <= bound_pct:
+                return candidate
+        return min(self.recipes, key=lambda candidate: candidate.mape_pct)

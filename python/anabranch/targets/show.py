@@ -1,0 +1,122 @@
+"""Plans on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from anabranch.report.format import pct
+from anabranch.report.table import plain_table
+from anabranch.targets.group import Group, short
+from anabranch.targets.plan import Plan
+from anabranch.targets.recipe import Recipe, Target
+
+PATHS_SHOWN = 6
+LINES_SHOWN = 12
+ERROR_WIDTH = 6
+NEAR_PCT, FAR_PCT = 1.0, 5.0
+"""Errors up to which a recipe is coloured as good, and from which as bad."""
+
+
+def show(plan: Plan, console: Console) -> None:
+    """Prints each target: its recipes, the recommended one with what to paste, and the traps."""
+    group = plan.group
+    dead = [str(path) for path, up in enumerate(group.up, 1) if not up]
+    wanted = short([f"{100 * share:.2f}" for share in group.asked], PATHS_SHOWN + 2)
+    died = f", path {', '.join(dead)} dead" if dead else ""
+    console.print(f"weights {short(group.weights)}{died}: wanted, % by path: {wanted}", markup=False)
+    for target in plan.targets:
+        console.print()
+        console.print(Text(target.title, style="bold"))
+        best = target.recommended(plan.bound_pct)
+        console.print(_recipes(group, target.recipes, best))
+        if len(group.weights) <= PATHS_SHOWN:
+            console.print()
+            console.print(_paths(group, target.recipes))
+            console.print()
+        _refused(target, console)
+        _recommended(best, plan.bound_pct, console)
+        for trap in target.traps:
+            console.print(f"  - {trap}", style="dim", markup=False)
+    if group.degraded:
+        console.print("\nerror: of the group as installed for all paths, once the path is dead", style="dim")
+        console.print("anew: the error after the group is written again for the living paths", style="dim")
+
+
+def _recipes(group: Group, recipes: Sequence[Recipe], best: Recipe) -> Table:
+    table = plain_table(
+        ("\n", False),
+        ("recipe\n", False),
+        ("what is written\n", False),
+        ("error\n% MAPE", True),
+        *([("anew\n% MAPE", True)] if group.degraded else []),
+        ("worst path\nby %", True),
+        ("used\n", False),
+    )
+    for recipe in recipes:
+        error = recipe.mape_pct
+        style = "green" if error <= NEAR_PCT else "yellow" if error < FAR_PCT else "red"
+        table.add_row(
+            Text("*", "bold green") if recipe is best else "",
+            recipe.name,
+            recipe.written,
+            Text(_pct(error), style),
+            *([_pct(recipe.replanned_mape_pct)] if group.degraded else []),
+            _worst(recipe),
+            _used(recipe),
+        )
+    return table
+
+
+def _paths(group: Group, recipes: Sequence[Recipe]) -> Table:
+    numbers = range(1, len(group.weights) + 1)
+    table = plain_table(
+        ("", False), ("got, % of all, and error, %", False), *((f"path {path}", True) for path in numbers)
+    )
+    table.add_row("", "wanted", *(f"{100 * share:.2f} {'':{ERROR_WIDTH}}" for share in group.asked), style="bold")
+    for recipe in recipes:
+        both = zip(recipe.achieved, recipe.error_pct, strict=True)
+        errors = [(100 * share, "-" if error is None else f"{error:+.1f}") for share, error in both]
+        table.add_row("", recipe.name, *(f"{share:.2f} {error:>{ERROR_WIDTH}}" for share, error in errors))
+    return table
+
+
+def _worst(recipe: Recipe) -> str:
+    errors = [(abs(error), path, error) for path, error in enumerate(recipe.error_pct, 1) if error is not None]
+    _, path, error = max(errors, key=lambda entry: entry[0])
+    return f"{path}: {'-' if error < 0 else '+'}{_pct(abs(error))}" if abs(error) >= 0.001 else "-"
+
+
+def _used(recipe: Recipe) -> str:
+    if recipe.limit is not None and recipe.used == 0:
+        return f"over {recipe.limit:,} {recipe.unit}"
+    of = "" if recipe.limit is None else f" of {recipe.limit:,}"
+    return f"{recipe.used:,}{of} {recipe.unit}"
+
+
+def _pct(value: float) -> str:
+    """A percentage; what only the last bits of a double make of zero is zero."""
+    return pct(0.0 if value < 1e-9 else value)
+
+
+def _refused(target: Target, console: Console) -> None:
+    for name, reason in target.refused:
+        console.print(f"  cannot be: {name}: {reason}", markup=False, soft_wrap=True)
+
+
+def _recommended(best: Recipe, bound_pct: float, console: Console) -> None:
+    near = "" if best.mape_pct <= bound_pct else f"; nothing here stays below {pct(bound_pct)} %"
+    console.print(Text.assemble(("* ", "bold green"), (best.name, "bold"), f": {best.gain}{near}"))
+    for need in best.needs:
+        console.print(f"  needs: {need}", markup=False)
+    lines = list(best.lines)
+    if len(lines) > LINES_SHOWN:
+        left = len(lines) - LINES_SHOWN + 1
+        lines[LINES_SHOWN - 2 : -1] = [f"# ... {left} more lines: all are in --json"]
+    console.print()
+    for line in lines:
+        console.print(f"  {line}", markup=False, soft_wrap=True)
+    console.print()

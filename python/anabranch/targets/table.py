@@ -1,0 +1,60 @@
+"""Slot tables of our own and of others: what a switch or a host that runs them needs, entry by entry."""
+
+from __future__ import annotations
+
+from anabranch import AnabranchError, Splitter
+from anabranch.targets.group import Group, exact, short
+from anabranch.targets.recipe import Recipe, Target, recipe
+
+SETTINGS: tuple[tuple[str, str, int, str], ...] = (
+    ("min-move", "slots", 4096, "a change moves the fewest slots there are; fits the first-level cache"),
+    ("min-move", "slots", 65536, "a change moves the fewest slots there are"),
+    ("wcmp", "entries", 16, "few entries; a change of weights moves most connections"),
+    ("wcmp", "entries", 32, "few entries; a change of weights moves most connections"),
+    ("wcmp", "entries", 64, "few entries; a change of weights moves most connections"),
+    ("wcmp", "entries", 128, "few entries; a change of weights moves most connections"),
+    ("wcmp", "entries", 256, "few entries; a change of weights moves most connections"),
+    ("maglev", "entries", 251, "needs no history; moves little more than it must"),
+    ("maglev", "entries", 4099, "needs no history; moves little more than it must"),
+    ("maglev", "entries", 65537, "needs no history; moves little more than it must"),
+)
+
+
+def target(group: Group, bounded: bool) -> Target:
+    """All tables; where a bound on the error is given, entries are what is scarce, and fewer come first."""
+    recipes: list[Recipe] = []
+    refused: list[tuple[str, str]] = []
+    for technique, parameter, entries, gain in SETTINGS:
+        label = f"{technique}:{parameter}={entries}"
+        try:
+            found = table(group, technique, parameter, entries, gain)
+        except AnabranchError as error:
+            refused.append((label, str(error)))
+            continue
+        # More room than a table takes changes nothing.
+        if all((found.used, found.achieved) != (other.used, other.achieved) for other in recipes):
+            recipes.append(found)
+    if bounded:
+        recipes.sort(key=lambda found: found.used)
+    return Target("table", "slot tables: hash % entries", recipes, refused, [])
+
+
+def table(group: Group, technique: str, parameter: str, entries: int, gain: str) -> Recipe:
+    """One table, updated when a path dies as its rule says."""
+    splitter = Splitter(technique, group.weights, None, **{parameter: entries})
+    if group.degraded:
+        splitter.update(up=group.up)
+    shares = exact(splitter)
+    (_, slot), *_ = splitter.explain(0)
+    used = int(slot.rpartition(" of ")[2])
+    weights = ", ".join(repr(text) for text in group.weights)
+    return recipe(
+        group,
+        f"{technique}:{parameter}={entries}",
+        f"weights {short(group.weights)}",
+        (shares, shares),
+        (used, entries, "entries"),
+        gain,
+        (),
+        [f"anabranch.Splitter({technique!r}, [{weights}], {parameter}={entries})"],
+    )
