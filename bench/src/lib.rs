@@ -1,0 +1,28 @@
+//! Inputs that the benchmarks share.
+
+use anabranch_split::{Members, PlanError, Weights};
+
+/// 2 MiB of flow keys: more than branch predictors can memorise, and no more than a second-level cache.
+pub const FLOWS: usize = 1 << 18;
+
+/// `count` distinct pseudo-random flow keys (SplitMix64).
+#[must_use]
+pub fn flow_keys(count: usize) -> Vec<u64> {
+    (1..=count as u64)
+        .map(|i| {
+            let mut z = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        })
+        .collect()
+}
+
+/// A group of `n` paths with weights from 1 to 100.
+///
+/// # Errors
+/// More paths than a group has.
+pub fn group(n: usize) -> Result<Members, PlanError> {
+    let weights = flow_keys(n).into_iter().map(|key| key % 100 + 1).collect();
+    Ok(Members::all_up(Weights::new(weights)?))
+}
