@@ -1,0 +1,64 @@
+# The two commands of the README, and the habits behind them. State lives in .venv and .make.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+.PHONY: demo test build lint bench clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+
+DEMO_TRACE := examples/datacenter.pcap.zst
+DEMO_REPORT := demo.html
+
+demo: build
+	anabranch split $(DEMO_TRACE) --weights 4,3,2 --change 4,3,1 --fail 2 --add 5 --report $(DEMO_REPORT)
+
+test: lint
+	@tests/system_programs.sh
+	cargo test --workspace --exclude anabranch-py --quiet
+	pytest --quiet --numprocesses auto
+	@echo "make test: all checks and tests passed"
+
+lint: build
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet
+	cargo clippy --package anabranch-split --no-default-features --quiet
+	ruff check .
+	ruff format --check .
+	mypy
+
+bench: build
+	cargo bench --workspace --exclude anabranch-py
+
+build: .make/extension
+
+clean:
+	rm -rf .make $(VENV) target build $(DEMO_REPORT)
+
+.make/tools:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || \
+	  { echo "make: $(PYTHON) is missing or older than 3.10: apt install python3, or make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	  { echo "make: $(PYTHON) has no venv module: apt install python3-venv" >&2; exit 1; }
+	@command -v cargo >/dev/null || \
+	  { echo "make: cargo is missing: install Rust 1.89 or newer from https://rustup.rs" >&2; exit 1; }
+	@command -v cc >/dev/null || \
+	  { echo "make: there is no C linker: apt install build-essential" >&2; exit 1; }
+	@mkdir -p $(@D) && touch $@
+
+.make/environment: requirements.lock | .make/tools
+	@echo "installing the locked Python packages into $(VENV)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@mkdir -p $(@D) && touch $@
+
+.make/extension: .make/environment pyproject.toml $(RUST_SOURCES)
+	@echo "building the extension: two minutes the first time, seconds later"
+	@maturin develop --release >.make/build.log 2>&1 || { cat .make/build.log >&2; exit 1; }
+	@touch $@

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Programs that some tests ask for an answer, as Debian packages: installed where that is allowed, named where not.
+# Without them those tests are skipped, with the reason, and counted.
+PATH="$PATH:/usr/sbin:/sbin"
+missing=
+need() { command -v "$1" >/dev/null 2>&1 || missing="$missing $2"; }
+need tcpdump tcpdump
+need tshark tshark
+need zstd zstd
+need ip iproute2
+need ovs-vswitchd openvswitch-switch
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+    echo "installing Debian packages that tests use:$missing"
+    export DEBIAN_FRONTEND=noninteractive
+    # shellcheck disable=SC2086 # a list of words
+    { apt-get update -qq && apt-get install -y -qq --no-install-recommends $missing; } >/dev/null 2>&1 && exit 0
+    echo "that failed; tests that need them are skipped"
+else
+    echo "some tests are skipped here; for all of them: sudo apt-get install$missing"
+fi
