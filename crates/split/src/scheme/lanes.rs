@@ -86,6 +86,30 @@ mod tests {
     use std::vec;
     use std::vec::Vec;
 
+    /// The picks of one instruction set, whatever the machine would choose; `None` where it has not got it.
+    macro_rules! by {
+        ($set:ident::$kernel:ident, $plan:expr, $flows:expr) => {
+            $set::available().then(|| {
+                let blocks = $flows.as_chunks::<{ $set::LANES }>().0.iter();
+                // SAFETY: the features of this set were found on this machine.
+                #[allow(unsafe_code)]
+                blocks.flat_map(|flows| unsafe { $set::$kernel(&$plan, flows) }).collect::<Vec<_>>()
+            })
+        };
+    }
+
+    /// Both sets against the picks one by one.
+    macro_rules! assert_sets {
+        ($kernel:ident, $plan:expr, $flows:expr, $single:expr) => {
+            #[cfg(target_arch = "x86_64")]
+            for picks in
+                [by!(avx2::$kernel, $plan, $flows), by!(avx512::$kernel, $plan, $flows)].into_iter().flatten()
+            {
+                prop_assert_eq!(&picks[..], &$single[..picks.len()]);
+            }
+        };
+    }
+
     proptest! {
         #[test]
         fn lanes_pick_as_one_packet_does(
@@ -100,6 +124,7 @@ mod tests {
             score_batch(&plan, &flows, &mut lanes);
             each::<Score, _>(&plan[..], &mut (), &mut Still, &flows, &mut single);
             prop_assert_eq!(&lanes, &single);
+            assert_sets!(score, plan, flows, single);
 
             let bucket = |(member, &weight): (u16, &u32)| score16::Bucket {
                 salt: mix::open_vswitch::salt(u32::from(member)),
@@ -110,11 +135,13 @@ mod tests {
             score16_batch(&plan, &flows, &mut lanes);
             each::<Score16, _>(&plan[..], &mut (), &mut Still, &flows, &mut single);
             prop_assert_eq!(&lanes, &single);
+            assert_sets!(score16, plan, flows, single);
 
             let plan = reciprocals(&weights.iter().map(|&w| u64::from(w)).collect::<Vec<_>>()).unwrap();
             rendezvous_batch(&plan, &flows, &mut lanes);
             rendezvous_portable(&plan, &flows, &mut single);
             prop_assert_eq!(&lanes, &single);
+            assert_sets!(rendezvous, plan, flows, single);
         }
     }
 
