@@ -160,3 +160,9 @@ def test_what_cannot_be_done_is_said(call: object, message: str) -> None:
         call(ab.Splitter("min-move", [4, 3, 2]), random_keys(10))
     assert message in str(raised.value)
     assert isinstance(raised.value, ValueError)
+
+
+def test_connections_may_be_split_without_keys() -> None:
+    tuples = ab.five_tuples("10.0.0.1", "10.0.0.2", "tcp", np.arange(1000, 3000), 80)
+    splitter = ab.Splitter("min-move", [4, 3, 2])
+    assert np.array_equal(splitter.pick(tuples), splitter.pick(ab.flow_keys(tuples)))

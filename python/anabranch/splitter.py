@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from anabranch import _core
+from anabranch.tuples import FIVE_TUPLE, flow_keys
 
 Weight = int | float | Decimal | str
 """A weight as people write it. Floats count as the decimal that prints them: 0.1 is one tenth."""
@@ -109,7 +111,7 @@ class Splitter:
 
     def pick(
         self,
-        keys: npt.NDArray[np.uint64],
+        keys: npt.NDArray[np.uint64] | npt.NDArray[np.void],
         out: npt.NDArray[np.uint16] | None = None,
         *,
         bytes: npt.NDArray[np.uint32] | None = None,  # noqa: A002 (the unit is the name)
@@ -120,7 +122,8 @@ class Splitter:
         The arrays are read and written in place, with the GIL released.
 
         Args:
-            keys: flow keys, shape (n,), contiguous uint64, as `flow_keys` makes them.
+            keys: flow keys, shape (n,), contiguous uint64, as `flow_keys` makes them; or the connections
+                themselves, dtype `FIVE_TUPLE`, which are hashed with xxh3 first.
             out: where to write, shape (n,), contiguous uint16; it is also returned.
             bytes: bytes of each packet on the wire, shape (n,); one each when left out.
             times_ns: arrival times in nanoseconds, ascending, shape (n,); no time passes when left out.
@@ -129,7 +132,9 @@ class Splitter:
             AnabranchError: an array of another length, or one that is not contiguous.
 
         """
-        return self._core.pick(keys, out, bytes, times_ns)
+        if keys.dtype == FIVE_TUPLE:
+            keys = flow_keys(cast("npt.NDArray[np.void]", keys))
+        return self._core.pick(cast("npt.NDArray[np.uint64]", keys), out, bytes, times_ns)
 
     def update(self, weights: Sequence[Weight] | None = None, up: Sequence[bool] | None = None) -> None:
         """Plans anew, moving what the technique's rule moves and no more.
