@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import csv
-import io
 import itertools
 import json
-import sys
 import zlib
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +13,10 @@ import numpy as np
 import pytest
 
 import anabranch as ab
-from anabranch.cli import main
 from anabranch.split.request import Choice
 from anabranch.targets.explanation import by_technique, parse_tuples
 from anabranch.targets.group import group
+from command import anabranch
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "ovs"
 STATELESS = [technique.name for technique in ab.techniques() if technique.granularity == "stateless"]
@@ -28,28 +24,8 @@ FIELDS = ("source", "destination", "protocol", "source_port", "destination_port"
 ONE = "10.0.0.1,10.0.0.2,tcp,40000,80"
 
 
-@dataclass(frozen=True)
-class Run:
-    """What one command line came to."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def anabranch(*arguments: str) -> Run:
-    """Runs the command in this process: starting one costs more than most of what is tested here."""
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.setattr(sys, "argv", ["anabranch", "explain", *arguments])
-        patch.setenv("COLUMNS", "100")
-        with pytest.raises(SystemExit) as ended:
-            main()
-    return Run(int(ended.value.code or 0), out.getvalue(), err.getvalue())
-
-
 def explained(*arguments: str) -> list[dict[str, Any]]:
-    run = anabranch(*arguments, "--json", "-")
+    run = anabranch("explain", *arguments, "--json", "-")
     assert run.returncode == 0, run.stderr
     found: list[dict[str, Any]] = json.loads(run.stdout)["connections"]
     return found
@@ -144,11 +120,11 @@ def test_a_dead_bucket_is_passed_over() -> None:
 
 
 def test_steps_are_shown_for_few_and_lines_for_many() -> None:
-    few = anabranch(ONE, "fd00::1,fd00::2,udp,5,6", "--weights", "4,3,2")
+    few = anabranch("explain", ONE, "fd00::1,fd00::2,udp,5,6", "--weights", "4,3,2")
     assert few.returncode == 0, few.stderr
     assert "slot " in few.stdout
     assert "path 2 of 3" in few.stdout
-    many = anabranch(*random_tuples(30), "--weights", "4,3,2").stdout.splitlines()
+    many = anabranch("explain", *random_tuples(30), "--weights", "4,3,2").stdout.splitlines()
     assert len(many) == 30
 
 
@@ -176,7 +152,7 @@ def test_steps_are_shown_for_few_and_lines_for_many() -> None:
     ],
 )
 def test_errors_name_the_key_the_value_and_the_mend(arguments: str, message: str) -> None:
-    run = anabranch(*arguments.split())
+    run = anabranch("explain", *arguments.split())
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr.startswith("anabranch: error: ")
     assert message in run.stderr

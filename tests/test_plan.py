@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,34 +14,14 @@ from hypothesis import strategies as st
 
 import anabranch as ab
 from anabranch import _core
-from anabranch.cli import main
 from anabranch.targets.group import fitted, group
 from anabranch.targets.linux import HASHES
 from anabranch.targets.open_vswitch import Switch, twin_weights
 from anabranch.targets.plan import TARGETS, plan
 from anabranch.targets.recipe import Recipe
+from command import anabranch
 
 WEIGHTS = st.lists(st.integers(1, 1000), min_size=2, max_size=24)
-
-
-@dataclass(frozen=True)
-class Run:
-    """What one command line came to."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def anabranch(*arguments: str) -> Run:
-    """Runs the command in this process: starting one costs more than most of what is tested here."""
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.setattr(sys, "argv", ["anabranch", *arguments])
-        patch.setenv("COLUMNS", "100")
-        with pytest.raises(SystemExit) as ended:
-            main()
-    return Run(int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
 
 def recipes(weights: str, target: str, *fail: int, **switch: Any) -> dict[str, Recipe]:

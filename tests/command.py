@@ -1,0 +1,32 @@
+"""The command line, run within the test's own process."""
+
+from __future__ import annotations
+
+import io
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+
+import pytest
+
+from anabranch.cli import main
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one command line came to."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def anabranch(*arguments: str) -> Run:
+    """Runs `anabranch ARGUMENTS`: starting a process costs more than most of what is tested with it."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["anabranch", *arguments])
+        patch.setenv("COLUMNS", "100")
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return Run(int(ended.value.code or 0), out.getvalue(), err.getvalue())
