@@ -166,3 +166,15 @@ def test_connections_may_be_split_without_keys() -> None:
     tuples = ab.five_tuples("10.0.0.1", "10.0.0.2", "tcp", np.arange(1000, 3000), 80)
     splitter = ab.Splitter("min-move", [4, 3, 2])
     assert np.array_equal(splitter.pick(tuples), splitter.pick(ab.flow_keys(tuples)))
+
+
+@pytest.mark.parametrize("technique", [row.name for row in ab.techniques()])
+def test_paths_keep_their_numbers(technique: str) -> None:
+    splitter = ab.Splitter(technique, [4, 3, 2])
+    with pytest.raises(ab.AnabranchError, match="2 for a group of 3 paths"):
+        splitter.update(weights=[1, 2])
+    keys = np.arange(1000, dtype=np.uint64)
+    assert splitter.pick(keys).max() <= 2
+    splitter.update(weights=[4, 3, 0])
+    splitter.update(weights=[4, 3, 0, 2])
+    assert splitter.pick(keys).max() <= 3

@@ -213,5 +213,14 @@ def test_bad_traces_leave_no_file_behind(tmp_path: Path) -> None:
 def test_an_unwritable_output_is_an_error(tmp_path: Path) -> None:
     run = anabranch("split", "--generate", "nat:100", "--weights", "1,1", "--csv", str(tmp_path / "no" / "o.csv"))
     assert run.returncode == 2
-    assert "No such file or directory" in run.stderr
+    assert "no/o.csv: there is no directory" in run.stderr
     assert "Traceback" not in run.stderr
+
+
+def test_errors_show_what_was_written() -> None:
+    run = anabranch("split", "--generate", "datacenter:abc", "--weights", "4,3")
+    assert run.returncode == 2
+    assert "datacenter:abc" in run.stderr
+    run = anabranch("split", "--generate", "nat:100", "--weights", "4,3", "--json", "nowhere/out.json")
+    assert run.returncode == 2
+    assert "nowhere/out.json: there is no directory nowhere" in run.stderr

@@ -50,7 +50,9 @@ def _register_verbs() -> None:
 
 def fail(message: object) -> int:
     """Prints `message` as an error; returns the exit status of bad input."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"anabranch: error: {message}", markup=False)
+    Console(stderr=True, highlight=False, emoji=False, soft_wrap=True).print(
+        f"anabranch: error: {message}", markup=False
+    )
     return STATUS_BAD_INPUT
 
 

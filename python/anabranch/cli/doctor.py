@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
         for finding in findings:
             mend = Text() if finding.ok is True else Text(finding.mend)
             table.add_row(marks[finding.ok], Text(finding.what), Text(finding.found), mend)
-        Console(highlight=False).print(table)
+        Console(highlight=False, emoji=False).print(table)
         raise typer.Exit(int(any(finding.ok is False for finding in findings)))
 
 

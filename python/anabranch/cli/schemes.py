@@ -20,4 +20,4 @@ def register(app: typer.Typer) -> None:
             table.add_column(column, no_wrap=column == "technique")
         for technique in ab.techniques():
             table.add_row(technique.name, technique.granularity, technique.summary, technique.source)
-        Console(highlight=False).print(table)
+        Console(highlight=False, emoji=False).print(table)

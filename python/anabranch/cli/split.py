@@ -132,5 +132,5 @@ def hashes(
 
 def terminal() -> Console:
     """Stdout; wide enough for the tables where it is a file or a pipe."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=WIDTH_WITHOUT_TERMINAL)
+    console = Console(highlight=False, emoji=False)
+    return console if console.is_terminal else Console(highlight=False, emoji=False, width=WIDTH_WITHOUT_TERMINAL)

@@ -15,7 +15,7 @@ class PassProgress:
     """Draws packets, rate and time left; nothing before two seconds, and nothing where stderr is no terminal."""
 
     def __init__(self, name: str, quiet: bool) -> None:
-        self._console = Console(stderr=True)
+        self._console = Console(stderr=True, emoji=False)
         self._wanted = self._console.is_terminal and not quiet
         self._name = name
         self._began = time.monotonic()

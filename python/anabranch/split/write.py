@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from anabranch._core import AnabranchError
 from anabranch.split.job import Result
 
 DEFINITIONS = {
@@ -101,6 +102,8 @@ def write_whole(path: str, text: str) -> None:
         sys.stdout.write(text)
         return
     target = Path(path)
+    if not target.parent.is_dir():
+        raise AnabranchError(f"{path}: there is no directory {target.parent}; make it first")
     handle, part = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

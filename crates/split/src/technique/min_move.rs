@@ -88,9 +88,7 @@ fn boxed<P: Copy + Default, const N: usize>() -> Box<[P; N]> {
 
 impl<const N: usize> Technique for MinMove<N> {
     fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
-        let mut weights = members.effective();
-        // A shorter list would leave slots of members that are no more: those count as dead.
-        weights.resize(weights.len().max(self.members), 0);
+        let weights = members.effective();
         if let (Table::Bytes(narrow), true) = (&self.table, weights.len() > BYTES_MAX) {
             let widen = |from: &[u8; N]| {
                 let mut words = boxed::<u16, N>();

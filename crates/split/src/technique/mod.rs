@@ -94,10 +94,10 @@ pub struct Step {
 /// A planned group: plan, state, and the history that re-planning keeps.
 pub trait Technique: Send {
     /// Plans anew for `members`, moving what this technique's rule moves and no more. Members keep their numbers;
-    /// a longer list appends members. On error the old plan stands.
+    /// a longer list appends members, a shorter one is refused. On error the old plan stands.
     ///
     /// # Errors
-    /// Weights beyond this technique's limits.
+    /// Weights beyond this technique's limits, or fewer members than before.
     fn plan(&mut self, members: &Members) -> Result<(), PlanError>;
 
     /// The member of every packet of `batch`, in order. `out` is as long as `batch.flows`.

@@ -86,8 +86,8 @@ pub(super) struct Narrow {
     members: usize,
 }
 
-/// Up to this many buckets the 16-bit shares are summed over all values; beyond, by the continuous formula, from
-/// which they then differ by less than 1e-4 relative.
+/// Up to this many buckets the 16-bit shares are summed over all values; beyond, the continuous formula stands in,
+/// which leaves out the grid of 2^-16 in each share.
 const SUMMED_BUCKETS: usize = 16;
 
 impl Scorer for Narrow {
