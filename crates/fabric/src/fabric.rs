@@ -1,0 +1,208 @@
+//! Nodes and ports.
+
+use crate::Rate;
+
+/// Most ports of a node: the members of a group are numbered in 16 bits.
+const PORTS_MAX: usize = 65_535;
+
+/// How far a node stands from the hosts. Paths go up the tiers and down again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    /// A host.
+    Host,
+    /// A switch with hosts: leaf, edge, top of rack.
+    Leaf,
+    /// Above the leaves of a pod in a fabric of three tiers.
+    Aggregation,
+    /// The top: spine or core.
+    Spine,
+}
+
+/// A host or a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Unique in the fabric: `host3`, `leaf1`, `spine0`, `agg2.1`, `core5`.
+    pub name: String,
+    /// How far from the hosts.
+    pub tier: Tier,
+    /// The pod it stands in, where the fabric has pods.
+    pub pod: Option<u32>,
+}
+
+/// Room for waiting frames at a port, the frame in service included. A frame that fits neither limit is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Most bytes of waiting frames (without preamble and gap).
+    pub bytes: u32,
+    /// Most waiting frames.
+    pub packets: u32,
+}
+
+impl Buffer {
+    /// Never full.
+    pub const UNLIMITED: Self = Self { bytes: u32::MAX, packets: u32::MAX };
+}
+
+/// When a port marks a packet that can be marked (ECN, RFC 3168), decided at enqueue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Marking {
+    /// Never.
+    Off,
+    /// DCTCP's step (RFC 8257 section 3.1): mark if the backlog before this packet has reached either limit.
+    Step {
+        /// Limit in bytes.
+        bytes: u32,
+        /// Limit in packets.
+        packets: u32,
+    },
+    /// RED (Floyd and Jacobson 1993) on the instantaneous backlog in bytes: probability 0 up to `low_bytes`, rising
+    /// linearly to `probability` at `high_bytes`, 1 beyond.
+    Ramp {
+        /// Backlog below which nothing is marked, in bytes.
+        low_bytes: u32,
+        /// Backlog from which everything is marked, in bytes.
+        high_bytes: u32,
+        /// Probability just below `high_bytes`.
+        probability: f64,
+    },
+}
+
+/// The sending end of one direction of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Port {
+    /// Node that sends.
+    pub from: u32,
+    /// Node that receives.
+    pub to: u32,
+    /// The port of the other direction.
+    pub reverse: u32,
+    /// How fast frames leave.
+    pub rate: Rate,
+    /// Time of the signal on the link, in picoseconds.
+    pub delay_ps: u64,
+    /// Room for waiting frames.
+    pub buffer: Buffer,
+    /// When frames are marked.
+    pub marking: Marking,
+}
+
+/// A fabric. Nodes `0..hosts` are hosts, each with exactly one link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fabric {
+    nodes: Vec<Node>,
+    ports: Vec<Port>,
+    hosts: u32,
+    /// Ports of each node, ascending: `ports_of[first_port[n]..first_port[n + 1]]`.
+    ports_of: Vec<u32>,
+    first_port: Vec<u32>,
+}
+
+/// Why this is no fabric, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}; {mend}")]
+pub struct FabricError {
+    /// The key and value at fault.
+    pub problem: String,
+    /// What would work.
+    pub mend: String,
+}
+
+impl FabricError {
+    /// An error from its two halves.
+    pub fn new(problem: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { problem: problem.into(), mend: mend.into() }
+    }
+}
+
+impl Fabric {
+    /// Checks that hosts come first, that each has one link and to a switch, that no switch has more than 65,535
+    /// ports, that ports pair up, and that names are unique.
+    ///
+    /// # Errors
+    /// The first rule that is broken, by the name of the node.
+    pub fn new(nodes: Vec<Node>, ports: Vec<Port>) -> Result<Self, FabricError> {
+        let hosts = nodes.iter().take_while(|node| node.tier == Tier::Host).count() as u32;
+        if let Some(late) = nodes[hosts as usize..].iter().find(|node| node.tier == Tier::Host) {
+            return Err(FabricError::new(
+                format!("node {}: a host after the first switch", late.name),
+                "list all hosts before the switches",
+            ));
+        }
+        let mut names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(FabricError::new(
+                format!("node {}: two nodes have this name", pair[0]),
+                "give every node a name of its own",
+            ));
+        }
+        let mut first_port = vec![0u32; nodes.len() + 1];
+        for (index, port) in ports.iter().enumerate() {
+            let back = ports.get(port.reverse as usize);
+            let paired = back.is_some_and(|back| {
+                back.reverse as usize == index && back.from == port.to && back.to == port.from
+            });
+            if !paired || port.from as usize >= nodes.len() || port.from == port.to {
+                return Err(FabricError::new(
+                    format!("port {index}: it is not one of two directions of a link between two nodes"),
+                    "give every link two ports that name each other",
+                ));
+            }
+            first_port[port.from as usize + 1] += 1;
+        }
+        for node in 0..nodes.len() {
+            first_port[node + 1] += first_port[node];
+        }
+        let mut ports_of: Vec<u32> = (0..ports.len() as u32).collect();
+        ports_of.sort_by_key(|&port| (ports[port as usize].from, port));
+        let fabric = Self { nodes, ports, hosts, ports_of, first_port };
+        for (node, Node { name, .. }) in (0..).zip(&fabric.nodes) {
+            let links = fabric.ports_of(node).len();
+            let problem = if links > PORTS_MAX {
+                format!("switch {name}: it has {links} ports")
+            } else if node < hosts && links != 1 {
+                format!("host {name}: it has {links} links")
+            } else if node < hosts && fabric.leaf_of(node) < hosts {
+                format!("host {name}: its link leads to a host")
+            } else {
+                continue;
+            };
+            return Err(FabricError::new(
+                problem,
+                format!("give every host exactly one link, to a switch, and no switch over {PORTS_MAX}"),
+            ));
+        }
+        Ok(fabric)
+    }
+
+    /// All nodes, hosts first.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// All ports.
+    #[must_use]
+    pub fn ports(&self) -> &[Port] {
+        &self.ports
+    }
+
+    /// Number of hosts; they are the nodes `0..hosts`.
+    #[must_use]
+    pub fn hosts(&self) -> u32 {
+        self.hosts
+    }
+
+    /// The ports of a node, ascending.
+    #[must_use]
+    pub fn ports_of(&self, node: u32) -> &[u32] {
+        let node = node as usize;
+        &self.ports_of[self.first_port[node] as usize..self.first_port[node + 1] as usize]
+    }
+
+    /// The switch a host hangs on.
+    #[must_use]
+    pub fn leaf_of(&self, host: u32) -> u32 {
+        self.ports[self.ports_of(host)[0] as usize].to
+    }
+}

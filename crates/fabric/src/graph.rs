@@ -1,0 +1,283 @@
+//! A fabric from any graph: who is a host, which tier a switch stands in, and the order of hosts.
+
+use crate::topology::{Builder, LinkSettings};
+use crate::{Fabric, FabricError, Tier};
+
+/// A node of a graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GraphNode {
+    /// Unique in the graph.
+    pub name: String,
+    /// How far from the hosts; derived where none is given.
+    pub tier: Option<Tier>,
+    /// The pod it stands in.
+    pub pod: Option<u32>,
+}
+
+/// A link of a graph. Two links between the same nodes are parallel links.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GraphLink {
+    /// One end, an index into [`Graph::nodes`].
+    pub a: u32,
+    /// The other end.
+    pub b: u32,
+    /// The link from `a` to `b`.
+    pub settings: LinkSettings,
+    /// The link from `b` to `a`; the same settings where none are given.
+    pub back: Option<LinkSettings>,
+}
+
+/// A graph of hosts and switches.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Graph {
+    /// Hosts and switches in any order.
+    pub nodes: Vec<GraphNode>,
+    /// Links; their ports keep this order.
+    pub links: Vec<GraphLink>,
+}
+
+impl Graph {
+    /// The fabric. Hosts are the nodes of tier host or, where no node has a tier, those with a single link. A switch
+    /// without a tier is a leaf if it is linked to a host, a spine if none is farther from the hosts, an aggregation
+    /// between. Hosts come first, in the order of their leaves and then their own; switches keep their order.
+    ///
+    /// # Errors
+    /// No hosts, a host with other than one link or linked to a host, a node linked to itself or out of reach, two
+    /// nodes of one name, too many nodes.
+    pub fn build(&self) -> Result<Fabric, FabricError> {
+        let neighbours = self.neighbours()?;
+        let is_host = self.hosts(&neighbours)?;
+        for (host, links) in neighbours.iter().enumerate().filter(|(node, _)| is_host[*node]) {
+            if let [only] = links[..]
+                && is_host[only as usize]
+            {
+                return Err(FabricError::new(
+                    format!("link {} - {}: both are hosts", self.nodes[host].name, self.name(only)),
+                    "link hosts to switches, and give every switch two links or more or a tier of its own",
+                ));
+            }
+            if links.len() != 1 {
+                return Err(FabricError::new(
+                    format!("host {}: it has {} links", self.nodes[host].name, links.len()),
+                    "give every host exactly one link, to a switch",
+                ));
+            }
+        }
+        let distance = self.distance_from_hosts(&neighbours, &is_host)?;
+        let top = distance.iter().copied().max().unwrap_or(0);
+        let tier = |node: usize| match (self.nodes[node].tier, distance[node]) {
+            (Some(tier), _) => tier,
+            (None, 0) => Tier::Host,
+            (None, 1) => Tier::Leaf,
+            (None, far) if far == top => Tier::Spine,
+            (None, _) => Tier::Aggregation,
+        };
+        let mut order: Vec<usize> = (0..self.nodes.len()).collect();
+        order.sort_by_key(|&node| if is_host[node] { (false, neighbours[node][0]) } else { (true, 0) });
+        let mut builder = Builder::new(&[], self.nodes.len() as u128, self.links.len() as u128)?;
+        let mut number = vec![0; self.nodes.len()];
+        for node in order {
+            let GraphNode { name, pod, .. } = &self.nodes[node];
+            number[node] = builder.node(name.clone(), tier(node), *pod);
+        }
+        for link in &self.links {
+            let (a, b) = (number[link.a as usize], number[link.b as usize]);
+            builder.duplex(a, b, &link.settings, link.back.as_ref().unwrap_or(&link.settings));
+        }
+        builder.build()
+    }
+
+    fn name(&self, node: u32) -> &str {
+        &self.nodes[node as usize].name
+    }
+
+    /// The nodes at the other ends of each node's links, parallel links once each.
+    fn neighbours(&self) -> Result<Vec<Vec<u32>>, FabricError> {
+        let mut neighbours = vec![Vec::new(); self.nodes.len()];
+        for (index, link) in self.links.iter().enumerate() {
+            if let Some(end) = [link.a, link.b].into_iter().find(|&end| end as usize >= self.nodes.len()) {
+                return Err(FabricError::new(
+                    format!("link {index}: it ends at node {end}, of {} nodes", self.nodes.len()),
+                    "give two nodes of the graph, counted from 0",
+                ));
+            }
+            if link.a == link.b {
+                return Err(FabricError::new(
+                    format!("link {} - {}: a node linked to itself", self.name(link.a), self.name(link.b)),
+                    "leave the link out",
+                ));
+            }
+            neighbours[link.a as usize].push(link.b);
+            neighbours[link.b as usize].push(link.a);
+        }
+        Ok(neighbours)
+    }
+
+    /// Whether each node is a host.
+    fn hosts(&self, neighbours: &[Vec<u32>]) -> Result<Vec<bool>, FabricError> {
+        let given = self.nodes.iter().any(|node| node.tier.is_some());
+        let is_host: Vec<bool> = if given {
+            self.nodes.iter().map(|node| node.tier == Some(Tier::Host)).collect()
+        } else {
+            neighbours.iter().map(|links| links.len() == 1).collect()
+        };
+        if is_host.contains(&true) {
+            return Ok(is_host);
+        }
+        Err(if given {
+            FabricError::new(
+                "graph: nodes have tiers, and none is a host",
+                "give the hosts the tier host too, or no node a tier",
+            )
+        } else {
+            FabricError::new(
+                "graph: no node has a single link, and none has a tier, so there are no hosts",
+                "link each host to one switch, or give the hosts the tier host",
+            )
+        })
+    }
+
+    /// Links from each node to the nearest host, over switches only.
+    fn distance_from_hosts(
+        &self,
+        neighbours: &[Vec<u32>],
+        is_host: &[bool],
+    ) -> Result<Vec<u32>, FabricError> {
+        let hosts = (0..self.nodes.len() as u32).filter(|&node| is_host[node as usize]);
+        let distance = breadth_first(neighbours, hosts.clone());
+        // Hosts are no way through, but with a single link they cannot be.
+        let start = hosts.min().unwrap_or(0);
+        let reached = breadth_first(neighbours, [start].into_iter());
+        match reached.iter().position(|&links| links == u32::MAX) {
+            None => Ok(distance),
+            Some(lost) => Err(FabricError::new(
+                format!("node {}: there is no way to it from {}", self.nodes[lost].name, self.name(start)),
+                "link them, or leave the node out",
+            )),
+        }
+    }
+}
+
+/// Links from the nearest of `starts` to each node; `u32::MAX` where there is no way.
+fn breadth_first(neighbours: &[Vec<u32>], starts: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut distance = vec![u32::MAX; neighbours.len()];
+    let mut queue: Vec<u32> = starts.collect();
+    for &start in &queue {
+        distance[start as usize] = 0;
+    }
+    let mut head = 0;
+    while let Some(&node) = queue.get(head) {
+        head += 1;
+        for &next in &neighbours[node as usize] {
+            if distance[next as usize] == u32::MAX {
+                distance[next as usize] = distance[node as usize] + 1;
+                queue.push(next);
+            }
+        }
+    }
+    distance
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test may fail, its helpers too.
+mod tests {
+    use super::*;
+    use crate::topology::{Clos, LeafSpine};
+    use proptest::prelude::*;
+
+    /// The graph that a fabric is, its nodes in the order of `shuffle`.
+    fn graph(fabric: &Fabric, tiers: bool, shuffle: &[u32]) -> Graph {
+        let mut at = vec![0; shuffle.len()];
+        (0..).zip(shuffle).for_each(|(place, &node)| at[node as usize] = place);
+        let nodes = shuffle.iter().map(|&node| {
+            let node = fabric.nodes()[node as usize].clone();
+            GraphNode { name: node.name, tier: tiers.then_some(node.tier), pod: node.pod }
+        });
+        let links = fabric.ports().iter().enumerate().filter(|(index, port)| port.reverse as usize > *index);
+        let links = links.map(|(_, port)| {
+            let LinkSettings { buffer, marking, .. } = LinkSettings::default();
+            let settings = LinkSettings { rate: port.rate, delay_ps: port.delay_ps, buffer, marking };
+            GraphLink { a: at[port.from as usize], b: at[port.to as usize], settings, back: None }
+        });
+        Graph { nodes: nodes.collect(), links: links.collect() }
+    }
+
+    fn named(links: &[(&str, &str)]) -> Graph {
+        let mut graph = Graph::default();
+        for &(a, b) in links {
+            let ends = [a, b].map(|name| {
+                let known = graph.nodes.iter().position(|node| node.name == name);
+                known.unwrap_or_else(|| {
+                    graph.nodes.push(GraphNode { name: name.to_owned(), tier: None, pod: None });
+                    graph.nodes.len() - 1
+                }) as u32
+            });
+            let settings = LinkSettings::default();
+            graph.links.push(GraphLink { a: ends[0], b: ends[1], settings, back: None });
+        }
+        graph
+    }
+
+    fn error(graph: &Graph) -> String {
+        graph.build().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_built_fabric_is_found_again_in_its_graph() {
+        let leaf_spine = LeafSpine { leaves: 3, spines: 2, parallel_links: 2, ..LeafSpine::default() };
+        for fabric in [leaf_spine.build().unwrap(), Clos::default().build().unwrap()] {
+            let order: Vec<u32> = (0..fabric.nodes().len() as u32).collect();
+            for tiers in [false, true] {
+                assert_eq!(graph(&fabric, tiers, &order).build().unwrap(), fabric);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn order_changes_numbers_and_nothing_else(order in Just((0..52u32).collect::<Vec<_>>()).prop_shuffle()) {
+            let fabric = Clos::default().build().unwrap();
+            let found = graph(&fabric, false, &order).build().unwrap();
+            let leaves: Vec<u32> = (0..found.hosts()).map(|host| found.leaf_of(host)).collect();
+            prop_assert!(leaves.is_sorted());
+            let sorted = |fabric: &Fabric| {
+                let mut nodes = fabric.nodes().to_vec();
+                nodes.sort_by(|a, b| a.name.cmp(&b.name));
+                nodes
+            };
+            prop_assert_eq!(sorted(&found), sorted(&fabric));
+        }
+    }
+
+    #[test]
+    fn directions_of_a_link_may_differ() {
+        let mut graph = named(&[("h0", "s"), ("h1", "s")]);
+        let slow = LinkSettings { delay_ps: 7, ..LinkSettings::default() };
+        graph.links[1].back = Some(slow);
+        let fabric = graph.build().unwrap();
+        let delays: Vec<u64> = fabric.ports().iter().map(|port| port.delay_ps).collect();
+        assert_eq!(delays, [1_000_000, 1_000_000, 1_000_000, 7]);
+        assert_eq!(fabric.nodes()[2].tier, Tier::Leaf);
+    }
+
+    #[test]
+    fn what_is_no_fabric_is_refused_by_name() {
+        let ends = "link them, or leave the node out";
+        let apart = named(&[("h0", "a"), ("h1", "a"), ("h2", "b"), ("h3", "b")]);
+        assert_eq!(error(&apart), format!("node h2: there is no way to it from h0; {ends}"));
+        let pair = named(&[("x", "y")]);
+        assert!(error(&pair).starts_with("link x - y: both are hosts; link hosts to switches"));
+        let ring = named(&[("a", "b"), ("b", "c"), ("c", "a")]);
+        assert!(error(&ring).starts_with("graph: no node has a single link"));
+        let mut tiers = named(&[("h0", "s"), ("h1", "s")]);
+        tiers.nodes[1].tier = Some(Tier::Leaf);
+        assert!(error(&tiers).starts_with("graph: nodes have tiers, and none is a host"));
+        let mut twice = named(&[("h0", "s"), ("h0", "s"), ("h1", "s")]);
+        twice.nodes[0].tier = Some(Tier::Host);
+        assert!(error(&twice).starts_with("host h0: it has 2 links"));
+        assert!(error(&named(&[("a", "a")])).starts_with("link a - a: a node linked to itself"));
+        let mut far = pair;
+        far.links[0].b = 9;
+        assert!(error(&far).starts_with("link 0: it ends at node 9, of 2 nodes"));
+    }
+}

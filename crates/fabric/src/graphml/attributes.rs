@@ -1,0 +1,75 @@
+//! Attributes of elements: what `<key>` declares and `<data>` gives.
+
+use super::children;
+use roxmltree::Node;
+use std::borrow::Cow;
+
+/// The declared attributes, in the order of the file.
+pub(super) struct Keys<'a>(Vec<Key<'a>>);
+
+struct Key<'a> {
+    id: &'a str,
+    /// What it is for: `node`, `edge`, `graph` or `all`.
+    domain: &'a str,
+    /// In lower case.
+    name: String,
+    default: Option<Node<'a, 'a>>,
+}
+
+/// A value that an element has.
+pub(super) struct Value<'a> {
+    /// The attribute's name in lower case.
+    pub(super) key: String,
+    /// Without blanks around it, not empty.
+    pub(super) text: &'a str,
+    /// Where it stands.
+    pub(super) element: Node<'a, 'a>,
+}
+
+/// The values of one element.
+pub(super) struct Attributes<'a>(Vec<Value<'a>>);
+
+impl<'a> Keys<'a> {
+    pub(super) fn of(root: Node<'a, 'a>) -> Self {
+        let keys = children(root, "key").filter_map(|key| {
+            let id = key.attribute("id")?;
+            Some(Key {
+                id,
+                domain: key.attribute("for").unwrap_or("all"),
+                name: key.attribute("attr.name").unwrap_or(id).to_ascii_lowercase(),
+                default: children(key, "default").next(),
+            })
+        });
+        Self(keys.collect())
+    }
+
+    /// The values of an element of this domain; those it does not give are the defaults.
+    pub(super) fn attributes(&self, domain: &str, element: Node<'a, 'a>) -> Attributes<'a> {
+        let keys = self.0.iter().filter(|key| key.domain == domain || key.domain == "all");
+        let values = keys.filter_map(|key| {
+            let given = children(element, "data").find(|data| data.attribute("key") == Some(key.id));
+            let element = given.or(key.default)?;
+            let text = element.text().map(str::trim).filter(|text| !text.is_empty())?;
+            Some(Value { key: key.name.clone(), text, element })
+        });
+        Attributes(values.collect())
+    }
+}
+
+impl<'a> Attributes<'a> {
+    /// The value of the first of these names that has one.
+    pub(super) fn first(&self, names: &[&str]) -> Option<&Value<'a>> {
+        names.iter().find_map(|name| self.0.iter().find(|value| value.key == *name))
+    }
+}
+
+impl<'a> Value<'a> {
+    /// A bare number with the unit that the graph declares for this attribute.
+    pub(super) fn with_unit(&self, graph: &Attributes<'_>) -> Cow<'a, str> {
+        let unit = graph.first(&[&format!("{}_unit", self.key)]);
+        match unit.filter(|_| self.text.parse::<f64>().is_ok()) {
+            Some(unit) => Cow::Owned(format!("{} {}", self.text, unit.text)),
+            None => Cow::Borrowed(self.text),
+        }
+    }
+}

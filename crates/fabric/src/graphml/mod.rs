@@ -1,0 +1,222 @@
+//! Reads GraphML (graphml.graphdrawing.org/specification) as networkx, igraph and others write it.
+
+mod attributes;
+mod pairing;
+
+use crate::topology::LinkSettings;
+use crate::{Fabric, Graph, GraphNode, Tier, quantity};
+use attributes::{Attributes, Keys};
+use pairing::{Edge, pair};
+use roxmltree::{Document, Node};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// What is wrong with a GraphML file, where, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}{}: {problem}; {mend}", line.map(|n| format!(":{n}")).unwrap_or_default())]
+pub struct GraphmlError {
+    /// The file, as the user named it.
+    pub file: String,
+    /// Line, counted from one; none if the fault is not in one line.
+    pub line: Option<u32>,
+    /// The element and value at fault.
+    pub problem: String,
+    /// What would work.
+    pub mend: String,
+}
+
+/// A fault, and the byte of the text where it stands.
+struct Fault {
+    at: Option<usize>,
+    problem: String,
+    mend: String,
+}
+
+impl Fault {
+    fn new(element: Node<'_, '_>, problem: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { at: Some(element.range().start), problem: problem.into(), mend: mend.into() }
+    }
+}
+
+const NAMES: [&str; 2] = ["name", "label"];
+/// What says that a node is a host comes first: FNSS (fnss.github.io) calls hosts `host` by type and `leaf` by layer.
+const TIERS: [&str; 4] = ["type", "role", "tier", "layer"];
+const PODS: [&str; 1] = ["pod"];
+const RATES: [&str; 3] = ["rate", "capacity", "bandwidth"];
+const DELAYS: [&str; 2] = ["delay", "latency"];
+
+/// What files call the tiers. A switch or router stands in the tier that its distance from the hosts says.
+const TIER_WORDS: [(&str, Option<Tier>); 19] = [
+    ("host", Some(Tier::Host)),
+    ("server", Some(Tier::Host)),
+    ("leaf", Some(Tier::Leaf)),
+    ("edge", Some(Tier::Leaf)),
+    ("tor", Some(Tier::Leaf)),
+    ("rack", Some(Tier::Leaf)),
+    ("access", Some(Tier::Leaf)),
+    ("aggregation", Some(Tier::Aggregation)),
+    ("agg", Some(Tier::Aggregation)),
+    ("aggr", Some(Tier::Aggregation)),
+    ("distribution", Some(Tier::Aggregation)),
+    ("spine", Some(Tier::Spine)),
+    ("core", Some(Tier::Spine)),
+    ("intermediate", Some(Tier::Spine)),
+    ("superspine", Some(Tier::Spine)),
+    ("super-spine", Some(Tier::Spine)),
+    ("switch", None),
+    ("router", None),
+    ("node", None),
+];
+
+/// Reads the file at `path` and builds its fabric. Links are as `defaults` where the file does not say otherwise.
+///
+/// # Errors
+/// A file that cannot be read, that [`parse`] refuses, or whose graph is no fabric.
+pub fn read(path: &Path, defaults: &LinkSettings) -> Result<Fabric, GraphmlError> {
+    let file = path.display().to_string();
+    let of_file =
+        |problem: String, mend: String| GraphmlError { file: file.clone(), line: None, problem, mend };
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        of_file(format!("cannot be read: {error}"), "give the path of a GraphML file in UTF-8".to_owned())
+    })?;
+    parse(&text, &file, defaults)?.build().map_err(|error| of_file(error.problem, error.mend))
+}
+
+/// The graph that `text` describes; `file` names it in errors. Attributes that are read, by name, in any case of
+/// letters:
+///
+/// - of nodes `name` or `label` (else the id), `type`, `role`, `tier` or `layer` (words such as `host`, `leaf`, `tor`, `agg`,
+///   `core`; `switch` leaves the tier to be derived), and `pod`, a whole number;
+/// - of edges `rate`, `capacity` or `bandwidth` in bits per second, and `delay` or `latency` in seconds, or as text
+///   with a unit, `10 Gbps`, `1 us`. The graph's attribute `capacity_unit`, or that of another of these names, is
+///   the unit of bare numbers.
+///
+/// An undirected edge is a link, the same both ways. The n-th directed edge from one node to another and the n-th
+/// edge back are the two directions of a link.
+///
+/// # Errors
+/// What is no XML or no GraphML; nested graphs and hyperedges; a value that is not understood; an edge to a node that
+/// is not there; a directed edge without one back.
+pub fn parse(text: &str, file: &str, defaults: &LinkSettings) -> Result<Graph, GraphmlError> {
+    let document = Document::parse(text).map_err(|error| GraphmlError {
+        file: file.to_owned(),
+        line: Some(error.pos().row),
+        problem: format!("not XML: {error}"),
+        mend: "export the graph as GraphML".to_owned(),
+    })?;
+    graph(&document, defaults).map_err(|fault| GraphmlError {
+        file: file.to_owned(),
+        line: fault.at.map(|at| document.text_pos_at(at).row),
+        problem: fault.problem,
+        mend: fault.mend,
+    })
+}
+
+fn graph(document: &Document<'_>, defaults: &LinkSettings) -> Result<Graph, Fault> {
+    let root = document.root_element();
+    if root.tag_name().name() != "graphml" {
+        let problem = format!("<{}> is not <graphml>", root.tag_name().name());
+        return Err(Fault::new(root, problem, "export the graph as GraphML"));
+    }
+    if let Some(element) = root.descendants().find(|element| element.tag_name().name() == "hyperedge") {
+        return Err(Fault::new(element, "a hyperedge is no link", "write edges with a source and a target"));
+    }
+    let mut graphs = root.descendants().filter(|element| element.tag_name().name() == "graph");
+    let Some(element) = graphs.next() else {
+        return Err(Fault::new(root, "there is no <graph>", "export the graph as GraphML"));
+    };
+    if let Some(second) = graphs.next() {
+        return Err(Fault::new(
+            second,
+            "a second <graph>",
+            "keep one graph in a file, without graphs inside nodes",
+        ));
+    }
+    let keys = Keys::of(root);
+    let of_graph = keys.attributes("graph", element);
+    let mut nodes = Vec::new();
+    let mut numbers = HashMap::new();
+    for node in children(element, "node") {
+        let id = required(node, "id")?;
+        if numbers.insert(id, nodes.len() as u32).is_some() {
+            return Err(Fault::new(
+                node,
+                format!("node {id}: a second of this id"),
+                "give every node its own",
+            ));
+        }
+        nodes.push(graph_node(id, &keys.attributes("node", node))?);
+    }
+    let directed_default = element.attribute("edgedefault") == Some("directed");
+    let mut edges = Vec::new();
+    for edge in children(element, "edge") {
+        let end = |attribute| {
+            let id = required(edge, attribute)?;
+            numbers.get(id).copied().ok_or_else(|| {
+                let mend = "name the id of a node of the graph";
+                Fault::new(edge, format!("edge: its {attribute} {id} is no node"), mend)
+            })
+        };
+        let (source, target) = (end("source")?, end("target")?);
+        let settings = settings(&keys.attributes("edge", edge), &of_graph, defaults)?;
+        let directed = edge.attribute("directed").map_or(directed_default, |value| value == "true");
+        edges.push(Edge { source, target, settings, directed, element: edge });
+    }
+    let links = pair(&edges, &nodes)?;
+    Ok(Graph { nodes, links })
+}
+
+fn children<'a>(element: Node<'a, 'a>, name: &'static str) -> impl Iterator<Item = Node<'a, 'a>> {
+    element.children().filter(move |child| child.tag_name().name() == name)
+}
+
+fn required<'a>(element: Node<'a, 'a>, attribute: &str) -> Result<&'a str, Fault> {
+    element.attribute(attribute).ok_or_else(|| {
+        let name = element.tag_name().name();
+        Fault::new(element, format!("<{name}>: its {attribute} is missing"), "export the graph as GraphML")
+    })
+}
+
+fn graph_node(id: &str, attributes: &Attributes<'_>) -> Result<GraphNode, Fault> {
+    let name = attributes.first(&NAMES).map_or(id, |value| value.text);
+    let mut tier = None;
+    for value in TIERS.iter().filter_map(|key| attributes.first(&[*key])) {
+        let word = value.text.to_ascii_lowercase();
+        let Some((_, said)) = TIER_WORDS.iter().find(|(known, _)| *known == word) else {
+            let words: Vec<&str> = TIER_WORDS.iter().map(|(word, _)| *word).collect();
+            let problem = format!("node {name}: {}: `{}` is unknown", value.key, value.text);
+            return Err(Fault::new(value.element, problem, format!("known here: {}", words.join(", "))));
+        };
+        tier = tier.or(*said);
+    }
+    let pod = attributes.first(&PODS).map(|value| {
+        // igraph writes every number as a float.
+        let pod = value.text.parse::<f64>().ok().filter(|pod| pod.fract() == 0.0);
+        pod.filter(|pod| (0.0..f64::from(u32::MAX)).contains(pod)).map(|pod| pod as u32).ok_or_else(|| {
+            let problem = format!("node {name}: pod: `{}` is no number of a pod", value.text);
+            Fault::new(value.element, problem, "give a whole number from 0")
+        })
+    });
+    Ok(GraphNode { name: name.to_owned(), tier, pod: pod.transpose()? })
+}
+
+fn settings(
+    edge: &Attributes<'_>,
+    graph: &Attributes<'_>,
+    defaults: &LinkSettings,
+) -> Result<LinkSettings, Fault> {
+    let mut settings = *defaults;
+    if let Some(value) = edge.first(&RATES) {
+        settings.rate = quantity::rate(&value.with_unit(graph)).ok_or_else(|| {
+            let mend = "give bits per second from 64 kbps to 8 Tbps, or text such as 10 Gbps";
+            Fault::new(value.element, format!("edge: {}: `{}` is no rate", value.key, value.text), mend)
+        })?;
+    }
+    if let Some(value) = edge.first(&DELAYS) {
+        settings.delay_ps = quantity::time_ps(&value.with_unit(graph)).ok_or_else(|| {
+            let mend = "give seconds, or text such as 1 us";
+            Fault::new(value.element, format!("edge: {}: `{}` is no delay", value.key, value.text), mend)
+        })?;
+    }
+    Ok(settings)
+}

@@ -1,0 +1,23 @@
+//! Fabrics: nodes, ports, what fails, and the ways between hosts.
+//!
+//! A fabric is a list of nodes and a list of ports. A port is the sending end of one direction of a link; the two
+//! directions of a link are two ports that name each other. Hosts are the first nodes, numbered leaf by leaf, so a
+//! host's number is its node's number.
+
+pub mod capacity;
+mod change;
+mod fabric;
+mod graph;
+pub mod graphml;
+pub mod ideal;
+mod next_hops;
+pub mod paths;
+pub mod quantity;
+mod rate;
+pub mod topology;
+
+pub use change::{Change, What};
+pub use fabric::{Buffer, Fabric, FabricError, Marking, Node, Port, Tier};
+pub use graph::{Graph, GraphLink, GraphNode};
+pub use next_hops::{LinkState, NextHops};
+pub use rate::{Rate, Serialization};

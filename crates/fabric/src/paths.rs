@@ -1,0 +1,86 @@
+//! Paths: all shortest ways between two leaves, numbered, each with the labels that lead along it.
+
+use crate::{Fabric, FabricError, NextHops};
+
+/// Most choices a packet's stack of labels holds.
+const LABELS_MAX: u32 = 4;
+/// Most next hops a label tells apart.
+const CHOICES_MAX: usize = 256;
+
+/// One shortest path between two leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// The ports it leaves by, one per switch, the last leaf's port to the host excepted.
+    pub ports: Vec<u32>,
+    /// Its choices, eight bits each, the first lowest: one for each switch that has more than one next hop. A choice
+    /// counts the switch's next hops in ascending order of port.
+    pub labels: u32,
+}
+
+/// Number of shortest paths from every switch, by [`NextHops::switch`], to destination number `destination`.
+#[must_use]
+pub fn path_counts(fabric: &Fabric, hops: &NextHops, destination: u32) -> Vec<u64> {
+    let mut counts = vec![0u64; hops.switches()];
+    for node in hops.nearest_first(destination) {
+        counts[hops.switch(node)] = if node == hops.leaves[destination as usize] {
+            1
+        } else {
+            hops.ports(node, destination)
+                .map(|port| counts[hops.switch(fabric.ports()[port as usize].to)])
+                .fold(0, u64::saturating_add)
+        };
+    }
+    counts
+}
+
+/// Path number `index`, modulo their number, of the shortest paths from leaf `from` (a node) to destination number
+/// `destination`, in lexicographic order of choices. `counts` as of [`path_counts`].
+///
+/// # Errors
+/// No way, or more choices than labels hold.
+pub fn path(
+    fabric: &Fabric,
+    hops: &NextHops,
+    counts: &[u64],
+    from: u32,
+    destination: u32,
+    index: u64,
+) -> Result<Path, FabricError> {
+    let name = |node: u32| &fabric.nodes()[node as usize].name;
+    let to = hops.leaves[destination as usize];
+    let number = counts[hops.switch(from)];
+    if number == 0 {
+        return Err(FabricError::new(
+            format!("path: there is no way from {} to {}", name(from), name(to)),
+            "link them",
+        ));
+    }
+    let (mut node, mut left) = (from, index % number);
+    let mut path = Path { ports: Vec::new(), labels: 0 };
+    let mut choices = 0;
+    while node != to {
+        let ports: Vec<u32> = hops.ports(node, destination).collect();
+        if ports.len() > CHOICES_MAX || (ports.len() > 1 && choices == LABELS_MAX) {
+            return Err(FabricError::new(
+                format!("path: from {} to {} there are more choices than labels hold", name(from), name(to)),
+                format!(
+                    "pin flows where paths make at most {LABELS_MAX} choices among {CHOICES_MAX} next hops"
+                ),
+            ));
+        }
+        let behind = |port: u32| counts[hops.switch(fabric.ports()[port as usize].to)];
+        let choice = ports.iter().position(|&port| {
+            let inside = left < behind(port);
+            left -= if inside { 0 } else { behind(port) };
+            inside
+        });
+        let choice = choice.unwrap_or(0);
+        if ports.len() > 1 {
+            path.labels |= (choice as u32) << (8 * choices);
+            choices += 1;
+        }
+        path.ports.push(ports[choice]);
+        node = fabric.ports()[ports[choice] as usize].to;
+    }
+    Ok(path)
+}

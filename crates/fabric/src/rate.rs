@@ -1,0 +1,62 @@
+//! Rates, and the time bytes take.
+
+/// Picoseconds in a second.
+const PS_PER_S: u128 = 1_000_000_000_000;
+/// Fraction bits of [`Serialization`].
+const FRACTION_BITS: u32 = 20;
+
+/// A rate in bits per second, above zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// Slowest rate: 64 kbit/s keeps every frame's time in 64 bits.
+    pub const LEAST_BPS: u64 = 64_000;
+    /// Fastest rate: 8 Tbit/s, one picosecond a byte.
+    pub const MOST_BPS: u64 = 8_000_000_000_000;
+
+    /// [`Self::MOST_BPS`].
+    pub const FASTEST: Self = Self(Self::MOST_BPS);
+
+    /// `None` outside [`Self::LEAST_BPS`] to [`Self::MOST_BPS`].
+    #[must_use]
+    pub const fn from_bps(bps: u64) -> Option<Self> {
+        if bps < Self::LEAST_BPS || bps > Self::MOST_BPS { None } else { Some(Self(bps)) }
+    }
+
+    /// Bits per second.
+    #[must_use]
+    pub const fn bps(self) -> u64 {
+        self.0
+    }
+
+    /// The same rate as a factor from bytes to time.
+    #[must_use]
+    pub const fn serialization(self) -> Serialization {
+        let ps_per_byte = ((8 * PS_PER_S) << FRACTION_BITS).div_ceil(self.0 as u128);
+        Serialization { ps_per_byte_q20: ps_per_byte as u64 }
+    }
+}
+
+/// Picoseconds per byte in fixed point: exact wherever a byte takes whole picoseconds (10, 25, 40, 100, 400 Gbit/s),
+/// within one picosecond a frame elsewhere, never too fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Serialization {
+    ps_per_byte_q20: u64,
+}
+
+impl Serialization {
+    /// Time on the wire of one frame of at most 64 KiB, in picoseconds, rounded up.
+    #[inline(always)]
+    #[must_use]
+    pub const fn frame_ps(self, bytes: u32) -> u64 {
+        // 64 KiB at the slowest rate: 2^16 * 1.25e8 * 2^20 < 2^63.
+        (self.ps_per_byte_q20 * bytes as u64 + ((1 << FRACTION_BITS) - 1)) >> FRACTION_BITS
+    }
+
+    /// Time of any number of bytes, in picoseconds, rounded up.
+    #[must_use]
+    pub const fn bytes_ps(self, bytes: u64) -> u64 {
+        ((self.ps_per_byte_q20 as u128 * bytes as u128 + ((1 << FRACTION_BITS) - 1)) >> FRACTION_BITS) as u64
+    }
+}

@@ -1,0 +1,96 @@
+//! Nodes and links, one after the other.
+
+use crate::{Buffer, Fabric, FabricError, Marking, Node, Port, Rate, Tier};
+
+/// Most nodes of a fabric: more would not fit the memory of the machines this runs on.
+const NODES_MAX: u128 = 1 << 20;
+/// Most links, for the same reason: twice what a fat-tree of 128-port switches has without its hosts.
+const LINKS_MAX: u128 = 1 << 21;
+
+/// A link, or one direction of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkSettings {
+    /// Rate of each direction.
+    pub rate: Rate,
+    /// Time of the signal from one end to the other, in picoseconds.
+    pub delay_ps: u64,
+    /// Room for waiting frames at each end that is a switch. Hosts wait at their own port without limit, as Linux
+    /// holds back what its own queue cannot take.
+    pub buffer: Buffer,
+    /// When a switch marks frames.
+    pub marking: Marking,
+}
+
+impl Default for LinkSettings {
+    /// 10 Gbit/s, 1 us, 300 KB, marked from 65 packets: the fabric of the Luopan paper with DCTCP's threshold.
+    fn default() -> Self {
+        let rate = const { Rate::from_bps(10_000_000_000).expect("a rate in range") };
+        Self {
+            rate,
+            delay_ps: 1_000_000,
+            buffer: Buffer { bytes: 300_000, packets: u32::MAX },
+            marking: Marking::Step { bytes: u32::MAX, packets: 65 },
+        }
+    }
+}
+
+/// Collects nodes and links.
+#[derive(Default)]
+pub(crate) struct Builder {
+    nodes: Vec<Node>,
+    ports: Vec<Port>,
+}
+
+impl Builder {
+    /// A builder for so many nodes and links.
+    ///
+    /// # Errors
+    /// Too many, or a count of zero among `counts`, by its key.
+    pub(crate) fn new(counts: &[(&str, u32)], nodes: u128, links: u128) -> Result<Self, FabricError> {
+        if let Some((key, _)) = counts.iter().find(|(_, count)| *count == 0) {
+            return Err(FabricError::new(format!("{key}: 0"), "give at least 1"));
+        }
+        for (number, most, what) in [(nodes, NODES_MAX, "nodes"), (links, LINKS_MAX, "links")] {
+            if number > most {
+                return Err(FabricError::new(
+                    format!("fabric: {number} {what}"),
+                    format!("build one of at most {most} {what}"),
+                ));
+            }
+        }
+        Ok(Self::default())
+    }
+
+    /// Adds a node; returns its number.
+    pub(crate) fn node(&mut self, name: String, tier: Tier, pod: Option<u32>) -> u32 {
+        self.nodes.push(Node { name, tier, pod });
+        self.nodes.len() as u32 - 1
+    }
+
+    /// Adds a link, the same in both directions.
+    pub(super) fn link(&mut self, a: u32, b: u32, settings: &LinkSettings) {
+        self.duplex(a, b, settings, settings);
+    }
+
+    /// Adds a link, its directions `a` to `b` and back.
+    pub(crate) fn duplex(&mut self, a: u32, b: u32, forth: &LinkSettings, back: &LinkSettings) {
+        let first = self.ports.len() as u32;
+        for (from, to, reverse, settings) in [(a, b, first + 1, forth), (b, a, first, back)] {
+            let at_host = self.nodes[from as usize].tier == Tier::Host;
+            self.ports.push(Port {
+                from,
+                to,
+                reverse,
+                rate: settings.rate,
+                delay_ps: settings.delay_ps,
+                buffer: if at_host { Buffer::UNLIMITED } else { settings.buffer },
+                marking: if at_host { Marking::Off } else { settings.marking },
+            });
+        }
+    }
+
+    /// The fabric.
+    pub(crate) fn build(self) -> Result<Fabric, FabricError> {
+        Fabric::new(self.nodes, self.ports)
+    }
+}

@@ -1,0 +1,100 @@
+//! Clos of three tiers: pods of leaves and aggregations, and a core above them.
+
+use super::LinkSettings;
+use super::builder::Builder;
+use crate::{Fabric, FabricError, Tier};
+
+/// A fabric of three tiers. Within a pod every leaf is linked to every aggregation. The cores stand in as many
+/// groups as a pod has aggregations; aggregation number a of every pod is linked to every core of group a.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clos {
+    /// Pods.
+    pub pods: u32,
+    /// Leaves of each pod.
+    pub leaves_per_pod: u32,
+    /// Aggregations of each pod.
+    pub aggregations_per_pod: u32,
+    /// Cores of each group: uplinks of each aggregation.
+    pub cores_per_aggregation: u32,
+    /// Hosts of each leaf.
+    pub hosts_per_leaf: u32,
+    /// Links of hosts.
+    pub host_link: LinkSettings,
+    /// Links between leaves and aggregations.
+    pub uplink: LinkSettings,
+    /// Links between aggregations and cores.
+    pub core_link: LinkSettings,
+}
+
+impl Default for Clos {
+    fn default() -> Self {
+        Self {
+            pods: 4,
+            leaves_per_pod: 2,
+            aggregations_per_pod: 2,
+            cores_per_aggregation: 2,
+            hosts_per_leaf: 4,
+            host_link: LinkSettings::default(),
+            uplink: LinkSettings::default(),
+            core_link: LinkSettings::default(),
+        }
+    }
+}
+
+impl Clos {
+    /// Nodes and ports, tier by tier, each by pod.
+    ///
+    /// # Errors
+    /// A count of zero, or too many nodes or links.
+    pub fn build(&self) -> Result<Fabric, FabricError> {
+        let Self {
+            pods, leaves_per_pod, aggregations_per_pod, cores_per_aggregation, hosts_per_leaf, ..
+        } = *self;
+        let counts = [
+            ("pods", pods),
+            ("leaves_per_pod", leaves_per_pod),
+            ("aggregations_per_pod", aggregations_per_pod),
+            ("cores_per_aggregation", cores_per_aggregation),
+            ("hosts_per_leaf", hosts_per_leaf),
+        ];
+        let [p, l, a, c, h] = counts.map(|(_, count)| u128::from(count));
+        let nodes = p * l * (h + 1) + p * a + a * c;
+        let mut builder = Builder::new(&counts, nodes, p * l * (h + a) + p * a * c)?;
+        let leaf_count = pods * leaves_per_pod;
+        let hosts = leaf_count * hosts_per_leaf;
+        for host in 0..hosts {
+            builder.node(format!("host{host}"), Tier::Host, Some(host / hosts_per_leaf / leaves_per_pod));
+        }
+        for leaf in 0..leaf_count {
+            builder.node(format!("leaf{leaf}"), Tier::Leaf, Some(leaf / leaves_per_pod));
+        }
+        for pod in 0..pods {
+            for aggregation in 0..aggregations_per_pod {
+                builder.node(format!("agg{pod}.{aggregation}"), Tier::Aggregation, Some(pod));
+            }
+        }
+        for core in 0..aggregations_per_pod * cores_per_aggregation {
+            builder.node(format!("core{core}"), Tier::Spine, None);
+        }
+        let (first_leaf, first_aggregation) = (hosts, hosts + leaf_count);
+        let first_core = first_aggregation + pods * aggregations_per_pod;
+        for host in 0..hosts {
+            builder.link(host, first_leaf + host / hosts_per_leaf, &self.host_link);
+        }
+        for leaf in 0..leaf_count {
+            let pod = leaf / leaves_per_pod;
+            for aggregation in 0..aggregations_per_pod {
+                let above = first_aggregation + pod * aggregations_per_pod + aggregation;
+                builder.link(first_leaf + leaf, above, &self.uplink);
+            }
+        }
+        for number in 0..pods * aggregations_per_pod {
+            let group = number % aggregations_per_pod;
+            for core in 0..cores_per_aggregation {
+                let above = first_core + group * cores_per_aggregation + core;
+                builder.link(first_aggregation + number, above, &self.core_link);
+            }
+        }
+        builder.build()
+    }
+}

@@ -1,0 +1,19 @@
+//! Fabrics that are built by rule.
+
+mod builder;
+mod clos;
+mod dumbbell;
+mod fat_tree;
+mod leaf_spine;
+mod vl2;
+
+pub(crate) use builder::Builder;
+pub use builder::LinkSettings;
+pub use clos::Clos;
+pub use dumbbell::Dumbbell;
+pub use fat_tree::FatTree;
+pub use leaf_spine::LeafSpine;
+pub use vl2::Vl2;
+
+#[cfg(test)]
+mod tests;
