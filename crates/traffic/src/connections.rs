@@ -137,6 +137,12 @@ impl Connections {
         index
     }
 
+    /// What counts as one connection.
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
     /// How many connections.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -1,24 +1,11 @@
 //! Flow lists: CSV files with one 5-tuple per row, for those who have flow records and no capture.
 
 use crate::PacketRecord;
+use crate::csv_rows::{CsvError, CsvRows, Fault};
 use anabranch_split::{FiveTuple, protocol};
 use csv::StringRecord;
 use std::io::Read;
 use std::net::IpAddr;
-
-/// What is wrong with a flow list, where, and what would be right.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}{}: {problem}; {mend}", line.map(|n| format!(":{n}")).unwrap_or_default())]
-pub struct FlowListError {
-    /// The list, as the user named it.
-    pub file: String,
-    /// Line, counted from one; none if the fault is not in one line.
-    pub line: Option<u64>,
-    /// The column and value at fault, and why.
-    pub problem: String,
-    /// What would work.
-    pub mend: String,
-}
 
 /// A field of a row, and the names that flow exporters give it. Case, spaces, `-` and `.` do not matter.
 struct Column {
@@ -78,18 +65,16 @@ const PROTOCOL_NAMES: [(&str, u8); 14] = [
 
 /// Reads a flow list row by row, in constant memory.
 pub struct FlowListReader {
-    file: String,
-    rows: csv::Reader<Box<dyn Read + Send>>,
+    rows: CsvRows<Box<dyn Read + Send>>,
     positions: Positions,
-    row: StringRecord,
     /// The error that follows the records already handed out.
-    held: Option<FlowListError>,
+    held: Option<CsvError>,
     ended: bool,
 }
 
 impl std::fmt::Debug for FlowListReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FlowListReader").field("file", &self.file).finish_non_exhaustive()
+        f.debug_struct("FlowListReader").field("positions", &self.positions).finish_non_exhaustive()
     }
 }
 
@@ -99,18 +84,10 @@ impl FlowListReader {
     ///
     /// # Errors
     /// A header without a source, destination, protocol or port, or that names one of them twice.
-    pub fn new(input: Box<dyn Read + Send>, file: &str) -> Result<Self, FlowListError> {
-        let mut rows = csv::ReaderBuilder::new().has_headers(true).comment(Some(b'#')).from_reader(input);
-        let header = rows.headers().map_err(|error| csv_error(file, &error))?.clone();
-        let line = header.position().map(csv::Position::line);
-        let positions = positions(&header).map_err(|(problem, mend)| FlowListError {
-            file: file.to_string(),
-            line,
-            problem,
-            mend,
-        })?;
-        let (row, held, ended) = (StringRecord::new(), None, false);
-        Ok(Self { file: file.to_string(), rows, positions, row, held, ended })
+    pub fn new(input: Box<dyn Read + Send>, file: &str) -> Result<Self, CsvError> {
+        let rows = CsvRows::new(input, file)?;
+        let positions = positions(rows.header()).map_err(|fault| rows.fault(fault))?;
+        Ok(Self { rows, positions, held: None, ended: false })
     }
 
     /// Whether rows carry bytes. Without them every row counts as one byte.
@@ -131,11 +108,7 @@ impl FlowListReader {
     /// # Errors
     /// A row that is no flow, text that is not UTF-8, or a failing disk: after all records before it were returned.
     /// Then the reader is at its end.
-    pub fn next_batch(
-        &mut self,
-        records: &mut Vec<PacketRecord>,
-        limit: usize,
-    ) -> Result<bool, FlowListError> {
+    pub fn next_batch(&mut self, records: &mut Vec<PacketRecord>, limit: usize) -> Result<bool, CsvError> {
         records.clear();
         if let Some(error) = self.held.take() {
             return Err(error);
@@ -156,23 +129,12 @@ impl FlowListReader {
         Ok(!records.is_empty())
     }
 
-    fn next_row(&mut self) -> Result<Option<PacketRecord>, FlowListError> {
-        let more = self.rows.read_record(&mut self.row).map_err(|error| csv_error(&self.file, &error))?;
-        if !more {
-            return Ok(None);
-        }
-        let fields = Fields { positions: &self.positions, row: &self.row };
-        fields.record().map(Some).map_err(|(problem, mend)| FlowListError {
-            file: self.file.clone(),
-            line: self.row.position().map(csv::Position::line),
-            problem,
-            mend,
-        })
+    fn next_row(&mut self) -> Result<Option<PacketRecord>, CsvError> {
+        let Some(row) = self.rows.read()? else { return Ok(None) };
+        let record = Fields { positions: &self.positions, row }.record();
+        record.map(Some).map_err(|fault| self.rows.fault(fault))
     }
 }
-
-/// What is wrong, and the mend.
-type Fault = (String, String);
 
 /// A column name without what exporters vary in.
 fn plain(name: &str) -> String {
@@ -277,31 +239,16 @@ impl Fields<'_> {
     }
 }
 
-fn csv_error(file: &str, error: &csv::Error) -> FlowListError {
-    let line = error.position().map(csv::Position::line);
-    let (problem, mend) = match error.kind() {
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => (
-            format!("{len} fields where the header has {expected_len}"),
-            "give every row a field per column, empty if unknown",
-        ),
-        csv::ErrorKind::Utf8 { err, .. } => {
-            (format!("field {} is not UTF-8 text", err.field() + 1), "save the list as UTF-8")
-        }
-        _ => (format!("cannot read: {error}"), "check that the file is whole"),
-    };
-    FlowListError { file: file.to_string(), line, problem, mend: mend.to_string() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn open(text: &str) -> Result<FlowListReader, FlowListError> {
+    fn open(text: &str) -> Result<FlowListReader, CsvError> {
         FlowListReader::new(Box::new(std::io::Cursor::new(text.to_string().into_bytes())), "flows.csv")
     }
 
-    fn all(text: &str) -> Result<Vec<PacketRecord>, FlowListError> {
+    fn all(text: &str) -> Result<Vec<PacketRecord>, CsvError> {
         let (mut reader, mut records, mut batch) = (open(text)?, Vec::new(), Vec::new());
         while reader.next_batch(&mut batch, 2)? {
             records.append(&mut batch);

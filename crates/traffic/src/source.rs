@@ -2,7 +2,7 @@
 
 use crate::generate::{GenerateError, Generator, Kind};
 use crate::trace::{Compression, Counted, Encapsulation, TraceCounts, TraceError, TraceReader};
-use crate::{FlowListError, FlowListReader, PacketRecord};
+use crate::{CsvError, FlowListReader, PacketRecord};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub enum SourceError {
     Trace(#[from] TraceError),
     /// A flow list's.
     #[error(transparent)]
-    FlowList(#[from] FlowListError),
+    FlowList(#[from] CsvError),
     /// A generator's.
     #[error(transparent)]
     Generate(#[from] GenerateError),

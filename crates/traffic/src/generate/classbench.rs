@@ -8,7 +8,7 @@
 //! headers: here every header is one connection.
 
 use super::Endpoints;
-use super::stream::{Stream, unit};
+use crate::random::{Stream, unit};
 use anabranch_split::{FiveTuple, protocol};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 

@@ -5,7 +5,7 @@
 //! modelled: popular objects, client and server of one request tree, sizes that depend on the service.
 
 use super::Endpoints;
-use super::stream::Stream;
+use crate::random::Stream;
 use anabranch_split::{FiveTuple, protocol};
 
 const PODS: u64 = 8;

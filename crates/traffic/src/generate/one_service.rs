@@ -2,7 +2,7 @@
 
 use super::Endpoints;
 use super::port_walk::{PORTS, PortWalk};
-use super::stream::Stream;
+use crate::random::Stream;
 use anabranch_split::{FiveTuple, protocol};
 
 const CLIENTS: u64 = 254;

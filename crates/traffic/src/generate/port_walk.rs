@@ -1,6 +1,6 @@
 //! Source ports in a scattered order, each once.
 
-use super::stream::Stream;
+use crate::random::Stream;
 
 /// The ports a client may use (RFC 6056 section 3.2): 1024 to 65535.
 pub(super) const FIRST_PORT: u16 = 1024;

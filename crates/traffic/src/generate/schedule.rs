@@ -1,8 +1,8 @@
 //! When connections start, and how their bytes interleave.
 
-use super::stream::Stream;
-use super::web_search;
 use crate::PacketRecord;
+use crate::random::Stream;
+use crate::sizes::{Cdf, Convention, Published};
 use anabranch_split::FiveTuple;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,6 +27,7 @@ struct Sending {
 #[derive(Debug)]
 pub(super) struct Schedule {
     arrivals: Stream,
+    web_search: Cdf,
     sizes: Stream,
     active: BinaryHeap<Reverse<Sending>>,
     next_start_ns: f64,
@@ -37,6 +38,7 @@ impl Schedule {
     pub(super) fn new(seed: u64) -> Self {
         Self {
             arrivals: Stream::new(seed, "arrivals"),
+            web_search: Published::named("web-search").expect("a published table").cdf(Convention::Linear),
             sizes: Stream::new(seed, "sizes"),
             active: BinaryHeap::new(),
             next_start_ns: 0.0,
@@ -51,7 +53,7 @@ impl Schedule {
 
     /// Starts a connection at the time drawn for it.
     pub(super) fn start(&mut self, tuple: FiveTuple) {
-        let bytes_left = web_search::draw_bytes(&mut self.sizes);
+        let bytes_left = self.web_search.draw_bytes(&mut self.sizes);
         let time_ns = self.next_start_ns as u64;
         self.active.push(Reverse(Sending { time_ns, serial: self.started, bytes_left, tuple }));
         self.started += 1;

@@ -1,0 +1,148 @@
+//! Rows of a CSV file, with the line each stands in, and what is wrong with one.
+
+use csv::StringRecord;
+use std::io::{self, Read};
+
+/// What is wrong with a CSV file, where, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}{}: {problem}; {mend}", line.map(|n| format!(":{n}")).unwrap_or_default())]
+pub struct CsvError {
+    /// The file, as the user named it.
+    pub file: String,
+    /// Line, counted from one; none if the fault is not in one line.
+    pub line: Option<u64>,
+    /// The column and value at fault, and why.
+    pub problem: String,
+    /// What would work.
+    pub mend: String,
+}
+
+/// What is wrong, and the mend.
+pub(crate) type Fault = (String, String);
+
+/// Reads rows under a header, in constant memory. Lines that start with `#` are comments.
+pub(crate) struct CsvRows<R> {
+    file: String,
+    rows: csv::Reader<UnixLines<R>>,
+    header: StringRecord,
+    row: StringRecord,
+}
+
+impl<R: Read> CsvRows<R> {
+    /// Reads the header; `file` names the input in errors.
+    pub(crate) fn new(input: R, file: &str) -> Result<Self, CsvError> {
+        let lines = UnixLines { input, last: b'\n', ended: false };
+        let rows = csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(lines);
+        let (header, row) = (StringRecord::new(), StringRecord::new());
+        let mut rows = Self { file: file.to_string(), rows, header, row };
+        rows.header = match rows.rows.headers() {
+            Ok(header) => header.clone(),
+            Err(error) => return Err(rows.refused(&error)),
+        };
+        Ok(rows)
+    }
+
+    /// The names of the columns; the CSV reader takes off a byte order mark.
+    pub(crate) fn header(&self) -> &StringRecord {
+        &self.header
+    }
+
+    /// Where the column of this name stands.
+    pub(crate) fn column(&self, name: &str) -> Option<usize> {
+        self.header.iter().position(|column| column == name)
+    }
+
+    /// Where the column of this name stands; `form` says how the file should begin.
+    pub(crate) fn required(&self, name: &str, form: &str) -> Result<usize, CsvError> {
+        let fault = || (format!("the header has no column `{name}`"), form.to_string());
+        self.column(name).ok_or_else(|| self.fault(fault()))
+    }
+
+    /// The next row, of as many fields as the header; none at the end.
+    pub(crate) fn read(&mut self) -> Result<Option<&StringRecord>, CsvError> {
+        match self.rows.read_record(&mut self.row) {
+            Ok(true) => Ok(Some(&self.row)),
+            Ok(false) => Ok(None),
+            Err(error) => Err(self.refused(&error)),
+        }
+    }
+
+    /// A fault in the row read last, or in the header before the first.
+    pub(crate) fn fault(&self, (problem, mend): Fault) -> CsvError {
+        // The position of a row is where reading began, before blank lines and comments. Behind it, every row has
+        // ended with one line feed.
+        let line = (self.rows.position().line() - 1).max(1);
+        CsvError { file: self.file.clone(), line: Some(line), problem, mend }
+    }
+
+    /// A fault of the file as a whole.
+    pub(crate) fn fault_of_file(&self, (problem, mend): Fault) -> CsvError {
+        CsvError { file: self.file.clone(), line: None, problem, mend }
+    }
+
+    fn refused(&self, error: &csv::Error) -> CsvError {
+        let (problem, mend) = match error.kind() {
+            csv::ErrorKind::UnequalLengths { expected_len, len, .. } => (
+                format!("{len} fields where the header has {expected_len}"),
+                "give every row a field per column, empty if unknown",
+            ),
+            csv::ErrorKind::Utf8 { err, .. } => {
+                (format!("field {} is not UTF-8 text", err.field() + 1), "save the file as UTF-8")
+            }
+            _ => (format!("cannot read: {error}"), "check that the file is whole"),
+        };
+        self.fault((problem, mend.to_string()))
+    }
+}
+
+/// Text whose lines all end with one line feed, the last one too.
+struct UnixLines<R> {
+    input: R,
+    last: u8,
+    ended: bool,
+}
+
+impl<R: Read> Read for UnixLines<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while !self.ended && !buffer.is_empty() {
+            let read = self.input.read(buffer)?;
+            if read == 0 {
+                self.ended = true;
+                if self.last != b'\n' {
+                    buffer[0] = b'\n';
+                    return Ok(1);
+                }
+                break;
+            }
+            let mut kept = 0;
+            for at in 0..read {
+                buffer[kept] = buffer[at];
+                kept += usize::from(buffer[at] != b'\r');
+            }
+            if kept > 0 {
+                self.last = buffer[kept - 1];
+                return Ok(kept);
+            }
+        }
+        Ok(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_behind_blank_lines_and_comments() {
+        let text = "# of\n\na,b\n1,2\n\n# note\n3,4\n5,6";
+        for text in [text.to_string(), text.replace('\n', "\r\n")] {
+            let mut rows = CsvRows::new(text.as_bytes(), "x.csv").unwrap();
+            let line = |rows: &CsvRows<_>| rows.fault((String::new(), String::new())).line.unwrap();
+            let mut lines = vec![line(&rows)];
+            while rows.read().unwrap().is_some() {
+                lines.push(line(&rows));
+            }
+            assert_eq!(lines[..4], [3, 4, 7, 8]);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Flows between hosts as CSV: what one simulator is given, another can be given too.
+
+use crate::csv_rows::{CsvError, CsvRows, Fault};
+use crate::{Flow, Start, TrafficError};
+use csv::StringRecord;
+use std::io::{self, Read, Write};
+
+/// What a list looks like.
+const FORM: &str =
+    "begin the list with the line id,src,dst,size_bytes,start_ns and, if flows are pinned, path";
+
+/// Where the columns stand.
+struct Columns {
+    id: usize,
+    src: usize,
+    dst: usize,
+    size_bytes: usize,
+    start_ns: usize,
+    path: Option<usize>,
+}
+
+/// Reads flows between hosts `0..hosts`, numbered leaf by leaf. `id` counts the rows from 0, for it names the flow in
+/// results. `start_ns` may have up to three decimals, which are picoseconds. `path` may be empty; without it flows are
+/// not pinned. Lines that start with `#` are comments, and columns of other names are passed over. All flows get the
+/// given transport. `file` names the input in errors.
+///
+/// # Errors
+/// A header without these columns, a list without rows, and the first row that is no such flow.
+pub fn read_host_flows(
+    input: impl Read,
+    file: &str,
+    hosts: u32,
+    transport: u8,
+) -> Result<Vec<Flow>, CsvError> {
+    let mut rows = CsvRows::new(input, file)?;
+    let required = |name| rows.required(name, FORM);
+    let columns = Columns {
+        id: required("id")?,
+        src: required("src")?,
+        dst: required("dst")?,
+        size_bytes: required("size_bytes")?,
+        start_ns: required("start_ns")?,
+        path: rows.column("path"),
+    };
+    let mut flows = Vec::new();
+    while let Some(row) = rows.read()? {
+        let flow = columns.flow(row, flows.len(), hosts, transport);
+        flows.push(flow.map_err(|fault| rows.fault(fault))?);
+    }
+    match flows.is_empty() {
+        true => Err(rows.fault_of_file(("no flow".to_string(), "give one flow per row".to_string()))),
+        false => Ok(flows),
+    }
+}
+
+impl Columns {
+    fn flow(&self, row: &StringRecord, index: usize, hosts: u32, transport: u8) -> Result<Flow, Fault> {
+        if number(row, self.id, "id", "digits only", u64::MAX)? != index as u64 {
+            return Err((
+                format!("column `id`: `{}` is row {index} of flows", &row[self.id]),
+                "number the rows 0, 1, 2 and so on, in the order of the list".to_string(),
+            ));
+        }
+        let host = |column, name| {
+            let mend = format!(
+                "give a host from 0 to {}, numbered leaf by leaf",
+                u64::from(hosts).saturating_sub(1)
+            );
+            number(row, column, name, &mend, u64::from(hosts).saturating_sub(1)).map(|host| host as u32)
+        };
+        let (src, dst) = (host(self.src, "src")?, host(self.dst, "dst")?);
+        if src == dst {
+            return Err((format!("`src` and `dst` are both {src}"), "give two different hosts".to_string()));
+        }
+        let size_bytes =
+            number(row, self.size_bytes, "size_bytes", "give whole bytes, at least 1", u64::MAX)?;
+        if size_bytes == 0 {
+            return Err(("column `size_bytes`: `0`".to_string(), "give at least one byte".to_string()));
+        }
+        let path = match self.path.filter(|&column| !row[column].is_empty()) {
+            None => None,
+            Some(column) => {
+                let mend = "give the number of a path, counted from 0, or leave it empty";
+                Some(number(row, column, "path", mend, u32::MAX.into())? as u32)
+            }
+        };
+        let start = Start::At(picoseconds(&row[self.start_ns])?);
+        Ok(Flow { src, dst, size_bytes, start, path, job: None, transport })
+    }
+}
+
+fn number(row: &StringRecord, column: usize, name: &str, mend: &str, most: u64) -> Result<u64, Fault> {
+    let text = &row[column];
+    let value = text.parse().ok().filter(|value| *value <= most);
+    value.ok_or_else(|| (format!("column `{name}`: `{text}` is out of range"), mend.to_string()))
+}
+
+/// Nanoseconds with up to three decimals.
+fn picoseconds(text: &str) -> Result<u64, Fault> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let value = (digits(whole) && digits(decimals) && decimals.len() <= 3)
+        .then(|| Some((whole.parse::<u64>().ok()?, format!("{decimals:0<3}").parse::<u64>().ok()?)))
+        .flatten()
+        .and_then(|(ns, ps)| ns.checked_mul(1000)?.checked_add(ps));
+    value.ok_or_else(|| {
+        (
+            format!("column `start_ns`: `{text}` is no time"),
+            "give nanoseconds from the start of the simulation, with up to three decimals".to_string(),
+        )
+    })
+}
+
+/// Writes flows as [`read_host_flows`] reads them; the column `path` only if one is pinned.
+///
+/// # Errors
+/// A flow that waits for another: its start is not known before it is simulated. A failing disk.
+pub fn write_host_flows(flows: &[Flow], output: &mut impl Write) -> io::Result<()> {
+    let pinned = flows.iter().any(|flow| flow.path.is_some());
+    writeln!(output, "id,src,dst,size_bytes,start_ns{}", if pinned { ",path" } else { "" })?;
+    for (id, flow) in flows.iter().enumerate() {
+        let Start::At(at_ps) = flow.start else {
+            let error = TrafficError::new(
+                format!("flow {id} waits for another, and a list has times only"),
+                "write the starts that a simulation gave, or leave such workloads out",
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, error));
+        };
+        write!(output, "{id},{},{},{},{}", flow.src, flow.dst, flow.size_bytes, at_ps / 1000)?;
+        if at_ps % 1000 != 0 {
+            write!(output, ".{:03}", at_ps % 1000)?;
+        }
+        match flow.path {
+            Some(path) => writeln!(output, ",{path}")?,
+            None if pinned => writeln!(output, ",")?,
+            None => writeln!(output)?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> Result<Vec<Flow>, CsvError> {
+        read_host_flows(text.as_bytes(), "flows.csv", 8, 0)
+    }
+
+    #[test]
+    fn rows_become_flows() {
+        let flows =
+            read("id,src,dst,size_bytes,start_ns,path\n0,3,4,1000,12,\n# late\n1, 7 ,0,1,3.25,2\n").unwrap();
+        let flow = |src, dst, size_bytes, at_ps, path| Flow {
+            src,
+            dst,
+            size_bytes,
+            start: Start::At(at_ps),
+            path,
+            job: None,
+            transport: 0,
+        };
+        assert_eq!(flows, [flow(3, 4, 1000, 12_000, None), flow(7, 0, 1, 3_250, Some(2))]);
+    }
+
+    #[test]
+    fn errors_name_file_line_problem_and_mend() {
+        for (row, parts) in [
+            ("1,0,1,1,0", ["`id`: `1`", "0, 1, 2"]),
+            ("0,8,1,1,0", ["`src`: `8`", "0 to 7"]),
+            ("0,0,-1,1,0", ["`dst`: `-1`", "0 to 7"]),
+            ("0,5,5,1,0", ["both 5", "different"]),
+            ("0,0,1,0,0", ["`size_bytes`: `0`", "at least one"]),
+            ("0,0,1,1e6,0", ["`size_bytes`: `1e6`", "whole bytes"]),
+            ("0,0,1,1,-1", ["`start_ns`: `-1`", "nanoseconds"]),
+            ("0,0,1,1,1.2345", ["`start_ns`: `1.2345`", "three decimals"]),
+            ("0,0,1,1,18446744073709551615", ["`start_ns`", "nanoseconds"]),
+            ("0,0,1,1", ["4 fields", "every row"]),
+        ] {
+            let error =
+                read(&format!("id,src,dst,size_bytes,start_ns\n# first\n{row}\n")).unwrap_err().to_string();
+            assert!(error.starts_with("flows.csv:3: "), "{error}");
+            assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+        }
+        assert!(read("id,src,dst,size_bytes\n").unwrap_err().to_string().contains("no column `start_ns`"));
+        assert!(read("id,src,dst,size_bytes,start_ns\n").unwrap_err().to_string().contains("no flow"));
+    }
+
+    #[test]
+    fn a_flow_without_a_time_is_not_written() {
+        let mut flows = read("id,src,dst,size_bytes,start_ns\n0,0,1,1,0\n1,0,1,1,0\n").unwrap();
+        flows[1].start = Start::After { flow: 0, delay_ps: 0 };
+        let error = write_host_flows(&flows, &mut Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("flow 1 waits"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(
+            rows in proptest::collection::vec((0u32..8, 1u32..8, 1u64.., 0u64.., any::<Option<u32>>()), 1..20)
+        ) {
+            let flows: Vec<Flow> = rows
+                .into_iter()
+                .map(|(src, step, size_bytes, at_ps, path)| Flow {
+                    src,
+                    dst: (src + step) % 8,
+                    size_bytes,
+                    start: Start::At(at_ps),
+                    path,
+                    job: None,
+                    transport: 0,
+                })
+                .collect();
+            let mut text = Vec::new();
+            write_host_flows(&flows, &mut text).unwrap();
+            prop_assert_eq!(read_host_flows(&text[..], "flows.csv", 8, 0).unwrap(), flows);
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "(id,src,dst,size_bytes,start_ns\n)?([0-9.,\n]|[ -~]){0,60}") {
+            let _ = read(&text);
+        }
+    }
+}

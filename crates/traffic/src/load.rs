@@ -1,0 +1,136 @@
+//! Load: how many flows a second make a fraction of a capacity.
+//!
+//! Load counts payload, as the field's generators do (TrafficGenerator and the simulations that descend from it:
+//! lambda = load * capacity / (8 * mean size)). On the wire there is more: headers, preamble and gap add 6.2% to full
+//! Ethernet frames, and acknowledgements come on top.
+//!
+//! Of the traffic, that part counts which must pass the reference; of the capacity, those links count that such
+//! traffic can use:
+//!
+//! | reference | payload that counts | capacity |
+//! |---|---|---|
+//! | host | all | links of hosts that send, or of hosts that receive, whichever are less |
+//! | uplink | between racks | links upwards from leaves that send, or downwards to leaves that receive, whichever are less |
+//! | bisection | between the halves of the leaves | the largest flow between the halves, in each direction in use |
+//!
+//! So a load of 0.6 on the uplinks means that their mean utilisation by payload is 0.6 whatever share of the pairs
+//! stays inside a rack; and traffic into one pod is measured at that pod's entrance. A fabric without uplinks is
+//! measured at its hosts.
+
+use crate::TrafficError;
+use crate::pattern::Senders;
+use anabranch_fabric::Fabric;
+use anabranch_fabric::capacity::{Reference, bisection_bps};
+
+/// How much is offered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load {
+    /// Part of the capacity, above zero.
+    pub fraction: f64,
+    /// What it is a part of.
+    pub reference: Reference,
+    /// The capacity in bits per second, where it is not the one as built: what a failure leaves, for example.
+    pub capacity_bps: Option<f64>,
+}
+
+impl Load {
+    /// Flows a second, all senders together, each as often as any other.
+    pub(crate) fn flows_per_s(
+        &self,
+        fabric: &Fabric,
+        senders: &Senders,
+        mean_bytes: f64,
+    ) -> Result<f64, TrafficError> {
+        if !(self.fraction > 0.0 && self.fraction.is_finite()) {
+            return Err(TrafficError::new(
+                format!("load = {}", self.fraction),
+                "give a fraction of the reference capacity above 0, such as 0.6",
+            ));
+        }
+        let counted = counted(fabric, senders, self.reference);
+        if counted.share == 0.0 {
+            return Err(TrafficError::new(
+                format!("load on reference {}, which no flow of this pattern passes", name(self.reference)),
+                "measure the load at the hosts: reference host",
+            ));
+        }
+        let capacity_bps = self.capacity_bps.unwrap_or(counted.capacity_bps);
+        if !(capacity_bps > 0.0 && capacity_bps.is_finite()) {
+            return Err(TrafficError::new(
+                format!("a reference capacity of {capacity_bps} bit/s"),
+                "give a capacity above 0",
+            ));
+        }
+        Ok(self.fraction * capacity_bps / (8.0 * mean_bytes * counted.share))
+    }
+}
+
+/// The name people type.
+#[must_use]
+pub fn name(reference: Reference) -> &'static str {
+    match reference {
+        Reference::Uplink => "uplink",
+        Reference::Host => "host",
+        Reference::Bisection => "bisection",
+    }
+}
+
+/// What a load refers to, for one pattern.
+struct Counted {
+    /// The share of flows that counts.
+    share: f64,
+    capacity_bps: f64,
+}
+
+fn counted(fabric: &Fabric, senders: &Senders, reference: Reference) -> Counted {
+    let leaves = leaves(fabric);
+    let leaf = |host: u32| leaves.partition_point(|&leaf| leaf < fabric.leaf_of(host));
+    let rate_bps = |port: u32| fabric.ports()[port as usize].rate.bps() as f64;
+    match reference {
+        Reference::Uplink => {
+            let crossing = senders.crossing(leaves.len(), leaf);
+            // Links between a leaf and other switches, in one direction.
+            let links_bps = |of: &[bool], down: bool| -> f64 {
+                let used = leaves.iter().zip(of).filter(|(_, used)| **used);
+                let ports = used.flat_map(|(&leaf, _)| fabric.ports_of(leaf));
+                let up = ports.filter(|&&port| fabric.ports()[port as usize].to >= fabric.hosts());
+                up.map(|&port| rate_bps(if down { fabric.ports()[port as usize].reverse } else { port }))
+                    .sum()
+            };
+            if leaves.len() < 2 {
+                return counted(fabric, senders, Reference::Host);
+            }
+            let capacity_bps = links_bps(&crossing.left, false).min(links_bps(&crossing.reached, true));
+            Counted { share: crossing.share, capacity_bps }
+        }
+        Reference::Host => {
+            let once = |hosts: &mut dyn Iterator<Item = u32>| {
+                let mut hosts: Vec<u32> = hosts.collect();
+                hosts.sort_unstable();
+                hosts.dedup();
+                hosts
+            };
+            let sending = once(&mut senders.senders.iter().map(|sender| sender.host));
+            let receiving = once(&mut senders.receivers());
+            let out_bps: f64 = sending.iter().map(|&host| rate_bps(fabric.ports_of(host)[0])).sum();
+            let port_in = |host: u32| fabric.ports()[fabric.ports_of(host)[0] as usize].reverse;
+            let in_bps: f64 = receiving.iter().map(|&host| rate_bps(port_in(host))).sum();
+            Counted { share: 1.0, capacity_bps: out_bps.min(in_bps) }
+        }
+        Reference::Bisection => {
+            let half = |host: u32| usize::from(leaf(host) >= leaves.len() / 2);
+            let crossing = senders.crossing(2, half);
+            let directions = crossing.left.iter().filter(|&&left| left).count();
+            let capacity_bps = (bisection_bps(fabric) * directions as u64) as f64;
+            Counted { share: crossing.share, capacity_bps }
+        }
+    }
+}
+
+/// Switches with hosts, ascending.
+pub(crate) fn leaves(fabric: &Fabric) -> Vec<u32> {
+    let mut leaves: Vec<u32> = (0..fabric.hosts()).map(|host| fabric.leaf_of(host)).collect();
+    leaves.sort_unstable();
+    leaves.dedup();
+    leaves
+}

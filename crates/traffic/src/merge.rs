@@ -1,0 +1,85 @@
+//! Several workloads in one list.
+
+use crate::random::Stream;
+use crate::{Flow, Start, TrafficError, Workload};
+use anabranch_fabric::Fabric;
+
+/// The flows of several workloads by the time they may begin at the earliest, ties in the order of the workloads.
+/// Every workload draws from a seed of its own, and its jobs follow those of the workloads before it. The flows of a
+/// single workload keep their order.
+///
+/// # Errors
+/// A workload's, and more flows or jobs than indexes hold.
+pub fn merged_flows(workloads: &[Workload], fabric: &Fabric, seed: u64) -> Result<Vec<Flow>, TrafficError> {
+    let mut lists = Vec::with_capacity(workloads.len());
+    let (mut flows_before, mut jobs_before) = (0u64, 0u64);
+    for (index, workload) in (0..).zip(workloads) {
+        let mut flows = workload.flows(fabric, Stream::of_entity(seed, "workload", index).bits())?;
+        let jobs = flows.iter().filter_map(|flow| flow.job).max().map_or(0, |job| u64::from(job) + 1);
+        if flows_before + flows.len() as u64 > u32::MAX.into() || jobs_before + jobs > u32::MAX.into() {
+            return Err(TrafficError::new(
+                format!("workload {index}: more than 2^32 flows or jobs in all"),
+                "ask for fewer flows",
+            ));
+        }
+        let shift = jobs_before as u32;
+        for flow in &mut flows {
+            flow.job = flow.job.map(|job| job + shift);
+            if let Start::AfterJob { job, .. } = &mut flow.start {
+                *job += shift;
+            }
+        }
+        flows_before += flows.len() as u64;
+        jobs_before += jobs;
+        lists.push(flows);
+    }
+    if lists.len() == 1 {
+        return Ok(lists.remove(0));
+    }
+    Ok(sorted(&lists))
+}
+
+/// All flows by their earliest start; those that wait for a flow wait for its new number.
+fn sorted(lists: &[Vec<Flow>]) -> Vec<Flow> {
+    let mut order: Vec<(u64, usize, usize)> = Vec::new();
+    for (list, flows) in lists.iter().enumerate() {
+        let earliest = earliest_ps(flows);
+        order.extend(earliest.into_iter().enumerate().map(|(index, at_ps)| (at_ps, list, index)));
+    }
+    order.sort_unstable();
+    let mut number: Vec<Vec<u32>> = lists.iter().map(|flows| vec![0; flows.len()]).collect();
+    for (new, &(_, list, index)) in (0..).zip(&order) {
+        number[list][index] = new;
+    }
+    let renumbered = |&(_, list, index): &(u64, usize, usize)| {
+        let mut flow = lists[list][index];
+        if let Start::After { flow: awaited, .. } = &mut flow.start {
+            *awaited = number[list][*awaited as usize];
+        }
+        flow
+    };
+    order.iter().map(renumbered).collect()
+}
+
+/// When each flow may begin at the earliest: what it waits for may end as soon as it begins. Never before what it
+/// waits for, so an order by this time keeps awaited flows before waiting ones.
+fn earliest_ps(flows: &[Flow]) -> Vec<u64> {
+    let mut earliest: Vec<u64> = Vec::with_capacity(flows.len());
+    // By job: the latest of its flows so far.
+    let mut jobs: std::collections::BTreeMap<u32, u64> = std::collections::BTreeMap::new();
+    for flow in flows {
+        let at_ps = match flow.start {
+            Start::At(at_ps) => at_ps,
+            Start::After { flow, delay_ps } => earliest[flow as usize].saturating_add(delay_ps),
+            Start::AfterJob { job, delay_ps } => {
+                jobs.get(&job).map_or(0, |at_ps| at_ps.saturating_add(delay_ps))
+            }
+        };
+        if let Some(job) = flow.job {
+            let latest = jobs.entry(job).or_default();
+            *latest = at_ps.max(*latest);
+        }
+        earliest.push(at_ps);
+    }
+    earliest
+}

@@ -1,0 +1,119 @@
+//! Offered load of every tier, from the flows themselves.
+
+use crate::load::leaves;
+use crate::{Flow, Start};
+use anabranch_fabric::{Fabric, LinkState, NextHops, Tier};
+use std::collections::BTreeMap;
+
+/// All ports from one tier to another, as one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TierLoad {
+    /// The tier that sends.
+    pub from: Tier,
+    /// The tier that receives.
+    pub to: Tier,
+    /// How many ports.
+    pub ports: u32,
+    /// Sum of their rates, in bits per second.
+    pub capacity_bps: f64,
+    /// Payload offered to them, in bits per second.
+    pub payload_bps: f64,
+    /// `payload_bps / capacity_bps`.
+    pub load: f64,
+    /// The load of the busiest of these ports if every switch splits evenly over its shortest next hops.
+    pub load_busiest: f64,
+}
+
+/// From the first arrival to the last, in picoseconds; none if all flows that begin at a time begin at once.
+#[must_use]
+pub fn arrival_window_ps(flows: &[Flow]) -> Option<u64> {
+    let starts = || {
+        flows.iter().filter_map(|flow| match flow.start {
+            Start::At(at_ps) => Some(at_ps),
+            Start::After { .. } | Start::AfterJob { .. } => None,
+        })
+    };
+    let window_ps = starts().max()? - starts().min()?;
+    (window_ps > 0).then_some(window_ps)
+}
+
+/// The payload of `flows` over `window_ps` and the fabric as built, tier by tier: going up, then down. Flows that wait
+/// for others are left out: when they begin is the network's affair.
+///
+/// What passes between two tiers does not depend on how switches split where all shortest paths pass the same tiers,
+/// as in every fabric of leaves, pods and spines.
+#[must_use]
+pub fn offered(fabric: &Fabric, flows: &[Flow], window_ps: u64) -> Vec<TierLoad> {
+    let leaves = leaves(fabric);
+    let index = |host: u32| leaves.partition_point(|&leaf| leaf < fabric.leaf_of(host));
+    let mut bytes = vec![0.0; fabric.ports().len()];
+    // Payload from leaf to leaf, by destination, then source.
+    let mut demand = vec![vec![0.0; leaves.len()]; leaves.len()];
+    for flow in flows.iter().filter(|flow| matches!(flow.start, Start::At(_))) {
+        let (out, back) = (fabric.ports_of(flow.src)[0], fabric.ports_of(flow.dst)[0]);
+        bytes[out as usize] += flow.size_bytes as f64;
+        bytes[fabric.ports()[back as usize].reverse as usize] += flow.size_bytes as f64;
+        demand[index(flow.dst)][index(flow.src)] += flow.size_bytes as f64;
+    }
+    let state = LinkState::of(fabric);
+    let hops = NextHops::shortest(fabric, &state);
+    for (destination, sources) in demand.iter().enumerate() {
+        spread(fabric, &hops, destination as u32, &leaves, sources, &mut bytes);
+    }
+    by_tier(fabric, &bytes, window_ps)
+}
+
+/// Adds what leaves send to one of them to the ports on its way, split evenly at every switch.
+fn spread(
+    fabric: &Fabric,
+    hops: &NextHops,
+    destination: u32,
+    leaves: &[u32],
+    sources: &[f64],
+    bytes: &mut [f64],
+) {
+    let mut at_node = vec![0.0; fabric.nodes().len()];
+    for (&leaf, sent) in leaves.iter().zip(sources) {
+        at_node[leaf as usize] = *sent;
+    }
+    // From far to near, the destination itself left out.
+    for node in hops.nearest_first(destination).into_iter().skip(1).rev() {
+        if at_node[node as usize] == 0.0 {
+            continue;
+        }
+        let next: Vec<u32> = hops.ports(node, destination).collect();
+        for &port in &next {
+            let part = at_node[node as usize] / next.len() as f64;
+            bytes[port as usize] += part;
+            at_node[fabric.ports()[port as usize].to as usize] += part;
+        }
+    }
+}
+
+fn by_tier(fabric: &Fabric, bytes: &[f64], window_ps: u64) -> Vec<TierLoad> {
+    let tier = |node: u32| fabric.nodes()[node as usize].tier;
+    let bps = |bytes: f64| bytes * 8e12 / window_ps as f64;
+    let mut rows = BTreeMap::new();
+    for (port, &bytes) in fabric.ports().iter().zip(bytes) {
+        let (from, to) = (tier(port.from), tier(port.to));
+        // Up from the hosts, then down to them.
+        let down = (from > to).then_some(std::cmp::Reverse(from));
+        let order = (down, from, to);
+        let row = rows.entry(order).or_insert(TierLoad {
+            from,
+            to,
+            ports: 0,
+            capacity_bps: 0.0,
+            payload_bps: 0.0,
+            load: 0.0,
+            load_busiest: 0.0,
+        });
+        let rate_bps = port.rate.bps() as f64;
+        row.ports += 1;
+        row.capacity_bps += rate_bps;
+        row.payload_bps += bps(bytes);
+        row.load_busiest = row.load_busiest.max(bps(bytes) / rate_bps);
+    }
+    let with_load = |row: TierLoad| TierLoad { load: row.payload_bps / row.capacity_bps, ..row };
+    rows.into_values().map(with_load).collect()
+}

@@ -1,0 +1,258 @@
+//! Who sends to whom.
+
+use crate::TrafficError;
+use crate::load::leaves;
+use crate::random::Stream;
+use anabranch_fabric::Fabric;
+
+/// Who sends to whom. Racks are the hosts of one leaf.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// Every host to any other host, each alike.
+    RandomPairs,
+    /// Every host to any host of another rack, each alike.
+    InterRack,
+    /// Every host to any host of another pod, each alike.
+    InterPod,
+    /// Hosts of the first half of the leaves to any host of the second half, each alike.
+    LeftToRight,
+    /// Every host to one other for good: a random cycle through all hosts.
+    Permutation,
+    /// Every host to the one so many numbers further, around the end.
+    Stride(u32),
+    /// Hosts of all other pods to any host of this one, each alike: non-uniform traffic.
+    IntoPod(u32),
+    /// Every host to every other.
+    AllToAll,
+    /// These pairs of source and destination.
+    Pairs(Vec<(u32, u32)>),
+}
+
+/// One independent source of flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sender {
+    pub(crate) host: u32,
+    /// Its only destination, if it has one.
+    pub(crate) to: Option<u32>,
+}
+
+/// What a sender without a destination of its own may not send to, besides itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Avoid {
+    Itself,
+    Rack,
+    Pod,
+}
+
+/// A pattern on a fabric.
+#[derive(Debug)]
+pub(crate) struct Senders {
+    pub(crate) senders: Vec<Sender>,
+    /// What senders without a destination of their own draw from.
+    receivers: Vec<u32>,
+    avoid: Avoid,
+    places: Vec<Place>,
+}
+
+/// Where a host stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    leaf: u32,
+    pod: Option<u32>,
+}
+
+impl Pattern {
+    /// The pattern on a fabric.
+    pub(crate) fn on(&self, fabric: &Fabric, seed: u64) -> Result<Senders, TrafficError> {
+        let hosts = fabric.hosts();
+        if hosts < 2 {
+            return Err(TrafficError::new(
+                format!("traffic in a fabric of {hosts} hosts"),
+                "give the fabric two hosts or more",
+            ));
+        }
+        let nodes = fabric.nodes();
+        let place = |host| {
+            let leaf = fabric.leaf_of(host);
+            Place { leaf, pod: nodes[host as usize].pod.or(nodes[leaf as usize].pod) }
+        };
+        let places: Vec<Place> = (0..hosts).map(place).collect();
+        self.check(&places)?;
+        let all = || (0..hosts).collect::<Vec<u32>>();
+        let split = |receives: &dyn Fn(Place) -> bool| -> (Vec<u32>, Vec<u32>) {
+            (0..hosts).partition(|&host| receives(places[host as usize]))
+        };
+        let (receivers, senders, avoid) = match self {
+            Self::RandomPairs => (all(), all(), Avoid::Itself),
+            Self::InterRack => (all(), all(), Avoid::Rack),
+            Self::InterPod => (all(), all(), Avoid::Pod),
+            Self::LeftToRight => {
+                let leaves = leaves(fabric);
+                let middle = leaves[leaves.len() / 2];
+                let (right, left) = split(&|place| place.leaf >= middle);
+                (right, left, Avoid::Itself)
+            }
+            Self::IntoPod(pod) => {
+                let (inside, outside) = split(&|place| place.pod == Some(*pod));
+                (inside, outside, Avoid::Itself)
+            }
+            Self::Permutation | Self::Stride(_) | Self::AllToAll | Self::Pairs(_) => {
+                let to = |(host, to)| Sender { host, to: Some(to) };
+                let senders = self.pairs(hosts, seed).into_iter().map(to).collect();
+                return Ok(Senders { senders, receivers: Vec::new(), avoid: Avoid::Itself, places });
+            }
+        };
+        let senders = senders.into_iter().map(|host| Sender { host, to: None }).collect();
+        Ok(Senders { senders, receivers, avoid, places })
+    }
+
+    /// The pairs of a pattern in which every sender has one destination.
+    fn pairs(&self, hosts: u32, seed: u64) -> Vec<(u32, u32)> {
+        let further = |host: u32, by: u32| ((u64::from(host) + u64::from(by)) % u64::from(hosts)) as u32;
+        match self {
+            Self::Permutation => cycle(hosts, &mut Stream::new(seed, "permutation")),
+            Self::Stride(stride) => (0..hosts).map(|host| (host, further(host, *stride))).collect(),
+            Self::AllToAll => {
+                let others = |host| (1..hosts).map(move |by| (host, further(host, by)));
+                (0..hosts).flat_map(others).collect()
+            }
+            Self::Pairs(pairs) => pairs.clone(),
+            Self::RandomPairs | Self::InterRack | Self::InterPod | Self::LeftToRight | Self::IntoPod(_) => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// Refuses a pattern by which somebody would have nobody to send to.
+    fn check(&self, places: &[Place]) -> Result<(), TrafficError> {
+        let hosts = places.len() as u32;
+        let one_rack = places.iter().all(|place| place.leaf == places[0].leaf);
+        let several_pods = places.iter().all(|place| place.pod.is_some())
+            && places.iter().any(|place| place.pod != places[0].pod);
+        let (problem, mend) = match self {
+            Self::InterRack if one_rack => {
+                ("pattern inter-rack with one rack".into(), "build a fabric of two leaves or more".into())
+            }
+            Self::LeftToRight if one_rack => {
+                ("pattern left-to-right with one rack".into(), "build a fabric of two leaves or more".into())
+            }
+            Self::InterPod if !several_pods => (
+                "pattern inter-pod in a fabric without two pods".into(),
+                "build a fat-tree or another fabric with pods, or choose inter-rack".into(),
+            ),
+            Self::IntoPod(pod)
+                if !places.iter().any(|place| place.pod == Some(*pod))
+                    || places.iter().all(|place| place.pod == Some(*pod)) =>
+            {
+                (
+                    format!("pattern into pod {pod}: there is no such pod beside others"),
+                    "name a pod of a fabric that has several, counted from 0".into(),
+                )
+            }
+            Self::Stride(stride) if stride % hosts == 0 => (
+                format!("pattern stride {stride}: of {hosts} hosts each would send to itself"),
+                "choose a stride that the number of hosts does not divide".into(),
+            ),
+            Self::Pairs(pairs) if pairs.is_empty() => {
+                ("pattern of no pairs".into(), "give at least one pair of hosts".into())
+            }
+            Self::Pairs(pairs) => {
+                match pairs.iter().find(|(src, dst)| src == dst || *src.max(dst) >= hosts) {
+                    None => return Ok(()),
+                    Some((src, dst)) => (
+                        format!("pair of hosts {src} and {dst}"),
+                        format!("name two different hosts from 0 to {}", hosts - 1),
+                    ),
+                }
+            }
+            _ => return Ok(()),
+        };
+        Err(TrafficError { problem, mend })
+    }
+}
+
+/// A random cycle through all hosts: nobody sends to itself (Sattolo 1986).
+fn cycle(hosts: u32, stream: &mut Stream) -> Vec<(u32, u32)> {
+    let mut to: Vec<u32> = (0..hosts).collect();
+    for last in (1..to.len()).rev() {
+        to.swap(last, stream.below(last as u64) as usize);
+    }
+    (0..hosts).zip(to).collect()
+}
+
+impl Senders {
+    fn may(&self, src: u32, dst: u32) -> bool {
+        let (from, to) = (self.places[src as usize], self.places[dst as usize]);
+        src != dst
+            && match self.avoid {
+                Avoid::Itself => true,
+                Avoid::Rack => from.leaf != to.leaf,
+                Avoid::Pod => from.pod != to.pod,
+            }
+    }
+
+    /// The destination of a flow: drawn until it is one that the sender may send to.
+    pub(crate) fn destination(&self, sender: Sender, stream: &mut Stream) -> u32 {
+        sender.to.unwrap_or_else(|| {
+            loop {
+                let to = self.receivers[stream.below(self.receivers.len() as u64) as usize];
+                if self.may(sender.host, to) {
+                    return to;
+                }
+            }
+        })
+    }
+
+    /// The hosts that receive, each once or more.
+    pub(crate) fn receivers(&self) -> impl Iterator<Item = u32> {
+        self.receivers.iter().copied().chain(self.senders.iter().filter_map(|sender| sender.to))
+    }
+
+    /// What goes from one class of racks to another: `class` gives the class of a host, below `classes`, and is the
+    /// same for all hosts of a rack.
+    pub(crate) fn crossing(&self, classes: usize, class: impl Fn(u32) -> usize) -> Crossing {
+        let mut crossing = Crossing { share: 0.0, left: vec![false; classes], reached: vec![false; classes] };
+        // Hosts of one rack may send to the same receivers, themselves apart: one count for all of them.
+        let mut counted: Option<(u32, u64, u64)> = None;
+        for sender in &self.senders {
+            let from = class(sender.host);
+            if let Some(to) = sender.to {
+                let crosses = class(to) != from;
+                crossing.share += f64::from(u8::from(crosses));
+                crossing.left[from] |= crosses;
+                crossing.reached[class(to)] |= crosses;
+                continue;
+            }
+            let rack = self.places[sender.host as usize].leaf;
+            let (allowed, crosses) = match counted {
+                Some((of, allowed, crosses)) if of == rack => (allowed, crosses),
+                _ => {
+                    let (mut allowed, mut crosses) = (0, 0);
+                    for &receiver in self.receivers.iter().filter(|&&to| self.may(sender.host, to)) {
+                        allowed += 1;
+                        let away = class(receiver) != from;
+                        crosses += u64::from(away);
+                        crossing.reached[class(receiver)] |= away;
+                    }
+                    (allowed, crosses)
+                }
+            };
+            counted = Some((rack, allowed, crosses));
+            crossing.left[from] |= crosses > 0;
+            crossing.share += crosses as f64 / allowed as f64;
+        }
+        crossing.share /= self.senders.len() as f64;
+        crossing
+    }
+}
+
+/// How much of a pattern's traffic goes from one class of hosts to another.
+#[derive(Debug)]
+pub(crate) struct Crossing {
+    /// The share of flows.
+    pub(crate) share: f64,
+    /// Classes that they leave.
+    pub(crate) left: Vec<bool>,
+    /// Classes that they reach.
+    pub(crate) reached: Vec<bool>,
+}

@@ -1,0 +1,96 @@
+//! Incast: many servers answer one client at once.
+
+use super::poisson::check_rate;
+use super::{Amount, check_hosts, whole_ns};
+use crate::random::Stream;
+use crate::{Flow, Start, TrafficError};
+use anabranch_fabric::Fabric;
+
+/// Jobs in which servers answer one client, all starting at once. Jobs arrive as a Poisson process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Incast {
+    /// Servers of each job, drawn anew for each from all hosts but its client.
+    pub servers: u32,
+    /// What each server sends, in bytes.
+    pub response_bytes: u64,
+    /// Jobs a second in the whole fabric.
+    pub jobs_per_s: f64,
+    /// Who asks.
+    pub clients: Clients,
+    /// How many jobs.
+    pub amount: Amount,
+    /// When jobs begin to arrive, in picoseconds.
+    pub start_ps: u64,
+    /// Index into the simulation's list of transports.
+    pub transport: u8,
+}
+
+/// Who asks in an incast.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Clients {
+    /// Any host, each alike, drawn anew for each job.
+    Any,
+    /// One of these, each alike, drawn anew for each job.
+    Among(Vec<u32>),
+}
+
+impl Incast {
+    pub(super) fn flows(&self, fabric: &Fabric, seed: u64) -> Result<Vec<Flow>, TrafficError> {
+        let hosts = fabric.hosts();
+        if self.servers == 0 || self.servers >= hosts {
+            return Err(TrafficError::new(
+                format!("incast: {} servers in a fabric of {hosts} hosts", self.servers),
+                format!("ask for 1 to {} servers: all hosts but the client", hosts.saturating_sub(1)),
+            ));
+        }
+        if self.response_bytes == 0 {
+            return Err(TrafficError::new("incast: response of 0 bytes", "give it at least one byte"));
+        }
+        if let Clients::Among(clients) = &self.clients {
+            check_hosts(fabric, "incast clients", clients)?;
+            if clients.is_empty() {
+                return Err(TrafficError::new("incast: no clients", "name at least one host"));
+            }
+        }
+        check_rate(self.jobs_per_s)?;
+        self.amount.check(self.jobs_per_s * f64::from(self.servers))?;
+        let mut arrivals = Stream::new(seed, "incast arrivals");
+        let mut time_ns = 0.0;
+        let mut flows = Vec::new();
+        for job in 0.. {
+            time_ns += arrivals.exponential(1e9 / self.jobs_per_s);
+            let time_ps = whole_ns(time_ns);
+            if !self.amount.includes(job.into(), time_ps) {
+                break;
+            }
+            let mut stream = Stream::of_entity(seed, "incast hosts", job);
+            let client = match &self.clients {
+                Clients::Any => stream.below(hosts.into()) as u32,
+                Clients::Among(clients) => clients[stream.below(clients.len() as u64) as usize],
+            };
+            flows.extend(servers(&mut stream, hosts, client, self.servers).into_iter().map(|server| Flow {
+                src: server,
+                dst: client,
+                size_bytes: self.response_bytes,
+                start: Start::At(self.start_ps + time_ps),
+                path: None,
+                job: Some(job),
+                transport: self.transport,
+            }));
+        }
+        Ok(flows)
+    }
+}
+
+/// So many hosts besides the client, every set alike, ascending (Floyd's sampling, Bentley 1987).
+fn servers(stream: &mut Stream, hosts: u32, client: u32, count: u32) -> Vec<u32> {
+    let mut chosen = std::collections::BTreeSet::new();
+    for last in hosts - 1 - count..hosts - 1 {
+        let drawn = stream.below(u64::from(last) + 1) as u32;
+        if !chosen.insert(drawn) {
+            chosen.insert(last);
+        }
+    }
+    // Numbers among all hosts but the client.
+    chosen.into_iter().map(|number| number + u32::from(number >= client)).collect()
+}

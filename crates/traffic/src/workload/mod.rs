@@ -1,0 +1,91 @@
+//! Workloads: settings from which lists of flows are made.
+
+mod incast;
+mod once;
+mod parameter_server;
+mod poisson;
+mod ring_all_reduce;
+
+pub use incast::{Clients, Incast};
+pub use once::Once;
+pub use parameter_server::ParameterServer;
+pub use poisson::{Amount, Arrivals, Poisson};
+pub use ring_all_reduce::RingAllReduce;
+
+use crate::{Flow, TrafficError};
+use anabranch_fabric::Fabric;
+
+/// One kind of traffic; a simulation may carry several at once, see [`crate::merged_flows`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Workload {
+    /// Flows that arrive at random times.
+    Poisson(Poisson),
+    /// One flow from every sender of a pattern, all at once.
+    Once(Once),
+    /// Many servers answer one client at once.
+    Incast(Incast),
+    /// Gradients summed around a ring of workers.
+    RingAllReduce(RingAllReduce),
+    /// Gradients pushed to servers, parameters pulled from them.
+    ParameterServer(ParameterServer),
+    /// A list as it stands.
+    Given(Vec<Flow>),
+}
+
+impl Workload {
+    /// The flows, in the order in which they begin; those of a given list in its own. Times are whole nanoseconds, so
+    /// that a list written as CSV is the list that was simulated.
+    ///
+    /// # Errors
+    /// The first setting that makes no sense, on this fabric or at all.
+    pub fn flows(&self, fabric: &Fabric, seed: u64) -> Result<Vec<Flow>, TrafficError> {
+        match self {
+            Self::Poisson(poisson) => poisson.flows(fabric, seed),
+            Self::Once(once) => once.flows(fabric, seed),
+            Self::Incast(incast) => incast.flows(fabric, seed),
+            Self::RingAllReduce(ring) => ring.flows(fabric),
+            Self::ParameterServer(servers) => servers.flows(fabric),
+            Self::Given(flows) => Ok(flows.clone()),
+        }
+    }
+}
+
+/// A time that arrivals have reached, as picoseconds of a whole nanosecond.
+fn whole_ns(time_ns: f64) -> u64 {
+    time_ns as u64 * 1000
+}
+
+/// Refuses hosts that the fabric does not have, and hosts named twice.
+fn check_hosts(fabric: &Fabric, what: &str, hosts: &[u32]) -> Result<(), TrafficError> {
+    let mut sorted = hosts.to_vec();
+    sorted.sort_unstable();
+    let twice = sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
+    let beyond = sorted.last().copied().filter(|&host| host >= fabric.hosts());
+    match twice.or(beyond) {
+        Some(host) => Err(TrafficError::new(
+            format!("{what}: host {host}"),
+            format!("name hosts from 0 to {}, each once", fabric.hosts().saturating_sub(1)),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The size of part `index` of `parts` of so many bytes: the parts are as equal as whole bytes allow.
+fn part_bytes(bytes: u64, parts: usize, index: usize) -> u64 {
+    let upto = |index: usize| (u128::from(bytes) * index as u128 / parts as u128) as u64;
+    upto(index + 1) - upto(index)
+}
+
+/// Refuses iterations without work, and parts without a byte.
+fn check_iterations(what: &str, bytes: u64, parts: usize, iterations: u32) -> Result<(), TrafficError> {
+    if bytes < parts as u64 {
+        return Err(TrafficError::new(
+            format!("{what}: {bytes} bytes in {parts} parts"),
+            "give every part at least one byte",
+        ));
+    }
+    if iterations == 0 {
+        return Err(TrafficError::new(format!("{what}: iterations = 0"), "ask for at least one"));
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! Flows that arrive as independent Poisson processes, one per sender.
+
+use super::whole_ns;
+use crate::load::Load;
+use crate::pattern::{Sender, Senders};
+use crate::random::Stream;
+use crate::sizes::Sizes;
+use crate::{Flow, Pattern, Start, TrafficError};
+use anabranch_fabric::Fabric;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Flows at random times. Every sender has its own process of the same rate and its own random streams, so their sum
+/// is a Poisson process, and a host more leaves the others' times and sizes as they are at the same rate per host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Poisson {
+    /// Who sends to whom.
+    pub pattern: Pattern,
+    /// How much.
+    pub sizes: Sizes,
+    /// How often.
+    pub arrivals: Arrivals,
+    /// How many.
+    pub amount: Amount,
+    /// When arrivals begin, in picoseconds.
+    pub start_ps: u64,
+    /// Index into the simulation's list of transports.
+    pub transport: u8,
+}
+
+/// How often flows, or jobs, arrive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// As often as makes a load.
+    Load(Load),
+    /// So many a second, all senders together.
+    PerSecond(f64),
+}
+
+/// When arrivals end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// After so many.
+    Count(u64),
+    /// After so long, in picoseconds.
+    Duration(u64),
+}
+
+impl Amount {
+    /// Whether an arrival, the `done`-th from zero and `time_ps` after the start, still belongs.
+    pub(super) fn includes(self, done: u64, time_ps: u64) -> bool {
+        match self {
+            Self::Count(count) => done < count,
+            Self::Duration(duration_ps) => time_ps < duration_ps,
+        }
+    }
+
+    /// Refuses an expected number beyond what indexes hold.
+    pub(super) fn check(self, per_s: f64) -> Result<(), TrafficError> {
+        let expected = match self {
+            Self::Count(count) => count as f64,
+            Self::Duration(duration_ps) => duration_ps as f64 / 1e12 * per_s,
+        };
+        // Half of all indexes: a Poisson number that large stays within the other half.
+        if expected > f64::from(u32::MAX / 2) {
+            return Err(TrafficError::new(
+                format!("{expected:.0} arrivals"),
+                "ask for at most 2,147,483,647: a shorter duration, or a lower load",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses rates that are none.
+pub(super) fn check_rate(per_s: f64) -> Result<(), TrafficError> {
+    if per_s > 0.0 && per_s.is_finite() {
+        return Ok(());
+    }
+    Err(TrafficError::new(format!("{per_s} arrivals a second"), "give a rate above 0"))
+}
+
+/// The streams of one sender.
+struct Process {
+    sender: Sender,
+    gaps: Stream,
+    sizes: Stream,
+    destinations: Stream,
+    time_ns: f64,
+}
+
+impl Poisson {
+    /// Flows a second, all senders together.
+    ///
+    /// # Errors
+    /// A pattern, a load or sizes that make no sense on this fabric.
+    pub fn flows_per_s(&self, fabric: &Fabric, seed: u64) -> Result<f64, TrafficError> {
+        self.rate(fabric, &self.pattern.on(fabric, seed)?)
+    }
+
+    fn rate(&self, fabric: &Fabric, senders: &Senders) -> Result<f64, TrafficError> {
+        if let Some((problem, mend)) = self.sizes.fault() {
+            return Err(TrafficError::new(problem, mend));
+        }
+        let per_s = match self.arrivals {
+            Arrivals::Load(load) => load.flows_per_s(fabric, senders, self.sizes.mean_bytes())?,
+            Arrivals::PerSecond(per_s) => per_s,
+        };
+        check_rate(per_s)?;
+        Ok(per_s)
+    }
+
+    pub(super) fn flows(&self, fabric: &Fabric, seed: u64) -> Result<Vec<Flow>, TrafficError> {
+        let senders = self.pattern.on(fabric, seed)?;
+        let per_s = self.rate(fabric, &senders)?;
+        self.amount.check(per_s)?;
+        let gap_ns = 1e9 * senders.senders.len() as f64 / per_s;
+        let mut processes: Vec<Process> = (0..)
+            .zip(&senders.senders)
+            .map(|(entity, &sender)| {
+                let stream = |purpose| Stream::of_entity(seed, purpose, entity);
+                let mut gaps = stream("arrivals");
+                let time_ns = gaps.exponential(gap_ns);
+                Process {
+                    sender,
+                    gaps,
+                    sizes: stream("sizes"),
+                    destinations: stream("destinations"),
+                    time_ns,
+                }
+            })
+            .collect();
+        // By time, then sender.
+        let mut next: BinaryHeap<Reverse<(u64, usize)>> = processes
+            .iter()
+            .enumerate()
+            .map(|(i, process)| Reverse((whole_ns(process.time_ns), i)))
+            .collect();
+        let mut flows = Vec::new();
+        while let Some(Reverse((time_ps, i))) = next.pop() {
+            if !self.amount.includes(flows.len() as u64, time_ps) {
+                break;
+            }
+            let process = &mut processes[i];
+            flows.push(Flow {
+                src: process.sender.host,
+                dst: senders.destination(process.sender, &mut process.destinations),
+                size_bytes: self.sizes.draw_bytes(&mut process.sizes),
+                start: Start::At(self.start_ps + time_ps),
+                path: None,
+                job: None,
+                transport: self.transport,
+            });
+            process.time_ns += process.gaps.exponential(gap_ns);
+            next.push(Reverse((whole_ns(process.time_ns), i)));
+        }
+        Ok(flows)
+    }
+}

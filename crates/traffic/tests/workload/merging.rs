@@ -1,0 +1,112 @@
+//! Several workloads in one list.
+
+use crate::setup::{at_ps, leaf_spine, load, poisson};
+use anabranch_fabric::capacity::Reference;
+use anabranch_traffic::sizes::Sizes;
+use anabranch_traffic::workload::{Amount, Clients, Incast, ParameterServer, RingAllReduce};
+use anabranch_traffic::{Flow, Pattern, Start, Workload, merged_flows};
+use std::collections::BTreeMap;
+
+fn background() -> Workload {
+    let mut poisson = poisson(Pattern::RandomPairs, load(0.5, Reference::Uplink), Amount::Count(3000));
+    poisson.sizes = Sizes::Uniform(1, 10_000_000);
+    Workload::Poisson(poisson)
+}
+
+fn collectives() -> [Workload; 2] {
+    let ring = RingAllReduce {
+        workers: vec![1, 9, 17],
+        bytes: 3000,
+        iterations: 3,
+        compute_ps: 40_000_000_000,
+        start_ps: 1_000_000,
+        transport: 1,
+    };
+    let servers = ParameterServer {
+        workers: vec![2, 10],
+        servers: vec![18, 26],
+        bytes: 2000,
+        iterations: 3,
+        compute_ps: 30_000_000_000,
+        start_ps: 2_000_000,
+        transport: 2,
+    };
+    [Workload::RingAllReduce(ring), Workload::ParameterServer(servers)]
+}
+
+#[test]
+fn merged_lists_are_in_order_and_keep_every_flow_and_its_waits() {
+    let fabric = leaf_spine();
+    let incast = Incast {
+        servers: 4,
+        response_bytes: 10,
+        jobs_per_s: 1000.0,
+        clients: Clients::Any,
+        amount: Amount::Count(20),
+        start_ps: 0,
+        transport: 3,
+    };
+    let [ring, servers] = collectives();
+    let flows = merged_flows(&[background(), Workload::Incast(incast), ring, servers], &fabric, 1).unwrap();
+    assert_eq!(flows.len(), 3000 + 80 + 3 * 12 + 3 * 8);
+    let mut last = 0;
+    let mut jobs: BTreeMap<u32, Vec<(usize, Flow)>> = BTreeMap::new();
+    for (i, flow) in flows.iter().enumerate() {
+        match flow.start {
+            Start::At(at_ps) => {
+                assert!(at_ps >= last);
+                last = at_ps;
+            }
+            Start::After { flow: awaited, .. } => {
+                let awaited = awaited as usize;
+                assert!(awaited < i && flows[awaited].dst == flow.src && flows[awaited].transport == 1);
+            }
+            Start::AfterJob { job, .. } => assert!(flow.transport == 2 && jobs.contains_key(&job)),
+        }
+        if let Some(job) = flow.job {
+            jobs.entry(job).or_default().push((i, *flow));
+        }
+    }
+    // 20 incasts, 3 iterations of the ring, 3 of 2 pushes and a pull each: no two workloads share a job.
+    assert_eq!(jobs.len(), 20 + 3 + 9);
+    assert!(jobs.values().all(|job| job.iter().all(|(_, flow)| flow.transport == job[0].1.transport)));
+    for (i, flow) in flows.iter().enumerate() {
+        if let Start::AfterJob { job, .. } = flow.start {
+            assert!(jobs[&job].iter().all(|&(other, _)| other < i), "a barrier before all its flows");
+        }
+    }
+    // The iterations stand where they may begin at the earliest, among the background of the same time.
+    let position = |job: u32| jobs[&job][0].0;
+    assert!(position(21) > position(20) + 12 && flows[position(21) - 1].transport == 0);
+}
+
+#[test]
+fn workloads_draw_from_seeds_of_their_own() {
+    let fabric = leaf_spine();
+    let flows = merged_flows(&[background(), background()], &fabric, 1).unwrap();
+    let twice = flows.windows(2).filter(|pair| at_ps(&pair[0]) == at_ps(&pair[1])).count();
+    assert!(twice < 10, "two workloads with the same numbers would pair all 3,000");
+    assert_eq!(flows, merged_flows(&[background(), background()], &fabric, 1).unwrap());
+    assert_ne!(flows, merged_flows(&[background(), background()], &fabric, 2).unwrap());
+}
+
+/// A list given by the user keeps its order, for its numbers name the flows in results.
+#[test]
+fn a_single_list_stays_as_it_is() {
+    let flow = |at_ps| Flow {
+        src: 0,
+        dst: 1,
+        size_bytes: 1,
+        start: Start::At(at_ps),
+        path: None,
+        job: Some(7),
+        transport: 0,
+    };
+    let given = vec![flow(9), flow(3), flow(5)];
+    let fabric = leaf_spine();
+    assert_eq!(merged_flows(&[Workload::Given(given.clone())], &fabric, 1).unwrap(), given);
+    let twice = merged_flows(&[Workload::Given(given.clone()), Workload::Given(given)], &fabric, 1).unwrap();
+    assert_eq!(twice.iter().map(at_ps).collect::<Vec<_>>(), [3, 3, 5, 5, 9, 9]);
+    assert_eq!(twice[0].job, Some(7));
+    assert_eq!(twice[1].job, Some(15));
+}
