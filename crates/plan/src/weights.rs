@@ -1,0 +1,109 @@
+//! Weights of next hops: equal, by the capacity behind them, or as written.
+
+use crate::{Member, Weighing};
+use anabranch_fabric::{Fabric, LinkState, NextHops};
+use std::collections::BTreeMap;
+
+/// A weight for each (node, neighbour).
+type Written = BTreeMap<(u32, u32), u64>;
+
+/// What weights are read from.
+pub(crate) enum Weights<'a> {
+    Equal,
+    /// `behind[destination][node - hosts]`: what flows from a switch to a destination at most, in bits per second, if every
+    /// switch on the way fills its next hops.
+    Capacity {
+        fabric: &'a Fabric,
+        state: &'a LinkState,
+        behind: Vec<Vec<u64>>,
+    },
+    Given {
+        fabric: &'a Fabric,
+        written: Written,
+    },
+}
+
+impl<'a> Weights<'a> {
+    pub(crate) fn new(
+        fabric: &'a Fabric,
+        state: &'a LinkState,
+        hops: &NextHops,
+        weighing: &'a Weighing,
+    ) -> Self {
+        match weighing {
+            Weighing::Equal => Self::Equal,
+            Weighing::Capacity => {
+                let destinations = 0..hops.leaves.len() as u32;
+                let behind =
+                    destinations.map(|destination| capacity_behind(fabric, state, hops, destination));
+                Self::Capacity { fabric, state, behind: behind.collect() }
+            }
+            Weighing::Given(written) => {
+                // The first of two weights for the same neighbour counts.
+                let by_ends =
+                    written.iter().rev().map(|&(node, neighbour, weight)| ((node, neighbour), weight));
+                Self::Given { fabric, written: by_ends.collect() }
+            }
+        }
+    }
+
+    /// Sets `members` to these ports, their weights without a common divisor.
+    pub(crate) fn weigh(
+        &self,
+        ports: impl Iterator<Item = u32>,
+        destination: u32,
+        members: &mut Vec<Member>,
+    ) {
+        members.clear();
+        members.extend(ports.map(|port| Member { port, weight: 1 }));
+        match self {
+            Self::Equal => return,
+            Self::Capacity { fabric, state, behind } => {
+                let behind = &behind[destination as usize];
+                for member in members.iter_mut() {
+                    member.weight = through(fabric, state, behind, member.port);
+                }
+            }
+            Self::Given { fabric, written } => given(fabric, written, members),
+        }
+        let divisor = members.iter().map(|member| member.weight).fold(0, gcd).max(1);
+        for member in members {
+            member.weight /= divisor;
+        }
+    }
+}
+
+/// WCMP's weights (Zhou et al., EuroSys 2014, section 2): what a next hop can carry is its link or what lies behind
+/// it, whichever is less. By switch.
+fn capacity_behind(fabric: &Fabric, state: &LinkState, hops: &NextHops, destination: u32) -> Vec<u64> {
+    let mut behind = vec![0u64; hops.switches()];
+    for node in hops.nearest_first(destination) {
+        behind[hops.switch(node)] = if node == hops.leaves[destination as usize] {
+            u64::MAX
+        } else {
+            hops.ports(node, destination).map(|port| through(fabric, state, &behind, port)).sum()
+        };
+    }
+    behind
+}
+
+fn through(fabric: &Fabric, state: &LinkState, behind: &[u64], port: u32) -> u64 {
+    state.rate[port as usize].bps().min(behind[(fabric.ports()[port as usize].to - fabric.hosts()) as usize])
+}
+
+/// Weights by neighbour; parallel links share their neighbour's.
+fn given(fabric: &Fabric, written: &Written, members: &mut [Member]) {
+    let ends = |port: u32| (fabric.ports()[port as usize].from, fabric.ports()[port as usize].to);
+    let parallel: Vec<u64> = members
+        .iter()
+        .map(|member| members.iter().filter(|other| ends(other.port) == ends(member.port)).count() as u64)
+        .collect();
+    let common = parallel.iter().fold(1, |common, &count| common / gcd(common, count) * count);
+    for (member, count) in members.iter_mut().zip(parallel) {
+        member.weight = written.get(&ends(member.port)).copied().unwrap_or(1) * (common / count);
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
