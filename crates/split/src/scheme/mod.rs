@@ -10,6 +10,7 @@ mod avx512;
 pub mod byte_deficit;
 pub mod cells;
 pub mod cumulative;
+pub mod cycle;
 pub mod deficit;
 pub mod exceptions;
 #[cfg(feature = "plan")]
@@ -41,6 +42,7 @@ pub use alias::Alias;
 pub use byte_deficit::ByteDeficit;
 pub use cells::Cells;
 pub use cumulative::Cumulative;
+pub use cycle::Cycle;
 pub use deficit::Deficit;
 pub use exceptions::Exceptions;
 #[cfg(feature = "plan")]

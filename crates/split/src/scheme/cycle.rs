@@ -1,0 +1,24 @@
+//! A cycle: every packet takes the next entry of a sequence (packet-level WRR; DBB's shared counters).
+
+use super::{Packet, Scheme};
+use crate::Env;
+
+/// Next entry for each packet, whoever it belongs to.
+pub struct Cycle;
+
+impl Scheme for Cycle {
+    const NAME: &'static str = "cycle";
+    const NEEDS: u32 = 0;
+    /// The member of each turn.
+    type Plan = [u16];
+    /// Place of the next turn.
+    type State = u32;
+
+    #[inline(always)]
+    fn pick<E: Env>(plan: &[u16], state: &mut u32, _packet: &mut Packet, _env: &mut E) -> u16 {
+        // A plan that became shorter starts over.
+        let turn = if (*state as usize) < plan.len() { *state } else { 0 };
+        *state = turn + 1;
+        plan.get(turn as usize).copied().unwrap_or(0)
+    }
+}
