@@ -1,0 +1,107 @@
+//! Flows and settings against the fabric, before anything runs.
+
+use crate::{Settings, SimulationError};
+use anabranch_fabric::{Fabric, What};
+use anabranch_traffic::{Flow, Start};
+use std::collections::BTreeMap;
+
+/// Refuses what cannot be simulated.
+pub(crate) fn check(fabric: &Fabric, flows: &[Flow], settings: &Settings) -> Result<(), SimulationError> {
+    for (index, flow) in flows.iter().enumerate() {
+        check_flow(fabric, index, flow, settings)?;
+    }
+    check_barriers(flows)?;
+    let ports = fabric.ports().len() as u32;
+    let observe = &settings.observe;
+    if let Some(port) = observe.queue_ports.iter().chain(&observe.capture_ports).find(|&&port| port >= ports)
+    {
+        return Err(SimulationError::new(
+            format!("record: port {port} of a fabric with {ports} ports"),
+            format!("name ports below {ports}"),
+        ));
+    }
+    if let Some(flow) = observe.window_flows.iter().find(|&&flow| flow as usize >= flows.len()) {
+        return Err(SimulationError::new(
+            format!("record: flow {flow} of {} flows", flows.len()),
+            "name flows of the list, counted from 0",
+        ));
+    }
+    for change in &settings.changes {
+        let (what, number, most) = match change.what {
+            What::PortDown(port) | What::PortUp(port) | What::PortRate(port, _) | What::PortLoss(port, _) => {
+                ("port", port, ports)
+            }
+            What::NodeDown(node) | What::NodeUp(node) | What::NodeBlackhole(node, _) => {
+                ("node", node, fabric.nodes().len() as u32)
+            }
+        };
+        if number >= most {
+            return Err(SimulationError::new(
+                format!("change: {what} {number} of {most}"),
+                format!("name a {what} of the fabric"),
+            ));
+        }
+        if matches!(change.what, What::NodeBlackhole(node, _) if node < fabric.hosts()) {
+            return Err(SimulationError::new(
+                format!("change: node {number} is a host, and hosts forward nothing"),
+                "name a switch as blackhole",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check_flow(
+    fabric: &Fabric,
+    index: usize,
+    flow: &Flow,
+    settings: &Settings,
+) -> Result<(), SimulationError> {
+    let hosts = fabric.hosts();
+    if flow.src >= hosts || flow.dst >= hosts || flow.src == flow.dst {
+        return Err(SimulationError::new(
+            format!("flow {index}: from host {} to host {}", flow.src, flow.dst),
+            format!("name two different hosts below {hosts}"),
+        ));
+    }
+    if flow.size_bytes == 0 {
+        return Err(SimulationError::new(
+            format!("flow {index}: size 0"),
+            "give every flow at least one byte",
+        ));
+    }
+    if usize::from(flow.transport) >= settings.transports.len() {
+        return Err(SimulationError::new(
+            format!("flow {index}: transport {} of {}", flow.transport, settings.transports.len()),
+            "name a transport of the list, counted from 0",
+        ));
+    }
+    if matches!(flow.start, Start::After { flow: awaited, .. } if awaited as usize >= index) {
+        return Err(SimulationError::new(
+            format!("flow {index}: it waits for a flow that is not before it"),
+            "let a flow wait only for one with a smaller number",
+        ));
+    }
+    Ok(())
+}
+
+/// A job that is waited for has flows, and all of them come before.
+fn check_barriers(flows: &[Flow]) -> Result<(), SimulationError> {
+    let mut last_of: BTreeMap<u32, usize> = BTreeMap::new();
+    for (index, flow) in flows.iter().enumerate() {
+        if let Some(job) = flow.job {
+            last_of.insert(job, index);
+        }
+    }
+    for (index, flow) in flows.iter().enumerate() {
+        if let Start::AfterJob { job, .. } = flow.start
+            && last_of.get(&job).is_none_or(|&last| last >= index)
+        {
+            return Err(SimulationError::new(
+                format!("flow {index}: it waits for job {job}, whose flows are not all before it"),
+                "let a flow wait only for a job whose flows have smaller numbers",
+            ));
+        }
+    }
+    Ok(())
+}

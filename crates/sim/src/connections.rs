@@ -1,0 +1,189 @@
+//! The connections that are open: two halves each, in two hosts.
+
+use crate::network::{Address, Network};
+use crate::timers::Timer;
+use crate::transport::{DatagramReceiver, Datagrams, Host, Receiver, Sender};
+use crate::{Packet, SimulationError};
+use std::collections::HashMap;
+
+/// Bits of [`Packet::connection`] that name the place; the generation stands above.
+const PLACE_BITS: u32 = 24;
+
+/// The sending half.
+pub(crate) enum SendingMachine {
+    /// A stream.
+    Stream(Box<Sender>),
+    /// Datagrams.
+    Datagrams(Datagrams),
+}
+
+/// The receiving half.
+pub(crate) enum ReceivingMachine {
+    /// A stream.
+    Stream(Box<Receiver>),
+    /// Datagrams.
+    Datagrams(DatagramReceiver),
+}
+
+/// A half with its address and its wish to be woken.
+pub(crate) struct Half<M> {
+    pub(crate) machine: M,
+    pub(crate) address: Address,
+    pub(crate) wake_ps: u64,
+}
+
+/// What is sent over a connection now.
+#[derive(Clone, Copy)]
+pub(crate) struct Message {
+    /// The flow.
+    pub(crate) flow: u32,
+    /// When it began, in picoseconds.
+    pub(crate) start_ps: u64,
+    /// Its last byte's place in the stream, plus one.
+    pub(crate) end: u64,
+    /// Whether its last byte was delivered.
+    pub(crate) delivered: bool,
+    /// Datagrams that arrived or were lost.
+    pub(crate) settled_datagrams: u64,
+}
+
+/// One connection.
+pub(crate) struct Connection {
+    pub(crate) sending: Half<SendingMachine>,
+    pub(crate) receiving: Half<ReceivingMachine>,
+    /// What it carries, or carried last.
+    pub(crate) message: Message,
+    /// Index into the settings' transports.
+    pub(crate) transport: u8,
+    /// Host that sends.
+    pub(crate) src: u32,
+    /// Host that receives.
+    pub(crate) dst: u32,
+    /// Whether it is in use or may be found again by its name.
+    pub(crate) open: bool,
+}
+
+/// A half's view of its host.
+pub(crate) struct Outlet<'a> {
+    pub(crate) network: &'a mut Network,
+    pub(crate) address: &'a Address,
+    pub(crate) wake_ps: &'a mut u64,
+    pub(crate) timer: Timer,
+}
+
+impl Host for Outlet<'_> {
+    #[inline(always)]
+    fn now_ps(&self) -> u64 {
+        self.network.now_ps
+    }
+
+    #[inline(always)]
+    fn send(&mut self, packet: Packet) {
+        self.network.send(self.address, packet);
+    }
+
+    #[inline(always)]
+    fn wake_at(&mut self, at_ps: u64) {
+        if at_ps < *self.wake_ps {
+            *self.wake_ps = at_ps;
+            self.network.wake_at(at_ps, self.timer);
+        }
+    }
+}
+
+/// All connections.
+#[derive(Default)]
+pub(crate) struct Connections {
+    all: Vec<Connection>,
+    free: Vec<u32>,
+    /// Idle persistent connections, the one that was used last at the end, by (source, destination, transport).
+    idle: HashMap<(u32, u32, u8), Vec<u32>>,
+}
+
+impl Connections {
+    /// The connection that a packet or timer names, unless it was closed since.
+    #[inline(always)]
+    pub(crate) fn get(&mut self, name: u32) -> Option<&mut Connection> {
+        let connection = self.all.get_mut((name & ((1 << PLACE_BITS) - 1)) as usize)?;
+        (connection.sending.address.connection == name && connection.open).then_some(connection)
+    }
+
+    /// Whoever used the place of `name` last.
+    pub(crate) fn last_user(&self, name: u32) -> &Connection {
+        &self.all[(name & ((1 << PLACE_BITS) - 1)) as usize]
+    }
+
+    /// An idle persistent connection.
+    pub(crate) fn take_idle(&mut self, src: u32, dst: u32, transport: u8) -> Option<u32> {
+        let place = self.idle.get_mut(&(src, dst, transport))?.pop()?;
+        Some(self.all[place as usize].sending.address.connection)
+    }
+
+    /// Keeps a persistent connection for later.
+    pub(crate) fn keep_idle(&mut self, name: u32) {
+        let place = name & ((1 << PLACE_BITS) - 1);
+        let Connection { src, dst, transport, .. } = self.all[place as usize];
+        self.idle.entry((src, dst, transport)).or_default().push(place);
+    }
+
+    /// Opens a connection in a free place; its name is in its addresses, all else is as `make` makes it or as the
+    /// last user left it.
+    pub(crate) fn open(
+        &mut self,
+        make: impl FnOnce() -> Connection,
+    ) -> Result<&mut Connection, SimulationError> {
+        let place = match self.free.pop() {
+            Some(place) => place as usize,
+            None if self.all.len() >> PLACE_BITS != 0 => {
+                return Err(SimulationError::new(
+                    format!("traffic: more than {} connections are open at once", 1 << PLACE_BITS),
+                    "lower the load or the number of flows",
+                ));
+            }
+            None => {
+                self.all.push(make());
+                let place = self.all.len() - 1;
+                let name = (place as u32).wrapping_sub(1 << PLACE_BITS);
+                self.all[place].sending.address.connection = name;
+                place
+            }
+        };
+        let connection = &mut self.all[place];
+        let name = connection.sending.address.connection.wrapping_add(1 << PLACE_BITS);
+        connection.sending.address.connection = name;
+        connection.receiving.address.connection = name;
+        connection.open = true;
+        Ok(connection)
+    }
+
+    /// Closes a connection: late packets and timers will not find it.
+    pub(crate) fn close(&mut self, name: u32) {
+        let place = name & ((1 << PLACE_BITS) - 1);
+        self.all[place as usize].open = false;
+        self.free.push(place);
+    }
+
+    /// All places, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Connection> {
+        self.all.iter()
+    }
+
+    /// Most connections there were at once.
+    pub(crate) fn peak(&self) -> usize {
+        self.all.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Memory of an open flow: both halves, their place, and the ranges that loss and reordering cost them.
+    #[test]
+    fn an_open_connection_takes_less_than_two_kilobytes() {
+        let ranges = 4 * 16 * size_of::<std::ops::Range<u64>>();
+        let bytes = size_of::<Connection>() + size_of::<Sender>() + size_of::<Receiver>();
+        assert!(bytes + ranges < 2048, "{bytes} and {ranges}");
+        assert!(bytes < 1024, "{bytes}");
+    }
+}

@@ -1,0 +1,126 @@
+//! Control: what happens to the fabric while it runs, when routing learns of it, and when books are written.
+
+use crate::Settings;
+use crate::queue::NEVER_PS;
+use anabranch_fabric::{Change, Fabric, LinkState, What};
+
+/// A control event. The order decides between those of the same time.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Control {
+    /// Something happens to the fabric.
+    Change(What),
+    /// Routing learns of these changes.
+    Reroute(Vec<What>),
+    /// An interval of port records ends.
+    EndInterval,
+    /// Backlogs are sampled.
+    Sample,
+}
+
+/// When the next control event comes, and which.
+pub(crate) struct Schedule {
+    changes: Vec<Change>,
+    next_change: usize,
+    /// What routing learns, and when, ascending.
+    reroutes: Vec<Change>,
+    next_reroute: usize,
+    interval: Periodic,
+    sample: Periodic,
+}
+
+/// Something at every multiple of a period; never if the period is zero.
+struct Periodic {
+    period_ps: u64,
+    next_ps: u64,
+}
+
+impl Periodic {
+    fn new(period_ps: u64, first_ps: u64) -> Self {
+        Self { period_ps, next_ps: if period_ps == 0 { NEVER_PS } else { first_ps } }
+    }
+}
+
+impl Schedule {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let mut changes = settings.changes.clone();
+        changes.sort_by_key(|change| change.at_ps);
+        let reroutes = changes
+            .iter()
+            .filter(|change| !matches!(change.what, What::PortLoss(..) | What::NodeBlackhole(..)))
+            .map(|change| Change { at_ps: change.at_ps.saturating_add(settings.routing_delay_ps), ..*change })
+            .collect();
+        let sample_ps =
+            if settings.observe.queue_ports.is_empty() { 0 } else { settings.observe.queue_sample_ps };
+        Self {
+            changes,
+            next_change: 0,
+            reroutes,
+            next_reroute: 0,
+            interval: Periodic::new(settings.observe.interval_ps, settings.observe.interval_ps),
+            sample: Periodic::new(sample_ps, 0),
+        }
+    }
+
+    fn change_ps(&self) -> u64 {
+        self.changes.get(self.next_change).map_or(NEVER_PS, |change| change.at_ps)
+    }
+
+    fn reroute_ps(&self) -> u64 {
+        self.reroutes.get(self.next_reroute).map_or(NEVER_PS, |change| change.at_ps)
+    }
+
+    /// Time of the next event; [`NEVER_PS`] if there is none.
+    pub(crate) fn next_ps(&self) -> u64 {
+        self.change_ps().min(self.reroute_ps()).min(self.interval.next_ps).min(self.sample.next_ps)
+    }
+
+    /// Takes the next event.
+    pub(crate) fn take(&mut self) -> Control {
+        let at_ps = self.next_ps();
+        if self.change_ps() == at_ps {
+            self.next_change += 1;
+            return Control::Change(self.changes[self.next_change - 1].what);
+        }
+        if self.reroute_ps() == at_ps {
+            let learned =
+                self.reroutes[self.next_reroute..].iter().take_while(|change| change.at_ps == at_ps);
+            let learned: Vec<What> = learned.map(|change| change.what).collect();
+            self.next_reroute += learned.len();
+            return Control::Reroute(learned);
+        }
+        let (periodic, control) = if self.interval.next_ps == at_ps {
+            (&mut self.interval, Control::EndInterval)
+        } else {
+            (&mut self.sample, Control::Sample)
+        };
+        periodic.next_ps += periodic.period_ps;
+        control
+    }
+}
+
+/// The ports that a change concerns, and what becomes of them.
+pub(crate) fn ports_changed(fabric: &Fabric, what: What) -> Vec<u32> {
+    match what {
+        What::PortDown(port) | What::PortUp(port) | What::PortRate(port, _) | What::PortLoss(port, _) => {
+            vec![port]
+        }
+        What::NodeDown(node) | What::NodeUp(node) => fabric
+            .ports_of(node)
+            .iter()
+            .flat_map(|&port| [port, fabric.ports()[port as usize].reverse])
+            .collect(),
+        What::NodeBlackhole(..) => Vec::new(),
+    }
+}
+
+/// Notes a change in the state of the links.
+pub(crate) fn note(fabric: &Fabric, state: &mut LinkState, what: What) {
+    for port in ports_changed(fabric, what) {
+        match what {
+            What::PortDown(_) | What::NodeDown(_) => state.up[port as usize] = false,
+            What::PortUp(_) | What::NodeUp(_) => state.up[port as usize] = true,
+            What::PortRate(_, rate) => state.rate[port as usize] = rate,
+            What::PortLoss(..) | What::NodeBlackhole(..) => {}
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Forwarding: destination -> group -> port, and what failures do to groups.
+
+use crate::balancer::Balancer;
+use crate::planned::Planned;
+use crate::{Packet, SimulationError, marks};
+use anabranch_fabric::{Fabric, LinkState};
+use anabranch_plan::{Groups, Weighing};
+use std::collections::HashMap;
+
+/// What stands where a leaf looks up a destination of its own.
+const LOCAL: u32 = u32::MAX;
+
+/// A group as the hot path reads it.
+#[derive(Clone, Copy)]
+struct Members {
+    first: u32,
+    len: u16,
+    /// Whether any member carries.
+    alive: bool,
+}
+
+/// The forwarding tables of all switches.
+pub(crate) struct Forwarding<S: Planned> {
+    hosts: u32,
+    leaves: u32,
+    /// By host: its leaf's number as destination, and the leaf's port towards it.
+    host: Vec<(u32, u32)>,
+    /// By switch and destination: a group, or [`LOCAL`].
+    group_of: Vec<u32>,
+    members: Vec<Members>,
+    ports: Vec<u32>,
+    balancer: Balancer<S>,
+    weighing: Weighing,
+    routes: Routes,
+}
+
+/// What a group was made from: the group before, the ports, the weights.
+type Origin = (Option<u32>, Vec<u32>, Vec<u64>);
+
+/// What planning needs to remember.
+struct Routes {
+    /// By group: its switch and the weight of each member as routing wants it.
+    groups: Vec<(u32, Vec<u64>)>,
+    /// Groups of each switch, by its number among the switches.
+    of_switch: Vec<Vec<u32>>,
+    /// Groups by what they were made from.
+    known: HashMap<Origin, u32>,
+}
+
+impl<S: Planned> Forwarding<S> {
+    pub(crate) fn new(
+        fabric: &Fabric,
+        weighing: Weighing,
+        balancer: Balancer<S>,
+    ) -> Result<Self, SimulationError> {
+        let switches = fabric.nodes().len() - fabric.hosts() as usize;
+        let believed = LinkState::of(fabric);
+        let plan = Groups::plan(fabric, &believed, &weighing);
+        let leaves = plan.leaves.len() as u32;
+        let host = (0..fabric.hosts())
+            .map(|host| {
+                let leaf = plan.leaves.binary_search(&fabric.leaf_of(host)).unwrap_or(0) as u32;
+                (leaf, fabric.ports()[fabric.ports_of(host)[0] as usize].reverse)
+            })
+            .collect();
+        let mut forwarding = Self {
+            hosts: fabric.hosts(),
+            leaves,
+            host,
+            group_of: Vec::new(),
+            members: Vec::new(),
+            ports: Vec::new(),
+            balancer,
+            weighing,
+            routes: Routes {
+                groups: Vec::new(),
+                of_switch: vec![Vec::new(); switches],
+                known: HashMap::new(),
+            },
+        };
+        forwarding.install(&plan, &believed, fabric)?;
+        Ok(forwarding)
+    }
+
+    /// The port by which `switch` (a node) sends `packet` on; `None` where there is no way.
+    #[inline(always)]
+    pub(crate) fn port(&mut self, switch: u32, packet: &mut Packet) -> Option<u32> {
+        let (leaf, host_port) = self.host[packet.destination as usize];
+        let switch = switch - self.hosts;
+        let group = self.group_of[(switch * self.leaves + leaf) as usize];
+        if group == LOCAL {
+            return Some(host_port);
+        }
+        let Members { first, len, alive } = self.members[group as usize];
+        if !alive {
+            return None;
+        }
+        if len == 1 {
+            return Some(self.ports[first as usize]);
+        }
+        let choice = if packet.marks & marks::LABELLED != 0 {
+            let label = (packet.labels & 0xff) as u16;
+            packet.labels >>= 8;
+            label.min(len - 1)
+        } else {
+            self.balancer.pick(switch, group, packet)
+        };
+        packet.path = packet.path.wrapping_mul(len).wrapping_add(choice);
+        Some(self.ports[first as usize + usize::from(choice)])
+    }
+
+    /// Routing believes the links to be so and installs its groups everywhere. `actual` is what the switches see
+    /// at their own ports.
+    pub(crate) fn reroute(
+        &mut self,
+        fabric: &Fabric,
+        believed: &LinkState,
+        actual: &LinkState,
+    ) -> Result<(), SimulationError> {
+        let plan = Groups::plan(fabric, believed, &self.weighing);
+        self.install(&plan, actual, fabric)
+    }
+
+    /// A switch sees its own ports change and stops using, or uses again, those it has: no other switch knows.
+    pub(crate) fn local_change(
+        &mut self,
+        fabric: &Fabric,
+        node: u32,
+        actual: &LinkState,
+    ) -> Result<(), SimulationError> {
+        if node < self.hosts {
+            return Ok(());
+        }
+        for index in 0..self.routes.of_switch[(node - self.hosts) as usize].len() {
+            let group = self.routes.of_switch[(node - self.hosts) as usize][index];
+            self.weigh(fabric, group, actual, Some(group))?;
+        }
+        Ok(())
+    }
+
+    fn install(&mut self, plan: &Groups, actual: &LinkState, fabric: &Fabric) -> Result<(), SimulationError> {
+        let before = std::mem::take(&mut self.group_of);
+        let mut group_of = Vec::with_capacity(plan.group_of.len());
+        for (index, &planned) in plan.group_of.iter().enumerate() {
+            let switch = index as u32 / self.leaves;
+            if plan.leaves[index % self.leaves as usize] == switch + self.hosts {
+                group_of.push(LOCAL);
+                continue;
+            }
+            let heir_of = before.get(index).copied();
+            let (ports, weights) = self.members_of(&plan.groups[planned as usize], heir_of);
+            let key = (heir_of, ports, weights);
+            let group = match self.routes.known.get(&key) {
+                Some(&group) => group,
+                None => {
+                    let group = self.members.len() as u32;
+                    let (_, ports, weights) = &key;
+                    self.members.push(Members {
+                        first: self.ports.len() as u32,
+                        len: ports.len() as u16,
+                        alive: false,
+                    });
+                    self.ports.extend(ports);
+                    self.routes.groups.push((switch, weights.clone()));
+                    self.weigh(fabric, group, actual, heir_of)?;
+                    self.routes.known.insert(key, group);
+                    group
+                }
+            };
+            group_of.push(group);
+        }
+        self.group_of = group_of;
+        for (switch, groups) in self.routes.of_switch.iter_mut().enumerate() {
+            let row = switch * self.leaves as usize..(switch + 1) * self.leaves as usize;
+            groups.clear();
+            groups.extend(self.group_of[row].iter().filter(|&&group| group != LOCAL));
+            groups.sort_unstable();
+            groups.dedup();
+        }
+        Ok(())
+    }
+
+    /// Ports and weights of a planned group. If the group it replaces has all its ports, its list is kept, so that
+    /// labels and tables mean the same as before; what is no next hop any more weighs nothing.
+    fn members_of(&self, planned: &anabranch_plan::Group, heir_of: Option<u32>) -> (Vec<u32>, Vec<u64>) {
+        if let Some(Members { first, len, .. }) = heir_of.map(|group| self.members[group as usize]) {
+            let old = &self.ports[first as usize..first as usize + usize::from(len)];
+            if planned.members.iter().all(|member| old.contains(&member.port)) {
+                let weight_of = |port: &u32| {
+                    planned
+                        .members
+                        .iter()
+                        .find(|member| member.port == *port)
+                        .map_or(0, |member| member.weight)
+                };
+                return (old.to_vec(), old.iter().map(weight_of).collect());
+            }
+        }
+        planned.members.iter().map(|member| (member.port, member.weight)).unzip()
+    }
+
+    /// Plans a group by its weights, less what is dead at its own switch.
+    fn weigh(
+        &mut self,
+        fabric: &Fabric,
+        group: u32,
+        actual: &LinkState,
+        heir_of: Option<u32>,
+    ) -> Result<(), SimulationError> {
+        let Members { first, len, .. } = self.members[group as usize];
+        let ports = &self.ports[first as usize..first as usize + usize::from(len)];
+        let (_, wanted) = &self.routes.groups[group as usize];
+        let weights: Vec<u64> = ports
+            .iter()
+            .zip(wanted)
+            .map(|(&port, &weight)| if actual.link_up(fabric, port) { weight } else { 0 })
+            .collect();
+        self.members[group as usize].alive = weights.iter().any(|&weight| weight > 0);
+        self.balancer.plan(group, &weights, heir_of)?;
+        Ok(())
+    }
+}

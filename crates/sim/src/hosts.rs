@@ -1,0 +1,423 @@
+//! Hosts: flows begin, packets reach their connection, flows end.
+
+use crate::connections::{Connection, Connections, Half, Message, Outlet, ReceivingMachine, SendingMachine};
+use crate::jobs::AwaitedJobs;
+use crate::network::{Address, Network};
+use crate::pinning::Pinned;
+use crate::timers::Timer;
+use crate::transport::{DatagramReceiver, Datagrams, ReceiverCounters, SenderCounters, Transport};
+use crate::{FlowRecord, Framing, Kind, Packet, SimulationError, WindowSample};
+use anabranch_fabric::Fabric;
+use anabranch_split::scheme::mix;
+use anabranch_traffic::{Flow, Start};
+
+/// All hosts and what they do.
+pub(crate) struct Hosts {
+    transports: Vec<Transport>,
+    framing: Framing,
+    salt: u32,
+    flows: Vec<Flow>,
+    /// By flow: labels, for those that are pinned. Empty if none is.
+    pinned: Vec<Option<Pinned>>,
+    /// By host: its port.
+    port_of: Vec<u32>,
+    connections: Connections,
+    pub(crate) records: Vec<FlowRecord>,
+    /// Flows that wait for another: `(awaited, waiting)`, sorted.
+    waiting: Vec<(u32, u32)>,
+    /// Jobs that flows wait for.
+    awaited_jobs: AwaitedJobs,
+    pub(crate) finished: u64,
+    /// By flow: whether its window is written down. Empty if none is.
+    watched: Vec<bool>,
+    pub(crate) windows: Vec<WindowSample>,
+    /// Captured packets whose sender is known.
+    captures_named: usize,
+}
+
+impl Hosts {
+    pub(crate) fn new(
+        fabric: &Fabric,
+        flows: &[Flow],
+        pinned: Vec<Option<Pinned>>,
+        transports: &[Transport],
+        framing: Framing,
+        seed: u64,
+        window_flows: &[u32],
+    ) -> Self {
+        let mut waiting: Vec<(u32, u32)> = (0..)
+            .zip(flows)
+            .filter_map(|(index, flow)| match flow.start {
+                Start::At(_) | Start::AfterJob { .. } => None,
+                Start::After { flow: awaited, .. } => Some((awaited, index)),
+            })
+            .collect();
+        waiting.sort_unstable();
+        let mut watched = vec![false; if window_flows.is_empty() { 0 } else { flows.len() }];
+        for &flow in window_flows {
+            watched[flow as usize] = true;
+        }
+        Self {
+            transports: transports.to_vec(),
+            framing,
+            salt: mix::finalise(seed as u32 ^ mix::finalise((seed >> 32) as u32)),
+            flows: flows.to_vec(),
+            pinned,
+            port_of: (0..fabric.hosts()).map(|host| fabric.ports_of(host)[0]).collect(),
+            connections: Connections::default(),
+            records: vec![
+                FlowRecord { start_ps: u64::MAX, fct_ps: u64::MAX, ..FlowRecord::default() };
+                flows.len()
+            ],
+            waiting,
+            awaited_jobs: AwaitedJobs::of(flows),
+            finished: 0,
+            watched,
+            windows: Vec::new(),
+            captures_named: 0,
+        }
+    }
+
+    /// Sets the timers of all flows that begin at a time.
+    pub(crate) fn schedule(&self, network: &mut Network) {
+        for (index, flow) in (0..).zip(&self.flows) {
+            if let Start::At(at_ps) = flow.start {
+                network.wake_at(at_ps, Timer::Start(index));
+            }
+        }
+    }
+
+    pub(crate) fn timer(&mut self, timer: Timer, network: &mut Network) -> Result<(), SimulationError> {
+        match timer {
+            Timer::Start(flow) => return self.begin(flow, network),
+            Timer::Sender(name) => self.wake_sender(name, network),
+            Timer::Receiver(name) => self.wake_receiver(name, network),
+        }
+        Ok(())
+    }
+
+    /// What the fields that switches hash are worth for a connection, in one direction.
+    fn entropy(&self, flow: u32, back: bool) -> u32 {
+        mix::finalise(mix::absorb(mix::absorb(self.salt, flow), back.into()))
+    }
+
+    fn begin(&mut self, index: u32, network: &mut Network) -> Result<(), SimulationError> {
+        let flow = self.flows[index as usize];
+        let message = Message {
+            flow: index,
+            start_ps: network.now_ps,
+            end: flow.size_bytes,
+            delivered: false,
+            settled_datagrams: 0,
+        };
+        self.records[index as usize].start_ps = network.now_ps;
+        let transport = &self.transports[usize::from(flow.transport)];
+        let persistent = matches!(transport, Transport::Tcp(tcp) if tcp.persistent) && flow.path.is_none();
+        let idle =
+            if persistent { self.connections.take_idle(flow.src, flow.dst, flow.transport) } else { None };
+        let (entropy_forth, entropy_back) = (self.entropy(index, false), self.entropy(index, true));
+        let connection = match idle {
+            Some(name) => {
+                let Some(connection) = self.connections.get(name) else { return Ok(()) };
+                connection.message = Message { end: connection.message.end + flow.size_bytes, ..message };
+                connection.restart_counters();
+                connection
+            }
+            None => {
+                let connection = self.connections.open(Connection::blank)?;
+                let pinned = self.pinned.get(index as usize).copied().flatten();
+                let name = connection.sending.address.connection;
+                connection.message = message;
+                connection.transport = flow.transport;
+                connection.src = flow.src;
+                connection.dst = flow.dst;
+                connection.sending.address = Address {
+                    connection: name,
+                    port: self.port_of[flow.src as usize],
+                    destination: flow.dst,
+                    entropy: entropy_forth,
+                    labels: pinned.map(|pinned| pinned.forth),
+                };
+                connection.receiving.address = Address {
+                    connection: name,
+                    port: self.port_of[flow.dst as usize],
+                    destination: flow.src,
+                    entropy: entropy_back,
+                    labels: pinned.map(|pinned| pinned.back),
+                };
+                connection.reset(transport);
+                let (half, mut outlet) = connection.sender(network);
+                if let (SendingMachine::Stream(sender), Transport::Tcp(tcp)) = (half, transport) {
+                    sender.open(tcp, self.framing, &mut outlet);
+                }
+                connection
+            }
+        };
+        let (machine, mut outlet) = connection.sender(network);
+        match (machine, transport) {
+            (SendingMachine::Stream(sender), Transport::Tcp(tcp)) => {
+                sender.write(tcp, self.framing, flow.size_bytes, &mut outlet);
+            }
+            (SendingMachine::Datagrams(datagrams), Transport::Udp(udp)) => {
+                datagrams.write(udp, self.framing, flow.size_bytes, &mut outlet);
+            }
+            _ => {}
+        }
+        let name = connection.sending.address.connection;
+        self.watch(name, network.now_ps);
+        Ok(())
+    }
+
+    /// A packet reaches its host.
+    #[inline(always)]
+    pub(crate) fn deliver(&mut self, place: u32, network: &mut Network) {
+        let packet = *network.packets.get(place);
+        network.packets.free(place);
+        network.delivered += 1;
+        match packet.kind {
+            Kind::Data | Kind::Syn => self.reach_receiver(&packet, network),
+            Kind::Ack | Kind::SynAck => self.reach_sender(&packet, network),
+            Kind::Datagram => {
+                let Some(connection) = self.connections.get(packet.connection) else { return };
+                if let ReceivingMachine::Datagrams(receiver) = &mut connection.receiving.machine {
+                    receiver.receive(&packet);
+                }
+                self.settle_datagram(packet.connection, network);
+            }
+        }
+    }
+
+    fn reach_receiver(&mut self, packet: &Packet, network: &mut Network) {
+        let Some(connection) = self.connections.get(packet.connection) else { return };
+        let Transport::Tcp(tcp) = &self.transports[usize::from(connection.transport)] else { return };
+        let (machine, mut outlet) = connection.receiver(network);
+        let ReceivingMachine::Stream(receiver) = machine else { return };
+        receiver.receive(tcp, self.framing, packet, &mut outlet);
+        if receiver.delivered() >= connection.message.end && !connection.message.delivered {
+            self.deliver_last(packet.connection, network);
+        }
+    }
+
+    fn reach_sender(&mut self, packet: &Packet, network: &mut Network) {
+        let Some(connection) = self.connections.get(packet.connection) else { return };
+        let Transport::Tcp(tcp) = &self.transports[usize::from(connection.transport)] else { return };
+        let (machine, mut outlet) = connection.sender(network);
+        let SendingMachine::Stream(sender) = machine else { return };
+        sender.receive(tcp, self.framing, packet, &mut outlet);
+        let done = sender.idle() && connection.message.delivered;
+        if !self.watched.is_empty() {
+            self.watch(packet.connection, network.now_ps);
+        }
+        if done {
+            self.end(packet.connection);
+        }
+    }
+
+    fn wake_sender(&mut self, name: u32, network: &mut Network) {
+        let framing = self.framing;
+        let Some(connection) = self.connections.get(name) else { return };
+        if connection.sending.wake_ps != network.now_ps {
+            return;
+        }
+        connection.sending.wake_ps = u64::MAX;
+        let transport = &self.transports[usize::from(connection.transport)];
+        let (machine, mut outlet) = connection.sender(network);
+        match (machine, transport) {
+            (SendingMachine::Stream(sender), Transport::Tcp(tcp)) => {
+                sender.wake(tcp, framing, &mut outlet);
+                self.watch(name, network.now_ps);
+            }
+            (SendingMachine::Datagrams(datagrams), Transport::Udp(udp)) => {
+                datagrams.wake(udp, framing, &mut outlet);
+            }
+            _ => {}
+        }
+    }
+
+    fn wake_receiver(&mut self, name: u32, network: &mut Network) {
+        let Some(connection) = self.connections.get(name) else { return };
+        if connection.receiving.wake_ps != network.now_ps {
+            return;
+        }
+        connection.receiving.wake_ps = u64::MAX;
+        let Transport::Tcp(tcp) = &self.transports[usize::from(connection.transport)] else { return };
+        let (machine, mut outlet) = connection.receiver(network);
+        let ReceivingMachine::Stream(receiver) = machine else { return };
+        receiver.wake(tcp, self.framing, &mut outlet);
+        if receiver.delivered() >= connection.message.end && !connection.message.delivered {
+            self.deliver_last(name, network);
+        }
+    }
+
+    /// A datagram arrived or was lost. The flow ends when all are accounted for, and has finished if none is missing.
+    fn settle_datagram(&mut self, name: u32, network: &mut Network) {
+        let Some(connection) = self.connections.get(name) else { return };
+        connection.message.settled_datagrams += 1;
+        let SendingMachine::Datagrams(datagrams) = &connection.sending.machine else { return };
+        let ReceivingMachine::Datagrams(receiver) = &connection.receiving.machine else { return };
+        let all = datagrams.idle() && connection.message.settled_datagrams == datagrams.counters.sent_packets;
+        if receiver.delivered() >= connection.message.end {
+            self.deliver_last(name, network);
+        }
+        if all {
+            self.end(name);
+        }
+    }
+
+    /// Says whose the packets are that were captured, and tells connections of datagrams that will not arrive.
+    #[cold]
+    pub(crate) fn attend(&mut self, network: &mut Network) {
+        network.attention = false;
+        for capture in network.captures[self.captures_named..].iter_mut() {
+            let connection = self.connections.last_user(capture.packet.connection);
+            let sent_back = capture.packet.destination == connection.src;
+            capture.src = if sent_back { connection.dst } else { connection.src };
+            capture.flow = connection.message.flow;
+        }
+        self.captures_named = network.captures.len();
+        while let Some(name) = network.lost_datagrams.pop() {
+            self.settle_datagram(name, network);
+        }
+    }
+
+    /// The last byte of a flow was handed to the application.
+    fn deliver_last(&mut self, name: u32, network: &mut Network) {
+        let Some(connection) = self.connections.get(name) else { return };
+        connection.message.delivered = true;
+        let Message { flow, start_ps, .. } = connection.message;
+        self.records[flow as usize].fct_ps = network.now_ps - start_ps;
+        self.finished += 1;
+        let first = self.waiting.partition_point(|&(awaited, _)| awaited < flow);
+        for &(_, waiting) in self.waiting[first..].iter().take_while(|&&(awaited, _)| awaited == flow) {
+            if let Start::After { delay_ps, .. } = self.flows[waiting as usize].start {
+                network.wake_at(network.now_ps + delay_ps, Timer::Start(waiting));
+            }
+        }
+        for &(waiting, delay_ps) in self.awaited_jobs.delivered(self.flows[flow as usize].job) {
+            network.wake_at(network.now_ps + delay_ps, Timer::Start(waiting));
+        }
+    }
+
+    /// Nothing of a flow is left: its counters are final and its connection is free, or idle.
+    fn end(&mut self, name: u32) {
+        let Some(connection) = self.connections.get(name) else { return };
+        connection.write_counters(&mut self.records);
+        let Connection { transport, message, .. } = *connection;
+        let persistent =
+            matches!(&self.transports[usize::from(transport)], Transport::Tcp(tcp) if tcp.persistent);
+        if persistent && self.flows[message.flow as usize].path.is_none() {
+            self.connections.keep_idle(name);
+        } else {
+            self.connections.close(name);
+        }
+    }
+
+    /// Writes down the counters of the flows that are still open.
+    pub(crate) fn close_books(&mut self) {
+        for connection in self.connections.iter().filter(|connection| connection.open) {
+            connection.write_counters(&mut self.records);
+        }
+    }
+
+    pub(crate) fn connections_peak(&self) -> usize {
+        self.connections.peak()
+    }
+
+    fn watch(&mut self, name: u32, now_ps: u64) {
+        if self.watched.is_empty() {
+            return;
+        }
+        let Some(connection) = self.connections.get(name) else { return };
+        let SendingMachine::Stream(sender) = &connection.sending.machine else { return };
+        let flow = connection.message.flow;
+        let window_bytes = sender.window_bytes();
+        let moved = self.windows.iter().rev().find(|sample| sample.flow == flow);
+        if self.watched[flow as usize] && moved.is_none_or(|last| last.window_bytes != window_bytes) {
+            self.windows.push(WindowSample { flow, time_ps: now_ps, window_bytes });
+        }
+    }
+}
+
+impl Connection {
+    /// A place that no flow has used yet.
+    fn blank() -> Self {
+        Self {
+            sending: Half {
+                machine: SendingMachine::Datagrams(Datagrams::new()),
+                address: Address::default(),
+                wake_ps: u64::MAX,
+            },
+            receiving: Half {
+                machine: ReceivingMachine::Datagrams(DatagramReceiver::new()),
+                address: Address::default(),
+                wake_ps: u64::MAX,
+            },
+            message: Message { flow: 0, start_ps: 0, end: 0, delivered: false, settled_datagrams: 0 },
+            transport: 0,
+            src: 0,
+            dst: 0,
+            open: true,
+        }
+    }
+
+    /// Fresh machines; memory they have is kept.
+    fn reset(&mut self, transport: &Transport) {
+        self.receiving.wake_ps = u64::MAX;
+        self.sending.wake_ps = u64::MAX;
+        match (&mut self.sending.machine, &mut self.receiving.machine, transport) {
+            (SendingMachine::Stream(sender), ReceivingMachine::Stream(receiver), Transport::Tcp(_)) => {
+                sender.reset();
+                receiver.reset();
+            }
+            (sending, receiving, Transport::Tcp(_)) => {
+                *sending = SendingMachine::Stream(Box::default());
+                *receiving = ReceivingMachine::Stream(Box::default());
+            }
+            (sending, receiving, Transport::Udp(_)) => {
+                *sending = SendingMachine::Datagrams(Datagrams::new());
+                *receiving = ReceivingMachine::Datagrams(DatagramReceiver::new());
+            }
+        }
+    }
+
+    /// A new message begins: counters from zero.
+    fn restart_counters(&mut self) {
+        if let (SendingMachine::Stream(sender), ReceivingMachine::Stream(receiver)) =
+            (&mut self.sending.machine, &mut self.receiving.machine)
+        {
+            sender.counters = SenderCounters::default();
+            receiver.counters = ReceiverCounters::default();
+        }
+    }
+
+    fn sender<'a>(&'a mut self, network: &'a mut Network) -> (&'a mut SendingMachine, Outlet<'a>) {
+        let Half { machine, address, wake_ps } = &mut self.sending;
+        let timer = Timer::Sender(address.connection);
+        (machine, Outlet { network, address: &*address, wake_ps, timer })
+    }
+
+    fn receiver<'a>(&'a mut self, network: &'a mut Network) -> (&'a mut ReceivingMachine, Outlet<'a>) {
+        let Half { machine, address, wake_ps } = &mut self.receiving;
+        let timer = Timer::Receiver(address.connection);
+        (machine, Outlet { network, address, wake_ps, timer })
+    }
+
+    fn write_counters(&self, records: &mut [FlowRecord]) {
+        let record = &mut records[self.message.flow as usize];
+        let sent = match &self.sending.machine {
+            SendingMachine::Stream(sender) => &sender.counters,
+            SendingMachine::Datagrams(datagrams) => &datagrams.counters,
+        };
+        let received = match &self.receiving.machine {
+            ReceivingMachine::Stream(receiver) => &receiver.counters,
+            ReceivingMachine::Datagrams(receiver) => &receiver.counters,
+        };
+        record.sent_bytes = sent.sent_bytes;
+        record.sent_packets = sent.sent_packets;
+        record.retransmitted_packets = sent.retransmitted_packets;
+        record.timeouts = sent.timeouts;
+        record.reordered_packets = received.reordered_packets;
+        record.marked_packets = received.marked_packets;
+        record.paths = received.paths();
+    }
+}

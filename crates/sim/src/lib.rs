@@ -1,0 +1,34 @@
+//! The simulator: every packet over every hop of a fabric.
+//!
+//! One event per packet and hop. The order of events is total and written down: by time in picoseconds, then control
+//! before timers before ports, then by the number of the port, or the timer's flow or connection. Same fabric, flows
+//! and settings give the same outcome, to the bit.
+
+mod balancer;
+mod check;
+mod connections;
+mod control;
+mod error;
+mod forwarding;
+mod hosts;
+mod jobs;
+mod network;
+mod outcome;
+mod packet;
+mod pinning;
+mod planned;
+mod port;
+mod progress;
+mod queue;
+mod settings;
+mod simulation;
+mod slab;
+mod timers;
+pub mod transport;
+
+pub use error::SimulationError;
+pub use outcome::{CapturedPacket, FlowRecord, Outcome, PortRecord, QueueSample, Totals, WindowSample};
+pub use packet::{Kind, Packet, SackBlock, marks};
+pub use progress::Progress;
+pub use settings::{Framing, Observe, Settings};
+pub use simulation::{salt, simulate};

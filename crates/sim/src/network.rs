@@ -1,0 +1,171 @@
+//! Everything between the hosts: ports, packets in them, and the queue of what happens next.
+
+use crate::port::{EgressPort, Verdict};
+use crate::queue::{EventQueue, NEVER_PS};
+use crate::slab::Slab;
+use crate::timers::{Timer, Timers};
+use crate::{CapturedPacket, Kind, Packet, marks};
+use anabranch_fabric::Fabric;
+use anabranch_traffic::random::Stream;
+
+/// Sources of events, in the order that decides between events of the same time: control first, then timers, then
+/// ports by number.
+pub(crate) mod source {
+    /// Changes, routing updates, ends of intervals, samples.
+    pub(crate) const CONTROL: usize = 0;
+    /// Wake-ups and starts of flows.
+    pub(crate) const TIMERS: usize = 1;
+    /// The first port.
+    pub(crate) const PORTS: usize = 2;
+}
+
+/// Where a half of a connection sends.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Address {
+    /// The connection, as in [`Packet::connection`].
+    pub(crate) connection: u32,
+    /// The host's port.
+    pub(crate) port: u32,
+    /// The other host.
+    pub(crate) destination: u32,
+    /// As in [`Packet::entropy`].
+    pub(crate) entropy: u32,
+    /// As in [`Packet::labels`], if the flow is pinned to a path.
+    pub(crate) labels: Option<u32>,
+}
+
+pub(crate) struct Network {
+    pub(crate) now_ps: u64,
+    pub(crate) queue: EventQueue,
+    pub(crate) ports: Vec<EgressPort>,
+    pub(crate) packets: Slab,
+    /// Packets that hosts sent.
+    pub(crate) sent: u64,
+    /// Packets that reached their host.
+    pub(crate) delivered: u64,
+    timers: Timers,
+    first_timer_ps: u64,
+    /// Whether [`Self::lost_datagrams`] or [`Self::captures`] grew.
+    pub(crate) attention: bool,
+    /// Connections of datagrams that will not arrive, to be told.
+    pub(crate) lost_datagrams: Vec<u32>,
+    /// By port: packets still to be captured. Empty if nothing is.
+    captured: Vec<u64>,
+    /// Captured packets; who sent them is filled in by the hosts.
+    pub(crate) captures: Vec<CapturedPacket>,
+}
+
+impl Network {
+    pub(crate) fn new(fabric: &Fabric, gap_bytes: u16, seed: u64) -> Self {
+        let ports: Vec<EgressPort> = (0..)
+            .zip(fabric.ports())
+            .map(|(index, port)| EgressPort::new(port, gap_bytes, Stream::of_entity(seed, "port", index)))
+            .collect();
+        Self {
+            now_ps: 0,
+            queue: EventQueue::new(source::PORTS + ports.len()),
+            ports,
+            packets: Slab::default(),
+            sent: 0,
+            delivered: 0,
+            timers: Timers::default(),
+            first_timer_ps: NEVER_PS,
+            attention: false,
+            lost_datagrams: Vec::new(),
+            captured: Vec::new(),
+            captures: Vec::new(),
+        }
+    }
+
+    /// Captures the first `most` packets that leave each of `ports`.
+    pub(crate) fn capture(&mut self, ports: &[u32], most: u64) {
+        self.captured = vec![0; if ports.is_empty() { 0 } else { self.ports.len() }];
+        for &port in ports {
+            self.captured[port as usize] = most;
+        }
+    }
+
+    /// Hands a packet to a port.
+    #[inline(always)]
+    pub(crate) fn enqueue(&mut self, port: u32, place: u32) {
+        let packet = self.packets.get(place);
+        match self.ports[port as usize].enqueue(self.now_ps, place, packet) {
+            Verdict::Next(arrive_ps) => self.queue.insert(source::PORTS + port as usize, arrive_ps),
+            Verdict::Queued => {}
+            Verdict::Dropped | Verdict::Lost => return self.discard(place),
+        }
+        if !self.captured.is_empty() && self.captured[port as usize] > 0 {
+            self.captured[port as usize] -= 1;
+            let time_ps = self.ports[port as usize].last_start_ps();
+            let packet = *self.packets.get(place);
+            self.captures.push(CapturedPacket { port, time_ps, packet, src: 0, flow: 0 });
+            self.attention = true;
+        }
+    }
+
+    /// Ends a packet that will not arrive.
+    #[cold]
+    pub(crate) fn discard(&mut self, place: u32) {
+        let packet = self.packets.get(place);
+        if packet.kind == Kind::Datagram {
+            self.lost_datagrams.push(packet.connection);
+            self.attention = true;
+        }
+        self.packets.free(place);
+    }
+
+    /// Takes the packet that arrives at the end of `port`'s link now; `None` if the link lost it.
+    #[inline(always)]
+    pub(crate) fn arrival(&mut self, port: usize) -> Option<(u32, u32)> {
+        let egress = &mut self.ports[port];
+        let (place, next_ps) = egress.arrive();
+        self.queue.set(source::PORTS + port, next_ps);
+        // Most likely the next event: its port, its place in the ring and its packet are fetched meanwhile.
+        if let Some((_, next)) = self.queue.first()
+            && next >= source::PORTS
+        {
+            self.packets.prefetch(self.ports[next - source::PORTS].next_packet());
+        }
+        let egress = &mut self.ports[port];
+        let to = egress.to;
+        if egress.loses() {
+            self.discard(place);
+            return None;
+        }
+        Some((to, place))
+    }
+
+    /// Sends a packet from a host.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, address: &Address, mut packet: Packet) {
+        packet.connection = address.connection;
+        packet.destination = address.destination;
+        packet.entropy = address.entropy;
+        packet.path = 0;
+        if let Some(labels) = address.labels {
+            packet.labels = labels;
+            packet.marks |= marks::LABELLED;
+        }
+        self.sent += 1;
+        let place = self.packets.insert(packet);
+        self.enqueue(address.port, place);
+    }
+
+    /// Wakes someone at a time that is not past.
+    pub(crate) fn wake_at(&mut self, at_ps: u64, timer: Timer) {
+        let at_ps = at_ps.max(self.now_ps);
+        self.timers.push(at_ps, timer);
+        if at_ps < self.first_timer_ps {
+            self.first_timer_ps = at_ps;
+            self.queue.set(source::TIMERS, at_ps);
+        }
+    }
+
+    /// The timer that is due.
+    pub(crate) fn due(&mut self) -> Option<Timer> {
+        let timer = self.timers.pop();
+        self.first_timer_ps = self.timers.first_ps().unwrap_or(NEVER_PS);
+        self.queue.set(source::TIMERS, self.first_timer_ps);
+        timer
+    }
+}

@@ -1,0 +1,137 @@
+//! What a simulation yields.
+
+use crate::Packet;
+
+/// One flow, in the order of the flow list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct FlowRecord {
+    /// When it began, in picoseconds; `u64::MAX` if it never did.
+    pub start_ps: u64,
+    /// From its start to the arrival of its last byte, in order, at the receiver's application, in picoseconds;
+    /// `u64::MAX` if unfinished.
+    pub fct_ps: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub sent_bytes: u64,
+    /// Segments sent, retransmissions included.
+    pub sent_packets: u64,
+    /// Segments sent again.
+    pub retransmitted_packets: u64,
+    /// Segments that arrived with a smaller number than one before them, and for the first time.
+    pub reordered_packets: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+    /// Segments that arrived with a congestion mark.
+    pub marked_packets: u64,
+    /// Distinct paths its segments took.
+    pub paths: u32,
+}
+
+/// One port in one interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct PortRecord {
+    /// The port.
+    pub port: u32,
+    /// Start of the interval, in picoseconds.
+    pub start_ps: u64,
+    /// Length of the interval, in picoseconds.
+    pub length_ps: u64,
+    /// Frame bytes whose transmission began in it.
+    pub sent_bytes: u64,
+    /// Frames whose transmission began in it.
+    pub sent_packets: u64,
+    /// Frames refused for want of room.
+    pub dropped_packets: u64,
+    /// Frames lost to failures: a dead port, a lossy link, a blackhole, no route.
+    pub lost_packets: u64,
+    /// Frames marked.
+    pub marked_packets: u64,
+    /// Largest backlog, in bytes, the frame in service included.
+    pub backlog_max_bytes: u64,
+    /// Integral of the backlog over the interval, in byte-picoseconds; divided by the length it is the mean.
+    pub backlog_byte_ps: u128,
+    /// Time in which it was sending, preambles and gaps included, in picoseconds.
+    pub busy_ps: u64,
+}
+
+/// Sums over a whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Frames that began transmission on a port, data and acknowledgements alike.
+    pub packet_hops: u64,
+    /// Events processed.
+    pub events: u64,
+    /// Simulated time at the end, in picoseconds.
+    pub end_ps: u64,
+    /// Flows finished.
+    pub flows_finished: u64,
+    /// Packets that hosts sent: each was delivered, dropped or lost, or is left.
+    pub sent_packets: u64,
+    /// Packets that reached their host.
+    pub delivered_packets: u64,
+    /// Frames refused for want of room.
+    pub dropped_packets: u64,
+    /// Frames lost to failures: a dead port, a lossy link, a blackhole, no way.
+    pub lost_packets: u64,
+    /// Frames marked.
+    pub marked_packets: u64,
+    /// Most packets in the fabric at once.
+    pub packets_peak: u64,
+    /// Packets in the fabric at the end.
+    pub packets_left: u64,
+    /// Most open connections at once.
+    pub connections_peak: u64,
+}
+
+/// The backlog of a port at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueSample {
+    /// The port.
+    pub port: u32,
+    /// When, in picoseconds.
+    pub time_ps: u64,
+    /// Bytes waiting, the frame in service included.
+    pub backlog_bytes: u64,
+}
+
+/// The congestion window of a flow from a time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowSample {
+    /// The flow.
+    pub flow: u32,
+    /// When it became so, in picoseconds.
+    pub time_ps: u64,
+    /// The window, in bytes.
+    pub window_bytes: u64,
+}
+
+/// A packet as it left a port that is captured.
+#[derive(Clone, Copy, Debug)]
+pub struct CapturedPacket {
+    /// The port.
+    pub port: u32,
+    /// When its first bit left, in picoseconds.
+    pub time_ps: u64,
+    /// The packet.
+    pub packet: Packet,
+    /// The host it came from.
+    pub src: u32,
+    /// The flow it belongs to.
+    pub flow: u32,
+}
+
+/// Everything a simulation yields.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// One per flow.
+    pub flows: Vec<FlowRecord>,
+    /// One per port and interval, by interval, then port.
+    pub ports: Vec<PortRecord>,
+    /// Backlogs, by time, then port.
+    pub queues: Vec<QueueSample>,
+    /// Congestion windows, by time.
+    pub windows: Vec<WindowSample>,
+    /// Captured packets, in the order in which the ports took them.
+    pub captures: Vec<CapturedPacket>,
+    /// Sums.
+    pub totals: Totals,
+}

@@ -1,0 +1,78 @@
+//! A packet: 64 bytes, one cache line.
+
+/// What a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Kind {
+    /// A segment with payload.
+    #[default]
+    Data,
+    /// An acknowledgement without payload.
+    Ack,
+    /// Opens a connection.
+    Syn,
+    /// Answers [`Kind::Syn`].
+    SynAck,
+    /// A datagram: nothing comes back.
+    Datagram,
+}
+
+/// Bits of [`Packet::marks`] (RFC 3168).
+pub mod marks {
+    /// ECN-capable: may be marked instead of dropped.
+    pub const CAPABLE: u8 = 1;
+    /// Congestion experienced, set by a port.
+    pub const EXPERIENCED: u8 = 2;
+    /// ECN echo, from receiver to sender.
+    pub const ECHO: u8 = 4;
+    /// Congestion window reduced, from sender to receiver.
+    pub const REDUCED: u8 = 8;
+    /// Forwarded by [`super::Packet::labels`] instead of the load balancer.
+    pub const LABELLED: u8 = 16;
+    /// Sent before: no round trip may be measured by it (Karn's rule).
+    pub const RETRANSMITTED: u8 = 32;
+}
+
+/// A range of received bytes, as distances from the acknowledgement number. Empty if `end` is zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SackBlock {
+    /// First byte, counted from [`Packet::seq`].
+    pub start: u32,
+    /// First byte after it, counted from [`Packet::seq`].
+    pub end: u32,
+}
+
+/// A packet anywhere in the fabric.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+pub struct Packet {
+    /// Number of the first payload byte; in an acknowledgement the next byte expected.
+    pub seq: u64,
+    /// When the sender sent it, in nanoseconds modulo 2^32; an acknowledgement echoes that of the segment that
+    /// caused it.
+    pub stamp_ns: u32,
+    /// The connection: place in the table of connections in the low 24 bits, its generation above.
+    pub connection: u32,
+    /// Host that receives.
+    pub destination: u32,
+    /// What the fields that switches hash are worth: same value, same path.
+    pub entropy: u32,
+    /// Stack of choices, eight bits each, lowest first: one is taken off at each switch that has a choice.
+    pub labels: u32,
+    /// For schemes that write into packets.
+    pub tag: u32,
+    /// Frame with headers and checksum, without preamble and gap.
+    pub frame_bytes: u16,
+    /// Payload.
+    pub payload_bytes: u16,
+    /// What it is.
+    pub kind: Kind,
+    /// Bits of [`marks`].
+    pub marks: u8,
+    /// Number of the path it took so far: at each switch with n choices, n times the number before plus the choice.
+    pub path: u16,
+    /// Selective acknowledgement, the newest block first (RFC 2018).
+    pub sack: [SackBlock; 3],
+}
+
+const _: () = assert!(size_of::<Packet>() == 64);

@@ -1,0 +1,407 @@
+//! An egress port: a FIFO whose packets' departures are known when they arrive.
+//!
+//! A FIFO port serves in order and never idles while something waits, so the time at which a packet will reach the
+//! other end is computed at enqueue, and only that arrival is an event. Waiting, served and propagating packets
+//! stand in one ring; the backlog is brought up to date when someone asks.
+
+use crate::queue::NEVER_PS;
+use crate::{Packet, PortRecord, marks};
+use anabranch_fabric::{Marking, Port, Rate, Serialization};
+use anabranch_traffic::random::Stream;
+use std::hint::select_unpredictable;
+
+/// A packet that was accepted: on the wire, in service or waiting.
+#[derive(Clone, Copy, Default)]
+struct Accepted {
+    arrive_ps: u64,
+    packet: u32,
+    frame_bytes: u32,
+}
+
+/// What became of a packet that was handed to a port.
+pub(crate) enum Verdict {
+    /// It is alone on the link and arrives at this time.
+    Next(u64),
+    /// It follows others.
+    Queued,
+    /// There was no room.
+    Dropped,
+    /// The port is dead.
+    Lost,
+}
+
+/// What is unusual about a port.
+#[derive(Default)]
+struct Unusual {
+    down: bool,
+    loss: f64,
+    ramp: Option<(u32, u32, f64)>,
+}
+
+/// Laid out so that what every packet touches lies in two cache lines.
+#[repr(C, align(64))]
+pub(crate) struct EgressPort {
+    ring: Box<[Accepted]>,
+    /// Next to arrive, first not known to be wholly sent, next free: counts that wrap, masked by the ring's length.
+    head: u32,
+    serving: u32,
+    tail: u32,
+    /// Node at the other end.
+    pub(crate) to: u32,
+    /// Transmission of everything accepted ends.
+    free_ps: u64,
+    delay_ps: u64,
+    serialization: Serialization,
+    gap_bytes: u32,
+    /// Bytes and packets from `serving` on: no less than what waits, and what waits after [`Self::advance`].
+    backlog_bytes: u32,
+    backlog_packets: u32,
+    /// Backlogs up to these can neither fill the buffer, nor mark, nor be the largest yet: no need to know better.
+    quiet_bytes: u32,
+    quiet_packets: u32,
+    /// Whether [`Self::unusual`] must be looked at.
+    special: bool,
+    sent_bytes: u64,
+    backlog_byte_ps: u128,
+    /// Time of transmission of all accepted since the interval began.
+    busy_ps: u64,
+    buffer_bytes: u32,
+    buffer_packets: u32,
+    mark_bytes: u32,
+    mark_packets: u32,
+    backlog_max_bytes: u32,
+    /// The count of [`Self::tail`] at which this interval's packets begin.
+    first_sent: u32,
+    marked_packets: u64,
+    dropped_packets: u64,
+    lost_packets: u64,
+    unusual: Unusual,
+    stream: Stream,
+}
+
+impl EgressPort {
+    pub(crate) fn new(port: &Port, gap_bytes: u16, stream: Stream) -> Self {
+        let (mark_bytes, mark_packets, ramp) = match port.marking {
+            Marking::Off => (u32::MAX, u32::MAX, None),
+            Marking::Step { bytes, packets } => (bytes, packets, None),
+            Marking::Ramp { low_bytes, high_bytes, probability } => {
+                (u32::MAX, u32::MAX, Some((low_bytes, high_bytes, probability)))
+            }
+        };
+        let mut egress = Self {
+            ring: vec![Accepted::default(); 16].into(),
+            head: 0,
+            serving: 0,
+            tail: 0,
+            to: port.to,
+            free_ps: 0,
+            delay_ps: port.delay_ps,
+            serialization: port.rate.serialization(),
+            gap_bytes: gap_bytes.into(),
+            backlog_bytes: 0,
+            backlog_packets: 0,
+            quiet_bytes: 0,
+            quiet_packets: 0,
+            buffer_bytes: port.buffer.bytes,
+            buffer_packets: port.buffer.packets,
+            mark_bytes,
+            mark_packets,
+            special: ramp.is_some(),
+            sent_bytes: 0,
+            first_sent: 0,
+            backlog_byte_ps: 0,
+            busy_ps: 0,
+            backlog_max_bytes: 0,
+            marked_packets: 0,
+            dropped_packets: 0,
+            lost_packets: 0,
+            unusual: Unusual { ramp, ..Unusual::default() },
+            stream,
+        };
+        egress.settle();
+        egress
+    }
+
+    /// Derives what the hot path compares with.
+    fn settle(&mut self) {
+        self.special = self.unusual.down || self.unusual.loss > 0.0 || self.unusual.ramp.is_some();
+        let judged_always = self.unusual.down || self.unusual.ramp.is_some();
+        self.quiet_bytes = if judged_always {
+            0
+        } else {
+            self.buffer_bytes.min(self.mark_bytes).min(self.backlog_max_bytes)
+        };
+        self.quiet_packets = self.buffer_packets.min(self.mark_packets);
+    }
+
+    #[inline(always)]
+    fn at(&self, index: u32) -> Accepted {
+        self.ring[index as usize & (self.ring.len() - 1)]
+    }
+
+    /// Takes a packet, or refuses it. A packet that fits neither limit of the buffer is dropped; a packet that may be
+    /// marked is marked by the backlog it finds.
+    #[inline(always)]
+    pub(crate) fn enqueue(&mut self, now_ps: u64, place: u32, packet: &mut Packet) -> Verdict {
+        let frame_bytes = u32::from(packet.frame_bytes);
+        let loud =
+            self.backlog_bytes + frame_bytes > self.quiet_bytes || self.backlog_packets >= self.quiet_packets;
+        if loud && let Some(refused) = self.judge(now_ps, frame_bytes, packet) {
+            return refused;
+        }
+        let frame_ps = self.serialization.frame_ps(frame_bytes + self.gap_bytes);
+        let free_ps = self.free_ps.max(now_ps) + frame_ps;
+        let arrive_ps = free_ps + self.delay_ps;
+        self.free_ps = free_ps;
+        self.backlog_bytes += frame_bytes;
+        self.backlog_packets += 1;
+        self.backlog_byte_ps += u128::from(u64::from(frame_bytes) * (free_ps - now_ps));
+        self.sent_bytes += u64::from(frame_bytes);
+        self.busy_ps += frame_ps;
+        let alone = self.head == self.tail;
+        if self.tail.wrapping_sub(self.head) as usize == self.ring.len() {
+            self.grow();
+        }
+        let mask = self.ring.len() - 1;
+        self.ring[self.tail as usize & mask] = Accepted { arrive_ps, packet: place, frame_bytes };
+        self.tail = self.tail.wrapping_add(1);
+        if alone { Verdict::Next(arrive_ps) } else { Verdict::Queued }
+    }
+
+    /// What the backlog, exactly known, means for a packet that comes now.
+    fn judge(&mut self, now_ps: u64, frame_bytes: u32, packet: &mut Packet) -> Option<Verdict> {
+        self.advance(now_ps);
+        let mut ramp = false;
+        if self.special {
+            if self.unusual.down {
+                self.lost_packets += 1;
+                return Some(Verdict::Lost);
+            }
+            ramp = self.ramp_strikes();
+        }
+        let capable = packet.marks & marks::CAPABLE != 0;
+        let backlog_bytes = self.backlog_bytes + frame_bytes;
+        if backlog_bytes > self.buffer_bytes
+            || self.backlog_packets >= self.buffer_packets
+            || (ramp && !capable)
+        {
+            self.dropped_packets += 1;
+            return Some(Verdict::Dropped);
+        }
+        if capable
+            && (self.backlog_bytes >= self.mark_bytes || self.backlog_packets >= self.mark_packets || ramp)
+        {
+            packet.marks |= marks::EXPERIENCED;
+            self.marked_packets += 1;
+        }
+        if backlog_bytes > self.backlog_max_bytes {
+            self.backlog_max_bytes = backlog_bytes;
+            self.settle();
+        }
+        None
+    }
+
+    /// Takes the packet that arrives now off the link, and tells when the next one will: [`NEVER_PS`] if there is none.
+    #[inline(always)]
+    pub(crate) fn arrive(&mut self) -> (u32, u64) {
+        let first = self.at(self.head);
+        if self.serving == self.head {
+            self.depart(first);
+        }
+        self.head = self.head.wrapping_add(1);
+        let next_ps = self.at(self.head).arrive_ps;
+        (first.packet, select_unpredictable(self.head != self.tail, next_ps, NEVER_PS))
+    }
+
+    /// The packet that arrives next, if there is one.
+    #[inline(always)]
+    pub(crate) fn next_packet(&self) -> u32 {
+        self.at(self.head).packet
+    }
+
+    #[inline(always)]
+    fn depart(&mut self, accepted: Accepted) {
+        self.backlog_bytes -= accepted.frame_bytes;
+        self.backlog_packets -= 1;
+        self.serving = self.serving.wrapping_add(1);
+    }
+
+    /// Brings the backlog up to date: what has left by now no longer waits.
+    #[inline(always)]
+    fn advance(&mut self, now_ps: u64) {
+        while self.serving != self.tail {
+            let accepted = self.at(self.serving);
+            if accepted.arrive_ps > now_ps + self.delay_ps {
+                break;
+            }
+            self.depart(accepted);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut ring = vec![Accepted::default(); 2 * self.ring.len()].into_boxed_slice();
+        let mut index = self.head;
+        while index != self.tail {
+            ring[index as usize & (ring.len() - 1)] = self.at(index);
+            index = index.wrapping_add(1);
+        }
+        self.ring = ring;
+    }
+
+    /// Whether the link loses the frame that arrives now. It took its time on the link all the same.
+    #[inline(always)]
+    pub(crate) fn loses(&mut self) -> bool {
+        let lost = self.special && self.unusual.loss > 0.0 && self.stream.unit() < self.unusual.loss;
+        self.lost_packets += u64::from(lost);
+        lost
+    }
+
+    /// RED: whether the packet that comes now is to be marked, or dropped if it cannot be.
+    fn ramp_strikes(&mut self) -> bool {
+        let Some((low_bytes, high_bytes, probability)) = self.unusual.ramp else { return false };
+        let backlog = self.backlog_bytes;
+        if backlog < low_bytes {
+            return false;
+        }
+        let along = f64::from(backlog - low_bytes) / f64::from((high_bytes - low_bytes).max(1));
+        backlog >= high_bytes || self.stream.unit() < probability * along
+    }
+
+    /// When the packet accepted last begins, or began, to be sent.
+    pub(crate) fn last_start_ps(&self) -> u64 {
+        let last = self.at(self.tail.wrapping_sub(1));
+        self.free_ps - self.serialization.frame_ps(last.frame_bytes + self.gap_bytes)
+    }
+
+    /// Bytes waiting now, the frame in service included.
+    pub(crate) fn backlog_bytes(&mut self, now_ps: u64) -> u64 {
+        self.advance(now_ps);
+        self.backlog_bytes.into()
+    }
+
+    /// Kills the port: everything on the link and in the queue is lost. Returns it.
+    pub(crate) fn go_down(&mut self, now_ps: u64) -> Vec<u32> {
+        let unsent = self.take_unsent(now_ps);
+        self.sent_bytes -= unsent.bytes;
+        self.first_sent = self.first_sent.wrapping_add(unsent.packets);
+        self.backlog_byte_ps -= unsent.backlog_byte_ps;
+        let mut lost = Vec::new();
+        while self.head != self.tail {
+            lost.push(self.at(self.head).packet);
+            self.head = self.head.wrapping_add(1);
+        }
+        self.lost_packets += lost.len() as u64;
+        self.serving = self.head;
+        self.backlog_bytes = 0;
+        self.backlog_packets = 0;
+        self.busy_ps -= self.free_ps.saturating_sub(now_ps);
+        self.free_ps = now_ps;
+        self.unusual.down = true;
+        self.settle();
+        lost
+    }
+
+    pub(crate) fn go_up(&mut self) {
+        self.unusual.down = false;
+        self.settle();
+    }
+
+    pub(crate) fn is_up(&self) -> bool {
+        !self.unusual.down
+    }
+
+    /// Probability with which the link loses each frame.
+    pub(crate) fn set_loss(&mut self, loss: f64) {
+        self.unusual.loss = loss;
+        self.settle();
+    }
+
+    /// Sends at another rate from now on. The rest of the frame in service takes its old share of the new time;
+    /// waiting frames are timed anew. Returns when the next packet arrives.
+    pub(crate) fn set_rate(&mut self, now_ps: u64, rate: Rate) -> Option<u64> {
+        self.advance(now_ps);
+        let old = std::mem::replace(&mut self.serialization, rate.serialization());
+        let mask = self.ring.len() - 1;
+        let mut free_ps = now_ps;
+        let mut index = self.serving;
+        while index != self.tail {
+            let accepted = &mut self.ring[index as usize & mask];
+            let wire_bytes = accepted.frame_bytes + self.gap_bytes;
+            let end_ps = accepted.arrive_ps - self.delay_ps;
+            let (before_ps, after_ps) = (old.frame_ps(wire_bytes), self.serialization.frame_ps(wire_bytes));
+            let left_ps = if end_ps - before_ps < now_ps {
+                (u128::from(end_ps - now_ps) * u128::from(after_ps) / u128::from(before_ps)) as u64
+            } else {
+                after_ps
+            };
+            free_ps += left_ps;
+            self.backlog_byte_ps += u128::from(accepted.frame_bytes) * u128::from(free_ps - now_ps);
+            self.backlog_byte_ps -= u128::from(accepted.frame_bytes) * u128::from(end_ps - now_ps);
+            accepted.arrive_ps = free_ps + self.delay_ps;
+            index = index.wrapping_add(1);
+        }
+        // What is left takes its new time.
+        self.busy_ps = self.busy_ps - self.free_ps.saturating_sub(now_ps) + (free_ps - now_ps);
+        self.free_ps = free_ps;
+        (self.head != self.tail).then(|| self.at(self.head).arrive_ps)
+    }
+
+    /// What was counted at enqueue but belongs to the time after `now_ps`.
+    fn take_unsent(&mut self, now_ps: u64) -> Unsent {
+        self.advance(now_ps);
+        let mut unsent = Unsent::default();
+        let mut index = self.serving;
+        while index != self.tail {
+            let accepted = self.at(index);
+            let end_ps = accepted.arrive_ps - self.delay_ps;
+            let start_ps = end_ps - self.serialization.frame_ps(accepted.frame_bytes + self.gap_bytes);
+            if start_ps >= now_ps {
+                unsent.bytes += u64::from(accepted.frame_bytes);
+                unsent.packets += 1;
+            }
+            unsent.backlog_byte_ps += u128::from(accepted.frame_bytes) * u128::from(end_ps - now_ps);
+            index = index.wrapping_add(1);
+        }
+        unsent
+    }
+
+    /// Ends an interval: its record, and fresh counters. What waits is counted where it is sent.
+    pub(crate) fn end_interval(&mut self, port: u32, start_ps: u64, now_ps: u64) -> PortRecord {
+        let unsent = self.take_unsent(now_ps);
+        let record = PortRecord {
+            port,
+            start_ps,
+            length_ps: now_ps - start_ps,
+            sent_bytes: self.sent_bytes - unsent.bytes,
+            sent_packets: u64::from(self.tail.wrapping_sub(self.first_sent) - unsent.packets),
+            dropped_packets: self.dropped_packets,
+            lost_packets: self.lost_packets,
+            marked_packets: self.marked_packets,
+            backlog_max_bytes: self.backlog_max_bytes.into(),
+            backlog_byte_ps: self.backlog_byte_ps - unsent.backlog_byte_ps,
+            busy_ps: self.busy_ps - self.free_ps.saturating_sub(now_ps),
+        };
+        self.sent_bytes = unsent.bytes;
+        self.first_sent = self.tail.wrapping_sub(unsent.packets);
+        self.dropped_packets = 0;
+        self.lost_packets = 0;
+        self.marked_packets = 0;
+        self.backlog_max_bytes = self.backlog_bytes;
+        self.backlog_byte_ps = unsent.backlog_byte_ps;
+        self.busy_ps = self.free_ps.saturating_sub(now_ps);
+        self.settle();
+        record
+    }
+}
+
+/// Counted at enqueue, not yet begun.
+#[derive(Default)]
+struct Unsent {
+    bytes: u64,
+    packets: u32,
+    backlog_byte_ps: u128,
+}
+
+#[cfg(test)]
+mod tests;

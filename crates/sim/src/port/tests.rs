@@ -1,0 +1,176 @@
+//! The port against a port that keeps every packet for ever and looks at all of them each time.
+
+use super::*;
+use anabranch_fabric::Buffer;
+use proptest::prelude::*;
+
+const GAP: u16 = 20;
+
+fn port(rate_bps: u64, delay_ps: u64, buffer: Buffer, marking: Marking) -> EgressPort {
+    let rate = Rate::from_bps(rate_bps).unwrap();
+    let port = Port { from: 0, to: 1, reverse: 1, rate, delay_ps, buffer, marking };
+    EgressPort::new(&port, GAP, Stream::new(1, "test"))
+}
+
+fn packet(frame_bytes: u16, capable: bool) -> Packet {
+    Packet { frame_bytes, marks: if capable { marks::CAPABLE } else { 0 }, ..Packet::default() }
+}
+
+#[derive(Clone, Copy)]
+struct Served {
+    in_ps: u64,
+    start_ps: u64,
+    end_ps: u64,
+    bytes: u64,
+}
+
+/// The slow twin.
+struct Naive {
+    served: Vec<Served>,
+    ps_per_byte: u64,
+    dropped: u64,
+    marked: u64,
+}
+
+impl Naive {
+    fn backlog(&self, now_ps: u64) -> (u64, u64) {
+        let waiting = self.served.iter().filter(|s| s.end_ps > now_ps);
+        waiting.fold((0, 0), |(bytes, packets), s| (bytes + s.bytes, packets + 1))
+    }
+
+    /// Time of sending between two times.
+    fn busy_ps(&self, from_ps: u64, to_ps: u64) -> u64 {
+        let within = |s: &Served| s.end_ps.min(to_ps).saturating_sub(s.start_ps.max(from_ps));
+        self.served.iter().map(within).sum()
+    }
+
+    /// Integral of the backlog between two times, by the packets' stays.
+    fn area(&self, from_ps: u64, to_ps: u64) -> u128 {
+        let stay = |s: &Served| s.end_ps.min(to_ps).saturating_sub(s.in_ps.max(from_ps));
+        self.served.iter().map(|s| u128::from(s.bytes) * u128::from(stay(s))).sum()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn agrees_with_a_port_that_forgets_nothing(
+        steps in prop::collection::vec((0u64..4_000_000, 64u16..1519, any::<bool>(), 0u8..12), 1..300),
+        delay_ps in 0u64..5_000_000,
+        buffer_packets in 1u32..30,
+        buffer_bytes in 2_000u32..40_000,
+        mark_packets in 0u32..20,
+        mark_bytes in 1u32..30_000,
+    ) {
+        let buffer = Buffer { bytes: buffer_bytes, packets: buffer_packets };
+        let marking = Marking::Step { bytes: mark_bytes, packets: mark_packets };
+        let mut port = port(10_000_000_000, delay_ps, buffer, marking);
+        let mut naive = Naive { served: Vec::new(), ps_per_byte: 800, dropped: 0, marked: 0 };
+        let (mut now_ps, mut interval_ps, mut counted) = (0, 0, (0, 0));
+        let mut expected_arrivals = std::collections::VecDeque::new();
+        let mut next_arrival = NEVER_PS;
+        for (place, (wait_ps, frame_bytes, capable, what)) in (0u32..).zip(steps) {
+            let until_ps = now_ps + wait_ps;
+            // Arrivals on the way, in order.
+            while next_arrival <= until_ps {
+                let (arrived, next_ps) = port.arrive();
+                let (expected_place, expected_ps) = expected_arrivals.pop_front().unwrap();
+                prop_assert_eq!((arrived, next_arrival), (expected_place, expected_ps));
+                next_arrival = next_ps;
+            }
+            now_ps = until_ps;
+            if what == 0 {
+                let record = port.end_interval(7, interval_ps, now_ps);
+                let sent: Vec<&Served> =
+                    naive.served.iter().filter(|s| (interval_ps..now_ps).contains(&s.start_ps)).collect();
+                prop_assert_eq!(record.sent_packets, sent.len() as u64);
+                prop_assert_eq!(record.sent_bytes, sent.iter().map(|s| s.bytes).sum::<u64>());
+                prop_assert_eq!(record.backlog_byte_ps, naive.area(interval_ps, now_ps));
+                prop_assert_eq!(record.busy_ps, naive.busy_ps(interval_ps, now_ps));
+                prop_assert_eq!((record.dropped_packets, record.marked_packets),
+                    (naive.dropped - counted.0, naive.marked - counted.1));
+                counted = (naive.dropped, naive.marked);
+                interval_ps = now_ps;
+                continue;
+            }
+            let mut packet = packet(frame_bytes, capable);
+            let (waiting_bytes, waiting_packets) = naive.backlog(now_ps);
+            prop_assert_eq!(port.backlog_bytes(now_ps), waiting_bytes);
+            let bytes = u64::from(frame_bytes);
+            let fits = waiting_bytes + bytes <= u64::from(buffer_bytes)
+                && waiting_packets < u64::from(buffer_packets);
+            let marks = capable
+                && (waiting_bytes >= u64::from(mark_bytes) || waiting_packets >= u64::from(mark_packets));
+            match port.enqueue(now_ps, place, &mut packet) {
+                Verdict::Dropped => {
+                    prop_assert!(!fits);
+                    naive.dropped += 1;
+                    continue;
+                }
+                Verdict::Lost => prop_assert!(false, "nothing is dead here"),
+                Verdict::Next(arrive_ps) => {
+                    prop_assert!(expected_arrivals.is_empty());
+                    next_arrival = arrive_ps;
+                }
+                Verdict::Queued => prop_assert!(!expected_arrivals.is_empty()),
+            }
+            prop_assert!(fits);
+            prop_assert_eq!(packet.marks & marks::EXPERIENCED != 0, marks);
+            naive.marked += u64::from(marks);
+            let start_ps = naive.served.last().map_or(0, |s| s.end_ps).max(now_ps);
+            let end_ps = start_ps + (bytes + u64::from(GAP)) * naive.ps_per_byte;
+            naive.served.push(Served { in_ps: now_ps, start_ps, end_ps, bytes });
+            expected_arrivals.push_back((place, end_ps + delay_ps));
+        }
+    }
+}
+
+#[test]
+fn a_slower_rate_stretches_what_is_left_and_what_waits() {
+    let mut port = port(10_000_000_000, 1_000_000, Buffer::UNLIMITED, Marking::Off);
+    // 1230 bytes and a gap of 20: a microsecond each.
+    assert!(matches!(port.enqueue(0, 0, &mut packet(1230, false)), Verdict::Next(2_000_000)));
+    assert!(matches!(port.enqueue(0, 1, &mut packet(1230, false)), Verdict::Queued));
+    // Half of the first frame is out; the other half takes twice its time, the second frame two microseconds.
+    let next_ps = port.set_rate(500_000, Rate::from_bps(5_000_000_000).unwrap());
+    assert_eq!(next_ps, Some(2_500_000));
+    assert_eq!(port.arrive(), (0, 4_500_000));
+    assert_eq!(port.arrive(), (1, NEVER_PS));
+    let record = port.end_interval(0, 0, 5_000_000);
+    assert_eq!(record.backlog_byte_ps, 1230 * (1_500_000 + 3_500_000));
+    assert_eq!(record.busy_ps, 3_500_000);
+}
+
+#[test]
+fn a_dead_port_loses_what_it_holds_and_what_comes() {
+    let mut port = port(10_000_000_000, 1_000_000, Buffer::UNLIMITED, Marking::Off);
+    for place in 0..3 {
+        port.enqueue(0, place, &mut packet(1230, false));
+    }
+    assert_eq!(port.go_down(1_500_000), [0, 1, 2]);
+    assert!(matches!(port.enqueue(1_600_000, 3, &mut packet(1230, false)), Verdict::Lost));
+    port.go_up();
+    assert!(matches!(port.enqueue(1_700_000, 4, &mut packet(1230, false)), Verdict::Next(3_700_000)));
+    let record = port.end_interval(0, 0, 3_000_000);
+    // Two frames had begun; the third never did.
+    assert_eq!((record.sent_packets, record.sent_bytes, record.lost_packets), (3, 3 * 1230, 4));
+    assert_eq!(record.busy_ps, 1_500_000 + 1_000_000);
+}
+
+#[test]
+fn red_marks_or_drops_between_its_limits() {
+    let ramp = Marking::Ramp { low_bytes: 2_000, high_bytes: 10_000, probability: 0.5 };
+    let mut struck = 0;
+    let mut port = port(10_000_000_000, 0, Buffer::UNLIMITED, ramp);
+    // Backlog held at 6,000 bytes, halfway: a quarter is struck.
+    for place in 0..6 {
+        port.enqueue(0, place, &mut packet(1000, false));
+    }
+    let trials = 40_000;
+    for _ in 0..trials {
+        port.backlog_bytes = 6_000;
+        struck += u32::from(port.ramp_strikes());
+    }
+    let (expected, deviation) = (f64::from(trials) * 0.25, (f64::from(trials) * 0.25 * 0.75).sqrt());
+    assert!((f64::from(struck) - expected).abs() < 4.0 * deviation, "{struck} of {trials}");
+}

@@ -1,0 +1,69 @@
+//! What a simulation is told besides its fabric and its flows.
+
+use crate::transport::Transport;
+use anabranch_fabric::Change;
+use anabranch_plan::Balancing;
+
+/// All settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Fixes every random number.
+    pub seed: u64,
+    /// How switches spread.
+    pub balancing: Balancing,
+    /// Transports that flows name by index.
+    pub transports: Vec<Transport>,
+    /// Bytes around a payload.
+    pub framing: Framing,
+    /// What changes while it runs, by ascending time.
+    pub changes: Vec<Change>,
+    /// Time from a change to the other switches' knowing of it, in picoseconds. The switch at the port knows at once.
+    pub routing_delay_ps: u64,
+    /// End of the simulation, in picoseconds, if flows have not ended it before.
+    pub end_ps: u64,
+    /// What is written down on the way.
+    pub observe: Observe,
+}
+
+/// Bytes around a payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framing {
+    /// Largest payload of a segment: the MSS after options, 1448 on Ethernet with timestamps.
+    pub payload_bytes_max: u16,
+    /// Headers and checksum around a payload: 70 on Ethernet (18 + 20 + 20 + 12 of timestamps).
+    pub header_bytes: u16,
+    /// Shortest frame: 64 on Ethernet.
+    pub frame_bytes_min: u16,
+    /// Preamble and gap that occupy the link beside each frame: 20 on Ethernet. They wait in no queue.
+    pub gap_bytes: u16,
+}
+
+impl Framing {
+    /// Ethernet, IPv4, TCP with timestamps: 1448 bytes of payload in 1518 on 1538.
+    pub const ETHERNET: Self =
+        Self { payload_bytes_max: 1448, header_bytes: 70, frame_bytes_min: 64, gap_bytes: 20 };
+
+    /// The frame around `payload` bytes.
+    #[inline(always)]
+    #[must_use]
+    pub fn frame_bytes(self, payload: u16) -> u16 {
+        (payload + self.header_bytes).max(self.frame_bytes_min)
+    }
+}
+
+/// What is written down on the way.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Observe {
+    /// Length of the intervals of port records, in picoseconds; one interval for the whole run if zero.
+    pub interval_ps: u64,
+    /// Ports whose backlog is written down at each sample.
+    pub queue_ports: Vec<u32>,
+    /// Time between two samples of those ports, in picoseconds.
+    pub queue_sample_ps: u64,
+    /// Flows whose congestion window is written down at each change.
+    pub window_flows: Vec<u32>,
+    /// Ports whose packets are captured as they leave.
+    pub capture_ports: Vec<u32>,
+    /// Most packets captured at one port.
+    pub capture_packets_max: u64,
+}

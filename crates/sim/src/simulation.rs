@@ -1,0 +1,305 @@
+//! The simulation: takes the earliest event, lets it happen, until the flows are done.
+
+use crate::balancer::Balancer;
+use crate::control::{self, Control, Schedule};
+use crate::forwarding::Forwarding;
+use crate::hosts::Hosts;
+use crate::network::{Network, source};
+use crate::pinning::pin;
+use crate::planned::Planned;
+use crate::queue::NEVER_PS;
+use crate::{Outcome, PortRecord, Progress, QueueSample, Settings, SimulationError, Totals};
+use anabranch_fabric::{Fabric, LinkState, What};
+use anabranch_plan::Table;
+use anabranch_split::scheme::{Cycle, Modulo, Score, Score16, Slots, Uniform, mix};
+use anabranch_traffic::Flow;
+use std::sync::atomic::Ordering;
+
+/// Events between two looks at [`Progress`].
+const EVENTS_PER_REPORT: u64 = 1 << 16;
+
+/// Simulates `flows` over `fabric`. Same arguments, same outcome, to the bit.
+///
+/// # Errors
+/// Settings that contradict the fabric or the flows, and weights that a scheme cannot hold. [`SimulationError`]
+/// names them. A cancelled simulation returns what it has.
+pub fn simulate(
+    fabric: &Fabric,
+    flows: &[Flow],
+    settings: &Settings,
+    progress: &Progress,
+) -> Result<Outcome, SimulationError> {
+    crate::check::check(fabric, flows, settings)?;
+    match settings.balancing.table {
+        Table::Uniform => run::<Uniform>((), fabric, flows, settings, progress),
+        Table::MinMove => run::<Slots<u8, 65_536>>((), fabric, flows, settings, progress),
+        Table::Wcmp { entries } => run::<Modulo<Box<[u16]>>>(entries, fabric, flows, settings, progress),
+        Table::Valo => run::<Score>((), fabric, flows, settings, progress),
+        Table::Scoring => run::<Score16>((), fabric, flows, settings, progress),
+        Table::Turns => run::<Cycle>((), fabric, flows, settings, progress),
+    }
+}
+
+fn run<S: Planned>(
+    parameters: S::Parameters,
+    fabric: &Fabric,
+    flows: &[Flow],
+    settings: &Settings,
+    progress: &Progress,
+) -> Result<Outcome, SimulationError> {
+    let mut simulation = Simulation::<S>::new(parameters, fabric, flows, settings)?;
+    simulation.run(progress)?;
+    Ok(simulation.outcome(progress))
+}
+
+struct Simulation<'a, S: Planned> {
+    fabric: &'a Fabric,
+    settings: &'a Settings,
+    network: Network,
+    forwarding: Forwarding<S>,
+    hosts: Hosts,
+    schedule: Schedule,
+    /// The state of the links as it is.
+    links: LinkState,
+    /// The state of the links as routing believes it to be.
+    believed: LinkState,
+    /// By switch: packets whose hash is below this are dropped. Empty until there is a blackhole.
+    blackholes: Vec<u64>,
+    hosts_count: u32,
+    events: u64,
+    flow_count: u64,
+    interval_start_ps: u64,
+    port_records: Vec<PortRecord>,
+    queue_samples: Vec<QueueSample>,
+    /// Packets that found no way, or a blackhole.
+    stranded_packets: u64,
+}
+
+impl<'a, S: Planned> Simulation<'a, S> {
+    fn new(
+        parameters: S::Parameters,
+        fabric: &'a Fabric,
+        flows: &[Flow],
+        settings: &'a Settings,
+    ) -> Result<Self, SimulationError> {
+        let switches = fabric.nodes().len() as u32 - fabric.hosts();
+        let salts: Vec<u32> = (0..switches).map(|switch| salt(settings.seed, switch)).collect();
+        let balancer = Balancer::new(parameters, settings.balancing.granularity, &salts, settings.seed);
+        let forwarding = Forwarding::new(fabric, settings.balancing.weighing.clone(), balancer)?;
+        let mut network = Network::new(fabric, settings.framing.gap_bytes, settings.seed);
+        network.capture(&settings.observe.capture_ports, settings.observe.capture_packets_max);
+        let hosts = Hosts::new(
+            fabric,
+            flows,
+            pin(fabric, flows)?,
+            &settings.transports,
+            settings.framing,
+            settings.seed,
+            &settings.observe.window_flows,
+        );
+        hosts.schedule(&mut network);
+        Ok(Self {
+            fabric,
+            settings,
+            network,
+            forwarding,
+            hosts,
+            schedule: Schedule::new(settings),
+            links: LinkState::of(fabric),
+            believed: LinkState::of(fabric),
+            blackholes: Vec::new(),
+            hosts_count: fabric.hosts(),
+            events: 0,
+            flow_count: flows.len() as u64,
+            interval_start_ps: 0,
+            port_records: Vec::new(),
+            queue_samples: Vec::new(),
+            stranded_packets: 0,
+        })
+    }
+
+    fn run(&mut self, progress: &Progress) -> Result<(), SimulationError> {
+        let end_ps = self.settings.end_ps.min(self.network.queue.horizon_ps());
+        self.schedule_control();
+        while self.hosts.finished < self.flow_count {
+            let Some((now_ps, source)) = self.network.queue.first() else { break };
+            if now_ps > end_ps {
+                self.network.now_ps = end_ps;
+                break;
+            }
+            debug_assert!(now_ps >= self.network.now_ps, "time runs back");
+            self.network.now_ps = now_ps;
+            self.events += 1;
+            if self.events.is_multiple_of(EVENTS_PER_REPORT) {
+                self.report(progress);
+                if progress.is_cancelled() {
+                    break;
+                }
+            }
+            if source >= source::PORTS {
+                self.arrive(source - source::PORTS);
+            } else if source == source::TIMERS {
+                if let Some(timer) = self.network.due() {
+                    self.hosts.timer(timer, &mut self.network)?;
+                }
+            } else {
+                let control = self.schedule.take();
+                self.control(control)?;
+                self.schedule_control();
+            }
+            if self.network.attention {
+                self.hosts.attend(&mut self.network);
+            }
+        }
+        self.report(progress);
+        Ok(())
+    }
+
+    fn report(&self, progress: &Progress) {
+        progress.now_ps.store(self.network.now_ps, Ordering::Relaxed);
+        progress.events.store(self.events, Ordering::Relaxed);
+        progress.flows_finished.store(self.hosts.finished, Ordering::Relaxed);
+    }
+
+    /// A packet reaches the other end of a port's link.
+    #[inline(always)]
+    fn arrive(&mut self, port: usize) {
+        let Some((node, place)) = self.network.arrival(port) else { return };
+        if node < self.hosts_count {
+            self.hosts.deliver(place, &mut self.network);
+            return;
+        }
+        let packet = self.network.packets.get(place);
+        if !self.blackholes.is_empty()
+            && u64::from(mix::finalise(packet.entropy ^ node))
+                < self.blackholes[(node - self.hosts_count) as usize]
+        {
+            self.strand(place);
+            return;
+        }
+        match self.forwarding.port(node, packet) {
+            Some(port) => self.network.enqueue(port, place),
+            None => self.strand(place),
+        }
+    }
+
+    /// A packet that a switch cannot, or will not, send on.
+    #[cold]
+    fn strand(&mut self, place: u32) {
+        self.stranded_packets += 1;
+        self.network.discard(place);
+    }
+
+    fn schedule_control(&mut self) {
+        self.network.queue.set(source::CONTROL, self.schedule.next_ps());
+    }
+
+    fn control(&mut self, control: Control) -> Result<(), SimulationError> {
+        match control {
+            Control::Change(what) => self.change(what)?,
+            Control::Reroute(learned) => {
+                for what in learned {
+                    control::note(self.fabric, &mut self.believed, what);
+                }
+                self.forwarding.reroute(self.fabric, &self.believed, &self.links)?;
+            }
+            Control::EndInterval => self.end_interval(),
+            Control::Sample => {
+                let now_ps = self.network.now_ps;
+                for &port in &self.settings.observe.queue_ports {
+                    let backlog_bytes = self.network.ports[port as usize].backlog_bytes(now_ps);
+                    self.queue_samples.push(QueueSample { port, time_ps: now_ps, backlog_bytes });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, what: What) -> Result<(), SimulationError> {
+        control::note(self.fabric, &mut self.links, what);
+        let now_ps = self.network.now_ps;
+        if let What::NodeBlackhole(node, fraction) = what {
+            self.blackholes.resize(self.fabric.nodes().len() - self.hosts_count as usize, 0);
+            self.blackholes[(node - self.hosts_count) as usize] = (fraction * (1u64 << 32) as f64) as u64;
+        }
+        let ports = control::ports_changed(self.fabric, what);
+        for &port in &ports {
+            let egress = &mut self.network.ports[port as usize];
+            match what {
+                What::PortDown(_) | What::NodeDown(_) if egress.is_up() => {
+                    for place in egress.go_down(now_ps) {
+                        self.network.discard(place);
+                    }
+                    self.network.queue.set(source::PORTS + port as usize, NEVER_PS);
+                }
+                What::PortUp(_) | What::NodeUp(_) => egress.go_up(),
+                What::PortRate(_, rate) => {
+                    if let Some(arrive_ps) = egress.set_rate(now_ps, rate) {
+                        self.network.queue.set(source::PORTS + port as usize, arrive_ps);
+                    }
+                }
+                What::PortLoss(_, loss) => egress.set_loss(loss),
+                What::PortDown(_) | What::NodeDown(_) | What::NodeBlackhole(..) => {}
+            }
+        }
+        // The switches at both ends of a link see it die.
+        let mut nodes: Vec<u32> = ports
+            .iter()
+            .flat_map(|&port| {
+                let port = &self.fabric.ports()[port as usize];
+                [port.from, port.to]
+            })
+            .collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        for node in nodes {
+            self.forwarding.local_change(self.fabric, node, &self.links)?;
+        }
+        Ok(())
+    }
+
+    fn end_interval(&mut self) {
+        let now_ps = self.network.now_ps;
+        for (index, port) in (0..).zip(&mut self.network.ports) {
+            self.port_records.push(port.end_interval(index, self.interval_start_ps, now_ps));
+        }
+        self.interval_start_ps = now_ps;
+    }
+
+    fn outcome(mut self, progress: &Progress) -> Outcome {
+        if self.network.now_ps > self.interval_start_ps || self.port_records.is_empty() {
+            self.end_interval();
+        }
+        self.hosts.close_books();
+        self.report(progress);
+        let sum = |count: fn(&PortRecord) -> u64| self.port_records.iter().map(count).sum();
+        let totals = Totals {
+            packet_hops: sum(|record| record.sent_packets),
+            events: self.events,
+            end_ps: self.network.now_ps,
+            flows_finished: self.hosts.finished,
+            sent_packets: self.network.sent,
+            delivered_packets: self.network.delivered,
+            dropped_packets: sum(|record| record.dropped_packets),
+            lost_packets: self.stranded_packets + sum(|record| record.lost_packets),
+            marked_packets: sum(|record| record.marked_packets),
+            packets_peak: self.network.packets.peak() as u64,
+            packets_left: self.network.packets.len() as u64,
+            connections_peak: self.hosts.connections_peak() as u64,
+        };
+        Outcome {
+            captures: self.network.captures,
+            flows: self.hosts.records,
+            ports: self.port_records,
+            queues: self.queue_samples,
+            windows: self.hosts.windows,
+            totals,
+        }
+    }
+}
+
+/// Hash input of a switch, numbered from the first: without it, switches of one tier would all choose alike (polarisation).
+#[must_use]
+pub fn salt(seed: u64, switch: u32) -> u32 {
+    mix::finalise(mix::absorb(mix::absorb(seed as u32, (seed >> 32) as u32), switch))
+}

@@ -1,0 +1,185 @@
+//! Transports: what end hosts do with a stream of bytes.
+//!
+//! A connection has two halves, [`Sender`] and [`Receiver`], in different hosts. A half knows neither the fabric nor
+//! the other half: it is called with packets and wake-ups, and asks a [`Host`] for what it wants done.
+
+mod alarm;
+mod congestion;
+mod cubic;
+mod datagrams;
+mod dctcp;
+mod delayed_ack;
+mod echo;
+mod hystart;
+mod newreno;
+mod prr;
+mod rack;
+mod ranges;
+mod receiver;
+mod reorder;
+mod rtt;
+mod sack;
+mod scoreboard;
+mod sender;
+#[cfg(test)]
+mod tests;
+
+pub use datagrams::{DatagramReceiver, Datagrams};
+pub use receiver::{Receiver, ReceiverCounters};
+pub use sender::{Sender, SenderCounters};
+
+use crate::{Framing, marks};
+
+/// What a half of a connection asks of the host it runs on.
+pub trait Host {
+    /// Now, in picoseconds.
+    fn now_ps(&self) -> u64;
+    /// Hands a packet to the host's port. The half fills every field but those of addressing: `connection`,
+    /// `destination`, `entropy`, `labels`, `path` are the host's.
+    fn send(&mut self, packet: crate::Packet);
+    /// Wants [`Sender::wake`] or [`Receiver::wake`] at this time. Only the earliest wish is kept; a wake-up that
+    /// comes earlier than the half needs (its deadline moved) is answered by wishing again.
+    fn wake_at(&mut self, at_ps: u64);
+}
+
+/// A transport that flows can name.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Transport {
+    /// A stream with acknowledgements.
+    Tcp(Tcp),
+    /// Datagrams at a constant rate, counted when they arrive.
+    Udp(Udp),
+}
+
+/// Settings of TCP. Times in picoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tcp {
+    /// Congestion control.
+    pub control: Control,
+    /// Initial window, in segments (10: RFC 6928).
+    pub initial_window: u32,
+    /// Largest window, in bytes: the least of the receiver's and the sender's buffers.
+    pub window_max_bytes: u64,
+    /// Selective acknowledgement (RFC 2018, recovery by RFC 6675); without it NewReno's recovery (RFC 6582).
+    pub sack: bool,
+    /// Duplicate acknowledgements that mean a loss (3: RFC 5681).
+    pub dup_ack_threshold: u32,
+    /// Time-based loss detection (RACK, RFC 8985) instead of the threshold; needs `sack`.
+    pub rack: bool,
+    /// Segments per acknowledgement (2: RFC 5681; 1: every segment).
+    pub ack_every: u32,
+    /// Longest wait of a delayed acknowledgement.
+    pub ack_delay_ps: u64,
+    /// Least retransmission timeout (RFC 6298 says 1 s, Linux 200 ms, datacenters less).
+    pub rto_min_ps: u64,
+    /// Timeout before the first measurement.
+    pub rto_initial_ps: u64,
+    /// Largest timeout after back-off.
+    pub rto_max_ps: u64,
+    /// ECN (RFC 3168; DCTCP's own echo, RFC 8257).
+    pub ecn: bool,
+    /// Whether a flow opens its connection by SYN and SYN-ACK; otherwise it starts open.
+    pub handshake: bool,
+    /// Whether flows between two hosts use idle connections again, with the window they left.
+    pub persistent: bool,
+    /// What stands between the network and TCP at the receiver.
+    pub reorder: Reorder,
+}
+
+impl Tcp {
+    /// The plainest TCP of a datacenter's simulations: initial window 10, SACK, an acknowledgement per segment, a
+    /// least timeout of 5 ms, no handshake, ECN where the control is DCTCP's.
+    #[must_use]
+    pub const fn plain(control: Control) -> Self {
+        const MS: u64 = 1_000_000_000;
+        Self {
+            control,
+            initial_window: 10,
+            window_max_bytes: 1 << 30,
+            sack: true,
+            dup_ack_threshold: 3,
+            rack: false,
+            ack_every: 1,
+            ack_delay_ps: 0,
+            rto_min_ps: 5 * MS,
+            rto_initial_ps: 5 * MS,
+            rto_max_ps: 1_000 * MS,
+            ecn: matches!(control, Control::Dctcp { .. }),
+            handshake: false,
+            persistent: false,
+            reorder: Reorder::None,
+        }
+    }
+}
+
+/// Congestion control.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Control {
+    /// RFC 5681, RFC 6582.
+    NewReno,
+    /// RFC 9438, as Linux does it (HyStart where `hystart`).
+    Cubic {
+        /// Leave slow start by delay (RFC 9406's ancestor in Linux).
+        hystart: bool,
+    },
+    /// RFC 8257.
+    Dctcp {
+        /// Gain g of the moving average of marked bytes (1/16).
+        gain: f64,
+    },
+}
+
+/// What stands between the network and TCP at the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reorder {
+    /// Nothing.
+    None,
+    /// A gap is held open until it fills or for so long.
+    Hold {
+        /// Longest hold.
+        timeout_ps: u64,
+    },
+    /// Presto's: a gap inside a flowcell is a loss and is passed on at once; one at its border is held open.
+    Flowcell {
+        /// Bytes of a flowcell (65,536).
+        cell_bytes: u64,
+        /// Longest hold.
+        timeout_ps: u64,
+    },
+}
+
+/// Settings of UDP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Udp {
+    /// Rate of frames on the link, preamble and gap included; the host's own link bounds it.
+    pub rate: anabranch_fabric::Rate,
+}
+
+/// What every step of a half needs to know.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    tcp: &'a Tcp,
+    framing: Framing,
+}
+
+impl Context<'_> {
+    /// Payload of a full segment (SMSS).
+    #[inline(always)]
+    fn segment(self) -> u64 {
+        u64::from(self.framing.payload_bytes_max)
+    }
+
+    /// Whether losses are found by time, which needs SACK (RFC 8985, section 4).
+    #[inline(always)]
+    fn rack(self) -> bool {
+        self.tcp.rack & self.tcp.sack
+    }
+
+    /// Marks of what is no new data. RFC 3168, sections 5.2, 6.1.1, 6.1.4 and 6.1.5, has neither SYN nor
+    /// acknowledgement nor retransmission capable of marks; under DCTCP all are, as in Linux and ns-3, since a port
+    /// that marks early would drop them.
+    #[inline(always)]
+    fn control_marks(self) -> u8 {
+        if self.tcp.ecn && matches!(self.tcp.control, Control::Dctcp { .. }) { marks::CAPABLE } else { 0 }
+    }
+}

@@ -1,0 +1,159 @@
+//! Loss detection by time (RACK, RFC 8985, section 6): lost is what was sent long enough before something that has
+//! arrived.
+//!
+//! The reordering window does not adapt to duplicates reported by the receiver (DSACK), which acknowledgements here
+//! have no room for: it is a quarter of the least round trip once reordering was seen. Tail loss probes (section 7)
+//! are not modelled.
+
+use super::ranges::Ranges;
+use super::rtt::Rtt;
+use super::scoreboard::Scoreboard;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// A segment in the network.
+#[derive(Clone, Debug)]
+struct Sent {
+    /// How many were sent before it: what RFC 8985 has times and, where they tie, sequence numbers for.
+    order: u64,
+    span: Range<u64>,
+    at_ps: u64,
+    again: bool,
+}
+
+/// What was sent, and what has arrived of it.
+#[derive(Debug)]
+pub(super) struct Rack {
+    /// In the order of sending, without what arrived or was found lost.
+    sent: VecDeque<Sent>,
+    /// How many were sent.
+    count: u64,
+    /// Order of the segment sent last among those that arrived.
+    newest: u64,
+    /// Its round trip.
+    rtt_ps: u64,
+    /// Highest end of all that arrived.
+    highest: u64,
+    reordering_seen: bool,
+    due_at_ps: u64,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self {
+            sent: VecDeque::new(),
+            count: 0,
+            newest: 0,
+            rtt_ps: 0,
+            highest: 0,
+            reordering_seen: false,
+            due_at_ps: u64::MAX,
+        }
+    }
+}
+
+impl Rack {
+    /// As new; what is allocated stays.
+    pub(super) fn reset(&mut self) {
+        let mut sent = std::mem::take(&mut self.sent);
+        sent.clear();
+        *self = Self { sent, ..Self::default() };
+    }
+
+    /// When segments are to be looked at again; `u64::MAX` if never.
+    #[inline(always)]
+    pub(super) fn due_at_ps(&self) -> u64 {
+        self.due_at_ps
+    }
+
+    /// A segment goes out.
+    #[inline]
+    pub(super) fn sent(&mut self, span: Range<u64>, at_ps: u64, again: bool) {
+        self.count += 1;
+        self.sent.push_back(Sent { order: self.count, span, at_ps, again });
+    }
+
+    /// Steps 2 and 3: an acknowledgement that echoes `stamp_ns` acknowledged all below `una` and SACKed `sacked`.
+    pub(super) fn arrived(&mut self, una: u64, sacked: &Ranges, stamp_ns: u32, rtt: &Rtt, now_ps: u64) {
+        while let Some(first) = self.sent.front().filter(|first| first.span.end <= una).cloned() {
+            self.sent.pop_front();
+            self.note(&first, stamp_ns, rtt, now_ps);
+        }
+        if sacked.is_empty() && self.sent.front().is_none_or(|first| !first.again) {
+            return;
+        }
+        let mut kept = std::mem::take(&mut self.sent);
+        kept.retain(|sent| {
+            let arrived = sent.span.end <= una
+                || sacked.around(sent.span.start.max(una)).is_some_and(|r| r.end >= sent.span.end);
+            if arrived {
+                self.note(sent, stamp_ns, rtt, now_ps);
+            }
+            !arrived
+        });
+        self.sent = kept;
+    }
+
+    fn note(&mut self, arrived: &Sent, stamp_ns: u32, rtt: &Rtt, now_ps: u64) {
+        let end = arrived.span.end;
+        if end > self.highest {
+            self.highest = end;
+        } else if end < self.highest && !arrived.again {
+            self.reordering_seen = true;
+        }
+        let rtt_ps = now_ps - arrived.at_ps;
+        // The answer may be to the first copy: then it echoes an older stamp, or comes too soon.
+        let sent_ns = (arrived.at_ps / 1000) as u32;
+        let older = (stamp_ns.wrapping_sub(sent_ns) as i32) < 0;
+        if arrived.again && (older || rtt_ps < rtt.least_ps()) {
+            return;
+        }
+        if arrived.order > self.newest {
+            self.newest = arrived.order;
+            self.rtt_ps = rtt_ps;
+        }
+    }
+
+    /// Step 4. `impatient`: losses are being repaired, or as many segments were SACKed as duplicates are a loss.
+    fn window_ps(&self, rtt: &Rtt, impatient: bool) -> u64 {
+        if !self.reordering_seen && impatient { 0 } else { (rtt.least_ps() / 4).min(rtt.smoothed_ps()) }
+    }
+
+    /// Step 5: finds what is lost by now, and when to look again. Whether anything is newly lost.
+    pub(super) fn find_lost(
+        &mut self,
+        board: &mut Scoreboard,
+        rtt: &Rtt,
+        una: u64,
+        impatient: bool,
+        now_ps: u64,
+    ) -> bool {
+        let patience_ps = self.rtt_ps + self.window_ps(rtt, impatient);
+        let mut lost = 0;
+        while let Some(first) = self.sent.front().filter(|s| s.order < self.newest).cloned() {
+            if first.at_ps + patience_ps > now_ps {
+                break;
+            }
+            self.sent.pop_front();
+            // Segments sent again may have other borders, so part of it may be acknowledged.
+            lost += board.lose(first.span.start.max(una)..first.span.end);
+        }
+        // The timer is for the last of those in question, so that it finds all.
+        let last = self.sent.iter().take_while(|s| s.order < self.newest).last();
+        self.due_at_ps = last.map_or(u64::MAX, |s| s.at_ps + patience_ps);
+        lost > 0
+    }
+
+    /// A timeout (section 6.3): the segment at `una` is lost, and what was sent longer ago than a round trip.
+    pub(super) fn timed_out(&mut self, board: &mut Scoreboard, rtt: &Rtt, una: u64, now_ps: u64) {
+        let patience_ps = self.rtt_ps + self.window_ps(rtt, false);
+        self.due_at_ps = u64::MAX;
+        self.sent.retain(|sent| {
+            let lost = sent.span.start <= una || sent.at_ps + patience_ps <= now_ps;
+            if lost {
+                board.lose(sent.span.start.max(una)..sent.span.end);
+            }
+            !lost
+        });
+    }
+}

@@ -1,0 +1,98 @@
+//! Gaps held open: a segment beyond a gap waits until the gap fills, or for so long, so that TCP sees neither.
+//!
+//! With flowcells it is Presto's receive offload (SIGCOMM 2015, algorithm 2): within a flowcell, whose packets take
+//! one path, a gap is a loss and passes at once; only at the border of a flowcell may it be reordering.
+
+use super::super::{Context, Reorder, Tcp};
+use super::{Segment, flowcell};
+use std::collections::VecDeque;
+
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    segment: Segment,
+    arrived_ps: u64,
+}
+
+/// Segments that wait, and what is passed on next.
+#[derive(Debug, Default)]
+pub(in super::super) struct Hold {
+    /// By ascending place.
+    held: VecDeque<Held>,
+    /// End of what was passed on.
+    next: u64,
+    /// Flowcell of what was passed on last.
+    cell: u64,
+    /// When the one that waits longest came.
+    oldest_ps: u64,
+}
+
+impl Hold {
+    pub(in super::super) fn reset(&mut self) {
+        self.held.clear();
+        (self.next, self.cell, self.oldest_ps) = (0, 0, 0);
+    }
+
+    fn cell_of(cx: Context<'_>, seq: u64) -> Option<u64> {
+        match cx.tcp.reorder {
+            Reorder::Flowcell { cell_bytes, .. } => Some(flowcell::of(seq, cell_bytes, cx.framing)),
+            Reorder::Hold { .. } | Reorder::None => None,
+        }
+    }
+
+    /// Whether nothing is to be waited for before this segment.
+    fn due(&self, cx: Context<'_>, segment: &Segment) -> bool {
+        segment.seq <= self.next || Self::cell_of(cx, segment.seq).is_some_and(|cell| cell <= self.cell)
+    }
+
+    fn pass(&mut self, cx: Context<'_>, segment: &Segment) {
+        self.next = self.next.max(segment.end());
+        self.cell = Self::cell_of(cx, segment.seq).map_or(0, |cell| cell.max(self.cell));
+    }
+
+    /// A segment arrived. Whether it goes on to TCP; otherwise it is kept.
+    pub(in super::super) fn passes(&mut self, cx: Context<'_>, segment: &Segment, now_ps: u64) -> bool {
+        if self.due(cx, segment) {
+            self.pass(cx, segment);
+            return true;
+        }
+        if self.held.is_empty() {
+            self.oldest_ps = now_ps;
+        }
+        let at = self.held.iter().rposition(|h| h.segment.seq <= segment.seq).map_or(0, |i| i + 1);
+        self.held.insert(at, Held { segment: *segment, arrived_ps: now_ps });
+        false
+    }
+
+    /// The next one that need not wait any more because its gap is filled.
+    pub(in super::super) fn released(&mut self, cx: Context<'_>) -> Option<Segment> {
+        let first = self.held.front()?.segment;
+        if self.due(cx, &first) { self.take_first(cx) } else { None }
+    }
+
+    /// The next one to go because it, or one behind it in the stream, has waited long enough.
+    pub(in super::super) fn expired(&mut self, cx: Context<'_>, now_ps: u64) -> Option<Segment> {
+        let waits_too_long = self.due_at_ps(cx.tcp) <= now_ps;
+        let first = self.held.front()?.segment;
+        if waits_too_long || self.due(cx, &first) { self.take_first(cx) } else { None }
+    }
+
+    fn take_first(&mut self, cx: Context<'_>) -> Option<Segment> {
+        let first = self.held.pop_front()?;
+        self.pass(cx, &first.segment);
+        if first.arrived_ps == self.oldest_ps {
+            self.oldest_ps = self.held.iter().map(|h| h.arrived_ps).min().unwrap_or(0);
+        }
+        Some(first.segment)
+    }
+
+    /// When the one that waits longest may wait no more; `u64::MAX` while none waits.
+    #[inline(always)]
+    pub(in super::super) fn due_at_ps(&self, tcp: &Tcp) -> u64 {
+        match tcp.reorder {
+            Reorder::Hold { timeout_ps } | Reorder::Flowcell { timeout_ps, .. } if !self.held.is_empty() => {
+                self.oldest_ps + timeout_ps
+            }
+            _ => u64::MAX,
+        }
+    }
+}

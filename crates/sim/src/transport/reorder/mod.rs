@@ -1,0 +1,21 @@
+//! What stands between the network and TCP at the receiver.
+
+mod flowcell;
+mod hold;
+
+pub(super) use hold::Hold;
+
+/// What TCP needs to know of a data packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    pub(super) seq: u64,
+    pub(super) stamp_ns: u32,
+    pub(super) payload_bytes: u16,
+    pub(super) marks: u8,
+}
+
+impl Segment {
+    pub(super) fn end(&self) -> u64 {
+        self.seq + u64::from(self.payload_bytes)
+    }
+}

@@ -1,0 +1,235 @@
+//! The sending half of a TCP connection.
+
+mod acknowledge;
+mod recovery;
+mod transmit;
+
+use super::alarm::Alarm;
+use super::congestion::Congestion;
+use super::prr::Prr;
+use super::rack::Rack;
+use super::rtt::Rtt;
+use super::scoreboard::Scoreboard;
+use super::{Context, Control, Host, Tcp};
+use crate::{Framing, Kind, Packet, marks};
+
+/// What a sender counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SenderCounters {
+    /// Payload bytes sent, retransmissions included.
+    pub sent_bytes: u64,
+    /// Segments sent, retransmissions included.
+    pub sent_packets: u64,
+    /// Segments sent again.
+    pub retransmitted_packets: u64,
+    /// Retransmission timeouts, of SYN too.
+    pub timeouts: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+enum Phase {
+    #[default]
+    Closed,
+    /// SYN sent; how often it was sent again is counted as timeouts.
+    Opening,
+    Open,
+}
+
+/// Linux's words, without Disorder, which is Open with duplicate acknowledgements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+enum State {
+    #[default]
+    Open,
+    /// The window shrinks after congestion marks (RFC 3168's once a window).
+    Reduced,
+    /// Fast recovery.
+    Recovery,
+    /// After a timeout.
+    Loss,
+}
+
+/// The sending half. Reusable: [`Sender::reset`] keeps what is allocated.
+#[derive(Debug)]
+pub struct Sender {
+    /// Lowest byte not acknowledged.
+    una: u64,
+    /// Next byte to be sent for the first time.
+    next: u64,
+    /// End of the stream so far.
+    written: u64,
+    congestion: Congestion,
+    /// The window was too small for what there was to send below this byte: only such windows grow (RFC 7661).
+    limited_end: u64,
+    /// End of the current episode of reduction; while `una` has not passed it no mark reduces again.
+    recover: u64,
+    /// Deadline of the retransmission timer; `u64::MAX` while nothing is outstanding.
+    rto_at_ps: u64,
+    alarm: Alarm,
+    rtt: Rtt,
+    dup_acks: u32,
+    phase: Phase,
+    state: State,
+    /// The next new segment says that the window is reduced.
+    owes_reduced: bool,
+    prr: Prr,
+    board: Scoreboard,
+    rack: Rack,
+    last_sent_ps: u64,
+    /// What was counted so far.
+    pub counters: SenderCounters,
+}
+
+impl Default for Sender {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Sender {
+    /// A closed one.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            una: 0,
+            next: 0,
+            written: 0,
+            congestion: Congestion::new(Control::NewReno, 0),
+            limited_end: 0,
+            recover: 0,
+            rto_at_ps: u64::MAX,
+            alarm: Alarm::default(),
+            rtt: Rtt::default(),
+            dup_acks: 0,
+            phase: Phase::Closed,
+            state: State::Open,
+            owes_reduced: false,
+            prr: Prr::default(),
+            board: Scoreboard::default(),
+            rack: Rack::default(),
+            last_sent_ps: 0,
+            counters: SenderCounters::default(),
+        }
+    }
+
+    /// As new; what is allocated stays.
+    pub fn reset(&mut self) {
+        let mut board = std::mem::take(&mut self.board);
+        let mut rack = std::mem::take(&mut self.rack);
+        board.reset();
+        rack.reset();
+        *self = Self { board, rack, ..Self::new() };
+    }
+
+    /// Bytes acknowledged.
+    #[inline]
+    #[must_use]
+    pub fn acknowledged(&self) -> u64 {
+        self.una
+    }
+
+    /// Whether all written bytes are acknowledged.
+    #[inline]
+    #[must_use]
+    pub fn idle(&self) -> bool {
+        self.una == self.written
+    }
+
+    /// The congestion window, in bytes.
+    #[inline]
+    #[must_use]
+    pub fn window_bytes(&self) -> u64 {
+        self.congestion.window
+    }
+
+    /// The slow start threshold, in bytes; `u64::MAX` before the first reduction.
+    #[must_use]
+    pub fn threshold_bytes(&self) -> u64 {
+        self.congestion.threshold
+    }
+
+    /// DCTCP's estimate of the fraction of marked bytes (alpha); `None` under other laws.
+    #[must_use]
+    pub fn marked_fraction(&self) -> Option<f64> {
+        self.congestion.marked_fraction()
+    }
+
+    /// Begins: sends SYN, or is open at once without a handshake.
+    pub fn open<H: Host>(&mut self, tcp: &Tcp, framing: Framing, host: &mut H) {
+        let cx = Context { tcp, framing };
+        self.congestion = Congestion::new(tcp.control, u64::from(tcp.initial_window.max(1)) * cx.segment());
+        if tcp.handshake {
+            self.phase = Phase::Opening;
+            self.send_syn(cx, host);
+            self.arm(host);
+        } else {
+            self.phase = Phase::Open;
+        }
+    }
+
+    /// Appends bytes to the stream.
+    pub fn write<H: Host>(&mut self, tcp: &Tcp, framing: Framing, bytes: u64, host: &mut H) {
+        if self.next > 0 && self.una == self.next {
+            let now_ps = host.now_ps();
+            self.congestion.idled(now_ps - self.last_sent_ps, now_ps);
+        }
+        self.written += bytes;
+        if self.phase == Phase::Open {
+            self.transmit(Context { tcp, framing }, host);
+        }
+    }
+
+    /// Takes a [`Kind::SynAck`] or a [`Kind::Ack`].
+    #[inline]
+    pub fn receive<H: Host>(&mut self, tcp: &Tcp, framing: Framing, packet: &Packet, host: &mut H) {
+        let cx = Context { tcp, framing };
+        match (packet.kind, self.phase) {
+            (Kind::Ack, Phase::Open) => self.acknowledge(cx, packet, host),
+            (Kind::SynAck, Phase::Opening) => self.opened(cx, packet, host),
+            // A second answer to a SYN sent twice.
+            _ => {}
+        }
+    }
+
+    /// A wake-up.
+    pub fn wake<H: Host>(&mut self, tcp: &Tcp, framing: Framing, host: &mut H) {
+        let cx = Context { tcp, framing };
+        self.alarm.rang();
+        let now_ps = host.now_ps();
+        if self.rack.due_at_ps() <= now_ps && self.find_lost_by_time(cx, now_ps) {
+            if self.state == State::Open || self.state == State::Reduced {
+                self.enter_recovery(cx, 0, host);
+            }
+            self.transmit(cx, host);
+        }
+        if self.rto_at_ps <= now_ps {
+            self.timed_out(cx, host);
+        }
+        self.arm(host);
+    }
+
+    fn opened<H: Host>(&mut self, cx: Context<'_>, packet: &Packet, host: &mut H) {
+        self.phase = Phase::Open;
+        self.rto_at_ps = u64::MAX;
+        self.rtt.end_back_off();
+        if packet.marks & marks::RETRANSMITTED == 0 {
+            self.rtt.measure(Rtt::since(packet.stamp_ns, host.now_ps()));
+        }
+        if self.counters.timeouts > 1 {
+            // RFC 5681, section 3.1, has it so for each lost SYN or SYN-ACK; Linux for the second, since the first may
+            // only have waited longer than the timeout. With datacenters' timeouts it often has.
+            self.congestion.window = cx.segment();
+        }
+        self.transmit(cx, host);
+    }
+
+    /// Outstanding bytes that are in the network (RFC 6675's pipe; without SACK all but those a timeout gave up).
+    #[inline(always)]
+    fn pipe(&self) -> u64 {
+        self.next - self.una - self.board.absent_bytes()
+    }
+
+    #[inline(always)]
+    fn arm<H: Host>(&mut self, host: &mut H) {
+        self.alarm.set(self.rto_at_ps.min(self.rack.due_at_ps()), host);
+    }
+}

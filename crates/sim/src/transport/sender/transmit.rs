@@ -1,0 +1,117 @@
+//! What the window lets out.
+
+use super::{Sender, State};
+use crate::transport::{Context, Host};
+use crate::{Kind, Packet, marks};
+use std::ops::Range;
+
+impl Sender {
+    /// Sends what the window lets out: first what is lost, then new data, then what is in doubt (RFC 6675, NextSeg
+    /// rules 1 to 3; rule 4, the rescue retransmission, is left to the timeout as in Linux).
+    #[inline]
+    pub(super) fn transmit<H: Host>(&mut self, cx: Context<'_>, host: &mut H) {
+        let segment = cx.segment();
+        let mut window = self.congestion.window;
+        if self.dup_acks > 0 && !cx.tcp.sack && self.state == State::Open {
+            // Limited transmit (RFC 3042). With SACK the pipe shrinks by itself.
+            window += u64::from(self.dup_acks.min(2)) * segment;
+        }
+        let mut room = window.saturating_sub(self.pipe());
+        if matches!(self.state, State::Recovery | State::Loss) {
+            while let Some(span) = self.board.first_lost(segment) {
+                let bytes = span.end - span.start;
+                if bytes > room {
+                    self.arm(host);
+                    return;
+                }
+                room -= bytes;
+                self.send_again(cx, span, host);
+            }
+        }
+        while self.next < self.written {
+            let bytes = segment.min(self.written - self.next);
+            if bytes > room {
+                self.limited_end = self.next;
+                break;
+            }
+            if self.next + bytes - self.una > cx.tcp.window_max_bytes && self.next > self.una {
+                break;
+            }
+            room -= bytes;
+            self.send_new(cx, bytes, host);
+        }
+        if self.state == State::Recovery && self.next == self.written && !cx.rack() {
+            while let Some(span) = self.board.first_doubtful(self.una, segment)
+                && span.end - span.start <= room
+            {
+                // From here on the first copy counts as lost, so the pipe does not grow.
+                room -= span.end - span.start;
+                self.send_again(cx, span, host);
+            }
+        }
+        self.arm(host);
+    }
+
+    #[inline]
+    pub(super) fn send_new<H: Host>(&mut self, cx: Context<'_>, bytes: u64, host: &mut H) {
+        let mut bits = if cx.tcp.ecn { marks::CAPABLE } else { 0 };
+        if self.owes_reduced {
+            bits |= marks::REDUCED;
+            self.owes_reduced = false;
+        }
+        let seq = self.next;
+        self.next += bytes;
+        self.send(cx, seq, bytes, bits, host);
+    }
+
+    pub(super) fn send_again<H: Host>(&mut self, cx: Context<'_>, span: Range<u64>, host: &mut H) {
+        self.board.sent_again(span.clone());
+        self.counters.retransmitted_packets += 1;
+        if span.start == self.una {
+            // As Linux does, and RFC 6675, section 6, allows.
+            self.rto_at_ps = u64::MAX;
+        }
+        let bits = marks::RETRANSMITTED | cx.control_marks();
+        self.send(cx, span.start, span.end - span.start, bits, host);
+    }
+
+    #[inline]
+    pub(super) fn send<H: Host>(&mut self, cx: Context<'_>, seq: u64, bytes: u64, bits: u8, host: &mut H) {
+        let now_ps = host.now_ps();
+        self.counters.sent_bytes += bytes;
+        self.counters.sent_packets += 1;
+        self.last_sent_ps = now_ps;
+        if matches!(self.state, State::Reduced | State::Recovery) {
+            self.prr.sent(bytes);
+        }
+        if self.rto_at_ps == u64::MAX {
+            self.rto_at_ps = now_ps + self.rtt.timeout_ps(cx.tcp);
+        }
+        if cx.rack() {
+            self.rack.sent(seq..seq + bytes, now_ps, bits & marks::RETRANSMITTED != 0);
+        }
+        let payload = bytes as u16;
+        host.send(Packet {
+            seq,
+            stamp_ns: (now_ps / 1000) as u32,
+            frame_bytes: cx.framing.frame_bytes(payload),
+            payload_bytes: payload,
+            kind: Kind::Data,
+            marks: bits,
+            ..Packet::default()
+        });
+    }
+
+    pub(super) fn send_syn<H: Host>(&mut self, cx: Context<'_>, host: &mut H) {
+        let now_ps = host.now_ps();
+        self.rto_at_ps = now_ps + self.rtt.timeout_ps(cx.tcp);
+        let again = if self.counters.timeouts > 0 { marks::RETRANSMITTED } else { 0 };
+        host.send(Packet {
+            stamp_ns: (now_ps / 1000) as u32,
+            frame_bytes: cx.framing.frame_bytes(0),
+            kind: Kind::Syn,
+            marks: again | cx.control_marks(),
+            ..Packet::default()
+        });
+    }
+}

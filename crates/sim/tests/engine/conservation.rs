@@ -1,0 +1,101 @@
+//! Nothing is lost unaccounted: what hosts sent was delivered, dropped, lost or is still on its way, at any time.
+
+use super::setup::*;
+use anabranch_fabric::{Buffer, Change, What};
+use anabranch_plan::{Granularity, Table};
+use anabranch_sim::transport::{Control, Tcp, Transport};
+use anabranch_sim::{Observe, Outcome};
+use anabranch_traffic::Flow;
+use proptest::prelude::*;
+
+const LEAVES: u32 = 3;
+const SPINES: u32 = 2;
+const HOSTS_PER_LEAF: u32 = 2;
+const HOSTS: u32 = LEAVES * HOSTS_PER_LEAF;
+
+/// Sums one count over the records of some ports.
+fn sum(outcome: &Outcome, ports: impl Fn(u32) -> bool, count: fn(&anabranch_sim::PortRecord) -> u64) -> u64 {
+    outcome.ports.iter().filter(|record| ports(record.port)).map(count).sum()
+}
+
+fn gone(totals: &anabranch_sim::Totals) -> u64 {
+    totals.dropped_packets + totals.lost_packets
+}
+
+fn flows() -> impl Strategy<Value = Vec<Flow>> {
+    prop::collection::vec((0..HOSTS, 1..HOSTS, 1u64..300_000, 0u64..200), 1..25).prop_map(|rows| {
+        rows.into_iter()
+            .map(|(src, step, size, start_us)| flow(src, (src + step) % HOSTS, size, start_us * PS_PER_US))
+            .collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(120))]
+    #[test]
+    fn hops_add_up_at_any_time(
+        flows in flows(),
+        buffer_packets in 4u32..60,
+        end_us in 20u64..2_000,
+        spray in any::<bool>(),
+        fail in any::<bool>(),
+        interval_us in 0u64..100,
+    ) {
+        let link = Link { buffer: Buffer { bytes: u32::MAX, packets: buffer_packets }, ..TEN_GIG };
+        let fabric = leaf_spine(LEAVES, SPINES, HOSTS_PER_LEAF, link);
+        let mut settings = settings(Transport::Tcp(Tcp::plain(Control::NewReno)));
+        settings.end_ps = end_us * PS_PER_US;
+        settings.observe = Observe { interval_ps: interval_us * PS_PER_US, ..Observe::default() };
+        if spray {
+            settings.balancing.granularity = Granularity::Packet;
+        }
+        if fail {
+            let port = uplink(LEAVES, SPINES, HOSTS_PER_LEAF, 0, 0);
+            settings.changes = vec![
+                Change { at_ps: 50 * PS_PER_US, what: What::PortDown(port) },
+                Change { at_ps: 150 * PS_PER_US, what: What::PortUp(port) },
+            ];
+            settings.routing_delay_ps = 30 * PS_PER_US;
+        }
+        let outcome = run(&fabric, &flows, &settings);
+        let totals = outcome.totals;
+        prop_assert_eq!(totals.packet_hops, sum(&outcome, |_| true, |r| r.sent_packets));
+        prop_assert_eq!(
+            totals.sent_packets,
+            totals.delivered_packets + totals.dropped_packets + totals.lost_packets + totals.packets_left
+        );
+        // Hosts send by even ports below 2 * HOSTS; a frame that such a port took has begun, or still waits there.
+        let begun = sum(&outcome, |port| port < 2 * HOSTS && port.is_multiple_of(2), |r| r.sent_packets);
+        prop_assert!(begun <= totals.sent_packets && totals.sent_packets <= begun + totals.packets_left + gone(&totals));
+        let finished = outcome.flows.iter().filter(|record| record.fct_ps != u64::MAX).count() as u64;
+        prop_assert_eq!(finished, totals.flows_finished);
+        for (flow, record) in flows.iter().zip(&outcome.flows) {
+            if record.fct_ps != u64::MAX {
+                prop_assert!(record.sent_bytes >= flow.size_bytes);
+            }
+        }
+    }
+
+    /// With nothing in the way every flow ends, every segment arrives once, and nothing is left but the last
+    /// acknowledgements.
+    #[test]
+    fn an_endless_buffer_loses_nothing(flows in flows(), packet_level in any::<bool>()) {
+        let fabric = leaf_spine(LEAVES, SPINES, HOSTS_PER_LEAF, TEN_GIG);
+        let mut settings = settings(Transport::Tcp(Tcp::plain(Control::NewReno)));
+        settings.balancing.table = Table::Turns;
+        settings.balancing.granularity = Granularity::Packet;
+        if !packet_level {
+            settings.balancing.table = Table::Uniform;
+            settings.balancing.granularity = Granularity::Flow;
+        }
+        let outcome = run(&fabric, &flows, &settings);
+        prop_assert_eq!(outcome.totals.flows_finished, flows.len() as u64);
+        prop_assert_eq!(outcome.totals.dropped_packets + outcome.totals.lost_packets, 0);
+        for (flow, record) in flows.iter().zip(&outcome.flows) {
+            prop_assert!(record.reordered_packets == 0 || packet_level);
+            if record.retransmitted_packets == 0 {
+                prop_assert_eq!(record.sent_bytes, flow.size_bytes);
+            }
+        }
+    }
+}

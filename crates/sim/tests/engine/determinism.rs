@@ -1,0 +1,81 @@
+//! Same arguments, same bits.
+
+use super::setup::*;
+use anabranch_fabric::{Buffer, Marking};
+use anabranch_plan::{Granularity, Table};
+use anabranch_sim::transport::{Control, Tcp, Transport};
+use anabranch_sim::{Outcome, Settings};
+use anabranch_traffic::Flow;
+use anabranch_traffic::random::Stream;
+
+/// 64 web-like flows over four leaves with small buffers: drops, marks and timeouts.
+fn busy() -> (anabranch_fabric::Fabric, Vec<Flow>, Settings) {
+    let link = Link {
+        buffer: Buffer { bytes: u32::MAX, packets: 40 },
+        marking: Marking::Step { bytes: u32::MAX, packets: 20 },
+        ..TEN_GIG
+    };
+    let fabric = leaf_spine(4, 4, 4, link);
+    let mut stream = Stream::new(5, "busy");
+    let flows = (0..64)
+        .map(|_| {
+            let src = stream.below(16) as u32;
+            let dst = (src + 4 + stream.below(9) as u32) % 16;
+            flow(src, dst, 1 + stream.below(400_000), stream.below(300) * PS_PER_US)
+        })
+        .collect();
+    let mut settings = settings(Transport::Tcp(Tcp::plain(Control::Dctcp { gain: 1.0 / 16.0 })));
+    settings.balancing.granularity = Granularity::Packet;
+    (fabric, flows, settings)
+}
+
+/// A number that changes with any field of any record.
+fn digest(outcome: &Outcome) -> u64 {
+    let text = format!("{:?}{:?}{:?}", outcome.flows, outcome.ports, outcome.totals);
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[test]
+fn the_same_run_twice_and_in_four_threads() {
+    let (fabric, flows, settings) = busy();
+    let first = digest(&run(&fabric, &flows, &settings));
+    assert_eq!(first, digest(&run(&fabric, &flows, &settings)));
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..4).map(|_| scope.spawn(|| digest(&run(&fabric, &flows, &settings)))).collect();
+        for thread in threads {
+            assert_eq!(first, thread.join().unwrap());
+        }
+    });
+}
+
+#[test]
+fn another_seed_is_another_run() {
+    let (fabric, flows, mut settings) = busy();
+    let first = digest(&run(&fabric, &flows, &settings));
+    settings.seed = 2;
+    assert_ne!(first, digest(&run(&fabric, &flows, &settings)));
+}
+
+/// The order of events is part of the model: if these numbers change, results changed, and the model version must.
+/// They are those of every build, checked and optimised (`cargo test --release`, `cargo test --profile dev`).
+#[test]
+fn the_fingerprint_of_the_model() {
+    let (fabric, flows, mut settings) = busy();
+    let mut prints = vec![digest(&run(&fabric, &flows, &settings))];
+    for table in [Table::MinMove, Table::Wcmp { entries: 16 }, Table::Valo, Table::Scoring, Table::Turns] {
+        settings.balancing.table = table;
+        prints.push(digest(&run(&fabric, &flows, &settings)));
+    }
+    assert_eq!(prints, FINGERPRINTS, "{prints:x?}");
+}
+
+const FINGERPRINTS: [u64; 6] = [
+    0xa533_60b4_4385_3b30,
+    0xb805_6967_65f4_a794,
+    0x56dc_e520_2d80_678c,
+    0x35e4_2e18_cf3c_4019,
+    0xa427_8adb_89b0_8ef9,
+    0x0053_3434_8d35_7223,
+];

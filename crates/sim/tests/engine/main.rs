@@ -1,0 +1,13 @@
+//! The whole engine against formulas, and its promises: determinism, order, nothing lost unaccounted.
+
+#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
+
+mod barriers;
+mod closed_forms;
+mod connections;
+mod conservation;
+mod determinism;
+mod failures;
+mod pinning;
+mod queueing;
+mod setup;

@@ -1,0 +1,30 @@
+//! Flows pinned to paths take them, whatever the load balancer says.
+
+use super::setup::*;
+use anabranch_plan::Granularity;
+use anabranch_traffic::Flow;
+
+#[test]
+fn a_pinned_flow_takes_its_path_and_no_other() {
+    let (leaves, spines, hosts) = (2, 4, 1);
+    let fabric = leaf_spine(leaves, spines, hosts, TEN_GIG);
+    let mut settings = settings(udp(10_000_000_000));
+    settings.balancing.granularity = Granularity::Packet;
+    for path in 0..6 {
+        let outcome = run(&fabric, &[Flow { path: Some(path), ..flow(0, 1, 100_000, 0) }], &settings);
+        for spine in 0..spines {
+            let sent = outcome.ports[uplink(leaves, spines, hosts, 0, spine) as usize].sent_packets;
+            assert_eq!(sent, if spine == path % spines { 70 } else { 0 }, "path {path}, spine {spine}");
+        }
+        assert_eq!(outcome.flows[0].paths, 1);
+    }
+}
+
+#[test]
+fn a_sprayed_flow_takes_all_of_them() {
+    let fabric = leaf_spine(2, 4, 1, TEN_GIG);
+    let mut settings = settings(udp(10_000_000_000));
+    settings.balancing.granularity = Granularity::Packet;
+    let outcome = run(&fabric, &[flow(0, 1, 1_000_000, 0)], &settings);
+    assert_eq!(outcome.flows[0].paths, 4);
+}
