@@ -1,0 +1,60 @@
+//! Files that a scenario names: what is in them is part of what it means.
+
+use crate::ScenarioError;
+use crate::form::Form;
+use crate::identity::digest;
+use crate::origin::Origin;
+use crate::unit::Text;
+use std::path::Path;
+
+/// A file by name, and what is in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamedFile {
+    /// The name; relative to the scenario's file.
+    pub path: String,
+    /// XXH3-128 of its content, in hexadecimal digits; none until it is read.
+    pub digest: Option<String>,
+}
+
+/// The keys `file` and `digest`; `meaning` is that of the file.
+pub(crate) fn visit(form: &mut impl Form, file: &mut NamedFile, meaning: &'static str) {
+    let path = Text { wants: "the name of a file, relative to the scenario's" };
+    form.required("file", path, &mut file.path, meaning);
+    form.optional(
+        "digest",
+        Text { wants: "32 hexadecimal digits" },
+        &mut file.digest,
+        "XXH3-128 of the file, found where it is not given: another content is another run.",
+    );
+}
+
+/// What is in a file that `key` names; its digest is noted, or compared with what was noted.
+pub(crate) fn content(
+    file: &mut NamedFile,
+    key: &str,
+    origin: &Origin,
+    folder: &Path,
+) -> Result<Vec<u8>, ScenarioError> {
+    let content = std::fs::read(folder.join(&file.path)).map_err(|error| {
+        let problem = format!("{key}: `{}` cannot be read: {error}", file.path);
+        origin.error(&problem, "give a file, relative to the scenario's own")
+    })?;
+    let found = digest(&content);
+    match &file.digest {
+        Some(noted) if *noted != found => {
+            let problem = format!("{key}: `{}` has the digest {found}, not {noted}", file.path);
+            Err(origin.error(&problem, "give the file that was meant, or leave `digest` out"))
+        }
+        _ => {
+            file.digest = Some(found);
+            Ok(content)
+        }
+    }
+}
+
+/// An error within a file that `key` names; its text ends with the mend.
+pub(crate) fn file_error(key: &str, error: &impl ToString, origin: &Origin) -> ScenarioError {
+    let text = error.to_string();
+    let (problem, mend) = text.rsplit_once("; ").unwrap_or((&text, "mend the file"));
+    origin.error(&format!("{key}: {problem}"), mend)
+}

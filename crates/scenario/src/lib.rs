@@ -1,0 +1,35 @@
+//! Scenario files: what the user wrote, resolved into what it means.
+//!
+//! A scenario is a TOML document. Every key is described once, in `section`; reading, the canonical text with every
+//! default written out, and the reference page follow from that description.
+
+mod directory;
+mod document;
+mod error;
+mod file;
+mod form;
+mod identity;
+mod nearest;
+mod origin;
+mod reference;
+mod resolve;
+mod scenario;
+mod section;
+mod unit;
+mod warnings;
+mod workloads;
+
+pub use error::{Place, ScenarioError};
+pub use file::NamedFile;
+pub use identity::MODEL_VERSION;
+pub use reference::reference;
+pub use resolve::Resolved;
+pub use scenario::Scenario;
+pub use section::change::{Alteration, Effect};
+pub use section::fabric::Shape;
+pub use section::graph::{EdgeSetting, GraphSetting};
+pub use section::record::Record;
+pub use section::routing::{Routing, Weights};
+pub use section::traffic::{Amount, Demand, Rate, SizeSource, SizesSetting, Traffic, Training};
+pub use unit::Named;
+pub use warnings::tier_name;

@@ -1,0 +1,198 @@
+//! From names to numbers: what a scenario means on its fabric.
+
+use crate::directory::Directory;
+use crate::identity;
+use crate::section::change::{Alteration, Effect};
+use crate::section::record::Record;
+use crate::section::routing::Weights;
+use crate::unit::{Time, Unit};
+use crate::workloads::{Workloads, traffic_error};
+use crate::{Named, Scenario, ScenarioError};
+use anabranch_fabric::{Change, Fabric, What};
+use anabranch_plan::{Balancing, Weighing};
+use anabranch_sim::{Observe, Settings};
+use anabranch_traffic::{Flow, Start, TierLoad, Workload, arrival_window_ps, merged_flows, offered};
+use std::path::Path;
+
+/// A scenario that makes sense, with what it means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    scenario: Scenario,
+    fabric: Fabric,
+    settings: Settings,
+    workloads: Vec<Workload>,
+}
+
+impl Scenario {
+    /// Builds the fabric, reads the files that are named, and finds every link, switch and port. File names are
+    /// relative to `folder`, where the scenario's own file is.
+    ///
+    /// # Errors
+    /// What is not there, or does not fit, by its line.
+    pub fn resolve(mut self, folder: &Path) -> Result<Resolved, ScenarioError> {
+        let fabric = self.fabric.build(&self.fabric_origin, folder)?;
+        let Workloads { workloads, transports } = Workloads::of(&mut self, &fabric, folder)?;
+        let directory = Directory::of(&fabric);
+        let mut changes = Vec::new();
+        for (index, change) in self.changes.iter().enumerate() {
+            alter(&directory, change, &mut changes)
+                .map_err(|error| error.within(&format!("change.{index}")))?;
+        }
+        changes.sort_by_key(|change| change.at_ps);
+        let settings = Settings {
+            seed: self.seed,
+            balancing: Balancing {
+                granularity: self.routing.granularity,
+                weighing: weighing(&directory, &self.routing.weights)
+                    .map_err(|error| error.within("routing.weights"))?,
+                table: self.routing.table,
+            },
+            transports,
+            framing: self.framing,
+            changes,
+            routing_delay_ps: self.routing.delay_ps,
+            end_ps: self.end_ps.unwrap_or(0),
+            observe: observe(&directory, &self.record)?,
+        };
+        Ok(Resolved { scenario: self, fabric, settings, workloads })
+    }
+}
+
+impl Resolved {
+    /// What was written, with every default.
+    #[must_use]
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The fabric.
+    #[must_use]
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// What the simulator is told.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What flows are drawn from, one for each `[[traffic]]`.
+    #[must_use]
+    pub fn workloads(&self) -> &[Workload] {
+        &self.workloads
+    }
+
+    /// Draws the flows: the same whenever it is called.
+    ///
+    /// # Errors
+    /// Traffic that makes no sense on this fabric, and flows that would begin after the end.
+    pub fn flows(&self) -> Result<Vec<Flow>, ScenarioError> {
+        let seed = self.scenario.seed;
+        let flows = merged_flows(&self.workloads, &self.fabric, seed).map_err(|error| {
+            // Whose error it is, the one that makes it alone says.
+            let faulty =
+                |workload: &Workload| workload.flows(&self.fabric, seed).err().as_ref() == Some(&error);
+            let index = self.workloads.iter().position(faulty).unwrap_or(0);
+            traffic_error(&self.scenario.traffic[index].origin, error)
+        })?;
+        let late = flows.iter().enumerate().find_map(|(index, flow)| match flow.start {
+            Start::At(at_ps) if at_ps >= self.settings.end_ps => Some((index, at_ps)),
+            _ => None,
+        });
+        match late {
+            None => Ok(flows),
+            Some((index, at_ps)) => Err(self.scenario.stop_origin.error(
+                &format!("at: {} is before flow {index} begins", Time.write(&self.settings.end_ps)),
+                format!("set it beyond {}, or ask for fewer flows", Time.write(&at_ps)),
+            )),
+        }
+    }
+
+    /// Payload offered tier by tier, from the first arrival to the last; nothing if all flows begin at once.
+    #[must_use]
+    pub fn offered_load(&self, flows: &[Flow]) -> Vec<TierLoad> {
+        arrival_window_ps(flows).map_or(Vec::new(), |window_ps| offered(&self.fabric, flows, window_ps))
+    }
+
+    /// The canonical text: every key with its value, in the order and the units of the reference page. It reads as
+    /// the same scenario.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        self.scenario.to_toml()
+    }
+
+    /// 32 hexadecimal digits that tell this run from every other: XXH3-128 of the canonical text and the version of
+    /// the model.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        identity::identity(&self.to_toml())
+    }
+}
+
+fn weighing(directory: &Directory<'_>, weights: &Weights) -> Result<Weighing, ScenarioError> {
+    Ok(match weights {
+        Weights::Equal => Weighing::Equal,
+        Weights::Capacity => Weighing::Capacity,
+        Weights::Given(ports) => {
+            let given = |(name, weight): &(Named, u64)| {
+                let (node, neighbour) = directory.direction(name)?;
+                Ok((node, neighbour, *weight))
+            };
+            Weighing::Given(ports.iter().map(given).collect::<Result<_, _>>()?)
+        }
+    })
+}
+
+fn observe(directory: &Directory<'_>, record: &Record) -> Result<Observe, ScenarioError> {
+    Ok(Observe {
+        interval_ps: record.interval_ps,
+        queue_ports: ports(directory, &record.queues).map_err(|error| error.within("record.queues"))?,
+        queue_sample_ps: record.queue_interval_ps,
+        window_flows: record.windows.clone(),
+        capture_ports: ports(directory, &record.captures).map_err(|error| error.within("record.captures"))?,
+        capture_packets_max: record.capture_packets,
+    })
+}
+
+/// The ports of all names, each once, ascending.
+fn ports(directory: &Directory<'_>, names: &[Named]) -> Result<Vec<u32>, ScenarioError> {
+    let mut ports = Vec::new();
+    for name in names {
+        ports.extend(directory.ports(name)?);
+    }
+    ports.sort_unstable();
+    ports.dedup();
+    Ok(ports)
+}
+
+/// Adds the changes of every port and switch that `change` names.
+fn alter(
+    directory: &Directory<'_>,
+    change: &Alteration,
+    changes: &mut Vec<Change>,
+) -> Result<(), ScenarioError> {
+    let Some(effect) = change.effect else { return Ok(()) };
+    let mut add = |what| changes.push(Change { at_ps: change.at_ps, what });
+    for name in &change.links {
+        for port in directory.link(name)? {
+            match effect {
+                Effect::Down => add(What::PortDown(port)),
+                Effect::Up => add(What::PortUp(port)),
+                Effect::Rate(rate) => add(What::PortRate(port, rate)),
+                Effect::Loss(loss) => add(What::PortLoss(port, loss)),
+                Effect::Blackhole(_) => {}
+            }
+        }
+    }
+    for name in &change.switches {
+        let node = directory.switch(name)?;
+        match effect {
+            Effect::Down => add(What::NodeDown(node)),
+            Effect::Up => add(What::NodeUp(node)),
+            Effect::Blackhole(fraction) => add(What::NodeBlackhole(node, fraction)),
+            Effect::Rate(_) | Effect::Loss(_) => {}
+        }
+    }
+    Ok(())
+}

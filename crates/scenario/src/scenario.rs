@@ -1,0 +1,143 @@
+//! The whole scenario: what the user wrote, with every default.
+
+use crate::form::{Form, Reader, Writer};
+use crate::origin::Origin;
+use crate::section::change::{self, Alteration};
+use crate::section::fabric::{self, Shape};
+use crate::section::record::{self, Record};
+use crate::section::routing::{self, Routing};
+use crate::section::traffic::{self, Traffic};
+use crate::section::{framing, stop, transport};
+use crate::unit::{Text, Whole};
+use crate::{Place, ScenarioError, document};
+use anabranch_sim::Framing;
+use anabranch_sim::transport::Transport;
+use std::path::Path;
+
+/// A scenario as written, with every default, links and ports still by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// What it is called; the file's name where it is not said.
+    pub name: String,
+    /// Fixes every random number.
+    pub seed: u64,
+    /// The fabric as built.
+    pub fabric: Shape,
+    /// What fails, slows, loses, and comes back.
+    pub changes: Vec<Alteration>,
+    /// How switches spread.
+    pub routing: Routing,
+    /// What end hosts do.
+    pub transport: Transport,
+    /// Which flows there are.
+    pub traffic: Vec<Traffic>,
+    /// Bytes around a payload.
+    pub framing: Framing,
+    /// What is written down.
+    pub record: Record,
+    pub(crate) end_ps: Option<u64>,
+    pub(crate) fabric_origin: Origin,
+    pub(crate) stop_origin: Origin,
+}
+
+impl Scenario {
+    /// Reads `text`, which came from `file`; `overrides` are keys and values put in its place, as in
+    /// `("traffic.0.load", "0.8")`.
+    ///
+    /// # Errors
+    /// What is wrong first, with its line or override, and the mend.
+    pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
+        let document = document::parse(text, file, overrides)?;
+        let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
+        let mut scenario = Self::named(stem.unwrap_or("scenario"));
+        let mut reader = Reader::new(document, Place { source: file.into(), line: None });
+        scenario.visit(&mut reader);
+        reader.finish()?;
+        Ok(scenario)
+    }
+
+    /// The defaults.
+    pub(crate) fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            seed: 1,
+            fabric: Shape::of_kind(fabric::KINDS[0]),
+            changes: Vec::new(),
+            routing: Routing::default(),
+            transport: transport::of_kind(transport::KINDS[0]),
+            traffic: Vec::new(),
+            framing: Framing::ETHERNET,
+            record: Record::default(),
+            end_ps: None,
+            fabric_origin: Origin::default(),
+            stop_origin: Origin::default(),
+        }
+    }
+
+    /// The canonical text: every key with its value, in the order and the units of the reference page.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        let mut writer = Writer::default();
+        self.clone().visit(&mut writer);
+        writer.finish()
+    }
+
+    /// Shows every key.
+    pub(crate) fn visit(&mut self, form: &mut impl Form) {
+        form.key(
+            "name",
+            Text { wants: "a name" },
+            &mut self.name,
+            "What it is called; folders of results are named after it.",
+        );
+        if self.name.contains(['/', '\\'])
+            || self.name.starts_with('.')
+            || self.name.contains(char::is_control)
+        {
+            let mend = "leave out slashes, and dots at the beginning".to_owned();
+            form.refuse("name", "no name of a folder".to_owned(), mend);
+        }
+        form.key("seed", Whole::ANY, &mut self.seed, "Fixes every random number.");
+        form.table("fabric", "The fabric as built.", |form| {
+            fabric::visit(form, &mut self.fabric);
+            form.origin(&mut self.fabric_origin);
+        });
+        form.tables(
+            "change",
+            &mut self.changes,
+            "What happens to the fabric: failures, repairs, slow and lossy links, from the start or later.",
+            Alteration::default,
+            change::visit,
+        );
+        form.table(
+            "routing",
+            "How switches spread what they forward, and how fast they learn of changes.",
+            |form| routing::visit(form, &mut self.routing),
+        );
+        form.table("transport", "What end hosts do.", |form| transport::visit(form, &mut self.transport));
+        form.tables(
+            "traffic",
+            &mut self.traffic,
+            "Which flows there are. At least one entry; several run side by side.",
+            Traffic::default,
+            traffic::visit,
+        );
+        if self.traffic.is_empty() {
+            let mend = "add [[traffic]] with sizes, a load and a duration".to_owned();
+            form.refuse("traffic", "missing: nothing would be sent".to_owned(), mend);
+        }
+        let traffic_end_ps = self.traffic.iter().map(Traffic::end_ps).max().unwrap_or(0);
+        form.table(
+            "framing",
+            "Bytes around a payload: Ethernet, IPv4 and TCP with timestamps, where nothing else is said.",
+            |form| framing::visit(form, &mut self.framing),
+        );
+        form.table("stop", "When the simulation ends.", |form| {
+            stop::visit(form, &mut self.end_ps, traffic_end_ps);
+            form.origin(&mut self.stop_origin);
+        });
+        form.table("record", "What is written down on the way, beside the table of flows.", |form| {
+            record::visit(form, &mut self.record);
+        });
+    }
+}

@@ -1,0 +1,45 @@
+//! `[framing]`: bytes around a payload.
+
+use crate::form::Form;
+use crate::unit::Bytes;
+use anabranch_sim::Framing;
+
+/// Largest frame the simulator's 16-bit lengths hold with room for a header.
+const FRAME_MOST: u64 = 65_000;
+
+/// The keys.
+pub(crate) fn visit(form: &mut impl Form, framing: &mut Framing) {
+    let mut size = |name, least, most, value: &mut u16, meaning| {
+        let mut bytes = u64::from(*value);
+        form.key(name, Bytes { least, most }, &mut bytes, meaning);
+        *value = bytes as u16;
+    };
+    size(
+        "mss",
+        1,
+        60_000,
+        &mut framing.payload_bytes_max,
+        "Largest payload of a segment. 1448 B is what Ethernet leaves with TCP timestamps, 8948 B with jumbo frames.",
+    );
+    size(
+        "headers",
+        0,
+        1000,
+        &mut framing.header_bytes,
+        "Headers and checksum around a payload: 18 of Ethernet, 20 of IPv4, 20 of TCP, 12 of timestamps.",
+    );
+    size(
+        "least_frame",
+        1,
+        FRAME_MOST,
+        &mut framing.frame_bytes_min,
+        "Shortest frame; shorter ones are padded.",
+    );
+    size(
+        "gap",
+        0,
+        1000,
+        &mut framing.gap_bytes,
+        "Preamble and gap beside each frame: they take time on the link and no room in a queue.",
+    );
+}

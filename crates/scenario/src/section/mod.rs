@@ -1,0 +1,12 @@
+//! The tables of a scenario: what stands in them, in which order, with which defaults.
+
+pub(crate) mod change;
+pub(crate) mod fabric;
+pub(crate) mod framing;
+pub(crate) mod graph;
+mod link;
+pub(crate) mod record;
+pub(crate) mod routing;
+pub(crate) mod stop;
+pub(crate) mod traffic;
+pub(crate) mod transport;

@@ -1,0 +1,184 @@
+//! `[[traffic]]`: which flows there are.
+
+mod keys;
+mod pattern;
+mod sizes;
+
+pub(crate) use keys::visit;
+pub use sizes::{SizeSource, SizesSetting};
+
+use crate::file::NamedFile;
+use crate::origin::Origin;
+use anabranch_fabric::capacity::Reference;
+use anabranch_sim::transport::Transport;
+use anabranch_traffic::Pattern;
+
+/// One kind of traffic; those of a scenario run side by side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traffic {
+    /// What it is.
+    pub demand: Demand,
+    /// When it begins, in picoseconds.
+    pub start_ps: u64,
+    /// What carries it, where it is not `[transport]`.
+    pub transport: Option<Transport>,
+    pub(crate) origin: Origin,
+}
+
+/// What is asked of the fabric.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Demand {
+    /// Flows that arrive at random times.
+    Poisson {
+        /// Who sends to whom.
+        pattern: Pattern,
+        /// How much.
+        sizes: SizesSetting,
+        /// How often; none only until it is read.
+        rate: Option<Rate>,
+        /// How many; none only until it is read.
+        amount: Option<Amount>,
+    },
+    /// One flow from every sender, all at once.
+    Once {
+        /// Who sends to whom.
+        pattern: Pattern,
+        /// How much.
+        sizes: SizesSetting,
+    },
+    /// Many servers answer one client at once.
+    Incast {
+        /// Servers of each job.
+        servers: u32,
+        /// What each sends, in bytes.
+        response_bytes: u64,
+        /// Jobs a second.
+        jobs_per_s: f64,
+        /// Who asks; any host where none is named.
+        clients: Vec<u32>,
+        /// How many; none only until it is read.
+        amount: Option<Amount>,
+    },
+    /// Gradients summed around a ring.
+    RingAllReduce {
+        /// The ring, in order.
+        workers: Vec<u32>,
+        /// How much, and how often.
+        training: Training,
+    },
+    /// Gradients pushed to servers, parameters pulled from them.
+    ParameterServer {
+        /// Hosts that compute.
+        workers: Vec<u32>,
+        /// Hosts that hold the parameters.
+        servers: Vec<u32>,
+        /// How much, and how often.
+        training: Training,
+    },
+    /// A list of flows.
+    FlowList(NamedFile),
+    /// The connections of a capture.
+    Capture(NamedFile),
+}
+
+/// How often flows arrive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rate {
+    /// As often as makes a load.
+    Load {
+        /// Part of the capacity.
+        fraction: f64,
+        /// What it is a part of.
+        reference: Reference,
+        /// That capacity in bits per second, where it is not the one as built.
+        capacity_bps: Option<u64>,
+    },
+    /// So many a second, all senders together.
+    PerSecond(f64),
+}
+
+/// When arrivals end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// After so many.
+    Count(u64),
+    /// After so long, in picoseconds.
+    Duration(u64),
+}
+
+/// Iterations of distributed training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Training {
+    /// Parameters, in bytes.
+    pub size_bytes: u64,
+    /// How many times.
+    pub iterations: u32,
+    /// Computing between two iterations, in picoseconds.
+    pub compute_ps: u64,
+}
+
+/// Kinds of traffic.
+pub(crate) const KINDS: [&str; 7] =
+    ["poisson", "once", "incast", "ring-all-reduce", "parameter-server", "flow-list", "capture"];
+
+impl Default for Traffic {
+    fn default() -> Self {
+        Self::of_kind(KINDS[0])
+    }
+}
+
+impl Traffic {
+    /// Traffic of this kind with the defaults of every key.
+    pub(crate) fn of_kind(kind: &str) -> Self {
+        let training = Training { size_bytes: 100_000_000, iterations: 1, compute_ps: 0 };
+        let demand = match kind {
+            "once" => Demand::Once {
+                pattern: Pattern::Permutation,
+                sizes: SizesSetting::of(SizeSource::Fixed(1_000_000)),
+            },
+            "incast" => Demand::Incast {
+                servers: 8,
+                response_bytes: 50_000,
+                jobs_per_s: 1000.0,
+                clients: Vec::new(),
+                amount: None,
+            },
+            "ring-all-reduce" => Demand::RingAllReduce { workers: Vec::new(), training },
+            "parameter-server" => {
+                Demand::ParameterServer { workers: Vec::new(), servers: Vec::new(), training }
+            }
+            "flow-list" => Demand::FlowList(NamedFile::default()),
+            "capture" => Demand::Capture(NamedFile::default()),
+            _ => Demand::Poisson {
+                pattern: Pattern::InterRack,
+                sizes: SizesSetting::of(SizeSource::Published("web-search")),
+                rate: None,
+                amount: None,
+            },
+        };
+        Self { demand, start_ps: 0, transport: None, origin: Origin::default() }
+    }
+
+    fn kind(&self) -> &'static str {
+        match &self.demand {
+            Demand::Poisson { .. } => KINDS[0],
+            Demand::Once { .. } => KINDS[1],
+            Demand::Incast { .. } => KINDS[2],
+            Demand::RingAllReduce { .. } => KINDS[3],
+            Demand::ParameterServer { .. } => KINDS[4],
+            Demand::FlowList(_) => KINDS[5],
+            Demand::Capture(_) => KINDS[6],
+        }
+    }
+
+    /// When it is known to have begun its last flow, in picoseconds.
+    pub(crate) fn end_ps(&self) -> u64 {
+        match &self.demand {
+            Demand::Poisson { amount: Some(Amount::Duration(duration_ps)), .. }
+            | Demand::Incast { amount: Some(Amount::Duration(duration_ps)), .. } => {
+                self.start_ps.saturating_add(*duration_ps)
+            }
+            _ => self.start_ps,
+        }
+    }
+}

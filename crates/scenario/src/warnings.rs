@@ -1,0 +1,114 @@
+//! What a scenario's user should know before it runs.
+
+use crate::Resolved;
+use anabranch_fabric::{LinkState, Marking, Tier};
+use anabranch_plan::{Granularity, Groups, TierUse, upward_use};
+use anabranch_sim::salt;
+use anabranch_sim::transport::Transport;
+use anabranch_traffic::sizes::{Convention, Sizes};
+use anabranch_traffic::{Flow, TierLoad, Workload};
+
+/// A tier as columns name it.
+#[must_use]
+pub fn tier_name(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Host => "host",
+        Tier::Leaf => "leaf",
+        Tier::Aggregation => "aggregation",
+        Tier::Spine => "spine",
+    }
+}
+
+impl Resolved {
+    /// Each in a sentence: offered loads above what links carry, polarisation, ECN that nobody marks, and by which convention sizes
+    /// are drawn.
+    #[must_use]
+    pub fn warnings(&self, flows: &[Flow]) -> Vec<String> {
+        let mut warnings = overloads(&self.offered_load(flows));
+        warnings.extend(self.polarised());
+        warnings.extend(self.unmarked());
+        warnings.extend(self.workloads().iter().enumerate().filter_map(|(index, workload)| {
+            let sizes = match workload {
+                Workload::Poisson(poisson) => &poisson.sizes,
+                Workload::Once(once) => &once.sizes,
+                _ => return None,
+            };
+            convention(index, sizes)
+        }));
+        warnings
+    }
+
+    /// Tiers of which a part of the next hops starves, because the switches before them chose by the same hash. Only
+    /// where two choices by hash follow each other.
+    fn polarised(&self) -> Vec<String> {
+        let (fabric, settings) = (self.fabric(), self.settings());
+        let by_flow = settings.balancing.granularity == Granularity::Flow;
+        if !by_flow || !fabric.nodes().iter().any(|node| node.tier == Tier::Aggregation) {
+            return Vec::new();
+        }
+        let switches = fabric.nodes().len() as u32 - fabric.hosts();
+        let salts: Vec<u32> = (0..switches).map(|switch| salt(settings.seed, switch)).collect();
+        let groups = Groups::plan(fabric, &LinkState::of(fabric), &settings.balancing.weighing);
+        let sentence = |used: &TierUse| {
+            format!(
+                "{}: {} of {} next hops upwards carry less than half of their share: the switches before them choose \
+                 by the same hash (polarisation)",
+                tier_name(used.tier),
+                used.starved,
+                used.next_hops
+            )
+        };
+        upward_use(fabric, &groups, &salts).iter().filter(|used| used.is_polarised()).map(sentence).collect()
+    }
+
+    fn unmarked(&self) -> Option<String> {
+        let wants = |transport: &Transport| matches!(transport, Transport::Tcp(tcp) if tcp.ecn);
+        let hosts = self.fabric().hosts();
+        let mut switch_ports = self.fabric().ports().iter().filter(|port| port.from >= hosts);
+        let idle = self.settings().transports.iter().any(wants)
+            && switch_ports.all(|port| port.marking == Marking::Off);
+        idle.then(|| {
+            "fabric.link.ecn is \"off\" everywhere: a transport with ecn = true is never told of congestion, and \
+             learns of it by losses only"
+                .to_owned()
+        })
+    }
+}
+
+fn overloads(loads: &[TierLoad]) -> Vec<String> {
+    // One host's link is overloaded for a while wherever sizes have a long tail; links between switches carry many.
+    let shared = |load: &TierLoad| load.from != Tier::Host && load.to != Tier::Host;
+    let beyond = |load: &&TierLoad| load.load >= 1.0 || shared(load) && load.load_busiest >= 1.0;
+    let sentence = |load: &TierLoad| {
+        let tiers = format!("{} to {}", tier_name(load.from), tier_name(load.to));
+        if load.load >= 1.0 {
+            format!(
+                "{tiers}: the offered load is {:.3} of the capacity: queues grow as long as flows arrive",
+                load.load
+            )
+        } else {
+            format!(
+                "{tiers}: the busiest link is offered {:.3} of its capacity even if every switch splits evenly",
+                load.load_busiest
+            )
+        }
+    };
+    loads.iter().filter(beyond).map(sentence).collect()
+}
+
+/// The mean by the convention in use and by the other one.
+fn convention(index: usize, sizes: &Sizes) -> Option<String> {
+    let Sizes::Cdf(cdf) = sizes else { return None };
+    let [used, other] = match cdf.convention() {
+        Convention::Linear => [Convention::Linear, Convention::Step],
+        Convention::Step => [Convention::Step, Convention::Linear],
+    };
+    let other_bytes = cdf.clone().with(other).mean_bytes();
+    Some(format!(
+        "traffic.{index}.sizes: drawn by the {} convention with a mean of {:.0} bytes; the {} convention would give \
+         {other_bytes:.0}",
+        used.name(),
+        cdf.mean_bytes(),
+        other.name(),
+    ))
+}

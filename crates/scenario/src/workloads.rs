@@ -1,0 +1,192 @@
+//! From traffic as written to workloads: files read, distributions looked up, transports numbered.
+
+use crate::file::{content, file_error};
+use crate::origin::Origin;
+use crate::section::traffic::{Amount, Demand, Rate, SizeSource, SizesSetting, Traffic};
+use crate::{Scenario, ScenarioError};
+use anabranch_fabric::Fabric;
+use anabranch_sim::transport::Transport;
+use anabranch_traffic::load::Load;
+use anabranch_traffic::sizes::{Cdf, Published, Sizes};
+use anabranch_traffic::trace::Encapsulation;
+use anabranch_traffic::workload::{
+    self, Arrivals, Clients, Incast, Once, ParameterServer, Poisson, RingAllReduce,
+};
+use anabranch_traffic::{
+    Connections, Direction, Flow, Source, Start, TrafficError, Workload, capture_flows, read_host_flows,
+};
+use std::path::Path;
+
+/// Packets read from a capture at once.
+const BATCH: usize = 4096;
+
+/// What traffic becomes on a fabric.
+pub(crate) struct Workloads {
+    pub(crate) workloads: Vec<Workload>,
+    /// Those that flows name by index; the first is the scenario's own.
+    pub(crate) transports: Vec<Transport>,
+}
+
+impl Workloads {
+    /// Reads the files, notes their digests in `scenario`, and checks what can be checked before flows are drawn.
+    /// File names are relative to `folder`.
+    pub(crate) fn of(scenario: &mut Scenario, fabric: &Fabric, folder: &Path) -> Result<Self, ScenarioError> {
+        let mut made = Self { workloads: Vec::new(), transports: vec![scenario.transport.clone()] };
+        for traffic in &mut scenario.traffic {
+            let transport = made.transport(traffic)?;
+            let workload = workload(traffic, transport, fabric, folder)?;
+            if let Workload::Poisson(poisson) = &workload {
+                let rate = poisson.flows_per_s(fabric, scenario.seed);
+                rate.map_err(|error| traffic_error(&traffic.origin, error))?;
+            }
+            made.workloads.push(workload);
+        }
+        Ok(made)
+    }
+
+    /// The number of the transport that carries `traffic`.
+    fn transport(&mut self, traffic: &Traffic) -> Result<u8, ScenarioError> {
+        let Some(own) = &traffic.transport else { return Ok(0) };
+        let known = self.transports.iter().position(|known| known == own);
+        let index = known.unwrap_or(self.transports.len());
+        if known.is_none() {
+            self.transports.push(own.clone());
+        }
+        u8::try_from(index).map_err(|_| {
+            traffic.origin.error("transport: the 257th of its kind", "let entries share 256 transports")
+        })
+    }
+}
+
+/// An error of traffic, at its table.
+pub(crate) fn traffic_error(origin: &Origin, error: TrafficError) -> ScenarioError {
+    origin.error(&error.problem, error.mend)
+}
+
+fn workload(
+    traffic: &mut Traffic,
+    transport: u8,
+    fabric: &Fabric,
+    folder: &Path,
+) -> Result<Workload, ScenarioError> {
+    let (start_ps, origin) = (traffic.start_ps, &traffic.origin);
+    Ok(match &mut traffic.demand {
+        Demand::Poisson { pattern, sizes: from, rate, amount } => Workload::Poisson(Poisson {
+            pattern: pattern.clone(),
+            sizes: sizes(from, origin, folder)?,
+            arrivals: arrivals(*rate),
+            amount: amount_of(*amount),
+            start_ps,
+            transport,
+        }),
+        Demand::Once { pattern, sizes: from } => Workload::Once(Once {
+            pattern: pattern.clone(),
+            sizes: sizes(from, origin, folder)?,
+            start_ps,
+            transport,
+        }),
+        Demand::Incast { servers, response_bytes, jobs_per_s, clients, amount } => Workload::Incast(Incast {
+            servers: *servers,
+            response_bytes: *response_bytes,
+            jobs_per_s: *jobs_per_s,
+            clients: if clients.is_empty() { Clients::Any } else { Clients::Among(clients.clone()) },
+            amount: amount_of(*amount),
+            start_ps,
+            transport,
+        }),
+        Demand::RingAllReduce { workers, training } => Workload::RingAllReduce(RingAllReduce {
+            workers: workers.clone(),
+            bytes: training.size_bytes,
+            iterations: training.iterations,
+            compute_ps: training.compute_ps,
+            start_ps,
+            transport,
+        }),
+        Demand::ParameterServer { workers, servers, training } => {
+            Workload::ParameterServer(ParameterServer {
+                workers: workers.clone(),
+                servers: servers.clone(),
+                bytes: training.size_bytes,
+                iterations: training.iterations,
+                compute_ps: training.compute_ps,
+                start_ps,
+                transport,
+            })
+        }
+        Demand::FlowList(file) => {
+            let content = content(file, "file", origin, folder)?;
+            let flows = read_host_flows(&content[..], &file.path, fabric.hosts(), transport);
+            let flows = flows.map_err(|error| file_error("file", &error, origin))?;
+            Workload::Given(later(flows, start_ps))
+        }
+        Demand::Capture(file) => {
+            content(file, "file", origin, folder)?;
+            let flows = captured(&folder.join(&file.path), fabric, transport, origin)?;
+            Workload::Given(later(flows, start_ps))
+        }
+    })
+}
+
+fn arrivals(rate: Option<Rate>) -> Arrivals {
+    match rate {
+        Some(Rate::Load { fraction, reference, capacity_bps }) => {
+            Arrivals::Load(Load { fraction, reference, capacity_bps: capacity_bps.map(|bps| bps as f64) })
+        }
+        Some(Rate::PerSecond(flows)) => Arrivals::PerSecond(flows),
+        None => Arrivals::PerSecond(0.0),
+    }
+}
+
+fn amount_of(amount: Option<Amount>) -> workload::Amount {
+    match amount {
+        Some(Amount::Count(count)) => workload::Amount::Count(count),
+        Some(Amount::Duration(duration_ps)) => workload::Amount::Duration(duration_ps),
+        None => workload::Amount::Count(0),
+    }
+}
+
+fn sizes(setting: &mut SizesSetting, origin: &Origin, folder: &Path) -> Result<Sizes, ScenarioError> {
+    Ok(match &mut setting.source {
+        SizeSource::Fixed(bytes) => Sizes::Fixed(*bytes),
+        SizeSource::Uniform(least, most) => Sizes::Uniform(*least, *most),
+        SizeSource::Published(name) => match Published::named(name) {
+            Some(table) => Sizes::Cdf(table.cdf(setting.convention)),
+            None => return Err(origin.error(&format!("sizes: `{name}` is unknown"), "name another")),
+        },
+        SizeSource::File(file) => {
+            let content = content(file, "sizes", origin, folder)?;
+            let cdf = Cdf::read(&content[..], &file.path, setting.convention);
+            Sizes::Cdf(cdf.map_err(|error| file_error("sizes", &error, origin))?)
+        }
+    })
+}
+
+fn captured(
+    file: &Path,
+    fabric: &Fabric,
+    transport: u8,
+    origin: &Origin,
+) -> Result<Vec<Flow>, ScenarioError> {
+    let unreadable = |error| file_error("file", &error, origin);
+    let mut source = Source::open(file, Encapsulation::Outer).map_err(unreadable)?;
+    let mut connections = Connections::new(Direction::Each);
+    let mut records = Vec::with_capacity(BATCH);
+    while source.next_batch(&mut records, BATCH).map_err(unreadable)? {
+        for record in &records {
+            connections.observe(record);
+        }
+    }
+    let made =
+        capture_flows(&connections, fabric, transport).map_err(|error| traffic_error(origin, error))?;
+    Ok(made.flows)
+}
+
+/// The same flows, `start_ps` later.
+fn later(mut flows: Vec<Flow>, start_ps: u64) -> Vec<Flow> {
+    for flow in &mut flows {
+        if let Start::At(at_ps) = &mut flow.start {
+            *at_ps = at_ps.saturating_add(start_ps);
+        }
+    }
+    flows
+}

@@ -1,0 +1,209 @@
+//! What a scenario means: numbers of ports and nodes, settings, flows, identity.
+#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
+
+use anabranch_fabric::{Change, Fabric, Rate, What};
+use anabranch_plan::{Granularity, Table, Weighing};
+use anabranch_scenario::{Resolved, Scenario, ScenarioError};
+use anabranch_sim::transport::{Control, Transport};
+use anabranch_traffic::Start;
+use std::path::Path;
+
+const TRAFFIC: &str = "[[traffic]]\nload = 0.5\nduration = \"1 ms\"\n";
+
+fn try_resolve(text: &str, overrides: &[(&str, &str)]) -> Result<Resolved, ScenarioError> {
+    let overrides: Vec<(String, String)> =
+        overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Scenario::parse(text, "s.toml", &overrides)?
+        .resolve(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").as_path())
+}
+
+fn resolve(text: &str) -> Resolved {
+    try_resolve(&format!("{text}\n{TRAFFIC}"), &[]).unwrap()
+}
+
+/// The only port between two nodes.
+fn port(fabric: &Fabric, from: &str, to: &str) -> u32 {
+    let name = |node: u32| fabric.nodes()[node as usize].name.as_str();
+    let is = |port: &&anabranch_fabric::Port| name(port.from) == from && name(port.to) == to;
+    let found: Vec<_> = fabric.ports().iter().filter(is).collect();
+    assert_eq!(found.len(), 1, "{from}>{to}");
+    fabric.ports()[found[0].reverse as usize].reverse
+}
+
+#[test]
+fn changes_concern_both_directions_or_one() {
+    let resolved = resolve(
+        "[[change]]\nat = \"5 ms\"\nlink = \"leaf0-spine1\"\nset = \"down\"\n\
+         [[change]]\nlink = [\"spine2>leaf1\", \"leaf3 > spine0\"]\nrate = \"1 Gbps\"\n\
+         [[change]]\nat = \"7 ms\"\nswitch = \"spine3\"\nblackhole = 0.25\n",
+    );
+    let fabric = resolved.fabric();
+    let slow = Rate::from_bps(1_000_000_000).unwrap();
+    let spine3 = fabric.nodes().iter().position(|node| node.name == "spine3").unwrap() as u32;
+    let at = |ms: u64, what| Change { at_ps: ms * 1_000_000_000, what };
+    assert_eq!(
+        resolved.settings().changes,
+        [
+            at(0, What::PortRate(port(fabric, "spine2", "leaf1"), slow)),
+            at(0, What::PortRate(port(fabric, "leaf3", "spine0"), slow)),
+            at(5, What::PortDown(port(fabric, "leaf0", "spine1"))),
+            at(5, What::PortDown(port(fabric, "spine1", "leaf0"))),
+            at(7, What::NodeBlackhole(spine3, 0.25)),
+        ]
+    );
+}
+
+#[test]
+fn parallel_links_are_meant_together_or_by_number() {
+    let count = |link: &str| {
+        let text = format!("[fabric]\nparallel_links = 3\n[[change]]\nlink = \"{link}\"\nset = \"down\"\n");
+        resolve(&text).settings().changes.len()
+    };
+    assert_eq!([count("leaf0-spine1"), count("leaf0>spine1"), count("leaf0-spine1#2")], [6, 3, 2]);
+}
+
+#[test]
+fn a_preset_is_three_choices_and_each_may_be_replaced() {
+    let balancing = |text: &str| resolve(&format!("[routing]\n{text}")).settings().balancing.clone();
+    let ecmp = balancing("");
+    assert_eq!((ecmp.granularity, ecmp.table), (Granularity::Flow, Table::Uniform));
+    let mixed = balancing("balance = \"wcmp\"\ngranularity = \"packet\"\nentries = 16\n");
+    assert_eq!(
+        (mixed.granularity, mixed.weighing, mixed.table),
+        (Granularity::Packet, Weighing::Capacity, Table::Wcmp { entries: 16 })
+    );
+    let given = balancing("balance = \"weighted\"\nweights = { \"leaf0>spine1\" = 3 }");
+    let Weighing::Given(weights) = given.weighing else { panic!("{given:?}") };
+    // Hosts 0 to 31, leaves 32 to 35, spines 36 to 39.
+    assert_eq!(weights, [(32, 37, 3)]);
+}
+
+#[test]
+fn link_stands_for_all_tiers_and_each_tier_for_itself() {
+    let resolved =
+        resolve("[fabric]\nuplink.rate = \"40 Gbps\"\nlink = { rate = \"25 Gbps\", delay = \"2 us\" }");
+    let fabric = resolved.fabric();
+    let [host, up] = [("host0", "leaf0"), ("leaf0", "spine0")].map(|(from, to)| {
+        let port = &fabric.ports()[port(fabric, from, to) as usize];
+        (port.rate.bps(), port.delay_ps)
+    });
+    assert_eq!([host, up], [(25_000_000_000, 2_000_000), (40_000_000_000, 2_000_000)]);
+}
+
+#[test]
+fn a_graph_is_built_from_its_links() {
+    let resolved = resolve(
+        "[fabric]\nkind = \"graph\"\nlink.delay = \"5 us\"\n\
+         [[fabric.edge]]\nfrom = \"h0\"\nto = \"s0\"\n[[fabric.edge]]\nfrom = \"s1\"\nto = \"h1\"\n\
+         [[fabric.edge]]\nfrom = \"s0\"\nto = \"s1\"\nrate = \"40 Gbps\"\nback.rate = \"1 Gbps\"\n",
+    );
+    let fabric = resolved.fabric();
+    let names: Vec<_> = fabric.nodes().iter().map(|node| node.name.as_str()).collect();
+    assert_eq!((names, fabric.hosts()), (vec!["h0", "h1", "s0", "s1"], 2));
+    let rate = |from, to| fabric.ports()[port(fabric, from, to) as usize].rate.bps();
+    assert_eq!(
+        [rate("s0", "s1"), rate("s1", "s0"), rate("h0", "s0")],
+        [40_000_000_000, 1_000_000_000, 10_000_000_000]
+    );
+    assert!(fabric.ports().iter().all(|port| port.delay_ps == 5_000_000));
+    let again =
+        Scenario::parse(&resolved.to_toml(), "again.toml", &[]).unwrap().resolve(Path::new("")).unwrap();
+    assert_eq!(again.fabric(), fabric);
+}
+
+#[test]
+fn a_graphml_file_is_a_fabric() {
+    let resolved = resolve("[fabric]\nkind = \"graphml\"\nfile = \"two.graphml\"\nlink.rate = \"25 Gbps\"\n");
+    let fabric = resolved.fabric();
+    assert_eq!((fabric.hosts(), fabric.nodes().len(), fabric.ports().len()), (2, 4, 6));
+    assert!(fabric.ports().iter().all(|port| port.rate.bps() == 25_000_000_000));
+    assert!(resolved.to_toml().contains("digest"));
+}
+
+#[test]
+fn every_transport_stands_once() {
+    let text = "[transport]\nkind = \"newreno\"\n[[traffic]]\nload = 0.1\nflows = 3\n\
+                [[traffic]]\nflows_per_s = 1e6\nflows = 3\ntransport = { kind = \"udp\", rate = \"1 Gbps\" }\n\
+                [[traffic]]\nflows_per_s = 1e6\nflows = 3\ntransport = { kind = \"newreno\" }\n";
+    let resolved = try_resolve(text, &[]).unwrap();
+    let transports = &resolved.settings().transports;
+    assert!(matches!(&transports[0], Transport::Tcp(tcp) if tcp.control == Control::NewReno && !tcp.ecn));
+    assert!(matches!(transports[1], Transport::Udp(_)));
+    assert_eq!(transports.len(), 2);
+    let carried = |index| resolved.flows().unwrap().iter().filter(|flow| flow.transport == index).count();
+    assert_eq!([carried(0), carried(1)], [6, 3]);
+}
+
+#[test]
+fn overrides_of_a_list_without_a_number_mean_all_its_entries() {
+    let text = format!("{TRAFFIC}{TRAFFIC}");
+    let read = |overrides: &[(&str, &str)]| try_resolve(&text, overrides).unwrap();
+    assert_eq!(
+        read(&[("traffic.load", "0.25")]).to_toml(),
+        read(&[("traffic.0.load", "0.25"), ("traffic.1.load", "0.25")]).to_toml()
+    );
+    assert_eq!(
+        read(&[("change.0", "{ link = \"leaf0-spine0\", set = \"down\" }")]).settings().changes.len(),
+        2
+    );
+    let one = format!("[traffic]\n{}", TRAFFIC.trim_start_matches("[[traffic]]\n"));
+    assert_eq!(
+        try_resolve(&one, &[("traffic.load", "0.25")]).unwrap().to_toml(),
+        try_resolve(TRAFFIC, &[("traffic.0.load", "0.25")]).unwrap().to_toml()
+    );
+}
+
+#[test]
+fn the_identity_is_of_what_is_meant() {
+    let identity = |text: &str| resolve(text).identity();
+    let plain = identity("");
+    assert_eq!(plain, identity("# A comment.\nseed = 1\nfabric.link.rate = \"10000 Mbit/s\""));
+    assert_ne!(plain, identity("seed = 2"));
+    assert_ne!(plain, identity("transport.min_rto = \"1 ms\""));
+    assert_eq!(plain.len(), 32);
+    let again = Scenario::parse(&resolve("").to_toml(), "elsewhere.toml", &[]).unwrap();
+    assert_eq!(again.resolve(Path::new("")).unwrap().identity(), plain);
+}
+
+#[test]
+fn the_identity_of_a_file_is_its_content() {
+    let list = "[[traffic]]\nkind = \"flow-list\"\nfile = \"flows.csv\"\nstart = \"1 us\"\n";
+    let resolved = try_resolve(list, &[]).unwrap();
+    let flows = resolved.flows().unwrap();
+    let rows: Vec<_> = flows.iter().map(|flow| (flow.src, flow.dst, flow.size_bytes, flow.start)).collect();
+    assert_eq!(rows, [(0, 9, 1000, Start::At(1_000_000)), (9, 0, 5000, Start::At(3_500_000))]);
+    let digest = resolved.to_toml();
+    let digest = digest.lines().find_map(|line| line.strip_prefix("digest = ")).unwrap().trim_matches('"');
+    let noted = try_resolve(&format!("{list}digest = \"{digest}\"\n"), &[]).unwrap();
+    assert_eq!(noted.identity(), resolved.identity());
+    let other = try_resolve(&format!("{list}digest = \"{}\"\n", digest.replace('0', "1")), &[]);
+    assert!(other.unwrap_err().problem.contains(digest));
+}
+
+#[test]
+fn flows_are_the_same_whenever_they_are_drawn() {
+    let resolved = resolve("");
+    let flows = resolved.flows().unwrap();
+    assert_eq!(flows, resolved.flows().unwrap());
+    // 16 uplinks of 10 Gbit/s at 0.5, for 1 ms: 10 MB of flows of 1.7 MB.
+    assert!((2..20).contains(&flows.len()), "{}", flows.len());
+    assert_ne!(flows, try_resolve(TRAFFIC, &[("seed", "2")]).unwrap().flows().unwrap());
+}
+
+#[test]
+fn warnings_tell_of_overload_and_of_marks_that_nobody_makes() {
+    let warnings = |overrides: &[(&str, &str)]| {
+        let resolved = try_resolve(TRAFFIC, overrides).unwrap();
+        resolved.warnings(&resolved.flows().unwrap()).join("\n")
+    };
+    let plain = warnings(&[("traffic.duration", "100 ms")]);
+    assert!(
+        plain.starts_with("traffic.0.sizes: drawn by the linear convention with a mean of 1711250 bytes"),
+        "{plain}"
+    );
+    let over = warnings(&[("traffic.load", "1.2"), ("traffic.duration", "100 ms")]);
+    assert!(over.contains("leaf to spine: the offered load is 1."), "{over}");
+    let unmarked = warnings(&[("fabric.link.ecn", "off")]);
+    assert!(unmarked.contains("fabric.link.ecn is \"off\" everywhere"), "{unmarked}");
+    assert!(!warnings(&[("fabric.link.ecn", "off"), ("transport.kind", "cubic")]).contains("ecn"));
+}

@@ -1,0 +1,146 @@
+//! The canonical text reads as the same scenario, and arbitrary text never panics.
+#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
+
+use anabranch_scenario::{Place, Scenario, reference};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+
+/// Traffic enough for a scenario.
+const TRAFFIC: &str = "[[traffic]]\nload = 0.5\nduration = \"1 ms\"\n";
+
+/// Keys, each with values that it takes; any selection together is a scenario or says why not.
+const CHOICES: &[(&str, &[&str])] = &[
+    ("name", &["a", "\"two words\"", "\"\\\"quoted\\\"\""]),
+    ("seed", &["0", "7", "9223372036854775807"]),
+    ("fabric.kind", &["leaf-spine", "fat-tree", "clos", "vl2", "dumbbell", "graph", "graphml"]),
+    ("fabric.hosts_per_leaf", &["2", "9"]),
+    ("fabric.node", &["[{ name = \"a\", tier = \"host\", pod = 1 }]"]),
+    (
+        "fabric.edge",
+        &["[{ from = \"a\", to = \"b c\" }, { from = \"x\", to = \"y\", back = { rate = \"1 Gbps\" } }]"],
+    ),
+    ("fabric.file", &["a.graphml"]),
+    ("fabric.link.rate", &["25 Gbps", "2.5 Gbps"]),
+    ("fabric.host_link.rate", &["100 Gbps"]),
+    ("fabric.host_link.delay", &["0 s", "1.5 us"]),
+    ("fabric.link.buffer", &["unlimited", "100 packets", "1 MiB"]),
+    ("fabric.link.ecn", &["off", "100 KB", "{ low = \"30 KB\", high = \"90 KB\", probability = 0.1 }"]),
+    (
+        "change.0",
+        &["{ link = \"leaf0-spine1\", set = \"down\" }", "{ switch = [\"spine0\"], blackhole = 0.25 }"],
+    ),
+    ("change.0.at", &["5 ms"]),
+    ("routing.balance", &["wcmp", "spray", "weighted", "valo"]),
+    ("routing.granularity", &["flow", "packet"]),
+    ("routing.weights", &["equal", "capacity", "{ \"leaf0>spine1\" = 3 }"]),
+    ("routing.table", &["wcmp", "turns", "min-move"]),
+    ("routing.entries", &["16"]),
+    ("routing.delay", &["10 ms"]),
+    ("transport.kind", &["newreno", "cubic", "dctcp"]),
+    ("transport.gain", &["0.125"]),
+    ("transport.hystart", &["false"]),
+    ("transport.min_rto", &["200 us", "1 s"]),
+    ("transport.reorder", &["none", "{ hold = \"20 us\" }", "{ hold = \"1 ms\", flowcell = \"1 KB\" }"]),
+    (
+        "traffic.pattern",
+        &["random-pairs", "{ stride = 3 }", "{ into_pod = 1 }", "{ pairs = [[0, 9], [9, 0]] }"],
+    ),
+    (
+        "traffic.sizes",
+        &["data-mining", "3 KB", "{ least = \"1 B\", most = \"1 MB\" }", "{ file = \"a.csv\" }"],
+    ),
+    ("traffic.convention", &["step"]),
+    ("traffic.reference", &["host", "bisection"]),
+    ("traffic.capacity", &["160 Gbps"]),
+    ("traffic.start", &["1 us"]),
+    ("traffic.transport", &["{ kind = \"udp\", rate = \"1 Gbps\" }", "{ kind = \"cubic\" }"]),
+    (
+        "traffic.1",
+        &[
+            "{ kind = \"once\", sizes = \"5 MB\" }",
+            "{ kind = \"incast\", servers = 20, jobs = 100, clients = [3] }",
+            "{ kind = \"incast\", duration = \"1 ms\", jobs_per_s = 7.5 }",
+            "{ kind = \"ring-all-reduce\", workers = [0, 1, 2], compute = \"1 ms\" }",
+            "{ kind = \"parameter-server\", workers = [0, 1], servers = [5], iterations = 3 }",
+            "{ kind = \"flow-list\", file = \"a b.csv\", digest = \"00\" }",
+            "{ kind = \"capture\", file = \"a.pcap\" }",
+            "{ flows_per_s = 5e6, flows = 1_000 }",
+        ],
+    ),
+    ("framing.mss", &["8948 B"]),
+    ("record.interval", &["0 s", "10 ms"]),
+    ("record.queues", &["leaf0>spine1", "[\"leaf0\", \"spine1>leaf0\"]"]),
+    ("record.windows", &["[3, 4]"]),
+    ("stop.at", &["1 s"]),
+];
+
+fn selection() -> impl Strategy<Value = Vec<(String, String)>> {
+    let one = |&(key, values): &(&'static str, &'static [&'static str])| {
+        proptest::option::weighted(0.12, proptest::sample::select(values))
+            .prop_map(move |value| value.map(|value| (key.to_owned(), value.to_owned())))
+    };
+    CHOICES.iter().map(one).collect::<Vec<_>>().prop_map(|chosen| chosen.into_iter().flatten().collect())
+}
+
+/// Reads, writes, reads again.
+fn check(text: &str, overrides: &[(String, String)]) -> Option<Scenario> {
+    let scenario = Scenario::parse(text, "first.toml", overrides).ok()?;
+    let canonical = scenario.to_toml();
+    let again = Scenario::parse(&canonical, "again.toml", &[]).unwrap();
+    assert_eq!(again, scenario, "{canonical}");
+    assert_eq!(again.to_toml(), canonical);
+    Some(scenario)
+}
+
+#[test]
+fn most_selections_are_scenarios() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut read = 0;
+    for _ in 0..1000 {
+        let overrides = selection().new_tree(&mut runner).unwrap().current();
+        read += usize::from(check(TRAFFIC, &overrides).is_some());
+    }
+    assert!(read > 300, "{read} of 1000 were scenarios: the round trip is not tested");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn selections_round_trip(overrides in selection()) {
+        check(TRAFFIC, &overrides);
+    }
+
+    #[test]
+    fn arbitrary_text_never_panics(text in "\\PC*") {
+        check(&text, &[]);
+    }
+
+    #[test]
+    fn arbitrary_toml_never_panics(
+        lines in prop::collection::vec("(\\[\\[?)?(fabric|traffic|change|record|link|rate|at|set)(\\]\\]?|\\.[a-z]{0,3}| = (1|\"1 us\"|\\[\\]|\\{\\}|0x1F|1e9|nan|true))?", 0..12)
+    ) {
+        check(&lines.join("\n"), &[]);
+    }
+
+    #[test]
+    fn arbitrary_overrides_never_panic(
+        key in "(fabric|traffic|change|seed|routing)(\\.([0-9]|[a-z]{1,8}))*\\.?",
+        value in "\\PC*",
+    ) {
+        if let Err(error) = Scenario::parse(TRAFFIC, "s.toml", &[(key.clone(), value.clone())]) {
+            let place = Place { source: format!("-o {key}={value}").into(), line: None };
+            prop_assert!(error.place == place || error.problem.contains("missing"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn the_reference_page_is_the_one_that_is_printed() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
+    assert!(
+        std::fs::read_to_string(page).unwrap() == reference(),
+        "docs/scenario.md is not what the keys say: cargo run -p anabranch-scenario --example reference > \
+         docs/scenario.md"
+    );
+}
