@@ -1,0 +1,67 @@
+//! A column: its name with its unit, its values, and what they mean.
+
+/// Values of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Counts and numbers.
+    U64(Vec<u64>),
+    /// Counts that a row may lack.
+    OptionalU64(Vec<Option<u64>>),
+    /// Times and ratios. Times in nanoseconds are exact to the picosecond up to 2^53 ps, 2.5 hours.
+    F64(Vec<f64>),
+    /// Times and ratios that a row may lack.
+    OptionalF64(Vec<Option<f64>>),
+    /// Yes or no.
+    Bool(Vec<bool>),
+}
+
+impl Values {
+    /// The type's name, as in the schema.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::U64(_) | Self::OptionalU64(_) => "integer",
+            Self::F64(_) | Self::OptionalF64(_) => "real",
+            Self::Bool(_) => "boolean",
+        }
+    }
+
+    /// Rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::U64(values) => values.len(),
+            Self::OptionalU64(values) => values.len(),
+            Self::F64(values) => values.len(),
+            Self::OptionalF64(values) => values.len(),
+            Self::Bool(values) => values.len(),
+        }
+    }
+
+    /// Whether there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// One column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Name, ending in its unit.
+    pub name: &'static str,
+    /// What it means, in a sentence.
+    pub meaning: &'static str,
+    /// Its values.
+    pub values: Values,
+}
+
+/// Shorthand for tables.
+pub(crate) fn column(name: &'static str, meaning: &'static str, values: Values) -> Column {
+    Column { name, meaning, values }
+}
+
+/// Picoseconds as nanoseconds.
+pub(crate) fn ns(ps: u64) -> f64 {
+    ps as f64 / 1e3
+}

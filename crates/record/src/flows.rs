@@ -1,0 +1,119 @@
+//! The table of flows: one row each, in the order of the flow list.
+
+use crate::column::{Column, Values, column, ns};
+use anabranch_fabric::Fabric;
+use anabranch_fabric::ideal::{BestPaths, Hop, ideal_fct_ps};
+use anabranch_sim::transport::Transport;
+use anabranch_sim::{FlowRecord, Framing};
+use anabranch_traffic::Flow;
+use std::collections::HashMap;
+
+/// What never was.
+const NONE: u64 = u64::MAX;
+
+/// Rows of all flows; one that did not begin has neither start nor FCT, one that did not end no FCT.
+#[must_use]
+pub fn flow_columns(
+    fabric: &Fabric,
+    framing: Framing,
+    transports: &[Transport],
+    flows: &[Flow],
+    records: &[FlowRecord],
+) -> Vec<Column> {
+    let ideal = ideal_fcts_ps(fabric, framing, flows);
+    let time = |ps: u64| (ps != NONE).then(|| ns(ps));
+    let slowdown = |(record, &ideal): (&FlowRecord, &u64)| time(record.fct_ps).map(|fct| fct / ns(ideal));
+    let of_flow = |value: fn(&Flow) -> u64| Values::U64(flows.iter().map(value).collect());
+    let of_record = |value: fn(&FlowRecord) -> u64| Values::U64(records.iter().map(value).collect());
+    let protocol =
+        |flow: &Flow| matches!(transports.get(usize::from(flow.transport)), Some(Transport::Tcp(_)));
+    vec![
+        column(
+            "flow",
+            "Number of the flow, in the order of the list.",
+            Values::U64((0..flows.len() as u64).collect()),
+        ),
+        column("src", "Host that sends, numbered leaf by leaf.", of_flow(|flow| flow.src.into())),
+        column("dst", "Host that receives.", of_flow(|flow| flow.dst.into())),
+        column("size_bytes", "Payload.", of_flow(|flow| flow.size_bytes)),
+        column(
+            "start_ns",
+            "When the sender was told to send; null if it never was.",
+            Values::OptionalF64(records.iter().map(|record| time(record.start_ps)).collect()),
+        ),
+        column(
+            "fct_ns",
+            "From the start to the arrival of the last byte, in order, at the receiver; null if unfinished.",
+            Values::OptionalF64(records.iter().map(|record| time(record.fct_ps)).collect()),
+        ),
+        column(
+            "ideal_fct_ns",
+            "The same flow alone on the fabric as built: all frames sent at once along a shortest path.",
+            Values::F64(ideal.iter().map(|&ps| ns(ps)).collect()),
+        ),
+        column(
+            "slowdown",
+            "fct_ns / ideal_fct_ns; null if unfinished.",
+            Values::OptionalF64(records.iter().zip(&ideal).map(slowdown).collect()),
+        ),
+        column(
+            "sent_bytes",
+            "Payload sent, retransmissions included.",
+            of_record(|record| record.sent_bytes),
+        ),
+        column(
+            "sent_packets",
+            "Segments sent, retransmissions included.",
+            of_record(|record| record.sent_packets),
+        ),
+        column(
+            "retransmitted_packets",
+            "Segments sent again.",
+            of_record(|record| record.retransmitted_packets),
+        ),
+        column(
+            "reordered_packets",
+            "Segments that arrived, for the first time, after one with a higher number.",
+            of_record(|record| record.reordered_packets),
+        ),
+        column("timeouts", "Retransmission timeouts.", of_record(|record| record.timeouts.into())),
+        column(
+            "marked_packets",
+            "Segments that arrived with a congestion mark.",
+            of_record(|record| record.marked_packets),
+        ),
+        column("paths", "Distinct paths its segments took.", of_record(|record| record.paths.into())),
+        column(
+            "job",
+            "The incast or collective it belongs to; null if none.",
+            Values::OptionalU64(flows.iter().map(|flow| flow.job.map(u64::from)).collect()),
+        ),
+        column(
+            "stream",
+            "Whether it is a TCP stream; datagrams otherwise.",
+            Values::Bool(flows.iter().map(protocol).collect()),
+        ),
+        column(
+            "finished",
+            "Whether its last byte arrived before the simulation ended.",
+            Values::Bool(records.iter().map(|record| record.fct_ps != NONE).collect()),
+        ),
+    ]
+}
+
+/// Ideal completion time of each flow, in picoseconds.
+fn ideal_fcts_ps(fabric: &Fabric, framing: Framing, flows: &[Flow]) -> Vec<u64> {
+    let mut paths = BestPaths::new(fabric);
+    // Hosts of one leaf may have links of different rates: the path is known by its hosts.
+    let mut known: HashMap<(u32, u32), Vec<Hop>> = HashMap::new();
+    let most = u64::from(framing.payload_bytes_max);
+    let wire = |payload: u64| u32::from(framing.frame_bytes(payload as u16)) + u32::from(framing.gap_bytes);
+    flows
+        .iter()
+        .map(|flow| {
+            let path = known.entry((flow.src, flow.dst)).or_insert_with(|| paths.path(flow.src, flow.dst));
+            let full = (flow.size_bytes - 1) / most;
+            ideal_fct_ps(path, full, wire(most), wire(flow.size_bytes - full * most))
+        })
+        .collect()
+}

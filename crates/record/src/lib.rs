@@ -1,0 +1,13 @@
+//! What a run leaves behind: tables whose columns carry units and meanings.
+
+mod column;
+mod error;
+mod flows;
+mod pcapng;
+mod ports;
+
+pub use column::{Column, Values};
+pub use error::RecordError;
+pub use flows::flow_columns;
+pub use pcapng::{write_capture, write_captures};
+pub use ports::{port_columns, queue_columns, window_columns};

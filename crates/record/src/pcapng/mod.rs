@@ -1,0 +1,140 @@
+//! Captured packets as pcapng, for Wireshark and whatever else reads captures.
+//!
+//! The simulator's packets have no bytes: headers are made from what the simulator knows of them, payloads are cut
+//! off. Times are those of the simulation, in picoseconds from its start, which reads as 1970.
+
+mod checksum;
+mod connection_ports;
+mod container;
+mod headers;
+
+use crate::RecordError;
+use anabranch_fabric::Fabric;
+use anabranch_sim::{CapturedPacket, Framing, Kind};
+use connection_ports::ConnectionPorts;
+use container::Container;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A captured packet and its connection's port at the host that opened it.
+type Addressed<'a> = (&'a CapturedPacket, u16);
+
+/// Writes the packets of each port into a file of its own in `folder`, which is made if need be: `leaf0-spine1.pcapng`,
+/// or `leaf0-spine1-0.pcapng` and so on where links are parallel. A connection has the same addresses and ports in all
+/// of them. Returns the files, by number of the port; a port that sent nothing has none.
+///
+/// # Errors
+/// A file that cannot be written: it is not there, those before it are complete. Frames that have no room for the
+/// headers: nothing is written.
+pub fn write_captures(
+    folder: &Path,
+    fabric: &Fabric,
+    framing: Framing,
+    captures: &[CapturedPacket],
+) -> Result<Vec<PathBuf>, RecordError> {
+    check(&folder.display().to_string(), framing, captures)?;
+    let mut by_port: BTreeMap<u32, Vec<Addressed<'_>>> = BTreeMap::new();
+    for addressed in address(captures) {
+        by_port.entry(addressed.0.port).or_default().push(addressed);
+    }
+    let refused = |path: &Path, source| RecordError::Write { file: path.display().to_string(), source };
+    fs::create_dir_all(folder).map_err(|source| refused(folder, source))?;
+    let mut paths = Vec::new();
+    for (port, mut packets) in by_port {
+        let path = folder.join(format!("{}.pcapng", port_name(fabric, port, '-')));
+        let unfinished = path.with_extension("pcapng.part");
+        let written = File::create(&unfinished)
+            .and_then(|file| write_section(BufWriter::new(file), fabric, framing, &mut packets))
+            .and_then(|()| fs::rename(&unfinished, &path));
+        if let Err(source) = written {
+            // What remains, if anything, is of no use, and the first error tells why.
+            let _ = fs::remove_file(&unfinished);
+            return Err(refused(&path, source));
+        }
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+/// Writes all packets as one capture, an interface for each port that sent any, in order of time. Errors call it
+/// `name`.
+///
+/// # Errors
+/// As [`write_captures`].
+pub fn write_capture<W: Write>(
+    name: &str,
+    out: W,
+    fabric: &Fabric,
+    framing: Framing,
+    captures: &[CapturedPacket],
+) -> Result<(), RecordError> {
+    check(name, framing, captures)?;
+    write_section(out, fabric, framing, &mut address(captures))
+        .map_err(|source| RecordError::Write { file: name.to_owned(), source })
+}
+
+fn address(captures: &[CapturedPacket]) -> Vec<Addressed<'_>> {
+    let mut ports = ConnectionPorts::default();
+    captures.iter().map(|capture| (capture, ports.of(capture))).collect()
+}
+
+/// That the frames are of this framing, and long enough.
+fn check(file: &str, framing: Framing, captures: &[CapturedPacket]) -> Result<(), RecordError> {
+    let error = |problem, mend| Err(RecordError::Framing { file: file.to_owned(), problem, mend });
+    for CapturedPacket { packet, .. } in captures {
+        let least = headers::bytes_min(packet.kind);
+        if framing.header_bytes < least {
+            let transport = if packet.kind == Kind::Datagram { "UDP" } else { "TCP" };
+            let problem = format!(
+                "header_bytes: {} around a payload, but Ethernet, IPv4 and {transport} take {least}",
+                framing.header_bytes
+            );
+            return error(problem, "simulate with that many or more, or capture no ports");
+        }
+        let expected = framing.frame_bytes(packet.payload_bytes);
+        if packet.frame_bytes != expected {
+            let (frame, payload) = (packet.frame_bytes, packet.payload_bytes);
+            let problem = format!("a frame of {frame} bytes around {payload} of payload, not {expected}");
+            return error(problem, "give the framing of the simulation that captured it");
+        }
+    }
+    Ok(())
+}
+
+fn write_section<W: Write>(
+    out: W,
+    fabric: &Fabric,
+    framing: Framing,
+    packets: &mut [Addressed<'_>],
+) -> io::Result<()> {
+    packets.sort_by_key(|(capture, _)| (capture.time_ps, capture.port));
+    let mut container = Container::new(out);
+    container.section("simulated", concat!("anabranch ", env!("CARGO_PKG_VERSION")))?;
+    let mut interfaces: BTreeMap<u32, u32> = packets.iter().map(|(capture, _)| (capture.port, 0)).collect();
+    for (number, (&port, interface)) in (0..).zip(&mut interfaces) {
+        *interface = number;
+        let rate_bps = fabric.ports()[port as usize].rate.bps();
+        container.interface(&port_name(fabric, port, '>'), rate_bps, headers::BYTES_MAX as u32)?;
+    }
+    let mut bytes = Vec::with_capacity(headers::BYTES_MAX);
+    for &mut (capture, client_port) in packets {
+        headers::write(capture, client_port, framing, &mut bytes);
+        let frame_bytes = u32::from(capture.packet.frame_bytes - headers::FCS_BYTES);
+        container.packet(interfaces[&capture.port], capture.time_ps, frame_bytes, &bytes)?;
+    }
+    container.flush()
+}
+
+/// The names of a port's two nodes, and its number among parallel links.
+fn port_name(fabric: &Fabric, port: u32, between: char) -> String {
+    let (ports, nodes) = (fabric.ports(), fabric.nodes());
+    let (from, to) = (ports[port as usize].from, ports[port as usize].to);
+    let name = format!("{}{between}{}", nodes[from as usize].name, nodes[to as usize].name);
+    let parallel = || fabric.ports_of(from).iter().filter(|&&other| ports[other as usize].to == to);
+    if parallel().count() == 1 {
+        return name;
+    }
+    format!("{name}-{}", parallel().take_while(|&&other| other != port).count())
+}

@@ -1,0 +1,9 @@
+//! Captures of simulations, read back by others.
+#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
+
+mod bytes;
+mod files;
+mod headers;
+mod reader;
+mod simulated;
+mod wireshark;

@@ -1,0 +1,59 @@
+//! The project's own reader of captures.
+
+use super::simulated::*;
+use anabranch_record::write_capture;
+use anabranch_sim::transport::Transport;
+use anabranch_sim::{Framing, Kind};
+use anabranch_split::{FiveTuple, protocol};
+use anabranch_traffic::PacketRecord;
+use anabranch_traffic::trace::{Encapsulation, TraceReader};
+use std::io::Cursor;
+
+fn read(file: Vec<u8>) -> Vec<PacketRecord> {
+    let name = "memory".to_owned();
+    let mut reader = TraceReader::new(name, Box::new(Cursor::new(file)), None, Encapsulation::Outer).unwrap();
+    let (mut all, mut batch) = (Vec::new(), Vec::new());
+    while reader.next_batch(&mut batch, 1000).unwrap() {
+        all.append(&mut batch);
+    }
+    all
+}
+
+pub(crate) fn tuples(file: Vec<u8>) -> Vec<FiveTuple> {
+    read(file).iter().map(|record| record.tuple).collect()
+}
+
+#[test]
+fn it_reads_what_was_captured() {
+    let fabric = fabric();
+    let flows = [
+        flow(0, 2, 100_000),
+        flow(1, 3, 50_000),
+        anabranch_traffic::Flow { transport: 1, ..flow(3, 0, 20_000) },
+    ];
+    let settings = settings(vec![Transport::Tcp(tcp()), udp()], &[0, 1, 2, 3]);
+    let mut captures = captures(&fabric, &flows, &settings);
+    let mut file = Vec::new();
+    write_capture("memory", &mut file, &fabric, Framing::ETHERNET, &captures).unwrap();
+    captures.sort_by_key(|capture| (capture.time_ps, capture.port));
+    let expected: Vec<PacketRecord> = captures
+        .iter()
+        .map(|capture| {
+            let address = |host: u32| [10, 0, 0, host as u8 + 1];
+            let (src, dst) = (address(capture.src), address(capture.packet.destination));
+            let (sport, dport) = match capture.packet.kind {
+                Kind::Data | Kind::Syn | Kind::Datagram => (49152, 5001),
+                Kind::Ack | Kind::SynAck => (5001, 49152),
+            };
+            let datagram = capture.packet.kind == Kind::Datagram;
+            let protocol = if datagram { protocol::UDP } else { protocol::TCP };
+            PacketRecord {
+                time_ns: capture.time_ps / 1000,
+                bytes: u64::from(capture.packet.frame_bytes) - 4,
+                tuple: FiveTuple::v4(src, dst, protocol, sport, dport),
+            }
+        })
+        .collect();
+    assert!(expected.len() > 150);
+    assert_eq!(read(file), expected);
+}

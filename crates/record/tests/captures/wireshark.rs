@@ -1,0 +1,157 @@
+//! What Wireshark makes of captures. Skipped where there is no tshark.
+
+use super::simulated::*;
+use anabranch_fabric::{Change, Fabric, What};
+use anabranch_record::write_capture;
+use anabranch_sim::transport::{Control, Tcp, Transport};
+use anabranch_sim::{CapturedPacket, Framing, Kind, marks};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// Severities from here on are complaints (`PI_NOTE` of Wireshark's epan/proto.h); below it only tells.
+const NOTE: u64 = 0x0040_0000;
+
+const PS_PER_S: u64 = 1_000_000_000_000;
+
+/// Fields of each packet, as tshark reads them with every checksum verified; `None` without tshark.
+fn tshark(fabric: &Fabric, captures: &[CapturedPacket], fields: &[&str]) -> Option<Vec<Vec<String>>> {
+    let mut command = Command::new("tshark");
+    command.args(["-n", "-r", "-", "-T", "fields", "-E", "aggregator=;"]);
+    for preference in ["ip.check_checksum", "tcp.check_checksum", "udp.check_checksum"] {
+        command.args(["-o", &format!("{preference}:TRUE")]);
+    }
+    command.args(["-o", "tcp.relative_sequence_numbers:FALSE"]);
+    for field in fields {
+        command.args(["-e", field]);
+    }
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let Ok(mut child) = child else {
+        let _ = writeln!(std::io::stderr(), "skipped: there is no tshark");
+        return None;
+    };
+    let mut file = Vec::new();
+    write_capture("memory", &mut file, fabric, Framing::ETHERNET, captures).unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let feeding = std::thread::spawn(move || input.write_all(&file).unwrap());
+    let output = child.wait_with_output().unwrap();
+    feeding.join().unwrap();
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && !complaint.contains("tshark:"), "{complaint}");
+    let rows = String::from_utf8(output.stdout).unwrap();
+    Some(rows.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect())
+}
+
+/// Messages of severity note and above, with the packet's number.
+fn complaints(fabric: &Fabric, captures: &[CapturedPacket]) -> Option<Vec<(usize, String)>> {
+    let fields = ["_ws.malformed", "_ws.expert.severity", "_ws.expert.message"];
+    let rows = tshark(fabric, captures, &fields)?;
+    assert_eq!(rows.len(), captures.len());
+    let mut complaints = Vec::new();
+    for (number, row) in (1..).zip(&rows) {
+        assert_eq!(row[0], "", "packet {number}");
+        let severities = row[1].split(';').filter(|text| !text.is_empty());
+        let severity = severities.map(|text| text.parse::<u64>().unwrap()).max().unwrap_or(0);
+        if severity >= NOTE {
+            complaints.push((number, row[2].clone()));
+        }
+    }
+    Some(complaints)
+}
+
+fn in_time_order(mut captures: Vec<CapturedPacket>) -> Vec<CapturedPacket> {
+    captures.sort_by_key(|capture| (capture.time_ps, capture.port));
+    captures
+}
+
+#[test]
+fn a_clean_flow_draws_no_complaint() {
+    let fabric = fabric();
+    let settings = settings(vec![Transport::Tcp(tcp())], &[0, 1]);
+    let captures = captures(&fabric, &[flow(0, 2, 300_000)], &settings);
+    assert!(captures.iter().any(|capture| capture.packet.kind == Kind::SynAck));
+    let Some(found) = complaints(&fabric, &captures) else { return };
+    assert_eq!(found, []);
+}
+
+#[test]
+fn datagrams_draw_no_complaint() {
+    let fabric = fabric();
+    let settings = settings(vec![udp()], &[0]);
+    let captures = captures(&fabric, &[flow(0, 2, 30_001)], &settings);
+    assert_eq!(captures.len(), 21);
+    let Some(found) = complaints(&fabric, &captures) else { return };
+    assert_eq!(found, []);
+}
+
+#[test]
+fn losses_show_as_retransmissions() {
+    let fabric = fabric();
+    let mut settings = settings(vec![Transport::Tcp(tcp())], &[0, 1]);
+    // From leaf 1 to host 2.
+    settings.changes = vec![Change { at_ps: 0, what: What::PortLoss(5, 0.01) }];
+    let captures = in_time_order(captures(&fabric, &[flow(0, 2, 1_000_000)], &settings));
+    let again: Vec<usize> = (0..captures.len())
+        .filter(|&i| captures[i].port == 0 && captures[i].packet.marks & marks::RETRANSMITTED != 0)
+        .collect();
+    assert!(again.len() > 2);
+    let fields = ["tcp.analysis.retransmission", "tcp.analysis.out_of_order", "tcp.options.sack.count"];
+    let Some(rows) = tshark(&fabric, &captures, &fields) else { return };
+    // Shortly after newer segments Wireshark takes a retransmission for reordering.
+    let seen: Vec<usize> =
+        (0..rows.len()).filter(|&i| rows[i].iter().take(2).any(|field| !field.is_empty())).collect();
+    assert_eq!(seen, again);
+    assert!(rows.iter().any(|row| !row[0].is_empty()));
+    for (row, capture) in rows.iter().zip(&captures) {
+        let sacks = capture.packet.kind == Kind::Ack && capture.packet.sack[0].end != 0;
+        assert_eq!(row.get(2).map_or("", String::as_str), if sacks { "1" } else { "" });
+    }
+}
+
+#[test]
+fn fields_are_those_of_the_packets() {
+    let fabric = fabric();
+    let dctcp = Tcp { control: Control::Dctcp { gain: 1.0 / 16.0 }, ecn: true, ..tcp() };
+    let settings = settings(vec![Transport::Tcp(dctcp)], &[4, 5]);
+    let captures = in_time_order(captures(&fabric, &[flow(0, 2, 400_000), flow(1, 2, 400_000)], &settings));
+    assert!(captures.iter().any(|capture| capture.packet.marks & marks::EXPERIENCED != 0));
+    assert!(captures.iter().any(|capture| capture.packet.marks & marks::ECHO != 0));
+    let fields = [
+        "frame.time_epoch",
+        "frame.interface_name",
+        "frame.len",
+        "ip.src",
+        "tcp.len",
+        "ip.dsfield.ecn",
+        "tcp.flags.ece",
+        "ip.checksum.status",
+        "tcp.nxtseq",
+        "tcp.ack",
+    ];
+    let Some(rows) = tshark(&fabric, &captures, &fields) else { return };
+    assert_eq!(rows.len(), captures.len());
+    for (row, capture) in rows.iter().zip(&captures) {
+        let packet = capture.packet;
+        let forth = matches!(packet.kind, Kind::Data | Kind::Syn);
+        let next = if forth { packet.seq + u64::from(packet.payload_bytes) + 1 } else { 1 };
+        let ack = match packet.kind {
+            Kind::Syn => 0,
+            Kind::Ack => packet.seq + 1,
+            _ => 1,
+        };
+        let ecn = ["0", "2", "3", "3"][usize::from(packet.marks & 3)];
+        let expected = [
+            format!("{}.{:09}", capture.time_ps / PS_PER_S, capture.time_ps % PS_PER_S / 1000),
+            if capture.port == 4 { "host2>leaf1" } else { "leaf1>host2" }.to_owned(),
+            (packet.frame_bytes - 4).to_string(),
+            format!("10.0.0.{}", capture.src + 1),
+            packet.payload_bytes.to_string(),
+            ecn.to_owned(),
+            u8::from(packet.marks & marks::ECHO != 0).to_string(),
+            // Good.
+            "1".to_owned(),
+            next.to_string(),
+            ack.to_string(),
+        ];
+        assert_eq!(row[..], expected);
+    }
+}
