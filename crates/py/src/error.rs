@@ -1,5 +1,7 @@
 //! Errors of the crates as one Python exception.
 
+use anabranch_scenario::ScenarioError;
+use anabranch_sim::SimulationError;
 use anabranch_split::PlanError;
 use anabranch_traffic::SourceError;
 use pyo3::PyErr;
@@ -19,5 +21,15 @@ pub(crate) fn plan(error: PlanError) -> PyErr {
 
 /// A source that cannot be read.
 pub(crate) fn source(error: SourceError) -> PyErr {
+    AnabranchError::new_err(error.to_string())
+}
+
+/// A scenario that makes no sense.
+pub(crate) fn scenario(error: ScenarioError) -> PyErr {
+    AnabranchError::new_err(error.to_string())
+}
+
+/// What the simulator refuses.
+pub(crate) fn simulation(error: SimulationError) -> PyErr {
     AnabranchError::new_err(error.to_string())
 }

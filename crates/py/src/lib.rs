@@ -5,10 +5,14 @@
 // PyO3 hands the arguments of functions over by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod columns;
 mod error;
+mod progress;
 mod replay;
+mod simulation;
 mod splitter;
 mod targets;
+mod topology;
 mod tuples;
 
 use pyo3::prelude::*;
@@ -18,7 +22,11 @@ mod _core {
     #[pymodule_export]
     use super::error::AnabranchError;
     #[pymodule_export]
+    use super::progress::Progress;
+    #[pymodule_export]
     use super::replay::{Recording, generators, replay};
+    #[pymodule_export]
+    use super::simulation::{Run, Scenario, columns};
     #[pymodule_export]
     use super::splitter::{Splitter, techniques};
     #[pymodule_export]

@@ -1,0 +1,213 @@
+//! Scenarios from Python: checked, described, run.
+
+use crate::columns::{Schema, dictionary, schema};
+use crate::error::{AnabranchError, scenario as refused, simulation as impossible};
+use crate::progress::Progress;
+use crate::topology::topology;
+use anabranch_fabric::Fabric;
+use anabranch_record::{
+    RecordError, flow_columns, port_columns, queue_columns, window_columns, write_captures,
+};
+use anabranch_scenario::{MODEL_VERSION, Resolved, Scenario as Written, ScenarioError, tier_name};
+use anabranch_sim::{CapturedPacket, Framing, Totals, simulate};
+use anabranch_traffic::{Flow, Start, TierLoad};
+use numpy::IntoPyArray;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// Picoseconds of a nanosecond.
+const PS_PER_NS: f64 = 1000.0;
+
+/// A scenario that makes sense; see `_core.pyi`.
+#[pyclass(frozen, module = "anabranch._core")]
+pub(crate) struct Scenario {
+    resolved: Arc<Resolved>,
+    /// Made when first asked for: checking a scenario takes no flow list.
+    flows: OnceLock<Result<Vec<Flow>, ScenarioError>>,
+}
+
+impl Scenario {
+    fn list(&self) -> Result<&[Flow], ScenarioError> {
+        self.flows.get_or_init(|| self.resolved.flows()).as_deref().map_err(Clone::clone)
+    }
+}
+
+#[pymethods]
+impl Scenario {
+    #[new]
+    #[pyo3(signature = (text, file, overrides=Vec::new()))]
+    fn new(py: Python<'_>, text: &str, file: &str, overrides: Vec<(String, String)>) -> PyResult<Self> {
+        let resolved = py.detach(|| {
+            let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+            Written::parse(text, file, &overrides)?.resolve(folder)
+        });
+        let resolved = resolved.map_err(refused)?;
+        Ok(Self { resolved: Arc::new(resolved), flows: OnceLock::new() })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.resolved.scenario().name
+    }
+
+    #[getter]
+    fn identity(&self) -> String {
+        self.resolved.identity()
+    }
+
+    #[getter]
+    fn model_version(&self) -> u32 {
+        MODEL_VERSION
+    }
+
+    fn resolved_toml(&self) -> String {
+        self.resolved.to_toml()
+    }
+
+    fn topology<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        topology(py, self.resolved.fabric(), &self.resolved.settings().changes)
+    }
+
+    /// The flow list; times of flows that wait for others are NaN.
+    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let flows = py.detach(|| self.list()).map_err(refused)?;
+        let table = PyDict::new(py);
+        let column = |value: fn(&Flow) -> u64| flows.iter().map(value).collect::<Vec<_>>().into_pyarray(py);
+        table.set_item("flow", (0..flows.len() as u64).collect::<Vec<_>>().into_pyarray(py))?;
+        table.set_item("src", column(|flow| flow.src.into()))?;
+        table.set_item("dst", column(|flow| flow.dst.into()))?;
+        table.set_item("size_bytes", column(|flow| flow.size_bytes))?;
+        let start = |flow: &Flow| match flow.start {
+            Start::At(at_ps) => at_ps as f64 / PS_PER_NS,
+            Start::After { .. } | Start::AfterJob { .. } => f64::NAN,
+        };
+        table.set_item("start_ns", flows.iter().map(start).collect::<Vec<_>>().into_pyarray(py))?;
+        table.set_item("path", flows.iter().map(|flow| flow.path).collect::<Vec<_>>())?;
+        table.set_item("job", flows.iter().map(|flow| flow.job).collect::<Vec<_>>())?;
+        table.set_item("transport", column(|flow| flow.transport.into()))?;
+        Ok(table)
+    }
+
+    fn offered_load<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let loads = py.detach(|| Ok(self.resolved.offered_load(self.list()?))).map_err(refused)?;
+        let row = |load: &TierLoad| {
+            let row = PyDict::new(py);
+            row.set_item("tier", format!("{} to {}", tier_name(load.from), tier_name(load.to)))?;
+            row.set_item("ports", load.ports)?;
+            row.set_item("capacity_bps", load.capacity_bps)?;
+            row.set_item("offered_bps", load.payload_bps)?;
+            row.set_item("load", load.load)?;
+            row.set_item("load_busiest", load.load_busiest)?;
+            Ok(row)
+        };
+        loads.iter().map(row).collect()
+    }
+
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        py.detach(|| Ok(self.resolved.warnings(self.list()?))).map_err(refused)
+    }
+
+    /// Blocks until the run has ended or `progress` has cancelled it, without the interpreter lock.
+    #[pyo3(signature = (progress=None))]
+    fn run(&self, py: Python<'_>, progress: Option<Py<Progress>>) -> PyResult<Run> {
+        let own = Progress::default();
+        let progress = progress.as_ref().map_or(&own, |progress| progress.get());
+        let (fabric, settings) = (self.resolved.fabric(), self.resolved.settings());
+        let outcome = py.detach(|| {
+            let flows = self.list().map_err(refused)?;
+            progress.expect(settings.end_ps, flows.len());
+            simulate(fabric, flows, settings, progress.inner()).map_err(impossible)
+        })?;
+        if progress.inner().is_cancelled() {
+            return Err(PyKeyboardInterrupt::new_err("the run was cancelled"));
+        }
+        let flows = self.list().map_err(refused)?;
+        let tables = py.detach(|| {
+            [
+                flow_columns(fabric, settings.framing, &settings.transports, flows, &outcome.flows),
+                port_columns(fabric, &outcome.ports),
+                queue_columns(&outcome.queues),
+                window_columns(&outcome.windows),
+            ]
+        });
+        let [flows, ports, queues, windows] = tables.map(|columns| dictionary(py, columns));
+        Ok(Run {
+            flows: flows?,
+            ports: ports?,
+            queues: queues?,
+            windows: windows?,
+            totals: totals(py, &outcome.totals)?,
+            resolved: Arc::clone(&self.resolved),
+            captures: outcome.captures,
+        })
+    }
+}
+
+/// What a run leaves; see `_core.pyi`.
+#[pyclass(frozen, module = "anabranch._core")]
+pub(crate) struct Run {
+    #[pyo3(get)]
+    flows: Py<PyDict>,
+    #[pyo3(get)]
+    ports: Py<PyDict>,
+    #[pyo3(get)]
+    queues: Py<PyDict>,
+    #[pyo3(get)]
+    windows: Py<PyDict>,
+    #[pyo3(get)]
+    totals: Py<PyDict>,
+    resolved: Arc<Resolved>,
+    captures: Vec<CapturedPacket>,
+}
+
+#[pymethods]
+impl Run {
+    /// Writes what was captured at each port as pcapng; returns the files.
+    fn write_captures(&self, py: Python<'_>, folder: PathBuf) -> PyResult<Vec<String>> {
+        let framing = self.resolved.settings().framing;
+        py.detach(|| {
+            if self.captures.is_empty() {
+                return Ok(Vec::new());
+            }
+            let files = write_captures(&folder, self.resolved.fabric(), framing, &self.captures)?;
+            Ok(files.into_iter().map(|file| file.display().to_string()).collect())
+        })
+        .map_err(|error: RecordError| AnabranchError::new_err(error.to_string()))
+    }
+}
+
+fn totals(py: Python<'_>, totals: &Totals) -> PyResult<Py<PyDict>> {
+    let sums = PyDict::new(py);
+    sums.set_item("end_ns", totals.end_ps as f64 / PS_PER_NS)?;
+    for (name, value) in [
+        ("packet_hops", totals.packet_hops),
+        ("events", totals.events),
+        ("flows_finished", totals.flows_finished),
+        ("dropped_packets", totals.dropped_packets),
+        ("lost_packets", totals.lost_packets),
+        ("marked_packets", totals.marked_packets),
+        ("packets_peak", totals.packets_peak),
+        ("packets_left", totals.packets_left),
+        ("connections_peak", totals.connections_peak),
+    ] {
+        sums.set_item(name, value)?;
+    }
+    Ok(sums.unbind())
+}
+
+/// Name, type and meaning of the columns of every table: what they are called does not depend on what is in them.
+#[pyfunction]
+pub(crate) fn columns() -> PyResult<BTreeMap<&'static str, Schema>> {
+    let nothing =
+        Fabric::new(Vec::new(), Vec::new()).map_err(|error| AnabranchError::new_err(error.to_string()))?;
+    Ok(BTreeMap::from([
+        ("flows", schema(&flow_columns(&nothing, Framing::ETHERNET, &[], &[], &[]))),
+        ("ports", schema(&port_columns(&nothing, &[]))),
+        ("queues", schema(&queue_columns(&[]))),
+        ("windows", schema(&window_columns(&[]))),
+    ]))
+}
