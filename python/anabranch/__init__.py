@@ -1,7 +1,10 @@
 """anabranch: split real connections over weighted network paths, right to the noise floor."""
 
 from anabranch._core import VERSION, AnabranchError
+from anabranch.results import Run, open  # noqa: A004
+from anabranch.runs.run import run
 from anabranch.splitter import Hash, Splitter, Technique, Weight, hashes, techniques
+from anabranch.study.sweep import sweep
 from anabranch.trace import Carried, Trace, generate_trace, generators, read_trace
 from anabranch.tuples import FIVE_TUPLE, five_tuples, flow_keys
 
@@ -12,6 +15,7 @@ __all__ = [
     "AnabranchError",
     "Carried",
     "Hash",
+    "Run",
     "Splitter",
     "Technique",
     "Trace",
@@ -22,6 +26,9 @@ __all__ = [
     "generate_trace",
     "generators",
     "hashes",
+    "open",
     "read_trace",
+    "run",
+    "sweep",
     "techniques",
 ]

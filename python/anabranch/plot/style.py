@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -21,7 +22,12 @@ GRANULARITY_COLOURS = {"stateless": "#2563a8", "flow": "#0f766e", "packet": "#93
 
 GRANULARITY_MARKS = {"stateless": "o", "flow": "s", "packet": "D"}
 
+SERIES_COLOURS = ("#2563a8", "#c2410c", "#0f766e", "#9333a8", "#b7791f", "#475569", "#be185d", "#4d7c0f")
+SERIES_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (4, 1, 1, 1)))
+"""Dashes change with the colours, and once more where these begin again: a print without colour still tells."""
+
 WIDTH_INCHES = 9.0
+PNG_DPI = 160
 
 _SETTINGS: dict[Any, object] = {
     "font.family": "sans-serif",
@@ -43,6 +49,34 @@ def figure(height_inches: float, width_inches: float = WIDTH_INCHES) -> Iterator
     with mpl.rc_context(_SETTINGS):
         drawn = Figure(figsize=(width_inches, height_inches), layout="constrained")
         yield drawn, drawn.add_subplot()
+
+
+@contextmanager
+def panels(
+    rows: int,
+    columns: int,
+    height_inches: float,
+    width_inches: float = WIDTH_INCHES,
+    **shared: Any,
+) -> Iterator[tuple[Figure, list[list[Axes]]]]:
+    """Rows of axes in the house style; `shared` goes to `Figure.subplots`."""
+    with mpl.rc_context(_SETTINGS):
+        drawn = Figure(figsize=(width_inches, height_inches), layout="constrained")
+        yield drawn, drawn.subplots(rows, columns, squeeze=False, **shared).tolist()
+
+
+def line_style(index: int) -> dict[str, Any]:
+    """Colour and dashes of the series of that number."""
+    colours = len(SERIES_COLOURS)
+    dashes = SERIES_DASHES[(index % colours + index // colours) % len(SERIES_DASHES)]
+    return {"color": SERIES_COLOURS[index % colours], "ls": dashes}
+
+
+def save(drawn: Figure, path: Path) -> None:
+    """Writes a figure as PDF, SVG or PNG, by the name's ending; the same figure gives the same bytes."""
+    metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}[path.suffix[1:]]
+    with mpl.rc_context(_SETTINGS):
+        drawn.savefig(path, metadata=metadata, dpi=PNG_DPI)
 
 
 def svg(drawn: Figure, title: str) -> str:

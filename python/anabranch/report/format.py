@@ -40,3 +40,27 @@ def amount(value: float) -> str:
 def count(value: float) -> str:
     """A whole number with commas."""
     return f"{value:,.0f}"
+
+
+def duration(ns: float) -> str:
+    """A time with its unit, three significant digits."""
+    for unit, scale in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        # A rounded 999.6 us is 1.00 ms.
+        if abs(ns) >= 0.9995 * scale:
+            return f"{significant(ns / scale)} {unit}"
+    return f"{ns:.0f} ns"
+
+
+def significant(value: float) -> str:
+    """Three significant digits without an exponent; whole numbers beyond."""
+    size = abs(value)
+    digits = 2 if size < 9.995 else 1 if size < 99.95 else 0
+    return f"{value:,.{digits}f}"
+
+
+def bit_rate(bps: float) -> str:
+    """Bits per second with a decimal unit: `10 Gbps`."""
+    for unit, scale in (("Tbps", 1e12), ("Gbps", 1e9), ("Mbps", 1e6), ("kbps", 1e3)):
+        if bps >= scale:
+            return f"{bps / scale:.4g} {unit}"
+    return f"{bps:g} bps"

@@ -1,0 +1,60 @@
+"""`anabranch run`: a scenario simulated packet by packet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Override = Annotated[
+    list[str] | None, typer.Option("-o", metavar="KEY=VALUE", help="Change a key, as in -o traffic.load=0.6.")
+]
+Classes = Annotated[str | None, typer.Option(metavar="SIZE,SIZE,...", help="Bounds of the size classes; 100 KB,10 MB.")]
+Runs = Annotated[Path, typer.Option(metavar="DIR", help="Where folders of results go.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No table and no progress.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(run)
+
+
+def run(
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO.toml")],
+    override: Override = None,
+    runs: Runs = Path("runs"),
+    again: Annotated[bool, typer.Option("--again", help="Run even if the results are there.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Write CSV beside Parquet.")] = False,
+    classes: Classes = None,
+    quiet: Quiet = False,
+) -> None:
+    """Simulate a scenario; results go to RUNS/NAME-HASH. Columns: docs/results.md."""
+    from anabranch.cli.split import terminal
+    from anabranch.results import Run
+    from anabranch.runs.folder import check_writable, place, read_manifest
+    from anabranch.runs.load import load, parse_overrides
+
+    loaded = load(scenario, parse_overrides(override or ()))
+    folder = place(runs, loaded)
+    present = not again and read_manifest(folder) is not None
+    if not present:
+        check_writable(runs)
+    # Polars and SciPy take a while to load: not before the scenario is known to be good.
+    from anabranch.report.run_progress import RunProgress
+    from anabranch.report.run_table import show, show_before
+    from anabranch.runs.run import simulate
+    from anabranch.stats.size_classes import DEFAULT_BOUNDS_BYTES, parse_bounds, size_classes
+
+    chosen = size_classes(parse_bounds(classes) if classes else DEFAULT_BOUNDS_BYTES)
+    console = terminal()
+    if present:
+        found = Run(folder)
+        console.print(f"{folder}: complete, not run again; --again runs it\n", markup=False, soft_wrap=True)
+    else:
+        if not quiet:
+            show_before(loaded, console)
+        with RunProgress(loaded.name, quiet) as watch:
+            found = simulate(loaded, folder, watch, csv)
+    if not quiet:
+        show(found, chosen, console)

@@ -1,0 +1,50 @@
+"""`anabranch show`: what a scenario is, drawn and in numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anabranch import AnabranchError
+from anabranch.cli.report import FORMATS
+from anabranch.cli.run import Override
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(show)
+
+
+def show(
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO.toml")],
+    override: Override = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the fabric into a file .svg, .pdf or .png.")
+    ] = None,
+    settings: Annotated[
+        bool, typer.Option("--settings", help="Print every setting, the defaults too, as TOML.")
+    ] = False,
+) -> None:
+    """Show a scenario before it runs: fabric, links, paths, offered load, warnings."""
+    if out is not None and out.suffix[1:] not in FORMATS:
+        raise AnabranchError(f"out: {out}: no format of a figure; end it with .svg, .pdf or .png")
+    if out is not None and not out.parent.is_dir():
+        raise AnabranchError(f"{out}: there is no directory {out.parent}; make it first")
+    from anabranch.cli.split import terminal
+    from anabranch.runs.load import load, parse_overrides
+
+    loaded = load(scenario, parse_overrides(override or ()))
+    if settings:
+        typer.echo(loaded.resolved_toml(), nl=False)
+    else:
+        from anabranch.report.show_table import show as show_table
+
+        show_table(loaded, terminal())
+    if out is not None:
+        from anabranch.plot.fabric import draw
+        from anabranch.plot.style import save
+
+        save(draw(loaded.topology()), out)
+        typer.echo(f"drawn: {out}", err=settings)

@@ -1,0 +1,75 @@
+"""`anabranch sweep`: a scenario over axes and seeds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anabranch.cli.run import Classes, Quiet, Runs
+
+STATUS_STOPPED = 130
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(sweep)
+
+
+def sweep(
+    study: Annotated[str, typer.Argument(metavar="STUDY.toml")],
+    runs: Runs = Path("runs"),
+    shard: Annotated[
+        str | None, typer.Option(metavar="I/N", help="Run the I-th of N parts only, as a task of a job array.")
+    ] = None,
+    dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Send the cells to this Dask scheduler.")] = None,
+    classes: Classes = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run a study on all cores; results go to RUNS/NAME. What is there already is not run again."""
+    from anabranch.cli.split import terminal
+    from anabranch.runs.folder import check_writable
+    from anabranch.stats.size_classes import DEFAULT_BOUNDS_BYTES, parse_bounds, size_classes
+    from anabranch.study.study import load_study, parse_shard
+    from anabranch.study.sweep import finish, resolve, shard_of
+
+    part, parts = parse_shard(shard) if shard is not None else (1, 1)
+    chosen = size_classes(parse_bounds(classes) if classes else DEFAULT_BOUNDS_BYTES)
+    resolved = resolve(load_study(study), runs)
+    check_writable(resolved.folder)
+    from anabranch.report.sweep_progress import SweepProgress
+    from anabranch.study.dask_cluster import run_on_cluster
+    from anabranch.study.local import run_local
+
+    console = terminal()
+    command = ["anabranch", *sys.argv[1:]]
+    jobs = shard_of(resolved, part, parts)
+    there = len(resolved.jobs) - len(resolved.missing)
+    if not quiet:
+        of_shard = f", shard {shard}" if shard else ""
+        console.print(
+            f"{resolved.folder}: {len(resolved.jobs)} cells, {there} complete, {len(jobs)} to run{of_shard}",
+            markup=False,
+            soft_wrap=True,
+        )
+    try:
+        with SweepProgress(resolved.study.name, len(jobs), quiet) as watch:
+            if dask is not None:
+                run_on_cluster(dask, jobs, command, watch)
+            else:
+                run_local(jobs, command, watch)
+    except KeyboardInterrupt:
+        left = len(resolved.missing)
+        typer.echo(f"{resolved.folder}: stopped, {left} cells left; the same command runs these", err=True)
+        raise typer.Exit(STATUS_STOPPED) from None
+    left = len(resolved.missing)
+    if left:
+        console.print(f"{left} cells are left for other shards; the last one to end writes the summary", markup=False)
+        return
+    outcome = finish(resolved, chosen, command)
+    if not quiet:
+        from anabranch.report.sweep_table import show
+
+        show(outcome, console)

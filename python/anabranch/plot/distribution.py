@@ -1,0 +1,52 @@
+"""Cumulative distributions of FCT or slowdown, a panel per size class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+
+from anabranch.plot.class_ranges import LABELS
+from anabranch.plot.series import Series, add_legend
+from anabranch.plot.style import FAINT, GRID, line_style, panels
+from anabranch.plot.ticks import ratio_ticks, time_ticks
+from anabranch.stats.size_classes import SizeClass
+
+POINTS_MAX = 400
+"""Of a curve: more than pixels show would only swell the page."""
+
+
+def draw(series: Sequence[Series], classes: Sequence[SizeClass], measure: str) -> Figure:
+    """The fraction of finished flows up to each value; `measure` is `fct_ns` or `slowdown`."""
+    finished = [one.flows.filter(pl.col("finished")) for one in series]
+    shown = [one for one in classes if any(flows.filter(one.holds()).height for flows in finished)]
+    with panels(1, max(1, len(shown)), 2.9, sharey=True) as (drawn, ((*row,),)):
+        for axes, one in zip(row, shown, strict=False):
+            for index, flows in enumerate(finished):
+                values = np.sort(flows.filter(one.holds())[measure].cast(pl.Float64).to_numpy())
+                if len(values):
+                    fraction = np.arange(1, len(values) + 1) / len(values)
+                    picked = _picked(len(values))
+                    axes.plot(values[picked], fraction[picked], lw=1.5, drawstyle="steps-post", **line_style(index))
+            axes.set_xscale("log")
+            (ratio_ticks if measure == "slowdown" else time_ticks)(axes.xaxis)
+            axes.set_title(one.label, fontsize=9, loc="left", color=FAINT)
+            axes.grid(color=GRID)
+            axes.set_axisbelow(True)
+            axes.tick_params(labelsize=8)
+        row[0].set_ylim(0, 1.005)
+        row[0].set_ylabel("fraction of flows")
+        drawn.supxlabel(f"{LABELS[measure]} (log scale)", fontsize=9.5)
+        add_legend(drawn, [one.label for one in series])
+    return drawn
+
+
+def _picked(n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Indexes evenly apart, closer towards the tail, both ends included."""
+    if n <= POINTS_MAX:
+        return np.arange(n)
+    body = np.linspace(0, n - 1, POINTS_MAX // 2)
+    tail = n - np.geomspace(1, n, POINTS_MAX // 2)
+    return np.unique(np.concatenate([body, tail]).round().astype(np.int64))

@@ -1,0 +1,224 @@
+"""A fabric drawn: tiers, links, what fails or slows, and how hot its links ran."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
+
+from anabranch.plot.fabric_changes import draw_changes
+from anabranch.plot.fabric_layout import Box, Layout, layout
+from anabranch.plot.style import FAINT, INK, figure
+from anabranch.report.format import count
+from anabranch.report.topology import rates, switches, tier_counts, tier_links
+
+HEAT = LinearSegmentedColormap.from_list("heat", ["#d5dee8", "#8fb6d9", "#f2c14e", "#d1495b", "#7a0f2b"])
+LINK, LINK_IN_CROWD = "#9aa5b1", "#bcc6d0"
+
+LEFT, RIGHT, TOP, BOTTOM = 1.55, 0.15, 0.1, 0.12
+ROW_INCHES, BOX_INCHES, HOST_INCHES, HOST_DROP = 1.25, 0.26, 0.22, 0.62
+WIDTH = 9.0
+PARALLEL_INCHES = 0.05
+CROWDED = 0.3
+"""Of the usual width of a line."""
+NAME_INCHES = 0.13
+"""Least width of a box that bears its number."""
+
+
+class Drawing:
+    """Turns places and rows into inches."""
+
+    def __init__(self, laid: Layout) -> None:
+        self.laid = laid
+        # A handful of switches does not fill the page.
+        self.place = min(1.15, (WIDTH - LEFT - RIGHT) / laid.places)
+        self.left = LEFT + (WIDTH - LEFT - RIGHT - self.place * laid.places) / 2
+        self.height = BOTTOM + HOST_INCHES + HOST_DROP + BOX_INCHES + ROW_INCHES * (len(laid.tiers) - 1) + TOP
+
+    def x(self, box: Box) -> float:
+        """Centre of a box."""
+        return self.left + box.x * self.place
+
+    def y(self, row: float) -> float:
+        """Centre of a row."""
+        return BOTTOM + HOST_INCHES + HOST_DROP + BOX_INCHES / 2 + ROW_INCHES * row
+
+    def width(self, box: Box) -> float:
+        """Width of a box."""
+        return min(0.62 if box.rows == 1 else 2.0, 0.8 * box.width * self.place)
+
+    def top(self, box: Box) -> float:
+        """Upper edge of a box."""
+        return self.y(box.row + box.rows - 1) + BOX_INCHES / 2
+
+
+def draw(topology: Mapping[str, Any], utilization: npt.NDArray[np.float64] | None = None) -> Figure:
+    """The fabric; with `utilization`, a fraction per port, each half of a link has the colour of the port at its end.
+
+    Hosts are a count per leaf; of many pods most are drawn closed.
+    """
+    drawing = Drawing(layout(topology))
+    height = drawing.height + (0.55 if utilization is not None else 0.0)
+    with figure(height, WIDTH) as (drawn, axes):
+        axes.set_xlim(0, WIDTH)
+        axes.set_ylim(0, drawing.height)
+        axes.set_aspect("equal")
+        axes.axis("off")
+        segments = _links(drawing, topology)
+        _draw_links(axes, segments, topology, utilization)
+        for index, box in enumerate(drawing.laid.boxes):
+            hosts = drawing.laid.hosts_of.get(index, [])
+            _draw_box(axes, drawing, box)
+            if hosts:
+                _draw_hosts(axes, drawing, box, hosts, topology, utilization)
+        draw_changes(axes, drawing, topology, segments, over_heat=utilization is not None)
+        _draw_labels(axes, drawing, topology)
+        if utilization is not None:
+            bar = drawn.colorbar(
+                ScalarMappable(Normalize(0, 100), HEAT),
+                ax=axes,
+                orientation="horizontal",
+                shrink=0.4,
+                aspect=45,
+                pad=0.02,
+            )
+            bar.outline.set_visible(False)
+            bar.set_label(
+                "mean utilisation, %; each half of a link has the colour of the port at its end", fontsize=8.5
+            )
+            bar.ax.tick_params(labelsize=8, length=2)
+    return drawn
+
+
+Point = tuple[float, float]
+
+
+def _links(drawing: Drawing, topology: Mapping[str, Any]) -> dict[int, tuple[Point, Point]]:
+    """The line of each port that is drawn, from its own end; both ports of a link have the same line."""
+    ports, laid = topology["ports"], drawing.laid
+    between: dict[tuple[int, int], list[int]] = {}
+    for port, (source, target) in enumerate(zip(ports["from"], ports["to"], strict=True)):
+        low, high = laid.box_of.get(source), laid.box_of.get(target)
+        if low is None or high is None or low == high:
+            continue
+        if (laid.boxes[low].row, source) < (laid.boxes[high].row, target):
+            between.setdefault((low, high), []).append(port)
+    lines = {}
+    for (low, high), parallel in between.items():
+        a, b = laid.boxes[low], laid.boxes[high]
+        for number, port in enumerate(parallel):
+            shift = (number - (len(parallel) - 1) / 2) * PARALLEL_INCHES
+            if a.row == b.row:
+                ends = _sideways(drawing, a, b, shift)
+            else:
+                ends = (
+                    (drawing.x(a) + shift, drawing.top(a)),
+                    (drawing.x(b) + shift, drawing.y(b.row) - BOX_INCHES / 2),
+                )
+            lines[port], lines[ports["reverse"][port]] = ends, ends[::-1]
+    return lines
+
+
+def _sideways(drawing: Drawing, a: Box, b: Box, shift: float) -> tuple[Point, Point]:
+    left, right = (a, b) if a.x < b.x else (b, a)
+    ends = (
+        (drawing.x(left) + drawing.width(left) / 2, drawing.y(left.row) + shift),
+        (drawing.x(right) - drawing.width(right) / 2, drawing.y(right.row) + shift),
+    )
+    return ends if left is a else ends[::-1]
+
+
+def _draw_links(
+    axes: Axes,
+    lines: Mapping[int, tuple[Point, Point]],
+    topology: Mapping[str, Any],
+    utilization: npt.NDArray[np.float64] | None,
+) -> None:
+    rate = np.asarray(topology["ports"]["rate_bps"], dtype=np.float64)
+    order = sorted(lines, key=lambda port: (0.0 if utilization is None else utilization[port], port))
+    # Where hundreds of lines cross, thin pale ones still show the weave.
+    crowd = min(1.0, max(0.18, (60 / max(1, len(lines))) ** 0.5))
+    fastest = max((rate[port] for port in lines), default=1.0)
+    widths = [crowd * (0.5 + 1.7 * np.sqrt(rate[port] / fastest)) for port in order]
+    halves = [(lines[port][0], _middle(lines[port])) for port in order]
+    plain = LINK if crowd > CROWDED else LINK_IN_CROWD
+    colours = [plain if utilization is None else HEAT(float(utilization[port])) for port in order]
+    axes.add_collection(LineCollection(halves, colors=colours, linewidths=widths, capstyle="butt", zorder=1))
+
+
+def _middle(line: tuple[Point, Point]) -> Point:
+    return ((line[0][0] + line[1][0]) / 2, (line[0][1] + line[1][1]) / 2)
+
+
+def _draw_box(axes: Axes, drawing: Drawing, box: Box) -> None:
+    x, width, low = drawing.x(box), drawing.width(box), drawing.y(box.row) - BOX_INCHES / 2
+    _rectangle(axes, x, low, width, drawing.top(box) - low, "#ffffff" if box.rows == 1 else "#f5f7fa", INK, 2)
+    middle = (low + drawing.top(box)) / 2
+    if box.rows > 1:
+        axes.text(x, middle, f"pod {box.name}", ha="center", va="center", fontsize=7.5, rotation=90, zorder=4)
+    elif width >= NAME_INCHES:
+        axes.text(x, middle, box.name, ha="center", va="center_baseline", fontsize=7.5 if width > 0.3 else 6, zorder=4)
+
+
+def _draw_hosts(
+    axes: Axes,
+    drawing: Drawing,
+    box: Box,
+    hosts: Sequence[int],
+    topology: Mapping[str, Any],
+    utilization: npt.NDArray[np.float64] | None,
+) -> None:
+    """All hosts of a switch as one box, their links as one line with the colour of the mean."""
+    x, width = drawing.x(box), drawing.width(box)
+    low, high = BOTTOM + HOST_INCHES, drawing.y(box.row) - BOX_INCHES / 2
+    up: Any = LINK
+    down: Any = LINK
+    if utilization is not None:
+        mine = set(hosts)
+        ports = [port for port, source in enumerate(topology["ports"]["from"]) if source in mine]
+        up = HEAT(float(utilization[ports].mean()))
+        down = HEAT(float(utilization[[topology["ports"]["reverse"][port] for port in ports]].mean()))
+    middle = (low + high) / 2
+    line_width = 1.0 if utilization is None else 2.0
+    axes.plot([x, x], [low, middle], color=up, lw=line_width, zorder=1, solid_capstyle="butt")
+    axes.plot([x, x], [middle, high], color=down, lw=line_width, zorder=1, solid_capstyle="butt")
+    _rectangle(axes, x, BOTTOM, width, HOST_INCHES, "#eef2f6", FAINT, 2)
+    if width >= NAME_INCHES:
+        size = 7.5 if width > 0.3 else 5.5
+        text = str(len(hosts))
+        axes.text(x, BOTTOM + HOST_INCHES / 2, text, ha="center", va="center_baseline", fontsize=size, zorder=4)
+
+
+def _rectangle(
+    axes: Axes, x: float, low: float, width: float, height: float, face: str, edge: str, zorder: float
+) -> None:
+    rounding = min(0.05, width / 4)
+    style = f"round,pad=0,rounding_size={rounding}"
+    axes.add_patch(
+        FancyBboxPatch((x - width / 2, low), width, height, boxstyle=style, fc=face, ec=edge, lw=0.8, zorder=zorder)
+    )
+
+
+def _draw_labels(axes: Axes, drawing: Drawing, topology: Mapping[str, Any]) -> None:
+    counts = tier_counts(topology)
+    hosts_y = BOTTOM + HOST_INCHES / 2
+    heights = {"host": hosts_y} | {name: drawing.y(row) for row, name in enumerate(drawing.laid.tiers)}
+    for name, y in heights.items():
+        words = f"{count(counts[name])} {switches(name, counts)}"
+        axes.text(0.02, y, words, va="center", fontsize=9.5, weight="bold")
+    for links in tier_links(topology):
+        if links.low == links.high:
+            continue
+        y = (heights[links.low] + heights[links.high]) / 2
+        lines = [f"{count(links.links)} x {rates(links.rates_bps)}"]
+        if links.oversubscription is not None and links.oversubscription > 1.005:
+            lines.append(f"over-subscribed {links.oversubscription:.3g} : 1")
+        axes.text(0.02, y, "\n".join(lines), va="center", fontsize=8, color=FAINT, linespacing=1.35)

@@ -1,0 +1,120 @@
+"""Where the switches of a fabric stand on paper."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from anabranch.stats.tier_load import TIERS
+
+PODS_DRAWN = 4
+"""Fabrics of up to so many pods are drawn whole."""
+PODS_OPEN = 2
+"""Of more pods so many are drawn switch by switch, and those in which something happens."""
+PODS_OPEN_MAX = 4
+
+POD_GAP, CLOSED_WIDTH = 0.8, 1.5
+"""In places; a switch of the lowest row takes one place."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A switch, or all switches of a closed pod, centred at `x` places; `row` counts from the lowest tier."""
+
+    x: float
+    row: float
+    name: str
+    nodes: tuple[int, ...]
+    width: float = 1.0
+    rows: int = 1
+
+
+@dataclass
+class Layout:
+    """All boxes, and which of them each node stands in."""
+
+    boxes: list[Box] = field(default_factory=list)
+    box_of: dict[int, int] = field(default_factory=dict)
+    hosts_of: dict[int, list[int]] = field(default_factory=dict)
+    """Hosts by the box of their switch."""
+    places: float = 0.0
+    tiers: list[str] = field(default_factory=list)
+    """Names of the rows, from below; hosts are not among them."""
+
+    def add(self, box: Box) -> None:
+        """Adds a box and remembers whose it is."""
+        for node in box.nodes:
+            self.box_of[node] = len(self.boxes)
+        self.boxes.append(box)
+
+
+def layout(topology: Mapping[str, Any]) -> Layout:
+    """Rows by tier, pods side by side, the top row spread over the whole width."""
+    names, tier, pod = (topology["nodes"][key] for key in ("name", "tier", "pod"))
+    hosts = int(topology["hosts"])
+    switches = range(hosts, len(names))
+    found = Layout(tiers=[name for name in TIERS[1:] if any(tier[node] == name for node in switches)])
+    top = found.tiers[-1]
+    podded = any(pod[node] is not None for node in switches)
+    groups: dict[Any, list[int]] = defaultdict(list)
+    for node in switches:
+        if tier[node] != top or len(found.tiers) == 1:
+            groups[pod[node] if podded else None].append(node)
+    open_pods = _open_pods(topology, list(groups))
+    x = 0.0
+    for key, nodes in groups.items():
+        if key in open_pods:
+            x = _open_pod(found, nodes, names, tier, x)
+        else:
+            closed = Box(x + CLOSED_WIDTH / 2, 0, str(key), tuple(nodes), CLOSED_WIDTH * 0.8, len(found.tiers) - 1)
+            found.add(closed)
+            x += CLOSED_WIDTH
+        x += POD_GAP if podded else 0.0
+    top_nodes = [node for node in switches if tier[node] == top] if len(found.tiers) > 1 else []
+    found.places = max(x - (POD_GAP if podded else 0.0), float(len(top_nodes)) * 0.6)
+    _row(found, top_nodes, names, len(found.tiers) - 1, 0.0, found.places)
+    ports = topology["ports"]
+    for host, switch in zip(ports["from"], ports["to"], strict=True):
+        if host < hosts:
+            found.hosts_of.setdefault(found.box_of[switch], []).append(host)
+    return found
+
+
+def _open_pods(topology: Mapping[str, Any], pods: Sequence[Any]) -> set[Any]:
+    if len(pods) <= PODS_DRAWN:
+        return set(pods)
+    ports, of_node = topology["ports"], topology["nodes"]["pod"]
+    wanted: list[Any] = []
+    for change in topology["changes"]:
+        ends = [change["node"]] if change.get("node") is not None else []
+        if change.get("port") is not None:
+            ends += [ports["from"][change["port"]], ports["to"][change["port"]]]
+        wanted += [of_node[node] for node in ends if of_node[node] is not None]
+    ordered = list(dict.fromkeys([*wanted, *pods[:PODS_OPEN]]))
+    return set(ordered[: max(PODS_OPEN, min(len(set(wanted)), PODS_OPEN_MAX))])
+
+
+def _open_pod(found: Layout, nodes: Sequence[int], names: Sequence[str], tier: Sequence[str], x: float) -> float:
+    by_row = [[node for node in nodes if tier[node] == name] for name in found.tiers]
+    width = float(max(map(len, by_row)))
+    for row, members in enumerate(by_row):
+        _row(found, members, names, row, x, width)
+    return x + width
+
+
+def _row(found: Layout, nodes: Sequence[int], names: Sequence[str], row: int, x: float, width: float) -> None:
+    """Spreads nodes evenly, a few of them not to the edges."""
+    if not nodes:
+        return
+    step = width / len(nodes)
+    for index, node in enumerate(nodes):
+        found.add(Box(x + (index + 0.5) * step, row, _number(names[node]), (node,), min(1.0, step)))
+
+
+def _number(name: str) -> str:
+    """What tells a switch from its neighbours: the tier and the pod stand beside it."""
+    digits = re.search(r"(\d+)$", name)
+    return digits[1] if digits else name

@@ -1,0 +1,71 @@
+"""A statistic against a swept number, with confidence bands over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from anabranch.plot.series import add_legend
+from anabranch.plot.style import FAINT, GRID, line_style, panels
+
+TICKS_MAX = 8
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One series: values by x, and half the width of their confidence interval where there is one."""
+
+    label: str
+    x: Sequence[float]
+    value: Sequence[float | None]
+    half_width: Sequence[float | None]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves that share axes."""
+
+    title: str
+    curves: Sequence[Curve]
+
+
+def draw(rows: Sequence[Sequence[Panel]], x_label: str, row_labels: Sequence[str]) -> Figure:
+    """Rows of panels, titles over the first; each y axis starts at one, the slowdown of an empty fabric."""
+    columns = max(len(row) for row in rows)
+    with panels(len(rows), columns, 0.6 + 2.15 * len(rows), sharex=True) as (drawn, grid):
+        for number, (panels_, axes_row) in enumerate(zip(rows, grid, strict=True)):
+            for panel, axes in zip(panels_, axes_row, strict=True):
+                _panel(panel, axes, panel.title if number == 0 else "")
+            axes_row[0].set_ylabel(row_labels[number])
+        swept = rows[0][0].curves[0].x
+        if len(swept) <= TICKS_MAX:
+            grid[0][0].set_xticks(swept, [f"{x:g}" for x in swept])
+        drawn.supxlabel(x_label, fontsize=9.5)
+        add_legend(drawn, [curve.label for curve in rows[0][0].curves])
+    return drawn
+
+
+def _panel(panel: Panel, axes: Axes, title: str) -> None:
+    drawn = False
+    for index, curve in enumerate(panel.curves):
+        known = [at for at, value in enumerate(curve.value) if value is not None]
+        x = [curve.x[at] for at in known]
+        y = [float(curve.value[at] or 0) for at in known]
+        half = [curve.half_width[at] or 0.0 for at in known]
+        style = line_style(index)
+        low, high = ([v + sign * h for v, h in zip(y, half, strict=True)] for sign in (-1, 1))
+        axes.fill_between(x, low, high, color=style["color"], alpha=0.15, lw=0)
+        axes.plot(x, y, lw=1.6, marker="o", ms=3.5, **style)
+        drawn = drawn or bool(known)
+    axes.set_title(title, fontsize=9, loc="left", color=FAINT)
+    axes.tick_params(labelsize=8)
+    if not drawn:
+        axes.text(0.5, 0.5, "too few flows", transform=axes.transAxes, ha="center", color=FAINT, fontsize=8.5)
+        axes.set_yticks([])
+        return
+    axes.set_ylim(1.0, None)
+    axes.grid(color=GRID)
+    axes.set_axisbelow(True)

@@ -1,0 +1,46 @@
+"""Queues and congestion windows over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.figure import Figure
+
+from anabranch.plot.style import ACCENT, FAINT, GRID, panels
+
+POINTS_MAX = 1500
+TRACES_MAX = 8
+
+
+def draw(traces: Mapping[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]], unit: str) -> Figure:
+    """A row per trace: its name, times in nanoseconds and values in bytes; at most `TRACES_MAX` of them.
+
+    Longer traces are drawn as the span between smallest and largest value in each step of time, so that no peak is
+    lost.
+    """
+    shown = list(traces.items())[:TRACES_MAX]
+    with panels(len(shown), 1, 0.6 + 1.15 * len(shown), sharex=True) as (drawn, rows):
+        for (name, (at_ns, value)), (axes,) in zip(shown, rows, strict=True):
+            times, low, high = _spans(at_ns / 1e6, value / 1e3)
+            axes.fill_between(times, low, high, step="post", color=ACCENT, alpha=0.45, lw=0)
+            axes.step(times, high, where="post", color=ACCENT, lw=0.9)
+            axes.set_title(name, fontsize=9, loc="left", color=FAINT)
+            axes.set_ylim(0)
+            axes.grid(color=GRID)
+            axes.set_axisbelow(True)
+            axes.tick_params(labelsize=8)
+            axes.margins(x=0)
+        rows[-1][0].set_xlabel("simulated time, ms")
+        drawn.supylabel(unit, fontsize=9.5)
+    return drawn
+
+
+def _spans(
+    times: npt.NDArray[np.float64], values: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    if len(values) <= POINTS_MAX:
+        return times, values, values
+    starts = np.linspace(0, len(values), POINTS_MAX, endpoint=False).astype(np.int64)
+    return times[starts], np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)

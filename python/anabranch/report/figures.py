@@ -1,0 +1,155 @@
+"""Every figure of a report, by name: drawn once, for the page and for files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from matplotlib.figure import Figure
+
+from anabranch.plot import class_ranges, distribution, fabric, load_curves, slowdown_sizes, traces
+from anabranch.report.material import Group, Material
+from anabranch.report.run_table import last_start_ns
+from anabranch.results import Run
+from anabranch.stats.size_classes import ALL_FLOWS, SizeClass
+from anabranch.stats.tier_load import port_utilization
+from anabranch.study.outcome import StudyOutcome, short
+
+FABRICS_MAX = 8
+FLOWS_DRAWN_MIN = 2
+CURVES = (("slowdown_mean", "mean slowdown"), ("slowdown_p99", "slowdown p99"))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure, what it is called as a file, and what is said of it."""
+
+    name: str
+    heading: str
+    """Empty where it goes on under the heading before."""
+    caption: str
+    figure: Figure
+
+
+def draw(material: Material, classes: Sequence[SizeClass]) -> Iterator[Drawn]:
+    """All figures, in the order of the page."""
+    if material.study is not None and material.study.swept_axis is not None:
+        yield from _curves(material.study, classes)
+    for kind in (_ranges, _distributions, _sizes):
+        first = True
+        for group in material.groups:
+            # One flow has no quantiles: its numbers stand in the table.
+            if max(int(one.flows["finished"].sum()) for one in group.series) < FLOWS_DRAWN_MIN:
+                continue
+            for drawn in kind(group, classes):
+                yield drawn if first else Drawn(drawn.name, "", drawn.caption, drawn.figure)
+                first = False
+    yield from _fabrics(material)
+    yield from _traces(material)
+
+
+def _curves(study: StudyOutcome, classes: Sequence[SizeClass]) -> Iterator[Drawn]:
+    swept, compared, summary = study.swept_axis or "", study.compared_axis, study.summary
+    others = [axis for axis in study.axes if axis not in (swept, compared)]
+    labels = study.axes[compared] if compared else [study.name]
+    heading = f"Against {short(swept)}"
+    for combination in product(*(study.axes[axis] for axis in others)):
+        rows = summary
+        for axis, value in zip(others, combination, strict=True):
+            rows = rows.filter(pl.col(axis) == value)
+        grid = []
+        for column, _ in CURVES:
+            panels = []
+            for one in classes:
+                of_class = rows.filter(pl.col("size_class") == one.label)
+                curves = []
+                for label in labels:
+                    points = of_class.filter(pl.col(compared) == label) if compared else of_class
+                    points = points.sort(swept)
+                    values, halves = points[column].to_list(), points[f"{column}_ci95"].to_list()
+                    curves.append(load_curves.Curve(str(label), points[swept].to_list(), values, halves))
+                panels.append(load_curves.Panel(one.label, curves))
+            grid.append(panels)
+        where = ", ".join(f"{short(axis)} {value}" for axis, value in zip(others, combination, strict=True))
+        yield Drawn(
+            _file_name("curves", where),
+            heading,
+            where,
+            load_curves.draw(grid, short(swept), [name for _, name in CURVES]),
+        )
+        heading = ""
+
+
+def _ranges(group: Group, classes: Sequence[SizeClass]) -> Iterator[Drawn]:
+    for measure, word in (("slowdown", "Slowdown"), ("fct_ns", "FCT")):
+        drawn = class_ranges.draw(group.series, classes, measure)
+        yield Drawn(_file_name(f"classes-{measure}", group.title), "By size class", _said(word, group), drawn)
+
+
+def _distributions(group: Group, classes: Sequence[SizeClass]) -> Iterator[Drawn]:
+    within = [one for one in classes if one is not ALL_FLOWS] or list(classes)
+    for measure, word in (("fct_ns", "FCT"), ("slowdown", "Slowdown")):
+        drawn = distribution.draw(group.series, within, measure)
+        yield Drawn(_file_name(f"cdf-{measure}", group.title), "Distributions", _said(word, group), drawn)
+
+
+def _sizes(group: Group, _: Sequence[SizeClass]) -> Iterator[Drawn]:
+    drawn = slowdown_sizes.draw(group.series)
+    yield Drawn(_file_name("slowdown-by-size", group.title), "Slowdown against flow size", group.title, drawn)
+
+
+def _fabrics(material: Material) -> Iterator[Drawn]:
+    """The links of each series."""
+    shown = [
+        (group, one.label, run) for group in material.groups for one, run in zip(group.series, group.runs, strict=True)
+    ]
+    heading = "Link utilisation"
+    for group, label, run in shown[:FABRICS_MAX]:
+        title = ", ".join(part for part in (label if len(shown) > 1 else "", group.title) if part)
+        drawn = fabric.draw(run.topology, port_utilization(run.topology, run.ports, last_start_ns(run)))
+        yield Drawn(_file_name("fabric", title or run.name), heading, title, drawn)
+        heading = ""
+
+
+def _traces(material: Material) -> Iterator[Drawn]:
+    for table, heading, key, value, unit in (
+        ("queues", "Queues", "port", "backlog_bytes", "backlog, KB"),
+        ("windows", "Congestion windows", "flow", "window_bytes", "congestion window, KB"),
+    ):
+        said = heading
+        for group in material.groups:
+            for one, run in zip(group.series, group.runs, strict=True):
+                if f"{table}.parquet" not in run.manifest["files"]:
+                    continue
+                frame: pl.DataFrame = getattr(run, table)
+                found = {
+                    _trace_name(run, key, int(number)): _trace(part, value)
+                    for (number,), part in frame.partition_by(key, as_dict=True, maintain_order=True).items()
+                }
+                title = ", ".join(part for part in (one.label, group.title) if part)
+                yield Drawn(_file_name(table, title), said, title, traces.draw(found, unit))
+                said = ""
+
+
+def _trace(part: pl.DataFrame, value: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    return part["time_ns"].cast(pl.Float64).to_numpy(), part[value].cast(pl.Float64).to_numpy()
+
+
+def _trace_name(run: Run, key: str, number: int) -> str:
+    if key == "flow":
+        return f"flow {number}"
+    names, ports = run.topology["nodes"]["name"], run.topology["ports"]
+    return f"{names[ports['from'][number]]} to {names[ports['to'][number]]} (port {number})"
+
+
+def _said(word: str, group: Group) -> str:
+    return f"{word}: {group.title}" if group.title else word
+
+
+def _file_name(kind: str, title: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.]+", "-", f"{kind} {title}".strip()).strip("-").lower()

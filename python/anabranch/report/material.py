@@ -1,0 +1,136 @@
+"""What a report shows: single runs, or a study's points over their seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from anabranch._core import AnabranchError
+from anabranch.plot.series import Series
+from anabranch.results import Run
+from anabranch.study.outcome import STUDY_FILE, Cell, StudyOutcome, open_study, short
+
+LABEL_KEYS_MAX = 3
+
+
+@dataclass(frozen=True)
+class Group:
+    """Series that are compared with each other."""
+
+    point: dict[str, Any]
+    """What they have in common, by axis; empty for single runs."""
+    series: list[Series]
+    runs: list[Run]
+    """One of each series, whose links and traces stand for it."""
+
+    @property
+    def title(self) -> str:
+        """The point in words."""
+        return ", ".join(f"{short(axis)} {value}" for axis, value in self.point.items())
+
+
+@dataclass(frozen=True)
+class Material:
+    """All groups, every run, and the study they belong to, if they do."""
+
+    groups: list[Group]
+    runs: list[Run]
+    study: StudyOutcome | None = None
+    differing: dict[str, list[str]] = field(default_factory=dict)
+    """Settings that are not the same in all runs: key to one value per run."""
+
+
+def gather(paths: Sequence[str | Path]) -> Material:
+    """Opens run folders, or the one folder of a study.
+
+    Raises:
+        AnabranchError: a folder that is neither, or a study beside other folders.
+
+    """
+    studies = [path for path in paths if (Path(path) / STUDY_FILE).is_file()]
+    if studies and len(paths) > 1:
+        raise AnabranchError(f"{studies[0]}: a study beside other folders; report on one study, or on runs")
+    if studies:
+        return _of_study(open_study(studies[0]))
+    runs = [Run(path) for path in paths]
+    differing = differences([flatten(run.scenario) for run in runs])
+    labels = _labels(runs, differing)
+    series = [Series(label, run.flows) for label, run in zip(labels, runs, strict=True)]
+    return Material([Group({}, series, runs)], runs, differing=differing)
+
+
+def _of_study(study: StudyOutcome) -> Material:
+    """A group for each combination of the axes that are not compared.
+
+    Of the swept axis only the last value is shown in detail: curves tell of all of them.
+    """
+    compared, swept = study.compared_axis, study.swept_axis
+    groups: dict[tuple[Any, ...], dict[str, list[Cell]]] = {}
+    others = [axis for axis in study.axes if axis != compared]
+    for cell in study.cells:
+        if swept is not None and cell.point[swept] != study.axes[swept][-1]:
+            continue
+        label = str(cell.point[compared]) if compared else study.name
+        groups.setdefault(tuple(cell.point[axis] for axis in others), {}).setdefault(label, []).append(cell)
+    made = []
+    for key, members in groups.items():
+        series = [
+            Series(label, pl.concat([Run(cell.folder).flows for cell in cells])) for label, cells in members.items()
+        ]
+        made.append(
+            Group(dict(zip(others, key, strict=True)), series, [Run(cells[0].folder) for cells in members.values()])
+        )
+    runs = [Run(cell.folder) for cell in study.cells]
+    return Material(made, runs, study)
+
+
+def flatten(table: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    """Nested settings as dotted keys and texts."""
+    flat: dict[str, str] = {}
+    for key, value in table.items():
+        if isinstance(value, dict):
+            flat |= flatten(value, f"{prefix}{key}.")
+        elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+            for index, item in enumerate(value):
+                inner = flatten(item, "") if isinstance(item, dict) else {"": str(item)}
+                flat[f"{prefix}{key}[{index}]"] = ", ".join(f"{k} = {v}" if k else v for k, v in inner.items())
+        else:
+            flat[f"{prefix}{key}"] = text(value)
+    return flat
+
+
+def text(value: object) -> str:
+    """A setting as the scenario writes it, without quotes."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ", ".join(map(text, value)) or "none"
+    return str(value)
+
+
+def differences(settings: Sequence[dict[str, str]]) -> dict[str, list[str]]:
+    """Keys whose values are not all the same, in the order of the first scenario."""
+    keys = dict.fromkeys(key for one in settings for key in one)
+    columns = {key: [one.get(key, "-") for one in settings] for key in keys}
+    return {key: values for key, values in columns.items() if len(set(values)) > 1}
+
+
+def _labels(runs: Sequence[Run], differing: dict[str, list[str]]) -> list[str]:
+    """What differs, if that is short and tells the runs apart; otherwise the folders' names."""
+    telling = {key: values for key, values in differing.items() if key != "name"}
+    if 0 < len(telling) <= LABEL_KEYS_MAX:
+        labels = [", ".join(_said(key, values[index]) for key, values in telling.items()) for index in range(len(runs))]
+        if len(set(labels)) == len(labels):
+            return labels
+    if len({run.name for run in runs}) == len(runs):
+        return [run.name for run in runs]
+    return [run.folder.name for run in runs]
+
+
+def _said(key: str, value: str) -> str:
+    """A number needs its key beside it; a name tells by itself."""
+    return f"{key.rpartition('.')[2]} {value}" if value[:1].isdigit() else value

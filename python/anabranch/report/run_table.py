@@ -1,0 +1,145 @@
+"""The tables of a run on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from anabranch.report.format import bit_rate, count, duration, pct, significant
+from anabranch.report.table import plain_table
+from anabranch.stats.fct import MEASURES, STATISTICS, by_class, statistics
+from anabranch.stats.jobs import completion_ns
+from anabranch.stats.size_classes import SizeClass
+from anabranch.stats.tier_load import achieved
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from anabranch._core import Scenario
+    from anabranch.results import Run
+
+WORDS = {"fct_ns": "FCT", "slowdown": "slowdown"}
+ABSENT = "-"
+
+
+def show_before(scenario: Scenario, console: Console) -> None:
+    """What will be offered, and warnings: printed before the run."""
+    for warning in scenario.warnings():
+        console.print(f"warning: {warning}", style="yellow", markup=False, soft_wrap=True)
+    show_records("offered", scenario.offered_load(), console)
+
+
+def show_records(title: str, records: Sequence[dict[str, Any]], console: Console) -> None:
+    """Rows that name their own columns, with units by the columns' endings."""
+    if not records:
+        return
+    header, rows = record_rows(records)
+    table = plain_table(*((cell if index else title, index > 0) for index, cell in enumerate(header)))
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    console.print()
+
+
+def record_rows(records: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of plain records."""
+    header = [_word(key) for key in records[0]]
+    return header, [[_cell(key, value) for key, value in record.items()] for record in records]
+
+
+def show(run: Run, classes: Sequence[SizeClass], console: Console) -> None:
+    """FCT and slowdown by class, load by tier, what was dropped and marked, and what the run cost."""
+    manifest = run.manifest
+    header, rows = class_rows(run.flows, classes)
+    table = plain_table(
+        *((cell.replace(" ", "\n", 1) if index > 2 else f"\n{cell}", index > 0) for index, cell in enumerate(header))
+    )
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    console.print()
+    _show_jobs(run, console)
+    _show_load(run, console)
+    drops, lost, marks = (int(manifest[f"{what}_packets"]) for what in ("dropped", "lost", "marked"))
+    unfinished = int(manifest["flows_unfinished"])
+    console.print(
+        f"{count(drops)} packets dropped, {count(lost)} lost to failures, {count(marks)} marked; "
+        f"{count(unfinished)} of {count(manifest['flows_total'])} flows unfinished",
+        markup=False,
+        style="yellow" if unfinished else "",
+        soft_wrap=True,
+    )
+    hops, wall_s = int(manifest["packet_hops"]), float(manifest["wall_s"])
+    console.print(
+        f"{count(hops)} packet-hops in {wall_s:.2f} s: {hops / max(wall_s, 1e-9) / 1e6:.1f} million/s",
+        markup=False,
+        soft_wrap=True,
+    )
+    console.print(f"results: {run.folder}", markup=False, soft_wrap=True)
+
+
+def class_rows(flows: pl.DataFrame, classes: Sequence[SizeClass] | None = None) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of the table by size class."""
+    header = ["size class", "flows", "unfinished"]
+    header += [f"{WORDS[measure]} {name}" for measure in MEASURES for name in STATISTICS]
+    rows = []
+    for row in by_class(flows, classes).iter_rows(named=True):
+        cells = [row["size_class"], count(row["flows"]), count(row["unfinished"])]
+        for measure in MEASURES:
+            write = duration if measure == "fct_ns" else significant
+            values = [row[f"{measure}_{name}"] for name in STATISTICS]
+            cells += [ABSENT if value is None else write(value) for value in values]
+        rows.append(cells)
+    return header, rows
+
+
+def _show_jobs(run: Run, console: Console) -> None:
+    times, unfinished = completion_ns(run.flows)
+    if len(times) + unfinished == 0:
+        return
+    table = plain_table(
+        ("\njobs", True), ("\nunfinished", True), *((f"completion\n{name}", True) for name in STATISTICS)
+    )
+    cells = [ABSENT if value is None else duration(value) for value in statistics(times).values()]
+    table.add_row(count(len(times) + unfinished), count(unfinished), *cells)
+    console.print(table)
+    console.print()
+
+
+def _show_load(run: Run, console: Console) -> None:
+    until_ns = last_start_ns(run)
+    table = plain_table(
+        ("achieved load", False), ("ports", True), ("capacity", True), ("mean %", True), ("busiest %", True)
+    )
+    for tier in achieved(run.topology, run.ports, until_ns):
+        table.add_row(
+            tier.direction, count(tier.ports), bit_rate(tier.capacity_bps), pct(tier.mean_pct), pct(tier.busiest_pct)
+        )
+    console.print(table)
+    console.print()
+
+
+def last_start_ns(run: Run) -> float | None:
+    """When the last flow began: what comes after is the emptying of the fabric, not its load."""
+    starts = run.flows["start_ns"].drop_nulls()
+    return float(starts.max()) if len(starts) else None  # type: ignore[arg-type]
+
+
+def _word(key: str) -> str:
+    for ending, unit in (("_bps", ""), ("_pct", " %"), ("_bytes", ""), ("_ns", "")):
+        key = key.removesuffix(ending) + unit if key.endswith(ending) else key
+    return key.replace("_", " ")
+
+
+def _cell(key: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if key.endswith("_bps"):
+        return bit_rate(value)
+    if key.endswith("_ns"):
+        return duration(value)
+    if key.endswith("_pct"):
+        return pct(value)
+    return count(value) if isinstance(value, int) else f"{value:.3f}"

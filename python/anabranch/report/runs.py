@@ -1,0 +1,130 @@
+"""The page of `anabranch report`: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from anabranch import __version__
+from anabranch.plot.style import svg
+from anabranch.report.figures import Drawn
+from anabranch.report.format import amount, bit_rate, count, duration, pct, ratio, significant
+from anabranch.report.material import Material, flatten
+from anabranch.report.run_table import class_rows, last_start_ns, record_rows
+from anabranch.results import Run
+from anabranch.stats.fct import MEASURES
+from anabranch.stats.size_classes import SizeClass
+from anabranch.stats.tier_load import achieved
+from anabranch.study.outcome import short
+
+ABSENT = "-"
+
+
+def page(material: Material, classes: Sequence[SizeClass], figures: Sequence[Drawn], command: Sequence[str]) -> str:
+    """The whole page as text."""
+    environment = Environment(
+        loader=PackageLoader("anabranch.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    environment.filters.update(short=short, amount=amount, bit_rate=bit_rate, count=count, pct=pct)
+    settings = [flatten(run.scenario) for run in material.runs]
+    common = {key: value for key, value in settings[0].items() if all(one.get(key) == value for one in settings)}
+    first = material.runs[0].manifest
+    return environment.get_template("runs.html").render(
+        title=material.study.name if material.study else ", ".join(dict.fromkeys(run.name for run in material.runs)),
+        material=material,
+        command=shlex.join(command),
+        facts=facts(material.runs),
+        tables=[
+            (group.title, one.label if len(group.series) > 1 else "", class_rows(one.flows, classes))
+            for group in material.groups
+            for one in group.series
+        ],
+        comparison=_comparison(material),
+        summary=_summary(material),
+        figures=[(drawn, svg(drawn.figure, drawn.caption or drawn.heading)) for drawn in figures],
+        loads=[] if material.study else [(run, _loads(run)) for run in material.runs],
+        common=common,
+        definitions=first["definitions"],
+        columns=first["columns"],
+        warnings=list(dict.fromkeys(text for run in material.runs for text in run.manifest["warnings"])),
+        version=__version__,
+        model_version=first["model_version"],
+    )
+
+
+def facts(runs: Sequence[Run]) -> dict[str, tuple[str, str]]:
+    """What stands on top: what, how much, and a remark."""
+    manifests = [run.manifest for run in runs]
+    hops = sum(int(one["packet_hops"]) for one in manifests)
+    cpu_s = sum(float(one["cpu_s"]) for one in manifests)
+    flows = sum(int(one["flows_total"]) for one in manifests)
+    unfinished = sum(int(one["flows_unfinished"]) for one in manifests)
+    seeds = sorted({one["seed"] for one in manifests if one["seed"] is not None})
+    drops, marks = (sum(int(one[f"{what}_packets"]) for one in manifests) for what in ("dropped", "marked"))
+    return {
+        "runs": (count(len(runs)), f"seeds {', '.join(map(str, seeds))}" if seeds else ""),
+        "flows": (count(flows), f"{count(unfinished)} unfinished"),
+        "packet-hops": (count(hops), f"{hops / max(cpu_s, 1e-9) / 1e6:.1f} million per second and core"),
+        "packets dropped": (count(drops), f"{count(marks)} marked"),
+        "time": (f"{cpu_s:.1f} s", "of one core"),
+        "memory": (amount(max(int(one["peak_rss_bytes"]) for one in manifests)), "most at once"),
+    }
+
+
+def _loads(run: Run) -> dict[str, Any]:
+    offered = run.manifest["offered_load"]
+    return {
+        "offered": record_rows(offered) if offered else None,
+        "achieved": achieved(run.topology, run.ports, last_start_ns(run)),
+    }
+
+
+def _summary(material: Material) -> tuple[list[str], list[list[str]]] | None:
+    """A study's table: a row per point and size class, means over seeds with their intervals."""
+    if material.study is None:
+        return None
+    shown = [f"{measure}_{name}" for measure in MEASURES for name in ("mean", "p99")]
+    header = [*map(short, material.study.axes), "size class", "flows", "unfinished"]
+    header += ["FCT mean", "FCT p99", "slowdown mean", "slowdown p99"]
+    rows = []
+    for row in material.study.summary.iter_rows(named=True):
+        cells = [str(row[axis]) for axis in material.study.axes]
+        cells += [row["size_class"], count(row["flows"]), count(row["unfinished"])]
+        cells += [with_interval(row[column], row[f"{column}_ci95"], column.startswith("fct")) for column in shown]
+        rows.append(cells)
+    return header, rows
+
+
+def _comparison(material: Material) -> tuple[str, list[str], list[list[str]]] | None:
+    """What is compared with what, then a row per point: ratios of slowdown with their intervals."""
+    study = material.study
+    if study is None or study.compared_axis is None:
+        return None
+    found = study.comparison.filter(pl.col("statistic").is_in(["slowdown_mean", "slowdown_p99"]))
+    columns = found.select("size_class", "statistic").unique(maintain_order=True).rows()
+    header = [*map(short, study.axes), *(f"{one} {name.rpartition('_')[2]}" for one, name in columns)]
+    rows = []
+    for point, part in found.group_by(list(study.axes), maintain_order=True):
+        ratios = {(row["size_class"], row["statistic"]): row for row in part.iter_rows(named=True)}
+        cells = [_ratio(ratios[key]) if key in ratios else ABSENT for key in columns]
+        rows.append([*map(str, point), *cells])
+    return f"{short(study.compared_axis)} {study.axes[study.compared_axis][0]}", header, rows
+
+
+def _ratio(row: dict[str, Any]) -> str:
+    text = ratio(row["ratio"])
+    if row["ratio_low"] is None:
+        return text
+    return f"{text}\n{row['ratio_low']:.2f} - {row['ratio_high']:.2f}"
+
+
+def with_interval(value: float | None, half: float | None, is_time: bool) -> str:
+    """A mean, with half the width of its interval."""
+    if value is None:
+        return ABSENT
+    write = duration if is_time else significant
+    return write(value) if half is None else f"{write(value)} ±{write(half)}"

@@ -1,0 +1,93 @@
+"""A scenario on a terminal, before it is run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+
+from anabranch._core import Scenario
+from anabranch.plot.fabric_changes import describe
+from anabranch.plot.ticks import time_text
+from anabranch.report.format import bit_rate, count, duration
+from anabranch.report.run_table import show_before
+from anabranch.report.table import plain_table
+from anabranch.report.topology import rates, switches, tier_counts, tier_links
+from anabranch.stats.path_counts import path_counts
+from anabranch.stats.size_classes import bytes_text
+from anabranch.stats.tier_load import TIERS
+
+CHANGES_SHOWN = 12
+
+
+def show(scenario: Scenario, console: Console) -> None:
+    """Nodes, links, paths, what happens, what will be offered, and warnings."""
+    topology = scenario.topology()
+    counts = tier_counts(topology)
+    nodes = ", ".join(f"{count(counts[tier])} {switches(tier, counts)}" for tier in TIERS if counts[tier])
+    console.print(f"{scenario.name}: {nodes}\n", markup=False, soft_wrap=True)
+    table = plain_table(
+        ("links", False),
+        ("number", True),
+        ("rate", True),
+        ("capacity", True),
+        ("over-subscribed", True),
+        ("delay", True),
+        ("buffer", True),
+    )
+    for links in tier_links(topology):
+        over = links.oversubscription
+        table.add_row(
+            f"{links.low} - {links.high}",
+            count(links.links),
+            rates(links.rates_bps),
+            bit_rate(links.capacity_bps),
+            "-" if over is None else f"{over:.3g} : 1",
+            _span([duration(value) for value in links.delays_ns]),
+            _span(["unlimited" if value is None else bytes_text(value) for value in links.buffers_bytes]),
+        )
+    console.print(table)
+    console.print()
+    _paths(scenario, console)
+    _changes(topology, console)
+    show_before(scenario, console)
+
+
+def _paths(scenario: Scenario, console: Console) -> None:
+    pairs = Counter(path_counts(scenario.topology()).values())
+    for (links, paths), number in sorted(pairs.items()):
+        word = "path" if paths == 1 else "paths"
+        console.print(
+            f"{count(paths)} shortest {word} of {links} links between {count(number)} ordered pairs of leaves"
+        )
+    if pairs:
+        console.print()
+
+
+def _changes(topology: Mapping[str, Any], console: Console) -> None:
+    """A line per change; one for both directions of a link where the same happens to them."""
+    names, ports = topology["nodes"]["name"], topology["ports"]
+    told: dict[tuple[float, str, int], str] = {}
+    for change in topology["changes"]:
+        at_ns, words = float(change["at_ns"]), describe(change)[1].partition(",")[0]
+        port = change.get("port")
+        if port is None:
+            told[at_ns, words, -1 - change["node"]] = names[change["node"]]
+            continue
+        source, target, back = names[ports["from"][port]], names[ports["to"][port]], ports["reverse"][port]
+        if (at_ns, words, back) in told:
+            told[at_ns, words, back] = f"{target} - {source}"
+        else:
+            told[at_ns, words, port] = f"{source} to {target}"
+    for (at_ns, words, _), what in list(told.items())[:CHANGES_SHOWN]:
+        console.print(f"at {time_text(at_ns)}: {what}: {words}", markup=False)
+    if len(told) > CHANGES_SHOWN:
+        console.print(f"... and {count(len(told) - CHANGES_SHOWN)} more changes")
+    if told:
+        console.print()
+
+
+def _span(values: list[str]) -> str:
+    return values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}"

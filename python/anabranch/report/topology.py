@@ -1,0 +1,83 @@
+"""A fabric in numbers: what stands in each tier, and what joins them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from anabranch.report.format import bit_rate
+from anabranch.stats.tier_load import TIERS
+
+
+@dataclass(frozen=True)
+class TierLinks:
+    """All links between two tiers."""
+
+    low: str
+    high: str
+    links: int
+    rates_bps: tuple[float, ...]
+    """The different rates, ascending."""
+    capacity_bps: float
+    """Of one direction."""
+    oversubscription: float | None
+    """What the tier below can send up, over this; None for the lowest."""
+    delays_ns: tuple[float, ...]
+    """The different ones, ascending; so too the buffers, None for one without limit, last."""
+    buffers_bytes: tuple[float | None, ...]
+
+
+def tier_counts(topology: Mapping[str, Any]) -> Counter[str]:
+    """Nodes by tier."""
+    return Counter(topology["nodes"]["tier"])
+
+
+def tier_links(topology: Mapping[str, Any]) -> list[TierLinks]:
+    """From the hosts up."""
+    ports, tier = topology["ports"], topology["nodes"]["tier"]
+    rates: dict[tuple[int, int], list[float]] = {}
+    delays: dict[tuple[int, int], set[float]] = {}
+    buffers: dict[tuple[int, int], set[float]] = {}
+    for port, (source, target, rate) in enumerate(zip(ports["from"], ports["to"], ports["rate_bps"], strict=True)):
+        low, high = TIERS.index(tier[source]), TIERS.index(tier[target])
+        if low < high or (low == high and port < ports["reverse"][port]):
+            rates.setdefault((low, high), []).append(float(rate))
+        pair = (min(low, high), max(low, high))
+        delays.setdefault(pair, set()).add(float(ports["delay_ns"][port]))
+        room = ports["buffer_bytes"][port]
+        buffers.setdefault(pair, set()).add(math.inf if room is None else float(room))
+    into: dict[int, float] = {}
+    for (low, high), found in sorted(rates.items()):
+        if low < high:
+            into[high] = into.get(high, 0.0) + sum(found)
+    return [
+        TierLinks(
+            TIERS[low],
+            TIERS[high],
+            len(found),
+            tuple(sorted(set(found))),
+            sum(found),
+            into[low] / sum(found) if low in into and low < high else None,
+            tuple(sorted(delays[low, high])),
+            tuple(None if math.isinf(room) else room for room in sorted(buffers[low, high])),
+        )
+        for (low, high), found in sorted(rates.items())
+    ]
+
+
+def switches(tier: str, counts: Mapping[str, int]) -> str:
+    """What the nodes of a tier are called, counted: above aggregation switches stand cores, above leaves spines."""
+    number = counts[tier]
+    if tier == "aggregation":
+        return tier
+    name = "core" if tier == "spine" and counts.get("aggregation") else tier
+    return name if number == 1 else {"leaf": "leaves"}.get(name, f"{name}s")
+
+
+def rates(rates_bps: Sequence[float]) -> str:
+    """One rate, or the span of several."""
+    low, high = min(rates_bps), max(rates_bps)
+    return bit_rate(low) if low == high else f"{bit_rate(low)} to {bit_rate(high)}"

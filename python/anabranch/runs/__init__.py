@@ -1,0 +1,1 @@
+"""Runs: scenario in, folder of results out."""

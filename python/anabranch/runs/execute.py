@@ -1,0 +1,61 @@
+"""Runs a scenario and measures what that took."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from anabranch._core import Progress, Run, Scenario
+
+WATCH_SECONDS = 0.1
+
+Watch = Callable[[Progress], None]
+"""Called now and then while a run lasts."""
+
+
+@dataclass(frozen=True)
+class Executed:
+    """A run that has ended, still in memory."""
+
+    run: Run
+    started_at: str
+    wall_s: float
+    cpu_s: float
+    """Of the one thread that ran it."""
+    peak_rss_bytes: int
+    """Of the whole process so far: beside other cells it is not this run's alone."""
+
+
+def execute(scenario: Scenario, progress: Progress) -> Executed:
+    """Runs in this thread, without the interpreter lock."""
+    started_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    wall, cpu = time.perf_counter(), time.thread_time()
+    run = scenario.run(progress)
+    wall_s, cpu_s = time.perf_counter() - wall, time.thread_time() - cpu
+    return Executed(run, started_at, wall_s, cpu_s, peak_rss_bytes())
+
+
+def execute_watched(scenario: Scenario, watch: Watch) -> Executed:
+    """Runs in a thread of its own, so that Ctrl-C and progress reach this one; Ctrl-C ends the run too."""
+    progress = Progress()
+    with ThreadPoolExecutor(1, thread_name_prefix="run") as worker:
+        running = worker.submit(execute, scenario, progress)
+        try:
+            while not wait([running], WATCH_SECONDS).done:
+                watch(progress)
+        except BaseException:
+            progress.cancel()
+            raise
+        watch(progress)
+        return running.result()
+
+
+def peak_rss_bytes() -> int:
+    """Most memory this process has held."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

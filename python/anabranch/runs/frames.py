@@ -1,0 +1,49 @@
+"""Columns of the extension as frames, and onto disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from anabranch._core import Run
+
+TABLES = ("flows", "ports", "queues", "windows")
+OPTIONAL = ("queues", "windows")
+
+
+def frame(columns: Mapping[str, npt.NDArray[np.generic] | list[int | None]]) -> pl.DataFrame:
+    """One frame. What a row lacks is null: the extension hands it over as NaN, or as None in a list of integers."""
+    series = [
+        pl.Series(name, values, dtype=pl.UInt64 if isinstance(values, list) else None)
+        for name, values in columns.items()
+    ]
+    return pl.DataFrame(series).fill_nan(None)
+
+
+def _series(name: str, values: npt.NDArray[np.generic] | list[int | None]) -> pl.Series:
+    """Integers that rows may lack come as lists with None, reals as NaN."""
+    if isinstance(values, list):
+        return pl.Series(name, values, dtype=pl.UInt64)
+    return pl.Series(name, values, nan_to_null=True)
+
+
+def frames(run: Run) -> dict[str, pl.DataFrame]:
+    """All tables of a run; of the optional ones those that were asked for."""
+    made = {name: frame(getattr(run, name)) for name in TABLES}
+    return {name: table for name, table in made.items() if name not in OPTIONAL or table.height}
+
+
+def write_frames(tables: Mapping[str, pl.DataFrame], folder: Path, csv: bool) -> dict[str, int]:
+    """Writes Parquet, and CSV too if asked for; returns rows by file."""
+    rows = {}
+    for name, table in tables.items():
+        table.write_parquet(folder / f"{name}.parquet")
+        rows[f"{name}.parquet"] = table.height
+        if csv:
+            table.write_csv(folder / f"{name}.csv")
+            rows[f"{name}.csv"] = table.height
+    return rows

@@ -1,0 +1,70 @@
+"""The manifest: what a run was made from, by and with, and what came of it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from anabranch import _core
+from anabranch.runs.execute import Executed
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DEFINITIONS = {
+    "fct_ns": "flow completion time: from the flow's start, when its sender is told to send, to the arrival of its "
+    "last byte, in order, at the receiving application; connection set-up is part of it where the scenario has one",
+    "ideal_fct_ns": "FCT of the same flow alone in the fabric as built, on a shortest path, under the same framing: "
+    "what no scheme and no transport can undercut",
+    "slowdown": "fct_ns / ideal_fct_ns; 1 is perfect",
+    "load": "payload of all flows over the time of arrivals and the reference capacity that the scenario names; "
+    "headers, preamble and gap add 6.2 % to it on the wire, and acknowledgements come on top",
+    "quantile": "nearest rank: the smallest value that at least this fraction of the finished flows does not exceed; "
+    "left out where fewer than 1 / (1 - q) flows finished",
+    "unfinished": "flows that began and had not ended when the simulation did; they are in no mean and no quantile",
+}
+
+
+def manifest(
+    scenario: _core.Scenario, executed: Executed, flows: pl.DataFrame, files: dict[str, int], command: Sequence[str]
+) -> dict[str, Any]:
+    """Plain data, ready for JSON."""
+    totals = executed.run.totals
+    return {
+        "name": scenario.name,
+        "identity": scenario.identity,
+        "version": _core.VERSION,
+        "optimised": _core.OPTIMISED,
+        "model_version": scenario.model_version,
+        "seed": tomllib.loads(scenario.resolved_toml()).get("seed"),
+        "command": list(command),
+        "started_at": executed.started_at,
+        "machine": f"{platform.machine()} {platform.system()} {platform.release()}, {os.cpu_count()} cores",
+        "python": platform.python_version(),
+        **{key: plain(value) for key, value in totals.items()},
+        "wall_s": executed.wall_s,
+        "cpu_s": executed.cpu_s,
+        "peak_rss_bytes": executed.peak_rss_bytes,
+        "flows_total": flows.height,
+        "flows_unfinished": flows.height - int(flows["finished"].sum()),
+        "offered_load": [{key: plain(value) for key, value in row.items()} for row in scenario.offered_load()],
+        "warnings": list(scenario.warnings()),
+        "definitions": DEFINITIONS,
+        "columns": {
+            table: {name: {"type": kind, "meaning": meaning} for name, kind, meaning in rows}
+            for table, rows in _core.columns().items()
+        },
+        "files": files,
+    }
+
+
+def plain(value: Any) -> Any:
+    """A NumPy number as Python's own."""
+    return value.item() if hasattr(value, "item") else value

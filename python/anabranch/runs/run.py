@@ -1,0 +1,73 @@
+"""`anabranch.run`: a scenario simulated, its results in a folder."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from anabranch._core import Scenario
+from anabranch.results import Run
+from anabranch.runs.execute import Executed, Watch, execute_watched
+from anabranch.runs.folder import MANIFEST, check_writable, place, read_manifest, written_whole
+from anabranch.runs.load import load
+
+
+def run(
+    scenario: str | Path | Scenario,
+    overrides: Mapping[str, Any] | Iterable[tuple[str, str]] = (),
+    *,
+    runs: str | Path = "runs",
+    again: bool = False,
+    csv: bool = False,
+    progress: bool = True,
+) -> Run:
+    """Simulates a scenario, or opens its results if they are there already.
+
+    Args:
+        scenario: A TOML file, or a scenario that is loaded already (without `overrides`).
+        overrides: Keys to change, as in `{"traffic.load": 0.6}`.
+        runs: Where the folder of results goes: `RUNS/NAME-HASH`.
+        again: Run even if there are results of the same scenario and model.
+        csv: Write CSV beside Parquet.
+        progress: Draw progress on stderr if that is a terminal.
+
+    Raises:
+        AnabranchError: the scenario is wrong, or results cannot be written.
+
+    """
+    resolved = scenario if isinstance(scenario, Scenario) else load(scenario, overrides)
+    folder = place(runs, resolved)
+    if not again and read_manifest(folder) is not None:
+        return Run(folder)
+    check_writable(runs)
+    from anabranch.report.run_progress import RunProgress
+
+    with RunProgress(resolved.name, quiet=not progress) as watch:
+        return simulate(resolved, folder, watch, csv)
+
+
+def simulate(scenario: Scenario, folder: Path, watch: Watch, csv: bool = False) -> Run:
+    """Runs and writes the folder, whole or not at all."""
+    executed = execute_watched(scenario, watch)
+    write(scenario, executed, folder, ["anabranch", *sys.argv[1:]], csv)
+    return Run(folder)
+
+
+def write(scenario: Scenario, executed: Executed, folder: Path, command: Sequence[str], csv: bool) -> None:
+    """Writes everything that a run leaves, the manifest last."""
+    # Polars takes a while to load: not before there is something to write.
+    from anabranch.runs.frames import frames, write_frames
+    from anabranch.runs.manifest import manifest
+
+    tables = frames(executed.run)
+    with written_whole(folder) as part:
+        files = {"scenario.toml": 1, "topology.json": 1} | write_frames(tables, part, csv)
+        (part / "scenario.toml").write_text(scenario.resolved_toml(), encoding="utf-8")
+        topology = json.dumps(scenario.topology(), default=lambda array: array.tolist())
+        (part / "topology.json").write_text(topology + "\n", encoding="utf-8")
+        files |= {Path(name).name: 1 for name in executed.run.write_captures(str(part))}
+        written = manifest(scenario, executed, tables["flows"], files, command)
+        (part / MANIFEST).write_text(json.dumps(written, indent=1, allow_nan=False) + "\n", encoding="utf-8")

@@ -1,0 +1,77 @@
+"""Flow completion times and slowdowns by size class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from anabranch.stats.size_classes import SizeClass, size_classes
+
+QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
+STATISTICS = ("mean", *QUANTILES)
+MEASURES = ("fct_ns", "slowdown")
+
+
+def quantile(values: npt.NDArray[np.float64], q: float) -> float | None:
+    """The smallest value that at least the fraction `q` of all values does not exceed (nearest rank).
+
+    It is a value that a flow really had. None where fewer than 1 / (1 - q) values are there: their largest would
+    pass for a quantile that they cannot tell.
+    """
+    if len(values) * (1 - q) < 1 - 1e-9:
+        return None
+    return float(np.quantile(values, q, method="inverted_cdf"))
+
+
+def statistics(values: npt.NDArray[np.float64]) -> dict[str, float | None]:
+    """Mean and quantiles, by the names in `STATISTICS`."""
+    mean = float(values.mean()) if len(values) else None
+    return {"mean": mean, **{name: quantile(values, q) for name, q in QUANTILES.items()}}
+
+
+def by_class(flows: pl.DataFrame, classes: Sequence[SizeClass] | None = None) -> pl.DataFrame:
+    """One row per size class.
+
+    Columns: `size_class`, `flows` (all of the class), `unfinished` (of those), and `fct_ns_mean`, `fct_ns_p50`, ...,
+    `slowdown_p99.9` over the finished ones; null where there are too few.
+    """
+    rows: list[dict[str, object]] = []
+    for one in size_classes() if classes is None else classes:
+        chosen = flows.filter(one.holds())
+        finished = chosen.filter(pl.col("finished"))
+        row: dict[str, object] = {
+            "size_class": one.label,
+            "flows": chosen.height,
+            "unfinished": chosen.height - finished.height,
+        }
+        for measure in MEASURES:
+            values = finished[measure].cast(pl.Float64).to_numpy()
+            row |= {f"{measure}_{name}": value for name, value in statistics(values).items()}
+        rows.append(row)
+    schema: dict[str, type[pl.DataType]] = {"size_class": pl.String, "flows": pl.Int64, "unfinished": pl.Int64}
+    schema |= {f"{measure}_{name}": pl.Float64 for measure in MEASURES for name in STATISTICS}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def by_size(
+    flows: pl.DataFrame, quantiles: Sequence[float], flows_per_bin_min: int = 30, bins_max: int = 20
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Slowdown against flow size, in bins of equally many finished flows.
+
+    Returns the median size of each bin in bytes, shape (bins,), and the quantiles, shape (len(quantiles), bins);
+    NaN where a bin has too few flows for a quantile.
+    """
+    finished = flows.filter(pl.col("finished")).sort("size_bytes")
+    size = finished["size_bytes"].cast(pl.Float64).to_numpy()
+    slowdown = finished["slowdown"].cast(pl.Float64).to_numpy()
+    bins = max(1, min(bins_max, len(size) // flows_per_bin_min))
+    middles, found = [], []
+    for part in np.array_split(np.arange(len(size)), bins):
+        if len(part):
+            middles.append(float(np.median(size[part])))
+            values = [quantile(slowdown[part], q) for q in quantiles]
+            found.append([np.nan if value is None else value for value in values])
+    return np.array(middles), np.array(found, dtype=np.float64).reshape(-1, len(quantiles)).T

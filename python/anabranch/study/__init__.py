@@ -1,0 +1,1 @@
+"""Studies: one scenario over axes and seeds."""

@@ -1,0 +1,171 @@
+"""The study file: a scenario, axes over it, and seeds."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from anabranch._core import AnabranchError
+from anabranch.runs.literal import document, literal
+from anabranch.runs.load import read_text
+from anabranch.split.request import nearest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+KEYS = ("name", "scenario", "axes", "seeds")
+SEED_KEY = "seed"
+PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+RESERVED = (SEED_KEY, "run", "size_class", "flows", "unfinished")
+"""Columns of the tables beside those of the axes."""
+
+Overrides = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of an axis: what it is called, and what it changes."""
+
+    label: Any
+    overrides: Overrides
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study as written."""
+
+    file: str
+    name: str
+    scenario_text: str
+    scenario_file: str
+    axes: dict[str, list[Value]]
+    seeds: list[int]
+
+    def points(self) -> Iterator[tuple[dict[str, Any], Overrides, int]]:
+        """Every cell as (label by axis, overrides, seed), all points of one seed before the next seed.
+
+        A sweep that is stopped halfway has then whole seeds rather than whole points.
+        """
+        for seed in self.seeds:
+            for values in product(*self.axes.values()):
+                labels = dict(zip(self.axes, (value.label for value in values), strict=True))
+                overrides = [pair for value in values for pair in value.overrides]
+                yield labels, [*overrides, (SEED_KEY, str(seed))], seed
+
+
+def load_study(path: str | Path) -> Study:
+    """Reads a study.
+
+    Raises:
+        AnabranchError: the file, a key or a value is not as it must be.
+
+    """
+    file = str(path)
+    try:
+        table = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise AnabranchError(f"{file}: not TOML: {error}; see the syntax at https://toml.io") from None
+    for key in table:
+        if key not in KEYS:
+            raise AnabranchError(f"{file}: {key}: unknown key; {nearest(key, KEYS)}")
+    name = table.get("name", Path(file).stem)
+    if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name):
+        raise AnabranchError(f"{file}: name: {name}: names a folder; use letters, digits, dots and dashes")
+    text, scenario_file = _scenario(file, table.get("scenario"))
+    return Study(
+        file, name, text, scenario_file, _axes(file, table.get("axes", {})), _seeds(file, table.get("seeds", 1))
+    )
+
+
+def _scenario(file: str, given: object) -> tuple[str, str]:
+    if isinstance(given, str):
+        path = Path(file).parent / given
+        return read_text(path), str(path)
+    if isinstance(given, dict):
+        return document(given), f"{file}: scenario"
+    problem = "missing" if given is None else "neither a file nor a table"
+    raise AnabranchError(f'{file}: scenario: {problem}; give scenario = "file.toml", or a table [scenario]')
+
+
+def _seeds(file: str, given: object) -> list[int]:
+    if isinstance(given, int) and not isinstance(given, bool) and given >= 1:
+        return list(range(1, given + 1))
+    if isinstance(given, list) and given and all(isinstance(seed, int) and seed >= 0 for seed in given):
+        if len(set(given)) == len(given):
+            return given
+        raise AnabranchError(f"{file}: seeds: {given}: one stands there twice; give each once")
+    raise AnabranchError(f"{file}: seeds: {given}: no seeds; give how many, as in 5, or a list, as in [1, 2, 3]")
+
+
+def _axes(file: str, given: object) -> dict[str, list[Value]]:
+    if not isinstance(given, dict):
+        raise AnabranchError(f"{file}: axes: {given}: not a table; write [axes], and a list of values for each key")
+    axes = dict(_found_axes(file, given, ""))
+    for name in axes:
+        if name in RESERVED:
+            mend = "give seeds = 5 beside the axes" if name == SEED_KEY else "call it otherwise"
+            raise AnabranchError(f"{file}: axes.{name}: the name of a column of its own; {mend}")
+    return axes
+
+
+def _found_axes(file: str, table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, list[Value]]]:
+    """Lists are axes of the key they stand at; a table of tables is an axis of named values."""
+    for key, given in table.items():
+        name = f"{prefix}{key}"
+        if isinstance(given, list):
+            labels = [value if isinstance(value, (int, float, str)) else literal(value) for value in given]
+            values = [Value(label, [(name, literal(value))]) for label, value in zip(labels, given, strict=True)]
+        elif isinstance(given, dict) and given and all(isinstance(value, dict) for value in given.values()):
+            values = [Value(label, list(_overrides(table))) for label, table in given.items()]
+        elif isinstance(given, dict) and given:
+            yield from _found_axes(file, given, f"{name}.")
+            continue
+        else:
+            values = []
+        if not values or len({str(value.label) for value in values}) < len(values):
+            problem = f"{literal(given)}: a value stands there twice" if values else "no values"
+            raise AnabranchError(f"{file}: axes.{name}: {problem}; give a list of values, or a table of named ones")
+        yield name, values
+
+
+def _overrides(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Nested tables as dotted keys, so that what a named value does not mention stays as it is.
+
+    Tables whose keys are names of links or switches are values in themselves.
+    """
+    for key, value in table.items():
+        if isinstance(value, dict) and value and all(PLAIN_KEY.fullmatch(inner) for inner in value):
+            yield from _overrides(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", literal(value)
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """`i/n`: the i-th of n parts, from 1.
+
+    Raises:
+        AnabranchError: it is none.
+
+    """
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    part, parts = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= part <= parts:
+        raise AnabranchError(f"shard: {text}: not i/n with i from 1 to n; give 1/4 to 4/4")
+    return part, parts
+
+
+def labels_text(point: Mapping[str, Any], seed: int) -> str:
+    """A cell in words."""
+    return ", ".join([*(f"{axis} {label}" for axis, label in point.items()), f"{SEED_KEY} {seed}"])
+
+
+def table_values(axes: Mapping[str, Sequence[Value]]) -> dict[str, list[Any]]:
+    """Labels by axis."""
+    return {axis: [value.label for value in values] for axis, values in axes.items()}

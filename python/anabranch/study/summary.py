@@ -1,0 +1,80 @@
+"""The tables of a study: every cell, and means over seeds with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from anabranch.results import Run
+from anabranch.stats.confidence import half_width, paired_ratio
+from anabranch.stats.fct import MEASURES, STATISTICS, by_class
+from anabranch.stats.size_classes import SizeClass
+from anabranch.study.outcome import Cell, compared_axis
+
+STATISTIC_COLUMNS = [f"{measure}_{name}" for measure in MEASURES for name in STATISTICS]
+PACKET_COLUMNS = ["dropped_packets", "lost_packets", "marked_packets"]
+
+
+def cell_table(cells: Sequence[Cell], classes: Sequence[SizeClass]) -> pl.DataFrame:
+    """One row per cell and size class: axes, seed, run, the columns of `by_class`, packets dropped, lost and marked."""
+    parts = []
+    for cell in cells:
+        run = Run(cell.folder)
+        head = [pl.lit(value).alias(axis) for axis, value in cell.point.items()]
+        head += [pl.lit(cell.seed).alias("seed"), pl.lit(cell.folder.name).alias("run")]
+        sums = [pl.lit(int(run.manifest[name]), pl.Int64).alias(name) for name in PACKET_COLUMNS]
+        parts.append(by_class(run.flows, classes).select(*head, pl.all(), *sums))
+    return pl.concat(parts, how="vertical_relaxed")
+
+
+def summarise(table: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
+    """One row per point and size class, in the order of the cells.
+
+    `flows` and `unfinished` are sums over seeds; each statistic is the mean over those seeds that have it, with
+    `<statistic>_ci95` half the width of its 95 % interval (Student's t; null for one seed) and `seeds` how many.
+    """
+    rows: list[dict[str, Any]] = []
+    keys = [*axes, "size_class"]
+    for point, part in table.group_by(keys, maintain_order=True):
+        row = dict(zip(keys, point, strict=True))
+        row |= {"seeds": part["seed"].n_unique(), "flows": part["flows"].sum(), "unfinished": part["unfinished"].sum()}
+        for column in STATISTIC_COLUMNS:
+            values = part[column].drop_nulls().to_numpy()
+            whole = len(values) == part.height
+            row[column] = float(np.mean(values)) if whole else None
+            row[f"{column}_ci95"] = half_width(values) if whole else None
+        for column in PACKET_COLUMNS:
+            row[column] = part[column].sum()
+        rows.append(row)
+    numbers = {name: pl.Float64 for column in STATISTIC_COLUMNS for name in (column, f"{column}_ci95")}
+    return pl.DataFrame(rows, schema_overrides=numbers, infer_schema_length=None)
+
+
+def compare(table: pl.DataFrame, axes: Mapping[str, list[Any]]) -> pl.DataFrame:
+    """Each statistic at each point over that at the first value of the compared axis, seed by seed.
+
+    Columns: the axes, `size_class`, `statistic`, `ratio` (geometric mean over seeds), `ratio_low`, `ratio_high` (its
+    95 % interval, Student's t of log ratios; null for one seed). Statistics that a seed lacks are left out.
+    """
+    compared = compared_axis(axes)
+    schema: dict[str, pl.DataType] = {axis: table.schema[axis] for axis in axes}
+    schema |= {"size_class": pl.String(), "statistic": pl.String()}
+    schema |= {"ratio": pl.Float64(), "ratio_low": pl.Float64(), "ratio_high": pl.Float64()}
+    rows: list[dict[str, Any]] = []
+    if compared is not None:
+        keys = [*(axis for axis in axes if axis != compared), "size_class"]
+        for _, group in table.group_by(keys, maintain_order=True):
+            series = group.partition_by(compared, maintain_order=True, as_dict=True)
+            baseline = series[axes[compared][0],].sort("seed")
+            for part in list(series.values())[1:]:
+                ordered = part.sort("seed")
+                head = ordered.select(*axes, "size_class").row(0, named=True)
+                for column in STATISTIC_COLUMNS:
+                    if ordered[column].null_count() + baseline[column].null_count() == 0:
+                        found = paired_ratio(ordered[column].to_numpy(), baseline[column].to_numpy())
+                        ends = {"ratio": found.mean, "ratio_low": found.low, "ratio_high": found.high}
+                        rows.append({**head, "statistic": column, **ends})
+    return pl.DataFrame(rows, schema=schema)

@@ -1,0 +1,118 @@
+"""`anabranch sweep`: all cells of a study, those that are there already left out, and the summary."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anabranch._core import AnabranchError, Scenario
+from anabranch.runs.folder import check_writable, place, read_manifest
+from anabranch.study.job import Job
+from anabranch.study.outcome import CELLS, COMPARISON, STUDY_FILE, SUMMARY, Cell, StudyOutcome, open_study
+from anabranch.study.study import Study, labels_text, load_study, table_values
+
+if TYPE_CHECKING:
+    from anabranch.stats.size_classes import SizeClass
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A study resolved: its cells, and the jobs behind them by folder."""
+
+    study: Study
+    folder: Path
+    cells: list[Cell]
+    jobs: dict[Path, Job]
+
+    @property
+    def missing(self) -> list[Job]:
+        """Jobs whose results are not there."""
+        return [job for folder, job in self.jobs.items() if read_manifest(folder) is None]
+
+
+def resolve(study: Study, runs: str | Path) -> Sweep:
+    """Resolves every cell, so that a wrong one is found before any runs.
+
+    Raises:
+        AnabranchError: a cell is no scenario; the message names its point.
+
+    """
+    folder = Path(runs) / study.name
+    cells: list[Cell] = []
+    jobs: dict[Path, Job] = {}
+    for point, overrides, seed in study.points():
+        words = labels_text(point, seed)
+        try:
+            scenario = Scenario(study.scenario_text, study.scenario_file, overrides)
+        except AnabranchError as error:
+            raise AnabranchError(f"{study.file}: at {words}: {error}") from None
+        where = place(folder, scenario)
+        cells.append(Cell(point, seed, where))
+        # Points that come to the same scenario share its run.
+        jobs.setdefault(
+            where,
+            Job(study.scenario_text, study.scenario_file, tuple(overrides), scenario.identity, where, words),
+        )
+    return Sweep(study, folder, cells, jobs)
+
+
+def shard_of(sweep: Sweep, part: int, parts: int) -> list[Job]:
+    """The missing jobs of one shard. Shards are cut from all jobs: what is done already shifts nobody's."""
+    mine = set(list(sweep.jobs)[part - 1 :: parts])
+    return [job for job in sweep.missing if job.folder in mine]
+
+
+def finish(sweep: Sweep, classes: Sequence[SizeClass], command: Sequence[str]) -> StudyOutcome:
+    """Writes the tables, and the study's own file last."""
+    # Polars takes a while to load.
+    from anabranch.split.write import write_whole
+    from anabranch.study.summary import cell_table, compare, summarise
+
+    axes = table_values(sweep.study.axes)
+    table = cell_table(sweep.cells, classes)
+    for name, made in ((CELLS, table), (SUMMARY, summarise(table, list(axes))), (COMPARISON, compare(table, axes))):
+        for ending, writer in (("parquet", made.write_parquet), ("csv", made.write_csv)):
+            part = sweep.folder / f".{name}.{ending}.{os.getpid()}"
+            writer(part)
+            part.replace(sweep.folder / f"{name}.{ending}")
+    written = {
+        "name": sweep.study.name,
+        "command": list(command),
+        "axes": axes,
+        "seeds": sweep.study.seeds,
+        "interval": "95 %, Student's t over seeds",
+        "size_classes": [one.label for one in classes],
+        "cells": [{"point": cell.point, "seed": cell.seed, "folder": cell.folder.name} for cell in sweep.cells],
+    }
+    write_whole(str(sweep.folder / STUDY_FILE), json.dumps(written, indent=1) + "\n")
+    return open_study(sweep.folder)
+
+
+def sweep(path: str | Path, *, runs: str | Path = "runs", progress: bool = True) -> StudyOutcome:
+    """Runs a study on the cores of this machine, or what is missing of it, and returns its outcome.
+
+    Args:
+        path: The study's TOML file.
+        runs: Results go to `RUNS/NAME`.
+        progress: Draw progress on stderr if that is a terminal.
+
+    Raises:
+        AnabranchError: the study is wrong, or results cannot be written.
+
+    """
+    from anabranch.report.sweep_progress import SweepProgress
+    from anabranch.stats.size_classes import size_classes
+    from anabranch.study.local import run_local
+
+    command = ["anabranch", *sys.argv[1:]]
+    resolved = resolve(load_study(path), runs)
+    check_writable(resolved.folder)
+    jobs = resolved.missing
+    with SweepProgress(resolved.study.name, len(jobs), quiet=not progress) as watch:
+        run_local(jobs, command, watch)
+    return finish(resolved, size_classes(), command)

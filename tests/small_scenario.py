@@ -1,0 +1,36 @@
+"""Scenarios that run in a moment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SMALL = """\
+name = "small"
+
+[fabric]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+
+[[traffic]]
+sizes = "web-search"
+load = 0.5
+duration = "10 ms"
+
+[record]
+queues = "leaf0>spine0"
+windows = 0
+captures = "leaf0>spine0"
+capture_packets = 100
+"""
+
+LONG = SMALL.replace("10 ms", "1000 s")
+"""Would take hours."""
+
+
+def write_small(where: Path) -> Path:
+    """The small scenario as a file."""
+    path = where / "small.toml"
+    path.write_text(SMALL)
+    return path

@@ -1,0 +1,113 @@
+"""The drawing of a fabric: everything stands somewhere, nothing stands on another."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba_array
+
+from anabranch.plot.fabric import HEAT, Drawing, draw
+from anabranch.plot.fabric_changes import DEAD, SLOW, describe
+from anabranch.plot.fabric_layout import layout
+from anabranch.plot.style import save
+from synthetic import fat_tree, leaf_spine, topology
+
+FABRICS = {
+    "4x4x8": leaf_spine(4, 4, 8),
+    "64x32": leaf_spine(64, 32, 2),
+    "fat-tree 4": fat_tree(4, 2),
+    "fat-tree 12": fat_tree(12, 24),
+}
+
+
+@pytest.mark.parametrize("name", FABRICS)
+def test_every_switch_stands_once_and_none_on_another(name: str) -> None:
+    fabric = FABRICS[name]
+    drawing = Drawing(layout(fabric))
+    laid = drawing.laid
+    assert sorted(laid.box_of) == list(range(fabric["hosts"], len(fabric["nodes"]["name"])))
+    assert sorted(host for hosts in laid.hosts_of.values() for host in hosts) == list(range(fabric["hosts"]))
+    for a, b in combinations(laid.boxes, 2):
+        if a.row < b.row + b.rows and b.row < a.row + a.rows:
+            assert abs(drawing.x(a) - drawing.x(b)) >= (drawing.width(a) + drawing.width(b)) / 2
+
+
+def test_of_many_pods_those_are_open_in_which_something_happens() -> None:
+    fabric = fat_tree(12, 2)
+    names, source = fabric["nodes"]["name"], fabric["ports"]["from"]
+    port = source.index(names.index("aggregation45"))
+    fabric["changes"] = [{"at_ns": 0, "what": "port_down", "port": port, "value": None}]
+    boxes = layout(fabric).boxes
+    closed = {box.name for box in boxes if box.rows > 1}
+    assert closed == {str(pod) for pod in range(12)} - {"0", "7"}
+
+
+def _lines(fabric: dict[str, Any], utilization: list[float] | None = None) -> LineCollection:
+    found = draw(fabric, None if utilization is None else np.array(utilization))
+    return next(child for child in found.axes[0].get_children() if isinstance(child, LineCollection))
+
+
+def test_each_half_of_a_link_has_the_colour_of_its_own_port() -> None:
+    """A line per direction, from its own end to the middle: one leaf, two spines."""
+    tiers = ["host", "leaf", "spine", "spine"]
+    fabric = topology(tiers, [None] * 4, [(0, 1), (1, 2), (1, 3)])
+    busy = [0.0, 0.0, 0.9, 0.1, 0.4, 0.6]
+    lines = _lines(fabric, busy)
+    colours = to_rgba_array(lines.get_colors())
+    assert sorted(map(tuple, colours)) == sorted(HEAT(value) for value in busy[2:])
+    # Up ports begin at the lower end, so their halves are the lower ones.
+    lower = [colour for segment, colour in zip(lines.get_segments(), colours, strict=True) if _rises(segment)]
+    assert sorted(map(tuple, lower)) == sorted(HEAT(value) for value in (busy[2], busy[4]))
+
+
+def _rises(segment: Any) -> bool:
+    """Whether a half line goes up from its port's end."""
+    return bool(segment[1][1] > segment[0][1])
+
+
+def test_parallel_links_lie_beside_each_other() -> None:
+    tiers = ["host", "host", "leaf", "leaf", "spine"]
+    fabric = topology(tiers, [None] * 5, [(0, 2), (1, 3), (2, 4), (2, 4), (3, 4)])
+    starts = {tuple(np.round(segment[0], 4)) for segment in _lines(fabric).get_segments()}
+    assert len(starts) == 6
+
+
+def test_leaves_that_are_joined_directly_are_drawn_side_by_side() -> None:
+    fabric = topology(["host", "host", "leaf", "leaf"], [None] * 4, [(0, 2), (1, 3), (2, 3)])
+    for segment in _lines(fabric).get_segments():
+        assert segment[0][1] == segment[1][1]
+
+
+def test_changes_are_told_in_words() -> None:
+    assert describe({"at_ns": 0, "what": "port_down", "value": None}) == (DEAD, "down")
+    assert describe({"at_ns": 5e6, "what": "port_rate", "value": 2.5e9}) == (SLOW, "2.5 Gbps, 5 ms")
+    assert describe({"at_ns": 0, "what": "node_blackhole", "value": 0.1})[1] == "blackhole 10 %"
+    assert describe({"at_ns": 1e9, "what": "node_up", "value": None}) == (None, "up, 1 s")
+
+
+def test_what_fails_is_marked_and_what_recovers_stays_marked() -> None:
+    fabric = leaf_spine(2, 2, 1)
+    fabric["changes"] = [
+        {"at_ns": 0, "what": "port_down", "port": 4, "value": None},
+        {"at_ns": 0, "what": "port_down", "port": 5, "value": None},
+        {"at_ns": 1000, "what": "port_up", "port": 4, "value": None},
+        {"at_ns": 0, "what": "node_down", "node": 5, "value": None},
+    ]
+    axes = draw(fabric).axes[0]
+    assert [text.get_text() for text in axes.texts if text.get_color() == DEAD] == ["down", "down"]
+    crosses = [line for line in axes.lines if line.get_marker() == "x"]
+    assert len(crosses) == 2
+
+
+@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
+def test_the_same_fabric_gives_the_same_file(tmp_path: Path, ending: str) -> None:
+    first, second = tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"
+    for path in (first, second):
+        save(draw(FABRICS["fat-tree 4"]), path)
+    assert first.read_bytes() == second.read_bytes()
+    assert first.stat().st_size > 5000

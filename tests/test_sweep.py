@@ -1,0 +1,189 @@
+"""`anabranch sweep` from end to end, on the simulator itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import anabranch as ab
+from anabranch.runs.folder import check_writable, read_manifest
+from anabranch.study.dask_cluster import run_on_cluster
+from anabranch.study.study import load_study
+from anabranch.study.sweep import Sweep, resolve
+from command import anabranch
+from small_scenario import SMALL, write_small
+
+STUDY = """\
+name = "both"
+scenario = "small.toml"
+seeds = 2
+
+[axes]
+traffic.load = [0.3, 0.5]
+routing.balance = ["ecmp", "spray"]
+"""
+
+
+def write_study(where: Path, text: str = STUDY) -> Path:
+    write_small(where)
+    path = where / "study.toml"
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture(scope="module")
+def where(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a study and its results."""
+    folder = tmp_path_factory.mktemp("sweep")
+    done = anabranch("sweep", str(write_study(folder)), "--runs", str(folder / "runs"))
+    assert done.returncode == 0, done.stderr
+    assert "8 cells, 0 complete, 8 to run" in done.stdout
+    assert re.search(r"^0\.5 +spray ", done.stdout, re.MULTILINE)
+    return folder
+
+
+def test_cells_are_what_single_runs_are(where: Path, tmp_path: Path) -> None:
+    from anabranch.study.outcome import open_study
+
+    for cell in open_study(where / "runs" / "both").cells:
+        alone = ab.run(where / "small.toml", {**cell.point, "seed": cell.seed}, runs=tmp_path)
+        assert alone.folder.name == cell.folder.name
+        assert (alone.folder / "flows.parquet").read_bytes() == (cell.folder / "flows.parquet").read_bytes()
+
+
+def test_schemes_see_the_same_flows_at_the_same_seed(where: Path) -> None:
+    from anabranch.study.outcome import open_study
+
+    lists: dict[tuple[float, int], list[object]] = {}
+    for cell in open_study(where / "runs" / "both").cells:
+        flows = ab.open(cell.folder).flows.select("src", "dst", "size_bytes", "start_ns")
+        lists.setdefault((cell.point["traffic.load"], cell.seed), []).append(flows.rows())
+    assert len(lists) == 4
+    assert all(ecmp == spray for ecmp, spray in lists.values())
+    assert lists[0.3, 1] != lists[0.3, 2]
+
+
+def test_only_what_is_missing_is_run(where: Path) -> None:
+    study = where / "runs" / "both"
+    sweep = resolve(load_study(where / "study.toml"), where / "runs")
+    gone = sweep.cells[3].folder
+    stamps = {cell.folder: (cell.folder / "manifest.json").stat().st_mtime_ns for cell in sweep.cells}
+    before = (study / "summary.csv").read_text()
+    (gone / "flows.parquet").unlink()
+    done = anabranch("sweep", str(where / "study.toml"), "--runs", str(where / "runs"), "--quiet")
+    assert done.returncode == 0, done.stderr
+    changed = {
+        cell.folder for cell in sweep.cells if (cell.folder / "manifest.json").stat().st_mtime_ns != stamps[cell.folder]
+    }
+    assert changed == {gone}
+    assert (study / "summary.csv").read_text() == before
+
+
+def test_shards_are_all_of_it_and_the_last_one_summarises(where: Path, tmp_path: Path) -> None:
+    whole = (where / "runs" / "both" / "summary.csv").read_bytes()
+    for part, left in ((2, 5), (1, 2), (3, 0)):
+        done = anabranch("sweep", str(where / "study.toml"), "--runs", str(tmp_path), "--shard", f"{part}/3")
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "both" / "summary.csv").exists() == (left == 0)
+        if left:
+            assert f"{left} cells are left for other shards" in done.stdout
+    assert (tmp_path / "both" / "summary.csv").read_bytes() == whole
+
+
+def test_a_killed_sweep_loses_only_what_was_running(tmp_path: Path) -> None:
+    study = write_study(tmp_path, STUDY.replace("seeds = 2", "seeds = 6"))
+    command = [sys.executable, "-m", "anabranch", "sweep", str(study), "--runs", str(tmp_path / "runs")]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    folder = tmp_path / "runs" / "both"
+
+    def whole() -> set[Path]:
+        return {path for path in folder.glob("small-*") if read_manifest(path) is not None}
+
+    while len(whole()) < 3:
+        assert running.poll() is None, "the sweep ended before it could be killed"
+        time.sleep(0.005)
+    running.kill()
+    running.wait()
+    kept = whole()
+    assert kept == set(folder.glob("small-*"))
+    stamps = {path: (path / "manifest.json").stat().st_mtime_ns for path in kept}
+    done = anabranch("sweep", str(study), "--runs", str(tmp_path / "runs"))
+    assert done.returncode == 0, done.stderr
+    assert f"24 cells, {len(kept)} complete, {24 - len(kept)} to run" in done.stdout
+    assert len(whole()) == 24
+    assert all((path / "manifest.json").stat().st_mtime_ns == stamp for path, stamp in stamps.items())
+
+
+def test_nothing_is_lost_when_a_dask_worker_is_killed(where: Path, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install anabranch[dask]")
+    study = write_study(tmp_path, STUDY.replace("seeds = 2", "seeds = 3"))
+    sweep: Sweep = resolve(load_study(study), tmp_path / "runs")
+    check_writable(sweep.folder)
+    jobs = sweep.missing
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        victim = next(iter(cluster.workers.values())).pid
+        calls = []
+
+        def watch(done: int, _: object) -> None:
+            calls.append(done)
+            if done == 2:
+                os.kill(victim, signal.SIGKILL)
+
+        run_on_cluster(cluster.scheduler_address, jobs, ["anabranch"], watch)
+    assert calls == list(range(1, len(jobs) + 1))
+    assert sweep.missing == []
+    for cell in sweep.cells:
+        here = where / "runs" / "both" / cell.folder.name / "flows.parquet"
+        if here.exists():
+            assert here.read_bytes() == (cell.folder / "flows.parquet").read_bytes()
+
+
+def test_a_scheduler_that_does_not_answer_is_named(where: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="distributed is not installed: pip install anabranch[dask]")
+    done = anabranch("sweep", str(where / "study.toml"), "--runs", str(tmp_path), "--dask", "127.0.0.1:1")
+    assert done.returncode == 2
+    assert "dask: 127.0.0.1:1: no scheduler answers" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("study", "named"),
+    [
+        (STUDY.replace('"spray"', '"sprey"'), "at traffic.load 0.3, routing.balance sprey, seed 1: "),
+        (STUDY.replace("traffic.load", "trafic.load"), "trafic"),
+        (STUDY.replace("small.toml", "large.toml"), "large.toml: No such file or directory"),
+    ],
+)
+def test_a_wrong_cell_is_found_before_any_runs(tmp_path: Path, study: str, named: str) -> None:
+    done = anabranch("sweep", str(write_study(tmp_path, study)), "--runs", str(tmp_path / "runs"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert named in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_cell_that_cannot_be_run_is_named(tmp_path: Path) -> None:
+    study = write_study(tmp_path, STUDY)
+    small = tmp_path / "small.toml"
+    small.write_text(small.read_text().replace("windows = 0", "windows = 1000000"))
+    done = anabranch("sweep", str(study), "--runs", str(tmp_path / "runs"), "--quiet")
+    assert done.returncode == 2
+    assert "at traffic.load 0.3, routing.balance ecmp, seed 1: " in done.stderr
+    assert "flow 1000000" in done.stderr
+
+
+def test_points_that_come_to_the_same_scenario_share_a_run(tmp_path: Path) -> None:
+    text = STUDY.replace(
+        'routing.balance = ["ecmp", "spray"]', '[axes.way]\nplain = {}\nsaid = { routing.balance = "ecmp" }'
+    )
+    sweep = resolve(load_study(write_study(tmp_path, text)), tmp_path)
+    assert (len(sweep.cells), len(sweep.jobs)) == (8, 4)
+    assert SMALL.count("ecmp") == 0
