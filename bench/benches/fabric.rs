@@ -1,0 +1,78 @@
+//! Packet-hops per second of the whole engine, data and acknowledgements alike, on one core.
+
+use anabranch_fabric::Fabric;
+use anabranch_fabric::capacity::Reference;
+use anabranch_fabric::topology::{FatTree, LeafSpine};
+use anabranch_plan::{Balancing, Granularity, Table, Weighing};
+use anabranch_sim::transport::{Control, Tcp, Transport};
+use anabranch_sim::{Framing, Observe, Progress, Settings, simulate};
+use anabranch_traffic::load::Load;
+use anabranch_traffic::sizes::{Convention, Published, Sizes};
+use anabranch_traffic::{Flow, Pattern, workload};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+
+const US: u64 = 1_000_000;
+
+/// DCTCP with an acknowledgement per segment, as the peers are measured (one core, same fabric and sizes).
+fn settings(granularity: Granularity) -> Settings {
+    let tcp = Tcp { handshake: true, ..Tcp::plain(Control::Dctcp { gain: 1.0 / 16.0 }) };
+    Settings {
+        seed: 1,
+        balancing: Balancing { granularity, weighing: Weighing::Equal, table: Table::Uniform },
+        transports: vec![Transport::Tcp(tcp)],
+        framing: Framing::ETHERNET,
+        changes: Vec::new(),
+        routing_delay_ps: 0,
+        end_ps: u64::MAX,
+        observe: Observe::default(),
+    }
+}
+
+/// Web-search flows between racks at 0.6 of the uplinks.
+fn web_search(fabric: &Fabric, duration_us: u64) -> Vec<Flow> {
+    let cdf = Published::named("web-search").expect("a published table").cdf(Convention::Linear);
+    let poisson = workload::Poisson {
+        pattern: Pattern::InterRack,
+        sizes: Sizes::Cdf(cdf),
+        arrivals: workload::Arrivals::Load(Load {
+            fraction: 0.6,
+            reference: Reference::Uplink,
+            capacity_bps: None,
+        }),
+        amount: workload::Amount::Duration(duration_us * US),
+        start_ps: 0,
+        transport: 0,
+    };
+    workload::Workload::Poisson(poisson).flows(fabric, 1).expect("a load below one")
+}
+
+fn packet_hops(criterion: &mut Criterion) {
+    let leaf_spine = |side, hosts_per_leaf| LeafSpine {
+        leaves: side,
+        spines: side,
+        hosts_per_leaf,
+        ..LeafSpine::default()
+    };
+    let fat_tree = FatTree { k: 12, hosts_per_leaf: 24, ..FatTree::default() };
+    let fabrics = [
+        ("4x4x8", leaf_spine(4, 8).build(), 50_000),
+        ("16x16x16", leaf_spine(16, 16).build(), 5_000),
+        ("fat-tree-12-1728", fat_tree.build(), 3_000),
+    ];
+    let mut benches = criterion.benchmark_group("packet-hops");
+    benches.sample_size(10);
+    for (name, fabric, duration_us) in fabrics {
+        let fabric = fabric.expect("sizes of a fabric");
+        let flows = web_search(&fabric, duration_us);
+        for (scheme, granularity) in [("ecmp", Granularity::Flow), ("spray", Granularity::Packet)] {
+            let settings = settings(granularity);
+            let run =
+                || simulate(&fabric, &flows, &settings, &Progress::default()).expect("a sound simulation");
+            benches.throughput(Throughput::Elements(run().totals.packet_hops));
+            benches.bench_function(BenchmarkId::new(scheme, name), |b| b.iter(run));
+        }
+    }
+}
+
+criterion_group!(benches, packet_hops);
+criterion_main!(benches);
