@@ -15,9 +15,15 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 
 DEMO_TRACE := examples/datacenter.pcap.zst
 DEMO_REPORT := demo.html
+DEMO_STUDY := examples/study.toml
+DEMO_STUDY_RESULTS := runs/one-slow-link
+DEMO_STUDY_REPORT := demo-study.html
 
 demo: build
 	anabranch split $(DEMO_TRACE) --weights 4,3,2 --change 4,3,1 --fail 2 --add 5 --report $(DEMO_REPORT)
+	anabranch sweep $(DEMO_STUDY)
+	anabranch report $(DEMO_STUDY_RESULTS) --out $(DEMO_STUDY_REPORT)
+	@echo "make demo: open $(DEMO_REPORT) and $(DEMO_STUDY_REPORT)"
 
 test: lint
 	@tests/system_programs.sh
@@ -39,7 +45,7 @@ bench: build
 build: .make/extension
 
 clean:
-	rm -rf .make $(VENV) target build $(DEMO_REPORT)
+	rm -rf .make $(VENV) target build $(DEMO_REPORT) $(DEMO_STUDY_REPORT)
 
 .make/tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || \
