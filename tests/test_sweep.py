@@ -176,7 +176,8 @@ def test_a_cell_that_cannot_be_run_is_named(tmp_path: Path) -> None:
     small.write_text(small.read_text().replace("windows = 0", "windows = 1000000"))
     done = anabranch("sweep", str(study), "--runs", str(tmp_path / "runs"), "--quiet")
     assert done.returncode == 2
-    assert "at traffic.load 0.3, routing.balance ecmp, seed 1: " in done.stderr
+    # All cells are as wrong, and as many as there are cores begin at once: whichever fails first is named.
+    assert re.search(r"at traffic\.load 0\.\d, routing\.balance (ecmp|spray), seed \d: ", done.stderr)
     assert "flow 1000000" in done.stderr
 
 

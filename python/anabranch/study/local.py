@@ -37,7 +37,8 @@ def run_local(jobs: Sequence[Job], command: Sequence[str], watch: Watch) -> None
                     progress = Progress()
                     running[pool.submit(run_here, waiting.pop(), progress, command)] = progress
                 ended, _ = wait(running, WATCH_SECONDS, FIRST_COMPLETED)
-                for future in ended:
+                # In the order of the cells: of several that failed, the first is named.
+                for future in [future for future in running if future in ended]:
                     del running[future]
                     future.result()
                     done += 1
