@@ -1,65 +1,26 @@
-"""Progress of a simulation, drawn on stderr."""
+"""Progress of a simulation."""
 
 from __future__ import annotations
 
-import time
-from types import TracebackType
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
 from anabranch import _core
+from anabranch.report.bar import Bar
 from anabranch.report.format import count
 
-SHOWN_AFTER_SECONDS = 1.0
 PARTS = 1000
 """Steps of the bar; simulated time is a float."""
 
 
-class RunProgress:
-    """Percent of simulated time, packet-hops a second, flows done, time left.
-
-    Nothing in the first second, and nothing where stderr is no terminal.
-    """
+class RunProgress(Bar):
+    """Percent of simulated time, packet-hops a second, flows done, time left."""
 
     def __init__(self, name: str, quiet: bool) -> None:
-        console = Console(stderr=True, emoji=False, highlight=False)
-        self._wanted = console.is_terminal and not quiet
-        self._name = name
-        self._began = time.monotonic()
-        self._task: TaskID | None = None
-        self._drawn = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[rate]}", markup=False),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-        )
-
-    def __enter__(self) -> RunProgress:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if self._task is not None:
-            self._drawn.stop()
+        super().__init__(name, PARTS, quiet)
 
     def __call__(self, progress: _core.Progress) -> None:
         """Draws how far the run is."""
-        seconds = time.monotonic() - self._began
-        if not self._wanted or seconds < SHOWN_AFTER_SECONDS:
-            return
-        if self._task is None:
-            self._task = self._drawn.add_task(self._name, total=PARTS, rate="")
-            self._drawn.start()
-        rate = (
-            f"{progress.packet_hops / seconds / 1e6:.1f} M packet-hops/s, "
-            f"{count(progress.flows_finished)} of {count(progress.flows_total)} flows"
-        )
-        self._drawn.update(self._task, completed=PARTS * fraction(progress), rate=rate)
+        hops_per_s = progress.packet_hops / max(self.seconds, 1e-9)
+        flows = f"{count(progress.flows_finished)} of {count(progress.flows_total)} flows"
+        self.draw(PARTS * fraction(progress), f"{hops_per_s / 1e6:.1f} M packet-hops/s, {flows}")
 
 
 def fraction(progress: _core.Progress) -> float:
