@@ -89,7 +89,7 @@ pub(crate) fn ovs_select(
         .collect::<Vec<_>>();
     let choose = |tuple| {
         let basis = open_vswitch::selection_basis(tuple, parameter);
-        let packet = &mut Packet { flow: basis.into(), bytes: 1 };
+        let packet = &mut Packet { flow: basis.into(), bytes: 1, ..Packet::default() };
         let chosen = pick::<Score16, _>(&live[..], &mut (), packet, &mut Still);
         let scores = live.iter().map(|b| (mix::open_vswitch::value(basis, b.salt) & 0xffff, score(basis, b)));
         (basis, scores.collect(), chosen)

@@ -93,6 +93,7 @@ impl<S: Planned> Balancer<S> {
         let mut asked = scheme::Packet {
             flow: u64::from(packet.connection) << 32 | u64::from(hash),
             bytes: u32::from(packet.frame_bytes),
+            ..scheme::Packet::default()
         };
         scheme::pick::<S, Still>(self.plans[*plan as usize].as_ref(), state, &mut asked, &mut Still)
     }

@@ -24,7 +24,7 @@ pub mod technique;
 #[cfg(feature = "plan")]
 mod weights;
 
-pub use env::{Env, Still, capability};
+pub use env::{Env, Still, capability, random_below};
 pub use scheme::{Packet, Scheme, pick};
 pub use tuple::{FiveTuple, protocol};
 #[cfg(feature = "plan")]

@@ -22,6 +22,7 @@ impl<const N: usize> Scheme for Alias<N> {
     const NEEDS: u32 = 0;
     type Plan = [Column; N];
     type State = ();
+    type Feedback = ();
 
     #[inline(always)]
     fn pick<E: Env>(plan: &[Column; N], _state: &mut (), packet: &mut Packet, _env: &mut E) -> u16 {

@@ -13,10 +13,10 @@ pub trait Boundary {
     const NEEDS: u32;
     /// What is remembered per flow.
     type Note: Copy;
-    /// The note of a unit that begins with a packet of `bytes` at `now_ns`.
-    fn begin(bytes: u32, now_ns: u64) -> Self::Note;
+    /// The note of a unit that begins with `packet` at `now_ns`.
+    fn begin(packet: &Packet, now_ns: u64) -> Self::Note;
     /// The note after one more packet, or `None` if that packet begins the next unit.
-    fn go_on(&self, note: Self::Note, bytes: u32, now_ns: u64) -> Option<Self::Note>;
+    fn go_on(&self, note: Self::Note, packet: &Packet, now_ns: u64) -> Option<Self::Note>;
     /// Whether the unit is over whatever comes next, so that forgetting it changes nothing.
     #[inline(always)]
     fn is_over(&self, _note: Self::Note, _now_ns: u64) -> bool {
@@ -33,10 +33,10 @@ impl Boundary for WholeFlow {
     type Note = ();
 
     #[inline(always)]
-    fn begin(_bytes: u32, _now_ns: u64) {}
+    fn begin(_packet: &Packet, _now_ns: u64) {}
 
     #[inline(always)]
-    fn go_on(&self, (): (), _bytes: u32, _now_ns: u64) -> Option<()> {
+    fn go_on(&self, (): (), _packet: &Packet, _now_ns: u64) -> Option<()> {
         Some(())
     }
 }
@@ -91,6 +91,7 @@ where
     const NEEDS: u32 = B::NEEDS;
     type Plan = Plan<B, Q>;
     type State = State<M, C>;
+    type Feedback = ();
 
     #[inline(always)]
     fn pick<E: Env>(plan: &Plan<B, Q>, state: &mut State<M, C>, packet: &mut Packet, env: &mut E) -> u16 {
@@ -101,12 +102,12 @@ where
         let mut began = false;
         let member = flows.upsert(packet.flow, |known| {
             if let Some((member, note)) = known
-                && let Some(note) = plan.boundary.go_on(note, bytes, now_ns)
+                && let Some(note) = plan.boundary.go_on(note, packet, now_ns)
             {
                 return (member, note);
             }
             began = true;
-            (largest_deficit(plan.quotas.as_ref(), sent, *total), B::begin(bytes, now_ns))
+            (largest_deficit(plan.quotas.as_ref(), sent, *total), B::begin(packet, now_ns))
         });
         if let Some(count) = sent.get_mut(usize::from(member)) {
             *count += u64::from(bytes);

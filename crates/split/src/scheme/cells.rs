@@ -69,6 +69,7 @@ impl<const N: usize> Scheme for Cells<N> {
     const NEEDS: u32 = 0;
     type Plan = [Cell; N];
     type State = ();
+    type Feedback = ();
 
     #[inline(always)]
     fn pick<E: Env>(plan: &[Cell; N], _state: &mut (), packet: &mut Packet, _env: &mut E) -> u16 {

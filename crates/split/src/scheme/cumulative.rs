@@ -24,6 +24,7 @@ impl<const N: usize> Scheme for Cumulative<N> {
     const NEEDS: u32 = 0;
     type Plan = Bounds<N>;
     type State = ();
+    type Feedback = ();
 
     #[inline(always)]
     fn pick<E: Env>(plan: &Bounds<N>, _state: &mut (), packet: &mut Packet, _env: &mut E) -> u16 {

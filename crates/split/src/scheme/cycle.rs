@@ -13,6 +13,7 @@ impl Scheme for Cycle {
     type Plan = [u16];
     /// Place of the next turn.
     type State = u32;
+    type Feedback = ();
 
     #[inline(always)]
     fn pick<E: Env>(plan: &[u16], state: &mut u32, _packet: &mut Packet, _env: &mut E) -> u16 {

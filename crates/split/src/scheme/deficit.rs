@@ -130,6 +130,7 @@ where
     const NEEDS: u32 = 0;
     type Plan = Plan<P>;
     type State = State<M, C>;
+    type Feedback = ();
 
     #[inline(always)]
     fn pick<E: Env>(plan: &Plan<P>, state: &mut State<M, C>, packet: &mut Packet, env: &mut E) -> u16 {

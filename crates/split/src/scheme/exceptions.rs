@@ -72,6 +72,7 @@ where
     const NEEDS: u32 = H::NEEDS;
     type Plan = Plan<H::Plan, Q>;
     type State = State<M, A, C>;
+    type Feedback = ();
 
     #[inline(always)]
     fn pick<E: Env>(plan: &Self::Plan, state: &mut State<M, A, C>, packet: &mut Packet, env: &mut E) -> u16 {

@@ -1,5 +1,6 @@
 //! Flowcells: at most so many consecutive bytes of one flow (Presto, SIGCOMM 2015, sec. 3.1: 64 KB).
 
+use super::Packet;
 use super::byte_deficit::Boundary;
 
 /// Ends when the next packet would take it over [`Self::bytes`].
@@ -20,12 +21,33 @@ impl Boundary for Flowcell {
     type Note = u32;
 
     #[inline(always)]
-    fn begin(bytes: u32, _now_ns: u64) -> u32 {
-        bytes
+    fn begin(packet: &Packet, _now_ns: u64) -> u32 {
+        packet.bytes
     }
 
     #[inline(always)]
-    fn go_on(&self, so_far: u32, bytes: u32, _now_ns: u64) -> Option<u32> {
-        so_far.checked_add(bytes).filter(|&sum| sum <= self.bytes)
+    fn go_on(&self, so_far: u32, packet: &Packet, _now_ns: u64) -> Option<u32> {
+        so_far.checked_add(packet.bytes).filter(|&sum| sum <= self.bytes)
+    }
+}
+
+/// Flowcells as the sender numbered them ([`Packet::cell`]): a unit ends when the number grows. What is sent again, with a
+/// number of the past, goes with the cell of the day.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Numbered;
+
+impl Boundary for Numbered {
+    const NEEDS: u32 = 0;
+    /// Number of the cell.
+    type Note = u32;
+
+    #[inline(always)]
+    fn begin(packet: &Packet, _now_ns: u64) -> u32 {
+        packet.cell
+    }
+
+    #[inline(always)]
+    fn go_on(&self, cell: u32, packet: &Packet, _now_ns: u64) -> Option<u32> {
+        (packet.cell <= cell).then_some(cell)
     }
 }

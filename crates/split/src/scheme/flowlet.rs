@@ -1,7 +1,7 @@
 //! Flowlets: runs of packets of one flow without a long gap (FLARE, Sinha et al. 2004; LetFlow, NSDI 2017).
 
 use super::byte_deficit::Boundary;
-use crate::capability;
+use crate::{Packet, capability};
 
 /// Ends at a gap of more than [`Self::gap_ns`].
 #[derive(Clone, Copy, Debug)]
@@ -21,12 +21,12 @@ impl Boundary for Flowlet {
     type Note = u64;
 
     #[inline(always)]
-    fn begin(_bytes: u32, now_ns: u64) -> u64 {
+    fn begin(_packet: &Packet, now_ns: u64) -> u64 {
         now_ns
     }
 
     #[inline(always)]
-    fn go_on(&self, last_ns: u64, _bytes: u32, now_ns: u64) -> Option<u64> {
+    fn go_on(&self, last_ns: u64, _packet: &Packet, now_ns: u64) -> Option<u64> {
         (now_ns.saturating_sub(last_ns) <= self.gap_ns).then_some(now_ns)
     }
 

@@ -72,7 +72,7 @@ pub(super) fn settle<const L: usize>(
     picks: &mut [u16; L],
 ) {
     for lane in (0..L).filter(|&lane| !certain(lane)) {
-        let mut packet = Packet { flow: flows[lane], bytes: 1 };
+        let mut packet = Packet { flow: flows[lane], bytes: 1, ..Packet::default() };
         picks[lane] = Rendezvous::pick(plan, &mut (), &mut packet, &mut Still);
     }
 }

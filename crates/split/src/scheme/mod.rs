@@ -12,6 +12,7 @@ pub mod cells;
 pub mod cumulative;
 pub mod cycle;
 pub mod deficit;
+pub mod drill;
 pub mod exceptions;
 #[cfg(feature = "plan")]
 pub mod flow_list;
@@ -35,6 +36,7 @@ pub mod seen;
 pub mod slots;
 pub mod turns;
 pub mod uniform;
+pub mod units;
 pub mod wfq;
 pub mod wildcard;
 
@@ -44,6 +46,7 @@ pub use cells::Cells;
 pub use cumulative::Cumulative;
 pub use cycle::Cycle;
 pub use deficit::Deficit;
+pub use drill::Drill;
 pub use exceptions::Exceptions;
 #[cfg(feature = "plan")]
 pub use flow_list::FlowList;
@@ -62,16 +65,24 @@ pub use seen::Seen;
 pub use slots::Slots;
 pub use turns::Turns;
 pub use uniform::Uniform;
+pub use units::Units;
 pub use wfq::Wfq;
 pub use wildcard::Wildcard;
 
 /// What a scheme may know of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Packet {
     /// Hash of the flow's identity. Selection uses the low 32 bits; flow tables tell flows apart by all 64.
     pub flow: u64,
     /// Bytes on the wire.
     pub bytes: u32,
+    /// Number of the packet's flowcell within its flow, never falling except for what is sent again. Zero where the place
+    /// does not count them.
+    pub cell: u32,
+    /// Where it goes, as the place numbers destinations (a leaf in a fabric). Zero where there is one.
+    pub destination: u32,
+    /// What travels with the packet for the scheme's own use, read and written.
+    pub tag: u32,
 }
 
 impl Packet {
@@ -93,9 +104,27 @@ pub trait Scheme {
     type Plan: ?Sized;
     /// Plain data of one switch, host, thread or CPU.
     type State: ?Sized;
+    /// What comes back about earlier choices; `()` where nothing does.
+    type Feedback;
 
     /// The member (index into the group) that carries `packet`.
     fn pick<E: Env>(plan: &Self::Plan, state: &mut Self::State, packet: &mut Packet, env: &mut E) -> u16;
+
+    /// A packet leaves by `member`, whether this scheme chose it or not.
+    #[inline(always)]
+    fn depart<E: Env>(
+        _plan: &Self::Plan,
+        _state: &mut Self::State,
+        _member: u16,
+        _packet: &mut Packet,
+        _env: &mut E,
+    ) {
+    }
+
+    /// Something came back.
+    #[inline(always)]
+    fn learn<E: Env>(_plan: &Self::Plan, _state: &mut Self::State, _feedback: &Self::Feedback, _env: &mut E) {
+    }
 
     /// Time passed: expire what is idle.
     #[inline(always)]
@@ -135,6 +164,6 @@ pub fn each<S: Scheme, E: Env>(
     out: &mut [u16],
 ) {
     for (&flow, member) in flows.iter().zip(out) {
-        *member = pick::<S, E>(plan, state, &mut Packet { flow, bytes: 1 }, env);
+        *member = pick::<S, E>(plan, state, &mut Packet { flow, bytes: 1, ..Packet::default() }, env);
     }
 }

@@ -56,6 +56,7 @@ impl<S: AsRef<[u16]>> Scheme for Modulo<S> {
     const NEEDS: u32 = 0;
     type Plan = ModuloTable<S>;
     type State = ();
+    type Feedback = ();
 
     #[inline(always)]
     fn pick<E: Env>(plan: &ModuloTable<S>, _state: &mut (), packet: &mut Packet, _env: &mut E) -> u16 {

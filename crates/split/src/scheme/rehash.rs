@@ -13,6 +13,7 @@ impl<S: Scheme> Scheme for Rehash<S> {
     const NEEDS: u32 = S::NEEDS;
     type Plan = S::Plan;
     type State = S::State;
+    type Feedback = ();
 
     #[inline(always)]
     fn pick<E: Env>(plan: &S::Plan, state: &mut S::State, packet: &mut Packet, env: &mut E) -> u16 {

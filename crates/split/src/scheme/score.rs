@@ -38,6 +38,7 @@ impl Scheme for Score {
     /// Living members only.
     type Plan = [Entry];
     type State = ();
+    type Feedback = ();
 
     #[inline(always)]
     fn pick<E: Env>(plan: &[Entry], _state: &mut (), packet: &mut Packet, _env: &mut E) -> u16 {

@@ -34,6 +34,7 @@ impl Scheme for Score16 {
     /// Live buckets only, in the order of the group.
     type Plan = [Bucket];
     type State = ();
+    type Feedback = ();
 
     #[inline(always)]
     fn pick<E: Env>(plan: &[Bucket], _state: &mut (), packet: &mut Packet, _env: &mut E) -> u16 {

@@ -13,6 +13,7 @@ impl<P: Copy + Into<u16>, const N: usize> Scheme for Slots<P, N> {
     /// The member of each slot.
     type Plan = [P; N];
     type State = ();
+    type Feedback = ();
 
     #[inline(always)]
     fn pick<E: Env>(plan: &[P; N], _state: &mut (), packet: &mut Packet, _env: &mut E) -> u16 {

@@ -22,6 +22,7 @@ impl<M: Flows<Note = ()>> Scheme for Turns<M> {
     /// One member per turn.
     type Plan = [u16];
     type State = State<M>;
+    type Feedback = ();
 
     #[inline(always)]
     fn pick<E: Env>(plan: &[u16], state: &mut State<M>, packet: &mut Packet, _env: &mut E) -> u16 {

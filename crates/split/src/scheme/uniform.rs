@@ -19,6 +19,7 @@ impl Scheme for Uniform {
     /// Living members.
     type Plan = [u16];
     type State = ();
+    type Feedback = ();
 
     #[inline(always)]
     fn pick<E: Env>(plan: &[u16], _state: &mut (), packet: &mut Packet, _env: &mut E) -> u16 {

@@ -49,6 +49,7 @@ where
     const NEEDS: u32 = 0;
     type Plan = Plan<W>;
     type State = State<M, C>;
+    type Feedback = ();
 
     #[inline(always)]
     fn pick<E: Env>(plan: &Plan<W>, state: &mut State<M, C>, packet: &mut Packet, _env: &mut E) -> u16 {

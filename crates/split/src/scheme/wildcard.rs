@@ -24,6 +24,7 @@ impl<S: AsRef<[Suffix]>> Scheme for Wildcard<S> {
     const NEEDS: u32 = 0;
     type Plan = S;
     type State = ();
+    type Feedback = ();
 
     #[inline(always)]
     fn pick<E: Env>(plan: &S, _state: &mut (), packet: &mut Packet, _env: &mut E) -> u16 {

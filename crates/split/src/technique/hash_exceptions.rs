@@ -99,8 +99,12 @@ impl Technique for HashExceptions {
     }
 
     fn explain(&self, flow: u64) -> Vec<Step> {
-        let hashed =
-            Hash::pick(&self.plan.hash, &mut (), &mut Packet { flow, bytes: 1 }, &mut self.clock.clone());
+        let hashed = Hash::pick(
+            &self.plan.hash,
+            &mut (),
+            &mut Packet { flow, bytes: 1, ..Packet::default() },
+            &mut self.clock.clone(),
+        );
         let step = |what: &str, value| Step { what: what.to_string(), value };
         let mut steps = vec![step("hash", format!("path {}", hashed + 1))];
         if let Some((member, ())) = self.state.flows.get(flow) {

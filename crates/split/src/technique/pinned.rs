@@ -42,7 +42,8 @@ pub(super) fn pick_each<S: Scheme>(
             clock.now_ns = time_ns;
         }
         let bytes = batch.bytes.get(i).copied().unwrap_or(1);
-        *member = scheme::pick::<S, Clock>(plan, state, &mut Packet { flow, bytes }, clock);
+        *member =
+            scheme::pick::<S, Clock>(plan, state, &mut Packet { flow, bytes, ..Packet::default() }, clock);
     }
 }
 

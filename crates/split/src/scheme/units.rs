@@ -1,0 +1,100 @@
+//! Units of a flow that stay together, flowlets or flowcells: the first packet of each picks, the rest follow.
+//!
+//! LetFlow (Vanini et al., NSDI 2017, section 3.1) is flowlets that pick at random, a flowcell's random path is Luopan's
+//! baseline (INFOCOM 2026, section 2.2), and any other scheme may pick as well.
+
+use super::byte_deficit::Boundary;
+use super::{Flows, Packet, Scheme};
+use crate::{Env, capability};
+use core::marker::PhantomData;
+
+/// Each unit of boundary `B` goes where `S` sends its first packet, remembered in `M`.
+pub struct Units<B, S, M>(PhantomData<(B, S, M)>);
+
+/// Where units end, and the plan of whoever picks for them.
+#[derive(Clone, Debug)]
+pub struct Plan<B, P> {
+    /// Where units end.
+    pub boundary: B,
+    /// What picks for them.
+    pub picker: P,
+}
+
+/// Units under way, and the picker's own.
+#[derive(Clone, Debug, Default)]
+pub struct State<M, T> {
+    /// Member and note of each flow.
+    pub flows: M,
+    /// The picker's.
+    pub picker: T,
+}
+
+/// Places looked at for ended units with each new one.
+const SWEPT_PER_UNIT: usize = 8;
+
+impl<B: Boundary, S: Scheme<State: Sized, Plan: Sized>, M: Flows<Note = B::Note>> Scheme for Units<B, S, M> {
+    const NAME: &'static str = "units";
+    const NEEDS: u32 = B::NEEDS | S::NEEDS | capability::RANDOM;
+    type Plan = Plan<B, S::Plan>;
+    type State = State<M, S::State>;
+    type Feedback = S::Feedback;
+
+    /// The picker is asked with random bits for a hash, so that the units of a flow are independent.
+    #[inline(always)]
+    fn pick<E: Env>(
+        plan: &Plan<B, S::Plan>,
+        state: &mut State<M, S::State>,
+        packet: &mut Packet,
+        env: &mut E,
+    ) -> u16 {
+        let now_ns = env.now_ns();
+        let State { flows, picker } = state;
+        let mut began = false;
+        let member = flows.upsert(packet.flow, |known| {
+            if let Some((member, note)) = known
+                && env.up(member)
+                && let Some(note) = plan.boundary.go_on(note, packet, now_ns)
+            {
+                return (member, note);
+            }
+            began = true;
+            let note = B::begin(packet, now_ns);
+            let mut first = Packet { flow: env.random_u32().into(), ..*packet };
+            let member = S::pick(&plan.picker, picker, &mut first, env);
+            packet.tag = first.tag;
+            (member, note)
+        });
+        if B::NEEDS & capability::CLOCK != 0 && began {
+            flows.sweep(SWEPT_PER_UNIT, |_, &note| plan.boundary.is_over(note, now_ns), |_| ());
+        }
+        member
+    }
+
+    fn learn<E: Env>(
+        plan: &Plan<B, S::Plan>,
+        state: &mut State<M, S::State>,
+        feedback: &S::Feedback,
+        env: &mut E,
+    ) {
+        S::learn(&plan.picker, &mut state.picker, feedback, env);
+    }
+
+    fn tick<E: Env>(plan: &Plan<B, S::Plan>, state: &mut State<M, S::State>, env: &mut E) {
+        let now_ns = env.now_ns();
+        state.flows.sweep(usize::MAX, |_, &note| plan.boundary.is_over(note, now_ns), |_| ());
+        S::tick(&plan.picker, &mut state.picker, env);
+    }
+
+    fn port_changed<E: Env>(
+        plan: &Plan<B, S::Plan>,
+        state: &mut State<M, S::State>,
+        member: u16,
+        up: bool,
+        env: &mut E,
+    ) {
+        if !up {
+            state.flows.purge(member);
+        }
+        S::port_changed(&plan.picker, &mut state.picker, member, up, env);
+    }
+}
