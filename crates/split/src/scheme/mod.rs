@@ -21,10 +21,15 @@ pub mod flow_table;
 pub mod flowcell;
 pub mod flowlet;
 pub mod flows;
+pub mod idle;
 #[cfg(feature = "plan")]
 pub mod lanes;
+pub mod least;
+pub mod luopan;
 pub mod mix;
 pub mod modulo;
+pub mod omniscient;
+pub mod paths;
 pub mod rehash;
 pub mod rendezvous;
 #[cfg(all(feature = "plan", target_arch = "x86_64"))]
@@ -34,6 +39,7 @@ pub mod score16;
 #[cfg(feature = "plan")]
 pub mod seen;
 pub mod slots;
+pub mod store;
 pub mod turns;
 pub mod uniform;
 pub mod units;
@@ -55,7 +61,9 @@ pub use flow_table::FlowTable;
 pub use flowcell::Flowcell;
 pub use flowlet::Flowlet;
 pub use flows::Flows;
+pub use luopan::Luopan;
 pub use modulo::Modulo;
+pub use omniscient::Omniscient;
 pub use rehash::Rehash;
 pub use rendezvous::Rendezvous;
 pub use score::Score;
