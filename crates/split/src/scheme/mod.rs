@@ -40,6 +40,7 @@ pub mod score16;
 pub mod seen;
 pub mod slots;
 pub mod store;
+pub mod tdlb;
 pub mod turns;
 pub mod uniform;
 pub mod units;
@@ -71,6 +72,7 @@ pub use score16::Score16;
 #[cfg(feature = "plan")]
 pub use seen::Seen;
 pub use slots::Slots;
+pub use tdlb::Tdlb;
 pub use turns::Turns;
 pub use uniform::Uniform;
 pub use units::Units;
