@@ -30,6 +30,7 @@ pub mod mix;
 pub mod modulo;
 pub mod omniscient;
 pub mod paths;
+pub mod quota;
 pub mod rehash;
 pub mod rendezvous;
 #[cfg(all(feature = "plan", target_arch = "x86_64"))]
@@ -65,6 +66,7 @@ pub use flows::Flows;
 pub use luopan::Luopan;
 pub use modulo::Modulo;
 pub use omniscient::Omniscient;
+pub use quota::Quota;
 pub use rehash::Rehash;
 pub use rendezvous::Rendezvous;
 pub use score::Score;
