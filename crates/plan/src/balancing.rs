@@ -101,4 +101,10 @@ pub enum Scheme {
     /// Flows are pinned in the order they begin, so that the flows of two leaves share the paths between them exactly by
     /// weight: the yardstick of the VALO paper.
     Ideal,
+    /// Flowcells over the better of a few sampled paths.
+    Luopan(crate::Luopan),
+    /// Flowcells over the path with the least backlog at that moment.
+    Omniscient(crate::Cells),
+    /// Flowlets without blame leave congested paths.
+    Tdlb(crate::Tdlb),
 }

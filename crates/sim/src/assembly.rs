@@ -1,6 +1,9 @@
 //! From settings to an engine: which load balancer the switches run, and which the hosts.
 
-use crate::balancer::{LoadBalancer, MEMORY_MAX, Periods, Planned, TableBalancer};
+use crate::balancer::{
+    LoadBalancer, LuopanBalancer, MEMORY_MAX, OmniscientBalancer, Periods, Planned, TableBalancer,
+    TdlbBalancer,
+};
 use crate::edge::Edge;
 use crate::pinning;
 use crate::simulation::Simulation;
@@ -29,6 +32,11 @@ pub fn simulate(
             let flows = pinning::spread_exactly(fabric, flows, &settings.balancing.weighing)?;
             Task { flows: &flows, ..task }.by_tables(None)
         }
+        &Scheme::Luopan(parameters) => {
+            task.run(LuopanBalancer::new(fabric, parameters, settings.seed)?, None)
+        }
+        &Scheme::Tdlb(parameters) => task.run(TdlbBalancer::new(fabric, parameters, settings.seed)?, None),
+        &Scheme::Omniscient(cells) => task.run(OmniscientBalancer::new(fabric, cells, settings.seed)?, None),
     }
 }
 

@@ -3,11 +3,18 @@
 //! The decisions themselves are those of `anabranch_split::scheme`; what stands here lends them clock, queues, random
 //! numbers and packets.
 
+mod luopan;
+mod omniscient;
 mod planned;
+mod source_routes;
 mod table;
+mod tdlb;
 
+pub(crate) use luopan::LuopanBalancer;
+pub(crate) use omniscient::OmniscientBalancer;
 pub(crate) use planned::{MEMORY_MAX, Periods, Planned};
 pub(crate) use table::TableBalancer;
+pub(crate) use tdlb::TdlbBalancer;
 
 use crate::network::Network;
 use anabranch_fabric::LinkState;

@@ -21,8 +21,10 @@ impl<P: Paths + ?Sized> Scheme for Omniscient<P> {
     fn pick<E: Env>(plan: &P, _state: &mut (), packet: &mut Packet, env: &mut E) -> u16 {
         let mut least = Least::default();
         for &path in plan.living(packet.destination) {
-            let backlog = env.backlog_bytes(path);
-            least.offer(path, backlog, env);
+            if env.up(path) {
+                let backlog = env.backlog_bytes(path);
+                least.offer(path, backlog, env);
+            }
         }
         least.member().unwrap_or(0)
     }

@@ -31,7 +31,7 @@ pub enum Resample {
 }
 
 /// How paths are sampled.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// Paths sampled of each destination (d).
     pub samples: u16,

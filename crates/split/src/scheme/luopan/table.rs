@@ -71,6 +71,12 @@ impl<S: Store> State<S> {
         self.held.as_ref().get(first..first + held).unwrap_or(&[])
     }
 
+    /// Whether units went to a destination lately.
+    #[must_use]
+    pub fn is_in_use(&self, destination: u32) -> bool {
+        self.entries.as_ref().get(destination as usize).is_some_and(|entry| entry.in_use)
+    }
+
     /// The least congested sample, or any of `living` if there is none; the destination is in use from now on.
     #[inline(always)]
     pub(super) fn choose<E: Env>(&mut self, living: &[u16], destination: u32, env: &mut E) -> u16 {

@@ -79,10 +79,8 @@ pub enum Clear {
 }
 
 /// Parameters of TDLB.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// Queue above which a port may be congested (phi), in bytes.
-    pub threshold_bytes: u32,
     /// Where congestion is detected.
     pub detect: Detect,
     /// Which flows are recorded then.
@@ -108,10 +106,9 @@ pub struct Parameters {
 }
 
 impl Default for Parameters {
-    /// Half of a buffer of 300 KB; a packet time at 10 Gb/s.
+    /// Timeouts from a packet time at 10 Gb/s to the fixed one of LetFlow.
     fn default() -> Self {
         Self {
-            threshold_bytes: 150_000,
             detect: Detect::Uplink,
             record: Record::Queue,
             clear: Clear::Relief,
@@ -142,6 +139,8 @@ impl Parameters {
 pub trait Uplinks: Paths {
     /// Number of the leaf's port that `path` to `destination` leaves by.
     fn uplink(&self, destination: u32, path: u16) -> u16;
+    /// Queue above which a port of the leaf may be congested (phi), in bytes.
+    fn threshold_bytes(&self, port: u16) -> u32;
 }
 
 /// Parameters and paths.
@@ -295,10 +294,9 @@ impl<P: Uplinks, S: Store> Leaf<'_, P, S> {
     /// Algorithm 1, the first half: looks at the queue that `path` begins with and records who is in it. Whether flows
     /// without blame should leave.
     fn is_congested<E: Env>(&mut self, path: u16, env: &mut E) -> bool {
-        let Parameters { threshold_bytes, detect, record, clear, delay_factor_milli, .. } =
-            self.plan.parameters;
+        let Parameters { detect, record, clear, delay_factor_milli, .. } = self.plan.parameters;
         let uplink = self.plan.paths.uplink(self.destination, path);
-        let backlog = env.backlog_bytes(path);
+        let (threshold_bytes, backlog) = (self.plan.paths.threshold_bytes(uplink), env.backlog_bytes(path));
         self.separator.relieve(uplink, backlog, threshold_bytes / 2, clear == Clear::Never, self.now_ns);
         let is_long = detect.at_uplink() && backlog > threshold_bytes;
         if is_long && self.delays.is_slow(self.destination, path, delay_factor_milli, self.now_ns) {

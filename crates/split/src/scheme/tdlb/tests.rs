@@ -26,6 +26,10 @@ impl Uplinks for Spines {
     fn uplink(&self, _destination: u32, path: u16) -> u16 {
         path
     }
+
+    fn threshold_bytes(&self, _port: u16) -> u32 {
+        15_000
+    }
 }
 
 type Subject = Tdlb<Spines, FlowTable<u64>, Heap>;
@@ -244,13 +248,9 @@ fn congested(parameters: Parameters) -> (Switch, [u64; 5]) {
     (switch, flows)
 }
 
-fn small() -> Parameters {
-    Parameters { threshold_bytes: 15_000, ..Parameters::default() }
-}
-
 #[test]
 fn innocent_flowlets_leave_a_congested_path_and_culprits_stay() {
-    let (mut switch, flows) = congested(small());
+    let (mut switch, flows) = congested(Parameters::default());
     for &flow in &flows[..4] {
         assert_eq!(switch.send(flow), (0, tag::CONGESTING), "in the queue: stays, pause or not");
     }
@@ -263,42 +263,42 @@ fn innocent_flowlets_leave_a_congested_path_and_culprits_stay() {
 
 #[test]
 fn a_flowlet_under_way_stays_together() {
-    let (mut switch, flows) = congested(small());
+    let (mut switch, flows) = congested(Parameters::default());
     switch.env.now_ns = 49_000;
     assert_eq!(switch.send(flows[4]), (0, 0), "49 us are the timeout, not beyond it");
-    let (mut switch, flows) = congested(small());
+    let (mut switch, flows) = congested(Parameters::default());
     switch.env.now_ns = 49_001;
     assert_eq!(switch.send(flows[4]), (2, 0));
 }
 
 #[test]
 fn nothing_is_recorded_while_the_path_is_as_fast_as_ever() {
-    let (mut switch, flows) = congested(small());
+    let (mut switch, flows) = congested(Parameters::default());
     switch.delay(0, 40);
     for &flow in &flows[..4] {
         assert_eq!(switch.send(flow).1, 0);
     }
     assert_eq!(switch.state.separator.detections(), 0);
-    let (mut switch, flows) = congested(Parameters { delay_factor_milli: 2250, ..small() });
+    let (mut switch, flows) = congested(Parameters { delay_factor_milli: 2250, ..Parameters::default() });
     switch.send(flows[0]);
     assert_eq!(switch.state.separator.detections(), 0, "90 us are 2.25 times 40, not more");
-    let (mut switch, flows) = congested(Parameters { delay_factor_milli: 2249, ..small() });
+    let (mut switch, flows) = congested(Parameters { delay_factor_milli: 2249, ..Parameters::default() });
     switch.send(flows[0]);
     assert_eq!(switch.state.separator.detections(), 1);
 }
 
 #[test]
 fn new_flows_follow_their_hash_unless_that_path_is_congested() {
-    let (mut switch, _) = congested(small());
+    let (mut switch, _) = congested(Parameters::default());
     assert_eq!(switch.send(switch.flow_on(0, 21)).0, 2);
     assert_eq!(switch.send(switch.flow_on(1, 22)).0, 1);
-    let (mut switch, _) = congested(Parameters { initial: Initial::Fastest, ..small() });
+    let (mut switch, _) = congested(Parameters { initial: Initial::Fastest, ..Parameters::default() });
     assert_eq!(switch.send(switch.flow_on(1, 23)).0, 2);
 }
 
 #[test]
 fn what_the_last_hop_reports_stays_and_the_others_on_that_uplink_leave() {
-    let (mut switch, flows) = congested(Parameters { detect: Detect::LastHop, ..small() });
+    let (mut switch, flows) = congested(Parameters { detect: Detect::LastHop, ..Parameters::default() });
     assert_eq!(switch.send(flows[0]), (0, 0), "uplinks are not tested");
     for &flow in &flows[..4] {
         switch.learn(Feedback::Congesting { destination: 1, flow });
@@ -313,7 +313,7 @@ fn what_the_last_hop_reports_stays_and_the_others_on_that_uplink_leave() {
 
 #[test]
 fn a_dead_path_is_left_at_once() {
-    let (mut switch, flows) = congested(small());
+    let (mut switch, flows) = congested(Parameters::default());
     switch.env.dead = Some(0);
     switch.plan.paths.0.remove(0);
     for flow in flows {
