@@ -35,8 +35,10 @@ pub enum Resample {
 pub struct Parameters {
     /// Paths sampled of each destination (d).
     pub samples: u16,
-    /// Age at which samples expire (T), in nanoseconds. A probe without an answer after twice as long is lost.
+    /// Age at which samples expire (T), in nanoseconds.
     pub expiry_ns: u64,
+    /// Time after which a probe without an answer counts as lost, in nanoseconds.
+    pub patience_ns: u64,
     /// Pause after which nothing more is asked about a destination, in nanoseconds.
     pub idle_ns: u64,
     /// What becomes of expired samples.
@@ -48,11 +50,12 @@ pub struct Parameters {
 }
 
 impl Default for Parameters {
-    /// Section 4.1: two samples, 40 us.
+    /// Section 4.1: two samples, 40 us; twice that for an answer.
     fn default() -> Self {
         Self {
             samples: 2,
             expiry_ns: 40_000,
+            patience_ns: 80_000,
             idle_ns: 1_000_000,
             stale: Stale::Keep,
             resample: Resample::Independent,

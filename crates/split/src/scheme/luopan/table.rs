@@ -119,7 +119,7 @@ impl<S: Store> State<S> {
             return None;
         }
         if entry.asked > 0 {
-            let patience_ns = entry.asked_ns.saturating_add(parameters.expiry_ns.saturating_mul(2));
+            let patience_ns = entry.asked_ns.saturating_add(parameters.patience_ns);
             if now_ns < patience_ns {
                 return Some(patience_ns);
             }

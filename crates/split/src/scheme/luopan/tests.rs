@@ -105,7 +105,7 @@ fn rounds_follow_each_other_every_40_us_and_samples_stay_until_the_next_are_ther
     assert_eq!((again, second.len()), (Some(80_000), 2), "the period counts from asking");
     assert_eq!(leaf.pick(1), first[1], "old samples serve while the round is under way");
     leaf.env.now_ns = 90_000;
-    assert_eq!(leaf.ask(1), (Some(120_000), Vec::new()), "one round at a time, for two periods");
+    assert_eq!(leaf.ask(1), (Some(120_000), Vec::new()), "one round at a time, for 80 us");
     leaf.answer(1, second[0], 9_000);
     leaf.answer(1, second[1], 9_000);
     assert_eq!(leaf.held(1), [(second[0], 9_000), (second[1], 9_000)], "both replaced at once");
@@ -117,7 +117,7 @@ fn rounds_follow_each_other_every_40_us_and_samples_stay_until_the_next_are_ther
 }
 
 #[test]
-fn a_probe_without_answer_in_two_periods_loses_its_sample() {
+fn a_probe_without_answer_in_80_us_loses_its_sample() {
     let mut leaf = Leaf::new(Parameters::default(), all(36));
     leaf.pick(1);
     let (_, sent) = leaf.ask(1);
@@ -174,7 +174,7 @@ fn an_idle_destination_is_forgotten() {
 
 #[test]
 fn paths_of_a_round_are_distinct_and_uniform() {
-    let parameters = Parameters { samples: 3, expiry_ns: 1, ..Parameters::default() };
+    let parameters = Parameters { samples: 3, expiry_ns: 1, patience_ns: 1, ..Parameters::default() };
     let mut leaf = Leaf::new(parameters, std::vec![std::vec![2, 3, 5, 7, 11, 13]]);
     let mut counts = [0u32; 14];
     for round in 0..20_000 {
