@@ -47,12 +47,23 @@ pub(crate) struct Message {
     pub(crate) settled_datagrams: u64,
 }
 
+/// Which subflow of which flow of MPTCP a connection is.
+#[derive(Clone, Copy)]
+pub(crate) struct Subflow {
+    /// The flow's place among those of MPTCP.
+    pub(crate) multipath: u32,
+    /// The subflow's number in it.
+    pub(crate) index: u8,
+}
+
 /// One connection.
 pub(crate) struct Connection {
     pub(crate) sending: Half<SendingMachine>,
     pub(crate) receiving: Half<ReceivingMachine>,
     /// What it carries, or carried last.
     pub(crate) message: Message,
+    /// What it is to a flow of MPTCP, if it is.
+    pub(crate) subflow: Option<Subflow>,
     /// Index into the settings' transports.
     pub(crate) transport: u8,
     /// Host that sends.

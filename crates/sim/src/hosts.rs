@@ -1,6 +1,10 @@
 //! Hosts: flows begin, packets reach their connection, flows end.
 
-use crate::connections::{Connection, Connections, Half, Message, Outlet, ReceivingMachine, SendingMachine};
+mod multipath;
+
+use crate::connections::{
+    Connection, Connections, Half, Message, Outlet, ReceivingMachine, SendingMachine, Subflow,
+};
 use crate::jobs::AwaitedJobs;
 use crate::network::{Address, Network};
 use crate::pinning::Pinned;
@@ -10,6 +14,7 @@ use crate::{FlowRecord, Framing, Kind, Packet, SimulationError, WindowSample};
 use anabranch_fabric::Fabric;
 use anabranch_split::scheme::mix;
 use anabranch_traffic::{Flow, Start};
+use multipath::Multipaths;
 
 /// All hosts and what they do.
 pub(crate) struct Hosts {
@@ -22,6 +27,7 @@ pub(crate) struct Hosts {
     /// By host: its port.
     port_of: Vec<u32>,
     connections: Connections,
+    multipaths: Multipaths,
     pub(crate) records: Vec<FlowRecord>,
     /// Flows that wait for another: `(awaited, waiting)`, sorted.
     waiting: Vec<(u32, u32)>,
@@ -65,6 +71,7 @@ impl Hosts {
             pinned,
             port_of: (0..fabric.hosts()).map(|host| fabric.ports_of(host)[0]).collect(),
             connections: Connections::default(),
+            multipaths: Multipaths::default(),
             records: vec![
                 FlowRecord { start_ps: u64::MAX, fct_ps: u64::MAX, ..FlowRecord::default() };
                 flows.len()
@@ -96,9 +103,11 @@ impl Hosts {
         Ok(())
     }
 
-    /// What the fields that switches hash are worth for a connection, in one direction.
-    fn entropy(&self, flow: u32, back: bool) -> u32 {
-        mix::finalise(mix::absorb(mix::absorb(self.salt, flow), back.into()))
+    /// What the fields that switches hash are worth for a connection, in one direction. A flow's first subflow has
+    /// what a flow of one connection would have.
+    fn entropy(&self, flow: u32, subflow: u8, back: bool) -> u32 {
+        let of_flow = mix::finalise(mix::absorb(mix::absorb(self.salt, flow), back.into()));
+        if subflow == 0 { of_flow } else { mix::finalise(mix::absorb(of_flow, subflow.into())) }
     }
 
     fn begin(&mut self, index: u32, network: &mut Network) -> Result<(), SimulationError> {
@@ -112,50 +121,30 @@ impl Hosts {
         };
         self.records[index as usize].start_ps = network.now_ps;
         let transport = &self.transports[usize::from(flow.transport)];
+        if let Transport::Mptcp(mptcp) = transport {
+            let (subflows, window_max_bytes) = (mptcp.subflows, mptcp.tcp.window_max_bytes);
+            return self.begin_multipath(message, subflows, window_max_bytes, network);
+        }
         let persistent = matches!(transport, Transport::Tcp(tcp) if tcp.persistent) && flow.path.is_none();
         let idle =
             if persistent { self.connections.take_idle(flow.src, flow.dst, flow.transport) } else { None };
-        let (entropy_forth, entropy_back) = (self.entropy(index, false), self.entropy(index, true));
-        let connection = match idle {
+        let name = match idle {
             Some(name) => {
                 let Some(connection) = self.connections.get(name) else { return Ok(()) };
                 connection.message = Message { end: connection.message.end + flow.size_bytes, ..message };
                 connection.restart_counters();
-                connection
+                name
             }
-            None => {
-                let connection = self.connections.open(Connection::blank)?;
-                let pinned = self.pinned.get(index as usize).copied().flatten();
-                let name = connection.sending.address.connection;
-                connection.message = message;
-                connection.transport = flow.transport;
-                connection.src = flow.src;
-                connection.dst = flow.dst;
-                connection.sending.address = Address {
-                    connection: name,
-                    port: self.port_of[flow.src as usize],
-                    destination: flow.dst,
-                    entropy: entropy_forth,
-                    labels: pinned.map(|pinned| pinned.forth),
-                };
-                connection.receiving.address = Address {
-                    connection: name,
-                    port: self.port_of[flow.dst as usize],
-                    destination: flow.src,
-                    entropy: entropy_back,
-                    labels: pinned.map(|pinned| pinned.back),
-                };
-                connection.reset(transport);
-                let (half, mut outlet) = connection.sender(network);
-                if let (SendingMachine::Stream(sender), Transport::Tcp(tcp)) = (half, transport) {
-                    sender.open(tcp, self.framing, &mut outlet);
-                }
-                connection
-            }
+            None => self.connect(message, None)?,
         };
+        let transport = &self.transports[usize::from(flow.transport)];
+        let Some(connection) = self.connections.get(name) else { return Ok(()) };
         let (machine, mut outlet) = connection.sender(network);
         match (machine, transport) {
             (SendingMachine::Stream(sender), Transport::Tcp(tcp)) => {
+                if idle.is_none() {
+                    sender.open(tcp, self.framing, &mut outlet);
+                }
                 sender.write(tcp, self.framing, flow.size_bytes, &mut outlet);
             }
             (SendingMachine::Datagrams(datagrams), Transport::Udp(udp)) => {
@@ -163,9 +152,40 @@ impl Hosts {
             }
             _ => {}
         }
-        let name = connection.sending.address.connection;
         self.watch(name, network.now_ps);
         Ok(())
+    }
+
+    /// A connection for a flow, or for one of its subflows; still closed.
+    fn connect(&mut self, message: Message, subflow: Option<Subflow>) -> Result<u32, SimulationError> {
+        let flow = self.flows[message.flow as usize];
+        let pinned = self.pinned.get(message.flow as usize).copied().flatten();
+        let number = subflow.map_or(0, |subflow| subflow.index);
+        let (entropy_forth, entropy_back) =
+            (self.entropy(message.flow, number, false), self.entropy(message.flow, number, true));
+        let connection = self.connections.open(Connection::blank)?;
+        let name = connection.sending.address.connection;
+        connection.message = message;
+        connection.subflow = subflow;
+        connection.transport = flow.transport;
+        connection.src = flow.src;
+        connection.dst = flow.dst;
+        connection.sending.address = Address {
+            connection: name,
+            port: self.port_of[flow.src as usize],
+            destination: flow.dst,
+            entropy: entropy_forth,
+            labels: pinned.map(|pinned| pinned.forth),
+        };
+        connection.receiving.address = Address {
+            connection: name,
+            port: self.port_of[flow.dst as usize],
+            destination: flow.src,
+            entropy: entropy_back,
+            labels: pinned.map(|pinned| pinned.back),
+        };
+        connection.reset(&self.transports[usize::from(flow.transport)]);
+        Ok(name)
     }
 
     /// A packet reaches its host.
@@ -189,17 +209,31 @@ impl Hosts {
 
     fn reach_receiver(&mut self, packet: &Packet, network: &mut Network) {
         let Some(connection) = self.connections.get(packet.connection) else { return };
-        let Transport::Tcp(tcp) = &self.transports[usize::from(connection.transport)] else { return };
+        let Some(tcp) = self.transports[usize::from(connection.transport)].tcp() else { return };
         let (machine, mut outlet) = connection.receiver(network);
         let ReceivingMachine::Stream(receiver) = machine else { return };
         receiver.receive(tcp, self.framing, packet, &mut outlet);
-        if receiver.delivered() >= connection.message.end && !connection.message.delivered {
-            self.deliver_last(packet.connection, network);
+        let delivered = receiver.delivered();
+        self.account(packet.connection, delivered, network);
+    }
+
+    /// A receiver has so many bytes in order.
+    #[inline(always)]
+    fn account(&mut self, name: u32, delivered: u64, network: &mut Network) {
+        let Some(connection) = self.connections.get(name) else { return };
+        if let Some(subflow) = connection.subflow {
+            self.hand_up(subflow, delivered, network);
+        } else if delivered >= connection.message.end && !connection.message.delivered {
+            self.deliver_last(name, network);
         }
     }
 
     fn reach_sender(&mut self, packet: &Packet, network: &mut Network) {
         let Some(connection) = self.connections.get(packet.connection) else { return };
+        if let Some(subflow) = connection.subflow {
+            self.reach_subflow(subflow, packet, network);
+            return;
+        }
         let Transport::Tcp(tcp) = &self.transports[usize::from(connection.transport)] else { return };
         let (machine, mut outlet) = connection.sender(network);
         let SendingMachine::Stream(sender) = machine else { return };
@@ -220,6 +254,10 @@ impl Hosts {
             return;
         }
         connection.sending.wake_ps = u64::MAX;
+        if let Some(subflow) = connection.subflow {
+            self.wake_subflow(subflow, network);
+            return;
+        }
         let transport = &self.transports[usize::from(connection.transport)];
         let (machine, mut outlet) = connection.sender(network);
         match (machine, transport) {
@@ -240,13 +278,12 @@ impl Hosts {
             return;
         }
         connection.receiving.wake_ps = u64::MAX;
-        let Transport::Tcp(tcp) = &self.transports[usize::from(connection.transport)] else { return };
+        let Some(tcp) = self.transports[usize::from(connection.transport)].tcp() else { return };
         let (machine, mut outlet) = connection.receiver(network);
         let ReceivingMachine::Stream(receiver) = machine else { return };
         receiver.wake(tcp, self.framing, &mut outlet);
-        if receiver.delivered() >= connection.message.end && !connection.message.delivered {
-            self.deliver_last(name, network);
-        }
+        let delivered = receiver.delivered();
+        self.account(name, delivered, network);
     }
 
     /// A datagram arrived or was lost. The flow ends when all are accounted for, and has finished if none is missing.
@@ -314,9 +351,11 @@ impl Hosts {
 
     /// Writes down the counters of the flows that are still open.
     pub(crate) fn close_books(&mut self) {
-        for connection in self.connections.iter().filter(|connection| connection.open) {
+        let of_its_own = |connection: &&Connection| connection.open && connection.subflow.is_none();
+        for connection in self.connections.iter().filter(of_its_own) {
             connection.write_counters(&mut self.records);
         }
+        self.close_multipath_books();
     }
 
     pub(crate) fn connections_peak(&self) -> usize {
@@ -331,6 +370,10 @@ impl Hosts {
         let SendingMachine::Stream(sender) = &connection.sending.machine else { return };
         let flow = connection.message.flow;
         let window_bytes = sender.window_bytes();
+        self.note_window(flow, window_bytes, now_ps);
+    }
+
+    fn note_window(&mut self, flow: u32, window_bytes: u64, now_ps: u64) {
         let moved = self.windows.iter().rev().find(|sample| sample.flow == flow);
         if self.watched[flow as usize] && moved.is_none_or(|last| last.window_bytes != window_bytes) {
             self.windows.push(WindowSample { flow, time_ps: now_ps, window_bytes });
@@ -353,6 +396,7 @@ impl Connection {
                 wake_ps: u64::MAX,
             },
             message: Message { flow: 0, start_ps: 0, end: 0, delivered: false, settled_datagrams: 0 },
+            subflow: None,
             transport: 0,
             src: 0,
             dst: 0,
@@ -365,17 +409,17 @@ impl Connection {
         self.receiving.wake_ps = u64::MAX;
         self.sending.wake_ps = u64::MAX;
         match (&mut self.sending.machine, &mut self.receiving.machine, transport) {
-            (SendingMachine::Stream(sender), ReceivingMachine::Stream(receiver), Transport::Tcp(_)) => {
-                sender.reset();
-                receiver.reset();
-            }
-            (sending, receiving, Transport::Tcp(_)) => {
-                *sending = SendingMachine::Stream(Box::default());
-                *receiving = ReceivingMachine::Stream(Box::default());
-            }
             (sending, receiving, Transport::Udp(_)) => {
                 *sending = SendingMachine::Datagrams(Datagrams::new());
                 *receiving = ReceivingMachine::Datagrams(DatagramReceiver::new());
+            }
+            (SendingMachine::Stream(sender), ReceivingMachine::Stream(receiver), _) => {
+                sender.reset();
+                receiver.reset();
+            }
+            (sending, receiving, _) => {
+                *sending = SendingMachine::Stream(Box::default());
+                *receiving = ReceivingMachine::Stream(Box::default());
             }
         }
     }
@@ -403,7 +447,6 @@ impl Connection {
     }
 
     fn write_counters(&self, records: &mut [FlowRecord]) {
-        let record = &mut records[self.message.flow as usize];
         let sent = match &self.sending.machine {
             SendingMachine::Stream(sender) => &sender.counters,
             SendingMachine::Datagrams(datagrams) => &datagrams.counters,
@@ -412,12 +455,6 @@ impl Connection {
             ReceivingMachine::Stream(receiver) => &receiver.counters,
             ReceivingMachine::Datagrams(receiver) => &receiver.counters,
         };
-        record.sent_bytes = sent.sent_bytes;
-        record.sent_packets = sent.sent_packets;
-        record.retransmitted_packets = sent.retransmitted_packets;
-        record.timeouts = sent.timeouts;
-        record.reordered_packets = received.reordered_packets;
-        record.marked_packets = received.marked_packets;
-        record.paths = received.paths();
+        records[self.message.flow as usize].count(sent, received);
     }
 }
