@@ -2,14 +2,13 @@
 
 mod multipath;
 
-use crate::connections::{
-    Connection, Connections, Half, Message, Outlet, ReceivingMachine, SendingMachine, Subflow,
-};
+use crate::connections::{Connection, Connections, Message, ReceivingMachine, SendingMachine, Subflow};
+use crate::edge::Opened;
 use crate::jobs::AwaitedJobs;
 use crate::network::{Address, Network};
 use crate::pinning::Pinned;
 use crate::timers::Timer;
-use crate::transport::{DatagramReceiver, Datagrams, ReceiverCounters, SenderCounters, Transport};
+use crate::transport::Transport;
 use crate::{FlowRecord, Framing, Kind, Packet, SimulationError, WindowSample};
 use anabranch_fabric::Fabric;
 use anabranch_split::scheme::mix;
@@ -99,6 +98,7 @@ impl Hosts {
             Timer::Start(flow) => return self.begin(flow, network),
             Timer::Sender(name) => self.wake_sender(name, network),
             Timer::Receiver(name) => self.wake_receiver(name, network),
+            Timer::Balancer(_) | Timer::Edge(_) => {}
         }
         Ok(())
     }
@@ -133,9 +133,11 @@ impl Hosts {
                 let Some(connection) = self.connections.get(name) else { return Ok(()) };
                 connection.message = Message { end: connection.message.end + flow.size_bytes, ..message };
                 connection.restart_counters();
+                let opened = Opened { connection: name, fresh: false, ..Opened::of(&flow) };
+                network.with_edge(|edge, network| edge.opened(&opened, network));
                 name
             }
-            None => self.connect(message, None)?,
+            None => self.connect(message, None, network)?,
         };
         let transport = &self.transports[usize::from(flow.transport)];
         let Some(connection) = self.connections.get(name) else { return Ok(()) };
@@ -157,7 +159,12 @@ impl Hosts {
     }
 
     /// A connection for a flow, or for one of its subflows; still closed.
-    fn connect(&mut self, message: Message, subflow: Option<Subflow>) -> Result<u32, SimulationError> {
+    fn connect(
+        &mut self,
+        message: Message,
+        subflow: Option<Subflow>,
+        network: &mut Network,
+    ) -> Result<u32, SimulationError> {
         let flow = self.flows[message.flow as usize];
         let pinned = self.pinned.get(message.flow as usize).copied().flatten();
         let number = subflow.map_or(0, |subflow| subflow.index);
@@ -172,6 +179,7 @@ impl Hosts {
         connection.dst = flow.dst;
         connection.sending.address = Address {
             connection: name,
+            host: flow.src,
             port: self.port_of[flow.src as usize],
             destination: flow.dst,
             entropy: entropy_forth,
@@ -179,22 +187,31 @@ impl Hosts {
         };
         connection.receiving.address = Address {
             connection: name,
+            host: flow.dst,
             port: self.port_of[flow.dst as usize],
             destination: flow.src,
             entropy: entropy_back,
             labels: pinned.map(|pinned| pinned.back),
         };
         connection.reset(&self.transports[usize::from(flow.transport)]);
+        let opened = Opened { connection: name, ..Opened::of(&flow) };
+        network.with_edge(|edge, network| edge.opened(&opened, network));
         Ok(name)
     }
 
     /// A packet reaches its host.
     #[inline(always)]
     pub(crate) fn deliver(&mut self, place: u32, network: &mut Network) {
-        let packet = *network.packets.get(place);
-        network.packets.free(place);
-        network.delivered += 1;
+        let mut packet = *network.packets.get(place);
+        network.consume(place);
+        if network.edge.is_some() && packet.kind != Kind::HostProbe {
+            network.with_edge(|edge, network| edge.receive(packet.destination, &mut packet, network));
+        }
         match packet.kind {
+            Kind::Probe => {}
+            Kind::HostProbe => {
+                network.with_edge(|edge, network| edge.probe(packet.destination, &packet, network));
+            }
             Kind::Data | Kind::Syn => self.reach_receiver(&packet, network),
             Kind::Ack | Kind::SynAck => self.reach_sender(&packet, network),
             Kind::Datagram => {
@@ -243,7 +260,7 @@ impl Hosts {
             self.watch(packet.connection, network.now_ps);
         }
         if done {
-            self.end(packet.connection);
+            self.end(packet.connection, network);
         }
     }
 
@@ -297,7 +314,7 @@ impl Hosts {
             self.deliver_last(name, network);
         }
         if all {
-            self.end(name);
+            self.end(name, network);
         }
     }
 
@@ -306,6 +323,10 @@ impl Hosts {
     pub(crate) fn attend(&mut self, network: &mut Network) {
         network.attention = false;
         for capture in network.captures[self.captures_named..].iter_mut() {
+            if capture.packet.kind.is_probe() {
+                capture.src = capture.packet.connection;
+                continue;
+            }
             let connection = self.connections.last_user(capture.packet.connection);
             let sent_back = capture.packet.destination == connection.src;
             capture.src = if sent_back { connection.dst } else { connection.src };
@@ -336,7 +357,7 @@ impl Hosts {
     }
 
     /// Nothing of a flow is left: its counters are final and its connection is free, or idle.
-    fn end(&mut self, name: u32) {
+    fn end(&mut self, name: u32, network: &mut Network) {
         let Some(connection) = self.connections.get(name) else { return };
         connection.write_counters(&mut self.records);
         let Connection { transport, message, .. } = *connection;
@@ -346,6 +367,7 @@ impl Hosts {
             self.connections.keep_idle(name);
         } else {
             self.connections.close(name);
+            network.with_edge(|edge, _| edge.closed(name));
         }
     }
 
@@ -378,83 +400,5 @@ impl Hosts {
         if self.watched[flow as usize] && moved.is_none_or(|last| last.window_bytes != window_bytes) {
             self.windows.push(WindowSample { flow, time_ps: now_ps, window_bytes });
         }
-    }
-}
-
-impl Connection {
-    /// A place that no flow has used yet.
-    fn blank() -> Self {
-        Self {
-            sending: Half {
-                machine: SendingMachine::Datagrams(Datagrams::new()),
-                address: Address::default(),
-                wake_ps: u64::MAX,
-            },
-            receiving: Half {
-                machine: ReceivingMachine::Datagrams(DatagramReceiver::new()),
-                address: Address::default(),
-                wake_ps: u64::MAX,
-            },
-            message: Message { flow: 0, start_ps: 0, end: 0, delivered: false, settled_datagrams: 0 },
-            subflow: None,
-            transport: 0,
-            src: 0,
-            dst: 0,
-            open: true,
-        }
-    }
-
-    /// Fresh machines; memory they have is kept.
-    fn reset(&mut self, transport: &Transport) {
-        self.receiving.wake_ps = u64::MAX;
-        self.sending.wake_ps = u64::MAX;
-        match (&mut self.sending.machine, &mut self.receiving.machine, transport) {
-            (sending, receiving, Transport::Udp(_)) => {
-                *sending = SendingMachine::Datagrams(Datagrams::new());
-                *receiving = ReceivingMachine::Datagrams(DatagramReceiver::new());
-            }
-            (SendingMachine::Stream(sender), ReceivingMachine::Stream(receiver), _) => {
-                sender.reset();
-                receiver.reset();
-            }
-            (sending, receiving, _) => {
-                *sending = SendingMachine::Stream(Box::default());
-                *receiving = ReceivingMachine::Stream(Box::default());
-            }
-        }
-    }
-
-    /// A new message begins: counters from zero.
-    fn restart_counters(&mut self) {
-        if let (SendingMachine::Stream(sender), ReceivingMachine::Stream(receiver)) =
-            (&mut self.sending.machine, &mut self.receiving.machine)
-        {
-            sender.counters = SenderCounters::default();
-            receiver.counters = ReceiverCounters::default();
-        }
-    }
-
-    fn sender<'a>(&'a mut self, network: &'a mut Network) -> (&'a mut SendingMachine, Outlet<'a>) {
-        let Half { machine, address, wake_ps } = &mut self.sending;
-        let timer = Timer::Sender(address.connection);
-        (machine, Outlet { network, address: &*address, wake_ps, timer })
-    }
-
-    fn receiver<'a>(&'a mut self, network: &'a mut Network) -> (&'a mut ReceivingMachine, Outlet<'a>) {
-        let Half { machine, address, wake_ps } = &mut self.receiving;
-        let timer = Timer::Receiver(address.connection);
-        (machine, Outlet { network, address, wake_ps, timer })
-    }
-
-    fn write_counters(&self, records: &mut [FlowRecord]) {
-        let sent = match &self.sending.machine {
-            SendingMachine::Stream(sender) => &sender.counters,
-            SendingMachine::Datagrams(datagrams) => &datagrams.counters,
-        };
-        let received = match &self.receiving.machine {
-            ReceivingMachine::Stream(receiver) => &receiver.counters,
-            ReceivingMachine::Datagrams(receiver) => &receiver.counters,
-        };
-        records[self.message.flow as usize].count(sent, received);
     }
 }

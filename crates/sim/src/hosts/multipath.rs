@@ -49,6 +49,11 @@ impl Host for Feed<'_> {
         self.outlet.wake_at(at_ps);
     }
 
+    fn timed_out(&mut self) {
+        self.outlet.timed_out();
+        self.data.share(self.index);
+    }
+
     #[inline]
     fn waiting(&self, most: u64) -> u64 {
         self.data.waiting(self.index, most)
@@ -84,7 +89,7 @@ impl Hosts {
         // The end of a flow is no place in a subflow's stream.
         let subflow_message = Message { end: u64::MAX, ..message };
         for index in 0..subflows {
-            let name = self.connect(subflow_message, Some(Subflow { multipath: place, index }))?;
+            let name = self.connect(subflow_message, Some(Subflow { multipath: place, index }), network)?;
             self.multipaths.all[place as usize].connections.push(name);
         }
         let multipath = &mut self.multipaths.all[place as usize];
@@ -105,8 +110,9 @@ impl Hosts {
         let has_room = packet.kind == Kind::Ack && multipath.data.acknowledge(subflow.index, packet.seq);
         let ends = multipath.data.is_acknowledged();
         self.step(subflow, Step::Receive(packet), network);
-        let joins =
-            !ends && subflow.index == 0 && !std::mem::replace(&mut self.multipaths.all[place as usize].joined, true);
+        let joins = !ends
+            && subflow.index == 0
+            && !std::mem::replace(&mut self.multipaths.all[place as usize].joined, true);
         if joins {
             self.join(place, network);
         }
@@ -115,17 +121,15 @@ impl Hosts {
         }
         self.watch_multipath(place, network.now_ps);
         if ends {
-            self.end_multipath(place);
+            self.end_multipath(place, network);
         }
     }
 
     /// A subflow's sender is woken. If it times out, what it has outstanding may go over the others.
     pub(super) fn wake_subflow(&mut self, subflow: Subflow, network: &mut Network) {
         let place = subflow.multipath;
-        let before = self.sender_counters(subflow).timeouts;
         self.step(subflow, Step::Wake, network);
-        if self.sender_counters(subflow).timeouts > before {
-            self.multipaths.all[place as usize].data.share(subflow.index);
+        if self.multipaths.all[place as usize].data.has_strays() {
             self.push_all(place, network);
         }
         self.watch_multipath(place, network.now_ps);
@@ -184,20 +188,13 @@ impl Hosts {
         paces[at] = sender.pace();
     }
 
-    fn sender_counters(&mut self, subflow: Subflow) -> SenderCounters {
-        let name = self.multipaths.all[subflow.multipath as usize].connections[usize::from(subflow.index)];
-        match self.connections.get(name).map(|connection| &connection.sending.machine) {
-            Some(SendingMachine::Stream(sender)) => sender.counters,
-            _ => SenderCounters::default(),
-        }
-    }
-
     /// Every byte is acknowledged: the subflows end, whatever they have still outstanding.
-    fn end_multipath(&mut self, place: u32) {
+    fn end_multipath(&mut self, place: u32, network: &mut Network) {
         self.write_multipath(place);
         let connections = &mut self.multipaths.all[place as usize].connections;
         for name in connections.drain(..) {
             self.connections.close(name);
+            network.with_edge(|edge, _| edge.closed(name));
         }
         self.multipaths.free.push(place);
     }

@@ -53,6 +53,8 @@ pub trait Host {
     fn take(&mut self, _bytes: u64) -> bool {
         false
     }
+    /// The retransmission timer expired; nothing has been sent again yet.
+    fn timed_out(&mut self) {}
 }
 
 /// A transport that flows can name.

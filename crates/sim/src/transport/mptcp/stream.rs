@@ -184,6 +184,11 @@ impl DataStream {
         }
     }
 
+    /// Whether others may carry what a subflow timed out over.
+    pub(crate) fn has_strays(&self) -> bool {
+        !self.strays.is_empty()
+    }
+
     /// Whether every byte is acknowledged.
     pub(crate) fn is_acknowledged(&self) -> bool {
         self.acknowledged.end() == self.size
