@@ -36,7 +36,7 @@ fn round(marked_bytes: u32) -> Feedback {
 }
 
 fn came_back(entropy: u16, marked: bool) -> Feedback {
-    Feedback::Acknowledged(Acknowledged { entropy, marked, ..Acknowledged::default() })
+    Feedback::Acknowledged(Acknowledged { entropy: Some(entropy), marked, ..Acknowledged::default() })
 }
 
 const TIMEOUT: Feedback = Feedback::TimedOut { entropy: None };

@@ -3,11 +3,11 @@
 mod place;
 
 use anabranch_split::scheme::flowcell::number;
-use anabranch_split::scheme::{Presto, presto};
+use anabranch_split::scheme::{Flowcell, Presto, presto};
 use anabranch_split::{Packet, pick};
 use place::Place;
 
-const CELL: u64 = presto::Parameters::DEFAULT.cell_bytes as u64;
+const CELL: u64 = Flowcell::BYTES as u64;
 
 /// The path of the packet whose first byte stands there.
 fn path(list: &[u16], state: &mut presto::State, place: &mut Place, first_byte: u64) -> u16 {
@@ -23,7 +23,7 @@ fn a_cell_is_told_by_the_first_byte_of_its_packets() {
     assert_eq!([firsts(0), firsts(1), firsts(2)], [46, 45, 45]);
     assert_eq!(number(65_535, CELL), 0);
     assert_eq!(number(65_536, CELL), 1);
-    let published = presto::Parameters::AS_PUBLISHED.cell_bytes.into();
+    let published = Presto::CELL_BYTES_AS_PUBLISHED.into();
     assert_eq!(
         [9 * 1400, 10 * 1400].map(|byte| number(byte, published)),
         [0, 1],

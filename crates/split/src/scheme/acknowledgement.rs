@@ -20,8 +20,8 @@ pub enum Feedback {
 /// An acknowledgement, which may stand for several packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Acknowledged {
-    /// Entropy value of the packet that caused it.
-    pub entropy: u16,
+    /// Entropy value of the packet that caused it, if it is told.
+    pub entropy: Option<u16>,
     /// Whether that packet arrived with a congestion mark.
     pub marked: bool,
     /// Bytes it acknowledges that none did before.
@@ -32,6 +32,18 @@ pub struct Acknowledged {
     pub round_ended: bool,
     /// Whether nothing is in flight after it.
     pub idle: bool,
+}
+
+impl Feedback {
+    /// The entropy value of a packet that arrived without a mark.
+    #[inline]
+    #[must_use]
+    pub fn good(&self) -> Option<u16> {
+        match self {
+            Self::Acknowledged(Acknowledged { entropy, marked: false, .. }) => *entropy,
+            _ => None,
+        }
+    }
 }
 
 /// Round trips of a flow, told by its byte numbers: one ends when more is acknowledged than had been sent when it

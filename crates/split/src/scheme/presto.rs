@@ -1,30 +1,15 @@
 #![doc = include_str!("presto.md")]
 
-use super::flowcell::Flowcell;
 use super::{Packet, Scheme};
 use crate::{Env, capability, random_below};
 
 /// Flowcells of a flow ([`Packet::cell`]) take the paths of a list in turn, from a random one on.
 pub struct Presto;
 
-/// How long a flowcell is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parameters {
-    /// Payload of a flowcell, in bytes.
-    pub cell_bytes: u32,
-}
-
-impl Parameters {
-    /// 64 KiB, the largest segment that a host hands to its network card at once.
-    pub const DEFAULT: Self = Self { cell_bytes: Flowcell::BYTES };
-    /// Of the public ns-3 implementation that comparisons with Presto were made with: ten packets of 1,400 bytes.
-    pub const AS_PUBLISHED: Self = Self { cell_bytes: 14_000 };
-}
-
-impl Default for Parameters {
-    fn default() -> Self {
-        Self::DEFAULT
-    }
+impl Presto {
+    /// Payload of a flowcell in the public ns-3 implementation that comparisons with Presto were made with: ten packets of
+    /// 1,400 bytes. The paper's is [`super::Flowcell::BYTES`].
+    pub const CELL_BYTES_AS_PUBLISHED: u32 = 14_000;
 }
 
 /// One flow.

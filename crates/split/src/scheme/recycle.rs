@@ -50,10 +50,8 @@ impl<Q: AsRef<[u16]> + AsMut<[u16]>> Queue<Q> {
     }
 
     fn learn(&mut self, feedback: &Feedback) {
-        if let Feedback::Acknowledged(acknowledged) = feedback
-            && !acknowledged.marked
-        {
-            self.push(acknowledged.entropy);
+        if let Some(entropy) = feedback.good() {
+            self.push(entropy);
         }
     }
 }

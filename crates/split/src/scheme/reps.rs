@@ -105,10 +105,8 @@ impl Scheme for Reps {
             state.frozen_until_ns = now_ns.saturating_add(plan.freeze_ns).max(1);
         }
         state.thaw(plan.explored, now_ns);
-        if let Feedback::Acknowledged(acknowledged) = feedback
-            && !acknowledged.marked
-        {
-            state.remember(acknowledged.entropy);
+        if let Some(entropy) = feedback.good() {
+            state.remember(entropy);
         }
     }
 }

@@ -1,6 +1,6 @@
 #![doc = include_str!("uec.md")]
 
-use super::acknowledgement::Feedback;
+use super::acknowledgement::{Acknowledged, Feedback};
 use super::{Packet, Scheme};
 use crate::{Env, capability};
 use core::marker::PhantomData;
@@ -139,13 +139,12 @@ impl<P: AsMut<[u8]>> Scheme for Bitmap<P> {
 
     fn learn<E: Env>(plan: &Parameters, state: &mut State<P>, feedback: &Feedback, _env: &mut E) {
         let (entropy, points) = match feedback {
-            Feedback::Acknowledged(acknowledged) if acknowledged.marked => {
-                (acknowledged.entropy, PENALTY_MARKED)
-            }
-            Feedback::Trimmed { entropy } => (*entropy, PENALTY_TRIMMED),
-            Feedback::TimedOut { entropy: Some(entropy) } => (*entropy, PENALTY_MAX),
-            Feedback::Acknowledged(_) | Feedback::TimedOut { entropy: None } => return,
+            Feedback::Acknowledged(Acknowledged { entropy, marked: true, .. }) => (*entropy, PENALTY_MARKED),
+            Feedback::Acknowledged(_) => (None, 0),
+            Feedback::Trimmed { entropy } => (Some(*entropy), PENALTY_TRIMMED),
+            Feedback::TimedOut { entropy } => (*entropy, PENALTY_MAX),
         };
+        let Some(entropy) = entropy else { return };
         if let Some(penalty) = state.penalties.as_mut().get_mut(usize::from(entropy & plan.mask())) {
             *penalty = penalty.saturating_add(points).min(PENALTY_MAX);
         }
