@@ -1,7 +1,7 @@
 //! From settings to an engine: which load balancer the switches run, and which the hosts.
 
 use crate::balancer::{LoadBalancer, MEMORY_MAX, Periods, Planned, TableBalancer};
-use crate::edge::Edge;
+use crate::edge::{Edge, EntropyEdge, PrestoEdge, Spraying, with_receiver};
 use crate::pinning;
 use crate::simulation::Simulation;
 use crate::{Outcome, Progress, Settings, SimulationError, salt};
@@ -11,7 +11,8 @@ use anabranch_split::capability;
 use anabranch_split::scheme::byte_deficit::Boundary;
 use anabranch_split::scheme::flowcell::Numbered;
 use anabranch_split::scheme::{
-    Cumulative, Cycle, Drill, Flowlet, Modulo, Quota, Scheme as Picks, Score, Score16, Slots, Uniform,
+    Bitmap, Cumulative, Cycle, Drill, FlowBender, Flowlet, Mixed, Modulo, Oblivious, Plb, Presto, Quota,
+    Recycle, Reps, Scheme as Picks, Score, Score16, Slots, Uniform,
 };
 use anabranch_traffic::Flow;
 
@@ -34,22 +35,43 @@ pub fn simulate(
             let flows = pinning::spread_exactly(fabric, flows, &settings.balancing.weighing)?;
             Task { flows: &flows, ..task }.by_tables(None)
         }
+        Scheme::FlowBender(parameters) => task.by_hosts::<FlowBender>(parameters.clone()),
+        Scheme::Plb(parameters) => task.by_hosts::<Plb>(parameters.clone()),
+        Scheme::UecOblivious(parameters) => task.by_hosts::<Oblivious>(parameters.clone()),
+        Scheme::UecBitmap(parameters) => task.by_hosts::<Bitmap<_>>(parameters.clone()),
+        Scheme::UecMixed(parameters) => task.by_hosts::<Mixed<_, _>>(parameters.clone()),
+        Scheme::Reps(parameters) => task.by_hosts::<Reps>(parameters.clone()),
+        Scheme::RepsLegacy(parameters) => task.by_hosts::<Recycle<_>>(parameters.clone()),
+        Scheme::Presto(presto) => {
+            let transports = with_receiver(&settings.transports, presto);
+            let edge = PrestoEdge::new(presto.clone(), fabric, settings.seed)?;
+            let settings = Settings { transports, ..settings.clone() };
+            Task { settings: &settings, ..task }.by_tables(Some(Box::new(edge)))
+        }
     }
 }
 
 /// Bits of [`anabranch_split::capability`] that a choice takes.
 #[must_use]
 pub fn needs(balancing: &Balancing) -> u32 {
-    match &balancing.scheme {
-        Scheme::Table | Scheme::Ideal => {}
-    }
+    let own = match &balancing.scheme {
+        Scheme::Table | Scheme::Ideal => 0,
+        Scheme::FlowBender(_) => FlowBender::NEEDS,
+        Scheme::Plb(_) => Plb::NEEDS,
+        Scheme::UecOblivious(_) => Oblivious::NEEDS,
+        Scheme::UecBitmap(_) => Bitmap::<Box<[u8]>>::NEEDS,
+        Scheme::UecMixed(_) => Mixed::<Box<[u16]>, Box<[u8]>>::NEEDS,
+        Scheme::Reps(_) => Reps::NEEDS,
+        Scheme::RepsLegacy(_) => Recycle::<Box<[u16]>>::NEEDS,
+        Scheme::Presto(_) => Presto::NEEDS,
+    };
     let boundary = match balancing.granularity {
         Granularity::Flowlet { .. } => Flowlet::NEEDS | capability::RANDOM,
         Granularity::Flowcell { .. } => Numbered::NEEDS | capability::RANDOM,
         Granularity::Packet => capability::RANDOM,
         Granularity::Flow => 0,
     };
-    boundary
+    own | boundary
         | match balancing.table {
             Table::Uniform => Uniform::NEEDS,
             Table::MinMove => MinMove::NEEDS,
@@ -80,6 +102,12 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
+    /// Hosts run `S` and switches their tables.
+    fn by_hosts<S: Spraying + 'static>(self, plan: S::Plan) -> Result<Outcome, SimulationError> {
+        let edge = EntropyEdge::<S>::new(plan, self.fabric.hosts(), self.settings.seed);
+        self.by_tables(Some(Box::new(edge)))
+    }
+
     /// Switches run their tables; hosts run `edge`, if anything.
     fn by_tables(self, edge: Option<Box<dyn Edge>>) -> Result<Outcome, SimulationError> {
         match self.settings.balancing.table {

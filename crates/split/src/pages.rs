@@ -25,4 +25,13 @@ const PAGES: &[(&str, &str)] = &[
     ("drill", include_str!("scheme/drill.md")),
     ("weighted-drill", include_str!("scheme/drill.md")),
     ("ideal", include_str!("scheme/ideal.md")),
+    ("flowbender", include_str!("scheme/flowbender.md")),
+    ("plb", include_str!("scheme/plb.md")),
+    ("presto", include_str!("scheme/presto.md")),
+    ("weighted-presto", include_str!("scheme/presto.md")),
+    ("uec-oblivious", include_str!("scheme/uec.md")),
+    ("uec-bitmap", include_str!("scheme/uec.md")),
+    ("uec-mixed", include_str!("scheme/uec.md")),
+    ("reps", include_str!("scheme/reps.md")),
+    ("reps-legacy", include_str!("scheme/reps.md")),
 ];

@@ -1,8 +1,15 @@
 //! `[routing.scheme]`: the parameters of a scheme that brings its own, one file per scheme.
 
+mod flowbender;
+mod plb;
+mod presto;
+mod reps;
+mod uec;
+
 use super::routing::Weights;
 use crate::form::Form;
-use anabranch_plan::Scheme;
+use anabranch_plan::{Scheme, presto::Settings as Presto};
+use anabranch_split::scheme as split;
 
 /// Who decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,13 +50,29 @@ pub(crate) struct Named {
 }
 
 /// All of them, in the order in which they are listed.
-pub(crate) static SCHEMES: [Named; 1] = [Named {
-    name: "ideal",
-    granularity: "flow",
-    decider: Decider::Beforehand,
-    weights: Weights::Capacity,
-    scheme: || Scheme::Ideal,
-}];
+pub(crate) static SCHEMES: [Named; 10] = [
+    Named {
+        name: "ideal",
+        granularity: "flow",
+        decider: Decider::Beforehand,
+        weights: Weights::Capacity,
+        scheme: || Scheme::Ideal,
+    },
+    at_hosts("flowbender", "flow", || Scheme::FlowBender(split::flowbender::Parameters::DEFAULT)),
+    at_hosts("plb", "flow", || Scheme::Plb(split::plb::Parameters::DEFAULT)),
+    at_hosts("presto", "flowcell", || Scheme::Presto(Presto::DEFAULT)),
+    at_hosts("weighted-presto", "flowcell", || Scheme::Presto(Presto { weighted: true, ..Presto::DEFAULT })),
+    at_hosts("uec-oblivious", "packet", || Scheme::UecOblivious(split::uec::Parameters::DEFAULT)),
+    at_hosts("uec-bitmap", "packet", || Scheme::UecBitmap(split::uec::Parameters::DEFAULT)),
+    at_hosts("uec-mixed", "packet", || Scheme::UecMixed(split::uec::Parameters::DEFAULT)),
+    at_hosts("reps", "packet", || Scheme::Reps(split::reps::Parameters::DEFAULT)),
+    at_hosts("reps-legacy", "packet", || Scheme::RepsLegacy(split::uec::Parameters::DEFAULT)),
+];
+
+/// One that hosts run, over switches that use all next hops alike.
+const fn at_hosts(name: &'static str, granularity: &'static str, scheme: fn() -> Scheme) -> Named {
+    Named { name, granularity, decider: Decider::Hosts, weights: Weights::Equal, scheme }
+}
 
 /// The scheme of this name, if it brings its own.
 pub(crate) fn of(name: &str) -> Option<&'static Named> {
@@ -61,12 +84,29 @@ pub(crate) fn name(scheme: &Scheme) -> Option<&'static str> {
     match scheme {
         Scheme::Table => None,
         Scheme::Ideal => Some("ideal"),
+        Scheme::FlowBender(_) => Some("flowbender"),
+        Scheme::Plb(_) => Some("plb"),
+        Scheme::UecOblivious(_) => Some("uec-oblivious"),
+        Scheme::UecBitmap(_) => Some("uec-bitmap"),
+        Scheme::UecMixed(_) => Some("uec-mixed"),
+        Scheme::Reps(_) => Some("reps"),
+        Scheme::RepsLegacy(_) => Some("reps-legacy"),
+        Scheme::Presto(Presto { weighted: false, .. }) => Some("presto"),
+        Scheme::Presto(Presto { weighted: true, .. }) => Some("weighted-presto"),
     }
 }
 
 /// The parameters.
-pub(crate) fn visit(_form: &mut impl Form, scheme: &mut Scheme) {
+pub(crate) fn visit(form: &mut impl Form, scheme: &mut Scheme) {
     match scheme {
         Scheme::Table | Scheme::Ideal => {}
+        Scheme::FlowBender(parameters) => flowbender::visit(form, parameters),
+        Scheme::Plb(parameters) => plb::visit(form, parameters),
+        Scheme::UecOblivious(parameters)
+        | Scheme::UecBitmap(parameters)
+        | Scheme::UecMixed(parameters)
+        | Scheme::RepsLegacy(parameters) => uec::visit(form, parameters),
+        Scheme::Reps(parameters) => reps::visit(form, parameters),
+        Scheme::Presto(settings) => presto::visit(form, settings),
     }
 }
