@@ -24,6 +24,7 @@ pub mod flow_table;
 pub mod flowcell;
 pub mod flowlet;
 pub mod flows;
+pub mod hula;
 #[cfg(feature = "plan")]
 pub mod lanes;
 pub mod mix;
@@ -40,6 +41,7 @@ pub mod slots;
 pub mod turns;
 pub mod uniform;
 pub mod units;
+pub mod utilisation;
 pub mod wfq;
 pub mod wildcard;
 
@@ -59,6 +61,7 @@ pub use flow_table::FlowTable;
 pub use flowcell::Flowcell;
 pub use flowlet::Flowlet;
 pub use flows::Flows;
+pub use hula::Hula;
 pub use modulo::Modulo;
 pub use rehash::Rehash;
 pub use rendezvous::Rendezvous;

@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 mod conga;
+mod hula;
 mod place;
