@@ -32,6 +32,7 @@ pub mod hula;
 pub mod lanes;
 pub mod mix;
 pub mod modulo;
+pub mod quota;
 pub mod rehash;
 pub mod rendezvous;
 #[cfg(all(feature = "plan", target_arch = "x86_64"))]
@@ -67,6 +68,7 @@ pub use flowlet::Flowlet;
 pub use flows::Flows;
 pub use hula::Hula;
 pub use modulo::Modulo;
+pub use quota::Quota;
 pub use rehash::Rehash;
 pub use rendezvous::Rendezvous;
 pub use score::Score;
