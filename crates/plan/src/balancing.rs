@@ -1,5 +1,7 @@
 //! How a fabric spreads what it forwards: choices that combine freely, and schemes that bring their own.
 
+use anabranch_split::scheme::{conga, conweave, hula};
+
 /// The whole choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Balancing {
@@ -101,4 +103,10 @@ pub enum Scheme {
     /// Flows are pinned in the order they begin, so that the flows of two leaves share the paths between them exactly by
     /// weight: the yardstick of the VALO paper.
     Ideal,
+    /// Leaves tell each other how congested their uplinks' ways are (CONGA, SIGCOMM 2014).
+    Conga(conga::Parameters),
+    /// Probes tell every switch the best hop (HULA, SOSR 2016).
+    Hula(hula::Parameters),
+    /// Leaves reroute flows and restore their order (ConWeave, SIGCOMM 2023).
+    ConWeave(conweave::Parameters),
 }
