@@ -1,6 +1,6 @@
 //! From settings to an engine: which load balancer the switches run, and which the hosts.
 
-use crate::balancer::{LoadBalancer, MEMORY_MAX, Periods, Planned, TableBalancer};
+use crate::balancer::{ConWeave, Conga, Hula, LoadBalancer, MEMORY_MAX, Periods, Planned, TableBalancer};
 use crate::edge::Edge;
 use crate::pinning;
 use crate::simulation::Simulation;
@@ -28,6 +28,14 @@ pub fn simulate(
         Scheme::Ideal => {
             let flows = pinning::spread_exactly(fabric, flows, &settings.balancing.weighing)?;
             Task { flows: &flows, ..task }.by_tables(None)
+        }
+        Scheme::Conga(parameters) => {
+            task.run(Conga::new(*parameters, fabric, &task.salts(), settings.seed)?, None)
+        }
+        Scheme::Hula(parameters) => task.run(Hula::new(*parameters, fabric, settings.seed)?, None),
+        Scheme::ConWeave(parameters) => {
+            let (framing, seed) = (settings.framing, settings.seed);
+            task.run(ConWeave::new(*parameters, framing, fabric, &task.salts(), seed)?, None)
         }
     }
 }
@@ -66,10 +74,14 @@ impl Task<'_> {
         edge: Option<Box<dyn Edge>>,
     ) -> Result<Outcome, SimulationError> {
         let settings = self.settings;
-        let switches = self.fabric.nodes().len() as u32 - self.fabric.hosts();
-        let salts: Vec<u32> = (0..switches).map(|switch| salt(settings.seed, switch)).collect();
         let granularity = settings.balancing.granularity;
-        self.run(TableBalancer::<S>::new(parameters, granularity, &salts, settings.seed), edge)
+        self.run(TableBalancer::<S>::new(parameters, granularity, &self.salts(), settings.seed), edge)
+    }
+
+    /// Hash inputs of the switches.
+    fn salts(self) -> Vec<u32> {
+        let switches = self.fabric.nodes().len() as u32 - self.fabric.hosts();
+        (0..switches).map(|switch| salt(self.settings.seed, switch)).collect()
     }
 
     fn run<B: LoadBalancer>(
