@@ -44,6 +44,8 @@ struct Leaf {
 }
 
 impl Conga {
+    pub(crate) const NEEDS: u32 = Rule::NEEDS;
+
     /// # Errors
     /// A fabric that is not leaf-spine.
     pub(crate) fn new(

@@ -68,6 +68,8 @@ impl Destination {
 }
 
 impl ConWeave {
+    pub(crate) const NEEDS: u32 = Rule::NEEDS;
+
     /// # Errors
     /// A fabric with more choices on a path than labels hold.
     pub(crate) fn new(

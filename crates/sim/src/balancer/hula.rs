@@ -11,6 +11,8 @@ use anabranch_split::scheme::{self, FlowTable, Flowlet, Flows, Scheme, units};
 use anabranch_split::{PlanError, random_below};
 use rand_pcg::Pcg32;
 
+type Rule = scheme::Hula<Vec<Best>, FlowTable<u64>>;
+
 /// All switches.
 pub(crate) struct Hula {
     parameters: Parameters,
@@ -39,6 +41,8 @@ struct Switch {
 }
 
 impl Hula {
+    pub(crate) const NEEDS: u32 = Rule::NEEDS;
+
     /// # Errors
     /// A fabric with a link that leads neither up nor down.
     pub(crate) fn new(parameters: Parameters, fabric: &Fabric, seed: u64) -> Result<Self, SimulationError> {
