@@ -1,8 +1,8 @@
 //! From settings to an engine: which load balancer the switches run, and which the hosts.
 
 use crate::balancer::{
-    ConWeave, Conga, Deficit, HashIntervals, Hula, LoadBalancer, MinMove, Planned, ShortestQueue,
-    TableBalancer, Wcmp,
+    ConWeave, Conga, Deficit, HashIntervals, Hula, LoadBalancer, LuopanBalancer, MinMove, OmniscientBalancer,
+    Planned, ShortestQueue, TableBalancer, TdlbBalancer, Wcmp,
 };
 use crate::edge::{Edge, EntropyEdge, PrestoEdge, Spraying, with_receiver};
 use crate::pinning;
@@ -55,6 +55,11 @@ pub fn simulate(
             let (framing, seed) = (settings.framing, settings.seed);
             task.run(ConWeave::new(*parameters, framing, fabric, &task.salts(), seed)?, None)
         }
+        &Scheme::Luopan(parameters) => {
+            task.run(LuopanBalancer::new(fabric, parameters, settings.seed)?, None)
+        }
+        &Scheme::Tdlb(parameters) => task.run(TdlbBalancer::new(fabric, parameters, settings.seed)?, None),
+        &Scheme::Omniscient(cells) => task.run(OmniscientBalancer::new(fabric, cells, settings.seed)?, None),
     }
 }
 

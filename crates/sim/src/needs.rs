@@ -1,13 +1,14 @@
 //! What a load balancer cannot do without, from the constants of the schemes that it runs.
 
 use crate::balancer::{ConWeave, Conga, Deficit, HashIntervals, Hula, MinMove, ShortestQueue, Wcmp};
+use crate::balancer::{luopan, tdlb};
 use anabranch_plan::{Balancing, Granularity, Scheme, Table};
 use anabranch_split::capability;
 use anabranch_split::scheme::byte_deficit::Boundary;
 use anabranch_split::scheme::flowcell::Numbered;
 use anabranch_split::scheme::{
-    Bitmap, Cycle, FlowBender, Flowlet, Mixed, Oblivious, Plb, Presto, Recycle, Reps, Scheme as Picks, Score,
-    Score16, Uniform,
+    Bitmap, Cycle, FlowBender, Flowlet, Mixed, Oblivious, Omniscient, Plb, Presto, Recycle, Reps,
+    Scheme as Picks, Score, Score16, Uniform,
 };
 
 /// Bits of [`anabranch_split::capability`] that a choice takes.
@@ -25,6 +26,9 @@ pub fn needs(balancing: &Balancing) -> u32 {
         Scheme::Presto(_) => Presto::NEEDS,
         Scheme::Conga(_) => Conga::NEEDS,
         Scheme::Hula(_) => Hula::NEEDS,
+        Scheme::Luopan(_) => luopan::Rule::NEEDS,
+        Scheme::Omniscient(_) => Omniscient::<[[u16; 1]]>::NEEDS,
+        Scheme::Tdlb(_) => tdlb::Rule::NEEDS,
         Scheme::ConWeave(_) => ConWeave::NEEDS,
     };
     let boundary = match balancing.granularity {

@@ -6,15 +6,22 @@
 mod conga;
 mod conweave;
 mod hula;
+pub(crate) mod luopan;
+mod omniscient;
 mod place;
 mod planned;
+mod source_routes;
 mod table;
+pub(crate) mod tdlb;
 
 pub(crate) use conga::Conga;
 pub(crate) use conweave::ConWeave;
 pub(crate) use hula::Hula;
+pub(crate) use luopan::LuopanBalancer;
+pub(crate) use omniscient::OmniscientBalancer;
 pub(crate) use planned::{Deficit, HashIntervals, MinMove, Planned, ShortestQueue, Wcmp};
 pub(crate) use table::TableBalancer;
+pub(crate) use tdlb::TdlbBalancer;
 
 use crate::network::Network;
 use anabranch_fabric::LinkState;

@@ -62,6 +62,9 @@ pub(crate) const SCHEMES: &[Named] = &[
         scheme: || Scheme::Ideal,
     },
     own("conga", "flowlet", Decider::Leaves, || Scheme::Conga(Default::default())),
+    own("luopan", "flowcell", Decider::Leaves, || Scheme::Luopan(Default::default())),
+    own("omniscient", "flowcell", Decider::Leaves, || Scheme::Omniscient(Default::default())),
+    own("tdlb", "flowlet", Decider::Leaves, || Scheme::Tdlb(Default::default())),
     own("hula", "flowlet", Decider::Switches, || Scheme::Hula(Default::default())),
     own("conweave", "flow", Decider::Leaves, || Scheme::ConWeave(Default::default())),
     own("flowbender", "flow", Decider::Hosts, || Scheme::FlowBender(split::flowbender::Parameters::DEFAULT)),
@@ -107,6 +110,9 @@ pub(crate) fn name(scheme: &Scheme) -> Option<&'static str> {
         Scheme::Presto(Presto { weighted: false, .. }) => Some("presto"),
         Scheme::Presto(Presto { weighted: true, .. }) => Some("weighted-presto"),
         Scheme::Conga(_) => Some("conga"),
+        Scheme::Luopan(_) => Some("luopan"),
+        Scheme::Omniscient(_) => Some("omniscient"),
+        Scheme::Tdlb(_) => Some("tdlb"),
         Scheme::Hula(_) => Some("hula"),
         Scheme::ConWeave(_) => Some("conweave"),
     }
@@ -115,7 +121,7 @@ pub(crate) fn name(scheme: &Scheme) -> Option<&'static str> {
 /// The parameters.
 pub(crate) fn visit(form: &mut impl Form, scheme: &mut Scheme) {
     match scheme {
-        Scheme::Table | Scheme::Ideal => {}
+        Scheme::Table | Scheme::Ideal | Scheme::Luopan(_) | Scheme::Omniscient(_) | Scheme::Tdlb(_) => {}
         Scheme::FlowBender(parameters) => flowbender::visit(form, parameters),
         Scheme::Plb(parameters) => plb::visit(form, parameters),
         Scheme::UecOblivious(parameters)
