@@ -1,15 +1,22 @@
 //! Where weights come from: routes and capacities become groups of weighted members.
 
 mod balancing;
+mod cycle_units;
+mod dispatch;
 mod groups;
+mod max_flow;
 mod polarisation;
 mod selection;
+mod stages;
 mod weights;
 
 #[cfg(test)]
 mod tests;
 
 pub use balancing::{Balancing, Granularity, Table, Weighing};
+pub use cycle_units::CycleUnits;
+pub use dispatch::{Dispatch, DispatchRule};
 pub use groups::{Group, Groups, Member};
+pub use max_flow::{FlowChoice, FlowLink, MaxFlow};
 pub use polarisation::{TierUse, upward_use};
 pub use selection::selection_hash;
