@@ -86,15 +86,15 @@ fn divided(links: &[FlowLink], shares: &[f64], stages: &Stages, cycle: u32) -> V
         if got == 0 {
             continue;
         }
-        let out: Vec<usize> =
+        let mut out: Vec<usize> =
             (0..links.len()).filter(|&link| links[link].from == switch && shares[link] > 0.0).collect();
+        out.sort_by(|&a, &b| shares[b].total_cmp(&shares[a]).then(a.cmp(&b)));
         let sum: f64 = out.iter().map(|&link| shares[link]).sum();
-        // What would not get half a packet gets none; Webster's method would give it one.
-        let least = sum / (2.0 * got as f64);
-        let most = out.iter().map(|&link| shares[link]).fold(0.0, f64::max);
-        let weight =
-            |share: f64| if share < least.min(most) { 0 } else { (share / sum * f64::from(u32::MAX)) as u64 };
-        let weights: Vec<u64> = out.iter().map(|&link| weight(shares[link])).collect();
+        // What would not get half a packet gets none, where Webster's method gives one to all.
+        let worth = out.partition_point(|&link| shares[link] * got as f64 >= 0.5 * sum);
+        out.truncate(worth.clamp(1, got as usize));
+        let weights: Vec<u64> =
+            out.iter().map(|&link| (shares[link] / sum * f64::from(u32::MAX)) as u64).collect();
         for (&link, seats) in out.iter().zip(webster::webster(&weights, got as u32)) {
             packets[link] = seats.into();
         }
