@@ -5,9 +5,11 @@ mod cycle_units;
 mod dispatch;
 mod groups;
 mod max_flow;
+mod microslice;
 mod polarisation;
 mod selection;
 mod stages;
+mod virtual_topology;
 mod weights;
 
 #[cfg(test)]
@@ -18,5 +20,7 @@ pub use cycle_units::CycleUnits;
 pub use dispatch::{Dispatch, DispatchRule};
 pub use groups::{Group, Groups, Member};
 pub use max_flow::{FlowChoice, FlowLink, MaxFlow};
+pub use microslice::{SliceOrder, SlicePick, SliceRule, SliceScope, Slices, meter_error_percent};
 pub use polarisation::{TierUse, upward_use};
 pub use selection::selection_hash;
+pub use virtual_topology::{VirtualTopology, virtual_topologies};
