@@ -149,7 +149,7 @@ impl SliceRule {
         }
         let allowed = |slice: u64| slice >= least && fits(slice);
         if allowed(divisor) {
-            // Divisors of the common divisor, ascending; only those of which some are wanted.
+            // Divisors of the common divisor, the largest first.
             let most = self.slice_max_bps.unwrap_or(divisor);
             let divisors = (1..=(divisor / least).min(labels))
                 .filter(|parts| divisor.is_multiple_of(*parts))

@@ -11,9 +11,11 @@ pub mod byte_deficit;
 pub mod cells;
 pub mod cumulative;
 pub mod cycle;
+pub mod dbb;
 pub mod deficit;
 pub mod drill;
 pub mod exceptions;
+pub mod flow_cycle;
 #[cfg(feature = "plan")]
 pub mod flow_list;
 #[cfg(feature = "plan")]
@@ -29,16 +31,19 @@ pub mod rehash;
 pub mod rendezvous;
 #[cfg(all(feature = "plan", target_arch = "x86_64"))]
 mod rendezvous_bound;
+pub mod saps;
 pub mod score;
 pub mod score16;
 #[cfg(feature = "plan")]
 pub mod seen;
 pub mod slots;
+pub mod token_bucket;
 pub mod turns;
 pub mod uniform;
 pub mod units;
 pub mod wfq;
 pub mod wildcard;
+pub mod wino;
 
 pub use alias::Alias;
 pub use byte_deficit::ByteDeficit;
@@ -48,6 +53,7 @@ pub use cycle::Cycle;
 pub use deficit::Deficit;
 pub use drill::Drill;
 pub use exceptions::Exceptions;
+pub use flow_cycle::FlowCycle;
 #[cfg(feature = "plan")]
 pub use flow_list::FlowList;
 #[cfg(feature = "plan")]
@@ -63,6 +69,7 @@ pub use score16::Score16;
 #[cfg(feature = "plan")]
 pub use seen::Seen;
 pub use slots::Slots;
+pub use token_bucket::TokenBucket;
 pub use turns::Turns;
 pub use uniform::Uniform;
 pub use units::Units;
