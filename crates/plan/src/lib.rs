@@ -15,7 +15,7 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
-pub use balancing::{Balancing, Granularity, Table, Weighing};
+pub use balancing::{Balancing, Granularity, Scheme, Table, Weighing};
 pub use cycle_units::CycleUnits;
 pub use dispatch::{Dispatch, DispatchRule};
 pub use groups::{Group, Groups, Member};
