@@ -101,4 +101,10 @@ pub enum Scheme {
     /// Flows are pinned in the order they begin, so that the flows of two leaves share the paths between them exactly by
     /// weight: the yardstick of the VALO paper.
     Ideal,
+    /// DBB: dispatching cycles.
+    Dbb(crate::Dbb),
+    /// SAPS: symmetric virtual topologies.
+    Saps(crate::Saps),
+    /// Wino: microslices.
+    Wino(crate::Wino),
 }

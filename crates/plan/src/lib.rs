@@ -2,6 +2,7 @@
 
 mod balancing;
 mod cycle_units;
+mod dbb;
 mod dispatch;
 mod groups;
 mod max_flow;
@@ -11,16 +12,19 @@ mod selection;
 mod stages;
 mod virtual_topology;
 mod weights;
+mod wino;
 
 #[cfg(test)]
 mod tests;
 
 pub use balancing::{Balancing, Granularity, Scheme, Table, Weighing};
 pub use cycle_units::CycleUnits;
+pub use dbb::{Dbb, PairBandwidth};
 pub use dispatch::{Dispatch, DispatchRule};
 pub use groups::{Group, Groups, Member};
 pub use max_flow::{FlowChoice, FlowLink, MaxFlow};
 pub use microslice::{SliceOrder, SlicePick, SliceRule, SliceScope, Slices, meter_error_percent};
 pub use polarisation::{TierUse, upward_use};
 pub use selection::selection_hash;
-pub use virtual_topology::{VirtualTopology, virtual_topologies};
+pub use virtual_topology::{Saps, VirtualTopology, virtual_topologies};
+pub use wino::{SliceBandwidth, Wino};

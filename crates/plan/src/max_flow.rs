@@ -6,6 +6,7 @@
 //! carry in proportion to their bandwidth wherever a maximum flow lets them. It is unique, hence the same on every
 //! machine.
 
+use crate::weights::gcd;
 use anabranch_split::PlanError;
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
@@ -24,6 +25,16 @@ pub struct FlowLink {
     pub to: u32,
     /// What it can carry, or is to carry: bits per second, or any other unit that all links share.
     pub bandwidth: u64,
+}
+
+impl FlowLink {
+    /// Divides all bandwidths by their greatest common divisor: what is planned from their ratios stays the same.
+    pub fn reduce(links: &mut [Self]) {
+        let divisor = links.iter().map(|link| link.bandwidth).fold(0, gcd).max(1);
+        for link in links {
+            link.bandwidth /= divisor;
+        }
+    }
 }
 
 /// Which maximum flow.

@@ -1,6 +1,23 @@
 //! Symmetric virtual topologies: paths of equal residual bandwidth, over which spraying is safe (SAPS: Irteza et al.,
 //! "Load Balancing over Symmetric Virtual Topologies", INFOCOM 2017, as sections IV-B and V of the Wino paper describe it).
 
+use anabranch_split::scheme::saps;
+
+/// SAPS' parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Saps {
+    /// Residual bandwidths are rounded down to multiples of this before they are compared, in bits per second.
+    pub quantum_bps: u64,
+    /// What hosts do with the topologies.
+    pub hosts: saps::Parameters,
+}
+
+impl Default for Saps {
+    fn default() -> Self {
+        Self { quantum_bps: 10_000_000, hosts: saps::Parameters::default() }
+    }
+}
+
 /// Paths of equal bandwidth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VirtualTopology {

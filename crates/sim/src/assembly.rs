@@ -1,6 +1,6 @@
 //! From settings to an engine: which load balancer the switches run, and which the hosts.
 
-use crate::balancer::{LoadBalancer, MEMORY_MAX, Periods, Planned, TableBalancer};
+use crate::balancer::{DbbBalancer, LoadBalancer, MEMORY_MAX, Periods, Planned, TableBalancer};
 use crate::edge::Edge;
 use crate::pinning;
 use crate::simulation::Simulation;
@@ -29,6 +29,8 @@ pub fn simulate(
             let flows = pinning::spread_exactly(fabric, flows, &settings.balancing.weighing)?;
             Task { flows: &flows, ..task }.by_tables(None)
         }
+        Scheme::Dbb(dbb) => task.run(DbbBalancer::new(dbb.clone(), fabric, settings.seed)?, None),
+        Scheme::Saps(_) | Scheme::Wino(_) => task.by_tables(None),
     }
 }
 

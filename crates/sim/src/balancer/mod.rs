@@ -3,9 +3,11 @@
 //! The decisions themselves are those of `anabranch_split::scheme`; what stands here lends them clock, queues, random
 //! numbers and packets.
 
+mod dbb;
 mod planned;
 mod table;
 
+pub(crate) use dbb::DbbBalancer;
 pub(crate) use planned::{MEMORY_MAX, Periods, Planned};
 pub(crate) use table::TableBalancer;
 

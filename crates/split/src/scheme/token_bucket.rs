@@ -25,10 +25,12 @@ impl TokenBucket {
         Self { rate_bps, depth, level: depth, at_ns: 0 }
     }
 
-    /// The depth of Wino's meters, in bytes: two frames of `mtu_bytes`, or one millisecond of the rate if that is more.
+    /// The depth of Wino's meters, in bytes: what the rate sends in `burst_ns` nanoseconds, and no less than two frames of
+    /// `mtu_bytes`.
     #[must_use]
-    pub fn depth_bytes(rate_bps: u64, mtu_bytes: u32) -> u64 {
-        (2 * u64::from(mtu_bytes)).max(rate_bps / 8000)
+    pub fn depth_bytes(rate_bps: u64, burst_ns: u64, mtu_bytes: u32) -> u64 {
+        let burst = u128::from(rate_bps) * u128::from(burst_ns) / (8 * PER_BIT as u128);
+        (2 * u64::from(mtu_bytes)).max(burst.min(u64::MAX as u128) as u64)
     }
 
     /// Whether a frame may pass now; if so it takes its tokens.
@@ -78,8 +80,8 @@ mod tests {
 
     #[test]
     fn depths_of_wino() {
-        assert_eq!(TokenBucket::depth_bytes(1_000_000_000, 1518), 125_000);
-        assert_eq!(TokenBucket::depth_bytes(7_000_000, 1518), 3036);
+        assert_eq!(TokenBucket::depth_bytes(1_000_000_000, 1_000_000, 1518), 125_000);
+        assert_eq!(TokenBucket::depth_bytes(7_000_000, 1_000_000, 1518), 3036);
     }
 
     #[test]

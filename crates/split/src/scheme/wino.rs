@@ -92,6 +92,8 @@ pub struct Parameters {
     pub round_robin: RoundRobin,
     /// What becomes of a packet that exceeds its slice.
     pub meter: Meter,
+    /// What a slice may send at once, as the time its rate takes for it, in nanoseconds.
+    pub burst_ns: u64,
     /// Most traffic that a shaper holds back, as the time it will take, in nanoseconds.
     pub wait_max_ns: u64,
     /// A flow's turn is forgotten after this silence, in nanoseconds.
@@ -103,6 +105,7 @@ impl Default for Parameters {
         Self {
             round_robin: RoundRobin::Flow,
             meter: Meter::Police,
+            burst_ns: 1_000_000,
             wait_max_ns: 1_000_000,
             idle_ns: 100_000_000,
         }

@@ -1,8 +1,13 @@
 //! `[routing.scheme]`: the parameters of a scheme that brings its own, one file per scheme.
 
+mod dbb;
+mod saps;
+mod wino;
+mod word;
+
 use super::routing::Weights;
 use crate::form::Form;
-use anabranch_plan::Scheme;
+use anabranch_plan::{Dbb, Saps, Scheme, Wino};
 
 /// A scheme that brings its own.
 pub(crate) struct Named {
@@ -14,20 +19,30 @@ pub(crate) struct Named {
 }
 
 /// All of them, in the order in which they are listed.
-pub(crate) static SCHEMES: [Named; 1] =
-    [Named { name: "ideal", weights: Weights::Capacity, scheme: || Scheme::Ideal }];
+pub(crate) static SCHEMES: [Named; 4] = [
+    Named { name: "ideal", weights: Weights::Capacity, scheme: || Scheme::Ideal },
+    Named { name: "dbb", weights: Weights::Equal, scheme: || Scheme::Dbb(Dbb::default()) },
+    Named { name: "saps", weights: Weights::Equal, scheme: || Scheme::Saps(Saps::default()) },
+    Named { name: "wino", weights: Weights::Equal, scheme: || Scheme::Wino(Wino::default()) },
+];
 
 /// The name of a scheme that brings its own.
 pub(crate) fn name(scheme: &Scheme) -> Option<&'static str> {
     match scheme {
         Scheme::Table => None,
         Scheme::Ideal => Some("ideal"),
+        Scheme::Dbb(_) => Some("dbb"),
+        Scheme::Saps(_) => Some("saps"),
+        Scheme::Wino(_) => Some("wino"),
     }
 }
 
 /// The parameters.
-pub(crate) fn visit(_form: &mut impl Form, scheme: &mut Scheme) {
+pub(crate) fn visit(form: &mut impl Form, scheme: &mut Scheme) {
     match scheme {
         Scheme::Table | Scheme::Ideal => {}
+        Scheme::Dbb(scheme) => dbb::visit(form, scheme),
+        Scheme::Saps(scheme) => saps::visit(form, scheme),
+        Scheme::Wino(scheme) => wino::visit(form, scheme),
     }
 }
