@@ -30,7 +30,10 @@ const CHOICES: &[(&str, &[&str])] = &[
         &["{ link = \"leaf0-spine1\", set = \"down\" }", "{ switch = [\"spine0\"], blackhole = 0.25 }"],
     ),
     ("change.0.at", &["5 ms"]),
-    ("routing.balance", &["wcmp", "spray", "weighted", "valo", "letflow", "drill", "wrr", "ideal", "dbb", "saps", "wino"]),
+    (
+        "routing.balance",
+        &["wcmp", "spray", "weighted", "valo", "letflow", "drill", "wrr", "ideal", "dbb", "saps", "wino"],
+    ),
     ("routing.granularity", &["flow", "packet", "flowlet", "flowcell"]),
     ("routing.weights", &["equal", "capacity", "{ \"leaf0>spine1\" = 3 }"]),
     ("routing.table", &["wcmp", "turns", "min-move", "shortest-queue", "deficit"]),

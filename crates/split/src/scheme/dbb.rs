@@ -1,7 +1,8 @@
 #![doc = include_str!("dbb.md")]
 
 use super::flow_cycle::Start;
-use super::{Cycle, FlowCycle};
+use super::{Cycle, FlowCycle, Scheme};
+use crate::capability;
 
 /// Who counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -37,6 +38,17 @@ impl Default for Parameters {
 }
 
 impl Parameters {
+    /// Bits of [`capability`] it cannot do without: switches behind the first know a packet's pair by a tag.
+    #[must_use]
+    pub fn needs(&self) -> u32 {
+        let start = if self.start() == Start::Random { capability::RANDOM } else { 0 };
+        let counter = match self.counter {
+            Counter::Shared => Shared::NEEDS,
+            Counter::Independent => capability::CLOCK,
+        };
+        capability::TAG | start | counter
+    }
+
     /// Where counters begin.
     #[must_use]
     pub fn start(&self) -> Start {

@@ -1,6 +1,7 @@
 #![doc = include_str!("saps.md")]
 
 use super::FlowCycle;
+use crate::capability;
 
 /// A virtual topology: a stretch of a list of paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,12 @@ impl Default for Parameters {
 }
 
 impl Parameters {
+    /// Bits of [`capability`] it cannot do without.
+    #[must_use]
+    pub const fn needs(&self) -> u32 {
+        capability::CLOCK | capability::RANDOM | capability::TAG
+    }
+
     /// The topology of a flow: the first, which has the most bandwidth, if it is long; else the one that its draw of 32
     /// random bits falls to. `None` if there is none.
     #[inline(always)]

@@ -1,6 +1,7 @@
 #![doc = include_str!("wino.md")]
 
 use super::{FlowCycle, TokenBucket};
+use crate::capability;
 
 /// The label of a packet without a slice.
 pub const UNMARKED: u32 = 0;
@@ -109,6 +110,22 @@ impl Default for Parameters {
             wait_max_ns: 1_000_000,
             idle_ns: 100_000_000,
         }
+    }
+}
+
+impl Parameters {
+    /// Bits of [`capability`] it cannot do without.
+    #[must_use]
+    pub const fn needs(&self) -> u32 {
+        let random = match self.round_robin {
+            RoundRobin::Flow => capability::RANDOM,
+            RoundRobin::Host => 0,
+        };
+        let timer = match self.meter {
+            Meter::Shape => capability::TIMER,
+            Meter::Police | Meter::Off => 0,
+        };
+        capability::CLOCK | capability::TAG | random | timer
     }
 }
 

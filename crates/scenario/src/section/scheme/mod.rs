@@ -9,9 +9,38 @@ use super::routing::Weights;
 use crate::form::Form;
 use anabranch_plan::{Dbb, Saps, Scheme, Wino};
 
+/// Who decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decider {
+    /// Every switch that has a choice.
+    Switches,
+    /// The leaf of the sender, for the whole path.
+    Leaves,
+    /// The sender's host.
+    Hosts,
+    /// Nobody while it runs: a plan made beforehand.
+    Beforehand,
+}
+
+impl Decider {
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Switches => "switches",
+            Self::Leaves => "leaves",
+            Self::Hosts => "hosts",
+            Self::Beforehand => "beforehand",
+        }
+    }
+}
+
 /// A scheme that brings its own.
 pub(crate) struct Named {
     pub(crate) name: &'static str,
+    /// What it keeps on one path.
+    pub(crate) granularity: &'static str,
+    pub(crate) decider: Decider,
     /// Where the weights of the switches' tables come from, if nothing is said.
     pub(crate) weights: Weights,
     /// With the defaults of every parameter.
@@ -20,11 +49,40 @@ pub(crate) struct Named {
 
 /// All of them, in the order in which they are listed.
 pub(crate) static SCHEMES: [Named; 4] = [
-    Named { name: "ideal", weights: Weights::Capacity, scheme: || Scheme::Ideal },
-    Named { name: "dbb", weights: Weights::Equal, scheme: || Scheme::Dbb(Dbb::default()) },
-    Named { name: "saps", weights: Weights::Equal, scheme: || Scheme::Saps(Saps::default()) },
-    Named { name: "wino", weights: Weights::Equal, scheme: || Scheme::Wino(Wino::default()) },
+    Named {
+        name: "ideal",
+        granularity: "flow",
+        decider: Decider::Beforehand,
+        weights: Weights::Capacity,
+        scheme: || Scheme::Ideal,
+    },
+    Named {
+        name: "dbb",
+        granularity: "packet",
+        decider: Decider::Switches,
+        weights: Weights::Equal,
+        scheme: || Scheme::Dbb(Dbb::default()),
+    },
+    Named {
+        name: "saps",
+        granularity: "packet",
+        decider: Decider::Hosts,
+        weights: Weights::Equal,
+        scheme: || Scheme::Saps(Saps::default()),
+    },
+    Named {
+        name: "wino",
+        granularity: "packet",
+        decider: Decider::Hosts,
+        weights: Weights::Equal,
+        scheme: || Scheme::Wino(Wino::default()),
+    },
 ];
+
+/// The scheme of this name, if it brings its own.
+pub(crate) fn of(name: &str) -> Option<&'static Named> {
+    SCHEMES.iter().find(|named| named.name == name)
+}
 
 /// The name of a scheme that brings its own.
 pub(crate) fn name(scheme: &Scheme) -> Option<&'static str> {
