@@ -55,7 +55,8 @@ pub struct SliceRule {
     /// Residual bandwidths are rounded down to multiples of this, in bits per second. `None`: 10 Mbit/s, or 1 Mbit/s where a
     /// path has less than 1 Gbit/s.
     pub quantum_bps: Option<u64>,
-    /// Bits of the label that names a slice in a packet; label 0 means none. 6 in a DSCP field, 24 with VXLAN.
+    /// Bits of the label that names a slice in a packet; label 0 means none. 6 in a DSCP field, 24 with VXLAN. There are never
+    /// more than 65,535 slices.
     pub label_bits: u32,
 }
 
@@ -137,7 +138,7 @@ impl SliceRule {
                 "leave some of it to the slices",
             ));
         }
-        let labels = (1u64 << self.label_bits.clamp(1, 32)) - 1;
+        let labels = (1u64 << self.label_bits.clamp(1, 16)) - 1;
         let fits =
             |slice: u64| pairs.iter().all(|pair| pair.iter().map(|bps| bps / slice).sum::<u64>() <= labels);
         let least = self.slice_min_bps.max(1);

@@ -1,7 +1,7 @@
 //! From settings to an engine: which load balancer the switches run, and which the hosts.
 
-use crate::balancer::{DbbBalancer, LoadBalancer, MEMORY_MAX, Periods, Planned, TableBalancer};
-use crate::edge::Edge;
+use crate::balancer::{DbbBalancer, LoadBalancer, MEMORY_MAX, Periods, Planned, TableBalancer, WinoBalancer};
+use crate::edge::{Edge, SapsEdge, WinoEdge};
 use crate::pinning;
 use crate::simulation::Simulation;
 use crate::{Outcome, Progress, Settings, SimulationError, salt};
@@ -35,7 +35,14 @@ pub fn simulate(
             Task { flows: &flows, ..task }.by_tables(None)
         }
         Scheme::Dbb(dbb) => task.run(DbbBalancer::new(dbb.clone(), fabric, settings.seed)?, None),
-        Scheme::Saps(_) | Scheme::Wino(_) => task.by_tables(None),
+        Scheme::Saps(saps) => {
+            task.by_tables(Some(Box::new(SapsEdge::new(saps.clone(), fabric, settings.seed)?)))
+        }
+        Scheme::Wino(wino) => {
+            let balancer = WinoBalancer::new(wino.clone(), fabric, settings)?;
+            let edge = WinoEdge::new(wino.switches.clone(), balancer.counts(), fabric, settings.seed);
+            task.run(balancer, Some(Box::new(edge)))
+        }
     }
 }
 

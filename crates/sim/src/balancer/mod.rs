@@ -6,10 +6,12 @@
 mod dbb;
 mod planned;
 mod table;
+mod wino;
 
 pub(crate) use dbb::DbbBalancer;
 pub(crate) use planned::{MEMORY_MAX, Periods, Planned};
 pub(crate) use table::TableBalancer;
+pub(crate) use wino::{SliceCounts, WinoBalancer};
 
 use crate::network::Network;
 use anabranch_fabric::LinkState;

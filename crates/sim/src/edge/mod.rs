@@ -3,6 +3,13 @@
 //! An edge sees every packet that leaves or reaches a host. It chooses a path by labels, or an entropy that switches
 //! hash, and learns from what comes back: it writes into [`Packet::tag`] at one end and reads it at the other.
 
+mod env;
+mod saps;
+mod wino;
+
+pub(crate) use saps::SapsEdge;
+pub(crate) use wino::WinoEdge;
+
 use crate::Packet;
 use crate::network::{Address, Network};
 use anabranch_fabric::LinkState;

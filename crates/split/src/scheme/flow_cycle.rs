@@ -51,7 +51,9 @@ impl<C: AsRef<[u16]>, M: Flows<Note = Counter>> Scheme for FlowCycle<C, M> {
         let turns = plan.turns.as_ref();
         let now_ns = env.now_ns();
         let mut began = false;
-        let member = flows.upsert(packet.flow, |known| {
+        let mut member = 0;
+        // The member is not remembered: the next packet has another.
+        flows.upsert(packet.flow, |known| {
             // A sequence that became shorter is begun anew.
             let going_on =
                 known.map(|(_, counter)| counter.next).filter(|&next| (next as usize) < turns.len());
@@ -63,7 +65,8 @@ impl<C: AsRef<[u16]>, M: Flows<Note = Counter>> Scheme for FlowCycle<C, M> {
                 }
             });
             let next = if turn as usize + 1 < turns.len() { turn + 1 } else { 0 };
-            (turns.get(turn as usize).copied().unwrap_or(0), Counter { next, seen_ns: now_ns })
+            member = turns.get(turn as usize).copied().unwrap_or(0);
+            (0, Counter { next, seen_ns: now_ns })
         });
         if began {
             let silent = |_, counter: &Counter| now_ns.saturating_sub(counter.seen_ns) > plan.idle_ns;

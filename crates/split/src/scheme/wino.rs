@@ -43,8 +43,8 @@ pub const fn label(slice: u16) -> u32 {
 pub struct Slice {
     /// The path it is cut from.
     pub path: u16,
-    /// Its meter.
-    pub bucket: TokenBucket,
+    /// Its meter, if it needs one.
+    pub meter: Option<TokenBucket>,
 }
 
 /// What the leaf does with a packet.
@@ -74,14 +74,16 @@ pub fn forward(
     let Some(slice) = label.checked_sub(1).and_then(|slice| slices.get_mut(slice as usize)) else {
         return Verdict::Unsliced;
     };
+    let path = slice.path;
+    let Some(bucket) = &mut slice.meter else { return Verdict::Pass(path) };
     match meter {
-        Meter::Off => Verdict::Pass(slice.path),
-        Meter::Police if slice.bucket.police(bytes, now_ns) => Verdict::Pass(slice.path),
+        Meter::Off => Verdict::Pass(path),
+        Meter::Police if bucket.police(bytes, now_ns) => Verdict::Pass(path),
         Meter::Police => Verdict::Drop,
-        Meter::Shape if slice.bucket.wait_ns(now_ns) > wait_max_ns => Verdict::Drop,
-        Meter::Shape => match slice.bucket.shape(bytes, now_ns) {
-            at_ns if at_ns <= now_ns => Verdict::Pass(slice.path),
-            at_ns => Verdict::Wait(slice.path, at_ns),
+        Meter::Shape if bucket.wait_ns(now_ns) > wait_max_ns => Verdict::Drop,
+        Meter::Shape => match bucket.shape(bytes, now_ns) {
+            at_ns if at_ns <= now_ns => Verdict::Pass(path),
+            at_ns => Verdict::Wait(path, at_ns),
         },
     }
 }
@@ -134,7 +136,7 @@ mod tests {
     use super::*;
 
     fn slices() -> [Slice; 3] {
-        [0, 1, 0].map(|path| Slice { path, bucket: TokenBucket::new(1_000_000_000, 3000) })
+        [0, 1, 0].map(|path| Slice { path, meter: Some(TokenBucket::new(1_000_000_000, 3000)) })
     }
 
     #[test]
@@ -161,5 +163,7 @@ mod tests {
         assert_eq!(pass(label(0), Meter::Shape), Verdict::Wait(0, 12_000));
         assert_eq!(pass(label(0), Meter::Shape), Verdict::Wait(0, 24_000));
         assert_eq!(pass(label(0), Meter::Shape), Verdict::Drop);
+        let mut open = [Slice { path: 3, meter: None }];
+        assert_eq!(forward(&mut open, label(0), u32::MAX, Meter::Police, 0, 0), Verdict::Pass(3));
     }
 }
