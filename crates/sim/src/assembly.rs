@@ -1,16 +1,18 @@
 //! From settings to an engine: which load balancer the switches run, and which the hosts.
 
 use crate::balancer::{
-    LoadBalancer, LuopanBalancer, MEMORY_MAX, OmniscientBalancer, Periods, Planned, TableBalancer,
-    TdlbBalancer,
+    ConWeave, Conga, DbbBalancer, Deficit, HashIntervals, Hula, LoadBalancer, LuopanBalancer, MinMove,
+    OmniscientBalancer, Planned, ShortestQueue, TableBalancer, TdlbBalancer, Wcmp, WinoBalancer,
 };
-use crate::edge::Edge;
+use crate::edge::{Edge, EntropyEdge, PrestoEdge, SapsEdge, Spraying, WinoEdge, with_receiver};
 use crate::pinning;
 use crate::simulation::Simulation;
 use crate::{Outcome, Progress, Settings, SimulationError, salt};
 use anabranch_fabric::Fabric;
 use anabranch_plan::{Scheme, Table};
-use anabranch_split::scheme::{Cumulative, Cycle, Drill, Modulo, Quota, Score, Score16, Slots, Uniform};
+use anabranch_split::scheme::{
+    Bitmap, Cycle, FlowBender, Mixed, Oblivious, Plb, Recycle, Reps, Score, Score16, Uniform,
+};
 use anabranch_traffic::Flow;
 
 /// Simulates `flows` over `fabric`. Same arguments, same outcome, to the bit.
@@ -32,11 +34,41 @@ pub fn simulate(
             let flows = pinning::spread_exactly(fabric, flows, &settings.balancing.weighing)?;
             Task { flows: &flows, ..task }.by_tables(None)
         }
+        Scheme::FlowBender(parameters) => task.by_hosts::<FlowBender>(parameters.clone()),
+        Scheme::Plb(parameters) => task.by_hosts::<Plb>(parameters.clone()),
+        Scheme::UecOblivious(parameters) => task.by_hosts::<Oblivious>(parameters.clone()),
+        Scheme::UecBitmap(parameters) => task.by_hosts::<Bitmap<_>>(parameters.clone()),
+        Scheme::UecMixed(parameters) => task.by_hosts::<Mixed<_, _>>(parameters.clone()),
+        Scheme::Reps(parameters) => task.by_hosts::<Reps>(parameters.clone()),
+        Scheme::RepsLegacy(parameters) => task.by_hosts::<Recycle<_>>(parameters.clone()),
+        Scheme::Presto(presto) => {
+            let transports = with_receiver(&settings.transports, presto);
+            let edge = PrestoEdge::new(presto.clone(), fabric, settings.seed)?;
+            let settings = Settings { transports, ..settings.clone() };
+            Task { settings: &settings, ..task }.by_tables(Some(Box::new(edge)))
+        }
+        Scheme::Conga(parameters) => {
+            task.run(Conga::new(*parameters, fabric, &task.salts(), settings.seed)?, None)
+        }
+        Scheme::Hula(parameters) => task.run(Hula::new(*parameters, fabric, settings.seed)?, None),
+        Scheme::ConWeave(parameters) => {
+            let (framing, seed) = (settings.framing, settings.seed);
+            task.run(ConWeave::new(*parameters, framing, fabric, &task.salts(), seed)?, None)
+        }
         &Scheme::Luopan(parameters) => {
             task.run(LuopanBalancer::new(fabric, parameters, settings.seed)?, None)
         }
         &Scheme::Tdlb(parameters) => task.run(TdlbBalancer::new(fabric, parameters, settings.seed)?, None),
         &Scheme::Omniscient(cells) => task.run(OmniscientBalancer::new(fabric, cells, settings.seed)?, None),
+        Scheme::Dbb(dbb) => task.run(DbbBalancer::new(dbb.clone(), fabric, settings.seed)?, None),
+        Scheme::Saps(saps) => {
+            task.by_tables(Some(Box::new(SapsEdge::new(saps.clone(), fabric, settings.seed)?)))
+        }
+        Scheme::Wino(wino) => {
+            let balancer = WinoBalancer::new(wino.clone(), fabric, settings)?;
+            let edge = WinoEdge::new(wino.switches.clone(), balancer.counts(), fabric, settings.seed);
+            task.run(balancer, Some(Box::new(edge)))
+        }
     }
 }
 
@@ -50,20 +82,26 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
+    /// Hosts run `S` and switches their tables.
+    fn by_hosts<S: Spraying + 'static>(self, plan: S::Plan) -> Result<Outcome, SimulationError> {
+        let edge = EntropyEdge::<S>::new(plan, self.fabric.hosts(), self.settings.seed);
+        self.by_tables(Some(Box::new(edge)))
+    }
+
     /// Switches run their tables; hosts run `edge`, if anything.
     fn by_tables(self, edge: Option<Box<dyn Edge>>) -> Result<Outcome, SimulationError> {
         match self.settings.balancing.table {
             Table::Uniform => self.by_table::<Uniform>((), edge),
-            Table::MinMove => self.by_table::<Slots<u8, 65_536>>((), edge),
-            Table::Wcmp { entries } => self.by_table::<Modulo<Box<[u16]>>>(entries, edge),
+            Table::MinMove => self.by_table::<MinMove>((), edge),
+            Table::Wcmp { entries } => self.by_table::<Wcmp>(entries, edge),
             Table::WcmpScoring { entries } => self.by_table::<Score16>(Some(entries), edge),
-            Table::Intervals => self.by_table::<Cumulative<256>>((), edge),
+            Table::Intervals => self.by_table::<HashIntervals>((), edge),
             Table::Valo => self.by_table::<Score>((), edge),
             Table::Scoring => self.by_table::<Score16>(None, edge),
             Table::Turns { block } => self.by_table::<Cycle>(block, edge),
-            Table::Deficit => self.by_table::<Quota<Periods, Box<[u32]>>>((), edge),
+            Table::Deficit => self.by_table::<Deficit>((), edge),
             Table::ShortestQueue { samples, memory } => {
-                self.by_table::<Drill<Box<[u16]>, MEMORY_MAX>>((samples, memory), edge)
+                self.by_table::<ShortestQueue>((samples, memory), edge)
             }
         }
     }
@@ -74,10 +112,14 @@ impl Task<'_> {
         edge: Option<Box<dyn Edge>>,
     ) -> Result<Outcome, SimulationError> {
         let settings = self.settings;
-        let switches = self.fabric.nodes().len() as u32 - self.fabric.hosts();
-        let salts: Vec<u32> = (0..switches).map(|switch| salt(settings.seed, switch)).collect();
         let granularity = settings.balancing.granularity;
-        self.run(TableBalancer::<S>::new(parameters, granularity, &salts, settings.seed), edge)
+        self.run(TableBalancer::<S>::new(parameters, granularity, &self.salts(), settings.seed), edge)
+    }
+
+    /// Hash inputs of the switches.
+    fn salts(self) -> Vec<u32> {
+        let switches = self.fabric.nodes().len() as u32 - self.fabric.hosts();
+        (0..switches).map(|switch| salt(self.settings.seed, switch)).collect()
     }
 
     fn run<B: LoadBalancer>(

@@ -37,6 +37,9 @@ struct Leaf {
 }
 
 impl LuopanBalancer {
+    /// Bits of [`anabranch_split::capability`] it takes.
+    pub(crate) const NEEDS: u32 = Rule::NEEDS;
+
     /// # Errors
     /// Paths that labels cannot name, and a metric of seven bits for endless buffers.
     pub(crate) fn new(fabric: &Fabric, parameters: Luopan, seed: u64) -> Result<Self, SimulationError> {

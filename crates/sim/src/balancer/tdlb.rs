@@ -95,6 +95,9 @@ impl Uplinks for LeafPaths<'_> {
 }
 
 impl TdlbBalancer {
+    /// Bits of [`anabranch_split::capability`] it takes.
+    pub(crate) const NEEDS: u32 = Rule::NEEDS;
+
     /// # Errors
     /// Paths that labels cannot name.
     pub(crate) fn new(fabric: &Fabric, parameters: Tdlb, seed: u64) -> Result<Self, SimulationError> {

@@ -2,12 +2,16 @@
 
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
+mod balancing;
 mod barriers;
 mod closed_forms;
 mod connections;
+
 mod conservation;
+mod dbb;
 mod determinism;
 mod failures;
+mod mptcp;
 mod pinning;
 mod queueing;
 mod setup;
