@@ -4,9 +4,11 @@ mod conga;
 mod conweave;
 mod flowbender;
 mod hula;
+mod luopan;
 mod plb;
 mod presto;
 mod reps;
+mod tdlb;
 mod uec;
 
 use super::routing::Weights;
@@ -131,7 +133,10 @@ pub(crate) fn name(scheme: &Scheme) -> Option<&'static str> {
 /// The parameters.
 pub(crate) fn visit(form: &mut impl Form, scheme: &mut Scheme) {
     match scheme {
-        Scheme::Table | Scheme::Ideal | Scheme::Luopan(_) | Scheme::Omniscient(_) | Scheme::Tdlb(_) => {}
+        Scheme::Table | Scheme::Ideal => {}
+        Scheme::Luopan(luopan) => luopan::visit(form, luopan),
+        Scheme::Omniscient(cells) => luopan::visit_cells(form, cells),
+        Scheme::Tdlb(tdlb) => tdlb::visit(form, tdlb),
         Scheme::FlowBender(parameters) => flowbender::visit(form, parameters),
         Scheme::Plb(parameters) => plb::visit(form, parameters),
         Scheme::UecOblivious(parameters)
