@@ -5,7 +5,7 @@ use super::{Edge, Opened};
 use crate::network::{Address, Network};
 use crate::path_book::PathBook;
 use crate::{Packet, SimulationError, marks};
-use anabranch_fabric::{Fabric, LinkState};
+use anabranch_fabric::{Fabric, LinkState, Rate};
 use anabranch_plan::{Saps, virtual_topologies};
 use anabranch_split::scheme::flow_cycle::{self, Start};
 use anabranch_split::scheme::saps::{Spraying, Topology};
@@ -21,6 +21,8 @@ const PLACE: u32 = 0x00ff_ffff;
 pub(crate) struct SapsEdge {
     saps: Saps,
     book: PathBook,
+    /// By port, as routing knows them.
+    rates: Vec<Rate>,
     /// By source's and destination's leaf, made when first asked for.
     pairs: Vec<Option<Pair>>,
     /// By place of a connection: the size of its flow in bytes (an oracle tells), and its draw.
@@ -45,6 +47,7 @@ impl SapsEdge {
         let mut source = Stream::new(seed, "saps");
         let mut edge = Self {
             saps,
+            rates: book.links().rate.clone(),
             book,
             pairs: Vec::new(),
             sizes: Vec::new(),
@@ -61,12 +64,12 @@ impl SapsEdge {
     }
 
     fn make_pair(&mut self, from: u32, to: u32) -> Pair {
-        let rate = self.book.links().rate.clone();
         let routes = self.book.routes(from, to);
         let mut residual_bps = vec![0; routes.all.len()];
         for &path in &routes.live {
             let ports = routes.all[usize::from(path)].ports.iter();
-            residual_bps[usize::from(path)] = ports.map(|&port| rate[port as usize].bps()).min().unwrap_or(0);
+            residual_bps[usize::from(path)] =
+                ports.map(|&port| self.rates[port as usize].bps()).min().unwrap_or(0);
         }
         let virtuals = virtual_topologies(&residual_bps, self.saps.quantum_bps);
         let total_bps: u128 = virtuals.iter().map(|topology| u128::from(topology.bps())).sum();
@@ -124,6 +127,7 @@ impl Edge for SapsEdge {
 
     fn links_changed(&mut self, links: &LinkState, _network: &mut Network) {
         self.book.learn(links);
+        self.rates.clone_from(&links.rate);
         self.forget_pairs();
     }
 }

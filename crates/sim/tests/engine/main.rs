@@ -13,4 +13,6 @@ mod determinism;
 mod failures;
 mod pinning;
 mod queueing;
+mod saps;
 mod setup;
+mod wino;
