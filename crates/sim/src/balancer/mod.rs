@@ -3,14 +3,29 @@
 //! The decisions themselves are those of `anabranch_split::scheme`; what stands here lends them clock, queues, random
 //! numbers and packets.
 
+mod conga;
+mod conweave;
 mod dbb;
+mod hula;
+mod luopan;
+mod omniscient;
+mod place;
 mod planned;
+mod source_routes;
 mod table;
+mod tdlb;
+
+pub(crate) use conga::Conga;
+pub(crate) use conweave::ConWeave;
+pub(crate) use hula::Hula;
+pub(crate) use luopan::LuopanBalancer;
+pub(crate) use omniscient::OmniscientBalancer;
+pub(crate) use planned::{Deficit, HashIntervals, MinMove, Planned, ShortestQueue, Wcmp};
+pub(crate) use table::TableBalancer;
+pub(crate) use tdlb::TdlbBalancer;
 mod wino;
 
 pub(crate) use dbb::DbbBalancer;
-pub(crate) use planned::{MEMORY_MAX, Periods, Planned};
-pub(crate) use table::TableBalancer;
 pub(crate) use wino::{SliceCounts, WinoBalancer};
 
 use crate::network::Network;

@@ -11,6 +11,7 @@ mod conservation;
 mod dbb;
 mod determinism;
 mod failures;
+mod mptcp;
 mod pinning;
 mod queueing;
 mod saps;
