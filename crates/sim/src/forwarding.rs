@@ -38,6 +38,8 @@ pub(crate) struct Forwarding<B: LoadBalancer> {
     leaves: u32,
     /// By host: its leaf's number as destination, and the leaf's port towards it.
     host: Vec<(u32, u32)>,
+    /// By switch: [`marks::ROUTED`] if it is a leaf, nothing otherwise.
+    routed: Vec<u8>,
     /// By switch and destination: a group, or [`LOCAL`].
     group_of: Vec<u32>,
     members: Vec<Members>,
@@ -72,10 +74,15 @@ impl<B: LoadBalancer> Forwarding<B> {
                 (leaf, fabric.ports()[fabric.ports_of(host)[0] as usize].reverse)
             })
             .collect();
+        let mut routed = vec![0; switches];
+        for leaf in &plan.leaves {
+            routed[(leaf - fabric.hosts()) as usize] = marks::ROUTED;
+        }
         let mut forwarding = Self {
             hosts: fabric.hosts(),
             leaves,
             host,
+            routed,
             group_of: Vec::new(),
             members: Vec::new(),
             ports: Vec::new(),
@@ -113,7 +120,8 @@ impl<B: LoadBalancer> Forwarding<B> {
         let ports = &self.ports[first as usize..][..usize::from(len)];
         let mut port = ports[0];
         if len > 1 {
-            let choice = match by_label(ports, place, network) {
+            let routed = self.routed[switch as usize];
+            let choice = match by_label(ports, routed, place, network) {
                 Some(label) => label,
                 None => {
                     match self.balancer.choose(&Junction { switch, leaf, group, ports }, place, network) {
@@ -124,6 +132,7 @@ impl<B: LoadBalancer> Forwarding<B> {
                 }
             };
             let packet = network.packets.get(place);
+            packet.marks |= routed;
             packet.path = packet.path.wrapping_mul(len).wrapping_add(choice);
             port = ports[usize::from(choice)];
         }
@@ -144,7 +153,10 @@ impl<B: LoadBalancer> Forwarding<B> {
             let Members { first, len, .. } = self.members[group as usize];
             let ports = &self.ports[first as usize..][..usize::from(len)];
             if len > 1 {
-                by_label(ports, place, network).map(|label| ports[usize::from(label)])
+                let routed = self.routed[switch as usize];
+                let label = by_label(ports, routed, place, network);
+                network.packets.get(place).marks |= routed;
+                label.map(|label| ports[usize::from(label)])
             } else {
                 ports.first().copied()
             }
@@ -264,11 +276,16 @@ impl<B: LoadBalancer> Forwarding<B> {
     }
 }
 
-/// Takes the label for this choice off a packet; nothing if it has none, or if it leads to a port that is dead here.
+/// Takes the label for this choice off a packet; nothing if it has none, if it leads to a port that is dead here, or if the
+/// packet was turned back: without that, a label that is used up would send it up the same way again, for ever.
 #[inline(always)]
-fn by_label(ports: &[u32], place: u32, network: &mut Network) -> Option<u16> {
+fn by_label(ports: &[u32], routed: u8, place: u32, network: &mut Network) -> Option<u16> {
     let packet = network.packets.get(place);
     if packet.marks & marks::LABELLED == 0 {
+        return None;
+    }
+    if packet.marks & routed != 0 {
+        packet.marks &= !marks::LABELLED;
         return None;
     }
     let label = ((packet.labels & 0xff) as u16).min(ports.len() as u16 - 1);

@@ -62,7 +62,8 @@ fn topologies_follow_the_links() {
     let outcome = run(&fabric, &[flow(0, 1, 1_000_000, 1000 * PS_PER_US)], &settings);
     assert_eq!(outcome.totals.flows_finished, 1);
     let [first, second, third] = uplinks(&outcome);
-    assert!(first > 0 && second > 100 && second.abs_diff(third) <= 1, "{first} {second} {third}");
+    // What stood in the strong path's queues when routing learned was turned back and went by the leaf's own table.
+    assert!(first > 0 && second > 250 && second.abs_diff(third) < 60, "{first} {second} {third}");
     let totals = outcome.totals;
     assert_eq!(
         totals.sent_packets,

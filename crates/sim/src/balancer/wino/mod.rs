@@ -11,7 +11,7 @@ use crate::network::Network;
 use crate::{SimulationError, marks, salt};
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_plan::{Slices, Wino, selection_hash};
-use anabranch_split::scheme::wino::{Meter, Slice, UNMARKED, Verdict, forward};
+use anabranch_split::scheme::wino::{Slice, UNMARKED, Verdict, forward};
 use anabranch_split::scheme::{Packet, TokenBucket, Uniform, pick};
 use anabranch_split::{PlanError, Still};
 use std::cell::Cell;
@@ -160,8 +160,8 @@ impl LoadBalancer for WinoBalancer {
     fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
         let now_ns = network.now_ns();
         let packet = network.packets.get(place);
-        if packet.marks & marks::LABELLED != 0 {
-            // A path that is dead here.
+        if packet.marks & (marks::LABELLED | marks::ROUTED) != 0 {
+            // Its path is dead, here or further on.
             return Choice::Dropped;
         }
         let Some(from) = self.leaf_at[at.switch as usize].filter(|_| packet.tag != UNMARKED) else {
