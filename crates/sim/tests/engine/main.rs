@@ -14,4 +14,6 @@ mod failures;
 mod mptcp;
 mod pinning;
 mod queueing;
+mod saps;
 mod setup;
+mod wino;
