@@ -42,6 +42,8 @@ pub(crate) struct Forwarding<B: LoadBalancer> {
     group_of: Vec<u32>,
     members: Vec<Members>,
     ports: Vec<u32>,
+    /// Beside [`Self::ports`]: whether each carries, as far as its switch and routing know.
+    carries: Vec<bool>,
     pub(crate) balancer: B,
     weighing: Weighing,
     routes: Routes,
@@ -77,6 +79,7 @@ impl<B: LoadBalancer> Forwarding<B> {
             group_of: Vec::new(),
             members: Vec::new(),
             ports: Vec::new(),
+            carries: Vec::new(),
             balancer,
             weighing,
             routes: Routes { groups: Vec::new(), of_switch: vec![Vec::new(); switches] },
@@ -107,7 +110,8 @@ impl<B: LoadBalancer> Forwarding<B> {
         let ports = &self.ports[first as usize..][..usize::from(len)];
         let mut port = ports[0];
         if len > 1 {
-            let choice = match by_label(ports, place, network) {
+            let carries = &self.carries[first as usize..][..usize::from(len)];
+            let choice = match by_label(carries, place, network) {
                 Some(label) => label,
                 None => {
                     match self.balancer.choose(&Junction { switch, leaf, group, ports }, place, network) {
@@ -138,7 +142,8 @@ impl<B: LoadBalancer> Forwarding<B> {
             let Members { first, len, .. } = self.members[group as usize];
             let ports = &self.ports[first as usize..][..usize::from(len)];
             if len > 1 {
-                by_label(ports, place, network).map(|label| ports[usize::from(label)])
+                let carries = &self.carries[first as usize..][..usize::from(len)];
+                by_label(carries, place, network).map(|label| ports[usize::from(label)])
             } else {
                 ports.first().copied()
             }
@@ -203,6 +208,7 @@ impl<B: LoadBalancer> Forwarding<B> {
                         alive: false,
                     });
                     self.ports.extend(ports);
+                    self.carries.resize(self.ports.len(), false);
                     self.routes.groups.push((switch, weights.clone()));
                     self.weigh(fabric, group, actual, heir_of)?;
                     known.insert(key, group);
@@ -262,19 +268,23 @@ impl<B: LoadBalancer> Forwarding<B> {
             .map(|(&port, &weight)| if actual.link_up(fabric, port) { weight } else { 0 })
             .collect();
         self.members[group as usize].alive = weights.iter().any(|&weight| weight > 0);
+        for (carries, &weight) in self.carries[first as usize..].iter_mut().zip(&weights) {
+            *carries = weight > 0;
+        }
         self.balancer.plan(group, self.routes.groups[group as usize].0, ports, &weights, heir_of)?;
         Ok(())
     }
 }
 
-/// Takes the label for this choice off a packet; nothing if it has none, or if it leads to a port that is dead here.
+/// Takes the label for this choice off a packet; nothing if it has none, or if it leads to a member that does not carry:
+/// behind a next hop that is none any more a packet could run in circles.
 #[inline(always)]
-fn by_label(ports: &[u32], place: u32, network: &mut Network) -> Option<u16> {
+fn by_label(carries: &[bool], place: u32, network: &mut Network) -> Option<u16> {
     let packet = network.packets.get(place);
     if packet.marks & marks::LABELLED == 0 {
         return None;
     }
-    let label = ((packet.labels & 0xff) as u16).min(ports.len() as u16 - 1);
+    let label = ((packet.labels & 0xff) as u16).min(carries.len() as u16 - 1);
     packet.labels >>= 8;
-    network.ports[ports[usize::from(label)] as usize].is_up().then_some(label)
+    carries[usize::from(label)].then_some(label)
 }
