@@ -58,8 +58,6 @@ struct Routes {
     groups: Vec<(u32, Vec<u64>)>,
     /// Groups of each switch, by its number among the switches.
     of_switch: Vec<Vec<u32>>,
-    /// Groups by what they were made from.
-    known: HashMap<Origin, u32>,
 }
 
 impl<B: LoadBalancer> Forwarding<B> {
@@ -84,11 +82,7 @@ impl<B: LoadBalancer> Forwarding<B> {
             carries: Vec::new(),
             balancer,
             weighing,
-            routes: Routes {
-                groups: Vec::new(),
-                of_switch: vec![Vec::new(); switches],
-                known: HashMap::new(),
-            },
+            routes: Routes { groups: Vec::new(), of_switch: vec![Vec::new(); switches] },
         };
         forwarding.install(&plan, &believed, fabric)?;
         Ok(forwarding)
@@ -188,6 +182,9 @@ impl<B: LoadBalancer> Forwarding<B> {
 
     fn install(&mut self, plan: &Groups, actual: &LinkState, fabric: &Fabric) -> Result<(), SimulationError> {
         let before = std::mem::take(&mut self.group_of);
+        // Groups that replace the same one, or none, by the same ports and weights are one. Those of earlier times are
+        // not: nobody told them what died since.
+        let mut known: HashMap<Origin, u32> = HashMap::new();
         let mut group_of = Vec::with_capacity(plan.group_of.len());
         for (index, &planned) in plan.group_of.iter().enumerate() {
             let switch = index as u32 / self.leaves;
@@ -197,8 +194,10 @@ impl<B: LoadBalancer> Forwarding<B> {
             }
             let heir_of = before.get(index).copied();
             let (ports, weights) = self.members_of(&plan.groups[planned as usize], heir_of);
+            // Tables and states of a group mean its members by their places: they go on only where those stay.
+            let heir_of = heir_of.filter(|&group| self.ports_of(group) == ports);
             let key = (heir_of, ports, weights);
-            let group = match self.routes.known.get(&key) {
+            let group = match known.get(&key) {
                 Some(&group) => group,
                 None => {
                     let group = self.members.len() as u32;
@@ -212,7 +211,7 @@ impl<B: LoadBalancer> Forwarding<B> {
                     self.carries.resize(self.ports.len(), false);
                     self.routes.groups.push((switch, weights.clone()));
                     self.weigh(fabric, group, actual, heir_of)?;
-                    self.routes.known.insert(key, group);
+                    known.insert(key, group);
                     group
                 }
             };
@@ -232,8 +231,7 @@ impl<B: LoadBalancer> Forwarding<B> {
     /// Ports and weights of a planned group. If the group it replaces has all its ports, its list is kept, so that
     /// labels and tables mean the same as before; what is no next hop any more weighs nothing.
     fn members_of(&self, planned: &anabranch_plan::Group, heir_of: Option<u32>) -> (Vec<u32>, Vec<u64>) {
-        if let Some(Members { first, len, .. }) = heir_of.map(|group| self.members[group as usize]) {
-            let old = &self.ports[first as usize..first as usize + usize::from(len)];
+        if let Some(old) = heir_of.map(|group| self.ports_of(group)) {
             if planned.members.iter().all(|member| old.contains(&member.port)) {
                 let weight_of = |port: &u32| {
                     planned
@@ -246,6 +244,11 @@ impl<B: LoadBalancer> Forwarding<B> {
             }
         }
         planned.members.iter().map(|member| (member.port, member.weight)).unzip()
+    }
+
+    fn ports_of(&self, group: u32) -> &[u32] {
+        let Members { first, len, .. } = self.members[group as usize];
+        &self.ports[first as usize..][..usize::from(len)]
     }
 
     /// Plans a group by its weights, less what is dead at its own switch.
