@@ -10,6 +10,7 @@ mod conservation;
 mod determinism;
 mod failures;
 mod host_schemes;
+mod mptcp;
 mod pinning;
 mod queueing;
 mod setup;
