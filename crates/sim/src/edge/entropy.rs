@@ -111,6 +111,10 @@ impl<S: Spraying> Edge for EntropyEdge<S> {
     }
 
     fn receive(&mut self, host: u32, packet: &mut Packet, network: &mut Network) {
+        if packet.marks & marks::LABELLED != 0 {
+            // Of a flow that is pinned to a path: it is not asked about, nor are its acknowledgements.
+            return;
+        }
         let Some(ends) = self.flows.get(packet.connection) else { return };
         match packet.kind {
             Kind::Data | Kind::Syn => {
