@@ -1,6 +1,7 @@
 //! How a fabric spreads what it forwards: choices that combine freely, and schemes that bring their own.
 
 use crate::presto;
+use anabranch_split::scheme::{conga, conweave, hula};
 use anabranch_split::scheme::{flowbender, plb, reps, uec};
 
 /// The whole choice.
@@ -120,4 +121,16 @@ pub enum Scheme {
     RepsLegacy(uec::Parameters),
     /// Hosts send flowcells over all paths in turn (SIGCOMM 2015).
     Presto(presto::Settings),
+    /// Leaves tell each other how congested their uplinks' ways are (CONGA, SIGCOMM 2014).
+    Conga(conga::Parameters),
+    /// Probes tell every switch the best hop (HULA, SOSR 2016).
+    Hula(hula::Parameters),
+    /// Leaves reroute flows and restore their order (ConWeave, SIGCOMM 2023).
+    ConWeave(conweave::Parameters),
+    /// Flowcells over the better of a few sampled paths.
+    Luopan(crate::Luopan),
+    /// Flowcells over the path with the least backlog at that moment.
+    Omniscient(crate::Cells),
+    /// Flowlets without blame leave congested paths.
+    Tdlb(crate::Tdlb),
 }

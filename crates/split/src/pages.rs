@@ -34,4 +34,10 @@ const PAGES: &[(&str, &str)] = &[
     ("uec-mixed", include_str!("scheme/uec.md")),
     ("reps", include_str!("scheme/reps.md")),
     ("reps-legacy", include_str!("scheme/reps.md")),
+    ("luopan", include_str!("scheme/luopan.md")),
+    ("omniscient", include_str!("scheme/omniscient.md")),
+    ("tdlb", include_str!("scheme/tdlb.md")),
+    ("conga", include_str!("scheme/conga.md")),
+    ("hula", include_str!("scheme/hula.md")),
+    ("conweave", include_str!("scheme/conweave.md")),
 ];
