@@ -11,6 +11,7 @@ mod conservation;
 mod dbb;
 mod determinism;
 mod failures;
+mod host_schemes;
 mod mptcp;
 mod pinning;
 mod queueing;
