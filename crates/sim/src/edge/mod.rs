@@ -10,7 +10,6 @@ mod presto;
 
 pub(crate) use entropy::{EntropyEdge, Spraying};
 pub(crate) use presto::{PrestoEdge, with_receiver};
-mod env;
 mod saps;
 mod wino;
 
