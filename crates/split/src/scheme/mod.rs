@@ -9,6 +9,7 @@ mod avx2;
 mod avx512;
 pub mod byte_deficit;
 pub mod cells;
+pub mod clove;
 pub mod cumulative;
 pub mod cycle;
 pub mod deficit;
@@ -23,27 +24,32 @@ pub mod flowlet;
 pub mod flows;
 #[cfg(feature = "plan")]
 pub mod lanes;
+pub mod least;
 pub mod mix;
 pub mod modulo;
 pub mod quota;
 pub mod rehash;
+pub mod relay;
 pub mod rendezvous;
 #[cfg(all(feature = "plan", target_arch = "x86_64"))]
 mod rendezvous_bound;
 pub mod score;
 pub mod score16;
+pub mod scored;
 #[cfg(feature = "plan")]
 pub mod seen;
 pub mod slots;
 pub mod turns;
 pub mod uniform;
 pub mod units;
+pub mod vms;
 pub mod wfq;
 pub mod wildcard;
 
 pub use alias::Alias;
 pub use byte_deficit::ByteDeficit;
 pub use cells::Cells;
+pub use clove::Clove;
 pub use cumulative::Cumulative;
 pub use cycle::Cycle;
 pub use deficit::Deficit;
@@ -68,6 +74,7 @@ pub use slots::Slots;
 pub use turns::Turns;
 pub use uniform::Uniform;
 pub use units::Units;
+pub use vms::Vms;
 pub use wfq::Wfq;
 pub use wildcard::Wildcard;
 

@@ -1,0 +1,7 @@
+//! Schemes of hosts and hypervisors: what they make of what comes back.
+
+#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
+
+mod clove;
+mod place;
+mod vms;
