@@ -25,6 +25,7 @@ pub mod flow_table;
 pub mod flowcell;
 pub mod flowlet;
 pub mod flows;
+pub mod hermes;
 #[cfg(feature = "plan")]
 pub mod lanes;
 pub mod least;
@@ -66,6 +67,7 @@ pub use flow_table::FlowTable;
 pub use flowcell::Flowcell;
 pub use flowlet::Flowlet;
 pub use flows::Flows;
+pub use hermes::Hermes;
 pub use modulo::Modulo;
 pub use quota::Quota;
 pub use rehash::Rehash;
