@@ -3,6 +3,7 @@
 mod balancing;
 mod groups;
 mod polarisation;
+pub mod presto;
 mod selection;
 mod weights;
 

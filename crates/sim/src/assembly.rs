@@ -1,13 +1,16 @@
 //! From settings to an engine: which load balancer the switches run, and which the hosts.
 
 use crate::balancer::{LoadBalancer, MEMORY_MAX, Periods, Planned, TableBalancer};
-use crate::edge::Edge;
+use crate::edge::{Edge, EntropyEdge, PrestoEdge, Spraying, with_receiver};
 use crate::pinning;
 use crate::simulation::Simulation;
 use crate::{Outcome, Progress, Settings, SimulationError, salt};
 use anabranch_fabric::Fabric;
 use anabranch_plan::{Scheme, Table};
-use anabranch_split::scheme::{Cumulative, Cycle, Drill, Modulo, Quota, Score, Score16, Slots, Uniform};
+use anabranch_split::scheme::{
+    Bitmap, Cumulative, Cycle, Drill, FlowBender, Mixed, Modulo, Oblivious, Plb, Quota, Recycle, Reps, Score,
+    Score16, Slots, Uniform,
+};
 use anabranch_traffic::Flow;
 
 /// Simulates `flows` over `fabric`. Same arguments, same outcome, to the bit.
@@ -29,6 +32,19 @@ pub fn simulate(
             let flows = pinning::spread_exactly(fabric, flows, &settings.balancing.weighing)?;
             Task { flows: &flows, ..task }.by_tables(None)
         }
+        Scheme::FlowBender(parameters) => task.by_hosts::<FlowBender>(parameters.clone()),
+        Scheme::Plb(parameters) => task.by_hosts::<Plb>(parameters.clone()),
+        Scheme::UecOblivious(parameters) => task.by_hosts::<Oblivious>(parameters.clone()),
+        Scheme::UecBitmap(parameters) => task.by_hosts::<Bitmap<_>>(parameters.clone()),
+        Scheme::UecMixed(parameters) => task.by_hosts::<Mixed<_, _>>(parameters.clone()),
+        Scheme::Reps(parameters) => task.by_hosts::<Reps>(parameters.clone()),
+        Scheme::RepsLegacy(parameters) => task.by_hosts::<Recycle<_>>(parameters.clone()),
+        Scheme::Presto(presto) => {
+            let transports = with_receiver(&settings.transports, presto);
+            let edge = PrestoEdge::new(presto.clone(), fabric, settings.seed)?;
+            let settings = Settings { transports, ..settings.clone() };
+            Task { settings: &settings, ..task }.by_tables(Some(Box::new(edge)))
+        }
     }
 }
 
@@ -42,6 +58,12 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
+    /// Hosts run `S` and switches their tables.
+    fn by_hosts<S: Spraying + 'static>(self, plan: S::Plan) -> Result<Outcome, SimulationError> {
+        let edge = EntropyEdge::<S>::new(plan, self.fabric.hosts(), self.settings.seed);
+        self.by_tables(Some(Box::new(edge)))
+    }
+
     /// Switches run their tables; hosts run `edge`, if anything.
     fn by_tables(self, edge: Option<Box<dyn Edge>>) -> Result<Outcome, SimulationError> {
         match self.settings.balancing.table {

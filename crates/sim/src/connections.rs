@@ -9,6 +9,12 @@ use std::collections::HashMap;
 /// Bits of [`Packet::connection`] that name the place; the generation stands above.
 const PLACE_BITS: u32 = 24;
 
+/// The place that a connection's name holds: small numbers, used again.
+#[inline(always)]
+pub(crate) const fn place(name: u32) -> usize {
+    (name & ((1 << PLACE_BITS) - 1)) as usize
+}
+
 /// The sending half.
 pub(crate) enum SendingMachine {
     /// A stream.
@@ -109,13 +115,13 @@ impl Connections {
     /// The connection that a packet or timer names, unless it was closed since.
     #[inline(always)]
     pub(crate) fn get(&mut self, name: u32) -> Option<&mut Connection> {
-        let connection = self.all.get_mut((name & ((1 << PLACE_BITS) - 1)) as usize)?;
+        let connection = self.all.get_mut(place(name))?;
         (connection.sending.address.connection == name && connection.open).then_some(connection)
     }
 
     /// Whoever used the place of `name` last.
     pub(crate) fn last_user(&self, name: u32) -> &Connection {
-        &self.all[(name & ((1 << PLACE_BITS) - 1)) as usize]
+        &self.all[place(name)]
     }
 
     /// An idle persistent connection.

@@ -182,7 +182,8 @@ fn visit_tcp(form: &mut impl Form, tcp: &mut Tcp) {
         ReorderTable,
         &mut tcp.reorder,
         "What stands between the network and TCP at the receiver: nothing; a buffer that holds a gap open until it \
-         fills, for at most `hold`; or Presto's, which holds only gaps at the borders of flowcells.",
+         fills, for at most `hold`; or Presto's, which holds only gaps at the borders of flowcells (so many bytes of \
+         payload each), for twice as long as reordering took on average and at most `hold`.",
     );
 }
 

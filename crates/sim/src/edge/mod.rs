@@ -3,6 +3,14 @@
 //! An edge sees every packet that leaves or reaches a host. It chooses a path by labels, or an entropy that switches
 //! hash, and learns from what comes back: it writes into [`Packet::tag`] at one end and reads it at the other.
 
+mod entropy;
+mod host_env;
+mod per_connection;
+mod presto;
+
+pub(crate) use entropy::{EntropyEdge, Spraying};
+pub(crate) use presto::{PrestoEdge, with_receiver};
+
 use crate::Packet;
 use crate::network::{Address, Network};
 use anabranch_fabric::LinkState;

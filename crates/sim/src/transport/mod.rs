@@ -143,9 +143,9 @@ pub enum Reorder {
     },
     /// Presto's: a gap inside a flowcell is a loss and is passed on at once; one at its border is held open.
     Flowcell {
-        /// Bytes of a flowcell (65,536).
+        /// Payload of a flowcell (65,536), as the sender counts it.
         cell_bytes: u64,
-        /// Longest hold.
+        /// Longest hold, whatever reordering took before (100 us).
         timeout_ps: u64,
     },
 }

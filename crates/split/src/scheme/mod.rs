@@ -2,6 +2,7 @@
 
 use crate::Env;
 
+pub mod acknowledgement;
 pub mod alias;
 #[cfg(all(feature = "plan", target_arch = "x86_64"))]
 mod avx2;
@@ -22,6 +23,7 @@ pub mod exceptions;
 pub mod flow_list;
 #[cfg(feature = "plan")]
 pub mod flow_table;
+pub mod flowbender;
 pub mod flowcell;
 pub mod flowlet;
 pub mod flows;
@@ -31,12 +33,16 @@ pub mod lanes;
 pub mod least;
 pub mod mix;
 pub mod modulo;
+pub mod plb;
+pub mod presto;
 pub mod quota;
+pub mod recycle;
 pub mod rehash;
 pub mod relay;
 pub mod rendezvous;
 #[cfg(all(feature = "plan", target_arch = "x86_64"))]
 mod rendezvous_bound;
+pub mod reps;
 pub mod score;
 pub mod score16;
 pub mod scored;
@@ -44,6 +50,7 @@ pub mod scored;
 pub mod seen;
 pub mod slots;
 pub mod turns;
+pub mod uec;
 pub mod uniform;
 pub mod units;
 pub mod vms;
@@ -64,20 +71,26 @@ pub use exceptions::Exceptions;
 pub use flow_list::FlowList;
 #[cfg(feature = "plan")]
 pub use flow_table::FlowTable;
+pub use flowbender::FlowBender;
 pub use flowcell::Flowcell;
 pub use flowlet::Flowlet;
 pub use flows::Flows;
 pub use hermes::Hermes;
 pub use modulo::Modulo;
+pub use plb::Plb;
+pub use presto::Presto;
 pub use quota::Quota;
+pub use recycle::{Mixed, Recycle};
 pub use rehash::Rehash;
 pub use rendezvous::Rendezvous;
+pub use reps::Reps;
 pub use score::Score;
 pub use score16::Score16;
 #[cfg(feature = "plan")]
 pub use seen::Seen;
 pub use slots::Slots;
 pub use turns::Turns;
+pub use uec::{Bitmap, Oblivious};
 pub use uniform::Uniform;
 pub use units::Units;
 pub use vms::Vms;
