@@ -11,9 +11,38 @@ use crate::form::Form;
 use anabranch_plan::{Scheme, presto::Settings as Presto};
 use anabranch_split::scheme as split;
 
+/// Who decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decider {
+    /// Every switch that has a choice.
+    Switches,
+    /// The leaf of the sender, for the whole path.
+    Leaves,
+    /// The sender's host.
+    Hosts,
+    /// Nobody while it runs: a plan made beforehand.
+    Beforehand,
+}
+
+impl Decider {
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Switches => "switches",
+            Self::Leaves => "leaves",
+            Self::Hosts => "hosts",
+            Self::Beforehand => "beforehand",
+        }
+    }
+}
+
 /// A scheme that brings its own.
 pub(crate) struct Named {
     pub(crate) name: &'static str,
+    /// What it keeps on one path.
+    pub(crate) granularity: &'static str,
+    pub(crate) decider: Decider,
     /// Where the weights of the switches' tables come from, if nothing is said.
     pub(crate) weights: Weights,
     /// With the defaults of every parameter.
@@ -22,21 +51,32 @@ pub(crate) struct Named {
 
 /// All of them, in the order in which they are listed.
 pub(crate) static SCHEMES: [Named; 10] = [
-    Named { name: "ideal", weights: Weights::Capacity, scheme: || Scheme::Ideal },
-    equal("flowbender", || Scheme::FlowBender(split::flowbender::Parameters::DEFAULT)),
-    equal("plb", || Scheme::Plb(split::plb::Parameters::DEFAULT)),
-    equal("uec-oblivious", || Scheme::UecOblivious(split::uec::Parameters::DEFAULT)),
-    equal("uec-bitmap", || Scheme::UecBitmap(split::uec::Parameters::DEFAULT)),
-    equal("uec-mixed", || Scheme::UecMixed(split::uec::Parameters::DEFAULT)),
-    equal("reps", || Scheme::Reps(split::reps::Parameters::DEFAULT)),
-    equal("reps-legacy", || Scheme::RepsLegacy(split::uec::Parameters::DEFAULT)),
-    equal("presto", || Scheme::Presto(Presto::DEFAULT)),
-    equal("weighted-presto", || Scheme::Presto(Presto { weighted: true, ..Presto::DEFAULT })),
+    Named {
+        name: "ideal",
+        granularity: "flow",
+        decider: Decider::Beforehand,
+        weights: Weights::Capacity,
+        scheme: || Scheme::Ideal,
+    },
+    at_hosts("flowbender", "flow", || Scheme::FlowBender(split::flowbender::Parameters::DEFAULT)),
+    at_hosts("plb", "flow", || Scheme::Plb(split::plb::Parameters::DEFAULT)),
+    at_hosts("presto", "flowcell", || Scheme::Presto(Presto::DEFAULT)),
+    at_hosts("weighted-presto", "flowcell", || Scheme::Presto(Presto { weighted: true, ..Presto::DEFAULT })),
+    at_hosts("uec-oblivious", "packet", || Scheme::UecOblivious(split::uec::Parameters::DEFAULT)),
+    at_hosts("uec-bitmap", "packet", || Scheme::UecBitmap(split::uec::Parameters::DEFAULT)),
+    at_hosts("uec-mixed", "packet", || Scheme::UecMixed(split::uec::Parameters::DEFAULT)),
+    at_hosts("reps", "packet", || Scheme::Reps(split::reps::Parameters::DEFAULT)),
+    at_hosts("reps-legacy", "packet", || Scheme::RepsLegacy(split::uec::Parameters::DEFAULT)),
 ];
 
-/// One under which switches use all next hops alike.
-const fn equal(name: &'static str, scheme: fn() -> Scheme) -> Named {
-    Named { name, weights: Weights::Equal, scheme }
+/// One that hosts run, over switches that use all next hops alike.
+const fn at_hosts(name: &'static str, granularity: &'static str, scheme: fn() -> Scheme) -> Named {
+    Named { name, granularity, decider: Decider::Hosts, weights: Weights::Equal, scheme }
+}
+
+/// The scheme of this name, if it brings its own.
+pub(crate) fn of(name: &str) -> Option<&'static Named> {
+    SCHEMES.iter().find(|named| named.name == name)
 }
 
 /// The name of a scheme that brings its own.
