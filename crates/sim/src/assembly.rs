@@ -1,7 +1,10 @@
 //! From settings to an engine: which load balancer the switches run, and which the hosts.
 
-use crate::balancer::{LoadBalancer, MEMORY_MAX, Periods, Planned, TableBalancer};
-use crate::edge::{Edge, EntropyEdge, PrestoEdge, Spraying, with_receiver};
+use crate::balancer::{LoadBalancer, MEMORY_MAX, Periods, Planned, TableBalancer, Telemetry};
+use crate::edge::{
+    CloveHypervisor, Edge, EntropyEdge, HermesEdge, PrestoEdge, RelayedEdge, Spraying, VirtualSwitch,
+    with_receiver,
+};
 use crate::pinning;
 use crate::simulation::Simulation;
 use crate::{Outcome, Progress, Settings, SimulationError, salt};
@@ -9,6 +12,8 @@ use anabranch_fabric::Fabric;
 use anabranch_plan::{Balancing, Granularity, Scheme, Table};
 use anabranch_split::capability;
 use anabranch_split::scheme::byte_deficit::Boundary;
+use anabranch_split::scheme::clove::Selection;
+use anabranch_split::scheme::dre::Estimator;
 use anabranch_split::scheme::flowcell::Numbered;
 use anabranch_split::scheme::{
     Bitmap, Cumulative, Cycle, Drill, FlowBender, Flowlet, Mixed, Modulo, Oblivious, Plb, Presto, Quota,
@@ -42,6 +47,21 @@ pub fn simulate(
         Scheme::UecMixed(parameters) => task.by_hosts::<Mixed<_, _>>(parameters.clone()),
         Scheme::Reps(parameters) => task.by_hosts::<Reps>(parameters.clone()),
         Scheme::RepsLegacy(parameters) => task.by_hosts::<Recycle<_>>(parameters.clone()),
+        Scheme::Clove(parameters) => {
+            let edge = RelayedEdge::new(CloveHypervisor(parameters.clone()), fabric, settings.seed)?;
+            match parameters.selection {
+                Selection::LeastUtilised => task.by_telemetry(parameters.estimator(), Box::new(edge)),
+                _ => task.by_tables(Some(Box::new(edge))),
+            }
+        }
+        Scheme::Vms(parameters) => {
+            let edge = RelayedEdge::new(VirtualSwitch(parameters.clone()), fabric, settings.seed)?;
+            task.by_tables(Some(Box::new(edge)))
+        }
+        Scheme::Hermes(parameters) => {
+            let edge = HermesEdge::new(parameters, fabric, settings.seed)?;
+            task.by_tables(Some(Box::new(edge)))
+        }
         Scheme::Presto(presto) => {
             let transports = with_receiver(&settings.transports, presto);
             let edge = PrestoEdge::new(presto.clone(), fabric, settings.seed)?;
@@ -63,6 +83,9 @@ pub fn needs(balancing: &Balancing) -> u32 {
         Scheme::UecMixed(_) => Mixed::<Box<[u16]>, Box<[u8]>>::NEEDS,
         Scheme::Reps(_) => Reps::NEEDS,
         Scheme::RepsLegacy(_) => Recycle::<Box<[u16]>>::NEEDS,
+        Scheme::Clove(_) => CloveHypervisor::NEEDS,
+        Scheme::Vms(_) => VirtualSwitch::NEEDS,
+        Scheme::Hermes(_) => HermesEdge::NEEDS,
         Scheme::Presto(_) => Presto::NEEDS,
     };
     let boundary = match balancing.granularity {
@@ -131,11 +154,20 @@ impl Task<'_> {
         parameters: S::Parameters,
         edge: Option<Box<dyn Edge>>,
     ) -> Result<Outcome, SimulationError> {
+        self.run(self.table::<S>(parameters), edge)
+    }
+
+    /// Switches raise packets to the levels of their links; hosts run `edge`, and what it leaves to switches is hashed.
+    fn by_telemetry(self, estimator: Estimator, edge: Box<dyn Edge>) -> Result<Outcome, SimulationError> {
+        let balancer = Telemetry::new(self.table::<Uniform>(()), estimator, self.fabric);
+        self.run(balancer, Some(edge))
+    }
+
+    fn table<S: Planned>(self, parameters: S::Parameters) -> TableBalancer<S> {
         let settings = self.settings;
         let switches = self.fabric.nodes().len() as u32 - self.fabric.hosts();
         let salts: Vec<u32> = (0..switches).map(|switch| salt(settings.seed, switch)).collect();
-        let granularity = settings.balancing.granularity;
-        self.run(TableBalancer::<S>::new(parameters, granularity, &salts, settings.seed), edge)
+        TableBalancer::new(parameters, settings.balancing.granularity, &salts, settings.seed)
     }
 
     fn run<B: LoadBalancer>(

@@ -5,9 +5,11 @@
 
 mod planned;
 mod table;
+mod telemetry;
 
 pub(crate) use planned::{MEMORY_MAX, Periods, Planned};
 pub(crate) use table::TableBalancer;
+pub(crate) use telemetry::Telemetry;
 
 use crate::network::Network;
 use anabranch_fabric::LinkState;

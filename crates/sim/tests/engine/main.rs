@@ -8,6 +8,7 @@ mod closed_forms;
 mod connections;
 mod conservation;
 mod determinism;
+mod edges;
 mod failures;
 mod pinning;
 mod queueing;

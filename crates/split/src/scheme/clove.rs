@@ -1,5 +1,6 @@
 #![doc = include_str!("clove.md")]
 
+use super::dre::Estimator;
 use super::least::Least;
 use super::score::Entry;
 use super::scored::Scored;
@@ -25,7 +26,7 @@ pub enum Selection {
 }
 
 /// What can be set.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
     /// How a new flowlet finds its path.
     pub selection: Selection,
@@ -34,13 +35,27 @@ pub struct Parameters {
     /// Least time between two cuts of one path's weight, in nanoseconds: half a round trip. Scores follow weights no more
     /// often either.
     pub interval_ns: u64,
-    /// Part of its weight that a marked path loses, in units of 2^-32.
-    pub cut: u32,
+    /// Part of its weight that a marked path loses, in millionths.
+    pub cut_ppm: u32,
     /// How long a mark makes a path congested, in nanoseconds: it inherits nothing meanwhile.
     pub congested_ns: u64,
     /// Age at which a relayed utilisation counts as zero, in nanoseconds, so that the path is tried again.
     pub ageing_ns: u64,
+    /// Period of the estimators of the switches, in nanoseconds.
+    pub period_ns: u64,
+    /// What those lose each period, at least 1/32.
+    pub alpha: f64,
 }
+
+impl Parameters {
+    /// How switches measure the utilisation of links.
+    #[must_use]
+    pub const fn estimator(&self) -> Estimator {
+        Estimator { period_ns: self.period_ns, alpha: Estimator::alpha(self.alpha), level_bits: 7 }
+    }
+}
+
+const MILLION: u32 = 1_000_000;
 
 impl Default for Parameters {
     fn default() -> Self {
@@ -48,9 +63,11 @@ impl Default for Parameters {
             selection: Selection::Turns,
             gap_ns: 150_000,
             interval_ns: 40_000,
-            cut: u32::MAX / 3,
+            cut_ppm: 333_333,
             congested_ns: 80_000,
             ageing_ns: 10_000_000,
+            period_ns: Estimator::CONGA.period_ns,
+            alpha: 0.2,
         }
     }
 }
@@ -209,7 +226,7 @@ fn cut<E: Env>(plan: &Parameters, paths: &mut [Path], marked: u16, env: &mut E) 
         return false;
     }
     path.cut_ns = Some(now_ns);
-    let removed = ((u64::from(path.weight) * u64::from(plan.cut)) >> 32) as u32;
+    let removed = (u64::from(path.weight) * u64::from(plan.cut_ppm.min(MILLION)) / u64::from(MILLION)) as u32;
     let living = |member: u16| member != marked && env.up(member);
     let free = |(member, path): (u16, &Path)| living(member) && since(path) >= plan.congested_ns;
     let any_free = (0u16..).zip(paths.iter()).any(free);

@@ -6,7 +6,7 @@ mod path;
 use super::dre::Register;
 use super::least::Least;
 use super::{Flows, Packet, Scheme};
-use crate::{Env, capability};
+use crate::{Env, capability, random_below};
 use core::marker::PhantomData;
 pub use parameters::{ONE, Parameters};
 pub use path::{Class, Path};
@@ -129,13 +129,7 @@ impl<M: Flows<Note = Note>, C: AsRef<[Path]> + AsMut<[Path]>> Scheme for Hermes<
             path.send(plan, packet.bytes, base_ns, now_ns);
         }
         if began {
-            let ended = |_, note: &Note| note.closed || now_ns.saturating_sub(note.last_ns) > IDLE_NS;
-            let count = |member: u16| {
-                if let Some(path) = paths.get_mut(usize::from(member)) {
-                    path.flows = path.flows.saturating_sub(1);
-                }
-            };
-            flows.sweep(SWEPT_PER_CHOICE, ended, count);
+            state.forget(SWEPT_PER_CHOICE, now_ns);
         }
         path
     }
@@ -164,7 +158,7 @@ impl<M: Flows<Note = Note>, C: AsRef<[Path]> + AsMut<[Path]>> Scheme for Hermes<
                 let base_ns = state.base_ns(plan);
                 let Some((path, note)) = state.flows.get(flow) else { return };
                 // Within a long round trip of a move, what was lost was sent before it.
-                let before_ns = u64::from(base_ns) + u64::from(plan.rtt_high_ns);
+                let before_ns = base_ns.saturating_add(plan.rtt_high_ns);
                 let here = now_ns.saturating_sub(note.moved_ns) > before_ns;
                 let path = if here { path } else { note.before };
                 if let Some(path) = state.paths.as_mut().get_mut(usize::from(path)) {
@@ -185,6 +179,11 @@ impl<M: Flows<Note = Note>, C: AsRef<[Path]> + AsMut<[Path]>> Scheme for Hermes<
             }
             Feedback::Closed(_) => {}
         }
+    }
+
+    /// Flows that ended are on no path any more.
+    fn tick<E: Env>(_plan: &Parameters, state: &mut State<M, C>, env: &mut E) {
+        state.forget(usize::MAX, env.now_ns());
     }
 
     /// Who returns is not known; flows on a dead path look for another with their next packet.
@@ -209,8 +208,8 @@ impl<M, C> State<M, C> {
 }
 
 impl<M: Flows<Note = Note>, C: AsMut<[Path]>> State<M, C> {
-    fn base_ns(&self, plan: &Parameters) -> u32 {
-        plan.rtt_base_ns.unwrap_or(self.least_rtt_ns)
+    fn base_ns(&self, plan: &Parameters) -> u64 {
+        plan.rtt_base_ns.unwrap_or(self.least_rtt_ns.into())
     }
 
     fn hear(&mut self, plan: &Parameters, path: u16, rtt_ns: Option<u32>, marked: bool, now_ns: u64) {
@@ -222,6 +221,17 @@ impl<M: Flows<Note = Note>, C: AsMut<[Path]>> State<M, C> {
         if let Some(path) = self.paths.as_mut().get_mut(usize::from(path)) {
             path.hear(plan, rtt_ns, marked, now_ns);
         }
+    }
+
+    /// Looks at so many places for flows that ended.
+    fn forget(&mut self, places: usize, now_ns: u64) {
+        let Self { flows, paths, .. } = self;
+        let ended = |_, note: &Note| note.closed || now_ns.saturating_sub(note.last_ns) > IDLE_NS;
+        flows.sweep(places, ended, |member| {
+            if let Some(path) = paths.as_mut().get_mut(usize::from(member)) {
+                path.flows = path.flows.saturating_sub(1);
+            }
+        });
     }
 
     /// Changes the note of a flow that is known.
@@ -248,20 +258,19 @@ fn may_move<E: Env>(
     paths: &mut [Path],
     path: u16,
     note: &mut Note,
-    base_ns: u32,
+    base_ns: u64,
     env: &mut E,
 ) -> Option<u16> {
     let now_ns = env.now_ns();
     if note.sent_bytes <= plan.sent_min_bytes
         || paths.get(usize::from(path))?.class(plan, base_ns, now_ns) != Class::Congested
-        || note.rate.bytes(&plan.estimator, now_ns) >= plan.estimator.full_bytes(plan.rate_max_bps)
+        || note.rate.bytes(&plan.estimator, now_ns) >= plan.rate_max_bytes()
         || now_ns.saturating_sub(note.tried_ns) < plan.guard_ns
     {
         return None;
     }
     note.tried_ns = now_ns;
-    let certain = plan.move_probability == u32::MAX;
-    (certain || env.random_u32() < plan.move_probability)
+    (plan.move_probability >= ONE || random_below(env, ONE) < plan.move_probability)
         .then(|| path::replace(plan, paths, path, base_ns, env))
         .flatten()
 }

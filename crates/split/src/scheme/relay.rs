@@ -5,7 +5,7 @@
 
 use core::marker::PhantomData;
 
-/// Paths that can be told apart: six bits of [`Tag`], and the bits of a word here.
+/// Paths that can be told apart: six bits of a [`Tag`], and the bits of a word here.
 pub const PATHS: usize = 64;
 
 /// News by path, the values in `C`.
@@ -23,13 +23,14 @@ impl<T: Copy, C: AsRef<[T]> + AsMut<[T]>> Relay<T, C> {
         Self { news, fresh: 0, last: 0, value: PhantomData }
     }
 
-    /// What `path` has come to, as `change` makes it of what it was. A path that has no place is ignored.
+    /// What `path` has come to, as `change` makes it of what it was, if it does. A path that has no place is ignored.
     #[inline(always)]
-    pub fn hear(&mut self, path: u16, change: impl FnOnce(T) -> T) {
+    pub fn hear(&mut self, path: u16, change: impl FnOnce(T) -> Option<T>) {
         if usize::from(path) < PATHS
             && let Some(value) = self.news.as_mut().get_mut(usize::from(path))
+            && let Some(changed) = change(*value)
         {
-            *value = change(*value);
+            *value = changed;
             self.fresh |= 1 << path;
         }
     }
@@ -52,33 +53,37 @@ impl<T: Copy, C: AsRef<[T]> + AsMut<[T]>> Relay<T, C> {
 /// [`crate::Packet::tag`] of schemes at the edge: the path this packet takes, and news of one path of the other
 /// direction.
 ///
-/// Bits 0 to 5: path. 6 to 11: path that the news is about. 12: whether there is news. 13: whether ECN is the edge's own,
-/// to be taken off again. 14 to 31: the news.
+/// Bit 0: whether an edge wrote it. 1 to 6: path. 7 to 12: path that the news is about. 13: whether there is news. 14:
+/// whether ECN is the edge's own, to be taken off again. 15 to 31: the news, of which the upper 8 bits may be the level of the
+/// most utilised link that the packet met instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Tag(pub u32);
 
 /// Bits of [`Tag::news`].
-pub const NEWS_BITS: u32 = 18;
+pub const NEWS_BITS: u32 = 17;
 
+const WRITTEN: u32 = 1;
 const PATH_MASK: u32 = PATHS as u32 - 1;
-const NEWS_AT: u32 = 14;
-const ABOUT_AT: u32 = 6;
-const TOLD: u32 = 1 << 12;
-const OWN_ECN: u32 = 1 << 13;
+const PATH_AT: u32 = 1;
+const ABOUT_AT: u32 = 7;
+const TOLD: u32 = 1 << 13;
+const OWN_ECN: u32 = 1 << 14;
+const NEWS_AT: u32 = 15;
+const LEVEL_AT: u32 = 24;
 
 impl Tag {
     /// A packet that takes `path` and tells nothing.
     #[inline(always)]
     #[must_use]
     pub const fn new(path: u16) -> Self {
-        Self(path as u32 & PATH_MASK)
+        Self(WRITTEN | (path as u32 & PATH_MASK) << PATH_AT)
     }
 
-    /// Adds news of `about`, of which [`NEWS_BITS`] bits count.
+    /// The same, telling news of `about`, of which [`NEWS_BITS`] bits count. What it told before must have been nothing.
     #[inline(always)]
     #[must_use]
     pub const fn telling(self, about: u16, news: u32) -> Self {
-        Self(self.0 & (PATH_MASK | OWN_ECN) | (about as u32 & PATH_MASK) << ABOUT_AT | TOLD | news << NEWS_AT)
+        Self(self.0 | (about as u32 & PATH_MASK) << ABOUT_AT | TOLD | news << NEWS_AT)
     }
 
     /// Says that the packet's ECN capability is the edge's, not the transport's.
@@ -88,11 +93,29 @@ impl Tag {
         Self(self.0 | OWN_ECN)
     }
 
-    /// The path the packet took.
+    /// The packet meets a link of this level.
     #[inline(always)]
     #[must_use]
-    pub const fn path(self) -> u16 {
-        (self.0 & PATH_MASK) as u16
+    pub const fn raised(self, level: u8) -> Self {
+        if level > self.level() {
+            Self(self.0 & !(0xff << LEVEL_AT) | (level as u32) << LEVEL_AT)
+        } else {
+            self
+        }
+    }
+
+    /// The path the packet took; nothing if no edge wrote the tag.
+    #[inline(always)]
+    #[must_use]
+    pub const fn path(self) -> Option<u16> {
+        if self.0 & WRITTEN == 0 { None } else { Some((self.0 >> PATH_AT & PATH_MASK) as u16) }
+    }
+
+    /// The level of the most utilised link met, if packets are raised.
+    #[inline(always)]
+    #[must_use]
+    pub const fn level(self) -> u8 {
+        (self.0 >> LEVEL_AT) as u8
     }
 
     /// Whether the packet's ECN capability is the edge's.
@@ -122,22 +145,31 @@ mod tests {
         let mut relay = Relay::<u8, _>::new([0; 64]);
         assert_eq!(relay.tell(), None);
         for path in [63, 5, 0] {
-            relay.hear(path, |count| count + 1);
+            relay.hear(path, |count| Some(count + 1));
         }
-        relay.hear(5, |count| count + 1);
+        relay.hear(5, |count| Some(count + 1));
         assert_eq!([relay.tell(), relay.tell()], [Some((5, 2)), Some((63, 1))]);
         // What is news again waits behind the others.
-        relay.hear(63, |count| count + 1);
+        relay.hear(63, |count| Some(count + 1));
         assert_eq!([relay.tell(), relay.tell(), relay.tell()], [Some((0, 1)), Some((63, 2)), None]);
-        relay.hear(64, |count| count + 1);
+        relay.hear(5, |_| None);
+        relay.hear(64, |count| Some(count + 1));
         assert_eq!(relay.tell(), None);
     }
 
     #[test]
     fn a_tag_holds_two_paths_and_news() {
         let tag = Tag::new(63).with_own_ecn().telling(42, (1 << NEWS_BITS) - 1);
-        assert_eq!((tag.path(), tag.news(), tag.own_ecn()), (63, Some((42, 0x3ffff)), true));
+        assert_eq!((tag.path(), tag.news(), tag.own_ecn()), (Some(63), Some((42, 0x1ffff)), true));
         let silent = Tag::new(7);
-        assert_eq!((silent.path(), silent.news(), silent.own_ecn()), (7, None, false));
+        assert_eq!((silent.path(), silent.news(), silent.own_ecn()), (Some(7), None, false));
+        assert_eq!(Tag::default().path(), None);
+    }
+
+    #[test]
+    fn a_tag_keeps_the_highest_level_beside_news_of_eight_bits() {
+        let tag = Tag::new(1).telling(2, 0xff).raised(5).raised(127).raised(9);
+        assert_eq!((tag.path(), tag.level()), (Some(1), 127));
+        assert_eq!(tag.news().map(|(about, news)| (about, news & 0xff)), Some((2, 0xff)));
     }
 }

@@ -14,7 +14,7 @@ const MIDDLE_NS: u32 = BASE_NS + 60_000;
 const LONG_NS: u32 = BASE_NS + 200_000;
 
 fn plan() -> Parameters {
-    Parameters { rtt_base_ns: Some(BASE_NS), ..Parameters::default() }
+    Parameters { rtt_base_ns: Some(BASE_NS.into()), ..Parameters::default() }
 }
 
 fn fresh() -> States {
@@ -93,7 +93,7 @@ fn a_flow_moves_off_a_congested_path_if_it_is_large_and_slow_and_another_is_nota
     old_flow(&plan, &mut state, &mut place);
     probe(&plan, &mut state, (0, LONG_NS, true), &mut place);
     // Better, but not by more than the margin; better, but marked as much.
-    probe(&plan, &mut state, (1, LONG_NS - plan.better_rtt_ns, false), &mut place);
+    probe(&plan, &mut state, (1, LONG_NS - plan.better_rtt_ns as u32, false), &mut place);
     probe(&plan, &mut state, (2, SHORT_NS, true), &mut place);
     while_sending(&plan, &mut state, &mut place, 5);
     probe(&plan, &mut state, (3, MIDDLE_NS, true), &mut place);
@@ -147,10 +147,10 @@ fn readings_of_the_public_model_are_keys() {
     let (mut state, mut place) = (fresh(), Place::new());
     old_flow(&plan, &mut state, &mut place);
     // Congested by its round trip alone, left for a good path whatever the margin.
-    probe(&plan, &mut state, (0, BASE_NS + plan.rtt_high_ns + 1, false), &mut place);
+    probe(&plan, &mut state, (0, BASE_NS + plan.rtt_high_ns as u32 + 1, false), &mut place);
     place.now_ns += 100_000;
     assert_eq!(send(&plan, &mut state, 5, &mut place), 0, "nowhere to go");
-    probe(&plan, &mut state, (2, BASE_NS + plan.rtt_low_ns - 1, true), &mut place);
+    probe(&plan, &mut state, (2, BASE_NS + plan.rtt_low_ns as u32 - 1, true), &mut place);
     assert_eq!(send(&plan, &mut state, 5, &mut place), 0, "too early to ask again");
     place.now_ns += 1_000_000;
     assert_eq!(send(&plan, &mut state, 5, &mut place), 2);

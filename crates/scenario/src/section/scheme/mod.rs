@@ -1,15 +1,21 @@
 //! `[routing.scheme]`: the parameters of a scheme that brings its own, one file per scheme.
 
+mod clove;
 mod flowbender;
+mod hermes;
+mod millionths;
 mod plb;
 mod presto;
 mod reps;
 mod uec;
+mod vms;
 
 use super::routing::Weights;
 use crate::form::Form;
 use anabranch_plan::{Scheme, presto::Settings as Presto};
 use anabranch_split::scheme as split;
+use anabranch_split::scheme::clove::Selection as Clove;
+use anabranch_split::scheme::vms::Selection as Vms;
 
 /// Who decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +56,7 @@ pub(crate) struct Named {
 }
 
 /// All of them, in the order in which they are listed.
-pub(crate) static SCHEMES: [Named; 10] = [
+pub(crate) static SCHEMES: [Named; 17] = [
     Named {
         name: "ideal",
         granularity: "flow",
@@ -62,6 +68,13 @@ pub(crate) static SCHEMES: [Named; 10] = [
     at_hosts("plb", "flow", || Scheme::Plb(split::plb::Parameters::DEFAULT)),
     at_hosts("presto", "flowcell", || Scheme::Presto(Presto::DEFAULT)),
     at_hosts("weighted-presto", "flowcell", || Scheme::Presto(Presto { weighted: true, ..Presto::DEFAULT })),
+    at_hosts("clove-ecn", "flowlet", || Scheme::Clove(clove::of(Clove::Turns))),
+    at_hosts("clove-int", "flowlet", || Scheme::Clove(clove::of(Clove::LeastUtilised))),
+    at_hosts("clove+valo", "flowlet", || Scheme::Clove(clove::of(Clove::Score))),
+    at_hosts("vms", "packet", || Scheme::Vms(vms::of(Vms::HeavierOfTwo))),
+    at_hosts("vms-window", "packet", || Scheme::Vms(vms::of(Vms::Window))),
+    at_hosts("vms+valo", "flowcell", || Scheme::Vms(vms::of(Vms::ScoreOfUnit))),
+    at_hosts("hermes", "flow", || Scheme::Hermes(split::hermes::Parameters::default())),
     at_hosts("uec-oblivious", "packet", || Scheme::UecOblivious(split::uec::Parameters::DEFAULT)),
     at_hosts("uec-bitmap", "packet", || Scheme::UecBitmap(split::uec::Parameters::DEFAULT)),
     at_hosts("uec-mixed", "packet", || Scheme::UecMixed(split::uec::Parameters::DEFAULT)),
@@ -86,6 +99,17 @@ pub(crate) fn name(scheme: &Scheme) -> Option<&'static str> {
         Scheme::Ideal => Some("ideal"),
         Scheme::FlowBender(_) => Some("flowbender"),
         Scheme::Plb(_) => Some("plb"),
+        Scheme::Clove(parameters) => Some(match parameters.selection {
+            Clove::Turns | Clove::Random => "clove-ecn",
+            Clove::LeastUtilised => "clove-int",
+            Clove::Score => "clove+valo",
+        }),
+        Scheme::Vms(parameters) => Some(match parameters.selection {
+            Vms::HeavierOfTwo => "vms",
+            Vms::Window => "vms-window",
+            Vms::ScoreOfUnit | Vms::ScoreOfFlow => "vms+valo",
+        }),
+        Scheme::Hermes(_) => Some("hermes"),
         Scheme::UecOblivious(_) => Some("uec-oblivious"),
         Scheme::UecBitmap(_) => Some("uec-bitmap"),
         Scheme::UecMixed(_) => Some("uec-mixed"),
@@ -102,6 +126,9 @@ pub(crate) fn visit(form: &mut impl Form, scheme: &mut Scheme) {
         Scheme::Table | Scheme::Ideal => {}
         Scheme::FlowBender(parameters) => flowbender::visit(form, parameters),
         Scheme::Plb(parameters) => plb::visit(form, parameters),
+        Scheme::Clove(parameters) => clove::visit(form, parameters),
+        Scheme::Vms(parameters) => vms::visit(form, parameters),
+        Scheme::Hermes(parameters) => hermes::visit(form, parameters),
         Scheme::UecOblivious(parameters)
         | Scheme::UecBitmap(parameters)
         | Scheme::UecMixed(parameters)

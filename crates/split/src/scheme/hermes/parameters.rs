@@ -3,19 +3,19 @@
 use crate::scheme::dre::Estimator;
 
 /// One, as fractions count it.
-pub const ONE: u32 = 1 << 16;
+pub const ONE: u32 = 1_000_000;
 
 /// What can be set. Fractions are in units of 1 / [`ONE`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// Round trip of an empty path in nanoseconds, above which the thresholds are; the least that was measured if not given.
-    pub rtt_base_ns: Option<u32>,
+    pub rtt_base_ns: Option<u64>,
     /// A round trip is short below this, in nanoseconds above the base.
-    pub rtt_low_ns: u32,
+    pub rtt_low_ns: u64,
     /// A round trip is long above this, in nanoseconds above the base.
-    pub rtt_high_ns: u32,
+    pub rtt_high_ns: u64,
     /// A path is notably better if its round trip is shorter by more than this, in nanoseconds.
-    pub better_rtt_ns: u32,
+    pub better_rtt_ns: u64,
     /// Marks are many from this fraction on.
     pub marked_high: u32,
     /// A path is notably better if its fraction of marks is lower by more than this.
@@ -26,13 +26,15 @@ pub struct Parameters {
     pub any_good: bool,
     /// A flow that sent no more than this stays (S), in bytes.
     pub sent_min_bytes: u64,
-    /// A flow that sends faster than this stays (R), in bits per second.
-    pub rate_max_bps: u64,
+    /// A flow that sends faster than this fraction of its host's link stays (R).
+    pub rate_max: u32,
+    /// Rate of that link, in bits per second: the place's to say.
+    pub link_bps: u64,
     /// How rates are measured.
     pub estimator: Estimator,
     /// Whether paths are compared by flows on them instead of bytes sent.
     pub by_flows: bool,
-    /// Probability that a flow that may move does, in units of 2^-32; the largest is certain.
+    /// Probability that a flow that may move does.
     pub move_probability: u32,
     /// Least time between two attempts of a flow to move, in nanoseconds.
     pub guard_ns: u64,
@@ -48,6 +50,15 @@ pub struct Parameters {
     pub loss_packets_min: u32,
     /// Time after which a failed path is tried again, in nanoseconds; never if not given.
     pub forgive_ns: Option<u64>,
+    /// Time between two rounds of probes, in nanoseconds; zero: no probes.
+    pub probe_interval_ns: u64,
+}
+
+impl Parameters {
+    /// Bytes at which the register of a flow stands that sends as fast as may move.
+    pub(super) const fn rate_max_bytes(&self) -> u64 {
+        self.estimator.full_bytes(self.link_bps / ONE as u64 * self.rate_max as u64)
+    }
 }
 
 impl Default for Parameters {
@@ -63,17 +74,19 @@ impl Default for Parameters {
             by_marks: true,
             any_good: false,
             sent_min_bytes: 600_000,
-            rate_max_bps: 3_000_000_000,
+            rate_max: ONE * 3 / 10,
+            link_bps: 10_000_000_000,
             estimator: Estimator::CONGA,
             by_flows: false,
-            move_probability: u32::MAX,
+            move_probability: ONE,
             guard_ns: 0,
             ageing_ns: None,
             timeouts_max: 3,
-            loss_high: ONE.div_ceil(100),
+            loss_high: ONE / 100,
             loss_interval_ns: 10_000_000,
             loss_packets_min: 50,
             forgive_ns: None,
+            probe_interval_ns: 500_000,
         }
     }
 }

@@ -71,12 +71,12 @@ impl Path {
     }
 
     /// What it is good for, `base_ns` being the round trip of an empty path.
-    pub(super) fn class(&self, plan: &Parameters, base_ns: u32, now_ns: u64) -> Class {
+    pub(super) fn class(&self, plan: &Parameters, base_ns: u64, now_ns: u64) -> Class {
         if !self.is_known(plan, now_ns) {
             return Class::Grey;
         }
         let few_marks = self.marked < plan.marked_high;
-        let over_ns = self.rtt_ns.saturating_sub(base_ns);
+        let over_ns = u64::from(self.rtt_ns).saturating_sub(base_ns);
         if over_ns < plan.rtt_low_ns && (few_marks || !plan.by_marks) {
             Class::Good
         } else if over_ns > plan.rtt_high_ns && (!few_marks || !plan.by_marks) {
@@ -88,10 +88,10 @@ impl Path {
 
     /// Whether it is notably better than `other`, which is congested and hence known.
     pub(super) fn is_notably_better(&self, other: &Self, plan: &Parameters, now_ns: u64) -> bool {
-        let margin_ns = self.rtt_ns.saturating_add(plan.better_rtt_ns);
+        let margin_ns = plan.better_rtt_ns.saturating_add(self.rtt_ns.into());
         let margin_marks = self.marked.saturating_add(plan.better_marked);
         self.is_known(plan, now_ns)
-            && other.rtt_ns > margin_ns
+            && u64::from(other.rtt_ns) > margin_ns
             && (other.marked > margin_marks || !plan.by_marks)
     }
 
@@ -102,7 +102,7 @@ impl Path {
 
     /// A packet goes there. At the end of an interval in which too many were sent again although the path is not congested,
     /// it has failed: a switch drops at random.
-    pub(super) fn send(&mut self, plan: &Parameters, bytes: u32, base_ns: u32, now_ns: u64) {
+    pub(super) fn send(&mut self, plan: &Parameters, bytes: u32, base_ns: u64, now_ns: u64) {
         self.rate.add(&plan.estimator, bytes, now_ns);
         self.sent = self.sent.saturating_add(1);
         if now_ns.saturating_sub(self.counted_ns) < plan.loss_interval_ns {
@@ -158,7 +158,7 @@ fn average(old: u32, new: u32) -> u32 {
 
 /// For a flow that needs a path: the good one with least load, else the grey one, else one at random that has not failed,
 /// else one at random that lives.
-pub(super) fn place<E: Env>(plan: &Parameters, paths: &mut [Path], base_ns: u32, env: &mut E) -> u16 {
+pub(super) fn place<E: Env>(plan: &Parameters, paths: &mut [Path], base_ns: u64, env: &mut E) -> u16 {
     let now_ns = env.now_ns();
     let [mut good, mut grey] = [Least::default(); 2];
     let [mut working, mut living] = [Least::default(); 2];
@@ -187,7 +187,7 @@ pub(super) fn replace<E: Env>(
     plan: &Parameters,
     paths: &mut [Path],
     from: u16,
-    base_ns: u32,
+    base_ns: u64,
     env: &mut E,
 ) -> Option<u16> {
     let now_ns = env.now_ns();

@@ -3,7 +3,7 @@
 use super::Parameters;
 
 /// One, as weights, fractions and parts of a packet count it.
-pub const ONE: u32 = 1 << 16;
+pub const ONE: u32 = 1_000_000;
 
 /// Weight of the newest round in a channel's fraction of marks, as a power of one half: DCTCP's g (SIGCOMM 2010).
 const FRACTION_SHIFT: u32 = 4;

@@ -1,0 +1,78 @@
+//! Clove's parameters.
+
+use super::millionths;
+use crate::form::Form;
+use crate::unit::{Choice, Nanoseconds, Positive};
+use anabranch_split::scheme::clove::{Parameters, Selection};
+
+const SELECTIONS: [&str; 2] = ["turns", "random"];
+/// A register that loses less each time would not be at rest after what is made up for at once.
+const ALPHA_LEAST: f64 = 1.0 / 32.0;
+
+/// The defaults under this selection.
+pub(super) fn of(selection: Selection) -> Parameters {
+    Parameters { selection, ..Parameters::default() }
+}
+
+pub(super) fn visit(form: &mut impl Form, parameters: &mut Parameters) {
+    form.key("gap", Nanoseconds, &mut parameters.gap_ns, "Longest pause within a flowlet.");
+    if parameters.selection == Selection::LeastUtilised {
+        return visit_telemetry(form, parameters);
+    }
+    if parameters.selection != Selection::Score {
+        let mut selection = SELECTIONS[usize::from(parameters.selection == Selection::Random)];
+        form.key(
+            "selection",
+            Choice(&SELECTIONS),
+            &mut selection,
+            "How weights become paths of flowlets: smooth weighted round robin, or at random as in the public ns-3 model.",
+        );
+        parameters.selection = if selection == SELECTIONS[0] { Selection::Turns } else { Selection::Random };
+    }
+    form.key(
+        "half_rtt",
+        Nanoseconds,
+        &mut parameters.interval_ns,
+        "Least time between two cuts of one path's weight: half a round trip.",
+    );
+    millionths::key(
+        form,
+        "cut",
+        &mut parameters.cut_ppm,
+        "Part of its weight that a marked path loses, in millionths at least.",
+    );
+    form.key(
+        "congested",
+        Nanoseconds,
+        &mut parameters.congested_ns,
+        "How long after a mark a path inherits nothing from others.",
+    );
+}
+
+fn visit_telemetry(form: &mut impl Form, parameters: &mut Parameters) {
+    form.key(
+        "ageing",
+        Nanoseconds,
+        &mut parameters.ageing_ns,
+        "Age at which the utilisation of a path counts as zero, so that it is tried again.",
+    );
+    form.key(
+        "period",
+        Nanoseconds,
+        &mut parameters.period_ns,
+        "Time between two losses of the registers by which switches measure their links.",
+    );
+    if parameters.period_ns == 0 {
+        form.refuse("period", "it is zero".to_owned(), "give a time above zero".to_owned());
+    }
+    form.key(
+        "alpha",
+        Positive { most: 1.0 },
+        &mut parameters.alpha,
+        "What the registers lose each time, at least 1/32.",
+    );
+    if parameters.alpha < ALPHA_LEAST {
+        let alpha = parameters.alpha;
+        form.refuse("alpha", format!("{alpha} is less than 1/32"), "give 0.03125 or more".to_owned());
+    }
+}
