@@ -1,7 +1,9 @@
 //! How a fabric spreads what it forwards: choices that combine freely, and schemes that bring their own.
 
 use crate::presto;
-use anabranch_split::scheme::{clove, flowbender, hermes, plb, reps, uec, vms};
+use anabranch_split::scheme::{clove, hermes, vms};
+use anabranch_split::scheme::{conga, conweave, hula};
+use anabranch_split::scheme::{flowbender, plb, reps, uec};
 
 /// The whole choice.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,4 +128,10 @@ pub enum Scheme {
     Hermes(hermes::Parameters),
     /// Hosts send flowcells over all paths in turn (SIGCOMM 2015).
     Presto(presto::Settings),
+    /// Leaves tell each other how congested their uplinks' ways are (CONGA, SIGCOMM 2014).
+    Conga(conga::Parameters),
+    /// Probes tell every switch the best hop (HULA, SOSR 2016).
+    Hula(hula::Parameters),
+    /// Leaves reroute flows and restore their order (ConWeave, SIGCOMM 2023).
+    ConWeave(conweave::Parameters),
 }

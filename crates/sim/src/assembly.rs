@@ -1,23 +1,20 @@
 //! From settings to an engine: which load balancer the switches run, and which the hosts.
 
-use crate::balancer::{LoadBalancer, MEMORY_MAX, Periods, Planned, TableBalancer, Telemetry};
-use crate::edge::{
-    CloveHypervisor, Edge, EntropyEdge, HermesEdge, PrestoEdge, RelayedEdge, Spraying, VirtualSwitch,
-    with_receiver,
+use crate::balancer::{
+    ConWeave, Conga, Deficit, HashIntervals, Hula, LoadBalancer, MinMove, Planned, ShortestQueue,
+    TableBalancer, Telemetry, Wcmp,
 };
+use crate::edge::{CloveHypervisor, HermesEdge, RelayedEdge, VirtualSwitch};
+use crate::edge::{Edge, EntropyEdge, PrestoEdge, Spraying, with_receiver};
 use crate::pinning;
 use crate::simulation::Simulation;
 use crate::{Outcome, Progress, Settings, SimulationError, salt};
 use anabranch_fabric::Fabric;
-use anabranch_plan::{Balancing, Granularity, Scheme, Table};
-use anabranch_split::capability;
-use anabranch_split::scheme::byte_deficit::Boundary;
+use anabranch_plan::{Scheme, Table};
 use anabranch_split::scheme::clove::Selection;
 use anabranch_split::scheme::dre::Estimator;
-use anabranch_split::scheme::flowcell::Numbered;
 use anabranch_split::scheme::{
-    Bitmap, Cumulative, Cycle, Drill, FlowBender, Flowlet, Mixed, Modulo, Oblivious, Plb, Presto, Quota,
-    Recycle, Reps, Scheme as Picks, Score, Score16, Slots, Uniform,
+    Bitmap, Cycle, FlowBender, Mixed, Oblivious, Plb, Recycle, Reps, Score, Score16, Uniform,
 };
 use anabranch_traffic::Flow;
 
@@ -47,6 +44,12 @@ pub fn simulate(
         Scheme::UecMixed(parameters) => task.by_hosts::<Mixed<_, _>>(parameters.clone()),
         Scheme::Reps(parameters) => task.by_hosts::<Reps>(parameters.clone()),
         Scheme::RepsLegacy(parameters) => task.by_hosts::<Recycle<_>>(parameters.clone()),
+        Scheme::Presto(presto) => {
+            let transports = with_receiver(&settings.transports, presto);
+            let edge = PrestoEdge::new(presto.clone(), fabric, settings.seed)?;
+            let settings = Settings { transports, ..settings.clone() };
+            Task { settings: &settings, ..task }.by_tables(Some(Box::new(edge)))
+        }
         Scheme::Clove(parameters) => {
             let edge = RelayedEdge::new(CloveHypervisor(parameters.clone()), fabric, settings.seed)?;
             match parameters.selection {
@@ -62,58 +65,16 @@ pub fn simulate(
             let edge = HermesEdge::new(parameters, fabric, settings.seed)?;
             task.by_tables(Some(Box::new(edge)))
         }
-        Scheme::Presto(presto) => {
-            let transports = with_receiver(&settings.transports, presto);
-            let edge = PrestoEdge::new(presto.clone(), fabric, settings.seed)?;
-            let settings = Settings { transports, ..settings.clone() };
-            Task { settings: &settings, ..task }.by_tables(Some(Box::new(edge)))
+        Scheme::Conga(parameters) => {
+            task.run(Conga::new(*parameters, fabric, &task.salts(), settings.seed)?, None)
+        }
+        Scheme::Hula(parameters) => task.run(Hula::new(*parameters, fabric, settings.seed)?, None),
+        Scheme::ConWeave(parameters) => {
+            let (framing, seed) = (settings.framing, settings.seed);
+            task.run(ConWeave::new(*parameters, framing, fabric, &task.salts(), seed)?, None)
         }
     }
 }
-
-/// Bits of [`anabranch_split::capability`] that a choice takes.
-#[must_use]
-pub fn needs(balancing: &Balancing) -> u32 {
-    let own = match &balancing.scheme {
-        Scheme::Table | Scheme::Ideal => 0,
-        Scheme::FlowBender(_) => FlowBender::NEEDS,
-        Scheme::Plb(_) => Plb::NEEDS,
-        Scheme::UecOblivious(_) => Oblivious::NEEDS,
-        Scheme::UecBitmap(_) => Bitmap::<Box<[u8]>>::NEEDS,
-        Scheme::UecMixed(_) => Mixed::<Box<[u16]>, Box<[u8]>>::NEEDS,
-        Scheme::Reps(_) => Reps::NEEDS,
-        Scheme::RepsLegacy(_) => Recycle::<Box<[u16]>>::NEEDS,
-        Scheme::Clove(_) => CloveHypervisor::NEEDS,
-        Scheme::Vms(_) => VirtualSwitch::NEEDS,
-        Scheme::Hermes(_) => HermesEdge::NEEDS,
-        Scheme::Presto(_) => Presto::NEEDS,
-    };
-    let boundary = match balancing.granularity {
-        Granularity::Flowlet { .. } => Flowlet::NEEDS | capability::RANDOM,
-        Granularity::Flowcell { .. } => Numbered::NEEDS | capability::RANDOM,
-        Granularity::Packet => capability::RANDOM,
-        Granularity::Flow => 0,
-    };
-    own | boundary
-        | match balancing.table {
-            Table::Uniform => Uniform::NEEDS,
-            Table::MinMove => MinMove::NEEDS,
-            Table::Wcmp { .. } => Wcmp::NEEDS,
-            Table::WcmpScoring { .. } | Table::Scoring => Score16::NEEDS,
-            Table::Intervals => Intervals::NEEDS,
-            Table::Valo => Score::NEEDS,
-            Table::Turns { .. } => Cycle::NEEDS,
-            Table::Deficit => Deficit::NEEDS,
-            Table::ShortestQueue { .. } => ShortestQueue::NEEDS,
-        }
-}
-
-/// What the tables run.
-type MinMove = Slots<u8, 65_536>;
-type Wcmp = Modulo<Box<[u16]>>;
-type Intervals = Cumulative<256>;
-type Deficit = Quota<Periods, Box<[u32]>>;
-type ShortestQueue = Drill<Box<[u16]>, MEMORY_MAX>;
 
 /// What is to be simulated.
 #[derive(Clone, Copy)]
@@ -138,7 +99,7 @@ impl Task<'_> {
             Table::MinMove => self.by_table::<MinMove>((), edge),
             Table::Wcmp { entries } => self.by_table::<Wcmp>(entries, edge),
             Table::WcmpScoring { entries } => self.by_table::<Score16>(Some(entries), edge),
-            Table::Intervals => self.by_table::<Intervals>((), edge),
+            Table::Intervals => self.by_table::<HashIntervals>((), edge),
             Table::Valo => self.by_table::<Score>((), edge),
             Table::Scoring => self.by_table::<Score16>(None, edge),
             Table::Turns { block } => self.by_table::<Cycle>(block, edge),
@@ -165,9 +126,13 @@ impl Task<'_> {
 
     fn table<S: Planned>(self, parameters: S::Parameters) -> TableBalancer<S> {
         let settings = self.settings;
+        TableBalancer::new(parameters, settings.balancing.granularity, &self.salts(), settings.seed)
+    }
+
+    /// Hash inputs of the switches.
+    fn salts(self) -> Vec<u32> {
         let switches = self.fabric.nodes().len() as u32 - self.fabric.hosts();
-        let salts: Vec<u32> = (0..switches).map(|switch| salt(settings.seed, switch)).collect();
-        TableBalancer::new(parameters, settings.balancing.granularity, &salts, settings.seed)
+        (0..switches).map(|switch| salt(self.settings.seed, switch)).collect()
     }
 
     fn run<B: LoadBalancer>(

@@ -41,4 +41,7 @@ const PAGES: &[(&str, &str)] = &[
     ("uec-mixed", include_str!("scheme/uec.md")),
     ("reps", include_str!("scheme/reps.md")),
     ("reps-legacy", include_str!("scheme/reps.md")),
+    ("conga", include_str!("scheme/conga.md")),
+    ("hula", include_str!("scheme/hula.md")),
+    ("conweave", include_str!("scheme/conweave.md")),
 ];

@@ -3,11 +3,18 @@
 //! The decisions themselves are those of `anabranch_split::scheme`; what stands here lends them clock, queues, random
 //! numbers and packets.
 
+mod conga;
+mod conweave;
+mod hula;
+mod place;
 mod planned;
 mod table;
 mod telemetry;
 
-pub(crate) use planned::{MEMORY_MAX, Periods, Planned};
+pub(crate) use conga::Conga;
+pub(crate) use conweave::ConWeave;
+pub(crate) use hula::Hula;
+pub(crate) use planned::{Deficit, HashIntervals, MinMove, Planned, ShortestQueue, Wcmp};
 pub(crate) use table::TableBalancer;
 pub(crate) use telemetry::Telemetry;
 

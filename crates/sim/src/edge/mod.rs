@@ -27,6 +27,7 @@ pub(crate) use vms::VirtualSwitch;
 use crate::Packet;
 use crate::network::{Address, Network};
 use anabranch_fabric::LinkState;
+use anabranch_traffic::Flow;
 
 /// A flow begins on a connection.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +42,13 @@ pub(crate) struct Opened {
     pub(crate) dst: u32,
     /// Payload of the flow.
     pub(crate) size_bytes: u64,
+}
+
+impl Opened {
+    /// On a new connection without a number yet.
+    pub(crate) fn of(flow: &Flow) -> Self {
+        Self { connection: 0, fresh: true, src: flow.src, dst: flow.dst, size_bytes: flow.size_bytes }
+    }
 }
 
 /// Load balancing at hosts. Every hook but the first may be left out.

@@ -10,6 +10,7 @@ mod conservation;
 mod determinism;
 mod edges;
 mod failures;
+mod mptcp;
 mod pinning;
 mod queueing;
 mod setup;

@@ -66,7 +66,7 @@ impl Default for Parameters {
             cut_ppm: 333_333,
             congested_ns: 80_000,
             ageing_ns: 10_000_000,
-            period_ns: Estimator::CONGA.period_ns,
+            period_ns: 30_000,
             alpha: 0.2,
         }
     }

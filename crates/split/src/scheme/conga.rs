@@ -11,10 +11,16 @@ use core::marker::PhantomData;
 pub struct Conga<U, D, T, R, M>(PhantomData<(U, D, T, R, M)>);
 
 /// What CONGA is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// How links are measured.
-    pub estimator: Estimator,
+    /// Time between two losses of the registers, in nanoseconds.
+    pub period_ns: u64,
+    /// What registers lose each time, at least 1/32.
+    pub alpha: f64,
+    /// Bits of a level (Q), 1 to 7.
+    pub level_bits: u8,
+    /// Whether a link is measured by its own rate; by that of the fastest between switches if not.
+    pub own_rates: bool,
     /// Longest pause within a flowlet, in nanoseconds.
     pub gap_ns: u64,
     /// Age at which a metric counts as zero, in nanoseconds.
@@ -24,20 +30,47 @@ pub struct Parameters {
 }
 
 impl Default for Parameters {
+    /// Registers look back over 150 us, near the 160 us of the paper; its 3 bits, 500 us and 10 ms.
     fn default() -> Self {
-        Self { estimator: Estimator::CONGA, gap_ns: 500_000, age_ns: 10_000_000, candidates: 0 }
+        Self {
+            period_ns: 30_000,
+            alpha: 0.2,
+            level_bits: 3,
+            own_rates: true,
+            gap_ns: 500_000,
+            age_ns: 10_000_000,
+            candidates: 0,
+        }
     }
 }
 
-/// Parameters, and the uplinks of a leaf.
+impl Parameters {
+    /// How links are measured.
+    #[must_use]
+    pub const fn estimator(&self) -> Estimator {
+        Estimator {
+            period_ns: self.period_ns,
+            alpha: Estimator::alpha(self.alpha),
+            level_bits: self.level_bits,
+        }
+    }
+}
+
+/// What a leaf works with.
 #[derive(Clone, Debug)]
 pub struct Plan<U> {
-    /// The parameters.
-    pub parameters: Parameters,
+    /// How links are measured.
+    pub estimator: Estimator,
     /// By uplink: where its register stands when it is wholly busy, as of [`Estimator::full_bytes`].
     pub full_bytes: U,
     /// Uplinks of the leaf that has most: the length of a row of metrics.
     pub row: u16,
+    /// As in [`Parameters::gap_ns`].
+    pub gap_ns: u64,
+    /// As in [`Parameters::age_ns`].
+    pub age_ns: u64,
+    /// As in [`Parameters::candidates`].
+    pub candidates: u16,
 }
 
 /// What is known of one way between two leaves.
@@ -114,7 +147,7 @@ where
     /// Asks the place which uplinks lead to the packet's leaf, and writes the packet's tag.
     #[inline(always)]
     fn pick<E: Env>(plan: &Plan<U>, state: &mut Self::State, packet: &mut Packet, env: &mut E) -> u16 {
-        let Parameters { estimator, gap_ns, age_ns, candidates } = plan.parameters;
+        let Plan { estimator, gap_ns, age_ns, candidates, .. } = *plan;
         let now_ns = env.now_ns();
         let State { registers, to_leaf, from_leaf, turns, flowlets } = state;
         let metrics = row(to_leaf.as_mut(), packet.destination, plan.row);
@@ -166,7 +199,7 @@ where
         env: &mut E,
     ) {
         if let Some(register) = state.registers.as_mut().get_mut(usize::from(member)) {
-            register.add(&plan.parameters.estimator, packet.bytes, env.now_ns());
+            register.add(&plan.estimator, packet.bytes, env.now_ns());
         }
     }
 

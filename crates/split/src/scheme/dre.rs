@@ -30,9 +30,6 @@ pub struct Estimator {
 }
 
 impl Estimator {
-    /// 30 us and 0.2 look back over 150 us, near the 160 us of the paper; 3 bits as there.
-    pub const CONGA: Self = Self { period_ns: 30_000, alpha: Self::alpha(0.2), level_bits: 3 };
-
     /// The fraction in units of 2^-24.
     #[must_use]
     pub const fn alpha(fraction: f64) -> u32 {
@@ -107,9 +104,11 @@ impl Register {
 mod tests {
     use super::*;
 
+    const CONGA: Estimator = Estimator { period_ns: 30_000, alpha: Estimator::alpha(0.2), level_bits: 3 };
+
     /// A register under 125-byte packets at a steady rate, just before a loss.
     fn steady(rate_bps: u64) -> (Register, u64) {
-        let estimator = Estimator::CONGA;
+        let estimator = CONGA;
         let mut register = Register::default();
         let packet_ns = 125 * 8_000_000_000 / rate_bps;
         let end_ns = 400 * estimator.period_ns;
@@ -119,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_busy_link_stands_at_what_the_closed_form_says() {
-        let estimator = Estimator::CONGA;
+        let estimator = CONGA;
         let full = estimator.full_bytes(10_000_000_000);
         assert_eq!(full, 187_500);
         let (mut busy, now_ns) = steady(10_000_000_000);
@@ -157,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_register_left_alone_for_good_comes_to_rest() {
-        let estimator = Estimator::CONGA;
+        let estimator = CONGA;
         let mut register = Register { value: REGISTER_MAX, period: 0 };
         assert_eq!(register.bytes(&estimator, u64::MAX), 0);
         register.add(&estimator, u32::MAX, u64::MAX);

@@ -15,7 +15,9 @@ const UPLINKS: usize = 4;
 const US: u64 = 1000;
 
 fn leaf(parameters: Parameters) -> (Plan<Vec<u64>>, LeafState) {
-    let full = parameters.estimator.full_bytes(10_000_000_000);
+    let Parameters { gap_ns, age_ns, candidates, .. } = parameters;
+    let estimator = parameters.estimator();
+    let full_bytes = vec![estimator.full_bytes(10_000_000_000); UPLINKS];
     let state = State {
         registers: vec![Register::default(); UPLINKS],
         to_leaf: vec![Metric::default(); LEAVES * UPLINKS],
@@ -23,7 +25,7 @@ fn leaf(parameters: Parameters) -> (Plan<Vec<u64>>, LeafState) {
         turns: vec![0; LEAVES],
         flowlets: FlowTable::default(),
     };
-    (Plan { parameters, full_bytes: vec![full; UPLINKS], row: UPLINKS as u16 }, state)
+    (Plan { estimator, full_bytes, row: UPLINKS as u16, gap_ns, age_ns, candidates }, state)
 }
 
 struct Run {

@@ -3,4 +3,6 @@
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 mod conga;
+mod conweave;
+mod hula;
 mod place;

@@ -1,13 +1,12 @@
 //! Clove's parameters.
 
+use super::conga::visit_register;
 use super::millionths;
 use crate::form::Form;
-use crate::unit::{Choice, Nanoseconds, Positive};
+use crate::unit::{Choice, Nanoseconds};
 use anabranch_split::scheme::clove::{Parameters, Selection};
 
 const SELECTIONS: [&str; 2] = ["turns", "random"];
-/// A register that loses less each time would not be at rest after what is made up for at once.
-const ALPHA_LEAST: f64 = 1.0 / 32.0;
 
 /// The defaults under this selection.
 pub(super) fn of(selection: Selection) -> Parameters {
@@ -56,23 +55,5 @@ fn visit_telemetry(form: &mut impl Form, parameters: &mut Parameters) {
         &mut parameters.ageing_ns,
         "Age at which the utilisation of a path counts as zero, so that it is tried again.",
     );
-    form.key(
-        "period",
-        Nanoseconds,
-        &mut parameters.period_ns,
-        "Time between two losses of the registers by which switches measure their links.",
-    );
-    if parameters.period_ns == 0 {
-        form.refuse("period", "it is zero".to_owned(), "give a time above zero".to_owned());
-    }
-    form.key(
-        "alpha",
-        Positive { most: 1.0 },
-        &mut parameters.alpha,
-        "What the registers lose each time, at least 1/32.",
-    );
-    if parameters.alpha < ALPHA_LEAST {
-        let alpha = parameters.alpha;
-        form.refuse("alpha", format!("{alpha} is less than 1/32"), "give 0.03125 or more".to_owned());
-    }
+    visit_register(form, &mut parameters.period_ns, &mut parameters.alpha);
 }

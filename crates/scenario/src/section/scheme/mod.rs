@@ -1,8 +1,11 @@
 //! `[routing.scheme]`: the parameters of a scheme that brings its own, one file per scheme.
 
 mod clove;
+mod conga;
+mod conweave;
 mod flowbender;
 mod hermes;
+mod hula;
 mod millionths;
 mod plb;
 mod presto;
@@ -56,7 +59,7 @@ pub(crate) struct Named {
 }
 
 /// All of them, in the order in which they are listed.
-pub(crate) static SCHEMES: [Named; 17] = [
+pub(crate) const SCHEMES: &[Named] = &[
     Named {
         name: "ideal",
         granularity: "flow",
@@ -64,27 +67,37 @@ pub(crate) static SCHEMES: [Named; 17] = [
         weights: Weights::Capacity,
         scheme: || Scheme::Ideal,
     },
-    at_hosts("flowbender", "flow", || Scheme::FlowBender(split::flowbender::Parameters::DEFAULT)),
-    at_hosts("plb", "flow", || Scheme::Plb(split::plb::Parameters::DEFAULT)),
-    at_hosts("presto", "flowcell", || Scheme::Presto(Presto::DEFAULT)),
-    at_hosts("weighted-presto", "flowcell", || Scheme::Presto(Presto { weighted: true, ..Presto::DEFAULT })),
-    at_hosts("clove-ecn", "flowlet", || Scheme::Clove(clove::of(Clove::Turns))),
-    at_hosts("clove-int", "flowlet", || Scheme::Clove(clove::of(Clove::LeastUtilised))),
-    at_hosts("clove+valo", "flowlet", || Scheme::Clove(clove::of(Clove::Score))),
-    at_hosts("vms", "packet", || Scheme::Vms(vms::of(Vms::HeavierOfTwo))),
-    at_hosts("vms-window", "packet", || Scheme::Vms(vms::of(Vms::Window))),
-    at_hosts("vms+valo", "flowcell", || Scheme::Vms(vms::of(Vms::ScoreOfUnit))),
-    at_hosts("hermes", "flow", || Scheme::Hermes(split::hermes::Parameters::default())),
-    at_hosts("uec-oblivious", "packet", || Scheme::UecOblivious(split::uec::Parameters::DEFAULT)),
-    at_hosts("uec-bitmap", "packet", || Scheme::UecBitmap(split::uec::Parameters::DEFAULT)),
-    at_hosts("uec-mixed", "packet", || Scheme::UecMixed(split::uec::Parameters::DEFAULT)),
-    at_hosts("reps", "packet", || Scheme::Reps(split::reps::Parameters::DEFAULT)),
-    at_hosts("reps-legacy", "packet", || Scheme::RepsLegacy(split::uec::Parameters::DEFAULT)),
+    own("conga", "flowlet", Decider::Leaves, || Scheme::Conga(Default::default())),
+    own("hula", "flowlet", Decider::Switches, || Scheme::Hula(Default::default())),
+    own("conweave", "flow", Decider::Leaves, || Scheme::ConWeave(Default::default())),
+    own("flowbender", "flow", Decider::Hosts, || Scheme::FlowBender(split::flowbender::Parameters::DEFAULT)),
+    own("plb", "flow", Decider::Hosts, || Scheme::Plb(split::plb::Parameters::DEFAULT)),
+    own("presto", "flowcell", Decider::Hosts, || Scheme::Presto(Presto::DEFAULT)),
+    own("weighted-presto", "flowcell", Decider::Hosts, || {
+        Scheme::Presto(Presto { weighted: true, ..Presto::DEFAULT })
+    }),
+    own("clove-ecn", "flowlet", Decider::Hosts, || Scheme::Clove(clove::of(Clove::Turns))),
+    own("clove-int", "flowlet", Decider::Hosts, || Scheme::Clove(clove::of(Clove::LeastUtilised))),
+    own("clove+valo", "flowlet", Decider::Hosts, || Scheme::Clove(clove::of(Clove::Score))),
+    own("vms", "packet", Decider::Hosts, || Scheme::Vms(vms::of(Vms::HeavierOfTwo))),
+    own("vms-window", "packet", Decider::Hosts, || Scheme::Vms(vms::of(Vms::Window))),
+    own("vms+valo", "flowcell", Decider::Hosts, || Scheme::Vms(vms::of(Vms::ScoreOfUnit))),
+    own("hermes", "flow", Decider::Hosts, || Scheme::Hermes(Default::default())),
+    own("uec-oblivious", "packet", Decider::Hosts, || Scheme::UecOblivious(split::uec::Parameters::DEFAULT)),
+    own("uec-bitmap", "packet", Decider::Hosts, || Scheme::UecBitmap(split::uec::Parameters::DEFAULT)),
+    own("uec-mixed", "packet", Decider::Hosts, || Scheme::UecMixed(split::uec::Parameters::DEFAULT)),
+    own("reps", "packet", Decider::Hosts, || Scheme::Reps(split::reps::Parameters::DEFAULT)),
+    own("reps-legacy", "packet", Decider::Hosts, || Scheme::RepsLegacy(split::uec::Parameters::DEFAULT)),
 ];
 
-/// One that hosts run, over switches that use all next hops alike.
-const fn at_hosts(name: &'static str, granularity: &'static str, scheme: fn() -> Scheme) -> Named {
-    Named { name, granularity, decider: Decider::Hosts, weights: Weights::Equal, scheme }
+/// One over switches that use all next hops alike where it leaves them a choice.
+const fn own(
+    name: &'static str,
+    granularity: &'static str,
+    decider: Decider,
+    scheme: fn() -> Scheme,
+) -> Named {
+    Named { name, granularity, decider, weights: Weights::Equal, scheme }
 }
 
 /// The scheme of this name, if it brings its own.
@@ -117,6 +130,9 @@ pub(crate) fn name(scheme: &Scheme) -> Option<&'static str> {
         Scheme::RepsLegacy(_) => Some("reps-legacy"),
         Scheme::Presto(Presto { weighted: false, .. }) => Some("presto"),
         Scheme::Presto(Presto { weighted: true, .. }) => Some("weighted-presto"),
+        Scheme::Conga(_) => Some("conga"),
+        Scheme::Hula(_) => Some("hula"),
+        Scheme::ConWeave(_) => Some("conweave"),
     }
 }
 
@@ -135,5 +151,8 @@ pub(crate) fn visit(form: &mut impl Form, scheme: &mut Scheme) {
         | Scheme::RepsLegacy(parameters) => uec::visit(form, parameters),
         Scheme::Reps(parameters) => reps::visit(form, parameters),
         Scheme::Presto(settings) => presto::visit(form, settings),
+        Scheme::Conga(parameters) => conga::visit(form, parameters),
+        Scheme::Hula(parameters) => hula::visit(form, parameters),
+        Scheme::ConWeave(parameters) => conweave::visit(form, parameters),
     }
 }

@@ -30,7 +30,7 @@ pub struct Parameters {
     pub rate_max: u32,
     /// Rate of that link, in bits per second: the place's to say.
     pub link_bps: u64,
-    /// How rates are measured.
+    /// How rates are measured: as CONGA measures links.
     pub estimator: Estimator,
     /// Whether paths are compared by flows on them instead of bytes sent.
     pub by_flows: bool,
@@ -76,7 +76,7 @@ impl Default for Parameters {
             sent_min_bytes: 600_000,
             rate_max: ONE * 3 / 10,
             link_bps: 10_000_000_000,
-            estimator: Estimator::CONGA,
+            estimator: Estimator { period_ns: 30_000, alpha: Estimator::alpha(0.2), level_bits: 3 },
             by_flows: false,
             move_probability: ONE,
             guard_ns: 0,
