@@ -134,4 +134,16 @@ pub enum Scheme {
     Hula(hula::Parameters),
     /// Leaves reroute flows and restore their order (ConWeave, SIGCOMM 2023).
     ConWeave(conweave::Parameters),
+    /// Flowcells over the better of a few sampled paths.
+    Luopan(crate::Luopan),
+    /// Flowcells over the path with the least backlog at that moment.
+    Omniscient(crate::Cells),
+    /// Flowlets without blame leave congested paths.
+    Tdlb(crate::Tdlb),
+    /// DBB: dispatching cycles.
+    Dbb(crate::Dbb),
+    /// SAPS: symmetric virtual topologies.
+    Saps(crate::Saps),
+    /// Wino: microslices.
+    Wino(crate::Wino),
 }

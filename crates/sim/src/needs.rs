@@ -1,14 +1,16 @@
 //! What a load balancer cannot do without, from the constants of the schemes that it runs.
 
-use crate::balancer::{ConWeave, Conga, Deficit, HashIntervals, Hula, MinMove, ShortestQueue, Wcmp};
+use crate::balancer::{
+    ConWeave, Conga, Deficit, HashIntervals, Hula, LuopanBalancer, MinMove, ShortestQueue, TdlbBalancer, Wcmp,
+};
 use crate::edge::{CloveHypervisor, HermesEdge, VirtualSwitch};
 use anabranch_plan::{Balancing, Granularity, Scheme, Table};
 use anabranch_split::capability;
 use anabranch_split::scheme::byte_deficit::Boundary;
 use anabranch_split::scheme::flowcell::Numbered;
 use anabranch_split::scheme::{
-    Bitmap, Cycle, FlowBender, Flowlet, Mixed, Oblivious, Plb, Presto, Recycle, Reps, Scheme as Picks, Score,
-    Score16, Uniform,
+    Bitmap, Cycle, FlowBender, Flowlet, Mixed, Oblivious, Omniscient, Plb, Presto, Recycle, Reps,
+    Scheme as Picks, Score, Score16, Uniform,
 };
 
 /// Bits of [`anabranch_split::capability`] that a choice takes.
@@ -29,6 +31,12 @@ pub fn needs(balancing: &Balancing) -> u32 {
         Scheme::Hermes(_) => HermesEdge::NEEDS,
         Scheme::Conga(_) => Conga::NEEDS,
         Scheme::Hula(_) => Hula::NEEDS,
+        Scheme::Luopan(_) => LuopanBalancer::NEEDS,
+        Scheme::Dbb(dbb) => dbb.switches.needs(),
+        Scheme::Saps(saps) => saps.hosts.needs(),
+        Scheme::Wino(wino) => wino.switches.needs(),
+        Scheme::Omniscient(_) => Omniscient::<[[u16; 1]]>::NEEDS,
+        Scheme::Tdlb(_) => TdlbBalancer::NEEDS,
         Scheme::ConWeave(_) => ConWeave::NEEDS,
     };
     let boundary = match balancing.granularity {

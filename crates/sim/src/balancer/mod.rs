@@ -5,18 +5,30 @@
 
 mod conga;
 mod conweave;
+mod dbb;
 mod hula;
+mod luopan;
+mod omniscient;
 mod place;
 mod planned;
+mod source_routes;
 mod table;
+mod tdlb;
 mod telemetry;
 
 pub(crate) use conga::Conga;
 pub(crate) use conweave::ConWeave;
 pub(crate) use hula::Hula;
+pub(crate) use luopan::LuopanBalancer;
+pub(crate) use omniscient::OmniscientBalancer;
 pub(crate) use planned::{Deficit, HashIntervals, MinMove, Planned, ShortestQueue, Wcmp};
 pub(crate) use table::TableBalancer;
+pub(crate) use tdlb::TdlbBalancer;
 pub(crate) use telemetry::Telemetry;
+mod wino;
+
+pub(crate) use dbb::DbbBalancer;
+pub(crate) use wino::{SliceCounts, WinoBalancer};
 
 use crate::network::Network;
 use anabranch_fabric::LinkState;

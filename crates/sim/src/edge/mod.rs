@@ -23,6 +23,12 @@ pub(crate) use hermes::HermesEdge;
 pub(crate) use presto::{PrestoEdge, with_receiver};
 pub(crate) use relayed::RelayedEdge;
 pub(crate) use vms::VirtualSwitch;
+mod env;
+mod saps;
+mod wino;
+
+pub(crate) use saps::SapsEdge;
+pub(crate) use wino::WinoEdge;
 
 use crate::Packet;
 use crate::network::{Address, Network};

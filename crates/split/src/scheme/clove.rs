@@ -293,7 +293,7 @@ fn least_utilised<E: Env>(paths: &[Path], ageing_ns: u64, env: &mut E) -> u16 {
     for (member, path) in (0u16..).zip(paths) {
         if env.up(member) {
             let fresh = path.heard_ns.is_some_and(|heard_ns| now_ns.saturating_sub(heard_ns) <= ageing_ns);
-            least.offer(if fresh { path.utilisation } else { 0 }, member, env);
+            least.offer(member, if fresh { path.utilisation } else { 0 }, env);
         }
     }
     least.member().unwrap_or(0)

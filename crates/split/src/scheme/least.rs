@@ -1,35 +1,26 @@
-//! The least of what is offered, one at random of equals.
+//! The least of several, by backlog or whatever else is compared; ties at random.
 
 use crate::{Env, random_below};
 
-/// The member with the least key so far.
-#[derive(Clone, Copy, Debug)]
-pub struct Least<K> {
-    best: Option<(K, u16)>,
+/// The least of what is offered, those equal to it each as likely.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Least<K = u32> {
+    member: u16,
+    key: K,
+    /// Members offered with this key.
     equals: u32,
 }
 
-impl<K> Default for Least<K> {
-    fn default() -> Self {
-        Self { best: None, equals: 0 }
-    }
-}
-
-impl<K: Ord> Least<K> {
-    /// One more member. The k-th of equals replaces the one kept with probability 1/k, so that each is as likely.
+impl<K: Copy + PartialOrd> Least<K> {
+    /// One more member and what it is compared by.
     #[inline(always)]
-    pub fn offer<E: Env>(&mut self, key: K, member: u16, env: &mut E) {
-        match &mut self.best {
-            Some((least, kept)) if key == *least => {
-                self.equals += 1;
-                if random_below(env, self.equals) == 0 {
-                    *kept = member;
-                }
-            }
-            Some((least, _)) if key > *least => {}
-            best => {
-                *best = Some((key, member));
-                self.equals = 1;
+    pub fn offer<E: Env>(&mut self, member: u16, key: K, env: &mut E) {
+        if self.equals == 0 || key < self.key {
+            *self = Self { member, key, equals: 1 };
+        } else if key == self.key {
+            self.equals += 1;
+            if random_below(env, self.equals) == 0 {
+                self.member = member;
             }
         }
     }
@@ -37,7 +28,7 @@ impl<K: Ord> Least<K> {
     /// The member, if any was offered.
     #[inline(always)]
     #[must_use]
-    pub fn member(&self) -> Option<u16> {
-        self.best.as_ref().map(|&(_, member)| member)
+    pub const fn member(self) -> Option<u16> {
+        if self.equals == 0 { None } else { Some(self.member) }
     }
 }

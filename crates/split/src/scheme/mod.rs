@@ -18,10 +18,12 @@ pub mod conweave_header;
 pub mod conweave_reorder;
 pub mod cumulative;
 pub mod cycle;
+pub mod dbb;
 pub mod deficit;
 pub mod dre;
 pub mod drill;
 pub mod exceptions;
+pub mod flow_cycle;
 #[cfg(feature = "plan")]
 pub mod flow_list;
 #[cfg(feature = "plan")]
@@ -32,11 +34,15 @@ pub mod flowlet;
 pub mod flows;
 pub mod hermes;
 pub mod hula;
+pub mod idle;
 #[cfg(feature = "plan")]
 pub mod lanes;
 pub mod least;
+pub mod luopan;
 pub mod mix;
 pub mod modulo;
+pub mod omniscient;
+pub mod paths;
 pub mod plb;
 pub mod presto;
 pub mod quota;
@@ -47,12 +53,16 @@ pub mod rendezvous;
 #[cfg(all(feature = "plan", target_arch = "x86_64"))]
 mod rendezvous_bound;
 pub mod reps;
+pub mod saps;
 pub mod score;
 pub mod score16;
 pub mod scored;
 #[cfg(feature = "plan")]
 pub mod seen;
 pub mod slots;
+pub mod store;
+pub mod tdlb;
+pub mod token_bucket;
 pub mod turns;
 pub mod uec;
 pub mod uniform;
@@ -61,6 +71,7 @@ pub mod utilisation;
 pub mod vms;
 pub mod wfq;
 pub mod wildcard;
+pub mod wino;
 
 pub use alias::Alias;
 pub use byte_deficit::ByteDeficit;
@@ -73,6 +84,7 @@ pub use cycle::Cycle;
 pub use deficit::Deficit;
 pub use drill::Drill;
 pub use exceptions::Exceptions;
+pub use flow_cycle::FlowCycle;
 #[cfg(feature = "plan")]
 pub use flow_list::FlowList;
 #[cfg(feature = "plan")]
@@ -83,7 +95,9 @@ pub use flowlet::Flowlet;
 pub use flows::Flows;
 pub use hermes::Hermes;
 pub use hula::Hula;
+pub use luopan::Luopan;
 pub use modulo::Modulo;
+pub use omniscient::Omniscient;
 pub use plb::Plb;
 pub use presto::Presto;
 pub use quota::Quota;
@@ -96,6 +110,8 @@ pub use score16::Score16;
 #[cfg(feature = "plan")]
 pub use seen::Seen;
 pub use slots::Slots;
+pub use tdlb::Tdlb;
+pub use token_bucket::TokenBucket;
 pub use turns::Turns;
 pub use uec::{Bitmap, Oblivious};
 pub use uniform::Uniform;

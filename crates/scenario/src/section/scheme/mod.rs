@@ -15,10 +15,14 @@ mod vms;
 
 use super::routing::Weights;
 use crate::form::Form;
-use anabranch_plan::{Scheme, presto::Settings as Presto};
+use anabranch_plan::{Dbb, Saps, Scheme, Wino, presto::Settings as Presto};
 use anabranch_split::scheme as split;
 use anabranch_split::scheme::clove::Selection as Clove;
 use anabranch_split::scheme::vms::Selection as Vms;
+mod dbb;
+mod saps;
+mod wino;
+mod word;
 
 /// Who decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +72,12 @@ pub(crate) const SCHEMES: &[Named] = &[
         scheme: || Scheme::Ideal,
     },
     own("conga", "flowlet", Decider::Leaves, || Scheme::Conga(Default::default())),
+    own("dbb", "packet", Decider::Switches, || Scheme::Dbb(Dbb::default())),
+    own("saps", "packet", Decider::Hosts, || Scheme::Saps(Saps::default())),
+    own("wino", "packet", Decider::Hosts, || Scheme::Wino(Wino::default())),
+    own("luopan", "flowcell", Decider::Leaves, || Scheme::Luopan(Default::default())),
+    own("omniscient", "flowcell", Decider::Leaves, || Scheme::Omniscient(Default::default())),
+    own("tdlb", "flowlet", Decider::Leaves, || Scheme::Tdlb(Default::default())),
     own("hula", "flowlet", Decider::Switches, || Scheme::Hula(Default::default())),
     own("conweave", "flow", Decider::Leaves, || Scheme::ConWeave(Default::default())),
     own("flowbender", "flow", Decider::Hosts, || Scheme::FlowBender(split::flowbender::Parameters::DEFAULT)),
@@ -131,15 +141,21 @@ pub(crate) fn name(scheme: &Scheme) -> Option<&'static str> {
         Scheme::Presto(Presto { weighted: false, .. }) => Some("presto"),
         Scheme::Presto(Presto { weighted: true, .. }) => Some("weighted-presto"),
         Scheme::Conga(_) => Some("conga"),
+        Scheme::Luopan(_) => Some("luopan"),
+        Scheme::Omniscient(_) => Some("omniscient"),
+        Scheme::Tdlb(_) => Some("tdlb"),
         Scheme::Hula(_) => Some("hula"),
         Scheme::ConWeave(_) => Some("conweave"),
+        Scheme::Dbb(_) => Some("dbb"),
+        Scheme::Saps(_) => Some("saps"),
+        Scheme::Wino(_) => Some("wino"),
     }
 }
 
 /// The parameters.
 pub(crate) fn visit(form: &mut impl Form, scheme: &mut Scheme) {
     match scheme {
-        Scheme::Table | Scheme::Ideal => {}
+        Scheme::Table | Scheme::Ideal | Scheme::Luopan(_) | Scheme::Omniscient(_) | Scheme::Tdlb(_) => {}
         Scheme::FlowBender(parameters) => flowbender::visit(form, parameters),
         Scheme::Plb(parameters) => plb::visit(form, parameters),
         Scheme::Clove(parameters) => clove::visit(form, parameters),
@@ -154,5 +170,8 @@ pub(crate) fn visit(form: &mut impl Form, scheme: &mut Scheme) {
         Scheme::Conga(parameters) => conga::visit(form, parameters),
         Scheme::Hula(parameters) => hula::visit(form, parameters),
         Scheme::ConWeave(parameters) => conweave::visit(form, parameters),
+        Scheme::Dbb(scheme) => dbb::visit(form, scheme),
+        Scheme::Saps(scheme) => saps::visit(form, scheme),
+        Scheme::Wino(scheme) => wino::visit(form, scheme),
     }
 }

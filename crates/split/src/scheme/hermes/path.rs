@@ -166,15 +166,15 @@ pub(super) fn place<E: Env>(plan: &Parameters, paths: &mut [Path], base_ns: u64,
         if !env.up(member) {
             continue;
         }
-        living.offer((), member, env);
+        living.offer(member, (), env);
         if path.has_failed(plan, now_ns) {
             continue;
         }
-        working.offer((), member, env);
+        working.offer(member, (), env);
         let load = path.load(plan, now_ns);
         match path.class(plan, base_ns, now_ns) {
-            Class::Good => good.offer(load, member, env),
-            Class::Grey => grey.offer(load, member, env),
+            Class::Good => good.offer(member, load, env),
+            Class::Grey => grey.offer(member, load, env),
             Class::Congested => {}
         }
     }
@@ -200,8 +200,8 @@ pub(super) fn replace<E: Env>(
         let better = path.is_notably_better(&here, plan, now_ns);
         let load = path.load(plan, now_ns);
         match path.class(plan, base_ns, now_ns) {
-            Class::Good if better || plan.any_good => good.offer(load, member, env),
-            Class::Grey if better => grey.offer(load, member, env),
+            Class::Good if better || plan.any_good => good.offer(member, load, env),
+            Class::Grey if better => grey.offer(member, load, env),
             _ => {}
         }
     }
