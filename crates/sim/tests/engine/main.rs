@@ -10,6 +10,7 @@ mod connections;
 mod conservation;
 mod dbb;
 mod determinism;
+mod edges;
 mod failures;
 mod host_schemes;
 mod mptcp;
