@@ -15,19 +15,17 @@ mod per_connection;
 mod presto;
 mod prober;
 mod relayed;
+mod saps;
 mod vms;
+mod wino;
 
 pub(crate) use clove::CloveHypervisor;
 pub(crate) use entropy::{EntropyEdge, Spraying};
 pub(crate) use hermes::HermesEdge;
 pub(crate) use presto::{PrestoEdge, with_receiver};
 pub(crate) use relayed::RelayedEdge;
-pub(crate) use vms::VirtualSwitch;
-mod env;
-mod saps;
-mod wino;
-
 pub(crate) use saps::SapsEdge;
+pub(crate) use vms::VirtualSwitch;
 pub(crate) use wino::WinoEdge;
 
 use crate::Packet;
