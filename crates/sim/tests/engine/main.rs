@@ -13,6 +13,7 @@ mod determinism;
 mod failures;
 mod mptcp;
 mod pinning;
+mod planned;
 mod queueing;
 mod saps;
 mod setup;
