@@ -50,9 +50,6 @@ pub mod marks {
     pub const LABELLED: u8 = 16;
     /// Sent before: no round trip may be measured by it (Karn's rule).
     pub const RETRANSMITTED: u8 = 32;
-    /// A leaf has chosen for it. If it comes by a leaf that is not its own again, failures turned it back, and labels that
-    /// were made for another way mean nothing there.
-    pub const ROUTED: u8 = 64;
 }
 
 /// A range of received bytes, as distances from the acknowledgement number. Empty if `end` is zero.

@@ -160,7 +160,7 @@ impl LoadBalancer for WinoBalancer {
     fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
         let now_ns = network.now_ns();
         let packet = network.packets.get(place);
-        if packet.marks & (marks::LABELLED | marks::ROUTED) != 0 {
+        if packet.marks & marks::LABELLED != 0 {
             // Its path is dead, here or further on.
             return Choice::Dropped;
         }
