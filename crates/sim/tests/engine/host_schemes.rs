@@ -27,7 +27,7 @@ const REPS_LEGACY: Scheme = Scheme::RepsLegacy(uec::Parameters::DEFAULT);
 const PRESTO: Scheme = Scheme::Presto(PrestoSettings::DEFAULT);
 const WEIGHTED_PRESTO: Scheme =
     Scheme::Presto(PrestoSettings { weighted: true, order: Order::Random, ..PrestoSettings::DEFAULT });
-const ALL: [Scheme; 9] =
+pub(crate) const ALL: [Scheme; 9] =
     [FLOWBENDER, PLB, OBLIVIOUS, BITMAP, MIXED, REPS, REPS_LEGACY, PRESTO, WEIGHTED_PRESTO];
 
 /// 65 packets to the first mark, 300 KB in all.
