@@ -112,8 +112,8 @@ fn long(count: u32) -> Vec<Flow> {
     (0..count).map(|i| flow(i % HOSTS_PER_LEAF, to(i), 3_000_000, u64::from(i) * PS_PER_US)).collect()
 }
 
-/// Long flows while spine 0's link down to leaf 1 has a tenth of the rate of the others. Frames that went up to spine 0, those
-/// to the others on average, and when the last flow ended.
+/// Long flows while spine 0's link down to leaf 1 has a tenth of the rate of the others. Frames that went up to
+/// spine 0, those to the others on average, and when the last flow ended.
 fn degraded(scheme: &Scheme, link: Link, count: u32) -> (u64, u64, u64) {
     let mut settings = with(scheme);
     let slow = uplink(LEAVES, SPINES, HOSTS_PER_LEAF, 1, 0) + 1;
