@@ -16,6 +16,7 @@ mod host_schemes;
 mod host_schemes_anywhere;
 mod mptcp;
 mod pinning;
+mod planned;
 mod queueing;
 mod saps;
 mod setup;
