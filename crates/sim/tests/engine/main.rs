@@ -13,6 +13,7 @@ mod determinism;
 mod edges;
 mod failures;
 mod host_schemes;
+mod host_schemes_anywhere;
 mod mptcp;
 mod pinning;
 mod planned;
