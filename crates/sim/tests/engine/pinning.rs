@@ -52,3 +52,17 @@ fn a_path_is_the_same_again_after_a_repair() {
         assert_eq!(sent(broken, path), sent(Vec::new(), path), "path {path}");
     }
 }
+
+#[test]
+fn a_pinned_packet_leaves_a_path_that_routing_knows_to_be_dead() {
+    let (leaves, spines, hosts) = (2, 2, 1);
+    let fabric = leaf_spine(leaves, spines, hosts, TEN_GIG);
+    let mut settings = settings(udp(10_000_000_000));
+    // Spine 0 loses its link to leaf 1 and would know no way there but back by leaf 0.
+    let dead = uplink(leaves, spines, hosts, 1, 0) + 1;
+    settings.changes = vec![Change { at_ps: 0, what: What::PortDown(dead) }];
+    let outcome = run(&fabric, &[Flow { path: Some(0), ..flow(0, 1, 100_000, PS_PER_US) }], &settings);
+    assert_eq!(outcome.totals.flows_finished, 1);
+    let sent = |spine| outcome.ports[uplink(leaves, spines, hosts, 0, spine) as usize].sent_packets;
+    assert_eq!((sent(0), sent(1)), (0, 70));
+}
