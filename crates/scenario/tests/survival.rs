@@ -192,7 +192,7 @@ fn survive(fabric: &str, case: &Case) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(16))]
     #[test]
     fn every_scheme_survives_in_leaf_spines(
         leaves in 2u32..5,
