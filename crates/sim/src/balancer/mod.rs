@@ -3,7 +3,9 @@
 //! The decisions themselves are those of `anabranch_split::scheme`; what stands here lends them clock, queues, random
 //! numbers and packets.
 
+mod kept;
 mod planned;
+mod plans;
 mod table;
 
 pub(crate) use planned::{MEMORY_MAX, Periods, Planned};
