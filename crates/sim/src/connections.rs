@@ -9,6 +9,11 @@ use std::collections::HashMap;
 /// Bits of [`Packet::connection`] that name the place; the generation stands above.
 const PLACE_BITS: u32 = 24;
 
+/// The place that a connection's name has in it.
+pub(crate) const fn place_of(name: u32) -> usize {
+    (name & ((1 << PLACE_BITS) - 1)) as usize
+}
+
 /// The sending half.
 pub(crate) enum SendingMachine {
     /// A stream.
@@ -109,13 +114,13 @@ impl Connections {
     /// The connection that a packet or timer names, unless it was closed since.
     #[inline(always)]
     pub(crate) fn get(&mut self, name: u32) -> Option<&mut Connection> {
-        let connection = self.all.get_mut((name & ((1 << PLACE_BITS) - 1)) as usize)?;
+        let connection = self.all.get_mut(place_of(name))?;
         (connection.sending.address.connection == name && connection.open).then_some(connection)
     }
 
     /// Whoever used the place of `name` last.
     pub(crate) fn last_user(&self, name: u32) -> &Connection {
-        &self.all[(name & ((1 << PLACE_BITS) - 1)) as usize]
+        &self.all[place_of(name)]
     }
 
     /// An idle persistent connection.
@@ -126,9 +131,9 @@ impl Connections {
 
     /// Keeps a persistent connection for later.
     pub(crate) fn keep_idle(&mut self, name: u32) {
-        let place = name & ((1 << PLACE_BITS) - 1);
-        let Connection { src, dst, transport, .. } = self.all[place as usize];
-        self.idle.entry((src, dst, transport)).or_default().push(place);
+        let place = place_of(name);
+        let Connection { src, dst, transport, .. } = self.all[place];
+        self.idle.entry((src, dst, transport)).or_default().push(place as u32);
     }
 
     /// Opens a connection in a free place; its name is in its addresses, all else is as `make` makes it or as the
@@ -163,9 +168,9 @@ impl Connections {
 
     /// Closes a connection: late packets and timers will not find it.
     pub(crate) fn close(&mut self, name: u32) {
-        let place = name & ((1 << PLACE_BITS) - 1);
-        self.all[place as usize].open = false;
-        self.free.push(place);
+        let place = place_of(name);
+        self.all[place].open = false;
+        self.free.push(place as u32);
     }
 
     /// All places, in order.

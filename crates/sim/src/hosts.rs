@@ -117,8 +117,14 @@ impl Hosts {
         let persistent = matches!(transport, Transport::Tcp(tcp) if tcp.persistent) && flow.path.is_none();
         let idle =
             if persistent { self.connections.take_idle(flow.src, flow.dst, flow.transport) } else { None };
-        let mut opened =
-            Opened { connection: 0, fresh: true, src: flow.src, dst: flow.dst, size_bytes: flow.size_bytes };
+        let mut opened = Opened {
+            flow: index,
+            connection: 0,
+            fresh: true,
+            src: flow.src,
+            dst: flow.dst,
+            size_bytes: flow.size_bytes,
+        };
         let (entropy_forth, entropy_back) = (self.entropy(index, false), self.entropy(index, true));
         let connection = match idle {
             Some(name) => {

@@ -4,12 +4,17 @@
 //! numbers and packets.
 
 mod kept;
+mod picked;
 mod planned;
 mod plans;
 mod table;
+mod weighed;
 
-pub(crate) use planned::{MEMORY_MAX, Periods, Planned};
+pub(crate) use picked::PickedBalancer;
+pub use planned::Planned;
+pub(crate) use planned::{MEMORY_MAX, Periods};
 pub(crate) use table::TableBalancer;
+pub(crate) use weighed::{Outside, WeighedBalancer};
 
 use crate::network::Network;
 use anabranch_fabric::LinkState;

@@ -8,8 +8,10 @@ use crate::network::{Address, Network};
 use anabranch_fabric::LinkState;
 
 /// A flow begins on a connection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Opened {
+    /// The flow's number.
+    pub(crate) flow: u32,
     /// The connection, as in [`Packet::connection`].
     pub(crate) connection: u32,
     /// Whether the connection is new; a persistent one carries flows one after the other.

@@ -9,6 +9,7 @@ mod connections;
 mod conservation;
 mod determinism;
 mod failures;
+mod own_scheme;
 mod pinning;
 mod queueing;
 mod setup;
