@@ -31,6 +31,13 @@ const CHOICES: &[(&str, &[&str])] = &[
     ),
     ("change.0.at", &["5 ms"]),
     ("routing.balance", &["wcmp", "spray", "weighted", "valo", "letflow", "drill", "wrr", "ideal"]),
+    (
+        "routing.balance",
+        &["flowbender", "plb", "uec-mixed", "reps", "weighted-presto", "dbb", "saps", "wino", "luopan"],
+    ),
+    ("routing.scheme.threshold", &["0.05", "0.3"]),
+    ("routing.scheme.entropies", &["256", "100"]),
+    ("routing.scheme.order", &["random"]),
     ("routing.granularity", &["flow", "packet", "flowlet", "flowcell"]),
     ("routing.weights", &["equal", "capacity", "{ \"leaf0>spine1\" = 3 }"]),
     ("routing.table", &["wcmp", "turns", "min-move", "shortest-queue", "deficit"]),

@@ -3,7 +3,7 @@
 use anabranch_plan::Granularity;
 use anabranch_split::Env;
 use anabranch_split::scheme::byte_deficit::WholeFlow;
-use anabranch_split::scheme::flowcell::Numbered;
+use anabranch_split::scheme::flowcell::{self, Numbered};
 use anabranch_split::scheme::{self, FlowTable, Flowlet, Flows, Packet, Scheme, units};
 
 /// Units under way.
@@ -56,7 +56,7 @@ impl Kept {
                 units::pick::<_, S, _, _>(&Flowlet { gap_ns }, plan, &mut **flows, state, packet, env)
             }
             (Self::Flowcells(flows), Granularity::Flowcell { bytes }) => {
-                packet.cell = (seq / bytes) as u32;
+                packet.cell = flowcell::number(seq, bytes) as u32;
                 units::pick::<_, S, _, _>(&Numbered, plan, &mut **flows, state, packet, env)
             }
             (Self::Flows(flows), _) => {

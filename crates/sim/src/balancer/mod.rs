@@ -3,18 +3,36 @@
 //! The decisions themselves are those of `anabranch_split::scheme`; what stands here lends them clock, queues, random
 //! numbers and packets.
 
+mod conga;
+mod conweave;
+mod dbb;
+mod hula;
 mod kept;
+mod luopan;
+mod omniscient;
 mod picked;
+mod place;
 mod planned;
 mod plans;
+mod source_routes;
 mod table;
+mod tdlb;
 mod weighed;
+mod wino;
 
+pub(crate) use conga::Conga;
+pub(crate) use conweave::ConWeave;
+pub(crate) use dbb::DbbBalancer;
+pub(crate) use hula::Hula;
+pub(crate) use luopan::LuopanBalancer;
+pub(crate) use omniscient::OmniscientBalancer;
 pub(crate) use picked::PickedBalancer;
 pub use planned::Planned;
-pub(crate) use planned::{MEMORY_MAX, Periods};
+pub(crate) use planned::{Deficit, HashIntervals, MinMove, ShortestQueue, Wcmp};
 pub(crate) use table::TableBalancer;
+pub(crate) use tdlb::TdlbBalancer;
 pub(crate) use weighed::{Outside, WeighedBalancer};
+pub(crate) use wino::{SliceCounts, WinoBalancer};
 
 use crate::network::Network;
 use anabranch_fabric::LinkState;

@@ -4,7 +4,7 @@ use super::kept::Kept;
 use super::table::{SwitchEnv, stream};
 use super::{Choice, Junction, LoadBalancer};
 use crate::Packet;
-use crate::connections::place_of;
+use crate::connections::place;
 use crate::edge::{Edge, Opened};
 use crate::network::{Address, Network};
 use crate::picker::{PickedPacket, Picker, Place, View};
@@ -55,7 +55,7 @@ impl<'a> PickedBalancer<'a> {
     /// The packet as the picker is shown it.
     fn shown(&self, packet: &Packet) -> PickedPacket {
         let flows = self.flows.borrow();
-        let opened = flows.get(place_of(packet.connection)).copied().flatten().unwrap_or_default();
+        let opened = flows.get(place(packet.connection)).copied().flatten().unwrap_or_default();
         let dst = packet.destination;
         PickedPacket {
             flow: opened.flow,
@@ -162,7 +162,7 @@ impl Edge for FlowScribe {
 
     fn opened(&mut self, flow: &Opened, _network: &mut Network) {
         let mut flows = self.0.borrow_mut();
-        let place = place_of(flow.connection);
+        let place = place(flow.connection);
         if flows.len() <= place {
             flows.resize(place + 1, None);
         }

@@ -3,9 +3,24 @@
 //! An edge sees every packet that leaves or reaches a host. It chooses a path by labels, or an entropy that switches
 //! hash, and learns from what comes back: it writes into [`Packet::tag`] at one end and reads it at the other.
 
+mod entropy;
+mod host_env;
+mod per_connection;
+mod presto;
+
+pub(crate) use entropy::{EntropyEdge, Spraying};
+pub(crate) use presto::{PrestoEdge, with_receiver};
+mod env;
+mod saps;
+mod wino;
+
+pub(crate) use saps::SapsEdge;
+pub(crate) use wino::WinoEdge;
+
 use crate::Packet;
 use crate::network::{Address, Network};
 use anabranch_fabric::LinkState;
+use anabranch_traffic::Flow;
 
 /// A flow begins on a connection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,6 +37,14 @@ pub(crate) struct Opened {
     pub(crate) dst: u32,
     /// Payload of the flow.
     pub(crate) size_bytes: u64,
+}
+
+impl Opened {
+    /// On a new connection without a number yet.
+    pub(crate) fn of(number: u32, flow: &Flow) -> Self {
+        let &Flow { src, dst, size_bytes, .. } = flow;
+        Self { flow: number, connection: 0, fresh: true, src, dst, size_bytes }
+    }
 }
 
 /// Load balancing at hosts. Every hook but the first may be left out.

@@ -6,9 +6,12 @@ mod balancing;
 mod barriers;
 mod closed_forms;
 mod connections;
+
 mod conservation;
+mod dbb;
 mod determinism;
 mod failures;
+mod mptcp;
 mod own_scheme;
 mod pinning;
 mod queueing;
