@@ -17,6 +17,7 @@ mod plans;
 mod source_routes;
 mod table;
 mod tdlb;
+mod telemetry;
 mod weighed;
 mod wino;
 
@@ -31,6 +32,7 @@ pub use planned::Planned;
 pub(crate) use planned::{Deficit, HashIntervals, MinMove, ShortestQueue, Wcmp};
 pub(crate) use table::TableBalancer;
 pub(crate) use tdlb::TdlbBalancer;
+pub(crate) use telemetry::Telemetry;
 pub(crate) use weighed::{Outside, WeighedBalancer};
 pub(crate) use wino::{SliceCounts, WinoBalancer};
 
