@@ -15,6 +15,7 @@ mod failures;
 mod host_schemes;
 mod host_schemes_anywhere;
 mod mptcp;
+mod own_scheme;
 mod pinning;
 mod planned;
 mod queueing;
