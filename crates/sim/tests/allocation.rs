@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 use anabranch_fabric::topology::LeafSpine;
-use anabranch_plan::{Balancing, Granularity, Table, Weighing};
+use anabranch_plan::{Balancing, Granularity};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Framing, Observe, Progress, Settings, simulate};
 use anabranch_traffic::{Flow, Start};

@@ -342,7 +342,7 @@ fn what_makes_no_sense_is_refused() {
     let scoring = with(Granularity::Flow, Table::Scoring, tcp());
     assert!(refused(vec![1 << 20; 4], &scoring).contains("above 65535"));
     assert!(refused(vec![1; 4], &with(Granularity::Flow, Table::Uniform, tcp())).contains("min-move"));
-    let mut ideal = settings.clone();
+    let mut ideal = settings;
     ideal.balancing.scheme = Scheme::Ideal;
     assert!(refused(vec![1; 4], &ideal).contains("choose granularity and table instead"));
     ideal.balancing.weighing = Weighing::Capacity;
