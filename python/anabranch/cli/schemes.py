@@ -15,6 +15,8 @@ from rich.table import Table
 import anabranch as ab
 from anabranch.schemes import LoadBalancer
 
+GRANULARITIES = ("flow", "flowlet", "flowcell", "packet")
+
 verbs = typer.Typer(help="List the load balancers, show the page of one.", invoke_without_command=True)
 
 
@@ -73,17 +75,22 @@ def _without_title_marks(balancer: LoadBalancer) -> str:
 
 
 def _balancers() -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in ("balance", "keeps", "decided by", "needs", "runs in", "what it does"):
-        table.add_column(column, no_wrap=column in ("balance", "keeps", "decided by"))
-    for balancer in ab.schemes():
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("balance", "keeps", "decided by", "published", "needs", "runs in", "keys"):
+        table.add_column(column, no_wrap=column in ("balance", "keeps", "decided by", "published"))
+    kept = ""
+    for balancer in sorted(ab.schemes(), key=lambda balancer: GRANULARITIES.index(balancer.granularity)):
+        if kept not in ("", balancer.granularity):
+            table.add_section()
+        kept = balancer.granularity
         table.add_row(
             balancer.name,
             balancer.granularity,
             balancer.decided_by,
+            balancer.published,
             ", ".join(balancer.needs) or "-",
             _places(balancer),
-            balancer.summary,
+            ", ".join(parameter.key.removeprefix("scheme.") for parameter in balancer.parameters) or "-",
         )
     return table
 
