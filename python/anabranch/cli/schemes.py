@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -49,6 +50,22 @@ def show(name: Annotated[str, typer.Argument(help="A load balancer, as `anabranc
     if balancer.parameters:
         console.print()
         console.print(_parameters(balancer))
+
+
+@verbs.command()
+def new(
+    name: Annotated[str, typer.Argument(help="What the scheme and its crate are called.")],
+    into: Annotated[Path, typer.Option(metavar="DIR", help="Where the crate's folder goes.")] = Path(),
+    source: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The checkout to depend on; where this was installed from.")
+    ] = None,
+) -> None:
+    """Write a crate for a scheme of one's own in Rust, with tests and a program that runs it beside ECMP."""
+    from anabranch.own.crate import write_crate
+
+    folder = write_crate(name, into, source)
+    typer.echo(f"{folder}: a scheme, its tests and a program. Next:")
+    typer.echo(f"  cd {folder}\n  cargo test\n  cargo run --release -- SCENARIO.toml")
 
 
 def _without_title_marks(balancer: LoadBalancer) -> str:
