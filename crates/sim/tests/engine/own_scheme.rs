@@ -8,8 +8,9 @@ use anabranch_sim::{
     Kind, MemberStats, Outcome, PickedPacket, Picker, Progress, Settings, View, WeighedGroup, Weigher,
     simulate, simulate_picked, simulate_weighed, simulate_with,
 };
-use anabranch_split::scheme::Uniform;
+use anabranch_split::scheme::{Uniform, mix};
 use anabranch_traffic::Flow;
+use proptest::prelude::*;
 
 const SPINES: u32 = 4;
 const HOSTS_PER_LEAF: u32 = 4;
@@ -348,4 +349,49 @@ fn what_makes_no_sense_is_refused() {
     ideal.balancing.weighing = Weighing::Capacity;
     assert!(simulate_with::<Uniform>((), &fabric, &flows, &ideal, &Progress::default()).is_err());
     assert!(simulate(&fabric, &flows, &ideal, &Progress::default()).is_ok());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 48, ..ProptestConfig::default() })]
+
+    /// Whatever weights come from outside, and whatever dies and returns: no packet is lost unaccounted, and every flow ends.
+    #[test]
+    fn arbitrary_weights_survive_failures(
+        seed: u32,
+        granularity in prop::sample::select(&[
+            Granularity::Flow, Granularity::Flowlet { gap_ns: 20_000 }, CELLS, Granularity::Packet,
+        ]),
+        table in prop::sample::select(&[
+            Table::MinMove, Table::Valo, Table::Wcmp { entries: 64 }, Table::Intervals, TURNS, Table::Deficit,
+            Table::ShortestQueue { samples: 2, memory: 1 },
+        ]),
+        dead in 0..SPINES,
+        down_us in 0u64..500,
+        repair_us in 1u64..500,
+        delay_us in 0u64..100,
+    ) {
+        let flows: Vec<Flow> =
+            (0..12).map(|i| flow(i % 4, 4 + (i + i / 4) % 4, 300_000, u64::from(i) * 20 * PS_PER_US)).collect();
+        let mut settings = with(granularity, table, tcp());
+        settings.routing_delay_ps = delay_us * PS_PER_US;
+        settings.changes = vec![
+            Change { at_ps: down_us * PS_PER_US, what: What::PortDown(up(dead)) },
+            Change { at_ps: (down_us + repair_us) * PS_PER_US, what: What::PortUp(up(dead)) },
+        ];
+        let mut draw = seed;
+        let mut next = || {
+            draw = draw.wrapping_add(1);
+            mix::finalise(draw)
+        };
+        // One of those that stay alive weighs something.
+        let mut weigher = told(|_| {
+            let mut weights: Vec<u64> = (0..SPINES).map(|_| u64::from(next() % 4)).collect();
+            weights[((dead + 1) % SPINES) as usize] += 1;
+            (next() % 3 > 0).then_some(weights)
+        });
+        let totals = weighed(&mut weigher, &flows, &settings).totals;
+        let gone = totals.delivered_packets + totals.dropped_packets + totals.lost_packets + totals.packets_left;
+        prop_assert_eq!(totals.sent_packets, gone);
+        prop_assert_eq!(totals.flows_finished, flows.len() as u64);
+    }
 }
