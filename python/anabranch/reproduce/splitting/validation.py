@@ -8,8 +8,8 @@ import numpy as np
 from scipy.stats import binom
 
 from anabranch import generate_trace
-from anabranch.reproduce.study import Study
-from anabranch.reproduce.theory import LEVEL, Band, volume_shares
+from anabranch.reproduce.splitting.study import Study
+from anabranch.reproduce.splitting.theory import LEVEL, Band, volume_shares
 from anabranch.splitter import Splitter
 
 

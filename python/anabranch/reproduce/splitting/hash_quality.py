@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anabranch import generate_trace
-from anabranch.reproduce.study import Study
+from anabranch.reproduce.splitting.study import Study
 from anabranch.split.hashes import HashQuality, compare
 from anabranch.split.request import Request
 

@@ -8,16 +8,16 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from anabranch.reproduce import cost
-from anabranch.reproduce.accuracy import sweep
-from anabranch.reproduce.claims import Claim, load_claims
-from anabranch.reproduce.connections import generate
-from anabranch.reproduce.hash_quality import hash_quality
-from anabranch.reproduce.measures import Found, Measures
-from anabranch.reproduce.study import Study
-from anabranch.reproduce.theory import Theory
-from anabranch.reproduce.validation import validate
-from anabranch.reproduce.verdict import Row, judge
+from anabranch.reproduce.splitting import cost
+from anabranch.reproduce.splitting.accuracy import sweep
+from anabranch.reproduce.splitting.claims import Claim, load_claims
+from anabranch.reproduce.splitting.connections import generate
+from anabranch.reproduce.splitting.hash_quality import hash_quality
+from anabranch.reproduce.splitting.measures import Found, Measures
+from anabranch.reproduce.splitting.study import Study
+from anabranch.reproduce.splitting.theory import Theory
+from anabranch.reproduce.splitting.validation import validate
+from anabranch.reproduce.splitting.verdict import Row, judge
 from anabranch.trace import Progress
 
 DRAWS, DRAWS_QUICK = 50_000, 5000

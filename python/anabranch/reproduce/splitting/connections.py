@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch import FIVE_TUPLE, flow_keys, generate_trace
-from anabranch.reproduce.study import Study
+from anabranch.reproduce.splitting.study import Study
 
 
 def stream(seed: int, *purpose: object) -> np.random.Generator:

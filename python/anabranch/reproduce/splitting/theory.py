@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from anabranch.reproduce.connections import stream
+from anabranch.reproduce.splitting.connections import stream
 from anabranch.split.request import Choice
 from anabranch.splitter import Splitter
 

@@ -10,9 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from anabranch.reproduce.accuracy import Point
-from anabranch.reproduce.job import Outcome
-from anabranch.reproduce.page import page
+from anabranch.reproduce.splitting.accuracy import Point
+from anabranch.reproduce.splitting.job import Outcome
+from anabranch.reproduce.splitting.page import page
 from anabranch.split.write import write_whole
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch import AnabranchError
-from anabranch.reproduce.study import load_toml
+from anabranch.reproduce.splitting.study import load_toml
 
 FILE = "expected.toml"
 COMPARISONS = ("band", "within", "order", "at-least", "none")

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.reproduce.job import Outcome, run
-from anabranch.reproduce.output import deterministic
-from anabranch.reproduce.study import Study, Sweep, load
-from anabranch.reproduce.verdict import INCOMPARABLE
+from anabranch.reproduce.line import INCOMPARABLE
+from anabranch.reproduce.splitting.job import Outcome, run
+from anabranch.reproduce.splitting.output import deterministic
+from anabranch.reproduce.splitting.study import Study, Sweep, load
 
-FOLDER = Path(__file__).parent.parent / "studies" / "valo"
+FOLDER = Path(__file__).parent.parent / "studies" / "valo" / "splitting"
 POINTS = {
     "default": ((4, 40_000),),
     "weights": ((4, 40_000),),
@@ -118,7 +118,7 @@ def test_every_claim_has_a_verdict(outcome: Outcome) -> None:
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A working directory with a study of its own."""
     where = tmp_path_factory.mktemp("reproduce")
-    shutil.copytree(FOLDER, where / "studies" / "tiny")
+    shutil.copytree(FOLDER, where / "studies" / "small" / "tiny")
     text = (FOLDER / "study.toml").read_text()
     for pattern, value in (
         ("^name = .*", 'name = "tiny"'),
@@ -131,7 +131,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         text, changed = re.subn(pattern, value, text, flags=re.MULTILINE)
         assert changed == 1, pattern
-    (where / "studies" / "tiny" / "study.toml").write_text(text)
+    (where / "studies" / "small" / "tiny" / "study.toml").write_text(text)
     return where
 
 
@@ -165,7 +165,7 @@ def test_a_run_leaves_table_report_and_data(tiny: Path) -> None:
 def test_an_unknown_study_is_answered_with_those_there_are(tiny: Path) -> None:
     done = anabranch(tiny, "reproduce", "vallo")
     assert done.returncode == 2
-    assert re.search("vallo: no such study; there is tiny, valo-splitting;", done.stderr)
+    assert re.search("vallo: no such study; did you mean valo", done.stderr)
 
 
 @pytest.mark.parametrize(

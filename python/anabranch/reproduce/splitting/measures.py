@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from anabranch import AnabranchError
-from anabranch.reproduce.accuracy import Point
-from anabranch.reproduce.connections import stream
-from anabranch.reproduce.cost import ChangeCost, Cost
-from anabranch.reproduce.hash_quality import OverTrace
-from anabranch.reproduce.study import Study
-from anabranch.reproduce.theory import Band, Theory, resampled
-from anabranch.reproduce.validation import Case
+from anabranch.reproduce.splitting.accuracy import Point
+from anabranch.reproduce.splitting.connections import stream
+from anabranch.reproduce.splitting.cost import ChangeCost, Cost
+from anabranch.reproduce.splitting.hash_quality import OverTrace
+from anabranch.reproduce.splitting.study import Study
+from anabranch.reproduce.splitting.theory import Band, Theory, resampled
+from anabranch.reproduce.splitting.validation import Case
 
 JENKINS = ("lookup3", "one-at-a-time")
 

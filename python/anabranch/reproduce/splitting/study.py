@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import anabranch
 from anabranch import AnabranchError
 from anabranch.split.request import Choice
 
@@ -118,23 +117,6 @@ def load_toml(path: Path) -> dict[str, Any]:
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise AnabranchError(f"{path}: {error}") from None
     return data
-
-
-def find(name: str) -> Path:
-    """The folder of the study of that name: in the source tree of this package, or below the working directory.
-
-    Raises:
-        AnabranchError: no such study.
-
-    """
-    roots = dict.fromkeys((Path(anabranch.__file__).parents[2] / "studies", Path.cwd() / "studies"))
-    found = {load_toml(file).get("name"): file.parent for root in roots for file in sorted(root.glob(f"*/{FILE}"))}
-    if name in found:
-        return found[name]
-    known = f"there is {', '.join(sorted(filter(None, found)))}" if found else "there is none here"
-    raise AnabranchError(
-        f"{name}: no such study; {known}; run in a clone of the repository, which has them in studies/"
-    )
 
 
 def load(folder: Path, quick: bool) -> Study:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anabranch.report.format import pct
-from anabranch.reproduce.claims import Claim
-from anabranch.reproduce.measures import Measures
-from anabranch.reproduce.theory import Band, jensen_random_pct
+from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, RANKS
+from anabranch.reproduce.splitting.claims import Claim
+from anabranch.reproduce.splitting.measures import Measures
+from anabranch.reproduce.splitting.theory import Band, jensen_random_pct
 
-AGREES, RANKS, DIFFERS, INCOMPARABLE = "agrees", "agrees in rank only", "differs", "cannot be compared"
 TIMED = ("cost-", "changes/")
 SMALLER = "--quick measures smaller loads than the paper"
 

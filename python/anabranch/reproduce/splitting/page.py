@@ -10,15 +10,18 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from anabranch.plot.style import svg
 from anabranch.report.format import count, pct
-from anabranch.reproduce.figures import draw
-from anabranch.reproduce.job import Outcome
-from anabranch.reproduce.table import summary
+from anabranch.reproduce.splitting.figures import draw
+from anabranch.reproduce.splitting.job import Outcome
+from anabranch.reproduce.splitting.table import summary
 
 
 def page(outcome: Outcome, command: Sequence[str]) -> str:
     """The whole page as text."""
     environment = Environment(
-        loader=PackageLoader("anabranch.reproduce"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        loader=PackageLoader("anabranch.reproduce.splitting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
     )
     environment.filters.update(count=count, pct=pct)
     weights = outcome.found.accuracy["weights"][0]
@@ -26,7 +29,7 @@ def page(outcome: Outcome, command: Sequence[str]) -> str:
         (label, float(np.mean(weights.mapes[label])), float(np.mean(weights.byte_mapes[label])))
         for label in weights.mapes
     ]
-    return environment.get_template("reproduce.html").render(
+    return environment.get_template("splitting.html").render(
         outcome=outcome,
         study=outcome.study,
         command=shlex.join(command),
