@@ -18,7 +18,7 @@ fn settings(granularity: Granularity) -> Settings {
     let tcp = Tcp { handshake: true, ..Tcp::plain(Control::Dctcp { gain: 1.0 / 16.0 }) };
     Settings {
         seed: 1,
-        balancing: Balancing { granularity, weighing: Weighing::Equal, table: Table::Uniform },
+        balancing: Balancing { granularity, ..Balancing::ECMP },
         transports: vec![Transport::Tcp(tcp)],
         framing: Framing::ETHERNET,
         changes: Vec::new(),

@@ -1,4 +1,4 @@
-//! How a switch spreads what it forwards: three choices that combine freely.
+//! How a fabric spreads what it forwards: choices that combine freely, and schemes that bring their own.
 
 /// The whole choice.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,6 +9,18 @@ pub struct Balancing {
     pub weighing: Weighing,
     /// How weights become picks.
     pub table: Table,
+    /// What decides beside, or instead of, the tables of the switches.
+    pub scheme: Scheme,
+}
+
+impl Balancing {
+    /// ECMP: a flow's hash over equal next hops.
+    pub const ECMP: Self = Self {
+        granularity: Granularity::Flow,
+        weighing: Weighing::Equal,
+        table: Table::Uniform,
+        scheme: Scheme::Table,
+    };
 }
 
 /// What is kept on one path.
@@ -16,6 +28,16 @@ pub struct Balancing {
 pub enum Granularity {
     /// All packets of a flow.
     Flow,
+    /// Packets of a flow without a pause between them (LetFlow, NSDI 2017).
+    Flowlet {
+        /// Longest pause within a flowlet, in nanoseconds.
+        gap_ns: u64,
+    },
+    /// So many consecutive bytes of a flow (Presto, SIGCOMM 2015).
+    Flowcell {
+        /// Payload of a flowcell, in bytes.
+        bytes: u64,
+    },
     /// Each packet by itself: spraying.
     Packet,
 }
@@ -44,10 +66,39 @@ pub enum Table {
         /// Most entries of the table.
         entries: u32,
     },
+    /// WCMP's reduction, the reduced weights under scoring: what the VALO paper's artefact runs as WCMP.
+    WcmpScoring {
+        /// Most entries, were they a table.
+        entries: u32,
+    },
+    /// Intervals of the hash, as wide as the weights: weighted random.
+    Intervals,
     /// Gravity weights under scoring (VALO).
     Valo,
     /// Scoring by the weights themselves, as Open vSwitch's `selection_method=hash` does.
     Scoring,
-    /// Each next hop in turn by smooth weighted round robin; per packet only.
-    Turns,
+    /// Each next hop in turn, by smooth weighted round robin or in blocks.
+    Turns {
+        /// All turns of a next hop one after the other, as the VALO paper's artefact does.
+        block: bool,
+    },
+    /// The next hop furthest behind its share of what was placed.
+    Deficit,
+    /// The shortest of some queues (DRILL, SIGCOMM 2017).
+    ShortestQueue {
+        /// Queues drawn at random for a decision; [`u16::MAX`]: all.
+        samples: u16,
+        /// Best queues remembered, at most 8.
+        memory: u16,
+    },
+}
+
+/// What decides beside, or instead of, the tables of the switches.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scheme {
+    /// Nothing else: tables alone.
+    Table,
+    /// Flows are pinned in the order they begin, so that the flows of two leaves share the paths between them exactly by
+    /// weight: the yardstick of the VALO paper.
+    Ideal,
 }

@@ -9,7 +9,7 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
-pub use balancing::{Balancing, Granularity, Table, Weighing};
+pub use balancing::{Balancing, Granularity, Scheme, Table, Weighing};
 pub use groups::{Group, Groups, Member};
 pub use polarisation::{TierUse, upward_use};
 pub use selection::selection_hash;

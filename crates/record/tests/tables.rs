@@ -39,11 +39,7 @@ fn a_window_on_an_empty_fabric_is_ideal_and_books_balance() {
     ];
     let settings = Settings {
         seed: 1,
-        balancing: Balancing {
-            granularity: Granularity::Flow,
-            weighing: Weighing::Equal,
-            table: Table::Uniform,
-        },
+        balancing: Balancing::ECMP,
         transports: transports.clone(),
         framing: Framing::ETHERNET,
         changes: Vec::new(),

@@ -46,6 +46,7 @@ impl Scenario {
                 weighing: weighing(&directory, &self.routing.weights)
                     .map_err(|error| error.within("routing.weights"))?,
                 table: self.routing.table,
+                scheme: self.routing.scheme.clone(),
             },
             transports,
             framing: self.framing,

@@ -89,6 +89,11 @@ impl Host for Outlet<'_> {
             self.network.wake_at(at_ps, self.timer);
         }
     }
+
+    fn timed_out(&mut self) {
+        let address = self.address;
+        self.network.with_edge(|edge, network| edge.timed_out(address, network));
+    }
 }
 
 /// All connections.

@@ -1,14 +1,27 @@
 //! Forwarding: destination -> group -> port, and what failures do to groups.
 
-use crate::balancer::Balancer;
-use crate::planned::Planned;
-use crate::{Packet, SimulationError, marks};
+use crate::balancer::{Choice, Junction, LoadBalancer};
+use crate::network::Network;
+use crate::{SimulationError, marks};
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_plan::{Groups, Weighing};
 use std::collections::HashMap;
 
 /// What stands where a leaf looks up a destination of its own.
 const LOCAL: u32 = u32::MAX;
+
+/// What becomes of a packet at a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It goes by this port.
+    Port(u32),
+    /// There is no way.
+    NoWay,
+    /// The load balancer dropped it.
+    Dropped,
+    /// The load balancer keeps it.
+    Held,
+}
 
 /// A group as the hot path reads it.
 #[derive(Clone, Copy)]
@@ -20,7 +33,7 @@ struct Members {
 }
 
 /// The forwarding tables of all switches.
-pub(crate) struct Forwarding<S: Planned> {
+pub(crate) struct Forwarding<B: LoadBalancer> {
     hosts: u32,
     leaves: u32,
     /// By host: its leaf's number as destination, and the leaf's port towards it.
@@ -29,7 +42,7 @@ pub(crate) struct Forwarding<S: Planned> {
     group_of: Vec<u32>,
     members: Vec<Members>,
     ports: Vec<u32>,
-    balancer: Balancer<S>,
+    pub(crate) balancer: B,
     weighing: Weighing,
     routes: Routes,
 }
@@ -47,12 +60,8 @@ struct Routes {
     known: HashMap<Origin, u32>,
 }
 
-impl<S: Planned> Forwarding<S> {
-    pub(crate) fn new(
-        fabric: &Fabric,
-        weighing: Weighing,
-        balancer: Balancer<S>,
-    ) -> Result<Self, SimulationError> {
+impl<B: LoadBalancer> Forwarding<B> {
+    pub(crate) fn new(fabric: &Fabric, weighing: Weighing, balancer: B) -> Result<Self, SimulationError> {
         let switches = fabric.nodes().len() - fabric.hosts() as usize;
         let believed = LinkState::of(fabric);
         let plan = Groups::plan(fabric, &believed, &weighing);
@@ -82,31 +91,65 @@ impl<S: Planned> Forwarding<S> {
         Ok(forwarding)
     }
 
-    /// The port by which `switch` (a node) sends `packet` on; `None` where there is no way.
+    /// Where `switch`, counted from the first, sends the packet in `place`.
     #[inline(always)]
-    pub(crate) fn port(&mut self, switch: u32, packet: &mut Packet) -> Option<u32> {
+    pub(crate) fn forward(&mut self, switch: u32, place: u32, network: &mut Network) -> Step {
+        let packet = network.packets.get(place);
         let (leaf, host_port) = self.host[packet.destination as usize];
-        let switch = switch - self.hosts;
         let group = self.group_of[(switch * self.leaves + leaf) as usize];
         if group == LOCAL {
-            return Some(host_port);
+            if B::DELIVERS && !self.balancer.deliver(switch, host_port, place, network) {
+                return Step::Held;
+            }
+            if B::DEPARTS {
+                self.balancer.depart(switch, host_port, place, network);
+            }
+            return Step::Port(host_port);
         }
         let Members { first, len, alive } = self.members[group as usize];
         if !alive {
-            return None;
+            return Step::NoWay;
         }
-        if len == 1 {
-            return Some(self.ports[first as usize]);
+        let ports = &self.ports[first as usize..][..usize::from(len)];
+        let mut port = ports[0];
+        if len > 1 {
+            let choice = match by_label(ports, place, network) {
+                Some(label) => label,
+                None => {
+                    match self.balancer.choose(&Junction { switch, leaf, group, ports }, place, network) {
+                        Choice::Member(member) => member,
+                        Choice::Dropped => return Step::Dropped,
+                        Choice::Held => return Step::Held,
+                    }
+                }
+            };
+            let packet = network.packets.get(place);
+            packet.path = packet.path.wrapping_mul(len).wrapping_add(choice);
+            port = ports[usize::from(choice)];
         }
-        let choice = if packet.marks & marks::LABELLED != 0 {
-            let label = (packet.labels & 0xff) as u16;
-            packet.labels >>= 8;
-            label.min(len - 1)
+        if B::DEPARTS {
+            self.balancer.depart(switch, port, place, network);
+        }
+        Step::Port(port)
+    }
+
+    /// A probe comes to `switch` by the link of port `from`: the balancer's own, with where its labels lead.
+    pub(crate) fn probe(&mut self, switch: u32, from: u32, place: u32, network: &mut Network) {
+        let packet = network.packets.get(place);
+        let (leaf, _) = self.host[packet.destination as usize];
+        let group = self.group_of[(switch * self.leaves + leaf) as usize];
+        let onward = if group == LOCAL || packet.marks & marks::LABELLED == 0 {
+            None
         } else {
-            self.balancer.pick(switch, group, packet)
+            let Members { first, len, .. } = self.members[group as usize];
+            let ports = &self.ports[first as usize..][..usize::from(len)];
+            if len > 1 {
+                by_label(ports, place, network).map(|label| ports[usize::from(label)])
+            } else {
+                ports.first().copied()
+            }
         };
-        packet.path = packet.path.wrapping_mul(len).wrapping_add(choice);
-        Some(self.ports[first as usize + usize::from(choice)])
+        self.balancer.probe(switch, from, onward, place, network);
     }
 
     /// Routing believes the links to be so and installs its groups everywhere. `actual` is what the switches see
@@ -216,7 +259,19 @@ impl<S: Planned> Forwarding<S> {
             .map(|(&port, &weight)| if actual.link_up(fabric, port) { weight } else { 0 })
             .collect();
         self.members[group as usize].alive = weights.iter().any(|&weight| weight > 0);
-        self.balancer.plan(group, &weights, heir_of)?;
+        self.balancer.plan(group, self.routes.groups[group as usize].0, ports, &weights, heir_of)?;
         Ok(())
     }
+}
+
+/// Takes the label for this choice off a packet; nothing if it has none, or if it leads to a port that is dead here.
+#[inline(always)]
+fn by_label(ports: &[u32], place: u32, network: &mut Network) -> Option<u16> {
+    let packet = network.packets.get(place);
+    if packet.marks & marks::LABELLED == 0 {
+        return None;
+    }
+    let label = ((packet.labels & 0xff) as u16).min(ports.len() as u16 - 1);
+    packet.labels >>= 8;
+    network.ports[ports[usize::from(label)] as usize].is_up().then_some(label)
 }

@@ -1,6 +1,7 @@
 //! Hosts: flows begin, packets reach their connection, flows end.
 
 use crate::connections::{Connection, Connections, Half, Message, Outlet, ReceivingMachine, SendingMachine};
+use crate::edge::Opened;
 use crate::jobs::AwaitedJobs;
 use crate::network::{Address, Network};
 use crate::pinning::Pinned;
@@ -92,6 +93,7 @@ impl Hosts {
             Timer::Start(flow) => return self.begin(flow, network),
             Timer::Sender(name) => self.wake_sender(name, network),
             Timer::Receiver(name) => self.wake_receiver(name, network),
+            Timer::Balancer(_) | Timer::Edge(_) => {}
         }
         Ok(())
     }
@@ -115,11 +117,15 @@ impl Hosts {
         let persistent = matches!(transport, Transport::Tcp(tcp) if tcp.persistent) && flow.path.is_none();
         let idle =
             if persistent { self.connections.take_idle(flow.src, flow.dst, flow.transport) } else { None };
+        let mut opened =
+            Opened { connection: 0, fresh: true, src: flow.src, dst: flow.dst, size_bytes: flow.size_bytes };
         let (entropy_forth, entropy_back) = (self.entropy(index, false), self.entropy(index, true));
         let connection = match idle {
             Some(name) => {
                 let Some(connection) = self.connections.get(name) else { return Ok(()) };
                 connection.message = Message { end: connection.message.end + flow.size_bytes, ..message };
+                (opened.connection, opened.fresh) = (name, false);
+                network.with_edge(|edge, network| edge.opened(&opened, network));
                 connection.restart_counters();
                 connection
             }
@@ -133,6 +139,7 @@ impl Hosts {
                 connection.dst = flow.dst;
                 connection.sending.address = Address {
                     connection: name,
+                    host: flow.src,
                     port: self.port_of[flow.src as usize],
                     destination: flow.dst,
                     entropy: entropy_forth,
@@ -140,12 +147,15 @@ impl Hosts {
                 };
                 connection.receiving.address = Address {
                     connection: name,
+                    host: flow.dst,
                     port: self.port_of[flow.dst as usize],
                     destination: flow.src,
                     entropy: entropy_back,
                     labels: pinned.map(|pinned| pinned.back),
                 };
                 connection.reset(transport);
+                opened.connection = name;
+                network.with_edge(|edge, network| edge.opened(&opened, network));
                 let (half, mut outlet) = connection.sender(network);
                 if let (SendingMachine::Stream(sender), Transport::Tcp(tcp)) = (half, transport) {
                     sender.open(tcp, self.framing, &mut outlet);
@@ -171,10 +181,16 @@ impl Hosts {
     /// A packet reaches its host.
     #[inline(always)]
     pub(crate) fn deliver(&mut self, place: u32, network: &mut Network) {
-        let packet = *network.packets.get(place);
-        network.packets.free(place);
-        network.delivered += 1;
+        let mut packet = *network.packets.get(place);
+        network.consume(place);
+        if network.edge.is_some() && packet.kind != Kind::HostProbe {
+            network.with_edge(|edge, network| edge.receive(packet.destination, &mut packet, network));
+        }
         match packet.kind {
+            Kind::Probe => {}
+            Kind::HostProbe => {
+                network.with_edge(|edge, network| edge.probe(packet.destination, &packet, network));
+            }
             Kind::Data | Kind::Syn => self.reach_receiver(&packet, network),
             Kind::Ack | Kind::SynAck => self.reach_sender(&packet, network),
             Kind::Datagram => {
@@ -209,7 +225,7 @@ impl Hosts {
             self.watch(packet.connection, network.now_ps);
         }
         if done {
-            self.end(packet.connection);
+            self.end(packet.connection, network);
         }
     }
 
@@ -260,7 +276,7 @@ impl Hosts {
             self.deliver_last(name, network);
         }
         if all {
-            self.end(name);
+            self.end(name, network);
         }
     }
 
@@ -269,6 +285,10 @@ impl Hosts {
     pub(crate) fn attend(&mut self, network: &mut Network) {
         network.attention = false;
         for capture in network.captures[self.captures_named..].iter_mut() {
+            if capture.packet.kind.is_probe() {
+                capture.src = capture.packet.connection;
+                continue;
+            }
             let connection = self.connections.last_user(capture.packet.connection);
             let sent_back = capture.packet.destination == connection.src;
             capture.src = if sent_back { connection.dst } else { connection.src };
@@ -299,7 +319,7 @@ impl Hosts {
     }
 
     /// Nothing of a flow is left: its counters are final and its connection is free, or idle.
-    fn end(&mut self, name: u32) {
+    fn end(&mut self, name: u32, network: &mut Network) {
         let Some(connection) = self.connections.get(name) else { return };
         connection.write_counters(&mut self.records);
         let Connection { transport, message, .. } = *connection;
@@ -309,6 +329,7 @@ impl Hosts {
             self.connections.keep_idle(name);
         } else {
             self.connections.close(name);
+            network.with_edge(|edge, _| edge.closed(name));
         }
     }
 

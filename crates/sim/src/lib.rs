@@ -4,10 +4,12 @@
 //! before timers before ports, then by the number of the port, or the timer's flow or connection. Same fabric, flows
 //! and settings give the same outcome, to the bit.
 
+mod assembly;
 mod balancer;
 mod check;
 mod connections;
 mod control;
+mod edge;
 mod error;
 mod forwarding;
 mod hosts;
@@ -15,8 +17,8 @@ mod jobs;
 mod network;
 mod outcome;
 mod packet;
+mod path_book;
 mod pinning;
-mod planned;
 mod port;
 mod progress;
 mod queue;
@@ -26,9 +28,10 @@ mod slab;
 mod timers;
 pub mod transport;
 
+pub use assembly::simulate;
 pub use error::SimulationError;
 pub use outcome::{CapturedPacket, FlowRecord, Outcome, PortRecord, QueueSample, Totals, WindowSample};
 pub use packet::{Kind, Packet, SackBlock, marks};
 pub use progress::Progress;
 pub use settings::{Framing, Observe, Settings};
-pub use simulation::{salt, simulate};
+pub use simulation::salt;

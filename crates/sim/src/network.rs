@@ -1,5 +1,6 @@
 //! Everything between the hosts: ports, packets in them, and the queue of what happens next.
 
+use crate::edge::Edge;
 use crate::port::{EgressPort, Verdict};
 use crate::queue::{EventQueue, NEVER_PS};
 use crate::slab::Slab;
@@ -26,6 +27,8 @@ pub(crate) struct Address {
     pub(crate) connection: u32,
     /// The host's port.
     pub(crate) port: u32,
+    /// The host itself.
+    pub(crate) host: u32,
     /// The other host.
     pub(crate) destination: u32,
     /// As in [`Packet::entropy`].
@@ -39,10 +42,14 @@ pub(crate) struct Network {
     pub(crate) queue: EventQueue,
     pub(crate) ports: Vec<EgressPort>,
     pub(crate) packets: Slab,
-    /// Packets that hosts sent.
+    /// Packets that hosts, or switches' load balancers, sent.
     pub(crate) sent: u64,
-    /// Packets that reached their host.
+    /// Packets that reached their host, or the switch that they were for.
     pub(crate) delivered: u64,
+    /// Packets that a load balancer dropped.
+    pub(crate) policed: u64,
+    /// Load balancing at hosts.
+    pub(crate) edge: Option<Box<dyn Edge>>,
     timers: Timers,
     first_timer_ps: u64,
     /// Whether [`Self::lost_datagrams`] or [`Self::captures`] grew.
@@ -68,6 +75,8 @@ impl Network {
             packets: Slab::default(),
             sent: 0,
             delivered: 0,
+            policed: 0,
+            edge: None,
             timers: Timers::default(),
             first_timer_ps: NEVER_PS,
             attention: false,
@@ -145,10 +154,61 @@ impl Network {
         if let Some(labels) = address.labels {
             packet.labels = labels;
             packet.marks |= marks::LABELLED;
+        } else if self.edge.is_some() {
+            self.with_edge(|edge, network| edge.send(address, &mut packet, network));
         }
+        self.originate(address.port, packet);
+    }
+
+    /// Sends a packet that is complete by a port.
+    #[inline(always)]
+    pub(crate) fn originate(&mut self, port: u32, packet: Packet) -> u32 {
         self.sent += 1;
         let place = self.packets.insert(packet);
-        self.enqueue(address.port, place);
+        self.enqueue(port, place);
+        place
+    }
+
+    /// Ends a packet that has reached whom it was for.
+    pub(crate) fn consume(&mut self, place: u32) {
+        self.delivered += 1;
+        self.packets.free(place);
+    }
+
+    /// Ends a packet that a load balancer drops.
+    pub(crate) fn police(&mut self, place: u32) {
+        self.policed += 1;
+        self.discard(place);
+    }
+
+    /// Asks the hosts' load balancer, if there is one.
+    pub(crate) fn with_edge(&mut self, ask: impl FnOnce(&mut dyn Edge, &mut Self)) {
+        if let Some(mut edge) = self.edge.take() {
+            ask(&mut *edge, self);
+            self.edge = Some(edge);
+        }
+    }
+
+    /// Now, in nanoseconds: the clock that schemes see.
+    #[inline(always)]
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.now_ps / 1000
+    }
+
+    /// Bytes that wait at a port now, the frame in service included.
+    #[inline(always)]
+    pub(crate) fn backlog_bytes(&mut self, port: u32) -> u32 {
+        self.ports[port as usize].backlog_bytes(self.now_ps) as u32
+    }
+
+    /// Wakes the switches' load balancer.
+    pub(crate) fn wake_balancer(&mut self, at_ps: u64, token: u32) {
+        self.wake_at(at_ps, Timer::Balancer(token));
+    }
+
+    /// Wakes the hosts' load balancer.
+    pub(crate) fn wake_edge(&mut self, at_ps: u64, token: u32) {
+        self.wake_at(at_ps, Timer::Edge(token));
     }
 
     /// Wakes someone at a time that is not past.

@@ -15,6 +15,25 @@ pub enum Kind {
     SynAck,
     /// A datagram: nothing comes back.
     Datagram,
+    /// A message between switches, of the load balancer's own: [`Packet::connection`] names a host of the leaf that sent
+    /// it, [`Packet::destination`] one of the leaf it is for.
+    Probe,
+    /// A message between hosts, of the load balancer's own: [`Packet::connection`] names the host that sent it.
+    HostProbe,
+}
+
+impl Kind {
+    /// Whether it is a load balancer's message.
+    #[must_use]
+    pub const fn is_probe(self) -> bool {
+        matches!(self, Self::Probe | Self::HostProbe)
+    }
+
+    /// Whether it belongs to no stream.
+    #[must_use]
+    pub const fn is_datagram(self) -> bool {
+        self.is_probe() || matches!(self, Self::Datagram)
+    }
 }
 
 /// Bits of [`Packet::marks`] (RFC 3168).
@@ -51,7 +70,7 @@ pub struct Packet {
     /// When the sender sent it, in nanoseconds modulo 2^32; an acknowledgement echoes that of the segment that
     /// caused it.
     pub stamp_ns: u32,
-    /// The connection: place in the table of connections in the low 24 bits, its generation above.
+    /// The connection, if it has one: place in the table of connections in the low 24 bits, its generation above.
     pub connection: u32,
     /// Host that receives.
     pub destination: u32,

@@ -1,62 +1,28 @@
 //! The simulation: takes the earliest event, lets it happen, until the flows are done.
 
-use crate::balancer::Balancer;
+use crate::balancer::LoadBalancer;
 use crate::control::{self, Control, Schedule};
-use crate::forwarding::Forwarding;
+use crate::edge::Edge;
+use crate::forwarding::{Forwarding, Step};
 use crate::hosts::Hosts;
 use crate::network::{Network, source};
 use crate::pinning::pin;
-use crate::planned::Planned;
 use crate::queue::NEVER_PS;
-use crate::{Outcome, PortRecord, Progress, QueueSample, Settings, SimulationError, Totals};
+use crate::timers::Timer;
+use crate::{Kind, Outcome, PortRecord, Progress, QueueSample, Settings, SimulationError, Totals};
 use anabranch_fabric::{Fabric, LinkState, What};
-use anabranch_plan::Table;
-use anabranch_split::scheme::{Cycle, Modulo, Score, Score16, Slots, Uniform, mix};
+use anabranch_split::scheme::mix;
 use anabranch_traffic::Flow;
 use std::sync::atomic::Ordering;
 
 /// Events between two looks at [`Progress`].
 const EVENTS_PER_REPORT: u64 = 1 << 16;
 
-/// Simulates `flows` over `fabric`. Same arguments, same outcome, to the bit.
-///
-/// # Errors
-/// Settings that contradict the fabric or the flows, and weights that a scheme cannot hold. [`SimulationError`]
-/// names them. A cancelled simulation returns what it has.
-pub fn simulate(
-    fabric: &Fabric,
-    flows: &[Flow],
-    settings: &Settings,
-    progress: &Progress,
-) -> Result<Outcome, SimulationError> {
-    crate::check::check(fabric, flows, settings)?;
-    match settings.balancing.table {
-        Table::Uniform => run::<Uniform>((), fabric, flows, settings, progress),
-        Table::MinMove => run::<Slots<u8, 65_536>>((), fabric, flows, settings, progress),
-        Table::Wcmp { entries } => run::<Modulo<Box<[u16]>>>(entries, fabric, flows, settings, progress),
-        Table::Valo => run::<Score>((), fabric, flows, settings, progress),
-        Table::Scoring => run::<Score16>((), fabric, flows, settings, progress),
-        Table::Turns => run::<Cycle>((), fabric, flows, settings, progress),
-    }
-}
-
-fn run<S: Planned>(
-    parameters: S::Parameters,
-    fabric: &Fabric,
-    flows: &[Flow],
-    settings: &Settings,
-    progress: &Progress,
-) -> Result<Outcome, SimulationError> {
-    let mut simulation = Simulation::<S>::new(parameters, fabric, flows, settings)?;
-    simulation.run(progress)?;
-    Ok(simulation.outcome(progress))
-}
-
-struct Simulation<'a, S: Planned> {
+pub(crate) struct Simulation<'a, B: LoadBalancer> {
     fabric: &'a Fabric,
     settings: &'a Settings,
     network: Network,
-    forwarding: Forwarding<S>,
+    forwarding: Forwarding<B>,
     hosts: Hosts,
     schedule: Schedule,
     /// The state of the links as it is.
@@ -75,18 +41,17 @@ struct Simulation<'a, S: Planned> {
     stranded_packets: u64,
 }
 
-impl<'a, S: Planned> Simulation<'a, S> {
-    fn new(
-        parameters: S::Parameters,
+impl<'a, B: LoadBalancer> Simulation<'a, B> {
+    pub(crate) fn new(
+        balancer: B,
+        edge: Option<Box<dyn Edge>>,
         fabric: &'a Fabric,
         flows: &[Flow],
         settings: &'a Settings,
     ) -> Result<Self, SimulationError> {
-        let switches = fabric.nodes().len() as u32 - fabric.hosts();
-        let salts: Vec<u32> = (0..switches).map(|switch| salt(settings.seed, switch)).collect();
-        let balancer = Balancer::new(parameters, settings.balancing.granularity, &salts, settings.seed);
         let forwarding = Forwarding::new(fabric, settings.balancing.weighing.clone(), balancer)?;
         let mut network = Network::new(fabric, settings.framing.gap_bytes, settings.seed);
+        network.edge = edge;
         network.capture(&settings.observe.capture_ports, settings.observe.capture_packets_max);
         let hosts = Hosts::new(
             fabric,
@@ -118,8 +83,10 @@ impl<'a, S: Planned> Simulation<'a, S> {
         })
     }
 
-    fn run(&mut self, progress: &Progress) -> Result<(), SimulationError> {
+    pub(crate) fn run(&mut self, progress: &Progress) -> Result<(), SimulationError> {
         let end_ps = self.settings.end_ps.min(self.network.queue.horizon_ps());
+        self.forwarding.balancer.begin(&mut self.network);
+        self.network.with_edge(|edge, network| edge.begin(network));
         self.schedule_control();
         while self.hosts.finished < self.flow_count {
             let Some((now_ps, source)) = self.network.queue.first() else { break };
@@ -139,9 +106,7 @@ impl<'a, S: Planned> Simulation<'a, S> {
             if source >= source::PORTS {
                 self.arrive(source - source::PORTS);
             } else if source == source::TIMERS {
-                if let Some(timer) = self.network.due() {
-                    self.hosts.timer(timer, &mut self.network)?;
-                }
+                self.timer()?;
             } else {
                 let control = self.schedule.take();
                 self.control(control)?;
@@ -152,6 +117,16 @@ impl<'a, S: Planned> Simulation<'a, S> {
             }
         }
         self.report(progress);
+        Ok(())
+    }
+
+    fn timer(&mut self) -> Result<(), SimulationError> {
+        match self.network.due() {
+            Some(Timer::Balancer(token)) => self.forwarding.balancer.timer(token, &mut self.network),
+            Some(Timer::Edge(token)) => self.network.with_edge(|edge, network| edge.timer(token, network)),
+            Some(timer) => self.hosts.timer(timer, &mut self.network)?,
+            None => {}
+        }
         Ok(())
     }
 
@@ -177,9 +152,16 @@ impl<'a, S: Planned> Simulation<'a, S> {
             self.strand(place);
             return;
         }
-        match self.forwarding.port(node, packet) {
-            Some(port) => self.network.enqueue(port, place),
-            None => self.strand(place),
+        let switch = node - self.hosts_count;
+        if B::PROBES && packet.kind == Kind::Probe {
+            self.forwarding.probe(switch, port as u32, place, &mut self.network);
+            return;
+        }
+        match self.forwarding.forward(switch, place, &mut self.network) {
+            Step::Port(port) => self.network.enqueue(port, place),
+            Step::NoWay => self.strand(place),
+            Step::Dropped => self.network.police(place),
+            Step::Held => {}
         }
     }
 
@@ -202,6 +184,8 @@ impl<'a, S: Planned> Simulation<'a, S> {
                     control::note(self.fabric, &mut self.believed, what);
                 }
                 self.forwarding.reroute(self.fabric, &self.believed, &self.links)?;
+                self.forwarding.balancer.links_changed(&self.believed, &mut self.network);
+                self.network.with_edge(|edge, network| edge.links_changed(&self.believed, network));
             }
             Control::EndInterval => self.end_interval(),
             Control::Sample => {
@@ -255,6 +239,7 @@ impl<'a, S: Planned> Simulation<'a, S> {
         for node in nodes {
             self.forwarding.local_change(self.fabric, node, &self.links)?;
         }
+        self.forwarding.balancer.ports_changed(&ports, &mut self.network);
         Ok(())
     }
 
@@ -266,7 +251,7 @@ impl<'a, S: Planned> Simulation<'a, S> {
         self.interval_start_ps = now_ps;
     }
 
-    fn outcome(mut self, progress: &Progress) -> Outcome {
+    pub(crate) fn outcome(mut self, progress: &Progress) -> Outcome {
         if self.network.now_ps > self.interval_start_ps || self.port_records.is_empty() {
             self.end_interval();
         }
@@ -280,7 +265,7 @@ impl<'a, S: Planned> Simulation<'a, S> {
             flows_finished: self.hosts.finished,
             sent_packets: self.network.sent,
             delivered_packets: self.network.delivered,
-            dropped_packets: sum(|record| record.dropped_packets),
+            dropped_packets: self.network.policed + sum(|record| record.dropped_packets),
             lost_packets: self.stranded_packets + sum(|record| record.lost_packets),
             marked_packets: sum(|record| record.marked_packets),
             packets_peak: self.network.packets.peak() as u64,

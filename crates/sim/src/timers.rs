@@ -1,4 +1,4 @@
-//! Timers: wake-ups of connections and starts of flows.
+//! Timers: wake-ups of connections and load balancers, and starts of flows.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,6 +12,10 @@ pub(crate) enum Timer {
     Sender(u32),
     /// The receiving half of a connection.
     Receiver(u32),
+    /// The load balancer of the switches: a token of its own.
+    Balancer(u32),
+    /// The load balancer of the hosts: a token of its own.
+    Edge(u32),
 }
 
 /// All timers that were wished for. A wish that moved is left standing; whoever is woken checks his deadlines.

@@ -65,11 +65,7 @@ fn cost(size_bytes: u64) -> (u64, u64) {
     };
     let settings = Settings {
         seed: 1,
-        balancing: Balancing {
-            granularity: Granularity::Packet,
-            weighing: Weighing::Equal,
-            table: Table::Uniform,
-        },
+        balancing: Balancing { granularity: Granularity::Packet, ..Balancing::ECMP },
         transports: vec![Transport::Tcp(tcp)],
         framing: Framing::ETHERNET,
         changes: Vec::new(),

@@ -11,7 +11,9 @@ const COUNT: u16 = u16::MAX - FIRST + 1;
 /// The hosts of a connection: who opened it, and whom to.
 pub(super) fn ends(capture: &CapturedPacket) -> (u32, u32) {
     match capture.packet.kind {
-        Kind::Data | Kind::Syn | Kind::Datagram => (capture.src, capture.packet.destination),
+        Kind::Data | Kind::Syn | Kind::Datagram | Kind::Probe | Kind::HostProbe => {
+            (capture.src, capture.packet.destination)
+        }
         Kind::Ack | Kind::SynAck => (capture.packet.destination, capture.src),
     }
 }

@@ -39,7 +39,7 @@ const OPTION_SET_BYTES: usize = 12;
 
 /// Least [`Framing::header_bytes`] around a packet of this kind.
 pub(super) fn bytes_min(kind: Kind) -> u16 {
-    let transport = if kind == Kind::Datagram { UDP_BYTES } else { TCP_BYTES };
+    let transport = if kind.is_datagram() { UDP_BYTES } else { TCP_BYTES };
     (ETHERNET_BYTES + IPV4_BYTES + transport) as u16 + FCS_BYTES
 }
 
@@ -58,7 +58,7 @@ pub(super) fn write(capture: &CapturedPacket, client_port: u16, framing: Framing
     let transport = out.len();
     out.extend(source_port.to_be_bytes());
     out.extend(destination_port.to_be_bytes());
-    let (protocol, checksum_at) = if packet.kind == Kind::Datagram {
+    let (protocol, checksum_at) = if packet.kind.is_datagram() {
         out.extend((UDP_BYTES as u16 + packet.payload_bytes).to_be_bytes());
         out.extend([0; 2]);
         (UDP, transport + 6)
@@ -111,7 +111,7 @@ fn tcp(packet: &Packet, framing: Framing, out: &mut Vec<u8>) {
         Kind::Syn => (0, 0, SYN),
         Kind::SynAck => (0, 1, SYN | ACK),
         Kind::Ack => (1, number, ACK),
-        Kind::Data | Kind::Datagram => (number, 1, ACK),
+        Kind::Data | Kind::Datagram | Kind::Probe | Kind::HostProbe => (number, 1, ACK),
     };
     for (mark, flag) in [(marks::ECHO, ECE), (marks::REDUCED, CWR)] {
         flags |= if packet.marks & mark != 0 { flag } else { 0 };
@@ -146,7 +146,7 @@ fn options(packet: &Packet, framing: Framing, out: &mut Vec<u8>) {
         out.extend([NO_OPERATION, NO_OPERATION, 8, 10]);
         let (value, echo) = match packet.kind {
             Kind::Ack | Kind::SynAck => (0, packet.stamp_ns),
-            Kind::Syn | Kind::Data | Kind::Datagram => (packet.stamp_ns, 0),
+            Kind::Syn | Kind::Data | Kind::Datagram | Kind::Probe | Kind::HostProbe => (packet.stamp_ns, 0),
         };
         out.extend(value.to_be_bytes());
         out.extend(echo.to_be_bytes());

@@ -86,7 +86,7 @@ fn check(file: &str, framing: Framing, captures: &[CapturedPacket]) -> Result<()
     for CapturedPacket { packet, .. } in captures {
         let least = headers::bytes_min(packet.kind);
         if framing.header_bytes < least {
-            let transport = if packet.kind == Kind::Datagram { "UDP" } else { "TCP" };
+            let transport = if packet.kind.is_datagram() { "UDP" } else { "TCP" };
             let problem = format!(
                 "header_bytes: {} around a payload, but Ethernet, IPv4 and {transport} take {least}",
                 framing.header_bytes

@@ -42,7 +42,7 @@ fn it_reads_what_was_captured() {
             let address = |host: u32| [10, 0, 0, host as u8 + 1];
             let (src, dst) = (address(capture.src), address(capture.packet.destination));
             let (sport, dport) = match capture.packet.kind {
-                Kind::Data | Kind::Syn | Kind::Datagram => (49152, 5001),
+                Kind::Data | Kind::Syn | Kind::Datagram | Kind::Probe | Kind::HostProbe => (49152, 5001),
                 Kind::Ack | Kind::SynAck => (5001, 49152),
             };
             let datagram = capture.packet.kind == Kind::Datagram;

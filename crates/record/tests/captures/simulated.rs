@@ -48,11 +48,7 @@ pub(crate) fn flow(src: u32, dst: u32, size_bytes: u64) -> Flow {
 pub(crate) fn settings(transports: Vec<Transport>, capture_ports: &[u32]) -> Settings {
     Settings {
         seed: 1,
-        balancing: Balancing {
-            granularity: Granularity::Flow,
-            weighing: Weighing::Equal,
-            table: Table::Uniform,
-        },
+        balancing: Balancing::ECMP,
         transports,
         framing: Framing::ETHERNET,
         changes: Vec::new(),

@@ -15,7 +15,7 @@ pub(crate) use list::OneOrMore;
 pub(crate) use name::Name;
 pub use name::Named;
 pub(crate) use number::{Count, Fraction, Positive, Whole};
-pub(crate) use quantity::{Bytes, Capacity, Speed, Time};
+pub(crate) use quantity::{Bytes, Capacity, Nanoseconds, Speed, Time};
 pub(crate) use word::{Choice, Flag, Text};
 
 use crate::document::{Node, Table};

@@ -6,6 +6,8 @@ use crate::nearest;
 use anabranch_fabric::Rate;
 use anabranch_fabric::quantity::{RATES, Scale, TIMES, spelling};
 
+const PS_PER_NS: u64 = 1000;
+
 const SIZES: &[Scale] = &[("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1_000), ("B", 1)];
 /// Powers of two are read and, being no one's canonical form, not written.
 const BINARY_SIZES: &[Scale] = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
@@ -16,6 +18,10 @@ const MOST: u64 = i64::MAX as u64;
 /// A time, in picoseconds.
 #[derive(Clone, Copy)]
 pub(crate) struct Time;
+
+/// A time in whole nanoseconds, which is what switches and hosts count in.
+#[derive(Clone, Copy)]
+pub(crate) struct Nanoseconds;
 
 /// A rate within the bounds of [`Rate`].
 #[derive(Clone, Copy)]
@@ -121,6 +127,29 @@ impl Unit for Time {
 
     fn wants(&self) -> String {
         "a time such as \"12 us\"".to_owned()
+    }
+}
+
+impl Unit for Nanoseconds {
+    type Value = u64;
+
+    fn read(&self, node: &Node) -> Result<u64, Refusal> {
+        let ps = Time.read(node)?;
+        if !ps.is_multiple_of(PS_PER_NS) {
+            let mut refusal =
+                self.refuse(node, format!("{} is finer than a nanosecond", node.value.describe()));
+            refusal.mend = "give whole nanoseconds".to_owned();
+            return Err(refusal);
+        }
+        Ok(ps / PS_PER_NS)
+    }
+
+    fn write(&self, value: &u64) -> String {
+        Time.write(&value.saturating_mul(PS_PER_NS))
+    }
+
+    fn wants(&self) -> String {
+        Time.wants()
     }
 }
 

@@ -40,6 +40,8 @@ pub trait Host {
     /// Wants [`Sender::wake`] or [`Receiver::wake`] at this time. Only the earliest wish is kept; a wake-up that
     /// comes earlier than the half needs (its deadline moved) is answered by wishing again.
     fn wake_at(&mut self, at_ps: u64);
+    /// The retransmission timer expired; nothing has been sent again yet.
+    fn timed_out(&mut self) {}
 }
 
 /// A transport that flows can name.

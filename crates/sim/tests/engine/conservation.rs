@@ -82,7 +82,7 @@ proptest! {
     fn an_endless_buffer_loses_nothing(flows in flows(), packet_level in any::<bool>()) {
         let fabric = leaf_spine(LEAVES, SPINES, HOSTS_PER_LEAF, TEN_GIG);
         let mut settings = settings(Transport::Tcp(Tcp::plain(Control::NewReno)));
-        settings.balancing.table = Table::Turns;
+        settings.balancing.table = Table::Turns { block: false };
         settings.balancing.granularity = Granularity::Packet;
         if !packet_level {
             settings.balancing.table = Table::Uniform;

@@ -64,7 +64,13 @@ fn another_seed_is_another_run() {
 fn the_fingerprint_of_the_model() {
     let (fabric, flows, mut settings) = busy();
     let mut prints = vec![digest(&run(&fabric, &flows, &settings))];
-    for table in [Table::MinMove, Table::Wcmp { entries: 16 }, Table::Valo, Table::Scoring, Table::Turns] {
+    for table in [
+        Table::MinMove,
+        Table::Wcmp { entries: 16 },
+        Table::Valo,
+        Table::Scoring,
+        Table::Turns { block: false },
+    ] {
         settings.balancing.table = table;
         prints.push(digest(&run(&fabric, &flows, &settings)));
     }

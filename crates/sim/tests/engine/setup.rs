@@ -57,11 +57,7 @@ pub(crate) fn udp(rate_bps: u64) -> Transport {
 pub(crate) fn settings(transport: Transport) -> Settings {
     Settings {
         seed: 1,
-        balancing: Balancing {
-            granularity: Granularity::Flow,
-            weighing: Weighing::Equal,
-            table: Table::Uniform,
-        },
+        balancing: Balancing::ECMP,
         transports: vec![transport],
         framing: Framing::ETHERNET,
         changes: Vec::new(),

@@ -68,11 +68,7 @@ pub(crate) fn tcp(control: Control, window_max_bytes: u64, rto_ps: u64) -> Tcp {
 pub(crate) fn settings(tcp: Tcp, header_bytes: u16) -> Settings {
     Settings {
         seed: 1,
-        balancing: Balancing {
-            granularity: Granularity::Flow,
-            weighing: Weighing::Equal,
-            table: Table::Uniform,
-        },
+        balancing: Balancing::ECMP,
         transports: vec![Transport::Tcp(tcp)],
         framing: Framing { payload_bytes_max: 1448, header_bytes, frame_bytes_min: 0, gap_bytes: 0 },
         changes: Vec::new(),

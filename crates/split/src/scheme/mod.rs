@@ -25,6 +25,7 @@ pub mod flows;
 pub mod lanes;
 pub mod mix;
 pub mod modulo;
+pub mod quota;
 pub mod rehash;
 pub mod rendezvous;
 #[cfg(all(feature = "plan", target_arch = "x86_64"))]
@@ -56,6 +57,7 @@ pub use flowcell::Flowcell;
 pub use flowlet::Flowlet;
 pub use flows::Flows;
 pub use modulo::Modulo;
+pub use quota::Quota;
 pub use rehash::Rehash;
 pub use rendezvous::Rendezvous;
 pub use score::Score;

@@ -32,6 +32,39 @@ pub struct State<M, T> {
 /// Places looked at for ended units with each new one.
 const SWEPT_PER_UNIT: usize = 8;
 
+/// As [`Units`], for a place that keeps the parts of plan and state by itself. The picker is asked with random bits for a
+/// hash, so that the units of a flow are independent.
+#[inline(always)]
+pub fn pick<B: Boundary, S: Scheme, M: Flows<Note = B::Note>, E: Env>(
+    boundary: &B,
+    plan: &S::Plan,
+    flows: &mut M,
+    state: &mut S::State,
+    packet: &mut Packet,
+    env: &mut E,
+) -> u16 {
+    let now_ns = env.now_ns();
+    let mut began = false;
+    let member = flows.upsert(packet.flow, |known| {
+        if let Some((member, note)) = known
+            && env.up(member)
+            && let Some(note) = boundary.go_on(note, packet, now_ns)
+        {
+            return (member, note);
+        }
+        began = true;
+        let note = B::begin(packet, now_ns);
+        let mut first = Packet { flow: env.random_u32().into(), ..*packet };
+        let member = S::pick(plan, state, &mut first, env);
+        packet.tag = first.tag;
+        (member, note)
+    });
+    if B::NEEDS & capability::CLOCK != 0 && began {
+        flows.sweep(SWEPT_PER_UNIT, |_, &note| boundary.is_over(note, now_ns), |_| ());
+    }
+    member
+}
+
 impl<B: Boundary, S: Scheme<State: Sized, Plan: Sized>, M: Flows<Note = B::Note>> Scheme for Units<B, S, M> {
     const NAME: &'static str = "units";
     const NEEDS: u32 = B::NEEDS | S::NEEDS | capability::RANDOM;
@@ -39,7 +72,6 @@ impl<B: Boundary, S: Scheme<State: Sized, Plan: Sized>, M: Flows<Note = B::Note>
     type State = State<M, S::State>;
     type Feedback = S::Feedback;
 
-    /// The picker is asked with random bits for a hash, so that the units of a flow are independent.
     #[inline(always)]
     fn pick<E: Env>(
         plan: &Plan<B, S::Plan>,
@@ -47,27 +79,8 @@ impl<B: Boundary, S: Scheme<State: Sized, Plan: Sized>, M: Flows<Note = B::Note>
         packet: &mut Packet,
         env: &mut E,
     ) -> u16 {
-        let now_ns = env.now_ns();
         let State { flows, picker } = state;
-        let mut began = false;
-        let member = flows.upsert(packet.flow, |known| {
-            if let Some((member, note)) = known
-                && env.up(member)
-                && let Some(note) = plan.boundary.go_on(note, packet, now_ns)
-            {
-                return (member, note);
-            }
-            began = true;
-            let note = B::begin(packet, now_ns);
-            let mut first = Packet { flow: env.random_u32().into(), ..*packet };
-            let member = S::pick(&plan.picker, picker, &mut first, env);
-            packet.tag = first.tag;
-            (member, note)
-        });
-        if B::NEEDS & capability::CLOCK != 0 && began {
-            flows.sweep(SWEPT_PER_UNIT, |_, &note| plan.boundary.is_over(note, now_ns), |_| ());
-        }
-        member
+        pick::<B, S, M, E>(&plan.boundary, &plan.picker, flows, picker, packet, env)
     }
 
     fn learn<E: Env>(

@@ -86,6 +86,7 @@ impl Sender {
 
     pub(super) fn timed_out<H: Host>(&mut self, cx: Context<'_>, host: &mut H) {
         self.counters.timeouts += 1;
+        host.timed_out();
         if self.phase == Phase::Opening {
             self.rtt.back_off();
             self.rto_at_ps = u64::MAX;

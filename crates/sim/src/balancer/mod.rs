@@ -1,0 +1,95 @@
+//! What the switches of a fabric do to spread packets: one value for the whole fabric, asked wherever there is a choice.
+//!
+//! The decisions themselves are those of `anabranch_split::scheme`; what stands here lends them clock, queues, random
+//! numbers and packets.
+
+mod planned;
+mod table;
+
+pub(crate) use planned::{MEMORY_MAX, Periods, Planned};
+pub(crate) use table::TableBalancer;
+
+use crate::network::Network;
+use anabranch_fabric::LinkState;
+use anabranch_split::PlanError;
+
+/// Where a packet meets a choice.
+pub(crate) struct Junction<'a> {
+    /// The switch, counted from the first.
+    pub(crate) switch: u32,
+    /// The leaf it goes to, as destinations are numbered.
+    pub(crate) leaf: u32,
+    /// The group there.
+    pub(crate) group: u32,
+    /// The ports of the group's members.
+    pub(crate) ports: &'a [u32],
+}
+
+/// What becomes of a packet at a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// It goes by this member of the group.
+    Member(u16),
+    /// The switch drops it, as a meter does.
+    Dropped,
+    /// The balancer keeps it and will hand it to a port itself.
+    Held,
+}
+
+/// Load balancing in switches. Every hook but the first two may be left out.
+pub(crate) trait LoadBalancer {
+    /// Whether [`Self::depart`] is to be called.
+    const DEPARTS: bool = false;
+    /// Whether [`Self::deliver`] is to be called.
+    const DELIVERS: bool = false;
+    /// Whether [`crate::Kind::Probe`] packets are its own, for [`Self::probe`].
+    const PROBES: bool = false;
+
+    /// A group was made, or its weights changed: by routing, or because a port of its switch died or came back. Weight
+    /// zero: not to be used. Groups count from zero, a new one is always the next. `heir_of` is the group it continues,
+    /// with the same members where that was possible, perhaps the group itself.
+    ///
+    /// # Errors
+    /// Weights that the scheme cannot hold.
+    fn plan(
+        &mut self,
+        group: u32,
+        switch: u32,
+        ports: &[u32],
+        weights: &[u64],
+        heir_of: Option<u32>,
+    ) -> Result<(), PlanError>;
+
+    /// The member that takes the packet in `place`. Asked where a group has several members, one of them at least
+    /// with a positive weight, for packets without labels, or whose label leads to a dead port. A balancer that routes
+    /// at the source sets labels: the one for this choice is not among them.
+    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice;
+
+    /// The run begins: set timers.
+    fn begin(&mut self, _network: &mut Network) {}
+
+    /// The packet in `place` is about to be handed to `port` of `switch`, whoever chose it, a host's port included.
+    /// The port may still drop it.
+    fn depart(&mut self, _switch: u32, _port: u32, _place: u32, _network: &mut Network) {}
+
+    /// The packet in `place` is at the leaf of its host, `port` leads to it. Whether it goes on; if not, the balancer
+    /// keeps it and will hand it to the port itself.
+    fn deliver(&mut self, _switch: u32, _port: u32, _place: u32, _network: &mut Network) -> bool {
+        true
+    }
+
+    /// A probe came to `switch` by the link of port `from` (the port at the other end). `onward` is where its labels send
+    /// it; nothing at the leaf of its destination, or if it has no labels. The balancer hands it to a port or consumes it.
+    fn probe(&mut self, _switch: u32, _from: u32, _onward: Option<u32>, place: u32, network: &mut Network) {
+        network.consume(place);
+    }
+
+    /// A timer rang that [`Network::wake_balancer`] set.
+    fn timer(&mut self, _token: u32, _network: &mut Network) {}
+
+    /// Ports died or came back just now; the switches at both ends see it.
+    fn ports_changed(&mut self, _ports: &[u32], _network: &mut Network) {}
+
+    /// Routing learned that links died, came back or changed their rate.
+    fn links_changed(&mut self, _links: &LinkState, _network: &mut Network) {}
+}

@@ -1,0 +1,278 @@
+//! The control halves of the schemes that switches run: from weights to what `pick` reads.
+
+use anabranch_split::PlanError;
+use anabranch_split::apportion::{cumulative, gravity, min_move, quotas, turns, wcmp};
+use anabranch_split::scheme::cumulative as cumulative_bounds;
+use anabranch_split::scheme::{
+    Cumulative, Cycle, Drill, Modulo, Quota, Scheme, Score, Score16, Slots, Uniform, drill, mix, modulo,
+    quota, score, score16,
+};
+
+/// Slots of a min-move table.
+const SLOTS: usize = 1 << 16;
+
+/// A scheme together with its control half, as the simulator needs it.
+pub(crate) trait Planned: Scheme<State: Default + Clone> {
+    /// Whether the same hash gets the same member, so that flows stay together without being remembered.
+    const STICKY: bool = true;
+    /// Whether picks depend on the hash at all.
+    const HASHES: bool = true;
+    /// A plan as it is stored.
+    type Stored: AsRef<Self::Plan>;
+    /// What the control half is told beside weights.
+    type Parameters;
+
+    /// Weights to plan, none of them all zero. `old` is the plan it replaces.
+    ///
+    /// # Errors
+    /// Weights that this scheme cannot hold.
+    fn plan(
+        parameters: &Self::Parameters,
+        weights: &[u64],
+        old: Option<&Self::Stored>,
+    ) -> Result<Self::Stored, PlanError>;
+
+    /// The state of a new group of so many members.
+    fn state(_members: usize) -> Self::State {
+        Self::State::default()
+    }
+
+    /// Nothing goes to a member any more.
+    fn forget(_state: &mut Self::State, _member: u16) {}
+}
+
+impl Planned for Uniform {
+    type Stored = Box<[u16]>;
+    type Parameters = ();
+
+    fn plan(_: &(), weights: &[u64], _old: Option<&Self::Stored>) -> Result<Self::Stored, PlanError> {
+        Ok((0..).zip(weights).filter(|&(_, &weight)| weight > 0).map(|(member, _)| member).collect())
+    }
+}
+
+/// A min-move table and the table its slots return to.
+pub(crate) struct MinMoveTable {
+    table: Box<[u8; SLOTS]>,
+    home: Box<[u8; SLOTS]>,
+}
+
+impl AsRef<[u8; SLOTS]> for MinMoveTable {
+    fn as_ref(&self) -> &[u8; SLOTS] {
+        &self.table
+    }
+}
+
+impl Planned for Slots<u8, SLOTS> {
+    type Stored = MinMoveTable;
+    type Parameters = ();
+
+    fn plan(_: &(), weights: &[u64], old: Option<&MinMoveTable>) -> Result<MinMoveTable, PlanError> {
+        if weights.len() > usize::from(u8::MAX) + 1 {
+            return Err(PlanError::new(
+                format!("table: min-move over {} next hops", weights.len()),
+                "a switch has at most 256 next hops under min-move: use wcmp or valo",
+            ));
+        }
+        match old {
+            Some(old) => {
+                let mut table = old.table.clone();
+                min_move::rebalance(&mut table[..], &old.home[..], weights);
+                Ok(MinMoveTable { table, home: old.home.clone() })
+            }
+            None => {
+                let mut table = Box::new([0; SLOTS]);
+                min_move::fill(&mut table[..], weights);
+                Ok(MinMoveTable { home: table.clone(), table })
+            }
+        }
+    }
+}
+
+/// Entries of a table that is indexed by `hash % length`.
+pub(crate) struct ModuloEntries(modulo::ModuloTable<Box<[u16]>>);
+
+impl AsRef<modulo::ModuloTable<Box<[u16]>>> for ModuloEntries {
+    fn as_ref(&self) -> &modulo::ModuloTable<Box<[u16]>> {
+        &self.0
+    }
+}
+
+impl Planned for Modulo<Box<[u16]>> {
+    type Stored = ModuloEntries;
+    /// Most entries.
+    type Parameters = u32;
+
+    fn plan(&most: &u32, weights: &[u64], _old: Option<&ModuloEntries>) -> Result<ModuloEntries, PlanError> {
+        modulo::ModuloTable::new(entries(weights, most)?)
+            .map(ModuloEntries)
+            .ok_or_else(|| too_few(weights, most))
+    }
+}
+
+/// Each member as often as WCMP's reduction to at most `most` entries has it.
+fn entries(weights: &[u64], most: u32) -> Result<Box<[u16]>, PlanError> {
+    let counts = wcmp::greedy(weights, most).ok_or_else(|| too_few(weights, most))?;
+    let entries = (0u16..).zip(counts);
+    Ok(entries.flat_map(|(member, count)| std::iter::repeat_n(member, count as usize)).collect())
+}
+
+fn too_few(weights: &[u64], most: u32) -> PlanError {
+    let living = weights.iter().filter(|&&weight| weight > 0).count();
+    PlanError::new(
+        format!("entries: {most} for {living} next hops"),
+        format!("each needs one: give entries = {living} or more"),
+    )
+}
+
+impl Planned for Score {
+    type Stored = Box<[score::Entry]>;
+    type Parameters = ();
+
+    fn plan(_: &(), weights: &[u64], _old: Option<&Self::Stored>) -> Result<Self::Stored, PlanError> {
+        let factors = gravity::quantise(&gravity::gravity(weights), (1 << score::WEIGHT_BITS) - 1);
+        Ok((0u16..)
+            .zip(factors)
+            .filter(|&(_, factor)| factor > 0)
+            .map(|(member, weight)| score::Entry { salt: mix::salt(member), weight, member })
+            .collect())
+    }
+}
+
+impl Planned for Score16 {
+    type Stored = Box<[score16::Bucket]>;
+    /// Most entries to which WCMP reduces the weights first; none: as they are.
+    type Parameters = Option<u32>;
+
+    fn plan(
+        entries: &Option<u32>,
+        weights: &[u64],
+        _old: Option<&Self::Stored>,
+    ) -> Result<Self::Stored, PlanError> {
+        let reduced = entries.map(|most| wcmp::proportional(weights, most, wcmp::Floor::One));
+        (0u16..)
+            .zip(reduced.as_deref().unwrap_or(weights))
+            .filter(|&(_, &weight)| weight > 0)
+            .map(|(member, &weight)| {
+                let weight = u16::try_from(weight).map_err(|_| {
+                    PlanError::new(
+                        format!("weight: {weight} of a next hop is above 65535"),
+                        "Open vSwitch's weights have 16 bits: use smaller ones",
+                    )
+                })?;
+                let salt = mix::open_vswitch::salt(u32::from(member) + 1);
+                Ok(score16::Bucket { salt, weight, member })
+            })
+            .collect()
+    }
+}
+
+impl Planned for Cycle {
+    const STICKY: bool = false;
+    const HASHES: bool = false;
+    type Stored = Box<[u16]>;
+    /// Whether all turns of a member follow each other.
+    type Parameters = bool;
+
+    fn plan(&block: &bool, weights: &[u64], _old: Option<&Self::Stored>) -> Result<Self::Stored, PlanError> {
+        let sequence = if block { turns::block(weights) } else { turns::smooth(weights) };
+        sequence.map(Vec::into_boxed_slice)
+    }
+}
+
+/// Members of a table of intervals.
+const INTERVALS: usize = 256;
+
+/// Intervals, as stored.
+pub(crate) struct Intervals(Box<cumulative_bounds::Bounds<INTERVALS>>);
+
+impl AsRef<cumulative_bounds::Bounds<INTERVALS>> for Intervals {
+    fn as_ref(&self) -> &cumulative_bounds::Bounds<INTERVALS> {
+        &self.0
+    }
+}
+
+impl Planned for Cumulative<INTERVALS> {
+    type Stored = Intervals;
+    type Parameters = ();
+
+    fn plan(_: &(), weights: &[u64], _old: Option<&Intervals>) -> Result<Intervals, PlanError> {
+        if weights.len() > INTERVALS {
+            return Err(PlanError::new(
+                format!("table: intervals over {} next hops", weights.len()),
+                "a switch has at most 256 next hops under intervals: use wcmp or valo",
+            ));
+        }
+        Ok(Intervals(Box::new(cumulative::bounds(&cumulative::widths(weights)))))
+    }
+}
+
+/// Periods, as stored.
+pub(crate) struct Periods(Box<[u64]>);
+
+impl AsRef<[u64]> for Periods {
+    fn as_ref(&self) -> &[u64] {
+        &self.0
+    }
+}
+
+impl AsRef<Self> for Periods {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+impl Planned for Quota<Periods, Box<[u32]>> {
+    const STICKY: bool = false;
+    const HASHES: bool = false;
+    type Stored = Periods;
+    type Parameters = ();
+
+    fn plan(_: &(), weights: &[u64], _old: Option<&Periods>) -> Result<Periods, PlanError> {
+        Ok(Periods(quotas::periods(weights).into()))
+    }
+
+    fn state(members: usize) -> quota::State<Box<[u32]>> {
+        quota::State { placed: vec![0; members].into(), total: 0 }
+    }
+
+    /// What was placed until now was placed by other quotas.
+    fn forget(state: &mut quota::State<Box<[u32]>>, _member: u16) {
+        state.placed.fill(0);
+        state.total = 0;
+    }
+}
+
+/// Most queues that a switch remembers for a group.
+pub(crate) const MEMORY_MAX: usize = 8;
+/// Most entries by which members are drawn; weights beyond are scaled to them.
+const ENTRIES_MAX: u32 = 1024;
+
+/// Whom to sample, as stored.
+pub(crate) struct Samples(drill::Plan<Box<[u16]>>);
+
+impl AsRef<drill::Plan<Box<[u16]>>> for Samples {
+    fn as_ref(&self) -> &drill::Plan<Box<[u16]>> {
+        &self.0
+    }
+}
+
+impl Planned for Drill<Box<[u16]>, MEMORY_MAX> {
+    const STICKY: bool = false;
+    const HASHES: bool = false;
+    type Stored = Samples;
+    /// Samples and memory.
+    type Parameters = (u16, u16);
+
+    fn plan(
+        &(samples, memory): &(u16, u16),
+        weights: &[u64],
+        _old: Option<&Samples>,
+    ) -> Result<Samples, PlanError> {
+        let entries = entries(weights, ENTRIES_MAX.max(weights.len() as u32))?;
+        Ok(Samples(drill::Plan { entries, samples, memory }))
+    }
+
+    fn forget(state: &mut drill::State<MEMORY_MAX>, _member: u16) {
+        *state = drill::State::default();
+    }
+}

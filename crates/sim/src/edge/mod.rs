@@ -1,0 +1,54 @@
+//! What hosts do to spread packets, below their transports: hypervisors, virtual switches, network cards.
+//!
+//! An edge sees every packet that leaves or reaches a host. It chooses a path by labels, or an entropy that switches
+//! hash, and learns from what comes back: it writes into [`Packet::tag`] at one end and reads it at the other.
+
+use crate::Packet;
+use crate::network::{Address, Network};
+use anabranch_fabric::LinkState;
+
+/// A flow begins on a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened {
+    /// The connection, as in [`Packet::connection`].
+    pub(crate) connection: u32,
+    /// Whether the connection is new; a persistent one carries flows one after the other.
+    pub(crate) fresh: bool,
+    /// Host that sends.
+    pub(crate) src: u32,
+    /// Host that receives.
+    pub(crate) dst: u32,
+    /// Payload of the flow.
+    pub(crate) size_bytes: u64,
+}
+
+/// Load balancing at hosts. Every hook but the first may be left out.
+pub(crate) trait Edge {
+    /// A packet of a connection leaves its host. Labels, entropy and tag are the edge's to set; `from` has the defaults.
+    /// Flows that are pinned to a path are not asked about.
+    fn send(&mut self, from: &Address, packet: &mut Packet, network: &mut Network);
+
+    /// The run begins: set timers.
+    fn begin(&mut self, _network: &mut Network) {}
+
+    /// A flow begins; its first packet has not been sent yet.
+    fn opened(&mut self, _flow: &Opened, _network: &mut Network) {}
+
+    /// A packet of a connection reached `host`; its transport sees it next.
+    fn receive(&mut self, _host: u32, _packet: &mut Packet, _network: &mut Network) {}
+
+    /// A [`crate::Kind::HostProbe`] reached `host`.
+    fn probe(&mut self, _host: u32, _packet: &Packet, _network: &mut Network) {}
+
+    /// The retransmission timer of a connection's sender expired; it has not sent again yet.
+    fn timed_out(&mut self, _from: &Address, _network: &mut Network) {}
+
+    /// A connection ended; its number will be used again with another generation.
+    fn closed(&mut self, _connection: u32) {}
+
+    /// A timer rang that [`Network::wake_edge`] set.
+    fn timer(&mut self, _token: u32, _network: &mut Network) {}
+
+    /// Routing learned that links died, came back or changed their rate.
+    fn links_changed(&mut self, _links: &LinkState, _network: &mut Network) {}
+}

@@ -1,0 +1,48 @@
+//! Quota: whatever is placed next goes to the member that is due first by the quota method, for weights of any size.
+//!
+//! The rule of [`super::deficit`] over everything placed so far, without departures and without a stored sequence: every
+//! prefix is within one of every quota (Balinski and Young, 1975).
+
+use super::deficit::first_due;
+use super::{Packet, Scheme};
+use crate::Env;
+use core::marker::PhantomData;
+
+/// Placements after which counting begins anew: each count is then within one of its quota, and no product overflows.
+const ROUND: u64 = 1 << 20;
+
+/// Exact shares of what is placed; periods in `P`, counts in `C`.
+pub struct Quota<P, C>(PhantomData<(P, C)>);
+
+/// What each member was given in this round.
+#[derive(Clone, Debug, Default)]
+pub struct State<C> {
+    /// One count per member.
+    pub placed: C,
+    /// Their sum.
+    pub total: u64,
+}
+
+impl<P: AsRef<[u64]>, C: AsMut<[u32]>> Scheme for Quota<P, C> {
+    const NAME: &'static str = "quota";
+    const NEEDS: u32 = 0;
+    /// Placements between two turns of each member, as in [`super::deficit::Plan::periods`].
+    type Plan = P;
+    type State = State<C>;
+    type Feedback = ();
+
+    #[inline(always)]
+    fn pick<E: Env>(periods: &P, state: &mut State<C>, _packet: &mut Packet, _env: &mut E) -> u16 {
+        let placed = state.placed.as_mut();
+        if state.total == ROUND {
+            placed.fill(0);
+            state.total = 0;
+        }
+        let member = first_due(periods.as_ref(), placed, state.total);
+        if let Some(count) = placed.get_mut(usize::from(member)) {
+            *count += 1;
+        }
+        state.total += 1;
+        member
+    }
+}
