@@ -49,12 +49,12 @@ def evaluate(measure: Measure, values: Values) -> Estimates:
 
     """
     missing: list[str] = []
-    by_point: list[tuple[Labels, dict[int, float]]] = []
-    ended, all_flows = 0, 0
+    cells: list[tuple[Labels, dict[int, float]]] = []
+    left = flows = 0
+    sides = [measure.of] if measure.over is None else [measure.of, measure.over]
     for point in _points(measure, values, missing):
         by_seed: dict[int, float] = {}
         for seed in values.seeds:
-            sides = [measure.of] if measure.over is None else [measure.of, measure.over]
             found = [_number(measure.quantity, {**point, **side}, seed, values, missing) for side in sides]
             numbers = [number for number in found if number is not None]
             if len(numbers) < len(sides):
@@ -64,15 +64,38 @@ def evaluate(measure: Measure, values: Values) -> Estimates:
                 continue
             by_seed[seed] = numbers[0] if measure.over is None else numbers[0] / numbers[1]
             for side in sides:
-                left, flows = values.unfinished[values.place({**point, **side}), seed, measure.quantity]
-                ended, all_flows = ended + left, all_flows + flows
+                more = values.unfinished[values.place({**point, **side}), seed, measure.quantity]
+                left, flows = left + more[0], flows + more[1]
         if by_seed:
-            by_point.append((point, by_seed))
-    points = [_estimate(measure, list(by_seed.values()), point) for point, by_seed in by_point]
-    common = [seed for seed in values.seeds if all(seed in by_seed for _, by_seed in by_point)] if by_point else []
-    pooled = [_pool(measure, [by_seed[seed] for _, by_seed in by_point]) for seed in common]
-    mean = _estimate(measure, pooled, {}) if pooled else None
-    return Estimates(points, mean, list(dict.fromkeys(missing)), len(common), (ended, all_flows))
+            cells.append((point, by_seed))
+    pooled = _pooled(measure, cells, values.seeds)
+    points = [
+        _estimate(measure, list(numbers.values()), point) for point, numbers in _along(measure, cells, values.seeds)
+    ]
+    mean = _estimate(measure, list(pooled.values()), {}) if pooled else None
+    return Estimates(points, mean, list(dict.fromkeys(missing)), len(pooled), (left, flows))
+
+
+def _along(
+    measure: Measure, cells: Sequence[tuple[Labels, dict[int, float]]], seeds: Sequence[int]
+) -> Iterable[tuple[Labels, dict[int, float]]]:
+    """Points of the axes that make some, each over the cells that share it."""
+    groups: dict[tuple[Any, ...], list[tuple[Labels, dict[int, float]]]] = {}
+    for point, by_seed in cells:
+        axes = measure.along or tuple(point)
+        groups.setdefault(tuple((axis, point[axis]) for axis in axes), []).append((point, by_seed))
+    for labels, members in groups.items():
+        numbers = _pooled(measure, members, seeds)
+        if numbers:
+            yield dict(labels), numbers
+
+
+def _pooled(
+    measure: Measure, cells: Sequence[tuple[Labels, dict[int, float]]], seeds: Sequence[int]
+) -> dict[int, float]:
+    """By seed, over the cells; only seeds that all of them have."""
+    common = [seed for seed in seeds if cells and all(seed in by_seed for _, by_seed in cells)]
+    return {seed: _pool(measure, [by_seed[seed] for _, by_seed in cells]) for seed in common}
 
 
 def _pool(measure: Measure, numbers: Sequence[float]) -> float:
@@ -98,10 +121,10 @@ def _points(measure: Measure, values: Values, missing: list[str]) -> Iterable[La
             if not _known(axis, label, values, missing):
                 return
     free = [axis for axis in values.axes if axis not in compared]
-    for axis in measure.at:
+    for axis in (*measure.at, *measure.along):
         if axis not in free:
-            _known(axis, measure.at[axis][0], values, missing)
-            raise AnabranchError(f"measure: at: {axis}: compared by `of` and `over` already")
+            problem = "compared by `of` and `over` already" if axis in values.axes else "no axis of the study"
+            raise AnabranchError(f"measure: {axis}: {problem}")
     chosen = []
     for axis in free:
         wanted = measure.at.get(axis, values.axes[axis])

@@ -17,7 +17,7 @@ SCHEME_AXIS = "scheme"
 FORMS = ("value", "ratio", "reduction", "increase")
 ACROSS = ("mean", "each", "least", "most")
 KEYS = (
-    "quantity", "class", "statistic", "ports", "out_of", "of", "over", "as", "at", "across", "order",
+    "quantity", "class", "statistic", "ports", "out_of", "of", "over", "as", "at", "across", "along", "order",
 )  # fmt: skip
 
 Labels = dict[str, Any]
@@ -31,7 +31,7 @@ class Measure:
     With `over`, cells are paired by seed and by the axes that neither names. `form` makes of a pair its ratio, or by
     how many percent it is smaller (`reduction`) or larger (`increase`). Points that differ in other axes are put
     together as `across` says: their mean (geometric for pairs), the least, the most, or each by itself, from the
-    least to the most.
+    least to the most. Where `along` names axes, only these make points, and the others are averaged within.
     """
 
     quantity: Quantity
@@ -41,6 +41,7 @@ class Measure:
     at: dict[str, list[Any]] = field(default_factory=dict)
     """Axes that are held, with the values that count."""
     across: str = "mean"
+    along: tuple[str, ...] = ()
     order: list[list[Any]] = field(default_factory=list)
     """Ranks of the scheme axis, best first; those of one list are not compared with one another."""
 
@@ -122,6 +123,7 @@ def read_measure(given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> 
         form=form,
         at={axis: value if isinstance(value, list) else [value] for axis, value in given.get("at", {}).items()},
         across=_known("across", given.get("across", "mean"), ACROSS),
+        along=(given["along"],) if isinstance(given.get("along"), str) else tuple(given.get("along", ())),
         order=order,
     )
 
