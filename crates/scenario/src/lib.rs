@@ -22,7 +22,7 @@ mod workloads;
 pub use error::{Place, ScenarioError};
 pub use file::NamedFile;
 pub use identity::MODEL_VERSION;
-pub use reference::reference;
+pub use reference::{Parameter, balances, reference, scheme_parameters};
 pub use resolve::Resolved;
 pub use scenario::Scenario;
 pub use section::change::{Alteration, Effect};

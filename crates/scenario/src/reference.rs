@@ -4,10 +4,10 @@ use crate::Scenario;
 use crate::form::{Reference, Row, Wants};
 use crate::section::fabric::{self, Shape};
 use crate::section::routing::{self, Routing};
+use crate::section::scheme::SCHEMES;
 use crate::section::traffic::{self, Traffic};
 use crate::section::transport;
 use crate::unit::quoted;
-use anabranch_plan::Table;
 use std::fmt::Write as _;
 
 /// A key over all kinds of its table.
@@ -42,8 +42,61 @@ pub fn reference() -> String {
         for one in merged(&table.path, &variants) {
             line(&mut page, &one, &kinds);
         }
+        if table.path == "routing" {
+            schemes(&mut page);
+        }
     }
     page
+}
+
+/// The parameters of each scheme that has some of its own.
+fn schemes(page: &mut String) {
+    for name in SCHEMES.iter().map(|named| named.name) {
+        let parameters = scheme_parameters(name);
+        if parameters.is_empty() {
+            continue;
+        }
+        let _ = write!(page, "\n### `[routing.scheme]` of `balance = \"{name}\"`\n\n{COLUMNS}");
+        for Parameter { key, wants, default, meaning } in parameters {
+            let key = key.trim_start_matches("scheme.");
+            let wants = wants.replace('|', "\\|");
+            let _ = writeln!(page, "| `{key}` | {wants} | {default} | {meaning} |");
+        }
+    }
+}
+
+/// A key of `[routing]` that a load balancer has for itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// The key below `routing`.
+    pub key: String,
+    /// What may be written.
+    pub wants: String,
+    /// Its default, as TOML in backquotes.
+    pub default: String,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// The parameters of a load balancer that `routing.balance` names: keys beside those that every one has.
+#[must_use]
+pub fn scheme_parameters(balance: &str) -> Vec<Parameter> {
+    const COMMON: [&str; 5] = ["balance", "granularity", "weights", "table", "delay"];
+    let scenario = Scenario { routing: Routing::of(balance), ..Scenario::named("scenario") };
+    rows(&scenario)
+        .into_iter()
+        .filter_map(|Row { path, wants, default, meaning }| {
+            let key = path.strip_prefix("routing.")?;
+            let Wants::Value(wants) = wants else { return None };
+            (!COMMON.contains(&key)).then(|| Parameter { key: key.to_owned(), wants, default, meaning })
+        })
+        .collect()
+}
+
+/// The names that `routing.balance` knows.
+#[must_use]
+pub fn balances() -> &'static [&'static str] {
+    &routing::NAMES
 }
 
 fn rows(scenario: &Scenario) -> Vec<Row> {
@@ -61,11 +114,8 @@ fn variants(table: &str) -> Vec<(&'static str, Scenario)> {
     match table {
         "fabric" => fabric::KINDS.into_iter().map(fabric).collect(),
         "routing" => {
-            let table = Table::Wcmp { entries: routing::WCMP_ENTRIES };
-            vec![
-                ("", base()),
-                ("wcmp", Scenario { routing: Routing { table, ..Routing::default() }, ..base() }),
-            ]
+            let kind = |kind| (kind, Scenario { routing: Routing::of(kind), ..base() });
+            ["ecmp", "letflow", "flowcell", "wcmp", "wrr", "drill"].into_iter().map(kind).collect()
         }
         "traffic" => traffic::KINDS.into_iter().map(traffic).collect(),
         "transport" => transport::KINDS.into_iter().map(transport).collect(),

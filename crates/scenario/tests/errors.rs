@@ -56,8 +56,8 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
             "s.toml:2: routing.balance: `ecpm` is unknown; did you mean `ecmp`?",
         ),
         (
-            "[routing]\nbalance = \"ecmp\"\ntable = \"turns\"",
-            "s.toml:3: routing.table: `turns` picks for each packet, granularity is `flow`; set granularity = \"packet\", or choose another table",
+            "[routing]\nbalance = \"letflow\"\ngap = \"1.5 ns\"",
+            "s.toml:3: routing.gap: `1.5 ns` is finer than a nanosecond; give whole nanoseconds",
         ),
         (
             "[routing]\nweights = \"fair\"",

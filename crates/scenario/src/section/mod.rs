@@ -7,7 +7,7 @@ pub(crate) mod graph;
 mod link;
 pub(crate) mod record;
 pub(crate) mod routing;
-mod scheme;
+pub(crate) mod scheme;
 pub(crate) mod stop;
 pub(crate) mod traffic;
 pub(crate) mod transport;

@@ -75,12 +75,12 @@ const fn preset(name: &'static str, granularity: Granularity, weights: Weights, 
     Preset { name, granularity, weights, table }
 }
 
-const NAMES: [&str; PRESETS.len() + SCHEMES.len()] = {
+pub(crate) static NAMES: [&str; PRESETS.len() + SCHEMES.len()] = {
     let mut names = [""; PRESETS.len() + SCHEMES.len()];
     let mut index = 0;
     while index < names.len() {
         names[index] =
-            if index < PRESETS.len() { PRESETS[index].name } else { SCHEMES[index - PRESETS.len()].0 };
+            if index < PRESETS.len() { PRESETS[index].name } else { SCHEMES[index - PRESETS.len()].name };
         index += 1;
     }
     names
@@ -125,8 +125,20 @@ impl Routing {
         scheme::name(&self.scheme).or_else(|| PRESETS.iter().find(same).map(|preset| preset.name))
     }
 
+    /// The load balancer of this name, with its defaults.
+    #[must_use]
+    pub fn of(balance: &str) -> Self {
+        let mut routing = Self::default();
+        routing.set(balance);
+        routing
+    }
+
     fn set(&mut self, balance: &str) {
-        self.scheme = scheme::of_name(balance);
+        self.scheme = Scheme::Table;
+        if let Some(named) = SCHEMES.iter().find(|named| named.name == balance) {
+            self.scheme = (named.scheme)();
+            self.weights.clone_from(&named.weights);
+        }
         if let Some(preset) = PRESETS.iter().find(|preset| preset.name == balance) {
             self.granularity = preset.granularity;
             self.weights.clone_from(&preset.weights);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
+mod balancing;
 mod barriers;
 mod closed_forms;
 mod connections;

@@ -1,15 +1,21 @@
 //! `[routing.scheme]`: the parameters of a scheme that brings its own, one file per scheme.
 
+use super::routing::Weights;
 use crate::form::Form;
 use anabranch_plan::Scheme;
 
-/// Names of the schemes that bring their own, each with its defaults.
-pub(crate) const SCHEMES: [(&str, fn() -> Scheme); 1] = [("ideal", || Scheme::Ideal)];
-
-/// The scheme of this name with the defaults of every parameter; tables alone for any other name.
-pub(crate) fn of_name(name: &str) -> Scheme {
-    SCHEMES.iter().find(|(known, _)| *known == name).map_or(Scheme::Table, |(_, make)| make())
+/// A scheme that brings its own.
+pub(crate) struct Named {
+    pub(crate) name: &'static str,
+    /// Where the weights of the switches' tables come from, if nothing is said.
+    pub(crate) weights: Weights,
+    /// With the defaults of every parameter.
+    pub(crate) scheme: fn() -> Scheme,
 }
+
+/// All of them, in the order in which they are listed.
+pub(crate) static SCHEMES: [Named; 1] =
+    [Named { name: "ideal", weights: Weights::Capacity, scheme: || Scheme::Ideal }];
 
 /// The name of a scheme that brings its own.
 pub(crate) fn name(scheme: &Scheme) -> Option<&'static str> {
