@@ -3,6 +3,7 @@
 from anabranch._core import VERSION, AnabranchError
 from anabranch.results import Run, open  # noqa: A004
 from anabranch.runs.run import run
+from anabranch.schemes import LoadBalancer, schemes
 from anabranch.splitter import Hash, Splitter, Technique, Weight, hashes, techniques
 from anabranch.study.sweep import sweep
 from anabranch.trace import Carried, Trace, generate_trace, generators, read_trace
@@ -15,6 +16,7 @@ __all__ = [
     "AnabranchError",
     "Carried",
     "Hash",
+    "LoadBalancer",
     "Run",
     "Splitter",
     "Technique",
@@ -29,6 +31,7 @@ __all__ = [
     "open",
     "read_trace",
     "run",
+    "schemes",
     "sweep",
     "techniques",
 ]

@@ -9,6 +9,7 @@ mod columns;
 mod error;
 mod progress;
 mod replay;
+mod schemes;
 mod simulation;
 mod splitter;
 mod targets;
@@ -25,6 +26,8 @@ mod _core {
     use super::progress::Progress;
     #[pymodule_export]
     use super::replay::{Recording, generators, replay};
+    #[pymodule_export]
+    use super::schemes::schemes;
     #[pymodule_export]
     use super::simulation::{Run, Scenario, columns};
     #[pymodule_export]

@@ -3,6 +3,7 @@
 //! A scenario is a TOML document. Every key is described once, in `section`; reading, the canonical text with every
 //! default written out, and the reference page follow from that description.
 
+mod catalogue;
 mod directory;
 mod document;
 mod error;
@@ -19,10 +20,11 @@ mod unit;
 mod warnings;
 mod workloads;
 
+pub use catalogue::{Entry, catalogue};
 pub use error::{Place, ScenarioError};
 pub use file::NamedFile;
 pub use identity::MODEL_VERSION;
-pub use reference::{Parameter, balances, reference, scheme_parameters};
+pub use reference::{Parameter, reference, scheme_parameters};
 pub use resolve::Resolved;
 pub use scenario::Scenario;
 pub use section::change::{Alteration, Effect};
@@ -30,6 +32,7 @@ pub use section::fabric::Shape;
 pub use section::graph::{EdgeSetting, GraphSetting};
 pub use section::record::Record;
 pub use section::routing::{Routing, Weights};
+pub use section::scheme::Decider;
 pub use section::traffic::{Amount, Demand, Rate, SizeSource, SizesSetting, Traffic, Training};
 pub use unit::Named;
 pub use warnings::tier_name;

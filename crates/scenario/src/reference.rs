@@ -3,7 +3,7 @@
 use crate::Scenario;
 use crate::form::{Reference, Row, Wants};
 use crate::section::fabric::{self, Shape};
-use crate::section::routing::{self, Routing};
+use crate::section::routing::Routing;
 use crate::section::scheme::SCHEMES;
 use crate::section::traffic::{self, Traffic};
 use crate::section::transport;
@@ -91,12 +91,6 @@ pub fn scheme_parameters(balance: &str) -> Vec<Parameter> {
             (!COMMON.contains(&key)).then(|| Parameter { key: key.to_owned(), wants, default, meaning })
         })
         .collect()
-}
-
-/// The names that `routing.balance` knows.
-#[must_use]
-pub fn balances() -> &'static [&'static str] {
-    &routing::NAMES
 }
 
 fn rows(scenario: &Scenario) -> Vec<Row> {

@@ -6,8 +6,13 @@ use crate::pinning;
 use crate::simulation::Simulation;
 use crate::{Outcome, Progress, Settings, SimulationError, salt};
 use anabranch_fabric::Fabric;
-use anabranch_plan::{Scheme, Table};
-use anabranch_split::scheme::{Cumulative, Cycle, Drill, Modulo, Quota, Score, Score16, Slots, Uniform};
+use anabranch_plan::{Balancing, Granularity, Scheme, Table};
+use anabranch_split::capability;
+use anabranch_split::scheme::byte_deficit::Boundary;
+use anabranch_split::scheme::flowcell::Numbered;
+use anabranch_split::scheme::{
+    Cumulative, Cycle, Drill, Flowlet, Modulo, Quota, Scheme as Picks, Score, Score16, Slots, Uniform,
+};
 use anabranch_traffic::Flow;
 
 /// Simulates `flows` over `fabric`. Same arguments, same outcome, to the bit.
@@ -32,6 +37,39 @@ pub fn simulate(
     }
 }
 
+/// Bits of [`anabranch_split::capability`] that a choice takes.
+#[must_use]
+pub fn needs(balancing: &Balancing) -> u32 {
+    match &balancing.scheme {
+        Scheme::Table | Scheme::Ideal => {}
+    }
+    let boundary = match balancing.granularity {
+        Granularity::Flowlet { .. } => Flowlet::NEEDS | capability::RANDOM,
+        Granularity::Flowcell { .. } => Numbered::NEEDS | capability::RANDOM,
+        Granularity::Packet => capability::RANDOM,
+        Granularity::Flow => 0,
+    };
+    boundary
+        | match balancing.table {
+            Table::Uniform => Uniform::NEEDS,
+            Table::MinMove => MinMove::NEEDS,
+            Table::Wcmp { .. } => Wcmp::NEEDS,
+            Table::WcmpScoring { .. } | Table::Scoring => Score16::NEEDS,
+            Table::Intervals => Intervals::NEEDS,
+            Table::Valo => Score::NEEDS,
+            Table::Turns { .. } => Cycle::NEEDS,
+            Table::Deficit => Deficit::NEEDS,
+            Table::ShortestQueue { .. } => ShortestQueue::NEEDS,
+        }
+}
+
+/// What the tables run.
+type MinMove = Slots<u8, 65_536>;
+type Wcmp = Modulo<Box<[u16]>>;
+type Intervals = Cumulative<256>;
+type Deficit = Quota<Periods, Box<[u32]>>;
+type ShortestQueue = Drill<Box<[u16]>, MEMORY_MAX>;
+
 /// What is to be simulated.
 #[derive(Clone, Copy)]
 struct Task<'a> {
@@ -46,16 +84,16 @@ impl Task<'_> {
     fn by_tables(self, edge: Option<Box<dyn Edge>>) -> Result<Outcome, SimulationError> {
         match self.settings.balancing.table {
             Table::Uniform => self.by_table::<Uniform>((), edge),
-            Table::MinMove => self.by_table::<Slots<u8, 65_536>>((), edge),
-            Table::Wcmp { entries } => self.by_table::<Modulo<Box<[u16]>>>(entries, edge),
+            Table::MinMove => self.by_table::<MinMove>((), edge),
+            Table::Wcmp { entries } => self.by_table::<Wcmp>(entries, edge),
             Table::WcmpScoring { entries } => self.by_table::<Score16>(Some(entries), edge),
-            Table::Intervals => self.by_table::<Cumulative<256>>((), edge),
+            Table::Intervals => self.by_table::<Intervals>((), edge),
             Table::Valo => self.by_table::<Score>((), edge),
             Table::Scoring => self.by_table::<Score16>(None, edge),
             Table::Turns { block } => self.by_table::<Cycle>(block, edge),
-            Table::Deficit => self.by_table::<Quota<Periods, Box<[u32]>>>((), edge),
+            Table::Deficit => self.by_table::<Deficit>((), edge),
             Table::ShortestQueue { samples, memory } => {
-                self.by_table::<Drill<Box<[u16]>, MEMORY_MAX>>((samples, memory), edge)
+                self.by_table::<ShortestQueue>((samples, memory), edge)
             }
         }
     }

@@ -28,7 +28,7 @@ mod slab;
 mod timers;
 pub mod transport;
 
-pub use assembly::simulate;
+pub use assembly::{needs, simulate};
 pub use error::SimulationError;
 pub use outcome::{CapturedPacket, FlowRecord, Outcome, PortRecord, QueueSample, Totals, WindowSample};
 pub use packet::{Kind, Packet, SackBlock, marks};

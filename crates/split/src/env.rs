@@ -16,6 +16,20 @@ pub mod capability {
     pub const PROBE: u32 = 1 << 5;
     /// [`crate::Scheme::learn`] is told what became of packets sent earlier: acknowledgements, marks, losses.
     pub const FEEDBACK: u32 = 1 << 6;
+
+    /// What a program in the kernel's datapath has: its clock, its random numbers, and a header field to mark.
+    pub const KERNEL: u32 = CLOCK | RANDOM | TAG;
+
+    /// Each in a word.
+    pub const NAMES: [(&str, u32); 7] = [
+        ("clock", CLOCK),
+        ("random", RANDOM),
+        ("backlog", BACKLOG),
+        ("tag", TAG),
+        ("timer", TIMER),
+        ("probes", PROBE),
+        ("feedback", FEEDBACK),
+    ];
 }
 
 /// The place a scheme runs in. Every method inlines to a field read or a helper call.

@@ -12,6 +12,8 @@
 extern crate std;
 
 mod env;
+#[cfg(feature = "plan")]
+pub mod pages;
 pub mod scheme;
 mod tuple;
 

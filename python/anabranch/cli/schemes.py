@@ -2,22 +2,104 @@
 
 from __future__ import annotations
 
+import difflib
+import re
+from typing import Annotated
+
 import typer
 from rich.console import Console
+from rich.markdown import Markdown
 from rich.table import Table
 
 import anabranch as ab
+from anabranch.schemes import LoadBalancer
+
+verbs = typer.Typer(help="List the load balancers, show the page of one.", invoke_without_command=True)
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
+    app.add_typer(verbs, name="schemes")
 
-    @app.command()
-    def schemes() -> None:
-        """List the techniques: when each decides, what it does, where it is published."""
-        table = Table(box=None, pad_edge=False)
-        for column in ("technique", "decides per", "what it does", "source"):
-            table.add_column(column, no_wrap=column == "technique")
-        for technique in ab.techniques():
-            table.add_row(technique.name, technique.granularity, technique.summary, technique.source)
-        Console(highlight=False, emoji=False).print(table)
+
+@verbs.callback()
+def schemes(context: typer.Context) -> None:
+    """List the load balancers: what each keeps together, who decides, what it needs, where it runs."""
+    if context.invoked_subcommand is None:
+        console = Console(highlight=False, emoji=False)
+        console.print(_balancers())
+        console.print("\nFor `anabranch split`: what a library can do with weights alone.\n", style="dim")
+        console.print(_techniques())
+        console.print("\nanabranch schemes show NAME prints a page with rule, parameters and limits.", style="dim")
+
+
+@verbs.command()
+def show(name: Annotated[str, typer.Argument(help="A load balancer, as `anabranch schemes` lists it.")]) -> None:
+    """Print the page of one load balancer: rule, parameters, what differs from its paper, limits."""
+    known = {balancer.name: balancer for balancer in ab.schemes()}
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        mend = f"did you mean `{near[0]}`?" if near else f"use one of {', '.join(known)}"
+        raise ab.AnabranchError(f"scheme: `{name}` is unknown; {mend}")
+    balancer = known[name]
+    console = Console(highlight=False, emoji=False)
+    console.print(Markdown(_without_title_marks(balancer)))
+    console.print()
+    console.print(_facts(balancer))
+    if balancer.parameters:
+        console.print()
+        console.print(_parameters(balancer))
+
+
+def _without_title_marks(balancer: LoadBalancer) -> str:
+    return re.sub(r"^# ", "## ", balancer.page, count=1)
+
+
+def _balancers() -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in ("balance", "keeps", "decided by", "needs", "runs in", "what it does"):
+        table.add_column(column, no_wrap=column in ("balance", "keeps", "decided by"))
+    for balancer in ab.schemes():
+        table.add_row(
+            balancer.name,
+            balancer.granularity,
+            balancer.decided_by,
+            ", ".join(balancer.needs) or "-",
+            _places(balancer),
+            balancer.summary,
+        )
+    return table
+
+
+def _places(balancer: LoadBalancer) -> str:
+    return ", ".join((*balancer.runs_in, *(["fits eBPF"] if balancer.fits_kernel else [])))
+
+
+def _techniques() -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in ("technique", "decides per", "what it does", "source"):
+        table.add_column(column, no_wrap=column == "technique")
+    for technique in ab.techniques():
+        table.add_row(technique.name, technique.granularity, technique.summary, technique.source)
+    return table
+
+
+def _facts(balancer: LoadBalancer) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold")
+    table.add_column()
+    table.add_row("in a scenario", f'routing.balance = "{balancer.name}"')
+    table.add_row("keeps together", f"a {balancer.granularity}")
+    table.add_row("decided by", balancer.decided_by)
+    table.add_row("needs", ", ".join(balancer.needs) or "nothing but the packet's headers")
+    table.add_row("runs in", _places(balancer))
+    return table
+
+
+def _parameters(balancer: LoadBalancer) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in ("key below routing", "default", "meaning", "value"):
+        table.add_column(column, no_wrap=column == "key below routing")
+    for parameter in balancer.parameters:
+        table.add_row(parameter.key, parameter.default.strip("`"), parameter.meaning, parameter.wants)
+    return table

@@ -133,9 +133,15 @@ impl Routing {
         routing
     }
 
+    /// What the switches keep on one path, in a word.
+    #[must_use]
+    pub fn granularity_name(&self) -> &'static str {
+        granularity_name(self.granularity)
+    }
+
     fn set(&mut self, balance: &str) {
         self.scheme = Scheme::Table;
-        if let Some(named) = SCHEMES.iter().find(|named| named.name == balance) {
+        if let Some(named) = scheme::of(balance) {
             self.scheme = (named.scheme)();
             self.weights.clone_from(&named.weights);
         }

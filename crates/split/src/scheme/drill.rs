@@ -1,7 +1,7 @@
 //! DRILL(d, m): the shortest of d queues drawn at random and the m shortest remembered (Ghorbani et al., SIGCOMM 2017).
 //!
 //! With all queues sampled and none remembered, decided once for each flowcell, it is Luopan's Local Sampling
-//! (INFOCOM 2026, section 4.1).
+//! (TPDS 2019, section 4.1).
 //!
 //! The remembered queues are compared first and replaced only by a strictly shorter one, as in public implementations;
 //! queues count the packet in service. DRILL's quivers, which split flows over symmetric components of an asymmetric

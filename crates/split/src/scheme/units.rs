@@ -1,7 +1,7 @@
 //! Units of a flow that stay together, flowlets or flowcells: the first packet of each picks, the rest follow.
 //!
-//! LetFlow (Vanini et al., NSDI 2017, section 3.1) is flowlets that pick at random, a flowcell's random path is Luopan's
-//! baseline (INFOCOM 2026, section 2.2), and any other scheme may pick as well.
+//! LetFlow (Vanini et al., NSDI 2017, section 3.1) is flowlets that pick at random, a flowcell at random is a baseline of Luopan
+//! (TPDS 2019, section 2), and any other scheme may pick as well.
 
 use super::byte_deficit::Boundary;
 use super::{Flows, Packet, Scheme};

@@ -1,0 +1,28 @@
+//! The page of each scheme: its rule, what is knowingly different from its paper, its limits, its source.
+
+/// The page of a scheme in Markdown, by the name that scenarios give it; nothing for a name that has none.
+#[must_use]
+pub fn page(name: &str) -> Option<&'static str> {
+    PAGES.iter().find(|(known, _)| *known == name).map(|(_, page)| *page)
+}
+
+/// Variants of one rule share a page.
+const PAGES: &[(&str, &str)] = &[
+    ("ecmp", include_str!("scheme/ecmp.md")),
+    ("random", include_str!("scheme/ecmp.md")),
+    ("weighted", include_str!("scheme/weighted.md")),
+    ("weighted-random", include_str!("scheme/weighted-random.md")),
+    ("wrr", include_str!("scheme/wrr.md")),
+    ("wcmp", include_str!("scheme/wcmp.md")),
+    ("scoring", include_str!("scheme/scoring.md")),
+    ("valo", include_str!("scheme/valo.md")),
+    ("deficit", include_str!("scheme/deficit.md")),
+    ("letflow", include_str!("scheme/letflow.md")),
+    ("flowcell", include_str!("scheme/flowcell.md")),
+    ("local-sampling", include_str!("scheme/local-sampling.md")),
+    ("spray", include_str!("scheme/spray.md")),
+    ("weighted-spray", include_str!("scheme/spray.md")),
+    ("drill", include_str!("scheme/drill.md")),
+    ("weighted-drill", include_str!("scheme/drill.md")),
+    ("ideal", include_str!("scheme/ideal.md")),
+];
