@@ -48,12 +48,12 @@ class Claim:
 
 @dataclass(frozen=True)
 class FigureWanted:
-    """A figure of the study: a quantity along one axis, a series for each value of another."""
+    """A figure of the study: a quantity along one axis, a series for each value of another, if any."""
 
     title: str
     quantity: Quantity
     x: str
-    series: str
+    series: str | None
     at: dict[str, Any]
 
 
@@ -161,4 +161,4 @@ def _figure(row: Mapping[str, Any], classes: Mapping[str, Any]) -> FigureWanted:
     if unknown := set(row) - set(FIGURE_KEYS):
         raise ValueError(f"{', '.join(sorted(unknown))}: unknown; use {', '.join(FIGURE_KEYS)}")
     quantity = read_quantity({key: row[key] for key in row if key not in ("title", "x", "series", "at")}, classes)
-    return FigureWanted(row["title"], quantity, row["x"], row["series"], dict(row.get("at", {})))
+    return FigureWanted(row["title"], quantity, row["x"], row.get("series"), dict(row.get("at", {})))

@@ -61,17 +61,22 @@ def slug(label: str) -> str:
 
 def _series(wanted: FigureWanted, values: Values) -> Figure | None:
     """None where nothing was measured."""
-    for axis in (wanted.x, wanted.series, *wanted.at):
+    for axis in filter(None, (wanted.x, wanted.series, *wanted.at)):
         if axis not in values.axes:
             raise AnabranchError(f"figure `{wanted.title}`: {axis}: no axis of the study")
     places = values.axes[wanted.x]
     by_number = numeric(places)
     curves = []
-    for series in values.axes[wanted.series]:
-        found = [_mean(wanted, values, {wanted.x: place, wanted.series: series, **wanted.at}) for place in places]
+    for series in values.axes[wanted.series] if wanted.series else [None]:
+        held = {**wanted.at, wanted.series: series} if wanted.series else wanted.at
+        found = [_mean(wanted, values, {**held, wanted.x: place}) for place in places]
         x = [float(place) for place in places] if by_number else [float(index) for index in range(len(places))]
         if any(mean is not None for mean, _ in found):
-            curves.append(Curve(str(series), x, [mean for mean, _ in found], [half for _, half in found]))
+            curves.append(
+                Curve(
+                    "" if series is None else str(series), x, [mean for mean, _ in found], [half for _, half in found]
+                )
+            )
     names = None if by_number else [str(place) for place in places]
     return measure_series.draw(curves, names, short(wanted.x), wanted.quantity.words) if curves else None
 

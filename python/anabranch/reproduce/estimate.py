@@ -59,10 +59,10 @@ def evaluate(measure: Measure, values: Values) -> Estimates:
             numbers = [number for number in found if number is not None]
             if len(numbers) < len(sides):
                 continue
-            if measure.over is not None and min(numbers) <= 0:
+            if measure.relative and min(numbers) <= 0:
                 missing.append(f"the {measure.quantity.name} is 0 in one of the cells that are compared")
                 continue
-            by_seed[seed] = numbers[0] if measure.over is None else numbers[0] / numbers[1]
+            by_seed[seed] = _paired(measure, numbers)
             for side in sides:
                 more = values.unfinished[values.place({**point, **side}), seed, measure.quantity]
                 left, flows = left + more[0], flows + more[1]
@@ -74,6 +74,13 @@ def evaluate(measure: Measure, values: Values) -> Estimates:
     ]
     mean = _estimate(measure, list(pooled.values()), {}) if pooled else None
     return Estimates(points, mean, list(dict.fromkeys(missing)), len(pooled), (left, flows))
+
+
+def _paired(measure: Measure, numbers: Sequence[float]) -> float:
+    """One cell's number, or what a pair comes to: as a ratio still where that is what is averaged."""
+    if measure.over is None:
+        return numbers[0]
+    return numbers[0] / numbers[1] if measure.relative else numbers[0] - numbers[1]
 
 
 def _along(
@@ -100,12 +107,12 @@ def _pooled(
 
 def _pool(measure: Measure, numbers: Sequence[float]) -> float:
     """One seed's number over all points."""
-    return float(np.mean(numbers)) if measure.over is None else float(np.exp(np.mean(np.log(numbers))))
+    return float(np.exp(np.mean(np.log(numbers)))) if measure.relative else float(np.mean(numbers))
 
 
 def _estimate(measure: Measure, numbers: Sequence[float], point: Labels) -> Estimate:
     array = np.array(numbers)
-    if measure.over is None:
+    if not measure.relative:
         mean, half = float(array.mean()), half_width(array)
         return Estimate(mean, None if half is None else mean - half, None if half is None else mean + half, point)
     ratio = paired_ratio(array, np.ones_like(array))

@@ -8,7 +8,7 @@ from anabranch.reproduce.estimate import Estimate, Estimates, evaluate
 from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, NOT_RUN, RANKS, UNDECIDED, Line
 from anabranch.reproduce.measure import Measure
 from anabranch.reproduce.ranking import Ranking, rank
-from anabranch.reproduce.values import Values
+from anabranch.reproduce.values import LEFT_OUT, Values
 
 UNFINISHED_MAX_PCT = 1.0
 """Of the flows that count; beyond it the line says so."""
@@ -28,7 +28,7 @@ def judge(group: str, claim: Claim, values: Values) -> Line:
         return _order(group, claim, rank(claim.measure, values))
     found = evaluate(claim.measure, values)
     if found.mean is None:
-        return _line(group, claim, "-", NOT_RUN, "; ".join(found.missing))
+        return _line(group, claim, "-", NOT_RUN, "; ".join(_weightiest(found.missing)))
     chosen = _chosen(claim.measure, found)
     kind, because = _compare(claim, chosen, found.mean)
     notes = [because, *_notes(found, kind)]
@@ -82,14 +82,20 @@ def _side(low: float | None, high: float | None, neutral: float | None) -> int:
     return -1 if low + high < 2 * neutral else 0
 
 
+def _weightiest(missing: list[str]) -> list[str]:
+    """What a quick study leaves out is told only where nothing else stands in the way."""
+    return [one for one in missing if not one.endswith(LEFT_OUT)] or missing
+
+
 def _notes(found: Estimates, kind: str) -> list[str]:
     """What a reader of the number must know."""
     notes = []
     left, flows = found.unfinished
     if flows and 100 * left > UNFINISHED_MAX_PCT * flows:
         notes.append(f"{left:,} of {flows:,} flows did not end, and count nowhere")
-    if found.missing:
-        notes.append(f"without some points: {'; '.join(found.missing)}")
+    missing = [one for one in found.missing if not one.endswith(LEFT_OUT)]
+    if missing:
+        notes.append(f"without some points: {'; '.join(missing)}")
     if found.seeds == 1 and kind != AGREES:
         notes.append("one seed")
     return notes
@@ -97,8 +103,8 @@ def _notes(found: Estimates, kind: str) -> list[str]:
 
 def _order(group: str, claim: Claim, ranking: Ranking) -> Line:
     because = [
-        *(f"{a} is {significant(by)} % worse than {b}" for a, b, by in ranking.contradicted),
-        *(f"{a} and {b} cannot be told apart" for a, b in ranking.open),
+        *(f"{better} is worse than {worse}" for better, worse in ranking.contradicted),
+        *(f"{better} and {worse} cannot be told apart" for better, worse in ranking.open),
     ]
     missing = [f"without {one}" for one in ranking.missing]
     if ranking.pairs == 0:
@@ -106,7 +112,8 @@ def _order(group: str, claim: Claim, ranking: Ranking) -> Line:
     kind = DIFFERS if ranking.contradicted else UNDECIDED if ranking.open else RANKS
     if kind == DIFFERS and claim.because:
         because.append(claim.because)
-    ours = " < ".join(f"{label} {value:.2f}" for label, value in ranking.ranked)
+    ours = ", ".join(f"{label} {_number(value)}" for label, value in ranking.ranked)
+    ours = f"{ours} {claim.measure.unit}".strip() if claim.measure else ours
     return _line(group, claim, ours, kind, "; ".join([*because, *missing]))
 
 

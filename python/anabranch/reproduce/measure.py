@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from anabranch.stats.size_classes import ALL_FLOWS, SizeClass, parse_bounds
 SCHEME_AXIS = "scheme"
 """The axis that a plain name in `of` and `over` is a value of."""
 
-FORMS = ("value", "ratio", "reduction", "increase")
+FORMS = ("value", "ratio", "reduction", "increase", "difference")
 ACROSS = ("mean", "each", "least", "most")
 KEYS = (
     "quantity", "class", "statistic", "ports", "out_of", "of", "over", "as", "at", "across", "along", "order",
@@ -29,8 +29,8 @@ class Measure:
     """A quantity of some cells, or of some over that of others.
 
     With `over`, cells are paired by seed and by the axes that neither names. `form` makes of a pair its ratio, or by
-    how many percent it is smaller (`reduction`) or larger (`increase`). Points that differ in other axes are put
-    together as `across` says: their mean (geometric for pairs), the least, the most, or each by itself, from the
+    how many percent it is smaller (`reduction`) or larger (`increase`), or its difference. Points that differ in other axes are put
+    together as `across` says: their mean (geometric for ratios), the least, the most, or each by itself, from the
     least to the most. Where `along` names axes, only these make points, and the others are averaged within.
     """
 
@@ -53,12 +53,17 @@ class Measure:
     @property
     def neutral(self) -> float | None:
         """The value that means no difference."""
-        return {"value": None, "ratio": 1.0, "reduction": 0.0, "increase": 0.0}[self.form]
+        return {"value": None, "ratio": 1.0, "reduction": 0.0, "increase": 0.0, "difference": 0.0}[self.form]
 
     @property
     def unit(self) -> str:
         """Of its values."""
-        return {"value": self.quantity.unit, "ratio": "x", "reduction": "%", "increase": "%"}[self.form]
+        return {"ratio": "x", "reduction": "%", "increase": "%"}.get(self.form, self.quantity.unit)
+
+    @property
+    def relative(self) -> bool:
+        """Whether numbers are divided, and ratios averaged as such."""
+        return self.form in ("ratio", "reduction", "increase")
 
     def formed(self, ratio: float) -> float:
         """A ratio of two cells as the measure puts it."""
@@ -92,7 +97,7 @@ def read_quantity(given: Mapping[str, Any], classes: Mapping[str, SizeClass]) ->
     return Quantity(
         _known("quantity", given["quantity"], UNITS),
         classes[_known("class", given.get("class", "all"), classes)],
-        _known("statistic", given.get("statistic", "mean"), STATISTICS),
+        _statistic(given.get("statistic", "mean")),
         tuple(given.get("ports", ())),
         tuple(given.get("out_of", ())),
     )
@@ -121,7 +126,7 @@ def read_measure(given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> 
         of=_labels(given.get("of", {})),
         over=over,
         form=form,
-        at={axis: value if isinstance(value, list) else [value] for axis, value in given.get("at", {}).items()},
+        at={axis: value if isinstance(value, list) else [value] for axis, value in _flat(given.get("at", {}))},
         across=_known("across", given.get("across", "mean"), ACROSS),
         along=(given["along"],) if isinstance(given.get("along"), str) else tuple(given.get("along", ())),
         order=order,
@@ -129,7 +134,23 @@ def read_measure(given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> 
 
 
 def _labels(given: Any) -> Labels:
-    return dict(given) if isinstance(given, Mapping) else {SCHEME_AXIS: given}
+    return dict(_flat(given)) if isinstance(given, Mapping) else {SCHEME_AXIS: given}
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Axes are named by keys of scenarios: `traffic.load` may be written without quotes."""
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _statistic(given: str) -> str:
+    """One, or one over another: `p99/mean`."""
+    for one in given.split("/"):
+        _known("statistic", one, STATISTICS)
+    return given
 
 
 def _known(what: str, value: Any, known: Any) -> Any:

@@ -48,7 +48,8 @@ LOWER_IS_BETTER = {
 class Quantity:
     """What is measured of a run; a run gives one number for it, or none where it has too few flows.
 
-    `fct`, `slowdown` and `throughput` (payload over FCT) are statistics of the finished flows of a size class, `job
+    `fct`, `slowdown` and `throughput` (payload over FCT) are statistics of the finished flows of a size class (or one over
+    another, `p99/mean`), `job
     time` of the jobs that ended. `goodput` is the sum over pairs of hosts of the payload between them over the time
     from the first start to the last end. `share of bytes` is what ports have sent of what they and others have, by
     name. `share of flows` is the class' part of all flows. `reordered`, `retransmitted` and `marked` are parts of the
@@ -64,7 +65,7 @@ class Quantity:
     @property
     def unit(self) -> str:
         """Of its values."""
-        return UNITS[self.name]
+        return "x" if "/" in self.statistic else UNITS[self.name]
 
     @property
     def words(self) -> str:
@@ -122,6 +123,10 @@ def _values(quantity: Quantity, flows: pl.DataFrame) -> Any:
 def _statistic(values: Any, statistic: str) -> float | None:
     if not len(values):
         return None
+    first, _, second = statistic.partition("/")
+    if second:
+        above, below = _statistic(values, first), _statistic(values, second)
+        return None if above is None or below is None else above / below
     return float(np.mean(values)) if statistic == "mean" else quantile(values, QUANTILES[statistic])
 
 

@@ -16,9 +16,9 @@ class Ranking:
     """Pairs of the order, each compared on the same seeds."""
 
     ranked: list[tuple[Any, float]]
-    """Schemes, best first, each over the best; geometric means."""
-    contradicted: list[tuple[Any, Any, float]]
-    """The scheme that should be better, the one that is, and by how many percent."""
+    """Schemes, best first, with their means in the quantity's unit."""
+    contradicted: list[tuple[Any, Any]]
+    """The scheme that should be better, and the one that is."""
     open: list[tuple[Any, Any]]
     """Pairs whose interval holds no difference."""
     missing: list[str]
@@ -35,45 +35,36 @@ def rank(measure: Measure, values: Values) -> Ranking:
 
     """
     missing: list[str] = []
-    there: list[Any] = []
+    means: dict[Any, float] = {}
     for scheme in [scheme for one in measure.order for scheme in one]:
-        alone = evaluate(_alone(measure, scheme), values)
+        alone = evaluate(_of(measure, scheme, None), values)
         if alone.mean is None:
             missing.append(f"{scheme} ({'; '.join(alone.missing)})")
         else:
-            there.append(scheme)
-    contradicted: list[tuple[Any, Any, float]] = []
+            means[scheme] = alone.mean.value
+    contradicted: list[tuple[Any, Any]] = []
     undecided: list[tuple[Any, Any]] = []
     pairs = 0
     for better_rank, worse_rank in combinations(measure.order, 2):
         for better, worse in product(better_rank, worse_rank):
-            mean = evaluate(_pair(measure, worse, better), values).mean if {better, worse} <= set(there) else None
-            if mean is None:
+            # Differences, for a quantity may be zero; of the logarithms where it may not, as of all ratios.
+            positive = all(means.get(one, 0.0) > 0 for one in (better, worse))
+            pair = replace(_of(measure, worse, better), form="ratio" if positive else "difference")
+            found = evaluate(pair, values).mean if {better, worse} <= set(means) else None
+            if found is None:
                 continue
             pairs += 1
-            gain = mean.value if measure.lower_is_better else 1.0 / mean.value
-            if mean.low is not None and mean.high is not None and mean.low <= 1.0 <= mean.high:
+            neutral = 1.0 if positive else 0.0
+            if found.low is not None and found.high is not None and found.low <= neutral <= found.high:
                 undecided.append((better, worse))
-            elif gain < 1.0:
-                contradicted.append((better, worse, 100.0 * (1.0 / gain - 1.0)))
-    return Ranking(_ranked(measure, there, values), contradicted, undecided, missing, pairs)
+            elif (found.value > neutral) != measure.lower_is_better:
+                contradicted.append((better, worse))
+    ranked = sorted(means.items(), key=lambda one: one[1], reverse=not measure.lower_is_better)
+    return Ranking(ranked, contradicted, undecided, missing, pairs)
 
 
-def _alone(measure: Measure, scheme: Any) -> Measure:
-    return replace(measure, of={**measure.of, SCHEME_AXIS: scheme}, over=None, form="value", order=[], across="mean")
-
-
-def _pair(measure: Measure, of: Any, over: Any) -> Measure:
-    ends = ({**measure.of, SCHEME_AXIS: of}, {**measure.of, SCHEME_AXIS: over})
-    return replace(measure, of=ends[0], over=ends[1], form="ratio", order=[], across="mean")
-
-
-def _ranked(measure: Measure, there: list[Any], values: Values) -> list[tuple[Any, float]]:
-    """Every scheme over one of them, then over the best."""
-    over_first = []
-    for one in there:
-        mean = evaluate(_pair(measure, one, there[0]), values).mean
-        if mean is not None:
-            over_first.append((one, mean.value if measure.lower_is_better else 1.0 / mean.value))
-    over_first.sort(key=lambda pair: pair[1])
-    return [(one, value / over_first[0][1]) for one, value in over_first]
+def _of(measure: Measure, of: Any, over: Any | None) -> Measure:
+    """A scheme alone, or over another."""
+    sides = [None if one is None else {**measure.of, SCHEME_AXIS: one} for one in (of, over)]
+    form = "value" if over is None else "ratio"
+    return replace(measure, of=sides[0] or {}, over=sides[1], form=form, order=[], across="mean")

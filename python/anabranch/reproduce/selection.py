@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +50,12 @@ def groups() -> list[Group]:
         group = Group(paper, name, str(table.get("name", name)), file.parent, "techniques" in table)
         found.setdefault(group.label, group)
     order = {paper: place for place, paper in enumerate(PAPERS)}
-    return sorted(found.values(), key=lambda group: (order.get(group.paper, len(order)), group.paper))
+    return sorted(found.values(), key=lambda group: (order.get(group.paper, len(order)), *_natural(group.label)))
+
+
+def _natural(label: str) -> tuple[list[str], list[int]]:
+    """Words first, then numbers: `fig9` stands before `fig10`."""
+    return re.findall(r"\D+", label), [int(number) for number in re.findall(r"\d+", label)]
 
 
 def select(names: Sequence[str], everything: bool = False) -> list[Group]:

@@ -98,6 +98,8 @@ def evaluate(planned: Planned, command: Sequence[str], quiet: bool, told: Callab
 def _shortened(values: Values) -> Values:
     """Reasons without the override and the list of everything else there is."""
     for cell, reason in values.missing.items():
-        words = re.sub(r"^-o .*?: (?=[\w.]+: )", "", reason)
-        values.missing[cell] = words.partition("; known here")[0]
+        words = re.sub(r"^-o .*?: (?=[\w.]+: )", "", reason).partition("; ")[0]
+        values.missing[cell] = re.sub(
+            r"^(?:routing\.balance|transport\.kind): (`.*`) is unknown$", r"no \1 here", words
+        )
     return values

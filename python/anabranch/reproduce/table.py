@@ -9,9 +9,11 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, KINDS, NOT_RUN, RANKS, UNDECIDED, Line
+from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, KINDS, NOT_RUN, RANKS, UNDECIDED, WITH_BECAUSE, Line
 
 STYLES = {AGREES: "green", RANKS: "green", DIFFERS: "red", UNDECIDED: "yellow", INCOMPARABLE: "dim", NOT_RUN: "dim"}
+BESIDE_CHARACTERS = 50
+"""Of a reason, up to which it stands on the line itself."""
 NOTES = """\
 ours: mean over seeds, schemes compared on the same flows; in parentheses its 95 % interval (Student's t over seeds)
 agrees: within the tolerance that expected.toml states; in rank only: the same side wins, and the interval excludes a
@@ -46,8 +48,14 @@ def show(lines: Sequence[Line], notes: Sequence[tuple[str, str]], console: Conso
             console.print(Text(f"\n{group}", style="bold").append(note, style="dim"), soft_wrap=True)
         text = Text(_aligned(row, widths)[: -widths[-1]])
         text.append(line.kind, style=STYLES[line.kind])
+        beside = len(line.reason) <= BESIDE_CHARACTERS
+        if line.reason and beside:
+            text.append(
+                f" {'' if line.kind in WITH_BECAUSE else '('}{line.reason}{'' if line.kind in WITH_BECAUSE else ')'}",
+                style="dim",
+            )
         console.print(text, soft_wrap=True)
-        if line.reason:
+        if line.reason and not beside:
             console.print(Padding(Text(line.reason, style="dim"), (0, 0, 0, widths[0] + 4)))
     console.print(f"\n{summary(lines)}", markup=False)
     console.print(NOTES, style="dim", markup=False)
