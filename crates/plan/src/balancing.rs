@@ -1,5 +1,9 @@
 //! How a fabric spreads what it forwards: choices that combine freely, and schemes that bring their own.
 
+use crate::presto;
+use anabranch_split::scheme::{conga, conweave, hula};
+use anabranch_split::scheme::{flowbender, plb, reps, uec};
+
 /// The whole choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Balancing {
@@ -101,4 +105,32 @@ pub enum Scheme {
     /// Flows are pinned in the order they begin, so that the flows of two leaves share the paths between them exactly by
     /// weight: the yardstick of the VALO paper.
     Ideal,
+    /// Hosts change a flow's entropy when it is congested (CoNEXT 2014).
+    FlowBender(flowbender::Parameters),
+    /// Hosts change a flow's entropy when it stays congested (SIGCOMM 2022).
+    Plb(plb::Parameters),
+    /// Hosts give each packet the next entropy value.
+    UecOblivious(uec::Parameters),
+    /// Hosts give each packet the next entropy value that did not do badly.
+    UecBitmap(uec::Parameters),
+    /// Hosts use entropy values again that did well, or else those that did not do badly.
+    UecMixed(uec::Parameters),
+    /// Hosts use entropy values again that did well, and hold on to them after a timeout.
+    Reps(reps::Parameters),
+    /// Hosts use entropy values again that did well.
+    RepsLegacy(uec::Parameters),
+    /// Hosts send flowcells over all paths in turn (SIGCOMM 2015).
+    Presto(presto::Settings),
+    /// Leaves tell each other how congested their uplinks' ways are (CONGA, SIGCOMM 2014).
+    Conga(conga::Parameters),
+    /// Probes tell every switch the best hop (HULA, SOSR 2016).
+    Hula(hula::Parameters),
+    /// Leaves reroute flows and restore their order (ConWeave, SIGCOMM 2023).
+    ConWeave(conweave::Parameters),
+    /// Flowcells over the better of a few sampled paths.
+    Luopan(crate::Luopan),
+    /// Flowcells over the path with the least backlog at that moment.
+    Omniscient(crate::Cells),
+    /// Flowlets without blame leave congested paths.
+    Tdlb(crate::Tdlb),
 }

@@ -104,6 +104,6 @@ fn given(fabric: &Fabric, written: &Written, members: &mut [Member]) {
     }
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
+pub(crate) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }

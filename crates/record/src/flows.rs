@@ -25,8 +25,9 @@ pub fn flow_columns(
     let slowdown = |(record, &ideal): (&FlowRecord, &u64)| time(record.fct_ps).map(|fct| fct / ns(ideal));
     let of_flow = |value: fn(&Flow) -> u64| Values::U64(flows.iter().map(value).collect());
     let of_record = |value: fn(&FlowRecord) -> u64| Values::U64(records.iter().map(value).collect());
-    let protocol =
-        |flow: &Flow| matches!(transports.get(usize::from(flow.transport)), Some(Transport::Tcp(_)));
+    let protocol = |flow: &Flow| {
+        transports.get(usize::from(flow.transport)).is_some_and(|transport| transport.tcp().is_some())
+    };
     vec![
         column(
             "flow",

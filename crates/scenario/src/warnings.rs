@@ -62,7 +62,7 @@ impl Resolved {
     }
 
     fn unmarked(&self) -> Option<String> {
-        let wants = |transport: &Transport| matches!(transport, Transport::Tcp(tcp) if tcp.ecn);
+        let wants = |transport: &Transport| transport.tcp().is_some_and(|tcp| tcp.ecn);
         let hosts = self.fabric().hosts();
         let mut switch_ports = self.fabric().ports().iter().filter(|port| port.from >= hosts);
         let idle = self.settings().transports.iter().any(wants)

@@ -69,7 +69,7 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
         ),
         (
             "[transport]\nkind = \"tcp\"\ngain = 0.5",
-            "s.toml:2: transport.kind: `tcp` is unknown; known here: dctcp, newreno, cubic, udp",
+            "s.toml:2: transport.kind: `tcp` is unknown; known here: dctcp, newreno, cubic, mptcp, udp",
         ),
         (
             "[transport]\nkind = \"cubic\"\ngain = 0.5",
@@ -90,6 +90,14 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
         (
             "[transport]\nkind = \"udp\"\nrate = \"9 Tbps\"",
             "s.toml:3: transport.rate: `9 Tbps` is out of range; give a rate from \"64 kbps\" to \"8 Tbps\"",
+        ),
+        (
+            "[transport]\nkind = \"mptcp\"\nsubflows = 0",
+            "s.toml:3: transport.subflows: `0` is out of range; give a whole number from 1 to 64",
+        ),
+        (
+            "[transport]\nkind = \"mptcp\"\ncoupling = \"olia\"",
+            "s.toml:3: transport.coupling: `olia` is unknown; did you mean `lia`?",
         ),
         ("[transport]\nsack = 1", "s.toml:2: transport.sack: `1` is not a valid value; give true or false"),
         (

@@ -4,7 +4,7 @@
 use anabranch_fabric::{Change, Fabric, Rate, What};
 use anabranch_plan::{Granularity, Table, Weighing};
 use anabranch_scenario::{Resolved, Scenario, ScenarioError};
-use anabranch_sim::transport::{Control, Transport};
+use anabranch_sim::transport::{Control, Coupling, Transport};
 use anabranch_traffic::Start;
 use std::path::Path;
 
@@ -132,6 +132,23 @@ fn every_transport_stands_once() {
     assert_eq!(transports.len(), 2);
     let carried = |index| resolved.flows().unwrap().iter().filter(|flow| flow.transport == index).count();
     assert_eq!([carried(0), carried(1)], [6, 3]);
+}
+
+#[test]
+fn mptcp_is_newreno_over_several_connections() {
+    let transport = |keys: &str| {
+        let resolved =
+            try_resolve(&format!("[transport]\nkind = \"mptcp\"\n{keys}\n{TRAFFIC}"), &[]).unwrap();
+        match &resolved.settings().transports[0] {
+            Transport::Mptcp(mptcp) => mptcp.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let plain = transport("");
+    assert_eq!((plain.subflows, plain.coupling, plain.tcp.control), (8, Coupling::Lia, Control::NewReno));
+    let other = transport("subflows = 3\ncoupling = \"uncoupled\"\nmin_rto = \"1 ms\"\nsack = false");
+    assert_eq!((other.subflows, other.coupling), (3, Coupling::Uncoupled));
+    assert_eq!((other.tcp.rto_min_ps, other.tcp.sack), (1_000_000_000, false));
 }
 
 #[test]

@@ -1,17 +1,17 @@
 //! From settings to an engine: which load balancer the switches run, and which the hosts.
 
-use crate::balancer::{LoadBalancer, MEMORY_MAX, Periods, Planned, TableBalancer};
-use crate::edge::Edge;
+use crate::balancer::{
+    ConWeave, Conga, Deficit, HashIntervals, Hula, LoadBalancer, LuopanBalancer, MinMove, OmniscientBalancer,
+    Planned, ShortestQueue, TableBalancer, TdlbBalancer, Wcmp,
+};
+use crate::edge::{Edge, EntropyEdge, PrestoEdge, Spraying, with_receiver};
 use crate::pinning;
 use crate::simulation::Simulation;
 use crate::{Outcome, Progress, Settings, SimulationError, salt};
 use anabranch_fabric::Fabric;
-use anabranch_plan::{Balancing, Granularity, Scheme, Table};
-use anabranch_split::capability;
-use anabranch_split::scheme::byte_deficit::Boundary;
-use anabranch_split::scheme::flowcell::Numbered;
+use anabranch_plan::{Scheme, Table};
 use anabranch_split::scheme::{
-    Cumulative, Cycle, Drill, Flowlet, Modulo, Quota, Scheme as Picks, Score, Score16, Slots, Uniform,
+    Bitmap, Cycle, FlowBender, Mixed, Oblivious, Plb, Recycle, Reps, Score, Score16, Uniform,
 };
 use anabranch_traffic::Flow;
 
@@ -34,41 +34,34 @@ pub fn simulate(
             let flows = pinning::spread_exactly(fabric, flows, &settings.balancing.weighing)?;
             Task { flows: &flows, ..task }.by_tables(None)
         }
-    }
-}
-
-/// Bits of [`anabranch_split::capability`] that a choice takes.
-#[must_use]
-pub fn needs(balancing: &Balancing) -> u32 {
-    match &balancing.scheme {
-        Scheme::Table | Scheme::Ideal => {}
-    }
-    let boundary = match balancing.granularity {
-        Granularity::Flowlet { .. } => Flowlet::NEEDS | capability::RANDOM,
-        Granularity::Flowcell { .. } => Numbered::NEEDS | capability::RANDOM,
-        Granularity::Packet => capability::RANDOM,
-        Granularity::Flow => 0,
-    };
-    boundary
-        | match balancing.table {
-            Table::Uniform => Uniform::NEEDS,
-            Table::MinMove => MinMove::NEEDS,
-            Table::Wcmp { .. } => Wcmp::NEEDS,
-            Table::WcmpScoring { .. } | Table::Scoring => Score16::NEEDS,
-            Table::Intervals => Intervals::NEEDS,
-            Table::Valo => Score::NEEDS,
-            Table::Turns { .. } => Cycle::NEEDS,
-            Table::Deficit => Deficit::NEEDS,
-            Table::ShortestQueue { .. } => ShortestQueue::NEEDS,
+        Scheme::FlowBender(parameters) => task.by_hosts::<FlowBender>(parameters.clone()),
+        Scheme::Plb(parameters) => task.by_hosts::<Plb>(parameters.clone()),
+        Scheme::UecOblivious(parameters) => task.by_hosts::<Oblivious>(parameters.clone()),
+        Scheme::UecBitmap(parameters) => task.by_hosts::<Bitmap<_>>(parameters.clone()),
+        Scheme::UecMixed(parameters) => task.by_hosts::<Mixed<_, _>>(parameters.clone()),
+        Scheme::Reps(parameters) => task.by_hosts::<Reps>(parameters.clone()),
+        Scheme::RepsLegacy(parameters) => task.by_hosts::<Recycle<_>>(parameters.clone()),
+        Scheme::Presto(presto) => {
+            let transports = with_receiver(&settings.transports, presto);
+            let edge = PrestoEdge::new(presto.clone(), fabric, settings.seed)?;
+            let settings = Settings { transports, ..settings.clone() };
+            Task { settings: &settings, ..task }.by_tables(Some(Box::new(edge)))
         }
+        Scheme::Conga(parameters) => {
+            task.run(Conga::new(*parameters, fabric, &task.salts(), settings.seed)?, None)
+        }
+        Scheme::Hula(parameters) => task.run(Hula::new(*parameters, fabric, settings.seed)?, None),
+        Scheme::ConWeave(parameters) => {
+            let (framing, seed) = (settings.framing, settings.seed);
+            task.run(ConWeave::new(*parameters, framing, fabric, &task.salts(), seed)?, None)
+        }
+        &Scheme::Luopan(parameters) => {
+            task.run(LuopanBalancer::new(fabric, parameters, settings.seed)?, None)
+        }
+        &Scheme::Tdlb(parameters) => task.run(TdlbBalancer::new(fabric, parameters, settings.seed)?, None),
+        &Scheme::Omniscient(cells) => task.run(OmniscientBalancer::new(fabric, cells, settings.seed)?, None),
+    }
 }
-
-/// What the tables run.
-type MinMove = Slots<u8, 65_536>;
-type Wcmp = Modulo<Box<[u16]>>;
-type Intervals = Cumulative<256>;
-type Deficit = Quota<Periods, Box<[u32]>>;
-type ShortestQueue = Drill<Box<[u16]>, MEMORY_MAX>;
 
 /// What is to be simulated.
 #[derive(Clone, Copy)]
@@ -80,6 +73,12 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
+    /// Hosts run `S` and switches their tables.
+    fn by_hosts<S: Spraying + 'static>(self, plan: S::Plan) -> Result<Outcome, SimulationError> {
+        let edge = EntropyEdge::<S>::new(plan, self.fabric.hosts(), self.settings.seed);
+        self.by_tables(Some(Box::new(edge)))
+    }
+
     /// Switches run their tables; hosts run `edge`, if anything.
     fn by_tables(self, edge: Option<Box<dyn Edge>>) -> Result<Outcome, SimulationError> {
         match self.settings.balancing.table {
@@ -87,7 +86,7 @@ impl Task<'_> {
             Table::MinMove => self.by_table::<MinMove>((), edge),
             Table::Wcmp { entries } => self.by_table::<Wcmp>(entries, edge),
             Table::WcmpScoring { entries } => self.by_table::<Score16>(Some(entries), edge),
-            Table::Intervals => self.by_table::<Intervals>((), edge),
+            Table::Intervals => self.by_table::<HashIntervals>((), edge),
             Table::Valo => self.by_table::<Score>((), edge),
             Table::Scoring => self.by_table::<Score16>(None, edge),
             Table::Turns { block } => self.by_table::<Cycle>(block, edge),
@@ -104,10 +103,14 @@ impl Task<'_> {
         edge: Option<Box<dyn Edge>>,
     ) -> Result<Outcome, SimulationError> {
         let settings = self.settings;
-        let switches = self.fabric.nodes().len() as u32 - self.fabric.hosts();
-        let salts: Vec<u32> = (0..switches).map(|switch| salt(settings.seed, switch)).collect();
         let granularity = settings.balancing.granularity;
-        self.run(TableBalancer::<S>::new(parameters, granularity, &salts, settings.seed), edge)
+        self.run(TableBalancer::<S>::new(parameters, granularity, &self.salts(), settings.seed), edge)
+    }
+
+    /// Hash inputs of the switches.
+    fn salts(self) -> Vec<u32> {
+        let switches = self.fabric.nodes().len() as u32 - self.fabric.hosts();
+        (0..switches).map(|switch| salt(self.settings.seed, switch)).collect()
     }
 
     fn run<B: LoadBalancer>(

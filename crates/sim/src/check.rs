@@ -1,5 +1,6 @@
 //! Flows and settings against the fabric, before anything runs.
 
+use crate::transport::{Control, Coupling, Mptcp, Transport};
 use crate::{Settings, SimulationError};
 use anabranch_fabric::{Fabric, What};
 use anabranch_traffic::{Flow, Start};
@@ -11,6 +12,9 @@ pub(crate) fn check(fabric: &Fabric, flows: &[Flow], settings: &Settings) -> Res
         check_flow(fabric, index, flow, settings)?;
     }
     check_barriers(flows)?;
+    for (index, transport) in settings.transports.iter().enumerate() {
+        check_transport(index, transport)?;
+    }
     let ports = fabric.ports().len() as u32;
     let observe = &settings.observe;
     if let Some(port) = observe.queue_ports.iter().chain(&observe.capture_ports).find(|&&port| port >= ports)
@@ -81,6 +85,25 @@ fn check_flow(
             format!("flow {index}: it waits for a flow that is not before it"),
             "let a flow wait only for one with a smaller number",
         ));
+    }
+    Ok(())
+}
+
+fn check_transport(index: usize, transport: &Transport) -> Result<(), SimulationError> {
+    let Transport::Mptcp(Mptcp { tcp, subflows, coupling }) = transport else { return Ok(()) };
+    let refuse =
+        |problem: &str, mend: &str| Err(SimulationError::new(format!("transport {index}: {problem}"), mend));
+    if *subflows == 0 {
+        return refuse("MPTCP over no subflow", "give it at least one");
+    }
+    if tcp.persistent {
+        return refuse("persistent subflows", "set persistent = false");
+    }
+    if *coupling == Coupling::Lia && tcp.control != Control::NewReno {
+        return refuse(
+            "linked increases are those of NewReno",
+            "set the control to NewReno or the coupling to none",
+        );
     }
     Ok(())
 }

@@ -2,12 +2,20 @@
 
 use crate::network::{Address, Network};
 use crate::timers::Timer;
-use crate::transport::{DatagramReceiver, Datagrams, Host, Receiver, Sender};
-use crate::{Packet, SimulationError};
+use crate::transport::{
+    DatagramReceiver, Datagrams, Host, Receiver, ReceiverCounters, Sender, SenderCounters, Transport,
+};
+use crate::{FlowRecord, Packet, SimulationError};
 use std::collections::HashMap;
 
 /// Bits of [`Packet::connection`] that name the place; the generation stands above.
 const PLACE_BITS: u32 = 24;
+
+/// The place that a connection's name holds: small numbers, used again.
+#[inline(always)]
+pub(crate) const fn place(name: u32) -> usize {
+    (name & ((1 << PLACE_BITS) - 1)) as usize
+}
 
 /// The sending half.
 pub(crate) enum SendingMachine {
@@ -47,12 +55,23 @@ pub(crate) struct Message {
     pub(crate) settled_datagrams: u64,
 }
 
+/// Which subflow of which flow of MPTCP a connection is.
+#[derive(Clone, Copy)]
+pub(crate) struct Subflow {
+    /// The flow's place among those of MPTCP.
+    pub(crate) multipath: u32,
+    /// The subflow's number in it.
+    pub(crate) index: u8,
+}
+
 /// One connection.
 pub(crate) struct Connection {
     pub(crate) sending: Half<SendingMachine>,
     pub(crate) receiving: Half<ReceivingMachine>,
     /// What it carries, or carried last.
     pub(crate) message: Message,
+    /// What it is to a flow of MPTCP, if it is.
+    pub(crate) subflow: Option<Subflow>,
     /// Index into the settings' transports.
     pub(crate) transport: u8,
     /// Host that sends.
@@ -61,6 +80,87 @@ pub(crate) struct Connection {
     pub(crate) dst: u32,
     /// Whether it is in use or may be found again by its name.
     pub(crate) open: bool,
+}
+
+impl Connection {
+    /// A place that no flow has used yet.
+    pub(crate) fn blank() -> Self {
+        Self {
+            sending: Half {
+                machine: SendingMachine::Datagrams(Datagrams::new()),
+                address: Address::default(),
+                wake_ps: u64::MAX,
+            },
+            receiving: Half {
+                machine: ReceivingMachine::Datagrams(DatagramReceiver::new()),
+                address: Address::default(),
+                wake_ps: u64::MAX,
+            },
+            message: Message { flow: 0, start_ps: 0, end: 0, delivered: false, settled_datagrams: 0 },
+            subflow: None,
+            transport: 0,
+            src: 0,
+            dst: 0,
+            open: true,
+        }
+    }
+
+    /// Fresh machines; memory they have is kept.
+    pub(crate) fn reset(&mut self, transport: &Transport) {
+        self.receiving.wake_ps = u64::MAX;
+        self.sending.wake_ps = u64::MAX;
+        match (&mut self.sending.machine, &mut self.receiving.machine, transport) {
+            (sending, receiving, Transport::Udp(_)) => {
+                *sending = SendingMachine::Datagrams(Datagrams::new());
+                *receiving = ReceivingMachine::Datagrams(DatagramReceiver::new());
+            }
+            (SendingMachine::Stream(sender), ReceivingMachine::Stream(receiver), _) => {
+                sender.reset();
+                receiver.reset();
+            }
+            (sending, receiving, _) => {
+                *sending = SendingMachine::Stream(Box::default());
+                *receiving = ReceivingMachine::Stream(Box::default());
+            }
+        }
+    }
+
+    /// A new message begins: counters from zero.
+    pub(crate) fn restart_counters(&mut self) {
+        if let (SendingMachine::Stream(sender), ReceivingMachine::Stream(receiver)) =
+            (&mut self.sending.machine, &mut self.receiving.machine)
+        {
+            sender.counters = SenderCounters::default();
+            receiver.counters = ReceiverCounters::default();
+        }
+    }
+
+    pub(crate) fn sender<'a>(&'a mut self, network: &'a mut Network) -> (&'a mut SendingMachine, Outlet<'a>) {
+        let Half { machine, address, wake_ps } = &mut self.sending;
+        let timer = Timer::Sender(address.connection);
+        (machine, Outlet { network, address: &*address, wake_ps, timer })
+    }
+
+    pub(crate) fn receiver<'a>(
+        &'a mut self,
+        network: &'a mut Network,
+    ) -> (&'a mut ReceivingMachine, Outlet<'a>) {
+        let Half { machine, address, wake_ps } = &mut self.receiving;
+        let timer = Timer::Receiver(address.connection);
+        (machine, Outlet { network, address, wake_ps, timer })
+    }
+
+    pub(crate) fn write_counters(&self, records: &mut [FlowRecord]) {
+        let sent = match &self.sending.machine {
+            SendingMachine::Stream(sender) => &sender.counters,
+            SendingMachine::Datagrams(datagrams) => &datagrams.counters,
+        };
+        let received = match &self.receiving.machine {
+            ReceivingMachine::Stream(receiver) => &receiver.counters,
+            ReceivingMachine::Datagrams(receiver) => &receiver.counters,
+        };
+        records[self.message.flow as usize].count(sent, received);
+    }
 }
 
 /// A half's view of its host.
@@ -109,13 +209,13 @@ impl Connections {
     /// The connection that a packet or timer names, unless it was closed since.
     #[inline(always)]
     pub(crate) fn get(&mut self, name: u32) -> Option<&mut Connection> {
-        let connection = self.all.get_mut((name & ((1 << PLACE_BITS) - 1)) as usize)?;
+        let connection = self.all.get_mut(place(name))?;
         (connection.sending.address.connection == name && connection.open).then_some(connection)
     }
 
     /// Whoever used the place of `name` last.
     pub(crate) fn last_user(&self, name: u32) -> &Connection {
-        &self.all[(name & ((1 << PLACE_BITS) - 1)) as usize]
+        &self.all[place(name)]
     }
 
     /// An idle persistent connection.

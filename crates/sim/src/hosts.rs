@@ -1,16 +1,19 @@
 //! Hosts: flows begin, packets reach their connection, flows end.
 
-use crate::connections::{Connection, Connections, Half, Message, Outlet, ReceivingMachine, SendingMachine};
+mod multipath;
+
+use crate::connections::{Connection, Connections, Message, ReceivingMachine, SendingMachine, Subflow};
 use crate::edge::Opened;
 use crate::jobs::AwaitedJobs;
 use crate::network::{Address, Network};
 use crate::pinning::Pinned;
 use crate::timers::Timer;
-use crate::transport::{DatagramReceiver, Datagrams, ReceiverCounters, SenderCounters, Transport};
+use crate::transport::Transport;
 use crate::{FlowRecord, Framing, Kind, Packet, SimulationError, WindowSample};
 use anabranch_fabric::Fabric;
 use anabranch_split::scheme::mix;
 use anabranch_traffic::{Flow, Start};
+use multipath::Multipaths;
 
 /// All hosts and what they do.
 pub(crate) struct Hosts {
@@ -23,6 +26,7 @@ pub(crate) struct Hosts {
     /// By host: its port.
     port_of: Vec<u32>,
     connections: Connections,
+    multipaths: Multipaths,
     pub(crate) records: Vec<FlowRecord>,
     /// Flows that wait for another: `(awaited, waiting)`, sorted.
     waiting: Vec<(u32, u32)>,
@@ -66,6 +70,7 @@ impl Hosts {
             pinned,
             port_of: (0..fabric.hosts()).map(|host| fabric.ports_of(host)[0]).collect(),
             connections: Connections::default(),
+            multipaths: Multipaths::default(),
             records: vec![
                 FlowRecord { start_ps: u64::MAX, fct_ps: u64::MAX, ..FlowRecord::default() };
                 flows.len()
@@ -98,9 +103,11 @@ impl Hosts {
         Ok(())
     }
 
-    /// What the fields that switches hash are worth for a connection, in one direction.
-    fn entropy(&self, flow: u32, back: bool) -> u32 {
-        mix::finalise(mix::absorb(mix::absorb(self.salt, flow), back.into()))
+    /// What the fields that switches hash are worth for a connection, in one direction. A flow's first subflow has
+    /// what a flow of one connection would have.
+    fn entropy(&self, flow: u32, subflow: u8, back: bool) -> u32 {
+        let of_flow = mix::finalise(mix::absorb(mix::absorb(self.salt, flow), back.into()));
+        if subflow == 0 { of_flow } else { mix::finalise(mix::absorb(of_flow, subflow.into())) }
     }
 
     fn begin(&mut self, index: u32, network: &mut Network) -> Result<(), SimulationError> {
@@ -114,58 +121,32 @@ impl Hosts {
         };
         self.records[index as usize].start_ps = network.now_ps;
         let transport = &self.transports[usize::from(flow.transport)];
+        if let Transport::Mptcp(mptcp) = transport {
+            let (subflows, window_max_bytes) = (mptcp.subflows, mptcp.tcp.window_max_bytes);
+            return self.begin_multipath(message, subflows, window_max_bytes, network);
+        }
         let persistent = matches!(transport, Transport::Tcp(tcp) if tcp.persistent) && flow.path.is_none();
         let idle =
             if persistent { self.connections.take_idle(flow.src, flow.dst, flow.transport) } else { None };
-        let mut opened =
-            Opened { connection: 0, fresh: true, src: flow.src, dst: flow.dst, size_bytes: flow.size_bytes };
-        let (entropy_forth, entropy_back) = (self.entropy(index, false), self.entropy(index, true));
-        let connection = match idle {
+        let name = match idle {
             Some(name) => {
                 let Some(connection) = self.connections.get(name) else { return Ok(()) };
                 connection.message = Message { end: connection.message.end + flow.size_bytes, ..message };
-                (opened.connection, opened.fresh) = (name, false);
-                network.with_edge(|edge, network| edge.opened(&opened, network));
                 connection.restart_counters();
-                connection
-            }
-            None => {
-                let connection = self.connections.open(Connection::blank)?;
-                let pinned = self.pinned.get(index as usize).copied().flatten();
-                let name = connection.sending.address.connection;
-                connection.message = message;
-                connection.transport = flow.transport;
-                connection.src = flow.src;
-                connection.dst = flow.dst;
-                connection.sending.address = Address {
-                    connection: name,
-                    host: flow.src,
-                    port: self.port_of[flow.src as usize],
-                    destination: flow.dst,
-                    entropy: entropy_forth,
-                    labels: pinned.map(|pinned| pinned.forth),
-                };
-                connection.receiving.address = Address {
-                    connection: name,
-                    host: flow.dst,
-                    port: self.port_of[flow.dst as usize],
-                    destination: flow.src,
-                    entropy: entropy_back,
-                    labels: pinned.map(|pinned| pinned.back),
-                };
-                connection.reset(transport);
-                opened.connection = name;
+                let opened = Opened { connection: name, fresh: false, ..Opened::of(&flow) };
                 network.with_edge(|edge, network| edge.opened(&opened, network));
-                let (half, mut outlet) = connection.sender(network);
-                if let (SendingMachine::Stream(sender), Transport::Tcp(tcp)) = (half, transport) {
-                    sender.open(tcp, self.framing, &mut outlet);
-                }
-                connection
+                name
             }
+            None => self.connect(message, None, network)?,
         };
+        let transport = &self.transports[usize::from(flow.transport)];
+        let Some(connection) = self.connections.get(name) else { return Ok(()) };
         let (machine, mut outlet) = connection.sender(network);
         match (machine, transport) {
             (SendingMachine::Stream(sender), Transport::Tcp(tcp)) => {
+                if idle.is_none() {
+                    sender.open(tcp, self.framing, &mut outlet);
+                }
                 sender.write(tcp, self.framing, flow.size_bytes, &mut outlet);
             }
             (SendingMachine::Datagrams(datagrams), Transport::Udp(udp)) => {
@@ -173,9 +154,49 @@ impl Hosts {
             }
             _ => {}
         }
-        let name = connection.sending.address.connection;
         self.watch(name, network.now_ps);
         Ok(())
+    }
+
+    /// A connection for a flow, or for one of its subflows; still closed.
+    fn connect(
+        &mut self,
+        message: Message,
+        subflow: Option<Subflow>,
+        network: &mut Network,
+    ) -> Result<u32, SimulationError> {
+        let flow = self.flows[message.flow as usize];
+        let pinned = self.pinned.get(message.flow as usize).copied().flatten();
+        let number = subflow.map_or(0, |subflow| subflow.index);
+        let (entropy_forth, entropy_back) =
+            (self.entropy(message.flow, number, false), self.entropy(message.flow, number, true));
+        let connection = self.connections.open(Connection::blank)?;
+        let name = connection.sending.address.connection;
+        connection.message = message;
+        connection.subflow = subflow;
+        connection.transport = flow.transport;
+        connection.src = flow.src;
+        connection.dst = flow.dst;
+        connection.sending.address = Address {
+            connection: name,
+            host: flow.src,
+            port: self.port_of[flow.src as usize],
+            destination: flow.dst,
+            entropy: entropy_forth,
+            labels: pinned.map(|pinned| pinned.forth),
+        };
+        connection.receiving.address = Address {
+            connection: name,
+            host: flow.dst,
+            port: self.port_of[flow.dst as usize],
+            destination: flow.src,
+            entropy: entropy_back,
+            labels: pinned.map(|pinned| pinned.back),
+        };
+        connection.reset(&self.transports[usize::from(flow.transport)]);
+        let opened = Opened { connection: name, ..Opened::of(&flow) };
+        network.with_edge(|edge, network| edge.opened(&opened, network));
+        Ok(name)
     }
 
     /// A packet reaches its host.
@@ -205,17 +226,31 @@ impl Hosts {
 
     fn reach_receiver(&mut self, packet: &Packet, network: &mut Network) {
         let Some(connection) = self.connections.get(packet.connection) else { return };
-        let Transport::Tcp(tcp) = &self.transports[usize::from(connection.transport)] else { return };
+        let Some(tcp) = self.transports[usize::from(connection.transport)].tcp() else { return };
         let (machine, mut outlet) = connection.receiver(network);
         let ReceivingMachine::Stream(receiver) = machine else { return };
         receiver.receive(tcp, self.framing, packet, &mut outlet);
-        if receiver.delivered() >= connection.message.end && !connection.message.delivered {
-            self.deliver_last(packet.connection, network);
+        let delivered = receiver.delivered();
+        self.account(packet.connection, delivered, network);
+    }
+
+    /// A receiver has so many bytes in order.
+    #[inline(always)]
+    fn account(&mut self, name: u32, delivered: u64, network: &mut Network) {
+        let Some(connection) = self.connections.get(name) else { return };
+        if let Some(subflow) = connection.subflow {
+            self.hand_up(subflow, delivered, network);
+        } else if delivered >= connection.message.end && !connection.message.delivered {
+            self.deliver_last(name, network);
         }
     }
 
     fn reach_sender(&mut self, packet: &Packet, network: &mut Network) {
         let Some(connection) = self.connections.get(packet.connection) else { return };
+        if let Some(subflow) = connection.subflow {
+            self.reach_subflow(subflow, packet, network);
+            return;
+        }
         let Transport::Tcp(tcp) = &self.transports[usize::from(connection.transport)] else { return };
         let (machine, mut outlet) = connection.sender(network);
         let SendingMachine::Stream(sender) = machine else { return };
@@ -236,6 +271,10 @@ impl Hosts {
             return;
         }
         connection.sending.wake_ps = u64::MAX;
+        if let Some(subflow) = connection.subflow {
+            self.wake_subflow(subflow, network);
+            return;
+        }
         let transport = &self.transports[usize::from(connection.transport)];
         let (machine, mut outlet) = connection.sender(network);
         match (machine, transport) {
@@ -256,13 +295,12 @@ impl Hosts {
             return;
         }
         connection.receiving.wake_ps = u64::MAX;
-        let Transport::Tcp(tcp) = &self.transports[usize::from(connection.transport)] else { return };
+        let Some(tcp) = self.transports[usize::from(connection.transport)].tcp() else { return };
         let (machine, mut outlet) = connection.receiver(network);
         let ReceivingMachine::Stream(receiver) = machine else { return };
         receiver.wake(tcp, self.framing, &mut outlet);
-        if receiver.delivered() >= connection.message.end && !connection.message.delivered {
-            self.deliver_last(name, network);
-        }
+        let delivered = receiver.delivered();
+        self.account(name, delivered, network);
     }
 
     /// A datagram arrived or was lost. The flow ends when all are accounted for, and has finished if none is missing.
@@ -335,9 +373,11 @@ impl Hosts {
 
     /// Writes down the counters of the flows that are still open.
     pub(crate) fn close_books(&mut self) {
-        for connection in self.connections.iter().filter(|connection| connection.open) {
+        let of_its_own = |connection: &&Connection| connection.open && connection.subflow.is_none();
+        for connection in self.connections.iter().filter(of_its_own) {
             connection.write_counters(&mut self.records);
         }
+        self.close_multipath_books();
     }
 
     pub(crate) fn connections_peak(&self) -> usize {
@@ -352,93 +392,13 @@ impl Hosts {
         let SendingMachine::Stream(sender) = &connection.sending.machine else { return };
         let flow = connection.message.flow;
         let window_bytes = sender.window_bytes();
+        self.note_window(flow, window_bytes, now_ps);
+    }
+
+    fn note_window(&mut self, flow: u32, window_bytes: u64, now_ps: u64) {
         let moved = self.windows.iter().rev().find(|sample| sample.flow == flow);
         if self.watched[flow as usize] && moved.is_none_or(|last| last.window_bytes != window_bytes) {
             self.windows.push(WindowSample { flow, time_ps: now_ps, window_bytes });
         }
-    }
-}
-
-impl Connection {
-    /// A place that no flow has used yet.
-    fn blank() -> Self {
-        Self {
-            sending: Half {
-                machine: SendingMachine::Datagrams(Datagrams::new()),
-                address: Address::default(),
-                wake_ps: u64::MAX,
-            },
-            receiving: Half {
-                machine: ReceivingMachine::Datagrams(DatagramReceiver::new()),
-                address: Address::default(),
-                wake_ps: u64::MAX,
-            },
-            message: Message { flow: 0, start_ps: 0, end: 0, delivered: false, settled_datagrams: 0 },
-            transport: 0,
-            src: 0,
-            dst: 0,
-            open: true,
-        }
-    }
-
-    /// Fresh machines; memory they have is kept.
-    fn reset(&mut self, transport: &Transport) {
-        self.receiving.wake_ps = u64::MAX;
-        self.sending.wake_ps = u64::MAX;
-        match (&mut self.sending.machine, &mut self.receiving.machine, transport) {
-            (SendingMachine::Stream(sender), ReceivingMachine::Stream(receiver), Transport::Tcp(_)) => {
-                sender.reset();
-                receiver.reset();
-            }
-            (sending, receiving, Transport::Tcp(_)) => {
-                *sending = SendingMachine::Stream(Box::default());
-                *receiving = ReceivingMachine::Stream(Box::default());
-            }
-            (sending, receiving, Transport::Udp(_)) => {
-                *sending = SendingMachine::Datagrams(Datagrams::new());
-                *receiving = ReceivingMachine::Datagrams(DatagramReceiver::new());
-            }
-        }
-    }
-
-    /// A new message begins: counters from zero.
-    fn restart_counters(&mut self) {
-        if let (SendingMachine::Stream(sender), ReceivingMachine::Stream(receiver)) =
-            (&mut self.sending.machine, &mut self.receiving.machine)
-        {
-            sender.counters = SenderCounters::default();
-            receiver.counters = ReceiverCounters::default();
-        }
-    }
-
-    fn sender<'a>(&'a mut self, network: &'a mut Network) -> (&'a mut SendingMachine, Outlet<'a>) {
-        let Half { machine, address, wake_ps } = &mut self.sending;
-        let timer = Timer::Sender(address.connection);
-        (machine, Outlet { network, address: &*address, wake_ps, timer })
-    }
-
-    fn receiver<'a>(&'a mut self, network: &'a mut Network) -> (&'a mut ReceivingMachine, Outlet<'a>) {
-        let Half { machine, address, wake_ps } = &mut self.receiving;
-        let timer = Timer::Receiver(address.connection);
-        (machine, Outlet { network, address, wake_ps, timer })
-    }
-
-    fn write_counters(&self, records: &mut [FlowRecord]) {
-        let record = &mut records[self.message.flow as usize];
-        let sent = match &self.sending.machine {
-            SendingMachine::Stream(sender) => &sender.counters,
-            SendingMachine::Datagrams(datagrams) => &datagrams.counters,
-        };
-        let received = match &self.receiving.machine {
-            ReceivingMachine::Stream(receiver) => &receiver.counters,
-            ReceivingMachine::Datagrams(receiver) => &receiver.counters,
-        };
-        record.sent_bytes = sent.sent_bytes;
-        record.sent_packets = sent.sent_packets;
-        record.retransmitted_packets = sent.retransmitted_packets;
-        record.timeouts = sent.timeouts;
-        record.reordered_packets = received.reordered_packets;
-        record.marked_packets = received.marked_packets;
-        record.paths = received.paths();
     }
 }

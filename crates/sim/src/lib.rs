@@ -14,6 +14,7 @@ mod error;
 mod forwarding;
 mod hosts;
 mod jobs;
+mod needs;
 mod network;
 mod outcome;
 mod packet;
@@ -28,8 +29,9 @@ mod slab;
 mod timers;
 pub mod transport;
 
-pub use assembly::{needs, simulate};
+pub use assembly::simulate;
 pub use error::SimulationError;
+pub use needs::needs;
 pub use outcome::{CapturedPacket, FlowRecord, Outcome, PortRecord, QueueSample, Totals, WindowSample};
 pub use packet::{Kind, Packet, SackBlock, marks};
 pub use progress::Progress;

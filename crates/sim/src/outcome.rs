@@ -1,6 +1,7 @@
 //! What a simulation yields.
 
 use crate::Packet;
+use crate::transport::{ReceiverCounters, SenderCounters};
 
 /// One flow, in the order of the flow list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -24,6 +25,19 @@ pub struct FlowRecord {
     pub marked_packets: u64,
     /// Distinct paths its segments took.
     pub paths: u32,
+}
+
+impl FlowRecord {
+    /// Takes over what both halves counted.
+    pub(crate) fn count(&mut self, sent: &SenderCounters, received: &ReceiverCounters) {
+        self.sent_bytes = sent.sent_bytes;
+        self.sent_packets = sent.sent_packets;
+        self.retransmitted_packets = sent.retransmitted_packets;
+        self.timeouts = sent.timeouts;
+        self.reordered_packets = received.reordered_packets;
+        self.marked_packets = received.marked_packets;
+        self.paths = received.paths();
+    }
 }
 
 /// One port in one interval.

@@ -65,6 +65,15 @@ impl PathBook {
         self.hops.leaves.len() as u32
     }
 
+    /// Most paths between two leaves.
+    pub(crate) fn most_paths(&self) -> u64 {
+        let of = |counts: &Vec<u64>| {
+            let leaves = self.hops.leaves.iter();
+            leaves.map(|&leaf| counts[self.hops.switch(leaf)]).max().unwrap_or(0)
+        };
+        self.counts.iter().map(of).max().unwrap_or(0)
+    }
+
     /// The leaf of a host, as destinations are numbered.
     pub(crate) fn leaf_of(&self, host: u32) -> u32 {
         self.hops.leaves.binary_search(&self.fabric.leaf_of(host)).unwrap_or(0) as u32

@@ -4,22 +4,29 @@ use crate::document::{Node, Value};
 use crate::form::Form;
 use crate::unit::{Bytes, Choice, Count, Flag, Positive, Refusal, Speed, Time, Unit, quoted};
 use anabranch_fabric::Rate;
-use anabranch_sim::transport::{Control, Reorder, Tcp, Transport, Udp};
+use anabranch_sim::transport::{Control, Coupling, Mptcp, Reorder, Tcp, Transport, Udp};
 
 const PS_PER_MS: u64 = 1_000_000_000;
 
 /// Kinds of transport.
-pub(crate) const KINDS: [&str; 4] = ["dctcp", "newreno", "cubic", "udp"];
+pub(crate) const KINDS: [&str; 5] = ["dctcp", "newreno", "cubic", "mptcp", "udp"];
+
+/// Couplings of MPTCP's windows.
+const COUPLINGS: [&str; 2] = ["lia", "uncoupled"];
 
 /// A transport of this kind with the defaults of every key.
 pub(crate) fn of_kind(kind: &str) -> Transport {
-    let control = match kind {
-        "newreno" => Control::NewReno,
-        "cubic" => Control::Cubic { hystart: true },
-        "dctcp" => Control::Dctcp { gain: 1.0 / 16.0 },
-        _ => return Transport::Udp(Udp { rate: Rate::from_bps(1_000_000_000).unwrap_or(SLOWEST) }),
-    };
-    Transport::Tcp(Tcp {
+    match kind {
+        "newreno" => Transport::Tcp(tcp(Control::NewReno)),
+        "cubic" => Transport::Tcp(tcp(Control::Cubic { hystart: true })),
+        "dctcp" => Transport::Tcp(tcp(Control::Dctcp { gain: 1.0 / 16.0 })),
+        "mptcp" => Transport::Mptcp(Mptcp { tcp: tcp(Control::NewReno), ..Mptcp::plain() }),
+        _ => Transport::Udp(Udp { rate: Rate::from_bps(1_000_000_000).unwrap_or(SLOWEST) }),
+    }
+}
+
+fn tcp(control: Control) -> Tcp {
+    Tcp {
         control,
         initial_window: 10,
         // Linux: the largest buffer it grows to by itself (net.ipv4.tcp_rmem).
@@ -36,7 +43,7 @@ pub(crate) fn of_kind(kind: &str) -> Transport {
         handshake: true,
         persistent: false,
         reorder: Reorder::None,
-    })
+    }
 }
 
 const SLOWEST: Rate = match Rate::from_bps(Rate::LEAST_BPS) {
@@ -51,7 +58,8 @@ fn kind_of(transport: &Transport) -> &'static str {
             Control::NewReno => KINDS[1],
             Control::Cubic { .. } => KINDS[2],
         },
-        Transport::Udp(_) => KINDS[3],
+        Transport::Mptcp(_) => KINDS[3],
+        Transport::Udp(_) => KINDS[4],
     }
 }
 
@@ -62,13 +70,18 @@ pub(crate) fn visit(form: &mut impl Form, transport: &mut Transport) {
         "kind",
         Choice(&KINDS),
         &mut kind,
-        "Congestion control: DCTCP (RFC 8257), NewReno (RFC 5681, 6582), CUBIC (RFC 9438); or UDP at a constant rate.",
+        "Congestion control: DCTCP (RFC 8257), NewReno (RFC 5681, 6582), CUBIC (RFC 9438); or MPTCP over several \
+         connections of NewReno (RFC 6356, 8684); or UDP at a constant rate.",
     );
     if kind != kind_of(transport) {
         *transport = of_kind(kind);
     }
     match transport {
-        Transport::Tcp(tcp) => visit_tcp(form, tcp),
+        Transport::Tcp(tcp) => visit_tcp(form, tcp, true),
+        Transport::Mptcp(mptcp) => {
+            visit_subflows(form, mptcp);
+            visit_tcp(form, &mut mptcp.tcp, false);
+        }
         Transport::Udp(udp) => form.required(
             "rate",
             Speed,
@@ -78,7 +91,29 @@ pub(crate) fn visit(form: &mut impl Form, transport: &mut Transport) {
     }
 }
 
-fn visit_tcp(form: &mut impl Form, tcp: &mut Tcp) {
+fn visit_subflows(form: &mut impl Form, mptcp: &mut Mptcp) {
+    let mut subflows = u32::from(mptcp.subflows);
+    form.key(
+        "subflows",
+        Count { least: 1, most: 64 },
+        &mut subflows,
+        "Connections of a flow, each with a source port, and so perhaps a path, of its own (8: the evaluations of CONGA \
+         and of HULA).",
+    );
+    mptcp.subflows = subflows as u8;
+    let mut coupling = COUPLINGS[usize::from(mptcp.coupling == Coupling::Uncoupled)];
+    form.key(
+        "coupling",
+        Choice(&COUPLINGS),
+        &mut coupling,
+        "How windows grow in congestion avoidance: linked, so that all together take one connection's share (RFC 6356); \
+         or each by itself.",
+    );
+    mptcp.coupling = if coupling == COUPLINGS[0] { Coupling::Lia } else { Coupling::Uncoupled };
+}
+
+/// `persistent`: whether connections may be.
+fn visit_tcp(form: &mut impl Form, tcp: &mut Tcp, persistent: bool) {
     match &mut tcp.control {
         Control::NewReno => {}
         Control::Cubic { hystart } => {
@@ -171,18 +206,21 @@ fn visit_tcp(form: &mut impl Form, tcp: &mut Tcp) {
         form.refuse("ecn", "DCTCP without marks cannot work".to_owned(), mend);
     }
     form.key("handshake", Flag, &mut tcp.handshake, "A flow opens its connection by SYN and SYN-ACK.");
-    form.key(
-        "persistent",
-        Flag,
-        &mut tcp.persistent,
-        "Flows between two hosts use idle connections again, with the window they left.",
-    );
+    if persistent {
+        form.key(
+            "persistent",
+            Flag,
+            &mut tcp.persistent,
+            "Flows between two hosts use idle connections again, with the window they left.",
+        );
+    }
     form.key(
         "reorder",
         ReorderTable,
         &mut tcp.reorder,
         "What stands between the network and TCP at the receiver: nothing; a buffer that holds a gap open until it \
-         fills, for at most `hold`; or Presto's, which holds only gaps at the borders of flowcells.",
+         fills, for at most `hold`; or Presto's, which holds only gaps at the borders of flowcells (so many bytes of \
+         payload each), for twice as long as reordering took on average and at most `hold`.",
     );
 }
 

@@ -3,11 +3,25 @@
 //! The decisions themselves are those of `anabranch_split::scheme`; what stands here lends them clock, queues, random
 //! numbers and packets.
 
+mod conga;
+mod conweave;
+mod hula;
+pub(crate) mod luopan;
+mod omniscient;
+mod place;
 mod planned;
+mod source_routes;
 mod table;
+pub(crate) mod tdlb;
 
-pub(crate) use planned::{MEMORY_MAX, Periods, Planned};
+pub(crate) use conga::Conga;
+pub(crate) use conweave::ConWeave;
+pub(crate) use hula::Hula;
+pub(crate) use luopan::LuopanBalancer;
+pub(crate) use omniscient::OmniscientBalancer;
+pub(crate) use planned::{Deficit, HashIntervals, MinMove, Planned, ShortestQueue, Wcmp};
 pub(crate) use table::TableBalancer;
+pub(crate) use tdlb::TdlbBalancer;
 
 use crate::network::Network;
 use anabranch_fabric::LinkState;

@@ -62,7 +62,7 @@ impl AsRef<[u8; SLOTS]> for MinMoveTable {
     }
 }
 
-impl Planned for Slots<u8, SLOTS> {
+impl Planned for MinMove {
     type Stored = MinMoveTable;
     type Parameters = ();
 
@@ -97,7 +97,7 @@ impl AsRef<modulo::ModuloTable<Box<[u16]>>> for ModuloEntries {
     }
 }
 
-impl Planned for Modulo<Box<[u16]>> {
+impl Planned for Wcmp {
     type Stored = ModuloEntries;
     /// Most entries.
     type Parameters = u32;
@@ -191,7 +191,7 @@ impl AsRef<cumulative_bounds::Bounds<INTERVALS>> for Intervals {
     }
 }
 
-impl Planned for Cumulative<INTERVALS> {
+impl Planned for HashIntervals {
     type Stored = Intervals;
     type Parameters = ();
 
@@ -221,7 +221,7 @@ impl AsRef<Self> for Periods {
     }
 }
 
-impl Planned for Quota<Periods, Box<[u32]>> {
+impl Planned for Deficit {
     const STICKY: bool = false;
     const HASHES: bool = false;
     type Stored = Periods;
@@ -243,7 +243,7 @@ impl Planned for Quota<Periods, Box<[u32]>> {
 }
 
 /// Most queues that a switch remembers for a group.
-pub(crate) const MEMORY_MAX: usize = 8;
+const MEMORY_MAX: usize = 8;
 /// Most entries by which members are drawn; weights beyond are scaled to them.
 const ENTRIES_MAX: u32 = 1024;
 
@@ -256,7 +256,7 @@ impl AsRef<drill::Plan<Box<[u16]>>> for Samples {
     }
 }
 
-impl Planned for Drill<Box<[u16]>, MEMORY_MAX> {
+impl Planned for ShortestQueue {
     const STICKY: bool = false;
     const HASHES: bool = false;
     type Stored = Samples;
@@ -276,3 +276,14 @@ impl Planned for Drill<Box<[u16]>, MEMORY_MAX> {
         *state = drill::State::default();
     }
 }
+
+/// What the table `min-move` runs.
+pub(crate) type MinMove = Slots<u8, SLOTS>;
+/// What the table `wcmp` runs.
+pub(crate) type Wcmp = Modulo<Box<[u16]>>;
+/// What the table `intervals` runs.
+pub(crate) type HashIntervals = Cumulative<INTERVALS>;
+/// What the table `deficit` runs.
+pub(crate) type Deficit = Quota<Periods, Box<[u32]>>;
+/// What the table `shortest-queue` runs.
+pub(crate) type ShortestQueue = Drill<Box<[u16]>, MEMORY_MAX>;

@@ -5,7 +5,7 @@ use crate::Packet;
 use crate::network::Network;
 use anabranch_plan::{Granularity, selection_hash};
 use anabranch_split::scheme::byte_deficit::WholeFlow;
-use anabranch_split::scheme::flowcell::Numbered;
+use anabranch_split::scheme::flowcell::{self, Numbered};
 use anabranch_split::scheme::{FlowTable, Flowlet, Flows, units};
 use anabranch_split::{Env, PlanError, capability, scheme};
 use anabranch_traffic::random::Stream;
@@ -191,7 +191,7 @@ impl<S: Planned> LoadBalancer for TableBalancer<S> {
                 &mut env,
             ),
             (Units::Flowcells(flows), Granularity::Flowcell { bytes }) => {
-                asked.cell = (seq / bytes) as u32;
+                asked.cell = flowcell::number(seq, bytes) as u32;
                 units::pick::<_, S, _, _>(&Numbered, plan, &mut **flows, state, &mut asked, &mut env)
             }
             (Units::Flows(flows), _) => {

@@ -3,9 +3,18 @@
 //! An edge sees every packet that leaves or reaches a host. It chooses a path by labels, or an entropy that switches
 //! hash, and learns from what comes back: it writes into [`Packet::tag`] at one end and reads it at the other.
 
+mod entropy;
+mod host_env;
+mod per_connection;
+mod presto;
+
+pub(crate) use entropy::{EntropyEdge, Spraying};
+pub(crate) use presto::{PrestoEdge, with_receiver};
+
 use crate::Packet;
 use crate::network::{Address, Network};
 use anabranch_fabric::LinkState;
+use anabranch_traffic::Flow;
 
 /// A flow begins on a connection.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +29,13 @@ pub(crate) struct Opened {
     pub(crate) dst: u32,
     /// Payload of the flow.
     pub(crate) size_bytes: u64,
+}
+
+impl Opened {
+    /// On a new connection without a number yet.
+    pub(crate) fn of(flow: &Flow) -> Self {
+        Self { connection: 0, fresh: true, src: flow.src, dst: flow.dst, size_bytes: flow.size_bytes }
+    }
 }
 
 /// Load balancing at hosts. Every hook but the first may be left out.

@@ -55,6 +55,9 @@ pub(super) struct Congestion {
     pub(super) threshold: u64,
     /// Bytes acknowledged and not yet turned into window.
     credit: u64,
+    /// Least bytes to be acknowledged for a segment of growth in congestion avoidance, where windows are linked
+    /// ([`super::mptcp`]); zero where this one grows by itself.
+    pub(super) interval: u64,
     law: Law,
 }
 
@@ -66,7 +69,7 @@ impl Congestion {
             Control::Cubic { hystart } => Law::Cubic(Cubic::NEW, hystart.then_some(Hystart::NEW)),
             Control::Dctcp { gain } => Law::Dctcp(Dctcp::NEW, gain),
         };
-        Self { window, threshold: u64::MAX, credit: 0, law }
+        Self { window, threshold: u64::MAX, credit: 0, interval: 0, law }
     }
 
     /// Each acknowledgement, whether the window may grow or not.
@@ -94,7 +97,7 @@ impl Congestion {
         if bytes > 0 {
             match &mut self.law {
                 Law::NewReno | Law::Dctcp(..) => {
-                    newreno::avoid(&mut self.window, &mut self.credit, bytes, segment);
+                    newreno::avoid(&mut self.window, &mut self.credit, bytes, segment, self.interval);
                 }
                 Law::Cubic(cubic, _) => {
                     self.window = cubic.avoid(self.window, bytes, segment, acked.now_ps, acked.least_rtt_ps);

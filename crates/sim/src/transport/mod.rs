@@ -11,6 +11,7 @@ mod dctcp;
 mod delayed_ack;
 mod echo;
 mod hystart;
+pub(crate) mod mptcp;
 mod newreno;
 mod prr;
 mod rack;
@@ -25,6 +26,7 @@ mod sender;
 mod tests;
 
 pub use datagrams::{DatagramReceiver, Datagrams};
+pub use mptcp::{Coupling, Mptcp};
 pub use receiver::{Receiver, ReceiverCounters};
 pub use sender::{Sender, SenderCounters};
 
@@ -40,6 +42,17 @@ pub trait Host {
     /// Wants [`Sender::wake`] or [`Receiver::wake`] at this time. Only the earliest wish is kept; a wake-up that
     /// comes earlier than the half needs (its deadline moved) is answered by wishing again.
     fn wake_at(&mut self, at_ps: u64);
+    /// Bytes, at most `most`, that the sender may [`Self::take`] beyond what was written to it, as one segment.
+    #[inline(always)]
+    fn waiting(&self, _most: u64) -> u64 {
+        0
+    }
+    /// The window has room for the bytes that are waiting: they become part of the sender's stream. False if the
+    /// other end has no room for them now; the host calls [`Sender::push`] when it has.
+    #[inline(always)]
+    fn take(&mut self, _bytes: u64) -> bool {
+        false
+    }
     /// The retransmission timer expired; nothing has been sent again yet.
     fn timed_out(&mut self) {}
 }
@@ -49,8 +62,21 @@ pub trait Host {
 pub enum Transport {
     /// A stream with acknowledgements.
     Tcp(Tcp),
+    /// A stream over several connections of TCP.
+    Mptcp(Mptcp),
     /// Datagrams at a constant rate, counted when they arrive.
     Udp(Udp),
+}
+
+impl Transport {
+    /// Settings of its connections, if those are TCP's.
+    #[must_use]
+    pub fn tcp(&self) -> Option<&Tcp> {
+        match self {
+            Self::Tcp(tcp) | Self::Mptcp(Mptcp { tcp, .. }) => Some(tcp),
+            Self::Udp(_) => None,
+        }
+    }
 }
 
 /// Settings of TCP. Times in picoseconds.
@@ -143,9 +169,9 @@ pub enum Reorder {
     },
     /// Presto's: a gap inside a flowcell is a loss and is passed on at once; one at its border is held open.
     Flowcell {
-        /// Bytes of a flowcell (65,536).
+        /// Payload of a flowcell (65,536), as the sender counts it.
         cell_bytes: u64,
-        /// Longest hold.
+        /// Longest hold, whatever reordering took before (100 us).
         timeout_ps: u64,
     },
 }

@@ -1,12 +1,12 @@
 //! Reno's window: RFC 5681 with appropriate byte counting (RFC 3465).
 
-/// Congestion avoidance (RFC 5681, section 3.1): a segment for each window of acknowledged bytes. `credit` is what
-/// was acknowledged since the last.
+/// Congestion avoidance (RFC 5681, section 3.1): a segment for each window of acknowledged bytes, or for `interval`
+/// bytes where those are more (zero: never). `credit` is what was acknowledged since the last.
 #[inline]
-pub(super) fn avoid(window: &mut u64, credit: &mut u64, acked: u64, segment: u64) {
+pub(super) fn avoid(window: &mut u64, credit: &mut u64, acked: u64, segment: u64, interval: u64) {
     *credit += acked;
-    while *credit >= *window {
-        *credit -= *window;
+    while *credit >= interval.max(*window) {
+        *credit -= interval.max(*window);
         *window += segment;
     }
 }

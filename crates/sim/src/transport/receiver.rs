@@ -27,6 +27,15 @@ impl ReceiverCounters {
         self.path_set.iter().map(|word| word.count_ones()).sum()
     }
 
+    /// Counts what another counted as well.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.reordered_packets += other.reordered_packets;
+        self.marked_packets += other.marked_packets;
+        for (mine, others) in self.path_set.iter_mut().zip(other.path_set) {
+            *mine |= others;
+        }
+    }
+
     /// A segment or datagram from the network.
     #[inline(always)]
     pub(super) fn count(&mut self, packet: &Packet) {

@@ -9,6 +9,7 @@ mod connections;
 mod conservation;
 mod determinism;
 mod failures;
+mod mptcp;
 mod pinning;
 mod queueing;
 mod setup;

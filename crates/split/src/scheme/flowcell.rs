@@ -15,6 +15,14 @@ impl Flowcell {
     pub const BYTES: u32 = 1 << 16;
 }
 
+/// The number of the flowcell, of `cell_bytes` of payload each, that a packet belongs to by its first byte's place in the
+/// stream. Sender and receiver find the same, and what is sent again keeps its cell.
+#[inline(always)]
+#[must_use]
+pub fn number(first_byte: u64, cell_bytes: u64) -> u64 {
+    first_byte.checked_div(cell_bytes).unwrap_or(0)
+}
+
 impl Boundary for Flowcell {
     const NEEDS: u32 = 0;
     /// Bytes of the cell so far.

@@ -2,6 +2,7 @@
 
 use crate::Env;
 
+pub mod acknowledgement;
 pub mod alias;
 #[cfg(all(feature = "plan", target_arch = "x86_64"))]
 mod avx2;
@@ -9,41 +10,64 @@ mod avx2;
 mod avx512;
 pub mod byte_deficit;
 pub mod cells;
+pub mod conga;
+pub mod conga_tag;
+pub mod conweave;
+pub mod conweave_header;
+pub mod conweave_reorder;
 pub mod cumulative;
 pub mod cycle;
 pub mod deficit;
+pub mod dre;
 pub mod drill;
 pub mod exceptions;
 #[cfg(feature = "plan")]
 pub mod flow_list;
 #[cfg(feature = "plan")]
 pub mod flow_table;
+pub mod flowbender;
 pub mod flowcell;
 pub mod flowlet;
 pub mod flows;
+pub mod hula;
+pub mod idle;
 #[cfg(feature = "plan")]
 pub mod lanes;
+pub mod least;
+pub mod luopan;
 pub mod mix;
 pub mod modulo;
+pub mod omniscient;
+pub mod paths;
+pub mod plb;
+pub mod presto;
 pub mod quota;
+pub mod recycle;
 pub mod rehash;
 pub mod rendezvous;
 #[cfg(all(feature = "plan", target_arch = "x86_64"))]
 mod rendezvous_bound;
+pub mod reps;
 pub mod score;
 pub mod score16;
 #[cfg(feature = "plan")]
 pub mod seen;
 pub mod slots;
+pub mod store;
+pub mod tdlb;
 pub mod turns;
+pub mod uec;
 pub mod uniform;
 pub mod units;
+pub mod utilisation;
 pub mod wfq;
 pub mod wildcard;
 
 pub use alias::Alias;
 pub use byte_deficit::ByteDeficit;
 pub use cells::Cells;
+pub use conga::Conga;
+pub use conweave::ConWeave;
 pub use cumulative::Cumulative;
 pub use cycle::Cycle;
 pub use deficit::Deficit;
@@ -53,19 +77,29 @@ pub use exceptions::Exceptions;
 pub use flow_list::FlowList;
 #[cfg(feature = "plan")]
 pub use flow_table::FlowTable;
+pub use flowbender::FlowBender;
 pub use flowcell::Flowcell;
 pub use flowlet::Flowlet;
 pub use flows::Flows;
+pub use hula::Hula;
+pub use luopan::Luopan;
 pub use modulo::Modulo;
+pub use omniscient::Omniscient;
+pub use plb::Plb;
+pub use presto::Presto;
 pub use quota::Quota;
+pub use recycle::{Mixed, Recycle};
 pub use rehash::Rehash;
 pub use rendezvous::Rendezvous;
+pub use reps::Reps;
 pub use score::Score;
 pub use score16::Score16;
 #[cfg(feature = "plan")]
 pub use seen::Seen;
 pub use slots::Slots;
+pub use tdlb::Tdlb;
 pub use turns::Turns;
+pub use uec::{Bitmap, Oblivious};
 pub use uniform::Uniform;
 pub use units::Units;
 pub use wfq::Wfq;

@@ -1,8 +1,18 @@
 //! `[routing.scheme]`: the parameters of a scheme that brings its own, one file per scheme.
 
+mod conga;
+mod conweave;
+mod flowbender;
+mod hula;
+mod plb;
+mod presto;
+mod reps;
+mod uec;
+
 use super::routing::Weights;
 use crate::form::Form;
-use anabranch_plan::Scheme;
+use anabranch_plan::{Scheme, presto::Settings as Presto};
+use anabranch_split::scheme as split;
 
 /// Who decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,13 +53,42 @@ pub(crate) struct Named {
 }
 
 /// All of them, in the order in which they are listed.
-pub(crate) static SCHEMES: [Named; 1] = [Named {
-    name: "ideal",
-    granularity: "flow",
-    decider: Decider::Beforehand,
-    weights: Weights::Capacity,
-    scheme: || Scheme::Ideal,
-}];
+pub(crate) const SCHEMES: &[Named] = &[
+    Named {
+        name: "ideal",
+        granularity: "flow",
+        decider: Decider::Beforehand,
+        weights: Weights::Capacity,
+        scheme: || Scheme::Ideal,
+    },
+    own("conga", "flowlet", Decider::Leaves, || Scheme::Conga(Default::default())),
+    own("luopan", "flowcell", Decider::Leaves, || Scheme::Luopan(Default::default())),
+    own("omniscient", "flowcell", Decider::Leaves, || Scheme::Omniscient(Default::default())),
+    own("tdlb", "flowlet", Decider::Leaves, || Scheme::Tdlb(Default::default())),
+    own("hula", "flowlet", Decider::Switches, || Scheme::Hula(Default::default())),
+    own("conweave", "flow", Decider::Leaves, || Scheme::ConWeave(Default::default())),
+    own("flowbender", "flow", Decider::Hosts, || Scheme::FlowBender(split::flowbender::Parameters::DEFAULT)),
+    own("plb", "flow", Decider::Hosts, || Scheme::Plb(split::plb::Parameters::DEFAULT)),
+    own("presto", "flowcell", Decider::Hosts, || Scheme::Presto(Presto::DEFAULT)),
+    own("weighted-presto", "flowcell", Decider::Hosts, || {
+        Scheme::Presto(Presto { weighted: true, ..Presto::DEFAULT })
+    }),
+    own("uec-oblivious", "packet", Decider::Hosts, || Scheme::UecOblivious(split::uec::Parameters::DEFAULT)),
+    own("uec-bitmap", "packet", Decider::Hosts, || Scheme::UecBitmap(split::uec::Parameters::DEFAULT)),
+    own("uec-mixed", "packet", Decider::Hosts, || Scheme::UecMixed(split::uec::Parameters::DEFAULT)),
+    own("reps", "packet", Decider::Hosts, || Scheme::Reps(split::reps::Parameters::DEFAULT)),
+    own("reps-legacy", "packet", Decider::Hosts, || Scheme::RepsLegacy(split::uec::Parameters::DEFAULT)),
+];
+
+/// One over switches that use all next hops alike where it leaves them a choice.
+const fn own(
+    name: &'static str,
+    granularity: &'static str,
+    decider: Decider,
+    scheme: fn() -> Scheme,
+) -> Named {
+    Named { name, granularity, decider, weights: Weights::Equal, scheme }
+}
 
 /// The scheme of this name, if it brings its own.
 pub(crate) fn of(name: &str) -> Option<&'static Named> {
@@ -61,12 +100,38 @@ pub(crate) fn name(scheme: &Scheme) -> Option<&'static str> {
     match scheme {
         Scheme::Table => None,
         Scheme::Ideal => Some("ideal"),
+        Scheme::FlowBender(_) => Some("flowbender"),
+        Scheme::Plb(_) => Some("plb"),
+        Scheme::UecOblivious(_) => Some("uec-oblivious"),
+        Scheme::UecBitmap(_) => Some("uec-bitmap"),
+        Scheme::UecMixed(_) => Some("uec-mixed"),
+        Scheme::Reps(_) => Some("reps"),
+        Scheme::RepsLegacy(_) => Some("reps-legacy"),
+        Scheme::Presto(Presto { weighted: false, .. }) => Some("presto"),
+        Scheme::Presto(Presto { weighted: true, .. }) => Some("weighted-presto"),
+        Scheme::Conga(_) => Some("conga"),
+        Scheme::Luopan(_) => Some("luopan"),
+        Scheme::Omniscient(_) => Some("omniscient"),
+        Scheme::Tdlb(_) => Some("tdlb"),
+        Scheme::Hula(_) => Some("hula"),
+        Scheme::ConWeave(_) => Some("conweave"),
     }
 }
 
 /// The parameters.
-pub(crate) fn visit(_form: &mut impl Form, scheme: &mut Scheme) {
+pub(crate) fn visit(form: &mut impl Form, scheme: &mut Scheme) {
     match scheme {
-        Scheme::Table | Scheme::Ideal => {}
+        Scheme::Table | Scheme::Ideal | Scheme::Luopan(_) | Scheme::Omniscient(_) | Scheme::Tdlb(_) => {}
+        Scheme::FlowBender(parameters) => flowbender::visit(form, parameters),
+        Scheme::Plb(parameters) => plb::visit(form, parameters),
+        Scheme::UecOblivious(parameters)
+        | Scheme::UecBitmap(parameters)
+        | Scheme::UecMixed(parameters)
+        | Scheme::RepsLegacy(parameters) => uec::visit(form, parameters),
+        Scheme::Reps(parameters) => reps::visit(form, parameters),
+        Scheme::Presto(settings) => presto::visit(form, settings),
+        Scheme::Conga(parameters) => conga::visit(form, parameters),
+        Scheme::Hula(parameters) => hula::visit(form, parameters),
+        Scheme::ConWeave(parameters) => conweave::visit(form, parameters),
     }
 }

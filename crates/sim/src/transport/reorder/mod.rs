@@ -1,7 +1,7 @@
 //! What stands between the network and TCP at the receiver.
 
-mod flowcell;
 mod hold;
+mod patience;
 
 pub(super) use hold::Hold;
 

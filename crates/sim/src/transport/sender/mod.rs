@@ -26,6 +26,16 @@ pub struct SenderCounters {
     pub timeouts: u32,
 }
 
+impl SenderCounters {
+    /// Counts what another counted as well.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.sent_bytes += other.sent_bytes;
+        self.sent_packets += other.sent_packets;
+        self.retransmitted_packets += other.retransmitted_packets;
+        self.timeouts += other.timeouts;
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum Phase {
     #[default]
@@ -147,6 +157,23 @@ impl Sender {
         self.congestion.threshold
     }
 
+    /// The window that this subflow has to say for itself among linked ones, in bytes, and its smoothed round trip in
+    /// picoseconds; `None` before there is one. A window that is being reduced counts as what it is reduced to: what
+    /// fast recovery adds for a while is no window (RFC 6356, section 3).
+    pub(crate) fn pace(&self) -> Option<(u64, u64)> {
+        let window = match self.state {
+            State::Open | State::Loss => self.congestion.window,
+            State::Reduced | State::Recovery => self.congestion.threshold,
+        };
+        let rtt_ps = self.rtt.smoothed_ps();
+        (rtt_ps > 0).then_some((window, rtt_ps))
+    }
+
+    /// Lets the window grow, in congestion avoidance, by no more than a segment for so many acknowledged bytes.
+    pub(crate) fn link(&mut self, interval_bytes: u64) {
+        self.congestion.interval = interval_bytes;
+    }
+
     /// DCTCP's estimate of the fraction of marked bytes (alpha); `None` under other laws.
     #[must_use]
     pub fn marked_fraction(&self) -> Option<f64> {
@@ -173,6 +200,13 @@ impl Sender {
             self.congestion.idled(now_ps - self.last_sent_ps, now_ps);
         }
         self.written += bytes;
+        if self.phase == Phase::Open {
+            self.transmit(Context { tcp, framing }, host);
+        }
+    }
+
+    /// Sends what the window lets out, if the host has had more for it since.
+    pub(crate) fn push<H: Host>(&mut self, tcp: &Tcp, framing: Framing, host: &mut H) {
         if self.phase == Phase::Open {
             self.transmit(Context { tcp, framing }, host);
         }

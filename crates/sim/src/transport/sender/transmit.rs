@@ -28,8 +28,9 @@ impl Sender {
                 self.send_again(cx, span, host);
             }
         }
-        while self.next < self.written {
-            let bytes = segment.min(self.written - self.next);
+        // Bytes of the next segment of new data: what was written, or else what the host has waiting.
+        let mut bytes = self.next_bytes(segment, host);
+        while bytes > 0 {
             if bytes > room {
                 self.limited_end = self.next;
                 break;
@@ -37,10 +38,17 @@ impl Sender {
             if self.next + bytes - self.una > cx.tcp.window_max_bytes && self.next > self.una {
                 break;
             }
+            if self.next == self.written {
+                if !host.take(bytes) {
+                    break;
+                }
+                self.written += bytes;
+            }
             room -= bytes;
             self.send_new(cx, bytes, host);
+            bytes = self.next_bytes(segment, host);
         }
-        if self.state == State::Recovery && self.next == self.written && !cx.rack() {
+        if self.state == State::Recovery && bytes == 0 && !cx.rack() {
             while let Some(span) = self.board.first_doubtful(self.una, segment)
                 && span.end - span.start <= room
             {
@@ -50,6 +58,14 @@ impl Sender {
             }
         }
         self.arm(host);
+    }
+
+    #[inline(always)]
+    fn next_bytes<H: Host>(&self, segment: u64, host: &H) -> u64 {
+        match self.written - self.next {
+            0 => host.waiting(segment),
+            written => segment.min(written),
+        }
     }
 
     #[inline]

@@ -1,0 +1,350 @@
+//! TDLB at work: leaves probe all paths, measure, and separate the flows that congest a port from those that do not.
+
+use super::source_routes::{PathEnv, SourceRoutes, stream};
+use super::{Choice, Junction, LoadBalancer};
+use crate::network::Network;
+use crate::path_book::Routes;
+use crate::{Packet, SimulationError};
+use anabranch_fabric::{Fabric, LinkState};
+use anabranch_plan::{DelayFeedback, Tdlb};
+use anabranch_split::PlanError;
+use anabranch_split::scheme::luopan::probe::Header;
+use anabranch_split::scheme::paths::Paths;
+use anabranch_split::scheme::store::Heap;
+use anabranch_split::scheme::tdlb::delays::{Delay, Delays, Pair};
+use anabranch_split::scheme::tdlb::separator::{Cell, Departure, Port, Separator};
+use anabranch_split::scheme::tdlb::{Clear, Feedback, Plan, State, Uplinks, tag};
+use anabranch_split::scheme::{self, FlowTable, Scheme};
+use anabranch_traffic::random::Stream;
+use rand_pcg::Pcg32;
+use std::collections::HashMap;
+
+/// Packets of each port that a leaf remembers: more than 1.2 MB of frames of 1538 bytes.
+const RING: u32 = 1024;
+/// Buffer where there is no limit: 300 KB at 10 Gb/s (Luopan, section 4.1), in proportion to the rate.
+const BUFFER_BYTES_PER_10_GIG: u64 = 300_000;
+/// Longest Ethernet frame with preamble and gap.
+const FRAME_BYTES_MAX: u64 = 1538;
+/// A delay without a probe for so many periods is not believed.
+const PERIODS_BELIEVED: u64 = 3;
+/// Place of a connection in its number, without the generation ([`Packet::connection`]).
+const PLACE_MASK: u32 = (1 << 24) - 1;
+
+pub(crate) type Rule<'a> = scheme::Tdlb<LeafPaths<'a>, FlowTable<u64>, Heap>;
+
+/// All leaves.
+pub(crate) struct TdlbBalancer {
+    source: SourceRoutes,
+    parameters: Tdlb,
+    /// By port: its number within its switch.
+    local: Vec<u16>,
+    leaves: Vec<Leaf>,
+    /// By leaf: when it probes next.
+    alarm_ps: Vec<u64>,
+    /// When a packet last chose, and whether probing ended since.
+    chosen_ps: u64,
+    asleep: bool,
+}
+
+struct Leaf {
+    state: State<FlowTable<u64>, Heap>,
+    stream: Pcg32,
+    /// By local port.
+    thresholds: Box<[u32]>,
+    clock_offset_ns: i64,
+    /// What left here, by place of its connection.
+    left: HashMap<u32, Left>,
+    /// What arrived here, by place of its connection: the connection, and the local port to its host.
+    arrived: HashMap<u32, (u32, u16)>,
+}
+
+/// A stream of packets that left by an uplink.
+#[derive(Clone, Copy)]
+struct Left {
+    connection: u32,
+    /// As the scheme knows it.
+    flow: u64,
+    destination: u32,
+}
+
+/// The paths from a leaf to one destination.
+#[derive(Clone, Copy)]
+struct LeafPaths<'a> {
+    routes: &'a Routes,
+    local: &'a [u16],
+    thresholds: &'a [u32],
+}
+
+impl Paths for LeafPaths<'_> {
+    #[inline(always)]
+    fn living(&self, _destination: u32) -> &[u16] {
+        &self.routes.live
+    }
+}
+
+impl Uplinks for LeafPaths<'_> {
+    #[inline(always)]
+    fn uplink(&self, _destination: u32, path: u16) -> u16 {
+        self.routes.all.get(usize::from(path)).map_or(u16::MAX, |route| self.local[route.ports[0] as usize])
+    }
+
+    #[inline(always)]
+    fn threshold_bytes(&self, port: u16) -> u32 {
+        self.thresholds.get(usize::from(port)).copied().unwrap_or(u32::MAX)
+    }
+}
+
+impl TdlbBalancer {
+    /// # Errors
+    /// Paths that labels cannot name.
+    pub(crate) fn new(fabric: &Fabric, parameters: Tdlb, seed: u64) -> Result<Self, SimulationError> {
+        let source = SourceRoutes::new(fabric, seed)?;
+        let mut parameters = parameters;
+        let fastest_bps = fabric.ports().iter().map(|port| port.rate.bps()).max().unwrap_or(1);
+        parameters.rules.timeout_min_ns = parameters
+            .timeout_min_ns
+            .unwrap_or_else(|| (FRAME_BYTES_MAX * 8 * 1_000_000_000).div_ceil(fastest_bps));
+        let mut local = vec![0u16; fabric.ports().len()];
+        for node in 0..fabric.nodes().len() as u32 {
+            for (index, &port) in (0u16..).zip(fabric.ports_of(node)) {
+                local[port as usize] = index;
+            }
+        }
+        let leaves: Vec<Leaf> =
+            (0..source.leaves()).map(|leaf| Leaf::new(leaf, &source, &parameters, seed)).collect();
+        let alarm_ps = vec![0; leaves.len()];
+        Ok(Self { source, parameters, local, leaves, alarm_ps, chosen_ps: 0, asleep: false })
+    }
+
+    /// Leaf number `leaf` will probe at a time, and not at that set before.
+    fn wake(&mut self, leaf: u32, at_ps: u64, network: &mut Network) {
+        self.alarm_ps[leaf as usize] = at_ps;
+        network.wake_balancer(at_ps, leaf);
+    }
+
+    fn learn(&mut self, here: u32, feedback: &Feedback, network: &mut Network) {
+        let (Feedback::Delay { destination, .. } | Feedback::Congesting { destination, .. }) = *feedback;
+        let Leaf { state, stream, thresholds, .. } = &mut self.leaves[here as usize];
+        let routes = self.source.routes(here, destination);
+        let paths = LeafPaths { routes, local: &self.local, thresholds };
+        let plan = Plan { parameters: self.parameters.rules, paths };
+        Rule::learn(&plan, state, feedback, &mut PathEnv::<false> { network, routes, stream });
+    }
+
+    /// Sends a probe along every living path from a leaf.
+    fn probe_all(&mut self, from: u32, network: &mut Network) {
+        let stamp_ns = self.leaves[from as usize].clock_ns(network);
+        for to in (0..self.source.leaves()).filter(|&to| to != from) {
+            for path in self.source.routes(from, to).live.clone() {
+                let header = Header { path: path.into(), is_answer: false, congestion: 0 };
+                let probe = Packet {
+                    seq: header.to_bits().into(),
+                    stamp_ns,
+                    frame_bytes: self.parameters.probe_bytes,
+                    ..Packet::default()
+                };
+                self.source.probe(from, to, path, probe, network);
+            }
+        }
+    }
+
+    /// A probe or its answer is where it was to go.
+    fn arrived(&mut self, here: u32, peer: u32, probe: &Packet, network: &mut Network) {
+        let header = Header::from_bits(probe.seq as u32);
+        let path = header.path as u16;
+        if header.is_answer {
+            let delay_ns = i64::from(probe.tag as i32);
+            self.learn(here, &Feedback::Delay { destination: peer, path, delay_ns }, network);
+            return;
+        }
+        // Clocks of 32 bits: differences are right if they are below 2.1 s.
+        let delay = self.leaves[here as usize].clock_ns(network).wrapping_sub(probe.stamp_ns) as i32;
+        let Some(back) = self.source.opposite(peer, here, path) else { return };
+        match self.parameters.feedback {
+            DelayFeedback::Echo => {
+                let answer = Packet {
+                    seq: Header { is_answer: true, ..header }.to_bits().into(),
+                    tag: delay as u32,
+                    frame_bytes: probe.frame_bytes,
+                    ..Packet::default()
+                };
+                self.source.probe(here, peer, back, answer, network);
+            }
+            DelayFeedback::Symmetric => {
+                let feedback = Feedback::Delay { destination: peer, path: back, delay_ns: i64::from(delay) };
+                self.learn(here, &feedback, network);
+            }
+        }
+    }
+
+    /// The destination leaf looks at the queue to a host, and listens to what the other leaf reports.
+    fn watch_last_hop(&mut self, here: u32, port: u32, place: u32, network: &mut Network) {
+        let (now_ns, backlog) = (network.now_ns(), network.backlog_bytes(port));
+        let Packet { connection, frame_bytes, tag: bits, .. } = *network.packets.get(place);
+        let local = self.local[port as usize];
+        let rules = &self.parameters.rules;
+        let Leaf { state, thresholds, left, arrived, .. } = &mut self.leaves[here as usize];
+        let threshold = thresholds.get(usize::from(local)).copied().unwrap_or(u32::MAX);
+        let separator = &mut state.separator;
+        separator.relieve(local, backlog, threshold / 2, rules.clear == Clear::Never, now_ns);
+        if backlog > threshold {
+            let hold_ns = if rules.hold_ns > 0 { rules.hold_ns } else { rules.timeout_max_ns };
+            separator.detect(local, backlog, rules.record, hold_ns, now_ns);
+        }
+        separator.depart(local, connection.into(), frame_bytes.into(), now_ns);
+        arrived.insert(connection & PLACE_MASK, (connection, local));
+        if bits & tag::REPORTED != 0
+            && let Some(&Left { flow, destination, .. }) =
+                left.get(&(connection & PLACE_MASK)).filter(|left| left.connection == connection)
+        {
+            self.learn(here, &Feedback::Congesting { destination, flow }, network);
+        }
+    }
+}
+
+impl Leaf {
+    fn new(leaf: u32, source: &SourceRoutes, parameters: &Tdlb, seed: u64) -> Self {
+        let fabric = source.fabric();
+        let ports = fabric.ports_of(fabric.hosts() + source.switch_of(leaf));
+        let threshold = |&port: &u32| {
+            let port = &fabric.ports()[port as usize];
+            let buffer_bytes = match port.buffer.bytes {
+                u32::MAX => BUFFER_BYTES_PER_10_GIG * port.rate.bps() / 10_000_000_000,
+                bytes => bytes.into(),
+            };
+            parameters.threshold_bytes.unwrap_or(buffer_bytes / 2).min(u32::MAX.into()) as u32
+        };
+        let separator = Separator::new(
+            vec![Port::default(); ports.len()].into(),
+            vec![Departure::default(); ports.len() * RING as usize].into(),
+            RING,
+            vec![Cell::default(); parameters.array.next_power_of_two() as usize].into(),
+        );
+        let leaves = source.leaves() as usize;
+        let delays = Delays::new(
+            vec![Pair::default(); leaves].into(),
+            vec![Delay::default(); leaves * usize::from(source.paths_max())].into(),
+            source.paths_max(),
+            parameters.rules.algorithm,
+            parameters.period_ns.saturating_mul(PERIODS_BELIEVED),
+        );
+        let mut offset = Stream::of_entity(seed, "clock", leaf);
+        let range = parameters.skew_ns.saturating_mul(2).saturating_add(1);
+        let clock_offset_ns = (offset.bits() % range) as i64 - parameters.skew_ns as i64;
+        Self {
+            state: State { flows: FlowTable::default(), separator, delays, rerouted: 0 },
+            stream: stream(seed, "tdlb", leaf),
+            thresholds: ports.iter().map(threshold).collect(),
+            clock_offset_ns,
+            left: HashMap::new(),
+            arrived: HashMap::new(),
+        }
+    }
+
+    /// What its clock shows, modulo 2^32.
+    fn clock_ns(&self, network: &Network) -> u32 {
+        network.now_ns().wrapping_add_signed(self.clock_offset_ns) as u32
+    }
+}
+
+impl LoadBalancer for TdlbBalancer {
+    const DELIVERS: bool = true;
+    const PROBES: bool = true;
+
+    fn plan(
+        &mut self,
+        group: u32,
+        _switch: u32,
+        _ports: &[u32],
+        weights: &[u64],
+        _heir_of: Option<u32>,
+    ) -> Result<(), PlanError> {
+        self.source.plan(group, weights);
+        Ok(())
+    }
+
+    fn begin(&mut self, network: &mut Network) {
+        let leaves = self.source.leaves();
+        for leaf in 0..leaves {
+            // One after the other within a period: all at once would queue behind each other.
+            let late_ns = self.parameters.period_ns * u64::from(leaf) / u64::from(leaves);
+            self.wake(leaf, network.now_ps + late_ns * 1000, network);
+        }
+        self.asleep = false;
+    }
+
+    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
+        self.chosen_ps = network.now_ps;
+        if self.asleep {
+            self.begin(network);
+        }
+        let Some(from) = self.source.leaf(at.switch) else { return self.source.by_hash(at, place, network) };
+        let packet = *network.packets.get(place);
+        let mut asked = self.source.asked(at, &packet, 0);
+        let Leaf { state, stream, thresholds, left, arrived, .. } = &mut self.leaves[from as usize];
+        let routes = self.source.routes(from, at.leaf);
+        if routes.live.is_empty() {
+            return self.source.by_hash(at, place, network);
+        }
+        let Packet { connection, .. } = packet;
+        if self.parameters.rules.detect.at_last_hop() {
+            let known = Left { connection, flow: asked.flow, destination: at.leaf };
+            left.insert(connection & PLACE_MASK, known);
+            let port = arrived.get(&(connection & PLACE_MASK)).filter(|(known, _)| *known == connection);
+            if port.is_some_and(|&(_, port)| state.separator.is_congesting(port, connection.into())) {
+                asked.tag |= tag::REPORTED;
+            }
+        }
+        let paths = LeafPaths { routes, local: &self.local, thresholds };
+        let plan = Plan { parameters: self.parameters.rules, paths };
+        let mut env = PathEnv::<false> { network, routes, stream };
+        let path = scheme::pick::<Rule<'_>, _>(&plan, state, &mut asked, &mut env);
+        network.packets.get(place).tag = asked.tag;
+        self.source.along(from, path, at, place, network)
+    }
+
+    fn deliver(&mut self, switch: u32, port: u32, place: u32, network: &mut Network) -> bool {
+        if self.parameters.rules.detect.at_last_hop()
+            && let Some(here) = self.source.leaf(switch)
+        {
+            self.watch_last_hop(here, port, place, network);
+        }
+        true
+    }
+
+    fn probe(&mut self, switch: u32, _from: u32, onward: Option<u32>, place: u32, network: &mut Network) {
+        if let Some(port) = onward {
+            network.enqueue(port, place);
+            return;
+        }
+        let probe = *network.packets.get(place);
+        let here = self.source.leaf_of_host(probe.destination);
+        if self.source.leaf(switch) != Some(here) {
+            // Its label leads to a port that is dead.
+            network.police(place);
+            return;
+        }
+        network.consume(place);
+        let peer = self.source.leaf_of_host(probe.connection);
+        self.arrived(here, peer, &probe, network);
+    }
+
+    /// Probes go out as long as packets do, and for a while longer: a run ends when nothing happens any more.
+    fn timer(&mut self, leaf: u32, network: &mut Network) {
+        if self.alarm_ps[leaf as usize] != network.now_ps {
+            return;
+        }
+        let idle_ps = self.parameters.rules.idle_ns.saturating_mul(1000);
+        if network.now_ps.saturating_sub(self.chosen_ps) > idle_ps {
+            self.asleep = true;
+        }
+        if !self.asleep {
+            self.probe_all(leaf, network);
+            self.wake(leaf, network.now_ps + self.parameters.period_ns * 1000, network);
+        }
+    }
+
+    fn links_changed(&mut self, links: &LinkState, _network: &mut Network) {
+        self.source.learn(links);
+    }
+}

@@ -1,0 +1,158 @@
+//! Hosts that choose what switches hash: FlowBender, PLB, UEC spraying, REPS.
+//!
+//! The entropy value of a packet travels in its tag. The receiving host's edge writes value and mark of what arrived last
+//! into the tag of the acknowledgement that follows, and the sending host's learns from it. How many bytes were
+//! acknowledged and how many of them were marked it reads, as a kernel does, from the number and the echo in the
+//! acknowledgement.
+
+use super::host_env::HostStreams;
+use super::per_connection::PerConnection;
+use super::{Edge, Opened};
+use crate::network::{Address, Network};
+use crate::{Kind, Packet, marks};
+use anabranch_split::Scheme;
+use anabranch_split::scheme::acknowledgement::{Acknowledged, Feedback, Round};
+use anabranch_split::scheme::{
+    self, Bitmap, FlowBender, Mixed, Oblivious, Plb, Recycle, Reps, flowbender, mix, plb, recycle, reps, uec,
+};
+
+/// Bits of an acknowledgement's tag above the entropy value it returns.
+const RETURNED: u32 = 1 << 16;
+const RETURNED_MARKED: u32 = 1 << 17;
+
+/// A scheme that picks an entropy value for each packet of a flow.
+pub(crate) trait Spraying: Scheme<Plan: Sized, State: Sized, Feedback = Feedback> {
+    /// The state of a flow that begins.
+    fn begin(plan: &Self::Plan) -> Self::State;
+}
+
+/// Both ends of a connection.
+struct Ends<T> {
+    /// The scheme's, at the sender.
+    state: T,
+    round: Round,
+    /// First byte that was never sent.
+    next: u64,
+    /// First byte that is not acknowledged.
+    unacknowledged: u64,
+    /// Tag of the next acknowledgement, at the receiver.
+    returns: u32,
+}
+
+/// Hosts that run `S` for each flow.
+pub(crate) struct EntropyEdge<S: Spraying> {
+    plan: S::Plan,
+    flows: PerConnection<Ends<S::State>>,
+    streams: HostStreams,
+}
+
+impl<S: Spraying> EntropyEdge<S> {
+    pub(crate) fn new(plan: S::Plan, hosts: u32, seed: u64) -> Self {
+        Self { plan, flows: PerConnection::default(), streams: HostStreams::new(hosts, seed) }
+    }
+}
+
+/// What switches hash of a flow's packets that carry this value; the value zero changes nothing.
+fn hashed(of_flow: u32, value: u16) -> u32 {
+    if value == 0 { of_flow } else { mix::finalise(mix::absorb(of_flow, value.into())) }
+}
+
+impl<S: Spraying> Edge for EntropyEdge<S> {
+    fn send(&mut self, from: &Address, packet: &mut Packet, network: &mut Network) {
+        let Some(ends) = self.flows.get(packet.connection) else { return };
+        if matches!(packet.kind, Kind::Ack | Kind::SynAck) {
+            packet.tag = std::mem::take(&mut ends.returns);
+            return;
+        }
+        let mut asked = scheme::Packet { bytes: packet.frame_bytes.into(), ..scheme::Packet::default() };
+        let mut env = self.streams.at(from.host, network);
+        let value = scheme::pick::<S, _>(&self.plan, &mut ends.state, &mut asked, &mut env);
+        packet.tag = value.into();
+        packet.entropy = hashed(from.entropy, value);
+        ends.next = ends.next.max(packet.seq + u64::from(packet.payload_bytes));
+    }
+
+    fn opened(&mut self, flow: &Opened, _network: &mut Network) {
+        if flow.fresh {
+            let state = S::begin(&self.plan);
+            let ends = Ends { state, round: Round::default(), next: 0, unacknowledged: 0, returns: 0 };
+            self.flows.open(flow.connection, ends);
+        }
+    }
+
+    fn receive(&mut self, host: u32, packet: &mut Packet, network: &mut Network) {
+        let Some(ends) = self.flows.get(packet.connection) else { return };
+        match packet.kind {
+            Kind::Data | Kind::Syn => {
+                let marked = packet.marks & marks::EXPERIENCED != 0;
+                ends.returns = (packet.tag & 0xffff) | RETURNED | if marked { RETURNED_MARKED } else { 0 };
+            }
+            Kind::Ack | Kind::SynAck => {
+                let bytes = packet.seq.saturating_sub(ends.unacknowledged) as u32;
+                ends.unacknowledged = ends.unacknowledged.max(packet.seq);
+                let acknowledged = Acknowledged {
+                    entropy: (packet.tag & RETURNED != 0).then_some(packet.tag as u16),
+                    marked: packet.tag & RETURNED_MARKED != 0,
+                    bytes,
+                    marked_bytes: if packet.marks & marks::ECHO != 0 { bytes } else { 0 },
+                    round_ended: ends.round.ended(ends.unacknowledged, ends.next),
+                    idle: ends.unacknowledged == ends.next,
+                };
+                let mut env = self.streams.at(host, network);
+                S::learn(&self.plan, &mut ends.state, &Feedback::Acknowledged(acknowledged), &mut env);
+            }
+            Kind::Datagram | Kind::Probe | Kind::HostProbe => {}
+        }
+    }
+
+    fn timed_out(&mut self, from: &Address, network: &mut Network) {
+        let Some(ends) = self.flows.get(from.connection) else { return };
+        let mut env = self.streams.at(from.host, network);
+        S::learn(&self.plan, &mut ends.state, &Feedback::TimedOut { entropy: None }, &mut env);
+    }
+}
+
+/// Returned values that wait to be used again, at most.
+const RECYCLED_MAX: usize = 256;
+
+impl Spraying for FlowBender {
+    fn begin(_: &flowbender::Parameters) -> flowbender::State {
+        flowbender::State::default()
+    }
+}
+
+impl Spraying for Plb {
+    fn begin(_: &plb::Parameters) -> plb::State {
+        plb::State::default()
+    }
+}
+
+impl Spraying for Oblivious {
+    fn begin(_: &uec::Parameters) -> uec::Permutation {
+        uec::Permutation::default()
+    }
+}
+
+impl Spraying for Bitmap<Box<[u8]>> {
+    fn begin(plan: &uec::Parameters) -> uec::State<Box<[u8]>> {
+        uec::State::new(vec![0; plan.entropies as usize].into())
+    }
+}
+
+impl Spraying for Recycle<Box<[u16]>> {
+    fn begin(_: &uec::Parameters) -> recycle::State<Box<[u16]>> {
+        recycle::State::new(vec![0; RECYCLED_MAX].into())
+    }
+}
+
+impl Spraying for Mixed<Box<[u16]>, Box<[u8]>> {
+    fn begin(plan: &uec::Parameters) -> recycle::MixedState<Box<[u16]>, Box<[u8]>> {
+        recycle::MixedState::new(vec![0; RECYCLED_MAX].into(), vec![0; plan.entropies as usize].into())
+    }
+}
+
+impl Spraying for Reps {
+    fn begin(_: &reps::Parameters) -> reps::State {
+        reps::State::default()
+    }
+}

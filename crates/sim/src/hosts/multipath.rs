@@ -1,0 +1,247 @@
+//! Flows over several connections: what MPTCP does with the subflows of a flow.
+
+use super::Hosts;
+use crate::connections::{Connection, Message, Outlet, ReceivingMachine, SendingMachine, Subflow};
+use crate::network::Network;
+use crate::transport::mptcp::{Coupling, DataStream, Pace, interval_bytes};
+use crate::transport::{Host, ReceiverCounters, SenderCounters, Transport};
+use crate::{FlowRecord, Kind, Packet, SimulationError};
+
+/// A flow of MPTCP.
+#[derive(Default)]
+struct Multipath {
+    data: DataStream,
+    /// Its subflows' connections, the one that opened the flow first. Empty while the place is free.
+    connections: Vec<u32>,
+    /// What each subflow's sender said of itself last.
+    paces: Vec<Pace>,
+    /// Whether the other subflows have followed the first.
+    joined: bool,
+}
+
+/// All flows of MPTCP that are open.
+#[derive(Default)]
+pub(super) struct Multipaths {
+    all: Vec<Multipath>,
+    free: Vec<u32>,
+}
+
+/// A subflow's sender's view of its host: new data are the flow's.
+struct Feed<'a> {
+    outlet: Outlet<'a>,
+    data: &'a mut DataStream,
+    index: u8,
+}
+
+impl Host for Feed<'_> {
+    #[inline(always)]
+    fn now_ps(&self) -> u64 {
+        self.outlet.now_ps()
+    }
+
+    #[inline(always)]
+    fn send(&mut self, packet: Packet) {
+        self.outlet.send(packet);
+    }
+
+    #[inline(always)]
+    fn wake_at(&mut self, at_ps: u64) {
+        self.outlet.wake_at(at_ps);
+    }
+
+    fn timed_out(&mut self) {
+        self.outlet.timed_out();
+        self.data.share(self.index);
+    }
+
+    #[inline]
+    fn waiting(&self, most: u64) -> u64 {
+        self.data.waiting(self.index, most)
+    }
+
+    #[inline]
+    fn take(&mut self, bytes: u64) -> bool {
+        self.data.take(self.index, bytes)
+    }
+}
+
+/// What a subflow's sender is asked to do.
+enum Step<'a> {
+    Open,
+    Push,
+    Receive(&'a Packet),
+    Wake,
+}
+
+impl Hosts {
+    /// A flow of MPTCP begins: its subflows have their connections, and the first opens.
+    pub(super) fn begin_multipath(
+        &mut self,
+        message: Message,
+        subflows: u8,
+        window_max_bytes: u64,
+        network: &mut Network,
+    ) -> Result<(), SimulationError> {
+        let place = self.multipaths.free.pop().unwrap_or_else(|| {
+            self.multipaths.all.push(Multipath::default());
+            self.multipaths.all.len() as u32 - 1
+        });
+        // The end of a flow is no place in a subflow's stream.
+        let subflow_message = Message { end: u64::MAX, ..message };
+        for index in 0..subflows {
+            let name = self.connect(subflow_message, Some(Subflow { multipath: place, index }), network)?;
+            self.multipaths.all[place as usize].connections.push(name);
+        }
+        let multipath = &mut self.multipaths.all[place as usize];
+        multipath.data.reset(message.end, subflows, window_max_bytes);
+        multipath.paces.clear();
+        multipath.paces.resize(subflows.into(), None);
+        multipath.joined = false;
+        self.step(Subflow { multipath: place, index: 0 }, Step::Open, network);
+        self.push_all(place, network);
+        self.watch_multipath(place, network.now_ps);
+        Ok(())
+    }
+
+    /// A sender's packet, for a subflow: the flow's acknowledgement number may advance, others may have room then.
+    pub(super) fn reach_subflow(&mut self, subflow: Subflow, packet: &Packet, network: &mut Network) {
+        let place = subflow.multipath;
+        let multipath = &mut self.multipaths.all[place as usize];
+        let has_room = packet.kind == Kind::Ack && multipath.data.acknowledge(subflow.index, packet.seq);
+        let ends = multipath.data.is_acknowledged();
+        self.step(subflow, Step::Receive(packet), network);
+        let joins = !ends
+            && subflow.index == 0
+            && !std::mem::replace(&mut self.multipaths.all[place as usize].joined, true);
+        if joins {
+            self.join(place, network);
+        }
+        if has_room || joins {
+            self.push_all(place, network);
+        }
+        self.watch_multipath(place, network.now_ps);
+        if ends {
+            self.end_multipath(place, network);
+        }
+    }
+
+    /// A subflow's sender is woken. If it times out, what it has outstanding may go over the others.
+    pub(super) fn wake_subflow(&mut self, subflow: Subflow, network: &mut Network) {
+        let place = subflow.multipath;
+        self.step(subflow, Step::Wake, network);
+        if self.multipaths.all[place as usize].data.has_strays() {
+            self.push_all(place, network);
+        }
+        self.watch_multipath(place, network.now_ps);
+    }
+
+    /// A subflow's receiver has so many bytes in order.
+    pub(super) fn hand_up(&mut self, subflow: Subflow, delivered: u64, network: &mut Network) {
+        let multipath = &mut self.multipaths.all[subflow.multipath as usize];
+        if multipath.data.hand_up(subflow.index, delivered) {
+            let first = multipath.connections[0];
+            self.deliver_last(first, network);
+        }
+    }
+
+    /// The other subflows begin, one round trip after the first.
+    fn join(&mut self, place: u32, network: &mut Network) {
+        for index in 1..self.subflows(place) {
+            self.step(Subflow { multipath: place, index }, Step::Open, network);
+        }
+    }
+
+    fn subflows(&self, place: u32) -> u8 {
+        self.multipaths.all[place as usize].connections.len() as u8
+    }
+
+    /// Offers what is waiting to the subflows by ascending round trip: each takes what its window has room for.
+    fn push_all(&mut self, place: u32, network: &mut Network) {
+        let mut last = None;
+        loop {
+            let paces = self.multipaths.all[place as usize].paces.iter();
+            let keys =
+                paces.zip(0u8..).map(|(pace, index)| (pace.map_or(u64::MAX, |(_, rtt_ps)| rtt_ps), index));
+            let Some(next) = keys.filter(|key| last.is_none_or(|last| *key > last)).min() else { break };
+            last = Some(next);
+            self.step(Subflow { multipath: place, index: next.1 }, Step::Push, network);
+        }
+    }
+
+    /// Lets a subflow's sender do something, linked to the others as they are now.
+    fn step(&mut self, subflow: Subflow, step: Step<'_>, network: &mut Network) {
+        let Multipath { data, connections, paces, .. } = &mut self.multipaths.all[subflow.multipath as usize];
+        let at = usize::from(subflow.index);
+        let Some(connection) = self.connections.get(connections[at]) else { return };
+        let Transport::Mptcp(mptcp) = &self.transports[usize::from(connection.transport)] else { return };
+        let (SendingMachine::Stream(sender), outlet) = connection.sender(network) else { return };
+        let mut feed = Feed { outlet, data, index: subflow.index };
+        if mptcp.coupling == Coupling::Lia {
+            sender.link(interval_bytes(paces));
+        }
+        match step {
+            Step::Open => sender.open(&mptcp.tcp, self.framing, &mut feed),
+            Step::Push => sender.push(&mptcp.tcp, self.framing, &mut feed),
+            Step::Receive(packet) => sender.receive(&mptcp.tcp, self.framing, packet, &mut feed),
+            Step::Wake => sender.wake(&mptcp.tcp, self.framing, &mut feed),
+        }
+        paces[at] = sender.pace();
+    }
+
+    /// Every byte is acknowledged: the subflows end, whatever they have still outstanding.
+    fn end_multipath(&mut self, place: u32, network: &mut Network) {
+        self.write_multipath(place);
+        let connections = &mut self.multipaths.all[place as usize].connections;
+        for name in connections.drain(..) {
+            self.connections.close(name);
+            network.with_edge(|edge, _| edge.closed(name));
+        }
+        self.multipaths.free.push(place);
+    }
+
+    /// Writes down the counters of the flows that are still open.
+    pub(super) fn close_multipath_books(&mut self) {
+        for place in 0..self.multipaths.all.len() as u32 {
+            if self.subflows(place) > 0 {
+                self.write_multipath(place);
+            }
+        }
+    }
+
+    fn write_multipath(&mut self, place: u32) {
+        let Multipath { data, connections, .. } = &self.multipaths.all[place as usize];
+        let (mut sent, mut received) = (SenderCounters::default(), ReceiverCounters::default());
+        let mut flow = 0;
+        for &name in connections {
+            let Some(Connection { sending, receiving, message, .. }) = self.connections.get(name) else {
+                continue;
+            };
+            flow = message.flow;
+            if let (SendingMachine::Stream(sender), ReceivingMachine::Stream(receiver)) =
+                (&sending.machine, &receiving.machine)
+            {
+                sent.add(&sender.counters);
+                received.add(&receiver.counters);
+            }
+        }
+        sent.retransmitted_packets += data.reinjected_packets;
+        let record: &mut FlowRecord = &mut self.records[flow as usize];
+        record.count(&sent, &received);
+    }
+
+    /// Writes down the sum of the windows, if it is watched.
+    fn watch_multipath(&mut self, place: u32, now_ps: u64) {
+        if self.watched.is_empty() {
+            return;
+        }
+        let (mut flow, mut window_bytes) = (0, 0);
+        for &name in &self.multipaths.all[place as usize].connections {
+            let Some(connection) = self.connections.get(name) else { continue };
+            flow = connection.message.flow;
+            if let SendingMachine::Stream(sender) = &connection.sending.machine {
+                window_bytes += sender.window_bytes();
+            }
+        }
+        self.note_window(flow, window_bytes, now_ps);
+    }
+}

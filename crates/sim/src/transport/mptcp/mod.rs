@@ -1,0 +1,41 @@
+#![doc = include_str!("mptcp.md")]
+
+mod lia;
+mod prefix;
+mod stream;
+
+pub(crate) use lia::interval_bytes;
+pub(crate) use stream::DataStream;
+
+use super::{Control, Tcp};
+
+/// Settings of MPTCP.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mptcp {
+    /// Those of each subflow; the largest window is that of the whole flow as well. Subflows are not persistent.
+    pub tcp: Tcp,
+    /// Subflows of a flow, at least one (8: the evaluations of CONGA and of HULA).
+    pub subflows: u8,
+    /// How the subflows' windows grow.
+    pub coupling: Coupling,
+}
+
+impl Mptcp {
+    /// Eight subflows of [`Tcp::plain`], linked.
+    #[must_use]
+    pub const fn plain() -> Self {
+        Self { tcp: Tcp::plain(Control::NewReno), subflows: 8, coupling: Coupling::Lia }
+    }
+}
+
+/// How the windows of a flow's subflows grow in congestion avoidance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coupling {
+    /// Linked increases (RFC 6356). Subflows follow NewReno in all else.
+    Lia,
+    /// Each by itself, as so many connections of TCP would.
+    Uncoupled,
+}
+
+/// A subflow's window in bytes and its smoothed round trip in picoseconds, once there is one.
+pub(crate) type Pace = Option<(u64, u64)>;

@@ -1,0 +1,318 @@
+#![doc = include_str!("../tdlb.md")]
+
+pub mod delays;
+pub mod separator;
+
+use super::paths::Paths;
+use super::store::Store;
+use super::{Flows, Packet, Scheme, uniform};
+use crate::{Env, capability};
+use core::marker::PhantomData;
+use delays::{Algorithm, Delays};
+use separator::{Record, Separator};
+
+/// Bits of [`Packet::tag`].
+pub mod tag {
+    /// The flow congests its path (T in Algorithm 1).
+    pub const CONGESTING: u32 = 1;
+    /// The opposite flow congests the port to its host: the last hop tells the source leaf.
+    pub const REPORTED: u32 = 1 << 1;
+}
+
+/// Bits a probe carries that names `switches`: 24 for each, and the time it was sent in 32.
+#[must_use]
+pub const fn probe_bits(switches: u32) -> u32 {
+    switches * 24 + 32
+}
+
+/// The same as a frame with Ethernet and IP header and checksum, no smaller than Ethernet allows.
+#[must_use]
+pub const fn probe_frame_bytes(switches: u32) -> u32 {
+    let bytes = 14 + 20 + probe_bits(switches).div_ceil(8) + 4;
+    if bytes < 64 { 64 } else { bytes }
+}
+
+/// Where congestion is detected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Detect {
+    /// In the queues of the source leaf's uplinks.
+    #[default]
+    Uplink,
+    /// In the queues of the destination leaf's ports to hosts; the source leaf hears of it.
+    LastHop,
+    /// In both.
+    Both,
+}
+
+impl Detect {
+    /// Whether uplinks are tested.
+    #[must_use]
+    pub const fn at_uplink(self) -> bool {
+        matches!(self, Self::Uplink | Self::Both)
+    }
+
+    /// Whether ports to hosts are tested.
+    #[must_use]
+    pub const fn at_last_hop(self) -> bool {
+        matches!(self, Self::LastHop | Self::Both)
+    }
+}
+
+/// Where the first packet of a flow goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Initial {
+    /// By its hash, unless that path is congested.
+    #[default]
+    Ecmp,
+    /// By the fastest path.
+    Fastest,
+}
+
+/// When recorded flows are forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Clear {
+    /// When the queue is at half the threshold, or congestion was not found again for [`Parameters::hold_ns`].
+    #[default]
+    Relief,
+    /// Never, as in Algorithm 1: in the end all flows are recorded.
+    Never,
+}
+
+/// Parameters of TDLB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// Where congestion is detected.
+    pub detect: Detect,
+    /// Which flows are recorded then.
+    pub record: Record,
+    /// When they are forgotten.
+    pub clear: Clear,
+    /// How long congestion is believed if it is not found again, in nanoseconds; zero: twice the slowest path's delay.
+    pub hold_ns: u64,
+    /// A path is slow above its least delay ever times this, in thousandths.
+    pub delay_factor_milli: u32,
+    /// How the flowlet timeout is computed.
+    pub algorithm: Algorithm,
+    /// Bounds of the flowlet timeout, in nanoseconds.
+    pub timeout_min_ns: u64,
+    /// See [`Self::timeout_min_ns`]. Also the timeout before there is a delay.
+    pub timeout_max_ns: u64,
+    /// Paths within this of the fastest are drawn at random, in nanoseconds; zero: the fastest alone.
+    pub tie_ns: u64,
+    /// Where new flows go.
+    pub initial: Initial,
+    /// Pause after which a flow counts as new, in nanoseconds.
+    pub idle_ns: u64,
+}
+
+impl Default for Parameters {
+    /// Timeouts from a packet time at 10 Gb/s to the fixed one of LetFlow.
+    fn default() -> Self {
+        Self {
+            detect: Detect::Uplink,
+            record: Record::Queue,
+            clear: Clear::Relief,
+            hold_ns: 0,
+            delay_factor_milli: 1000,
+            algorithm: Algorithm::Table,
+            timeout_min_ns: 1_230,
+            timeout_max_ns: 500_000,
+            tie_ns: 0,
+            initial: Initial::Ecmp,
+            idle_ns: 10_000_000,
+        }
+    }
+}
+
+impl Parameters {
+    /// The flowlet timeout for a difference of delays.
+    #[inline(always)]
+    #[must_use]
+    pub fn timeout_ns(&self, difference_ns: Option<i64>) -> u64 {
+        let timeout_ns =
+            difference_ns.map_or(self.timeout_max_ns, |difference| u64::try_from(difference).unwrap_or(0));
+        timeout_ns.min(self.timeout_max_ns).max(self.timeout_min_ns)
+    }
+}
+
+/// Paths with the uplinks they begin with.
+pub trait Uplinks: Paths {
+    /// Number of the leaf's port that `path` to `destination` leaves by.
+    fn uplink(&self, destination: u32, path: u16) -> u16;
+    /// Queue above which a port of the leaf may be congested (phi), in bytes.
+    fn threshold_bytes(&self, port: u16) -> u32;
+}
+
+/// Parameters and paths.
+#[derive(Clone, Debug)]
+pub struct Plan<P> {
+    /// Thresholds and readings.
+    pub parameters: Parameters,
+    /// Living paths by destination.
+    pub paths: P,
+}
+
+/// All that a source leaf remembers.
+pub struct State<M, S: Store> {
+    /// Path of each flow and the time of its last packet.
+    pub flows: M,
+    /// Who congests which uplink.
+    pub separator: Separator<S>,
+    /// What probes told.
+    pub delays: Delays<S>,
+    /// Flowlets that were moved away from congestion.
+    pub rerouted: u64,
+}
+
+/// What comes back to a source leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feedback {
+    /// A probe along `path` to `destination` took `delay_ns`.
+    Delay {
+        /// Where it went.
+        destination: u32,
+        /// Which way.
+        path: u16,
+        /// How long it took, in nanoseconds; negative where clocks differ.
+        delay_ns: i64,
+    },
+    /// The last hop found that `flow` congests the port to its host.
+    Congesting {
+        /// Where the flow goes.
+        destination: u32,
+        /// The flow.
+        flow: u64,
+    },
+}
+
+/// Reroutes flowlets of those flows that do not congest a congested path themselves. Members are paths;
+/// [`Env::backlog_bytes`] tells the queue of the uplink that a path begins with.
+pub struct Tdlb<P, M, S>(PhantomData<(P, M, S)>);
+
+/// Places looked at for idle flows with each new one.
+const SWEPT_PER_FLOW: usize = 8;
+
+impl<P: Uplinks, M: Flows<Note = u64>, S: Store> Scheme for Tdlb<P, M, S> {
+    const NAME: &'static str = "tdlb";
+    const NEEDS: u32 = capability::CLOCK
+        | capability::BACKLOG
+        | capability::TIMER
+        | capability::PROBE
+        | capability::TAG
+        | capability::RANDOM;
+    type Plan = Plan<P>;
+    type State = State<M, S>;
+    type Feedback = Feedback;
+
+    #[inline(always)]
+    fn pick<E: Env>(plan: &Plan<P>, state: &mut State<M, S>, packet: &mut Packet, env: &mut E) -> u16 {
+        let State { flows, separator, delays, rerouted } = state;
+        let (now_ns, destination) = (env.now_ns(), packet.destination);
+        let (flow, hash, bytes) = (packet.flow, packet.hash(), packet.bytes);
+        let mut leaf = Leaf { plan, separator, delays, destination, now_ns };
+        let mut is_new = false;
+        let mut congesting = false;
+        let path = flows.upsert(flow, |known| {
+            let known = known.filter(|&(path, last_ns)| {
+                env.up(path) && now_ns.saturating_sub(last_ns) <= plan.parameters.idle_ns
+            });
+            let Some((path, last_ns)) = known else {
+                is_new = true;
+                return (leaf.begin(hash, env), now_ns);
+            };
+            let is_congested = leaf.is_congested(path, env);
+            congesting = leaf.separator.is_congesting(plan.paths.uplink(destination, path), flow);
+            if congesting || !is_congested || now_ns.saturating_sub(last_ns) <= leaf.timeout_ns() {
+                return (path, now_ns);
+            }
+            let better = leaf.fastest(env).unwrap_or(path);
+            *rerouted += u64::from(better != path);
+            (better, now_ns)
+        });
+        if congesting {
+            packet.tag |= tag::CONGESTING;
+        }
+        leaf.separator.depart(plan.paths.uplink(destination, path), flow, bytes, now_ns);
+        if is_new {
+            let idle_ns = plan.parameters.idle_ns;
+            flows.sweep(SWEPT_PER_FLOW, |_, &last_ns| now_ns.saturating_sub(last_ns) > idle_ns, |_| ());
+        }
+        path
+    }
+
+    fn learn<E: Env>(plan: &Plan<P>, state: &mut State<M, S>, feedback: &Feedback, env: &mut E) {
+        let now_ns = env.now_ns();
+        let State { flows, separator, delays, .. } = state;
+        match *feedback {
+            Feedback::Delay { destination, path, delay_ns } => {
+                delays.heard(plan.paths.living(destination), destination, path, delay_ns, now_ns);
+            }
+            Feedback::Congesting { destination, flow } => {
+                let Some((path, _)) = flows.get(flow) else { return };
+                let hold_ns = Leaf { plan, separator, delays, destination, now_ns }.hold_ns();
+                separator.report(plan.paths.uplink(destination, path), flow, hold_ns, now_ns);
+            }
+        }
+    }
+
+    fn tick<E: Env>(plan: &Plan<P>, state: &mut State<M, S>, env: &mut E) {
+        let (now_ns, idle_ns) = (env.now_ns(), plan.parameters.idle_ns);
+        state.flows.sweep(usize::MAX, |_, &last_ns| now_ns.saturating_sub(last_ns) > idle_ns, |_| ());
+    }
+}
+
+/// A source leaf at the moment of a decision about one destination.
+struct Leaf<'a, P, S: Store> {
+    plan: &'a Plan<P>,
+    separator: &'a mut Separator<S>,
+    delays: &'a mut Delays<S>,
+    destination: u32,
+    now_ns: u64,
+}
+
+impl<P: Uplinks, S: Store> Leaf<'_, P, S> {
+    fn timeout_ns(&self) -> u64 {
+        self.plan.parameters.timeout_ns(self.delays.difference_ns(self.destination))
+    }
+
+    fn fastest<E: Env>(&self, env: &mut E) -> Option<u16> {
+        let living = self.plan.paths.living(self.destination);
+        self.delays.fastest(living, self.destination, self.plan.parameters.tie_ns, self.now_ns, env)
+    }
+
+    fn hold_ns(&self) -> u64 {
+        let living = self.plan.paths.living(self.destination);
+        match self.plan.parameters.hold_ns {
+            0 => self
+                .delays
+                .round_trip_ns(self.destination, living, self.now_ns)
+                .unwrap_or(self.plan.parameters.timeout_max_ns),
+            hold_ns => hold_ns,
+        }
+    }
+
+    /// Algorithm 1, the first half: looks at the queue that `path` begins with and records who is in it. Whether flows
+    /// without blame should leave.
+    fn is_congested<E: Env>(&mut self, path: u16, env: &mut E) -> bool {
+        let Parameters { detect, record, clear, delay_factor_milli, .. } = self.plan.parameters;
+        let uplink = self.plan.paths.uplink(self.destination, path);
+        let (threshold_bytes, backlog) = (self.plan.paths.threshold_bytes(uplink), env.backlog_bytes(path));
+        self.separator.relieve(uplink, backlog, threshold_bytes / 2, clear == Clear::Never, self.now_ns);
+        let is_long = detect.at_uplink() && backlog > threshold_bytes;
+        if is_long && self.delays.is_slow(self.destination, path, delay_factor_milli, self.now_ns) {
+            self.separator.detect(uplink, backlog, record, self.hold_ns(), self.now_ns);
+        }
+        is_long || self.separator.is_reported(uplink)
+    }
+
+    /// The path of a new flow.
+    fn begin<E: Env>(&mut self, hash: u32, env: &mut E) -> u16 {
+        let living = self.plan.paths.living(self.destination);
+        let hashed = living.get(uniform::index(hash, living.len())).copied().unwrap_or(0);
+        let elsewhere = self.plan.parameters.initial == Initial::Fastest || self.is_congested(hashed, env);
+        if elsewhere { self.fastest(env).unwrap_or(hashed) } else { hashed }
+    }
+}
+
+#[cfg(test)]
+mod tests;

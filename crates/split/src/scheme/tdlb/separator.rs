@@ -1,0 +1,202 @@
+//! The traffic separator: which flows congest a port, by a hash array (Algorithm 1).
+
+use crate::scheme::mix::{absorb, finalise};
+use crate::scheme::store::Store;
+
+/// A packet that was handed to a port.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Departure {
+    flow: u32,
+    bytes: u32,
+    at_ns: u64,
+}
+
+/// One port.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Port {
+    /// Packets handed to it, modulo 2^32.
+    departed: u32,
+    /// How many of them were looked at when flows were recorded.
+    recorded: u32,
+    /// Number of its congestion, if there is one: what the array holds of another number does not count.
+    congestion: Option<u32>,
+    /// When its queue was last found too long.
+    detected_ns: Option<u64>,
+    /// When the last hop last complained about a flow on it.
+    reported_ns: Option<u64>,
+    /// How long either holds.
+    hold_ns: u64,
+}
+
+/// A place of the hash array.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cell {
+    /// The half of the flow's hash that is not its place.
+    hash: u16,
+    port: u16,
+    /// Zero in an empty place.
+    congestion: u32,
+}
+
+/// Which flows are recorded as those that congest a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Record {
+    /// Those with a packet in the queue.
+    #[default]
+    Queue,
+    /// All that sent a packet there within this many nanoseconds.
+    Window(u64),
+}
+
+/// The hash array of one switch and what its ports carry.
+pub struct Separator<S: Store> {
+    ports: S::Of<Port>,
+    /// By port, `ring` each: the latest packets. Empty places have no bytes.
+    departures: S::Of<Departure>,
+    /// A power of two.
+    ring: u32,
+    /// A power of two, at most 2^16.
+    cells: S::Of<Cell>,
+    congestions: u32,
+    detections: u64,
+}
+
+impl<S: Store> Separator<S> {
+    /// A separator with `ring` packets, a power of two, remembered of each port in `departures`. `cells` is the hash array: a power of two,
+    /// 2^16 in the paper's terms.
+    pub const fn new(
+        ports: S::Of<Port>,
+        departures: S::Of<Departure>,
+        ring: u32,
+        cells: S::Of<Cell>,
+    ) -> Self {
+        Self { ports, departures, ring, cells, congestions: 0, detections: 0 }
+    }
+
+    /// How often a queue was found too long.
+    #[must_use]
+    pub const fn detections(&self) -> u64 {
+        self.detections
+    }
+
+    /// A packet of `flow` goes into the queue of `port`.
+    #[inline(always)]
+    pub fn depart(&mut self, port: u16, flow: u64, bytes: u32, now_ns: u64) {
+        let Some(state) = self.ports.as_mut().get_mut(usize::from(port)) else { return };
+        let place = ring_place(port, state.departed, self.ring);
+        if let Some(departure) = self.departures.as_mut().get_mut(place) {
+            *departure = Departure { flow: fold(flow), bytes, at_ns: now_ns };
+        }
+        state.departed = state.departed.wrapping_add(1);
+    }
+
+    /// The queue of `port` is too long: the flows that are to blame are recorded. `hold_ns` is how long that is believed
+    /// if it is not found again.
+    pub fn detect(&mut self, port: u16, backlog_bytes: u32, record: Record, hold_ns: u64, now_ns: u64) {
+        self.detections += 1;
+        let Some(congestion) = self.open(port, hold_ns) else { return };
+        let Some(state) = self.ports.as_mut().get_mut(usize::from(port)) else { return };
+        state.detected_ns = Some(now_ns);
+        // Those looked at last time are in the array: only what came since is new.
+        let (departed, new) = (state.departed, state.departed.wrapping_sub(state.recorded).min(self.ring));
+        state.recorded = departed;
+        let mut bytes = 0u32;
+        for back in 1..=new {
+            let place = ring_place(port, departed.wrapping_sub(back), self.ring);
+            let Some(&departure) = self.departures.as_ref().get(place) else { return };
+            let counts = match record {
+                Record::Queue => bytes < backlog_bytes,
+                Record::Window(window_ns) => now_ns.saturating_sub(departure.at_ns) <= window_ns,
+            };
+            if !counts || departure.bytes == 0 {
+                return;
+            }
+            bytes = bytes.saturating_add(departure.bytes);
+            self.insert(departure.flow, port, congestion);
+        }
+    }
+
+    /// The last hop says that `flow`, which leaves here by `port`, congests a port there.
+    pub fn report(&mut self, port: u16, flow: u64, hold_ns: u64, now_ns: u64) {
+        let Some(congestion) = self.open(port, hold_ns) else { return };
+        if let Some(state) = self.ports.as_mut().get_mut(usize::from(port)) {
+            state.reported_ns = Some(now_ns);
+        }
+        self.insert(fold(flow), port, congestion);
+    }
+
+    /// Ends the congestion of `port` if its queue has come down to `relief_bytes`, or nothing was found again for as long
+    /// as it holds; `never` keeps the array as it is.
+    #[inline(always)]
+    pub fn relieve(&mut self, port: u16, backlog_bytes: u32, relief_bytes: u32, never: bool, now_ns: u64) {
+        let Some(state) = self.ports.as_mut().get_mut(usize::from(port)) else { return };
+        if state.congestion.is_none() {
+            return;
+        }
+        let hold_ns = state.hold_ns;
+        let holds = |since_ns: &u64| now_ns.saturating_sub(*since_ns) <= hold_ns;
+        state.detected_ns = state.detected_ns.filter(holds).filter(|_| backlog_bytes > relief_bytes);
+        state.reported_ns = state.reported_ns.filter(holds);
+        if !never && state.detected_ns.is_none() && state.reported_ns.is_none() {
+            state.congestion = None;
+        }
+    }
+
+    /// Whether the last hop complains about a flow on `port`.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_reported(&self, port: u16) -> bool {
+        self.ports.as_ref().get(usize::from(port)).is_some_and(|state| state.reported_ns.is_some())
+    }
+
+    /// Whether `flow` is recorded as one that congests `port`.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_congesting(&self, port: u16, flow: u64) -> bool {
+        let Some(state) = self.ports.as_ref().get(usize::from(port)) else { return false };
+        let Some(congestion) = state.congestion else { return false };
+        let flow = fold(flow);
+        let cells = self.cells.as_ref();
+        cells.get(place(flow, cells.len())).is_some_and(|cell| {
+            cell.congestion == congestion && cell.port == port && cell.hash == (flow >> 16) as u16
+        })
+    }
+
+    /// The number of the congestion of `port`, a new one if there is none.
+    fn open(&mut self, port: u16, hold_ns: u64) -> Option<u32> {
+        let state = self.ports.as_mut().get_mut(usize::from(port))?;
+        state.hold_ns = hold_ns;
+        if state.congestion.is_none() {
+            self.congestions = self.congestions.wrapping_add(1).max(1);
+            state.congestion = Some(self.congestions);
+            state.recorded = state.departed.wrapping_sub(self.ring);
+        }
+        state.congestion
+    }
+
+    fn insert(&mut self, flow: u32, port: u16, congestion: u32) {
+        let cells = self.cells.as_mut();
+        let place = place(flow, cells.len());
+        if let Some(cell) = cells.get_mut(place) {
+            *cell = Cell { hash: (flow >> 16) as u16, port, congestion };
+        }
+    }
+}
+
+/// Where packet number `number` of `port` is remembered.
+#[inline(always)]
+const fn ring_place(port: u16, number: u32, ring: u32) -> usize {
+    port as usize * ring as usize + (number & ring.wrapping_sub(1)) as usize
+}
+
+/// A flow's place in an array of `cells`, a power of two.
+#[inline(always)]
+const fn place(flow: u32, cells: usize) -> usize {
+    flow as usize & 0xffff & cells.wrapping_sub(1)
+}
+
+/// The 32 bits of a flow that the array knows.
+#[inline(always)]
+fn fold(flow: u64) -> u32 {
+    finalise(absorb(flow as u32, (flow >> 32) as u32))
+}

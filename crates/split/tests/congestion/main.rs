@@ -1,0 +1,8 @@
+//! Schemes that hear how busy ways are: CONGA, HULA, ConWeave, each on known cases.
+
+#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
+
+mod conga;
+mod conweave;
+mod hula;
+mod place;
