@@ -8,7 +8,7 @@ from anabranch.reproduce.estimate import Estimate, Estimates, evaluate
 from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, NOT_RUN, RANKS, UNDECIDED, Line
 from anabranch.reproduce.measure import Measure
 from anabranch.reproduce.ranking import Ranking, rank
-from anabranch.reproduce.values import LEFT_OUT, Values
+from anabranch.reproduce.values import LEFT_OUT, Values, weightiest
 
 UNFINISHED_MAX_PCT = 1.0
 """Of the flows that count; beyond it the line says so."""
@@ -28,7 +28,7 @@ def judge(group: str, claim: Claim, values: Values) -> Line:
         return _order(group, claim, rank(claim.measure, values))
     found = evaluate(claim.measure, values)
     if found.mean is None:
-        return _line(group, claim, "-", NOT_RUN, "; ".join(_weightiest(found.missing)))
+        return _line(group, claim, "-", NOT_RUN, "; ".join(weightiest(found.missing)))
     chosen = _chosen(claim.measure, found)
     kind, because = _compare(claim, chosen, found.mean)
     notes = [because, *_notes(found, kind)]
@@ -80,11 +80,6 @@ def _side(low: float | None, high: float | None, neutral: float | None) -> int:
     if high is None or low + high > 2 * neutral:
         return 1
     return -1 if low + high < 2 * neutral else 0
-
-
-def _weightiest(missing: list[str]) -> list[str]:
-    """What a quick study leaves out is told only where nothing else stands in the way."""
-    return [one for one in missing if not one.endswith(LEFT_OUT)] or missing
 
 
 def _notes(found: Estimates, kind: str) -> list[str]:

@@ -29,7 +29,7 @@ class Measure:
     """A quantity of some cells, or of some over that of others.
 
     With `over`, cells are paired by seed and by the axes that neither names. `form` makes of a pair its ratio, or by
-    how many percent it is smaller (`reduction`) or larger (`increase`), or its difference. Points that differ in other axes are put
+    how many percent it is smaller (`reduction`) or larger (`increase`), or its difference. Points of other axes are put
     together as `across` says: their mean (geometric for ratios), the least, the most, or each by itself, from the
     least to the most. Where `along` names axes, only these make points, and the others are averaged within.
     """

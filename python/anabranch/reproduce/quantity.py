@@ -48,12 +48,11 @@ LOWER_IS_BETTER = {
 class Quantity:
     """What is measured of a run; a run gives one number for it, or none where it has too few flows.
 
-    `fct`, `slowdown` and `throughput` (payload over FCT) are statistics of the finished flows of a size class (or one over
-    another, `p99/mean`), `job
-    time` of the jobs that ended. `goodput` is the sum over pairs of hosts of the payload between them over the time
-    from the first start to the last end. `share of bytes` is what ports have sent of what they and others have, by
-    name. `share of flows` is the class' part of all flows. `reordered`, `retransmitted` and `marked` are parts of the
-    segments, `dropped` of the frames.
+    `fct`, `slowdown` and `throughput` (payload over FCT) are statistics of the finished flows of a size class, or one
+    over another (`p99/mean`); `job time` is of the jobs that ended. `goodput` is the sum over pairs of hosts of the
+    payload between them over the time from the first start to the last end. `share of bytes` is what ports have sent of
+    what they and others have, by name. `share of flows` is the class' part of all flows. `reordered`, `retransmitted`
+    and `marked` are parts of the segments, `dropped` of the frames.
     """
 
     name: str

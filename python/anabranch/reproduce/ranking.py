@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch.reproduce.estimate import evaluate
 from anabranch.reproduce.measure import SCHEME_AXIS, Measure
-from anabranch.reproduce.values import Values
+from anabranch.reproduce.values import Values, weightiest
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def rank(measure: Measure, values: Values) -> Ranking:
     for scheme in [scheme for one in measure.order for scheme in one]:
         alone = evaluate(_of(measure, scheme, None), values)
         if alone.mean is None:
-            missing.append(f"{scheme} ({'; '.join(alone.missing)})")
+            missing.append(f"{scheme} ({'; '.join(weightiest(alone.missing))})")
         else:
             means[scheme] = alone.mean.value
     contradicted: list[tuple[Any, Any]] = []

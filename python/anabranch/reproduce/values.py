@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,11 @@ Place = tuple[Any, ...]
 """Labels in the order of the axes."""
 
 LEFT_OUT = "--quick leaves it out"
+
+
+def weightiest(missing: Sequence[str]) -> list[str]:
+    """Reasons; what a quick study leaves out is told only where nothing else stands in the way."""
+    return [one for one in missing if not one.endswith(LEFT_OUT)] or list(missing)
 
 
 @dataclass(frozen=True)
