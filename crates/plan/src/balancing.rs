@@ -133,4 +133,10 @@ pub enum Scheme {
     Omniscient(crate::Cells),
     /// Flowlets without blame leave congested paths.
     Tdlb(crate::Tdlb),
+    /// DBB: dispatching cycles.
+    Dbb(crate::Dbb),
+    /// SAPS: symmetric virtual topologies.
+    Saps(crate::Saps),
+    /// Wino: microslices.
+    Wino(crate::Wino),
 }

@@ -31,7 +31,10 @@ const CHOICES: &[(&str, &[&str])] = &[
     ),
     ("change.0.at", &["5 ms"]),
     ("routing.balance", &["wcmp", "spray", "weighted", "valo", "letflow", "drill", "wrr", "ideal"]),
-    ("routing.balance", &["flowbender", "plb", "uec-mixed", "reps", "weighted-presto"]),
+    (
+        "routing.balance",
+        &["flowbender", "plb", "uec-mixed", "reps", "weighted-presto", "dbb", "saps", "wino", "luopan"],
+    ),
     ("routing.scheme.threshold", &["0.05", "0.3"]),
     ("routing.scheme.entropies", &["256", "100"]),
     ("routing.scheme.order", &["random"]),

@@ -1,10 +1,10 @@
 //! From settings to an engine: which load balancer the switches run, and which the hosts.
 
 use crate::balancer::{
-    ConWeave, Conga, Deficit, HashIntervals, Hula, LoadBalancer, LuopanBalancer, MinMove, OmniscientBalancer,
-    Planned, ShortestQueue, TableBalancer, TdlbBalancer, Wcmp,
+    ConWeave, Conga, DbbBalancer, Deficit, HashIntervals, Hula, LoadBalancer, LuopanBalancer, MinMove,
+    OmniscientBalancer, Planned, ShortestQueue, TableBalancer, TdlbBalancer, Wcmp, WinoBalancer,
 };
-use crate::edge::{Edge, EntropyEdge, PrestoEdge, Spraying, with_receiver};
+use crate::edge::{Edge, EntropyEdge, PrestoEdge, SapsEdge, Spraying, WinoEdge, with_receiver};
 use crate::pinning;
 use crate::simulation::Simulation;
 use crate::{Outcome, Progress, Settings, SimulationError, salt};
@@ -60,6 +60,15 @@ pub fn simulate(
         }
         &Scheme::Tdlb(parameters) => task.run(TdlbBalancer::new(fabric, parameters, settings.seed)?, None),
         &Scheme::Omniscient(cells) => task.run(OmniscientBalancer::new(fabric, cells, settings.seed)?, None),
+        Scheme::Dbb(dbb) => task.run(DbbBalancer::new(dbb.clone(), fabric, settings.seed)?, None),
+        Scheme::Saps(saps) => {
+            task.by_tables(Some(Box::new(SapsEdge::new(saps.clone(), fabric, settings.seed)?)))
+        }
+        Scheme::Wino(wino) => {
+            let balancer = WinoBalancer::new(wino.clone(), fabric, settings)?;
+            let edge = WinoEdge::new(wino.switches.clone(), balancer.counts(), fabric, settings.seed);
+            task.run(balancer, Some(Box::new(edge)))
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a load balancer cannot do without, from the constants of the schemes that it runs.
 
-use crate::balancer::{ConWeave, Conga, Deficit, HashIntervals, Hula, MinMove, ShortestQueue, Wcmp};
-use crate::balancer::{luopan, tdlb};
+use crate::balancer::{
+    ConWeave, Conga, Deficit, HashIntervals, Hula, LuopanBalancer, MinMove, ShortestQueue, TdlbBalancer, Wcmp,
+};
 use anabranch_plan::{Balancing, Granularity, Scheme, Table};
 use anabranch_split::capability;
 use anabranch_split::scheme::byte_deficit::Boundary;
@@ -26,9 +27,12 @@ pub fn needs(balancing: &Balancing) -> u32 {
         Scheme::Presto(_) => Presto::NEEDS,
         Scheme::Conga(_) => Conga::NEEDS,
         Scheme::Hula(_) => Hula::NEEDS,
-        Scheme::Luopan(_) => luopan::Rule::NEEDS,
+        Scheme::Luopan(_) => LuopanBalancer::NEEDS,
+        Scheme::Dbb(dbb) => dbb.switches.needs(),
+        Scheme::Saps(saps) => saps.hosts.needs(),
+        Scheme::Wino(wino) => wino.switches.needs(),
         Scheme::Omniscient(_) => Omniscient::<[[u16; 1]]>::NEEDS,
-        Scheme::Tdlb(_) => tdlb::Rule::NEEDS,
+        Scheme::Tdlb(_) => TdlbBalancer::NEEDS,
         Scheme::ConWeave(_) => ConWeave::NEEDS,
     };
     let boundary = match balancing.granularity {

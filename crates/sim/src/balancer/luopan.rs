@@ -15,7 +15,7 @@ use anabranch_split::scheme::store::Heap;
 use anabranch_split::scheme::{self, FlowTable, Scheme, units};
 use rand_pcg::Pcg32;
 
-pub(crate) type Rule<'a> = scheme::Luopan<Living<'a>, Heap>;
+type Rule<'a> = scheme::Luopan<Living<'a>, Heap>;
 
 const NEVER_PS: u64 = u64::MAX;
 
@@ -37,6 +37,9 @@ struct Leaf {
 }
 
 impl LuopanBalancer {
+    /// Bits of [`anabranch_split::capability`] it takes.
+    pub(crate) const NEEDS: u32 = Rule::NEEDS;
+
     /// # Errors
     /// Paths that labels cannot name, and a metric of seven bits for endless buffers.
     pub(crate) fn new(fabric: &Fabric, parameters: Luopan, seed: u64) -> Result<Self, SimulationError> {

@@ -5,14 +5,15 @@
 
 mod conga;
 mod conweave;
+mod dbb;
 mod hula;
-pub(crate) mod luopan;
+mod luopan;
 mod omniscient;
 mod place;
 mod planned;
 mod source_routes;
 mod table;
-pub(crate) mod tdlb;
+mod tdlb;
 
 pub(crate) use conga::Conga;
 pub(crate) use conweave::ConWeave;
@@ -22,6 +23,10 @@ pub(crate) use omniscient::OmniscientBalancer;
 pub(crate) use planned::{Deficit, HashIntervals, MinMove, Planned, ShortestQueue, Wcmp};
 pub(crate) use table::TableBalancer;
 pub(crate) use tdlb::TdlbBalancer;
+mod wino;
+
+pub(crate) use dbb::DbbBalancer;
+pub(crate) use wino::{SliceCounts, WinoBalancer};
 
 use crate::network::Network;
 use anabranch_fabric::LinkState;

@@ -30,7 +30,7 @@ const PERIODS_BELIEVED: u64 = 3;
 /// Place of a connection in its number, without the generation ([`Packet::connection`]).
 const PLACE_MASK: u32 = (1 << 24) - 1;
 
-pub(crate) type Rule<'a> = scheme::Tdlb<LeafPaths<'a>, FlowTable<u64>, Heap>;
+type Rule<'a> = scheme::Tdlb<LeafPaths<'a>, FlowTable<u64>, Heap>;
 
 /// All leaves.
 pub(crate) struct TdlbBalancer {
@@ -95,6 +95,9 @@ impl Uplinks for LeafPaths<'_> {
 }
 
 impl TdlbBalancer {
+    /// Bits of [`anabranch_split::capability`] it takes.
+    pub(crate) const NEEDS: u32 = Rule::NEEDS;
+
     /// # Errors
     /// Paths that labels cannot name.
     pub(crate) fn new(fabric: &Fabric, parameters: Tdlb, seed: u64) -> Result<Self, SimulationError> {

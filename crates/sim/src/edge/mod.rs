@@ -10,6 +10,12 @@ mod presto;
 
 pub(crate) use entropy::{EntropyEdge, Spraying};
 pub(crate) use presto::{PrestoEdge, with_receiver};
+mod env;
+mod saps;
+mod wino;
+
+pub(crate) use saps::SapsEdge;
+pub(crate) use wino::WinoEdge;
 
 use crate::Packet;
 use crate::network::{Address, Network};

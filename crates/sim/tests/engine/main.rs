@@ -6,7 +6,9 @@ mod balancing;
 mod barriers;
 mod closed_forms;
 mod connections;
+
 mod conservation;
+mod dbb;
 mod determinism;
 mod failures;
 mod mptcp;

@@ -33,8 +33,13 @@ pub(crate) fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32, link: Li
     }
     let up = (0..leaves).flat_map(|l| (0..spines).map(move |s| (hosts + l, hosts + leaves + s)));
     let links = (0..hosts).map(|h| (h, hosts + h / hosts_per_leaf)).chain(up);
+    fabric(nodes, &links.collect::<Vec<_>>(), link)
+}
+
+/// Links between nodes; number i has the ports 2i and 2i + 1.
+pub(crate) fn fabric(nodes: Vec<Node>, links: &[(u32, u32)], link: Link) -> Fabric {
     let mut ports: Vec<Port> = Vec::new();
-    for (a, b) in links {
+    for &(a, b) in links {
         let first = ports.len() as u32;
         for (from, to, reverse) in [(a, b, first + 1), (b, a, first)] {
             let Link { rate_bps, delay_ps, buffer, marking } = link;

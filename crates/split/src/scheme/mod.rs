@@ -17,10 +17,12 @@ pub mod conweave_header;
 pub mod conweave_reorder;
 pub mod cumulative;
 pub mod cycle;
+pub mod dbb;
 pub mod deficit;
 pub mod dre;
 pub mod drill;
 pub mod exceptions;
+pub mod flow_cycle;
 #[cfg(feature = "plan")]
 pub mod flow_list;
 #[cfg(feature = "plan")]
@@ -48,6 +50,7 @@ pub mod rendezvous;
 #[cfg(all(feature = "plan", target_arch = "x86_64"))]
 mod rendezvous_bound;
 pub mod reps;
+pub mod saps;
 pub mod score;
 pub mod score16;
 #[cfg(feature = "plan")]
@@ -55,6 +58,7 @@ pub mod seen;
 pub mod slots;
 pub mod store;
 pub mod tdlb;
+pub mod token_bucket;
 pub mod turns;
 pub mod uec;
 pub mod uniform;
@@ -62,6 +66,7 @@ pub mod units;
 pub mod utilisation;
 pub mod wfq;
 pub mod wildcard;
+pub mod wino;
 
 pub use alias::Alias;
 pub use byte_deficit::ByteDeficit;
@@ -73,6 +78,7 @@ pub use cycle::Cycle;
 pub use deficit::Deficit;
 pub use drill::Drill;
 pub use exceptions::Exceptions;
+pub use flow_cycle::FlowCycle;
 #[cfg(feature = "plan")]
 pub use flow_list::FlowList;
 #[cfg(feature = "plan")]
@@ -98,6 +104,7 @@ pub use score16::Score16;
 pub use seen::Seen;
 pub use slots::Slots;
 pub use tdlb::Tdlb;
+pub use token_bucket::TokenBucket;
 pub use turns::Turns;
 pub use uec::{Bitmap, Oblivious};
 pub use uniform::Uniform;

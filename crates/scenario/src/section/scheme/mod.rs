@@ -11,8 +11,12 @@ mod uec;
 
 use super::routing::Weights;
 use crate::form::Form;
-use anabranch_plan::{Scheme, presto::Settings as Presto};
+use anabranch_plan::{Dbb, Saps, Scheme, Wino, presto::Settings as Presto};
 use anabranch_split::scheme as split;
+mod dbb;
+mod saps;
+mod wino;
+mod word;
 
 /// Who decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +66,9 @@ pub(crate) const SCHEMES: &[Named] = &[
         scheme: || Scheme::Ideal,
     },
     own("conga", "flowlet", Decider::Leaves, || Scheme::Conga(Default::default())),
+    own("dbb", "packet", Decider::Switches, || Scheme::Dbb(Dbb::default())),
+    own("saps", "packet", Decider::Hosts, || Scheme::Saps(Saps::default())),
+    own("wino", "packet", Decider::Hosts, || Scheme::Wino(Wino::default())),
     own("luopan", "flowcell", Decider::Leaves, || Scheme::Luopan(Default::default())),
     own("omniscient", "flowcell", Decider::Leaves, || Scheme::Omniscient(Default::default())),
     own("tdlb", "flowlet", Decider::Leaves, || Scheme::Tdlb(Default::default())),
@@ -115,6 +122,9 @@ pub(crate) fn name(scheme: &Scheme) -> Option<&'static str> {
         Scheme::Tdlb(_) => Some("tdlb"),
         Scheme::Hula(_) => Some("hula"),
         Scheme::ConWeave(_) => Some("conweave"),
+        Scheme::Dbb(_) => Some("dbb"),
+        Scheme::Saps(_) => Some("saps"),
+        Scheme::Wino(_) => Some("wino"),
     }
 }
 
@@ -133,5 +143,8 @@ pub(crate) fn visit(form: &mut impl Form, scheme: &mut Scheme) {
         Scheme::Conga(parameters) => conga::visit(form, parameters),
         Scheme::Hula(parameters) => hula::visit(form, parameters),
         Scheme::ConWeave(parameters) => conweave::visit(form, parameters),
+        Scheme::Dbb(scheme) => dbb::visit(form, scheme),
+        Scheme::Saps(scheme) => saps::visit(form, scheme),
+        Scheme::Wino(scheme) => wino::visit(form, scheme),
     }
 }

@@ -1,0 +1,113 @@
+//! The controller of Wino: from what links have left to slices for every pair of leaves.
+
+use crate::SimulationError;
+use crate::path_book::{PathBook, Route};
+use anabranch_fabric::{Fabric, LinkState};
+use anabranch_plan::{SliceBandwidth, SliceScope, Slices, Wino};
+use anabranch_split::PlanError;
+
+/// The slices of every pair of leaves, by source's and destination's; none where no path has a bandwidth.
+pub(super) type Slicing = Vec<Option<Slices>>;
+
+/// What slices are cut from.
+pub(super) struct Controller {
+    wino: Wino,
+    book: PathBook,
+    /// By port: what went by it in no slice, in bits per second, at the last measurement.
+    foreign_bps: Vec<u64>,
+    /// By pair: whether it sent between the last two measurements.
+    active: Vec<bool>,
+}
+
+impl Controller {
+    pub(super) fn new(wino: Wino, fabric: &Fabric) -> Result<Self, SimulationError> {
+        let book = PathBook::new(fabric)?;
+        let pairs = book.leaves() as usize * book.leaves() as usize;
+        Ok(Self { wino, book, foreign_bps: vec![0; fabric.ports().len()], active: vec![false; pairs] })
+    }
+
+    pub(super) fn book(&mut self) -> &mut PathBook {
+        &mut self.book
+    }
+
+    pub(super) fn parameters(&self) -> &Wino {
+        &self.wino
+    }
+
+    /// A path of a pair.
+    pub(super) fn route(&mut self, from: u32, to: u32, path: u16) -> Option<&Route> {
+        self.book.routes(from, to).all.get(usize::from(path))
+    }
+
+    pub(super) fn learn_links(&mut self, links: &LinkState) {
+        self.book.learn(links);
+    }
+
+    /// Takes a measurement: by port, bits per second in no slice; by pair, whether it sent.
+    pub(super) fn learn_traffic(&mut self, foreign_bps: Vec<u64>, active: Vec<bool>) {
+        self.foreign_bps = foreign_bps;
+        self.active = active;
+    }
+
+    /// Slices for what the controller knows now.
+    ///
+    /// # Errors
+    /// Limits that contradict each other.
+    pub(super) fn slice(&mut self) -> Result<Slicing, PlanError> {
+        let leaves = self.book.leaves();
+        let users = self.users();
+        let mut pairs = Vec::with_capacity(self.active.len());
+        for (from, to) in (0..leaves).flat_map(|from| (0..leaves).map(move |to| (from, to))) {
+            pairs.push(self.residual(from, to, &users));
+        }
+        let rule = &self.wino.slices;
+        let has_some = |pair: &Vec<u64>| pair.iter().any(|&bps| bps > 0);
+        match self.wino.scope {
+            SliceScope::Pair => {
+                pairs.iter().map(|pair| has_some(pair).then(|| rule.cut(pair)).transpose()).collect()
+            }
+            SliceScope::Network => {
+                let all = rule.cut_all(&pairs)?;
+                Ok(pairs.iter().zip(all).map(|(pair, slices)| has_some(pair).then_some(slices)).collect())
+            }
+        }
+    }
+
+    /// By path of a pair: the least that a link of it has left, in bits per second; nothing for dead ones.
+    fn residual(&mut self, from: u32, to: u32, users: &[u64]) -> Vec<u64> {
+        let rate = self.book.links().rate.clone();
+        let left = |&port: &u32| {
+            let port = port as usize;
+            let free_bps = rate[port].bps().saturating_sub(self.foreign_bps[port]);
+            free_bps / users.get(port).copied().unwrap_or(1).max(1)
+        };
+        let routes = self.book.routes(from, to);
+        let mut residual = vec![0; routes.all.len()];
+        for &path in &routes.live {
+            let path = usize::from(path);
+            residual[path] = routes.all[path].ports.iter().map(left).min().unwrap_or(0);
+        }
+        residual
+    }
+
+    /// By port: pairs that sent lately and may use it. Empty where it does not matter.
+    fn users(&mut self) -> Vec<u64> {
+        if self.wino.bandwidth == SliceBandwidth::Full {
+            return Vec::new();
+        }
+        let leaves = self.book.leaves();
+        let mut users = vec![0; self.foreign_bps.len()];
+        for pair in (0..self.active.len()).filter(|&pair| self.active[pair]) {
+            let (from, to) = (pair as u32 / leaves, pair as u32 % leaves);
+            let routes = self.book.routes(from, to);
+            let mut ports: Vec<u32> =
+                routes.live.iter().flat_map(|&path| routes.all[usize::from(path)].ports.to_vec()).collect();
+            ports.sort_unstable();
+            ports.dedup();
+            for port in ports {
+                users[port as usize] += 1;
+            }
+        }
+        users
+    }
+}
