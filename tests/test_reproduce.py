@@ -1,0 +1,203 @@
+"""`anabranch reproduce` on networks, end to end on a small study, and the studies of the repository."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from anabranch import AnabranchError
+from anabranch._core import Progress
+from anabranch.reproduce.claim import load_expected
+from anabranch.reproduce.duration import duration_text, forecast
+from anabranch.reproduce.selection import groups, select
+from anabranch.reproduce.simulate import SCHEME_MISSING
+from anabranch.study import local
+from anabranch.study.job import Job, run_here
+from anabranch.study.study import load_study
+from anabranch.study.sweep import resolve
+from command import anabranch
+from small_scenario import write_small
+
+ROOT = Path(__file__).parent.parent
+
+STUDY = """\
+name = "tiny-net"
+scenario = "small.toml"
+seeds = 3
+
+[axes.scheme]
+ecmp = { routing.balance = "ecmp" }
+spray = { routing.balance = "spray" }
+unheard-of = { routing.balance = "unheard-of" }
+
+[axes]
+traffic.load = [0.3, 0.6]
+
+[quick]
+note = "2 seeds, one load"
+seeds = 2
+axes = { traffic.load = [0.3] }
+"""
+EXPECTED = """\
+[[claim]]
+id = "9.1"
+what = "spraying"
+where = "Fig. 1"
+text = "1 to 90 %"
+paper = [1, 90]
+compare = "value"
+tolerance = 200
+measure = { quantity = "fct", of = "spray", over = "ecmp", as = "reduction" }
+
+[[claim]]
+id = "9.2"
+what = "a scheme of tomorrow"
+where = "Fig. 2"
+text = "better"
+least = 5
+compare = "rank"
+measure = { quantity = "fct", of = "unheard-of", over = "ecmp", as = "reduction" }
+
+[[claim]]
+id = "9.3"
+what = "bytes over spine 0 under spraying"
+where = "Fig. 3"
+text = "half"
+paper = 50
+compare = "value"
+tolerance = 5
+measure = { quantity = "share of bytes", ports = ["leaf0>spine0"], out_of = PORTS, of = "spray" }
+
+[[figure]]
+title = "mean"
+quantity = "fct"
+x = "traffic.load"
+series = "scheme"
+
+[[figure]]
+title = "by scheme"
+quantity = "reordered"
+x = "scheme"
+""".replace("PORTS", '["leaf0>spine0", "leaf0>spine1"]')
+
+
+@pytest.fixture
+def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a study of its own."""
+    folder = tmp_path / "studies" / "paper" / "fig1"
+    folder.mkdir(parents=True)
+    write_small(folder)
+    (folder / "study.toml").write_text(STUDY)
+    (folder / "expected.toml").write_text(EXPECTED)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_figure_group_is_run_judged_and_written(where: Path) -> None:
+    done = anabranch("reproduce", "paper/fig1", "--output", "out")
+    assert done.returncode == 0, done.stderr
+    assert "paper/fig1: 12 cells, 0 complete, 12 to run: about 1 s, 6 of schemes that there are not" in done.stdout
+    assert re.search(r"^9\.1 +spraying +1 to 90 % .* agrees$", done.stdout, re.MULTILINE)
+    assert re.search(r"^9\.2 .* not run \(no `unheard-of` here\)$", done.stdout, re.MULTILINE)
+    assert re.search(r"^9\.3 .* agrees$", done.stdout, re.MULTILINE)
+    assert "3 claims: 2 agrees, 1 not run" in done.stdout
+    folder = where / "out" / "paper-fig1"
+    with (folder / "verdicts.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["id"], row["kind"], row["seeds"]) for row in rows] == [
+        ("9.1", "agrees", "3"),
+        ("9.2", "not run", "0"),
+        ("9.3", "agrees", "3"),
+    ]
+    with (folder / "measured.csv").open(newline="") as file:
+        numbers = list(csv.DictReader(file))
+    assert {row["quantity"] for row in numbers} == {"mean FCT, ms", "share of bytes, %", "reordered, %"}
+    # Two figures that were asked for, and the claims in percent.
+    assert len(list((folder / "figures").glob("*.png"))) == 3
+    report = (folder / "report.html").read_text()
+    assert report.count("<figure>") == report.count("<svg") == 3
+    assert not re.search(r'(?:src|href)="(?!#)', report)
+
+
+def test_a_second_run_runs_nothing_and_a_lost_cell_again(where: Path) -> None:
+    first = anabranch("reproduce", "paper", "--output", "out")
+    cells = [path for path in (where / "out" / "cells" / "tiny-net").iterdir() if path.is_dir()]
+    assert len(cells) == 12
+    (cells[0] / "flows.parquet").unlink()
+    again = anabranch("reproduce", "paper", "--output", "out")
+    assert "12 cells, 11 complete, 1 to run" in again.stdout
+    table = re.compile(r"^9\.\d .*$", re.MULTILINE)
+    assert table.findall(first.stdout) == table.findall(again.stdout) != []
+
+
+def test_quick_is_declared_and_kept_apart(where: Path) -> None:
+    done = anabranch("reproduce", "paper", "--quick", "--output", "out")
+    assert "4 cells, 0 complete, 4 to run" in done.stdout
+    assert "paper/fig1  --quick: 2 seeds, one load" in done.stdout
+    assert (where / "out" / "cells" / "tiny-net-quick").is_dir()
+    assert (where / "out" / "paper-quick" / "report.html").is_file()
+
+
+def test_a_cell_that_fails_does_not_stop_the_others(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(job: Job, progress: Progress, command: Sequence[str]) -> None:
+        if "scheme spray" in job.words:
+            raise AnabranchError(f"at {job.words}: no luck")
+        run_here(job, progress, command)
+
+    monkeypatch.setattr(local, "run_here", fails)
+    done = anabranch("reproduce", "paper", "--quick", "--output", "out")
+    assert done.returncode == 0, done.stderr
+    assert "not run: at scheme spray, traffic.load 0.3, seed 1: no luck" in done.stdout
+    assert re.search(r"^9\.1 .* not run", done.stdout, re.MULTILINE)
+    cells = [path for path in (where / "out" / "cells" / "tiny-net-quick").iterdir() if path.is_dir()]
+    assert len(cells) == 2
+
+
+def test_names_select_papers_groups_and_studies() -> None:
+    assert {group.label for group in select(["valo/splitting"])} == {"valo/splitting"}
+    assert select(["valo-splitting"]) == select(["valo/splitting"])
+    assert {group.paper for group in select(["luopan"])} == {"luopan"}
+    labels = [group.label for group in groups()]
+    assert labels.index("luopan/fig9") < labels.index("luopan/fig10")
+    with pytest.raises(AnabranchError, match="did you mean luopan"):
+        select(["luopam"])
+
+
+@pytest.mark.parametrize("group", [group for group in groups() if not group.splits], ids=lambda group: group.label)
+def test_studies_of_the_repository_are_sound(group: object, tmp_path: Path) -> None:
+    """Every cell resolves but for schemes that there are not; every claim names axes and values that there are."""
+    from anabranch.reproduce.estimate import evaluate
+    from anabranch.reproduce.ranking import rank
+    from anabranch.reproduce.selection import Group
+    from anabranch.reproduce.values import collect
+
+    assert isinstance(group, Group)
+    for quick in (False, True):
+        study, expected = load_study(group.folder / "study.toml", quick), load_expected(group.folder, quick)
+        study.seeds[1:] = []
+        sweep = resolve(study, tmp_path, lambda message: SCHEME_MISSING.search(message) is not None)
+        values = collect(sweep, load_study(group.folder / "study.toml"), [], {})
+        assert expected.claims
+        for claim in expected.claims:
+            if claim.measure is not None:
+                assert (rank if claim.measure.order else evaluate)(claim.measure, values)
+        assert study.quick_note or not quick
+    assert (group.folder / "README.md").is_file()
+
+
+def test_the_forecast_counts_frames_times_ports(where: Path) -> None:
+    study = load_study(where / "studies" / "paper" / "fig1" / "study.toml", quick=True)
+    sweep = resolve(study, where / "out", lambda message: bool(message))
+    found = forecast(sweep.missing, [])
+    assert found.packet_hops > 0
+    assert not found.measured
+    assert (duration_text(0.2), duration_text(80), duration_text(600), duration_text(9000)) == (
+        "1 s",
+        "80 s",
+        "10 min",
+        "2.5 h",
+    )
