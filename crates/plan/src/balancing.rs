@@ -1,6 +1,7 @@
 //! How a fabric spreads what it forwards: choices that combine freely, and schemes that bring their own.
 
 use crate::presto;
+use anabranch_split::scheme::{clove, hermes, vms};
 use anabranch_split::scheme::{conga, conweave, hula};
 use anabranch_split::scheme::{flowbender, plb, reps, uec};
 
@@ -119,6 +120,12 @@ pub enum Scheme {
     Reps(reps::Parameters),
     /// Hosts use entropy values again that did well.
     RepsLegacy(uec::Parameters),
+    /// Hypervisors move weights of paths by what the other end relays (CoNEXT 2017).
+    Clove(clove::Parameters),
+    /// Virtual switches move weights or windows of channels by what the other end relays (JSAC 2020).
+    Vms(vms::Parameters),
+    /// Hosts sense paths and move flows with caution (SIGCOMM 2017).
+    Hermes(hermes::Parameters),
     /// Hosts send flowcells over all paths in turn (SIGCOMM 2015).
     Presto(presto::Settings),
     /// Leaves tell each other how congested their uplinks' ways are (CONGA, SIGCOMM 2014).

@@ -33,7 +33,20 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("routing.balance", &["wcmp", "spray", "weighted", "valo", "letflow", "drill", "wrr", "ideal"]),
     (
         "routing.balance",
-        &["flowbender", "plb", "uec-mixed", "reps", "weighted-presto", "dbb", "saps", "wino", "luopan"],
+        &[
+            "flowbender",
+            "plb",
+            "uec-mixed",
+            "reps",
+            "weighted-presto",
+            "dbb",
+            "saps",
+            "wino",
+            "luopan",
+            "clove+valo",
+            "vms",
+            "hermes",
+        ],
     ),
     ("routing.scheme.threshold", &["0.05", "0.3"]),
     ("routing.scheme.entropies", &["256", "100"]),
@@ -108,6 +121,51 @@ fn most_selections_are_scenarios() {
         read += usize::from(check(TRAFFIC, &overrides).is_some());
     }
     assert!(read > 300, "{read} of 1000 were scenarios: the round trip is not tested");
+}
+
+/// Parameters of schemes, by the name of the scheme.
+const PARAMETERS: &[(&str, &[(&str, &str)])] = &[
+    (
+        "clove-ecn",
+        &[
+            ("gap", "1 ms"),
+            ("selection", "random"),
+            ("half_rtt", "5 us"),
+            ("cut", "0.25"),
+            ("congested", "1 us"),
+        ],
+    ),
+    ("clove-int", &[("gap", "1 ms"), ("ageing", "1 ms"), ("period", "10 us"), ("alpha", "0.5")]),
+    ("clove+valo", &[("gap", "1 ms"), ("half_rtt", "5 us"), ("cut", "0.000001"), ("congested", "1 us")]),
+    ("vms", &[("round", "5 us"), ("lost_after", "5 ms"), ("gain", "0.25"), ("weight_min", "0.01")]),
+    ("vms-window", &[("round", "5 us"), ("window", "9"), ("window_min", "2"), ("window_max", "99")]),
+    ("vms+valo", &[("key", "flow"), ("gain", "1")]),
+    ("hermes", &[("rtt_base", "0 s"), ("rtt_low", "10 s"), ("rtt_high", "180 us"), ("better_rtt", "100 us")]),
+    ("hermes", &[("by_marks", "false"), ("any_good", "true"), ("by_flows", "true"), ("ageing", "66 us")]),
+    (
+        "hermes",
+        &[("marked_high", "0.3"), ("better_marked", "0.1"), ("sent_min", "64 KB"), ("rate_max", "0.5")],
+    ),
+    (
+        "hermes",
+        &[("move_probability", "0.5"), ("guard", "100 us"), ("probe_interval", "0 s"), ("forgive", "1 s")],
+    ),
+    ("hermes", &[("timeouts", "1"), ("loss_high", "0.02"), ("loss_interval", "1 ms"), ("loss_packets", "9")]),
+];
+
+#[test]
+fn parameters_of_schemes_round_trip() {
+    for (scheme, parameters) in PARAMETERS {
+        let mut overrides = vec![("routing.balance".to_owned(), (*scheme).to_owned())];
+        let mut before = check(TRAFFIC, &overrides).unwrap();
+        for (key, value) in *parameters {
+            overrides.push((format!("routing.scheme.{key}"), (*value).to_owned()));
+            let after = check(TRAFFIC, &overrides).unwrap();
+            assert_ne!(after.routing.scheme, before.routing.scheme, "{scheme}: {key}");
+            assert_eq!(after.routing.balance(), Some(*scheme));
+            before = after;
+        }
+    }
 }
 
 proptest! {

@@ -2,14 +2,17 @@
 
 use crate::balancer::{
     ConWeave, Conga, DbbBalancer, Deficit, HashIntervals, Hula, LoadBalancer, LuopanBalancer, MinMove,
-    OmniscientBalancer, Planned, ShortestQueue, TableBalancer, TdlbBalancer, Wcmp, WinoBalancer,
+    OmniscientBalancer, Planned, ShortestQueue, TableBalancer, TdlbBalancer, Telemetry, Wcmp, WinoBalancer,
 };
+use crate::edge::{CloveHypervisor, HermesEdge, RelayedEdge, VirtualSwitch};
 use crate::edge::{Edge, EntropyEdge, PrestoEdge, SapsEdge, Spraying, WinoEdge, with_receiver};
 use crate::pinning;
 use crate::simulation::Simulation;
 use crate::{Outcome, Progress, Settings, SimulationError, salt};
 use anabranch_fabric::Fabric;
 use anabranch_plan::{Scheme, Table};
+use anabranch_split::scheme::clove::Selection;
+use anabranch_split::scheme::dre::Estimator;
 use anabranch_split::scheme::{
     Bitmap, Cycle, FlowBender, Mixed, Oblivious, Plb, Recycle, Reps, Score, Score16, Uniform,
 };
@@ -46,6 +49,21 @@ pub fn simulate(
             let edge = PrestoEdge::new(presto.clone(), fabric, settings.seed)?;
             let settings = Settings { transports, ..settings.clone() };
             Task { settings: &settings, ..task }.by_tables(Some(Box::new(edge)))
+        }
+        Scheme::Clove(parameters) => {
+            let edge = RelayedEdge::new(CloveHypervisor(parameters.clone()), fabric, settings.seed)?;
+            match parameters.selection {
+                Selection::LeastUtilised => task.by_telemetry(parameters.estimator(), Box::new(edge)),
+                _ => task.by_tables(Some(Box::new(edge))),
+            }
+        }
+        Scheme::Vms(parameters) => {
+            let edge = RelayedEdge::new(VirtualSwitch(parameters.clone()), fabric, settings.seed)?;
+            task.by_tables(Some(Box::new(edge)))
+        }
+        Scheme::Hermes(parameters) => {
+            let edge = HermesEdge::new(parameters, fabric, settings.seed)?;
+            task.by_tables(Some(Box::new(edge)))
         }
         Scheme::Conga(parameters) => {
             task.run(Conga::new(*parameters, fabric, &task.salts(), settings.seed)?, None)
@@ -111,9 +129,18 @@ impl Task<'_> {
         parameters: S::Parameters,
         edge: Option<Box<dyn Edge>>,
     ) -> Result<Outcome, SimulationError> {
+        self.run(self.table::<S>(parameters), edge)
+    }
+
+    /// Switches raise packets to the levels of their links; hosts run `edge`, and what it leaves to switches is hashed.
+    fn by_telemetry(self, estimator: Estimator, edge: Box<dyn Edge>) -> Result<Outcome, SimulationError> {
+        let balancer = Telemetry::new(self.table::<Uniform>(()), estimator, self.fabric);
+        self.run(balancer, Some(edge))
+    }
+
+    fn table<S: Planned>(self, parameters: S::Parameters) -> TableBalancer<S> {
         let settings = self.settings;
-        let granularity = settings.balancing.granularity;
-        self.run(TableBalancer::<S>::new(parameters, granularity, &self.salts(), settings.seed), edge)
+        TableBalancer::new(parameters, settings.balancing.granularity, &self.salts(), settings.seed)
     }
 
     /// Hash inputs of the switches.

@@ -42,6 +42,8 @@ pub(crate) struct Forwarding<B: LoadBalancer> {
     group_of: Vec<u32>,
     members: Vec<Members>,
     ports: Vec<u32>,
+    /// Beside [`Self::ports`]: whether each carries, as far as its switch and routing know.
+    carries: Vec<bool>,
     pub(crate) balancer: B,
     weighing: Weighing,
     routes: Routes,
@@ -56,8 +58,6 @@ struct Routes {
     groups: Vec<(u32, Vec<u64>)>,
     /// Groups of each switch, by its number among the switches.
     of_switch: Vec<Vec<u32>>,
-    /// Groups by what they were made from.
-    known: HashMap<Origin, u32>,
 }
 
 impl<B: LoadBalancer> Forwarding<B> {
@@ -79,13 +79,10 @@ impl<B: LoadBalancer> Forwarding<B> {
             group_of: Vec::new(),
             members: Vec::new(),
             ports: Vec::new(),
+            carries: Vec::new(),
             balancer,
             weighing,
-            routes: Routes {
-                groups: Vec::new(),
-                of_switch: vec![Vec::new(); switches],
-                known: HashMap::new(),
-            },
+            routes: Routes { groups: Vec::new(), of_switch: vec![Vec::new(); switches] },
         };
         forwarding.install(&plan, &believed, fabric)?;
         Ok(forwarding)
@@ -113,7 +110,8 @@ impl<B: LoadBalancer> Forwarding<B> {
         let ports = &self.ports[first as usize..][..usize::from(len)];
         let mut port = ports[0];
         if len > 1 {
-            let choice = match by_label(ports, place, network) {
+            let carries = &self.carries[first as usize..][..usize::from(len)];
+            let choice = match by_label(carries, place, network) {
                 Some(label) => label,
                 None => {
                     match self.balancer.choose(&Junction { switch, leaf, group, ports }, place, network) {
@@ -144,7 +142,8 @@ impl<B: LoadBalancer> Forwarding<B> {
             let Members { first, len, .. } = self.members[group as usize];
             let ports = &self.ports[first as usize..][..usize::from(len)];
             if len > 1 {
-                by_label(ports, place, network).map(|label| ports[usize::from(label)])
+                let carries = &self.carries[first as usize..][..usize::from(len)];
+                by_label(carries, place, network).map(|label| ports[usize::from(label)])
             } else {
                 ports.first().copied()
             }
@@ -183,6 +182,9 @@ impl<B: LoadBalancer> Forwarding<B> {
 
     fn install(&mut self, plan: &Groups, actual: &LinkState, fabric: &Fabric) -> Result<(), SimulationError> {
         let before = std::mem::take(&mut self.group_of);
+        // Groups that replace the same one, or none, by the same ports and weights are one. Those of earlier times are
+        // not: nobody told them what died since.
+        let mut known: HashMap<Origin, u32> = HashMap::new();
         let mut group_of = Vec::with_capacity(plan.group_of.len());
         for (index, &planned) in plan.group_of.iter().enumerate() {
             let switch = index as u32 / self.leaves;
@@ -192,8 +194,10 @@ impl<B: LoadBalancer> Forwarding<B> {
             }
             let heir_of = before.get(index).copied();
             let (ports, weights) = self.members_of(&plan.groups[planned as usize], heir_of);
+            // Tables and states of a group mean its members by their places: they go on only where those stay.
+            let heir_of = heir_of.filter(|&group| self.ports_of(group) == ports);
             let key = (heir_of, ports, weights);
-            let group = match self.routes.known.get(&key) {
+            let group = match known.get(&key) {
                 Some(&group) => group,
                 None => {
                     let group = self.members.len() as u32;
@@ -204,9 +208,10 @@ impl<B: LoadBalancer> Forwarding<B> {
                         alive: false,
                     });
                     self.ports.extend(ports);
+                    self.carries.resize(self.ports.len(), false);
                     self.routes.groups.push((switch, weights.clone()));
                     self.weigh(fabric, group, actual, heir_of)?;
-                    self.routes.known.insert(key, group);
+                    known.insert(key, group);
                     group
                 }
             };
@@ -226,8 +231,7 @@ impl<B: LoadBalancer> Forwarding<B> {
     /// Ports and weights of a planned group. If the group it replaces has all its ports, its list is kept, so that
     /// labels and tables mean the same as before; what is no next hop any more weighs nothing.
     fn members_of(&self, planned: &anabranch_plan::Group, heir_of: Option<u32>) -> (Vec<u32>, Vec<u64>) {
-        if let Some(Members { first, len, .. }) = heir_of.map(|group| self.members[group as usize]) {
-            let old = &self.ports[first as usize..first as usize + usize::from(len)];
+        if let Some(old) = heir_of.map(|group| self.ports_of(group)) {
             if planned.members.iter().all(|member| old.contains(&member.port)) {
                 let weight_of = |port: &u32| {
                     planned
@@ -240,6 +244,11 @@ impl<B: LoadBalancer> Forwarding<B> {
             }
         }
         planned.members.iter().map(|member| (member.port, member.weight)).unzip()
+    }
+
+    fn ports_of(&self, group: u32) -> &[u32] {
+        let Members { first, len, .. } = self.members[group as usize];
+        &self.ports[first as usize..][..usize::from(len)]
     }
 
     /// Plans a group by its weights, less what is dead at its own switch.
@@ -259,19 +268,23 @@ impl<B: LoadBalancer> Forwarding<B> {
             .map(|(&port, &weight)| if actual.link_up(fabric, port) { weight } else { 0 })
             .collect();
         self.members[group as usize].alive = weights.iter().any(|&weight| weight > 0);
+        for (carries, &weight) in self.carries[first as usize..].iter_mut().zip(&weights) {
+            *carries = weight > 0;
+        }
         self.balancer.plan(group, self.routes.groups[group as usize].0, ports, &weights, heir_of)?;
         Ok(())
     }
 }
 
-/// Takes the label for this choice off a packet; nothing if it has none, or if it leads to a port that is dead here.
+/// Takes the label for this choice off a packet; nothing if it has none, or if it leads to a member that does not carry:
+/// behind a next hop that is none any more a packet could run in circles.
 #[inline(always)]
-fn by_label(ports: &[u32], place: u32, network: &mut Network) -> Option<u16> {
+fn by_label(carries: &[bool], place: u32, network: &mut Network) -> Option<u16> {
     let packet = network.packets.get(place);
     if packet.marks & marks::LABELLED == 0 {
         return None;
     }
-    let label = ((packet.labels & 0xff) as u16).min(ports.len() as u16 - 1);
+    let label = ((packet.labels & 0xff) as u16).min(carries.len() as u16 - 1);
     packet.labels >>= 8;
-    network.ports[ports[usize::from(label)] as usize].is_up().then_some(label)
+    carries[usize::from(label)].then_some(label)
 }

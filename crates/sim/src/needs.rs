@@ -3,6 +3,7 @@
 use crate::balancer::{
     ConWeave, Conga, Deficit, HashIntervals, Hula, LuopanBalancer, MinMove, ShortestQueue, TdlbBalancer, Wcmp,
 };
+use crate::edge::{CloveHypervisor, HermesEdge, VirtualSwitch};
 use anabranch_plan::{Balancing, Granularity, Scheme, Table};
 use anabranch_split::capability;
 use anabranch_split::scheme::byte_deficit::Boundary;
@@ -25,6 +26,9 @@ pub fn needs(balancing: &Balancing) -> u32 {
         Scheme::Reps(_) => Reps::NEEDS,
         Scheme::RepsLegacy(_) => Recycle::<Box<[u16]>>::NEEDS,
         Scheme::Presto(_) => Presto::NEEDS,
+        Scheme::Clove(_) => CloveHypervisor::NEEDS,
+        Scheme::Vms(_) => VirtualSwitch::NEEDS,
+        Scheme::Hermes(_) => HermesEdge::NEEDS,
         Scheme::Conga(_) => Conga::NEEDS,
         Scheme::Hula(_) => Hula::NEEDS,
         Scheme::Luopan(_) => LuopanBalancer::NEEDS,

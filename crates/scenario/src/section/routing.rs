@@ -245,7 +245,7 @@ pub(crate) fn visit(form: &mut impl Form, routing: &mut Routing) {
     );
     visit_table(form, &mut routing.table);
     form.table("scheme", "Parameters of the scheme that `balance` names.", |form| {
-        scheme::visit(form, &mut routing.scheme)
+        scheme::visit(form, &mut routing.scheme);
     });
     form.key(
         "delay",

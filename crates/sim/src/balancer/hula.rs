@@ -21,7 +21,7 @@ pub(crate) struct Hula {
     /// By host: its leaf's number.
     leaf_of: Vec<u32>,
     switches: Vec<Switch>,
-    /// By port: its number at its node.
+    /// By port: its number among its switch's links to switches.
     number: Vec<u16>,
     usable: Usable,
     /// By port.
@@ -37,6 +37,7 @@ struct Switch {
     /// By leaf.
     best: Vec<Best>,
     stream: Pcg32,
+    /// Links to switches.
     ports: u16,
 }
 
@@ -64,12 +65,16 @@ impl Hula {
         let leaf_of = (0..fabric.hosts())
             .map(|host| leaves.binary_search(&fabric.leaf_of(host)).unwrap_or(0) as u32)
             .collect();
+        let between = |port: u32| {
+            let port = &fabric.ports()[port as usize];
+            port.from >= fabric.hosts() && port.to >= fabric.hosts()
+        };
         let switches = (fabric.hosts()..fabric.nodes().len() as u32)
             .map(|node| Switch {
                 flows: FlowTable::default(),
                 best: vec![Best::default(); leaves.len()],
                 stream: stream(seed, "hula", node - fabric.hosts()),
-                ports: fabric.ports_of(node).len() as u16,
+                ports: fabric.ports_of(node).iter().filter(|&&port| between(port)).count() as u16,
             })
             .collect();
         let mut hula = Self {
@@ -78,7 +83,7 @@ impl Hula {
             leaves,
             leaf_of,
             switches,
-            number: numbers(fabric, |_| true),
+            number: numbers(fabric, between),
             usable: Usable::default(),
             recents: vec![Recent::default(); fabric.ports().len()],
             full_bytes: Vec::new(),
@@ -243,11 +248,13 @@ impl LoadBalancer for Hula {
 
     fn ports_changed(&mut self, ports: &[u32], network: &mut Network) {
         let now_ns = network.now_ns();
+        let hosts = self.fabric.hosts();
         for &port in ports.iter().filter(|&&port| !network.ports[port as usize].is_up()) {
-            let Some(switch) = self.fabric.ports()[port as usize].from.checked_sub(self.fabric.hosts())
-            else {
+            let anabranch_fabric::Port { from, to, .. } = self.fabric.ports()[port as usize];
+            if from < hosts || to < hosts {
                 continue;
-            };
+            }
+            let switch = from - hosts;
             let Switch { flows, best, stream, ports } = &mut self.switches[switch as usize];
             let plan = Plan { members: *ports, keep_ns: self.parameters.keep_ns };
             let number = self.number[port as usize];

@@ -14,6 +14,7 @@ mod planned;
 mod source_routes;
 mod table;
 mod tdlb;
+mod telemetry;
 
 pub(crate) use conga::Conga;
 pub(crate) use conweave::ConWeave;
@@ -23,6 +24,7 @@ pub(crate) use omniscient::OmniscientBalancer;
 pub(crate) use planned::{Deficit, HashIntervals, MinMove, Planned, ShortestQueue, Wcmp};
 pub(crate) use table::TableBalancer;
 pub(crate) use tdlb::TdlbBalancer;
+pub(crate) use telemetry::Telemetry;
 mod wino;
 
 pub(crate) use dbb::DbbBalancer;

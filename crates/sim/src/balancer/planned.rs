@@ -129,12 +129,7 @@ impl Planned for Score {
     type Parameters = ();
 
     fn plan(_: &(), weights: &[u64], _old: Option<&Self::Stored>) -> Result<Self::Stored, PlanError> {
-        let factors = gravity::quantise(&gravity::gravity(weights), (1 << score::WEIGHT_BITS) - 1);
-        Ok((0u16..)
-            .zip(factors)
-            .filter(|&(_, factor)| factor > 0)
-            .map(|(member, weight)| score::Entry { salt: mix::salt(member), weight, member })
-            .collect())
+        Ok(gravity::entries(weights).into())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Hosts that choose what switches hash: FlowBender, PLB, UEC spraying, REPS.
 //!
-//! The entropy value of a packet travels in its tag. The receiving host's edge writes value and mark of what arrived last
-//! into the tag of the acknowledgement that follows, and the sending host's learns from it. How many bytes were
+//! The entropy value of a packet travels in its tag. The receiving host's edge writes value and mark of the packet that
+//! causes an acknowledgement into the acknowledgement's tag, and the sending host's learns from it. How many bytes were
 //! acknowledged and how many of them were marked it reads, as a kernel does, from the number and the echo in the
 //! acknowledgement.
 
@@ -35,8 +35,27 @@ struct Ends<T> {
     next: u64,
     /// First byte that is not acknowledged.
     unacknowledged: u64,
-    /// Tag of the next acknowledgement, at the receiver.
-    returns: u32,
+    /// What arrived and is not acknowledged yet, at the receiver: a packet's end, and the tag that returns its value.
+    arrived: Vec<(u64, u32)>,
+    /// Number of the last acknowledgement, at the receiver.
+    told: u64,
+    /// Entropy value of acknowledgements.
+    back: u16,
+    /// End of the last packet that arrived although it was acknowledged before, and its entropy value.
+    repeated: (u64, u16),
+}
+
+impl<T> Ends<T> {
+    /// The tag of an acknowledgement of everything before `number`: it is the answer to the packet that ends there, or, if that
+    /// was answered before, to the last one that arrived. A receiver that holds packets back answers them later and in
+    /// their own order; the one that it waited for came by the worst path and must not be taken for them all.
+    fn answer(&mut self, number: u64) -> u32 {
+        let cause = self.arrived.iter().rposition(|&(end, _)| end == number);
+        let cause = cause.or_else(|| self.arrived.len().checked_sub(1));
+        let tag = cause.map_or(0, |cause| self.arrived.remove(cause).1);
+        self.arrived.retain(|&(end, _)| end > number);
+        tag
+    }
 }
 
 /// Hosts that run `S` for each flow.
@@ -61,7 +80,9 @@ impl<S: Spraying> Edge for EntropyEdge<S> {
     fn send(&mut self, from: &Address, packet: &mut Packet, network: &mut Network) {
         let Some(ends) = self.flows.get(packet.connection) else { return };
         if matches!(packet.kind, Kind::Ack | Kind::SynAck) {
-            packet.tag = std::mem::take(&mut ends.returns);
+            packet.tag = ends.answer(packet.seq);
+            packet.entropy = hashed(from.entropy, ends.back);
+            ends.told = packet.seq;
             return;
         }
         let mut asked = scheme::Packet { bytes: packet.frame_bytes.into(), ..scheme::Packet::default() };
@@ -75,17 +96,38 @@ impl<S: Spraying> Edge for EntropyEdge<S> {
     fn opened(&mut self, flow: &Opened, _network: &mut Network) {
         if flow.fresh {
             let state = S::begin(&self.plan);
-            let ends = Ends { state, round: Round::default(), next: 0, unacknowledged: 0, returns: 0 };
+            let ends = Ends {
+                state,
+                round: Round::default(),
+                next: 0,
+                unacknowledged: 0,
+                arrived: Vec::new(),
+                told: 0,
+                back: 0,
+                repeated: (0, 0),
+            };
             self.flows.open(flow.connection, ends);
         }
     }
 
     fn receive(&mut self, host: u32, packet: &mut Packet, network: &mut Network) {
+        if packet.marks & marks::LABELLED != 0 {
+            // Of a flow that is pinned to a path: it is not asked about, nor are its acknowledgements.
+            return;
+        }
         let Some(ends) = self.flows.get(packet.connection) else { return };
         match packet.kind {
             Kind::Data | Kind::Syn => {
                 let marked = packet.marks & marks::EXPERIENCED != 0;
-                ends.returns = (packet.tag & 0xffff) | RETURNED | if marked { RETURNED_MARKED } else { 0 };
+                let tag = (packet.tag & 0xffff) | RETURNED | if marked { RETURNED_MARKED } else { 0 };
+                let (end, value) = (packet.seq + u64::from(packet.payload_bytes), packet.tag as u16);
+                ends.arrived.push((end, tag));
+                if end <= ends.told && packet.kind == Kind::Data {
+                    // The same again, by another path: it is the acknowledgements that are lost. Linux moves them as
+                    // well (`tcp_rcv_spurious_retrans`).
+                    let (before, by) = std::mem::replace(&mut ends.repeated, (end, value));
+                    ends.back = ends.back.wrapping_add(u16::from(before == end && by != value));
+                }
             }
             Kind::Ack | Kind::SynAck => {
                 let bytes = packet.seq.saturating_sub(ends.unacknowledged) as u32;

@@ -3,18 +3,29 @@
 //! An edge sees every packet that leaves or reaches a host. It chooses a path by labels, or an entropy that switches
 //! hash, and learns from what comes back: it writes into [`Packet::tag`] at one end and reads it at the other.
 
+mod clove;
+mod ends;
 mod entropy;
+mod few_paths;
+mod hermes;
 mod host_env;
+mod one_flow;
+mod pairs;
 mod per_connection;
 mod presto;
-
-pub(crate) use entropy::{EntropyEdge, Spraying};
-pub(crate) use presto::{PrestoEdge, with_receiver};
-mod env;
+mod prober;
+mod relayed;
 mod saps;
+mod vms;
 mod wino;
 
+pub(crate) use clove::CloveHypervisor;
+pub(crate) use entropy::{EntropyEdge, Spraying};
+pub(crate) use hermes::HermesEdge;
+pub(crate) use presto::{PrestoEdge, with_receiver};
+pub(crate) use relayed::RelayedEdge;
 pub(crate) use saps::SapsEdge;
+pub(crate) use vms::VirtualSwitch;
 pub(crate) use wino::WinoEdge;
 
 use crate::Packet;

@@ -1,33 +1,31 @@
 //! SAPS in hosts: each flow is sprayed over the paths of one virtual topology.
 
-use super::env::HostEnv;
+use super::host_env::HostStreams;
+use super::per_connection::PerConnection;
 use super::{Edge, Opened};
 use crate::network::{Address, Network};
 use crate::path_book::PathBook;
 use crate::{Packet, SimulationError, marks};
-use anabranch_fabric::{Fabric, LinkState};
+use anabranch_fabric::{Fabric, LinkState, Rate};
 use anabranch_plan::{Saps, virtual_topologies};
+use anabranch_split::Env;
 use anabranch_split::scheme::flow_cycle::{self, Start};
 use anabranch_split::scheme::saps::{Spraying, Topology};
 use anabranch_split::scheme::{self, FlowTable, mix};
-use anabranch_traffic::random::Stream;
-use rand_pcg::Pcg32;
-use rand_pcg::rand_core::Rng;
-
-/// Bits of a connection's number that are its place.
-const PLACE: u32 = 0x00ff_ffff;
 
 /// Spraying at all hosts.
 pub(crate) struct SapsEdge {
     saps: Saps,
     book: PathBook,
+    /// By port, as routing knows them.
+    rates: Vec<Rate>,
     /// By source's and destination's leaf, made when first asked for.
     pairs: Vec<Option<Pair>>,
-    /// By place of a connection: the size of its flow in bytes (an oracle tells), and its draw.
-    sizes: Vec<(u64, u32)>,
+    /// The size of the flow in bytes (an oracle tells), and its draw.
+    sizes: PerConnection<(u64, u32)>,
     /// Turns of flows, each direction of a connection being one.
     flows: FlowTable<flow_cycle::Counter>,
-    stream: Pcg32,
+    streams: HostStreams,
 }
 
 /// The topologies of a pair of leaves.
@@ -42,14 +40,14 @@ impl SapsEdge {
     /// A fabric with too many paths for source routes.
     pub(crate) fn new(saps: Saps, fabric: &Fabric, seed: u64) -> Result<Self, SimulationError> {
         let book = PathBook::new(fabric)?;
-        let mut source = Stream::new(seed, "saps");
         let mut edge = Self {
             saps,
+            rates: book.links().rate.clone(),
             book,
             pairs: Vec::new(),
-            sizes: Vec::new(),
+            sizes: PerConnection::default(),
             flows: FlowTable::default(),
-            stream: Pcg32::new(source.bits(), source.bits()),
+            streams: HostStreams::new(fabric.hosts(), seed),
         };
         edge.forget_pairs();
         Ok(edge)
@@ -61,12 +59,12 @@ impl SapsEdge {
     }
 
     fn make_pair(&mut self, from: u32, to: u32) -> Pair {
-        let rate = self.book.links().rate.clone();
         let routes = self.book.routes(from, to);
         let mut residual_bps = vec![0; routes.all.len()];
         for &path in &routes.live {
             let ports = routes.all[usize::from(path)].ports.iter();
-            residual_bps[usize::from(path)] = ports.map(|&port| rate[port as usize].bps()).min().unwrap_or(0);
+            residual_bps[usize::from(path)] =
+                ports.map(|&port| self.rates[port as usize].bps()).min().unwrap_or(0);
         }
         let virtuals = virtual_topologies(&residual_bps, self.saps.quantum_bps);
         let total_bps: u128 = virtuals.iter().map(|topology| u128::from(topology.bps())).sum();
@@ -86,12 +84,9 @@ impl SapsEdge {
 }
 
 impl Edge for SapsEdge {
-    fn opened(&mut self, flow: &Opened, _network: &mut Network) {
-        let place = (flow.connection & PLACE) as usize;
-        if self.sizes.len() <= place {
-            self.sizes.resize(place + 1, (0, 0));
-        }
-        self.sizes[place] = (flow.size_bytes, self.stream.next_u32());
+    fn opened(&mut self, flow: &Opened, network: &mut Network) {
+        let draw = self.streams.at(flow.src, network).random_u32();
+        self.sizes.open(flow.connection, (flow.size_bytes, draw));
     }
 
     fn send(&mut self, from: &Address, packet: &mut Packet, network: &mut Network) {
@@ -104,8 +99,7 @@ impl Edge for SapsEdge {
             self.pairs[index] = Some(self.make_pair(near, far));
         }
         let Some(Pair { topologies, paths }) = &self.pairs[index] else { return };
-        let (size_bytes, draw) =
-            self.sizes.get((from.connection & PLACE) as usize).copied().unwrap_or_default();
+        let (size_bytes, draw) = self.sizes.get(from.connection).copied().unwrap_or_default();
         // Both directions of a flow draw, independently.
         let draw = mix::finalise(draw ^ from.entropy);
         let Some(topology) = self.saps.hosts.topology(topologies, size_bytes, draw) else { return };
@@ -114,7 +108,7 @@ impl Edge for SapsEdge {
         let mut asked =
             scheme::Packet { flow, bytes: packet.frame_bytes.into(), ..scheme::Packet::default() };
         let plan = flow_cycle::Plan { turns, start: Start::Random, idle_ns: self.saps.hosts.idle_ns };
-        let mut env = HostEnv { network, stream: &mut self.stream };
+        let mut env = self.streams.at(from.host, network);
         let path = scheme::pick::<Spraying<&[u16], _>, _>(&plan, &mut self.flows, &mut asked, &mut env);
         if let Some(route) = self.book.routes(near, far).all.get(usize::from(path)) {
             packet.labels = route.labels;
@@ -124,6 +118,7 @@ impl Edge for SapsEdge {
 
     fn links_changed(&mut self, links: &LinkState, _network: &mut Network) {
         self.book.learn(links);
+        self.rates.clone_from(&links.rate);
         self.forget_pairs();
     }
 }

@@ -1,7 +1,7 @@
 //! Wino in hosts: packets are marked with slices in turn.
 
 use super::Edge;
-use super::env::HostEnv;
+use super::host_env::HostStreams;
 use crate::Packet;
 use crate::balancer::SliceCounts;
 use crate::network::{Address, Network};
@@ -9,8 +9,6 @@ use anabranch_fabric::{Fabric, LinkState, NextHops};
 use anabranch_split::scheme::flow_cycle::{self, Start};
 use anabranch_split::scheme::wino::{FlowMarking, Parameters, RoundRobin, label};
 use anabranch_split::scheme::{self, Cycle, FlowTable};
-use anabranch_traffic::random::Stream;
-use rand_pcg::Pcg32;
 
 /// Marking at all hosts.
 pub(crate) struct WinoEdge {
@@ -26,14 +24,13 @@ pub(crate) struct WinoEdge {
     flows: FlowTable<flow_cycle::Counter>,
     /// Turns by host and destination's leaf.
     hosts: Vec<u32>,
-    stream: Pcg32,
+    streams: HostStreams,
 }
 
 impl WinoEdge {
     pub(crate) fn new(parameters: Parameters, counts: SliceCounts, fabric: &Fabric, seed: u64) -> Self {
         let leaves = NextHops::shortest(fabric, &LinkState::of(fabric)).leaves;
         let number = |host| leaves.binary_search(&fabric.leaf_of(host)).unwrap_or(0) as u32;
-        let mut source = Stream::new(seed, "wino");
         Self {
             parameters,
             counts,
@@ -42,7 +39,7 @@ impl WinoEdge {
             numbers: Vec::new(),
             flows: FlowTable::default(),
             hosts: vec![0; fabric.hosts() as usize * leaves.len()],
-            stream: Pcg32::new(source.bits(), source.bits()),
+            streams: HostStreams::new(fabric.hosts(), seed),
         }
     }
 }
@@ -59,7 +56,7 @@ impl Edge for WinoEdge {
         let flow = u64::from(from.connection) << 32 | u64::from(from.entropy);
         let mut asked =
             scheme::Packet { flow, bytes: packet.frame_bytes.into(), ..scheme::Packet::default() };
-        let mut env = HostEnv { network, stream: &mut self.stream };
+        let mut env = self.streams.at(from.host, network);
         let slice = match self.parameters.round_robin {
             RoundRobin::Flow => {
                 let idle_ns = self.parameters.idle_ns;

@@ -73,6 +73,22 @@ fn a_link_dies_and_all_flows_finish() {
     }
 }
 
+/// While a link of a pod is dead, its pod's other aggregation is reached by way of another leaf, whose list of next hops
+/// keeps the first one without a weight: labels must not lead there.
+#[test]
+fn a_detour_inside_a_pod_is_no_circle() {
+    let fabric = fat_tree();
+    for scheme in &schemes()[1..] {
+        let mut settings = settings(scheme.clone());
+        let link = port(&fabric, "leaf2", "agg1.0");
+        settings.changes = both(&fabric, 700, link, What::PortDown).to_vec();
+        // Hosts 4 and 5 are leaf 2's; the others fill its links. The last flow makes it a long time.
+        let mut flows: Vec<_> = (8..16).map(|src| flow(src, 4 + src % 2, 3_000_000, 0)).collect();
+        flows.push(flow(0, 1, 1000, 500_000));
+        mean_fct_us(&run(&fabric, &flows, &settings));
+    }
+}
+
 #[test]
 fn a_spine_dies_and_returns() {
     let fabric = leaf_spine();

@@ -82,7 +82,10 @@ pub(crate) fn gigabit() -> Rate {
     Rate::from_bps(1_000_000_000).unwrap()
 }
 
-/// Runs, and checks that every packet is accounted for.
+/// Links that no packet needs more of, on any detour in these fabrics.
+const HOPS_MAX: u64 = 12;
+
+/// Runs, and checks that every packet is accounted for and none runs in circles.
 pub(crate) fn run(fabric: &Fabric, flows: &[Flow], settings: &Settings) -> Outcome {
     let outcome = simulate(fabric, flows, settings, &Progress::default()).unwrap();
     let totals = outcome.totals;
@@ -91,6 +94,7 @@ pub(crate) fn run(fabric: &Fabric, flows: &[Flow], settings: &Settings) -> Outco
         totals.delivered_packets + totals.dropped_packets + totals.lost_packets + totals.packets_left,
         "{totals:?}"
     );
+    assert!(totals.packet_hops <= HOPS_MAX * totals.sent_packets, "{totals:?}");
     outcome
 }
 

@@ -2,6 +2,7 @@
 
 use super::setup::*;
 use anabranch_fabric::{Change, Rate, What};
+use anabranch_plan::{Granularity, Table};
 use anabranch_sim::Settings;
 use anabranch_sim::transport::{Control, Tcp, Transport};
 
@@ -104,4 +105,28 @@ fn a_blackhole_swallows_its_fraction_of_flows_and_nobody_is_told() {
     let lost = 1000 - delivered(&settings);
     // Half of the flows pass that spine, a fifth of them die: 100 expected.
     assert!((60..145).contains(&lost), "{lost}");
+}
+
+/// While a spine cannot reach a leaf it has other next hops, more of them: what its table said of those must not be
+/// read as if it meant the one it has again after the repair.
+#[test]
+fn next_hops_that_are_all_others_start_anew() {
+    let (leaves, spines, hosts) = (3, 2, 1);
+    let fabric = leaf_spine(leaves, spines, hosts, TEN_GIG);
+    let mut settings = settings(Transport::Tcp(Tcp::plain(Control::NewReno)));
+    let port = uplink(leaves, spines, hosts, 1, 0);
+    for port in [port, port + 1] {
+        settings.changes.push(Change { at_ps: 100 * PS_PER_US, what: What::PortDown(port) });
+        settings.changes.push(Change { at_ps: 300 * PS_PER_US, what: What::PortUp(port) });
+    }
+    settings.routing_delay_ps = 10 * PS_PER_US;
+    let flows: Vec<_> = (0..20).map(|index| flow(index % 3, (index + 1) % 3, 200_000, 0)).collect();
+    for table in [Table::Uniform, Table::MinMove, Table::Deficit, Table::Turns { block: true }] {
+        settings.balancing.table = table;
+        for granularity in [Granularity::Flow, Granularity::Packet] {
+            settings.balancing.granularity = granularity;
+            let outcome = run(&fabric, &flows, &settings);
+            assert_eq!(outcome.totals.flows_finished, 20, "{table:?} {granularity:?}");
+        }
+    }
 }

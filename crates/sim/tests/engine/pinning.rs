@@ -1,6 +1,7 @@
 //! Flows pinned to paths take them, whatever the load balancer says.
 
 use super::setup::*;
+use anabranch_fabric::{Change, What};
 use anabranch_plan::Granularity;
 use anabranch_traffic::Flow;
 
@@ -27,4 +28,18 @@ fn a_sprayed_flow_takes_all_of_them() {
     settings.balancing.granularity = Granularity::Packet;
     let outcome = run(&fabric, &[flow(0, 1, 1_000_000, 0)], &settings);
     assert_eq!(outcome.flows[0].paths, 4);
+}
+
+#[test]
+fn a_pinned_packet_leaves_a_path_that_routing_knows_to_be_dead() {
+    let (leaves, spines, hosts) = (2, 2, 1);
+    let fabric = leaf_spine(leaves, spines, hosts, TEN_GIG);
+    let mut settings = settings(udp(10_000_000_000));
+    // Spine 0 loses its link to leaf 1 and would know no way there but back by leaf 0.
+    let dead = uplink(leaves, spines, hosts, 1, 0) + 1;
+    settings.changes = vec![Change { at_ps: 0, what: What::PortDown(dead) }];
+    let outcome = run(&fabric, &[Flow { path: Some(0), ..flow(0, 1, 100_000, PS_PER_US) }], &settings);
+    assert_eq!(outcome.totals.flows_finished, 1);
+    let sent = |spine| outcome.ports[uplink(leaves, spines, hosts, 0, spine) as usize].sent_packets;
+    assert_eq!((sent(0), sent(1)), (0, 70));
 }

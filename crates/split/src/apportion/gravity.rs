@@ -5,6 +5,7 @@
 //! & Ross, 1998). The products `X_{n,m}` of Eq. 6 overflow double precision at 52 weights of 10^6 and are never
 //! formed: everything runs on logarithms of ratios.
 
+use crate::scheme::{mix, score};
 use std::vec;
 use std::vec::Vec;
 
@@ -83,5 +84,15 @@ pub fn quantise(values: &[f64], max: u32) -> Vec<u32> {
     values
         .iter()
         .map(|&v| if v > 0.0 { (libm::round(v / largest * f64::from(max)) as u32).max(1) } else { 0 })
+        .collect()
+}
+
+/// What [`crate::scheme::Score`] reads for these weights: gravities of the members that weigh something.
+#[must_use]
+pub fn entries(weights: &[u64]) -> Vec<score::Entry> {
+    (0u16..)
+        .zip(quantise(&gravity(weights), (1 << score::WEIGHT_BITS) - 1))
+        .filter(|&(_, factor)| factor > 0)
+        .map(|(member, weight)| score::Entry { salt: mix::salt(member), weight, member })
         .collect()
 }

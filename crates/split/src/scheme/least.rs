@@ -1,23 +1,23 @@
-//! The least of several backlogs, ties at random.
+//! The least of several, by backlog or whatever else is compared; ties at random.
 
 use crate::{Env, random_below};
 
 /// The least of what is offered, those equal to it each as likely.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Least {
+pub struct Least<K = u32> {
     member: u16,
-    backlog: u32,
-    /// Members offered with this backlog.
+    key: K,
+    /// Members offered with this key.
     equals: u32,
 }
 
-impl Least {
-    /// One more member and its backlog.
+impl<K: Copy + PartialOrd> Least<K> {
+    /// One more member and what it is compared by.
     #[inline(always)]
-    pub fn offer<E: Env>(&mut self, member: u16, backlog: u32, env: &mut E) {
-        if self.equals == 0 || backlog < self.backlog {
-            *self = Self { member, backlog, equals: 1 };
-        } else if backlog == self.backlog {
+    pub fn offer<E: Env>(&mut self, member: u16, key: K, env: &mut E) {
+        if self.equals == 0 || key < self.key {
+            *self = Self { member, key, equals: 1 };
+        } else if key == self.key {
             self.equals += 1;
             if random_below(env, self.equals) == 0 {
                 self.member = member;

@@ -30,7 +30,7 @@ impl TokenBucket {
     #[must_use]
     pub fn depth_bytes(rate_bps: u64, burst_ns: u64, mtu_bytes: u32) -> u64 {
         let burst = u128::from(rate_bps) * u128::from(burst_ns) / (8 * PER_BIT as u128);
-        (2 * u64::from(mtu_bytes)).max(burst.min(u64::MAX as u128) as u64)
+        (2 * u64::from(mtu_bytes)).max(u64::try_from(burst).unwrap_or(u64::MAX))
     }
 
     /// Whether a frame may pass now; if so it takes its tokens.

@@ -10,17 +10,7 @@ const ALPHA_LEAST: f64 = 1.0 / 32.0;
 
 pub(super) fn visit(form: &mut impl Form, parameters: &mut Parameters) {
     let Parameters { period_ns, alpha, level_bits, own_rates, gap_ns, age_ns, candidates } = parameters;
-    form.key(
-        "period",
-        Nanoseconds,
-        period_ns,
-        "Time between two losses of the registers that tell how busy links are (T_dre).",
-    );
-    refuse_zero(form, "period", *period_ns);
-    form.key("alpha", Positive { most: 1.0 }, alpha, "What the registers lose each time, at least 1/32.");
-    if *alpha < ALPHA_LEAST {
-        form.refuse("alpha", format!("{alpha} is less than 1/32"), "give 0.03125 or more".to_owned());
-    }
+    visit_register(form, period_ns, alpha);
     let mut bits = (*level_bits).into();
     form.key("level_bits", Count { least: 1, most: 7 }, &mut bits, "Bits of a level of congestion (Q).");
     *level_bits = bits as u8;
@@ -40,6 +30,21 @@ pub(super) fn visit(form: &mut impl Form, parameters: &mut Parameters) {
         "Uplinks looked at for a new flowlet, in a row from a random one on; 0: all. A public simulation has 4.",
     );
     *candidates = most as u16;
+}
+
+/// How registers tell how busy links are.
+pub(super) fn visit_register(form: &mut impl Form, period_ns: &mut u64, alpha: &mut f64) {
+    form.key(
+        "period",
+        Nanoseconds,
+        period_ns,
+        "Time between two losses of the registers that tell how busy links are (T_dre).",
+    );
+    refuse_zero(form, "period", *period_ns);
+    form.key("alpha", Positive { most: 1.0 }, alpha, "What the registers lose each time, at least 1/32.");
+    if *alpha < ALPHA_LEAST {
+        form.refuse("alpha", format!("{alpha} is less than 1/32"), "give 0.03125 or more".to_owned());
+    }
 }
 
 /// Refuses a time of nothing.

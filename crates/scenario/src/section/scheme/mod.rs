@@ -1,18 +1,24 @@
 //! `[routing.scheme]`: the parameters of a scheme that brings its own, one file per scheme.
 
+mod clove;
 mod conga;
 mod conweave;
 mod flowbender;
+mod hermes;
 mod hula;
+mod millionths;
 mod plb;
 mod presto;
 mod reps;
 mod uec;
+mod vms;
 
 use super::routing::Weights;
 use crate::form::Form;
 use anabranch_plan::{Dbb, Saps, Scheme, Wino, presto::Settings as Presto};
 use anabranch_split::scheme as split;
+use anabranch_split::scheme::clove::Selection as Clove;
+use anabranch_split::scheme::vms::Selection as Vms;
 mod dbb;
 mod saps;
 mod wino;
@@ -80,6 +86,13 @@ pub(crate) const SCHEMES: &[Named] = &[
     own("weighted-presto", "flowcell", Decider::Hosts, || {
         Scheme::Presto(Presto { weighted: true, ..Presto::DEFAULT })
     }),
+    own("clove-ecn", "flowlet", Decider::Hosts, || Scheme::Clove(clove::of(Clove::Turns))),
+    own("clove-int", "flowlet", Decider::Hosts, || Scheme::Clove(clove::of(Clove::LeastUtilised))),
+    own("clove+valo", "flowlet", Decider::Hosts, || Scheme::Clove(clove::of(Clove::Score))),
+    own("vms", "packet", Decider::Hosts, || Scheme::Vms(vms::of(Vms::HeavierOfTwo))),
+    own("vms-window", "packet", Decider::Hosts, || Scheme::Vms(vms::of(Vms::Window))),
+    own("vms+valo", "flowcell", Decider::Hosts, || Scheme::Vms(vms::of(Vms::ScoreOfUnit))),
+    own("hermes", "flow", Decider::Hosts, || Scheme::Hermes(Default::default())),
     own("uec-oblivious", "packet", Decider::Hosts, || Scheme::UecOblivious(split::uec::Parameters::DEFAULT)),
     own("uec-bitmap", "packet", Decider::Hosts, || Scheme::UecBitmap(split::uec::Parameters::DEFAULT)),
     own("uec-mixed", "packet", Decider::Hosts, || Scheme::UecMixed(split::uec::Parameters::DEFAULT)),
@@ -109,6 +122,17 @@ pub(crate) fn name(scheme: &Scheme) -> Option<&'static str> {
         Scheme::Ideal => Some("ideal"),
         Scheme::FlowBender(_) => Some("flowbender"),
         Scheme::Plb(_) => Some("plb"),
+        Scheme::Clove(parameters) => Some(match parameters.selection {
+            Clove::Turns | Clove::Random => "clove-ecn",
+            Clove::LeastUtilised => "clove-int",
+            Clove::Score => "clove+valo",
+        }),
+        Scheme::Vms(parameters) => Some(match parameters.selection {
+            Vms::HeavierOfTwo => "vms",
+            Vms::Window => "vms-window",
+            Vms::ScoreOfUnit | Vms::ScoreOfFlow => "vms+valo",
+        }),
+        Scheme::Hermes(_) => Some("hermes"),
         Scheme::UecOblivious(_) => Some("uec-oblivious"),
         Scheme::UecBitmap(_) => Some("uec-bitmap"),
         Scheme::UecMixed(_) => Some("uec-mixed"),
@@ -134,6 +158,9 @@ pub(crate) fn visit(form: &mut impl Form, scheme: &mut Scheme) {
         Scheme::Table | Scheme::Ideal | Scheme::Luopan(_) | Scheme::Omniscient(_) | Scheme::Tdlb(_) => {}
         Scheme::FlowBender(parameters) => flowbender::visit(form, parameters),
         Scheme::Plb(parameters) => plb::visit(form, parameters),
+        Scheme::Clove(parameters) => clove::visit(form, parameters),
+        Scheme::Vms(parameters) => vms::visit(form, parameters),
+        Scheme::Hermes(parameters) => hermes::visit(form, parameters),
         Scheme::UecOblivious(parameters)
         | Scheme::UecBitmap(parameters)
         | Scheme::UecMixed(parameters)

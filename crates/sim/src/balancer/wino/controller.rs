@@ -55,10 +55,10 @@ impl Controller {
     /// Limits that contradict each other.
     pub(super) fn slice(&mut self) -> Result<Slicing, PlanError> {
         let leaves = self.book.leaves();
-        let users = self.users();
+        let free_bps = self.free_bps();
         let mut pairs = Vec::with_capacity(self.active.len());
         for (from, to) in (0..leaves).flat_map(|from| (0..leaves).map(move |to| (from, to))) {
-            pairs.push(self.residual(from, to, &users));
+            pairs.push(self.residual(from, to, &free_bps));
         }
         let rule = &self.wino.slices;
         let has_some = |pair: &Vec<u64>| pair.iter().any(|&bps| bps > 0);
@@ -73,19 +73,22 @@ impl Controller {
         }
     }
 
+    /// By port: what slices of one pair may use of it, in bits per second.
+    fn free_bps(&mut self) -> Vec<u64> {
+        let users = self.users();
+        let rates = self.book.links().rate.iter().zip(&self.foreign_bps);
+        let left = rates.map(|(rate, foreign_bps)| rate.bps().saturating_sub(*foreign_bps));
+        left.zip(0usize..).map(|(bps, port)| bps / users.get(port).copied().unwrap_or(1).max(1)).collect()
+    }
+
     /// By path of a pair: the least that a link of it has left, in bits per second; nothing for dead ones.
-    fn residual(&mut self, from: u32, to: u32, users: &[u64]) -> Vec<u64> {
-        let rate = self.book.links().rate.clone();
-        let left = |&port: &u32| {
-            let port = port as usize;
-            let free_bps = rate[port].bps().saturating_sub(self.foreign_bps[port]);
-            free_bps / users.get(port).copied().unwrap_or(1).max(1)
-        };
+    fn residual(&mut self, from: u32, to: u32, free_bps: &[u64]) -> Vec<u64> {
         let routes = self.book.routes(from, to);
         let mut residual = vec![0; routes.all.len()];
         for &path in &routes.live {
             let path = usize::from(path);
-            residual[path] = routes.all[path].ports.iter().map(left).min().unwrap_or(0);
+            let free = routes.all[path].ports.iter().map(|&port| free_bps[port as usize]);
+            residual[path] = free.min().unwrap_or(0);
         }
         residual
     }

@@ -11,7 +11,7 @@ use crate::network::Network;
 use crate::{SimulationError, marks, salt};
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_plan::{Slices, Wino, selection_hash};
-use anabranch_split::scheme::wino::{Meter, Slice, UNMARKED, Verdict, forward};
+use anabranch_split::scheme::wino::{Slice, UNMARKED, Verdict, forward};
 use anabranch_split::scheme::{Packet, TokenBucket, Uniform, pick};
 use anabranch_split::{PlanError, Still};
 use std::cell::Cell;
@@ -161,7 +161,7 @@ impl LoadBalancer for WinoBalancer {
         let now_ns = network.now_ns();
         let packet = network.packets.get(place);
         if packet.marks & marks::LABELLED != 0 {
-            // A path that is dead here.
+            // Its path is dead, here or further on.
             return Choice::Dropped;
         }
         let Some(from) = self.leaf_at[at.switch as usize].filter(|_| packet.tag != UNMARKED) else {

@@ -1,0 +1,113 @@
+//! What VMS knows of one channel: what it was sent, what arrived, and what that makes of its weight and window.
+
+use super::Parameters;
+
+/// One, as weights, fractions and parts of a packet count it.
+pub const ONE: u32 = 1_000_000;
+
+/// Weight of the newest round in a channel's fraction of marks, as a power of one half: DCTCP's g (SIGCOMM 2010).
+const FRACTION_SHIFT: u32 = 4;
+/// Overdue packets, with nothing heard, that make a channel timed out: fewer may be packets whose acknowledgement told
+/// news of another channel.
+const OVERDUE: u32 = 3;
+
+/// What is known of one channel. Counts are of packets and wrap round.
+#[derive(Clone, Copy, Debug)]
+pub struct Channel {
+    /// Its weight, in units of 1 / [`ONE`].
+    pub weight: u32,
+    /// Its virtual window, in units of 1 / [`ONE`] packet.
+    pub window: u64,
+    /// Average fraction of marked packets, in units of 1 / [`ONE`].
+    fraction: u32,
+    /// Sent, and heard of or lost.
+    pub(super) sent: u32,
+    pub(super) settled: u32,
+    /// Sent by the last look for losses.
+    sent_before: u32,
+    /// Heard of since the last look.
+    pub(super) heard_since: u32,
+    /// Heard of in this round, and marked.
+    pub(super) heard: u32,
+    pub(super) marked: u32,
+    /// Whether its window was full in this round, and whether it timed out.
+    pub(super) full: bool,
+    timed_out: bool,
+}
+
+impl Channel {
+    /// A channel of which nothing is known.
+    #[must_use]
+    pub const fn new(parameters: &Parameters) -> Self {
+        Self {
+            weight: ONE,
+            window: parameters.window_initial as u64 * ONE as u64,
+            fraction: 0,
+            sent: 0,
+            settled: 0,
+            sent_before: 0,
+            heard_since: 0,
+            heard: 0,
+            marked: 0,
+            full: false,
+            timed_out: false,
+        }
+    }
+
+    /// Packets sent and not heard of.
+    #[must_use]
+    pub const fn in_flight(&self) -> u32 {
+        self.sent.wrapping_sub(self.settled)
+    }
+
+    /// Room in the window, in units of 1 / [`ONE`] packet; negative if it overflows.
+    pub(super) fn room(&self) -> i64 {
+        self.window as i64 - i64::from(self.in_flight()) * i64::from(ONE)
+    }
+
+    /// What was sent before the last look and is not heard of yet will not be.
+    pub(super) fn look_for_losses(&mut self) {
+        let overdue = self.sent_before.wrapping_sub(self.settled);
+        // More than half of all numbers: not overdue but ahead.
+        if overdue != 0 && overdue <= u32::MAX / 2 {
+            self.timed_out |= overdue >= OVERDUE && self.heard_since == 0;
+            self.settled = self.sent_before;
+        }
+        self.heard_since = 0;
+        self.sent_before = self.sent;
+    }
+
+    /// A round ends: weight and window move.
+    pub(super) fn end_round(&mut self, plan: &Parameters) {
+        if self.heard > 0 || self.timed_out {
+            let marked = u64::from(self.marked.min(self.heard)) * u64::from(ONE);
+            let fraction = match marked.checked_div(self.heard.into()) {
+                Some(fraction) if !self.timed_out => fraction as u32,
+                _ => ONE,
+            };
+            // w <- clamp(w (1 - f/2) + a (1 - f)), ambiguity S0.19.
+            let kept = u64::from(self.weight) * u64::from(2 * ONE - fraction) / u64::from(2 * ONE);
+            let gained = u64::from(plan.gain) * u64::from(ONE - fraction) / u64::from(ONE);
+            self.weight = ((kept + gained) as u32).clamp(plan.weight_min, ONE);
+            self.move_window(plan, fraction);
+        }
+        (self.heard, self.marked) = (0, 0);
+        (self.full, self.timed_out) = (false, false);
+    }
+
+    /// DCTCP's steps, once a round: down by half the average fraction of marks, up by a packet if there was no mark and the
+    /// window was needed, down to the least by a timeout.
+    fn move_window(&mut self, plan: &Parameters, fraction: u32) {
+        let average = u64::from(self.fraction) * ((1 << FRACTION_SHIFT) - 1) + u64::from(fraction);
+        self.fraction = (average >> FRACTION_SHIFT) as u32;
+        let (least, most) = (u64::from(plan.window_min), u64::from(plan.window_max));
+        if self.timed_out {
+            self.window = 0;
+        } else if fraction > 0 {
+            self.window -= self.window * u64::from(self.fraction) / u64::from(2 * ONE);
+        } else if self.full {
+            self.window += u64::from(ONE);
+        }
+        self.window = self.window.clamp(least * u64::from(ONE), most.max(least) * u64::from(ONE));
+    }
+}
