@@ -31,7 +31,7 @@ def judge(group: str, claim: Claim, values: Values) -> Line:
         return _line(group, claim, "-", NOT_RUN, "; ".join(weightiest(found.missing)))
     chosen = _chosen(claim.measure, found)
     kind, because = _compare(claim, chosen, found.mean)
-    notes = [because, *_notes(found, kind)]
+    notes = [because, *_notes(claim.measure, found, kind)]
     return _line(group, claim, _text(claim.measure, chosen, found), kind, "; ".join(filter(None, notes)), found)
 
 
@@ -82,10 +82,10 @@ def _side(low: float | None, high: float | None, neutral: float | None) -> int:
     return -1 if low + high < 2 * neutral else 0
 
 
-def _notes(found: Estimates, kind: str) -> list[str]:
+def _notes(measure: Measure, found: Estimates, kind: str) -> list[str]:
     """What a reader of the number must know."""
     notes = []
-    left, flows = found.unfinished
+    left, flows = found.unfinished if measure.quantity.counts_finished else (0, 0)
     if flows and 100 * left > UNFINISHED_MAX_PCT * flows:
         notes.append(f"{left:,} of {flows:,} flows did not end, and count nowhere")
     missing = [one for one in found.missing if not one.endswith(LEFT_OUT)]

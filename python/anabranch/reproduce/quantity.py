@@ -67,6 +67,11 @@ class Quantity:
         return "x" if "/" in self.statistic else UNITS[self.name]
 
     @property
+    def counts_finished(self) -> bool:
+        """Whether flows that did not end are missing in it."""
+        return self.name in ("fct", "slowdown", "throughput", "job time")
+
+    @property
     def words(self) -> str:
         """In figures: `p99.9 FCT of mice, ms`."""
         what = {"fct": "FCT", "job time": "job time"}.get(self.name, self.name)
