@@ -95,15 +95,16 @@ impl Slices {
 }
 
 impl SliceRule {
-    /// Cuts the paths of one pair, given the residual bandwidth of each in bits per second.
+    /// Cuts the paths of one pair, given the residual bandwidth of each in bits per second. Nothing where none has any.
     ///
     /// # Errors
-    /// No path with a bandwidth, or limits that contradict each other.
-    pub fn cut(&self, residual_bps: &[u64]) -> Result<Slices, PlanError> {
+    /// Limits that contradict each other.
+    pub fn cut(&self, residual_bps: &[u64]) -> Result<Option<Slices>, PlanError> {
         let paths = self.rounded(residual_bps);
-        match common(&paths) {
-            Some(whole) => Ok(self.slices(&paths, whole, false)),
-            None => Ok(self.slices(&paths, self.slice_bps(&[&paths])?, true)),
+        match Symmetry::of(&paths) {
+            Symmetry::None => Ok(None),
+            Symmetry::Of(whole) => Ok(Some(self.slices(&paths, whole, false))),
+            Symmetry::Broken => Ok(Some(self.slices(&paths, self.slice_bps(&[&paths])?, true))),
         }
     }
 
@@ -111,14 +112,15 @@ impl SliceRule {
     ///
     /// # Errors
     /// As [`Self::cut`].
-    pub fn cut_all(&self, pairs: &[Vec<u64>]) -> Result<Vec<Slices>, PlanError> {
+    pub fn cut_all(&self, pairs: &[Vec<u64>]) -> Result<Vec<Option<Slices>>, PlanError> {
         let pairs: Vec<Vec<u64>> = pairs.iter().map(|pair| self.rounded(pair)).collect();
         let affected: Vec<&[u64]> =
-            pairs.iter().filter(|pair| common(pair).is_none()).map(Vec::as_slice).collect();
+            pairs.iter().filter(|pair| Symmetry::of(pair) == Symmetry::Broken).map(Vec::as_slice).collect();
         let slice_bps = if affected.is_empty() { 0 } else { self.slice_bps(&affected)? };
-        let cut = |paths: &Vec<u64>| match common(paths) {
-            Some(whole) => self.slices(paths, whole, false),
-            None => self.slices(paths, slice_bps, true),
+        let cut = |paths: &Vec<u64>| match Symmetry::of(paths) {
+            Symmetry::None => None,
+            Symmetry::Of(whole) => Some(self.slices(paths, whole, false)),
+            Symmetry::Broken => Some(self.slices(paths, slice_bps, true)),
         };
         Ok(pairs.iter().map(cut).collect())
     }
@@ -132,12 +134,6 @@ impl SliceRule {
     /// The size that fits all of `pairs`, each of which must be able to label its slices.
     fn slice_bps(&self, pairs: &[&[u64]]) -> Result<u64, PlanError> {
         let divisor = pairs.iter().copied().flatten().copied().fold(0, gcd);
-        if divisor == 0 {
-            return Err(PlanError::new(
-                "wino: no path has a bandwidth left",
-                "leave some of it to the slices",
-            ));
-        }
         let labels = (1u64 << self.label_bits.clamp(1, 16)) - 1;
         let fits =
             |slice: u64| pairs.iter().all(|pair| pair.iter().map(|bps| bps / slice).sum::<u64>() <= labels);
@@ -177,17 +173,10 @@ impl SliceRule {
                 // Least waste is at a size that divides some path: between two of those every path wastes more the
                 // smaller the slice.
                 let divides = |&bps: &u64| (1..=(bps / least).min(labels)).map(move |parts| bps / parts);
-                pairs
-                    .iter()
-                    .copied()
-                    .flatten()
-                    .filter(|&&bps| bps >= least)
-                    .flat_map(divides)
-                    .filter(|&slice| slice >= least && slice <= largest && fits(slice))
-                    .min_by_key(|&slice| (waste(slice), std::cmp::Reverse(slice)))
-                    .ok_or_else(|| {
-                        PlanError::new(format!("wino: no path has {least} bit/s left"), "lower slice_min")
-                    })
+                let wide = pairs.iter().copied().flatten().filter(|&&bps| bps >= least);
+                let sizes =
+                    wide.flat_map(divides).filter(|&slice| slice >= least && slice <= largest && fits(slice));
+                Ok(sizes.min_by_key(|&slice| (waste(slice), std::cmp::Reverse(slice))).unwrap_or(least))
             }
         }
     }
@@ -209,11 +198,25 @@ impl SliceRule {
     }
 }
 
-/// The bandwidth of all paths that have one, where it is the same: then spraying needs no slices.
-fn common(paths: &[u64]) -> Option<u64> {
-    let mut alive = paths.iter().copied().filter(|&bps| bps > 0);
-    let first = alive.next()?;
-    alive.all(|bps| bps == first).then_some(first)
+/// Whether the paths that have a bandwidth have the same: then spraying needs no slices.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Symmetry {
+    /// No path has any.
+    None,
+    /// All have this.
+    Of(u64),
+    Broken,
+}
+
+impl Symmetry {
+    fn of(paths: &[u64]) -> Self {
+        let mut alive = paths.iter().copied().filter(|&bps| bps > 0);
+        match alive.next() {
+            None => Self::None,
+            Some(first) if alive.all(|bps| bps == first) => Self::Of(first),
+            Some(_) => Self::Broken,
+        }
+    }
 }
 
 /// By how much a meter of rate `target` let through too much, in percent (section III-D): windows below their rate count

@@ -46,6 +46,8 @@ const CHOICES: &[(&str, &[&str])] = &[
             "clove+valo",
             "vms",
             "hermes",
+            "omniscient",
+            "tdlb",
         ],
     ),
     ("routing.scheme.threshold", &["0.05", "0.3"]),

@@ -7,7 +7,7 @@ use crate::{Kind, Packet, SimulationError, marks, salt};
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_plan::selection_hash;
 use anabranch_split::scheme::paths::Paths;
-use anabranch_split::scheme::{self, uniform};
+use anabranch_split::scheme::{self, flowcell, uniform};
 use anabranch_split::{Env, capability};
 use anabranch_traffic::random::Stream;
 use rand_pcg::Pcg32;
@@ -112,7 +112,7 @@ impl SourceRoutes {
         scheme::Packet {
             flow: u64::from(packet.connection) << 32 | u64::from(hash),
             bytes: packet.frame_bytes.into(),
-            cell: packet.seq.checked_div(cell_bytes).unwrap_or(0) as u32,
+            cell: flowcell::number(packet.seq, cell_bytes) as u32,
             destination: at.leaf,
             ..scheme::Packet::default()
         }

@@ -4,7 +4,7 @@ use super::few_paths::{Few, Fork};
 use crate::network::Network;
 use crate::{Kind, Packet, marks};
 use anabranch_split::Env;
-use anabranch_split::scheme::relay::Tag;
+use anabranch_split::scheme::relay::{PATHS, Tag};
 
 /// Bytes of a probe and of its answer: the shortest frame.
 const FRAME_BYTES: u16 = 64;
@@ -44,7 +44,7 @@ impl Prober {
             }
         };
         let alive = place.alive;
-        let nth = move |n: u32| (0..64u16).filter(|path| alive >> path & 1 != 0).nth(n as usize);
+        let nth = move |n: u32| (0..PATHS as u16).filter(|path| alive >> path & 1 != 0).nth(n as usize);
         let drawn = drawn.map(|number| number.and_then(nth));
         let best = self.best.filter(|&best| place.up(best) && !drawn.contains(&Some(best)));
         drawn.into_iter().chain([best]).flatten()

@@ -15,6 +15,7 @@ mod failures;
 mod host_schemes;
 mod mptcp;
 mod pinning;
+mod planned;
 mod queueing;
 mod saps;
 mod setup;

@@ -6,3 +6,7 @@
 mod setup;
 
 mod asymmetry;
+mod failures;
+mod fat_tree;
+mod last_hop;
+mod probes;

@@ -6,10 +6,12 @@ mod conweave;
 mod flowbender;
 mod hermes;
 mod hula;
+mod luopan;
 mod millionths;
 mod plb;
 mod presto;
 mod reps;
+mod tdlb;
 mod uec;
 mod vms;
 
@@ -155,7 +157,10 @@ pub(crate) fn name(scheme: &Scheme) -> Option<&'static str> {
 /// The parameters.
 pub(crate) fn visit(form: &mut impl Form, scheme: &mut Scheme) {
     match scheme {
-        Scheme::Table | Scheme::Ideal | Scheme::Luopan(_) | Scheme::Omniscient(_) | Scheme::Tdlb(_) => {}
+        Scheme::Table | Scheme::Ideal => {}
+        Scheme::Luopan(luopan) => luopan::visit(form, luopan),
+        Scheme::Omniscient(cells) => luopan::visit_cells(form, cells),
+        Scheme::Tdlb(tdlb) => tdlb::visit(form, tdlb),
         Scheme::FlowBender(parameters) => flowbender::visit(form, parameters),
         Scheme::Plb(parameters) => plb::visit(form, parameters),
         Scheme::Clove(parameters) => clove::visit(form, parameters),

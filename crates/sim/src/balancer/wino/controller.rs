@@ -61,15 +61,9 @@ impl Controller {
             pairs.push(self.residual(from, to, &free_bps));
         }
         let rule = &self.wino.slices;
-        let has_some = |pair: &Vec<u64>| pair.iter().any(|&bps| bps > 0);
         match self.wino.scope {
-            SliceScope::Pair => {
-                pairs.iter().map(|pair| has_some(pair).then(|| rule.cut(pair)).transpose()).collect()
-            }
-            SliceScope::Network => {
-                let all = rule.cut_all(&pairs)?;
-                Ok(pairs.iter().zip(all).map(|(pair, slices)| has_some(pair).then_some(slices)).collect())
-            }
+            SliceScope::Pair => pairs.iter().map(|pair| rule.cut(pair)).collect(),
+            SliceScope::Network => rule.cut_all(&pairs),
         }
     }
 

@@ -291,18 +291,20 @@ impl<P: Uplinks, S: Store> Leaf<'_, P, S> {
         }
     }
 
-    /// Algorithm 1, the first half: looks at the queue that `path` begins with and records who is in it. Whether flows
-    /// without blame should leave.
+    /// Algorithm 1, the first half: whether `path` is congested. If the queue that it begins with is too long, who is in
+    /// it is recorded.
     fn is_congested<E: Env>(&mut self, path: u16, env: &mut E) -> bool {
         let Parameters { detect, record, clear, delay_factor_milli, .. } = self.plan.parameters;
         let uplink = self.plan.paths.uplink(self.destination, path);
         let (threshold_bytes, backlog) = (self.plan.paths.threshold_bytes(uplink), env.backlog_bytes(path));
         self.separator.relieve(uplink, backlog, threshold_bytes / 2, clear == Clear::Never, self.now_ns);
-        let is_long = detect.at_uplink() && backlog > threshold_bytes;
-        if is_long && self.delays.is_slow(self.destination, path, delay_factor_milli, self.now_ns) {
+        let is_found = detect.at_uplink()
+            && backlog > threshold_bytes
+            && self.delays.is_slow(self.destination, path, delay_factor_milli, self.now_ns);
+        if is_found {
             self.separator.detect(uplink, backlog, record, self.hold_ns(), self.now_ns);
         }
-        is_long || self.separator.is_reported(uplink)
+        is_found || self.separator.is_reported(uplink, self.now_ns)
     }
 
     /// The path of a new flow.

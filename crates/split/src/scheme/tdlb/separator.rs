@@ -22,8 +22,8 @@ pub struct Port {
     congestion: Option<u32>,
     /// When its queue was last found too long.
     detected_ns: Option<u64>,
-    /// When the last hop last complained about a flow on it.
-    reported_ns: Option<u64>,
+    /// When the last hop began to complain about flows on it, and when it last did.
+    reported_ns: Option<(u64, u64)>,
     /// How long either holds.
     hold_ns: u64,
 }
@@ -120,7 +120,8 @@ impl<S: Store> Separator<S> {
     pub fn report(&mut self, port: u16, flow: u64, hold_ns: u64, now_ns: u64) {
         let Some(congestion) = self.open(port, hold_ns) else { return };
         if let Some(state) = self.ports.as_mut().get_mut(usize::from(port)) {
-            state.reported_ns = Some(now_ns);
+            let began_ns = state.reported_ns.map_or(now_ns, |(began_ns, _)| began_ns);
+            state.reported_ns = Some((began_ns, now_ns));
         }
         self.insert(fold(flow), port, congestion);
     }
@@ -136,17 +137,20 @@ impl<S: Store> Separator<S> {
         let hold_ns = state.hold_ns;
         let holds = |since_ns: &u64| now_ns.saturating_sub(*since_ns) <= hold_ns;
         state.detected_ns = state.detected_ns.filter(holds).filter(|_| backlog_bytes > relief_bytes);
-        state.reported_ns = state.reported_ns.filter(holds);
+        state.reported_ns = state.reported_ns.filter(|(_, last_ns)| holds(last_ns));
         if !never && state.detected_ns.is_none() && state.reported_ns.is_none() {
             state.congestion = None;
         }
     }
 
-    /// Whether the last hop complains about a flow on `port`.
+    /// Whether the last hop complains about flows on `port`, and has had the time to complain about all: reports come flow
+    /// by flow, and who is not reported yet is not innocent yet.
     #[inline(always)]
     #[must_use]
-    pub fn is_reported(&self, port: u16) -> bool {
-        self.ports.as_ref().get(usize::from(port)).is_some_and(|state| state.reported_ns.is_some())
+    pub fn is_reported(&self, port: u16, now_ns: u64) -> bool {
+        self.ports.as_ref().get(usize::from(port)).is_some_and(|state| {
+            state.reported_ns.is_some_and(|(began_ns, _)| now_ns.saturating_sub(began_ns) >= state.hold_ns)
+        })
     }
 
     /// Whether `flow` is recorded as one that congests `port`.
