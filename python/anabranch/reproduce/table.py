@@ -12,6 +12,8 @@ from rich.text import Text
 from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, KINDS, NOT_RUN, RANKS, UNDECIDED, WITH_BECAUSE, Line
 
 STYLES = {AGREES: "green", RANKS: "green", DIFFERS: "red", UNDECIDED: "yellow", INCOMPARABLE: "dim", NOT_RUN: "dim"}
+WHAT_CHARACTERS = 80
+"""Of a claim in words; the page has it whole."""
 BESIDE_CHARACTERS = 50
 """Of a reason, up to which it stands on the line itself."""
 NOTES = """\
@@ -36,7 +38,7 @@ def show(lines: Sequence[Line], notes: Sequence[tuple[str, str]], console: Conso
 
     """
     header = ("id", "what", "paper", "ours", "verdict")
-    rows = [(line.id, line.what, line.paper, line.ours, line.kind) for line in lines]
+    rows = [(line.id, _cut(line.what), line.paper, line.ours, line.kind) for line in lines]
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
     smaller = dict(notes)
     console.print(Text(_aligned(header, widths), style="bold"), soft_wrap=True)
@@ -59,6 +61,10 @@ def show(lines: Sequence[Line], notes: Sequence[tuple[str, str]], console: Conso
             console.print(Padding(Text(line.reason, style="dim"), (0, 0, 0, widths[0] + 4)))
     console.print(f"\n{summary(lines)}", markup=False)
     console.print(NOTES, style="dim", markup=False)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WHAT_CHARACTERS else f"{text[: WHAT_CHARACTERS - 3]}..."
 
 
 def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
