@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from anabranch.report.format import significant
 from anabranch.reproduce.claim import Claim
 from anabranch.reproduce.estimate import Estimate, Estimates, evaluate
@@ -75,11 +78,14 @@ def _may_be_inside(one: Estimate, low: float | None, high: float | None, toleran
 
 def _side(low: float | None, high: float | None, neutral: float | None) -> int:
     """On which side of no difference the published numbers lie; 0 if on both."""
-    if neutral is None or low is None or (high is None and low <= neutral):
+    if neutral is None or (low is None and high is None):
         return 0
-    if high is None or low + high > 2 * neutral:
-        return 1
-    return -1 if low + high < 2 * neutral else 0
+    if low is None or high is None:
+        # One open end: the other must lie on its side, or at no difference.
+        if high is not None:
+            return -1 if high <= neutral else 0
+        return 1 if low is not None and low >= neutral else 0
+    return (low + high > 2 * neutral) - (low + high < 2 * neutral)
 
 
 def _notes(measure: Measure, found: Estimates, kind: str) -> list[str]:
@@ -98,8 +104,8 @@ def _notes(measure: Measure, found: Estimates, kind: str) -> list[str]:
 
 def _order(group: str, claim: Claim, ranking: Ranking) -> Line:
     because = [
-        *(f"{better} is worse than {worse}" for better, worse in ranking.contradicted),
-        *(f"{better} and {worse} cannot be told apart" for better, worse in ranking.open),
+        *(f"{better} is worse than {', '.join(worse)}" for better, worse in _grouped(ranking.contradicted)),
+        *(f"{better} cannot be told from {', '.join(worse)}" for better, worse in _grouped(ranking.open)),
     ]
     missing = [f"without {one}" for one in ranking.missing]
     if ranking.pairs == 0:
@@ -110,6 +116,12 @@ def _order(group: str, claim: Claim, ranking: Ranking) -> Line:
     ours = ", ".join(f"{label} {_number(value)}" for label, value in ranking.ranked)
     ours = f"{ours} {claim.measure.unit}".strip() if claim.measure else ours
     return _line(group, claim, ours, kind, "; ".join([*because, *missing]))
+
+
+def _grouped(pairs: list[tuple[Any, Any]]) -> Iterable[tuple[Any, list[str]]]:
+    """Pairs by their first."""
+    for first in dict.fromkeys(first for first, _ in pairs):
+        yield first, [str(second) for one, second in pairs if one == first]
 
 
 def _text(measure: Measure, chosen: list[Estimate], found: Estimates) -> str:
