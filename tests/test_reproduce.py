@@ -1,186 +1,203 @@
-"""`anabranch reproduce` from end to end, on the study itself made small."""
+"""`anabranch reproduce` on networks, end to end on a small study, and the studies of the repository."""
 
 from __future__ import annotations
 
 import csv
-import json
-import os
 import re
-import shutil
-import subprocess
-import sys
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.reproduce.job import Outcome, run
-from anabranch.reproduce.output import deterministic
-from anabranch.reproduce.study import Study, Sweep, load
-from anabranch.reproduce.verdict import INCOMPARABLE
+from anabranch._core import Progress
+from anabranch.reproduce.claim import load_expected
+from anabranch.reproduce.duration import duration_text, forecast
+from anabranch.reproduce.selection import groups, select
+from anabranch.reproduce.simulate import SCHEME_MISSING
+from anabranch.study import local
+from anabranch.study.job import Job, run_here
+from anabranch.study.study import load_study
+from anabranch.study.sweep import resolve
+from command import anabranch
+from small_scenario import write_small
 
-FOLDER = Path(__file__).parent.parent / "studies" / "valo"
-POINTS = {
-    "default": ((4, 40_000),),
-    "weights": ((4, 40_000),),
-    "load": ((4, 1000), (4, 120_000)),
-    "paths": ((2, 40_000), (8, 40_000)),
-    "small": ((4, 10), (4, 100)),
-}
+ROOT = Path(__file__).parent.parent
 
+STUDY = """\
+name = "tiny-net"
+scenario = "small.toml"
+seeds = 3
 
-def small() -> Study:
-    study = load(FOLDER, quick=True)
-    return replace(
-        study,
-        trials=2,
-        sweeps={name: Sweep(name, points) for name, points in POINTS.items()},
-        cost=replace(study.cost, connections=(100, 500), paths=(4,), paths_connections=500, packets=512, repetitions=1),
-        changes=replace(study.changes, per_second=(2,), connections=100, packets_per_second=200),
-    )
+[axes.scheme]
+ecmp = { routing.balance = "ecmp" }
+spray = { routing.balance = "spray" }
+unheard-of = { routing.balance = "unheard-of" }
 
+[axes]
+traffic.load = [0.3, 0.6]
 
-@pytest.fixture(scope="module")
-def outcome() -> Outcome:
-    return run(small())
+[quick]
+note = "2 seeds, one load"
+seeds = 2
+axes = { traffic.load = [0.3] }
+"""
+EXPECTED = """\
+[[claim]]
+id = "9.1"
+what = "spraying"
+where = "Fig. 1"
+text = "1 to 90 %"
+paper = [1, 90]
+compare = "value"
+tolerance = 200
+measure = { quantity = "fct", of = "spray", over = "ecmp", as = "reduction" }
 
+[[claim]]
+id = "9.2"
+what = "a scheme of tomorrow"
+where = "Fig. 2"
+text = "better"
+least = 5
+compare = "rank"
+measure = { quantity = "fct", of = "unheard-of", over = "ecmp", as = "reduction" }
 
-def test_the_same_seed_gives_the_same_numbers(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 5)
-    again, other = run(small()), run(replace(small(), seed=2))
-    first = json.dumps(deterministic(outcome))
-    assert first == json.dumps(deterministic(again))
-    assert first != json.dumps(deterministic(other)).replace('"seed": 2', '"seed": 1')
+[[claim]]
+id = "9.3"
+what = "bytes over spine 0 under spraying"
+where = "Fig. 3"
+text = "half"
+paper = 50
+compare = "value"
+tolerance = 5
+measure = { quantity = "share of bytes", ports = ["leaf0>spine0"], out_of = PORTS, of = "spray" }
 
+[[figure]]
+title = "mean"
+quantity = "fct"
+x = "traffic.load"
+series = "scheme"
 
-def test_trials_have_weights_and_connections_of_their_own(outcome: Outcome) -> None:
-    found = outcome.found.accuracy
-    for name, points in found.items():
-        assert [(point.paths, point.connections) for point in points] == list(POINTS[name])
-        for point in points:
-            assert len(set(point.floors.tolist())) == outcome.study.trials
-            assert all(len(set(errors.tolist())) > 1 for label, errors in point.mapes.items() if "wrr" not in label)
-    # Another experiment at the same point has other draws.
-    assert found["default"][0].floors.tolist() != found["weights"][0].floors.tolist()
-
-
-def test_errors_are_what_theory_says(outcome: Outcome) -> None:
-    """Two trials resolve little: exact techniques below four floors, quotas far below, scoring well above."""
-    for point in outcome.found.accuracy["paths"] + outcome.found.accuracy["load"]:
-        for label in ("valo", "weighted-random", "min-move"):
-            assert (point.mapes[label] < 4 * point.floors).all(), label
-        assert (point.mapes["wfq"] < point.floors / 2).all()
-        assert (point.mapes["wrr"] < point.floors / 2).all()
-    eight = outcome.found.accuracy["paths"][1]
-    assert (eight.mapes["scoring"] > 30).all()
-    assert (eight.byte_mapes["valo"] > eight.mapes["wfq"]).all()
-
-
-def test_sizes_are_those_of_web_search(outcome: Outcome) -> None:
-    assert outcome.found.design_effect == pytest.approx(6.4, abs=0.2)
-
-
-def test_scoring_counts_follow_the_volumes(outcome: Outcome) -> None:
-    two, three = outcome.found.validation
-    assert (two.weights, three.weights) == ((4, 3), (4, 3, 2))
-    assert two.shares == pytest.approx([5 / 8, 3 / 8])
-    for case in (two, three):
-        assert sum(case.counts) == 20_000
-        for count, share in zip(case.counts, case.shares, strict=True):
-            assert abs(count - 20_000 * share) < 4 * (20_000 * share * (1 - share)) ** 0.5
-
-
-def test_eight_bits_lose_what_they_must(outcome: Outcome) -> None:
-    for over in outcome.found.hashes:
-        for quality in over.qualities:
-            assert quality.lost_pct == pytest.approx(98.72 if quality.bits == 8 else 0, abs=0.02), quality.name
+[[figure]]
+title = "by scheme"
+quantity = "reordered"
+x = "scheme"
+""".replace("PORTS", '["leaf0>spine0", "leaf0>spine1"]')
 
 
-def test_the_linear_list_costs_more_the_longer_it_is(outcome: Outcome) -> None:
-    short, long = (cost for cost in outcome.found.cost_by_load if cost.technique.endswith("cache=list"))
-    table = next(cost for cost in outcome.found.cost_by_load if cost.technique == "wrr:cache=table")
-    assert (short.connections, long.connections) == (100, 500)
-    assert long.state_bytes > 4 * short.state_bytes
-    assert long.throughput_ns > table.throughput_ns
-
-
-def test_every_claim_has_a_verdict(outcome: Outcome) -> None:
-    assert len(outcome.rows) == len(outcome.claims)
-    for row in outcome.rows:
-        assert row.because or row.kind != INCOMPARABLE, row.what
-        assert "{" not in row.verdict, row.verdict
-        assert row.ours is not None or row.kind == INCOMPARABLE
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with a study of its own."""
-    where = tmp_path_factory.mktemp("reproduce")
-    shutil.copytree(FOLDER, where / "studies" / "tiny")
-    text = (FOLDER / "study.toml").read_text()
-    for pattern, value in (
-        ("^name = .*", 'name = "tiny"'),
-        ("^trials_quick = .*", "trials_quick = 1"),
-        (r"^load = .*", "load = { paths = [4], connections = [1000, 120_000] }"),
-        (r"^paths = \{.*", "paths = { paths = [2, 8], connections = [40_000] }"),
-        (r"^small = .*", "small = { paths = [4], connections = [50] }"),
-        (r"^connections_quick = \[.*", "connections_quick = [100, 300]"),
-        (r"^paths_connections_quick = .*", "paths_connections_quick = 300"),
-    ):
-        text, changed = re.subn(pattern, value, text, flags=re.MULTILINE)
-        assert changed == 1, pattern
-    (where / "studies" / "tiny" / "study.toml").write_text(text)
-    return where
+    folder = tmp_path / "studies" / "paper" / "fig1"
+    folder.mkdir(parents=True)
+    write_small(folder)
+    (folder / "study.toml").write_text(STUDY)
+    (folder / "expected.toml").write_text(EXPECTED)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-def anabranch(where: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "anabranch", *arguments], capture_output=True, text=True, check=False, cwd=where
-    )
-
-
-def test_a_run_leaves_table_report_and_data(tiny: Path) -> None:
-    done = anabranch(tiny, "reproduce", "tiny", "--quick", "--output", "here")
+def test_a_figure_group_is_run_judged_and_written(where: Path) -> None:
+    done = anabranch("reproduce", "paper/fig1", "--output", "out")
     assert done.returncode == 0, done.stderr
-    assert "--quick: 1 trials, not 200" in done.stdout
-    for id_ in ("0.1", "0.5", "0.12", "0.17"):
-        assert re.search(rf"^{re.escape(id_)} ", done.stdout, re.MULTILINE), id_
-    files = {path.name for path in (tiny / "here").iterdir()}
-    assert files == {"report.html", "verdicts.csv", "accuracy.csv", "cost.csv", "changes.csv", "results.json"}
-    report = (tiny / "here" / "report.html").read_text()
-    assert report.count("<figure>") == report.count("<svg") == 13
+    assert "paper/fig1: 12 cells, 0 complete, 12 to run: about 1 s, 6 of schemes that there are not" in done.stdout
+    assert re.search(r"^9\.1 +spraying +1 to 90 % .* agrees$", done.stdout, re.MULTILINE)
+    assert re.search(r"^9\.2 .* not run \(no `unheard-of` here\)$", done.stdout, re.MULTILINE)
+    assert re.search(r"^9\.3 .* agrees$", done.stdout, re.MULTILINE)
+    assert "3 claims: 2 agrees, 1 not run" in done.stdout
+    folder = where / "out" / "paper-fig1"
+    with (folder / "verdicts.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["id"], row["kind"], row["seeds"]) for row in rows] == [
+        ("9.1", "agrees", "3"),
+        ("9.2", "not run", "0"),
+        ("9.3", "agrees", "3"),
+    ]
+    with (folder / "measured.csv").open(newline="") as file:
+        numbers = list(csv.DictReader(file))
+    assert {row["quantity"] for row in numbers} == {"mean FCT, ms", "share of bytes, %", "reordered, %"}
+    # Two figures that were asked for, and the claims in percent.
+    assert len(list((folder / "figures").glob("*.png"))) == 3
+    report = (folder / "report.html").read_text()
+    assert report.count("<figure>") == report.count("<svg") == 3
     assert not re.search(r'(?:src|href)="(?!#)', report)
-    results: dict[str, Any] = json.loads((tiny / "here" / "results.json").read_text())
-    with (tiny / "here" / "accuracy.csv").open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if (row["experiment"], row["technique"]) == ("weights", "valo")]
-    assert len(rows) == 1
-    point = results["accuracy"]["weights"][0]
-    assert float(rows[0]["mape_pct"]) == point["mape_pct"]["valo"] == point["mape_max_pct"]["valo"]
-    with (tiny / "here" / "verdicts.csv").open(newline="") as file:
-        assert len(list(csv.DictReader(file))) == len(results["verdicts"]) + len(results["times"]["verdicts"])
 
 
-def test_an_unknown_study_is_answered_with_those_there_are(tiny: Path) -> None:
-    done = anabranch(tiny, "reproduce", "vallo")
-    assert done.returncode == 2
-    assert re.search("vallo: no such study; there is tiny, valo-splitting;", done.stderr)
+def test_a_second_run_runs_nothing_and_a_lost_cell_again(where: Path) -> None:
+    first = anabranch("reproduce", "paper", "--output", "out")
+    cells = [path for path in (where / "out" / "cells" / "tiny-net").iterdir() if path.is_dir()]
+    assert len(cells) == 12
+    (cells[0] / "flows.parquet").unlink()
+    again = anabranch("reproduce", "paper", "--output", "out")
+    assert "12 cells, 11 complete, 1 to run" in again.stdout
+    table = re.compile(r"^9\.\d .*$", re.MULTILINE)
+    assert table.findall(first.stdout) == table.findall(again.stdout) != []
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "named"),
-    [
-        ("trials_quick = 6", "", "trials_quick"),
-        ('"random" = "equal"', '"random" = "even"', "even"),
-        ("pool = 60_000 ", "pool = 6_000 ", "pool"),
-        ("[hashes]", "[hashes", "study.toml"),
-    ],
-)
-def test_a_wrong_study_is_named(tmp_path: Path, old: str, new: str, named: str) -> None:
-    text = (FOLDER / "study.toml").read_text()
-    assert old in text
-    (tmp_path / "study.toml").write_text(text.replace(old, new))
-    with pytest.raises(AnabranchError, match=named) as error:
-        load(tmp_path, quick=True)
-    assert str(tmp_path / "study.toml") in str(error.value)
+def test_quick_is_declared_and_kept_apart(where: Path) -> None:
+    done = anabranch("reproduce", "paper", "--quick", "--output", "out")
+    assert "4 cells, 0 complete, 4 to run" in done.stdout
+    assert "paper/fig1  --quick: 2 seeds, one load" in done.stdout
+    assert (where / "out" / "cells" / "tiny-net-quick").is_dir()
+    assert (where / "out" / "paper-quick" / "report.html").is_file()
+
+
+def test_a_cell_that_fails_does_not_stop_the_others(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(job: Job, progress: Progress, command: Sequence[str]) -> None:
+        if "scheme spray" in job.words:
+            raise AnabranchError(f"at {job.words}: no luck")
+        run_here(job, progress, command)
+
+    monkeypatch.setattr(local, "run_here", fails)
+    done = anabranch("reproduce", "paper", "--quick", "--output", "out")
+    assert done.returncode == 0, done.stderr
+    assert "not run: at scheme spray, traffic.load 0.3, seed 1: no luck" in done.stdout
+    assert re.search(r"^9\.1 .* not run", done.stdout, re.MULTILINE)
+    cells = [path for path in (where / "out" / "cells" / "tiny-net-quick").iterdir() if path.is_dir()]
+    assert len(cells) == 2
+
+
+def test_names_select_papers_groups_and_studies() -> None:
+    assert {group.label for group in select(["valo/splitting"])} == {"valo/splitting"}
+    assert select(["valo-splitting"]) == select(["valo/splitting"])
+    assert {group.paper for group in select(["luopan"])} == {"luopan"}
+    labels = [group.label for group in groups()]
+    assert labels.index("luopan/fig9") < labels.index("luopan/fig10")
+    with pytest.raises(AnabranchError, match="did you mean luopan"):
+        select(["luopam"])
+
+
+@pytest.mark.parametrize("group", [group for group in groups() if not group.splits], ids=lambda group: group.label)
+def test_studies_of_the_repository_are_sound(group: object, tmp_path: Path) -> None:
+    """Every cell resolves but for schemes that there are not; every claim names axes and values that there are."""
+    from anabranch.reproduce.estimate import evaluate
+    from anabranch.reproduce.ranking import rank
+    from anabranch.reproduce.selection import Group
+    from anabranch.reproduce.values import collect
+
+    assert isinstance(group, Group)
+    for quick in (False, True):
+        study, expected = load_study(group.folder / "study.toml", quick), load_expected(group.folder, quick)
+        study.seeds[1:] = []
+        sweep = resolve(study, tmp_path, lambda message: SCHEME_MISSING.search(message) is not None)
+        values = collect(sweep, load_study(group.folder / "study.toml"), [], {})
+        assert expected.claims
+        for claim in expected.claims:
+            if claim.measure is not None:
+                assert (rank if claim.measure.order else evaluate)(claim.measure, values)
+        assert study.quick_note or not quick
+    assert (group.folder / "README.md").is_file()
+
+
+def test_the_forecast_counts_frames_times_ports(where: Path) -> None:
+    study = load_study(where / "studies" / "paper" / "fig1" / "study.toml", quick=True)
+    sweep = resolve(study, where / "out", lambda message: bool(message))
+    found = forecast(sweep.missing, [])
+    assert found.packet_hops > 0
+    assert not found.measured
+    assert (duration_text(0.2), duration_text(80), duration_text(600), duration_text(9000)) == (
+        "1 s",
+        "80 s",
+        "10 min",
+        "2.5 h",
+    )

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.reproduce.claims import Alternative, Claim, load_claims
-from anabranch.reproduce.measures import Measures
-from anabranch.reproduce.theory import Band
-from anabranch.reproduce.verdict import AGREES, DIFFERS, INCOMPARABLE, RANKS, judge
+from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, RANKS
+from anabranch.reproduce.splitting.claims import Alternative, Claim, load_claims
+from anabranch.reproduce.splitting.measures import Measures
+from anabranch.reproduce.splitting.theory import Band
+from anabranch.reproduce.splitting.verdict import judge
 
-FOLDER = Path(__file__).parent.parent / "studies" / "valo"
+FOLDER = Path(__file__).parent.parent / "studies" / "valo" / "splitting"
 
 STATED: dict[str, list[float]] = {
     "0.1": [2.9, 138, 21.9, 44.1],

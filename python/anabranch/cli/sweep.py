@@ -26,6 +26,7 @@ def sweep(
     ] = None,
     dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Send the cells to this Dask scheduler.")] = None,
     classes: Classes = None,
+    quick: Annotated[bool, typer.Option("--quick", help="The study made small, as its [quick] says.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Run a study on all cores; results go to RUNS/NAME. What is there already is not run again."""
@@ -37,7 +38,7 @@ def sweep(
 
     part, parts = parse_shard(shard) if shard is not None else (1, 1)
     chosen = size_classes(parse_bounds(classes) if classes else DEFAULT_BOUNDS_BYTES)
-    resolved = resolve(load_study(study), runs)
+    resolved = resolve(load_study(study, quick), runs)
     check_writable(resolved.folder)
     from anabranch.report.sweep_progress import SweepProgress
     from anabranch.study.dask_cluster import run_on_cluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,15 @@ from anabranch._core import AnabranchError
 from anabranch.runs.literal import document, literal
 from anabranch.runs.load import read_text
 from anabranch.split.request import nearest
+from anabranch.study.quick import kept, read_quick
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-KEYS = ("name", "scenario", "axes", "seeds")
+KEYS = ("name", "scenario", "axes", "seeds", "quick")
+QUICK_SUFFIX = "-quick"
 SEED_KEY = "seed"
 PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RESERVED = (SEED_KEY, "run", "size_class", "flows", "unfinished")
@@ -47,6 +49,10 @@ class Study:
     scenario_file: str
     axes: dict[str, list[Value]]
     seeds: list[int]
+    overrides: Overrides = field(default_factory=list)
+    """Of the scenario, before those of the axes."""
+    quick_note: str = ""
+    """What is smaller, if this is the quick study."""
 
     def points(self) -> Iterator[tuple[dict[str, Any], Overrides, int]]:
         """Every cell as (label by axis, overrides, seed), all points of one seed before the next seed.
@@ -57,11 +63,11 @@ class Study:
             for values in product(*self.axes.values()):
                 labels = dict(zip(self.axes, (value.label for value in values), strict=True))
                 overrides = [pair for value in values for pair in value.overrides]
-                yield labels, [*overrides, (SEED_KEY, str(seed))], seed
+                yield labels, [*self.overrides, *overrides, (SEED_KEY, str(seed))], seed
 
 
-def load_study(path: str | Path) -> Study:
-    """Reads a study.
+def load_study(path: str | Path, quick: bool = False) -> Study:
+    """Reads a study; a quick one is made small as its table `[quick]` says, and named apart.
 
     Raises:
         AnabranchError: the file, a key or a value is not as it must be.
@@ -79,9 +85,16 @@ def load_study(path: str | Path) -> Study:
     if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name):
         raise AnabranchError(f"{file}: name: {name}: names a folder; use letters, digits, dots and dashes")
     text, scenario_file = _scenario(file, table.get("scenario"))
-    return Study(
-        file, name, text, scenario_file, _axes(file, table.get("axes", {})), _seeds(file, table.get("seeds", 1))
-    )
+    axes, seeds = _axes(file, table.get("axes", {})), _seeds(file, table.get("seeds", 1))
+    small = read_quick(file, table.get("quick", {}))
+    fewer = kept(file, axes, small, lambda value: value.label)
+    fewer_seeds = seeds if small.seeds is None else _seeds(f"{file}: quick", small.seeds)
+    if not quick:
+        return Study(file, name, text, scenario_file, axes, seeds)
+    if "quick" not in table:
+        raise AnabranchError(f"{file}: quick: there is no such table; without --quick the whole study runs")
+    changes = list(_overrides(small.scenario))
+    return Study(file, f"{name}{QUICK_SUFFIX}", text, scenario_file, fewer, fewer_seeds, changes, small.note)
 
 
 def _scenario(file: str, given: object) -> tuple[str, str]:

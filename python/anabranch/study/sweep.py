@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anabranch._core import AnabranchError, Scenario
 from anabranch.runs.folder import check_writable, place, read_manifest
@@ -21,6 +21,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Refused:
+    """A cell that is no scenario to this version of the program."""
+
+    point: dict[str, Any]
+    seed: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class Sweep:
     """A study resolved: its cells, and the jobs behind them by folder."""
 
@@ -28,6 +37,8 @@ class Sweep:
     folder: Path
     cells: list[Cell]
     jobs: dict[Path, Job]
+    refused: list[Refused] = field(default_factory=list)
+    """Cells that are no scenario, where that was allowed."""
 
     @property
     def missing(self) -> list[Job]:
@@ -35,8 +46,13 @@ class Sweep:
         return [job for folder, job in self.jobs.items() if read_manifest(folder) is None]
 
 
-def resolve(study: Study, runs: str | Path) -> Sweep:
+def resolve(study: Study, runs: str | Path, allowed: Callable[[str], bool] | None = None) -> Sweep:
     """Resolves every cell, so that a wrong one is found before any runs.
+
+    Args:
+        study: The study.
+        runs: Results go to `RUNS/NAME`.
+        allowed: Whether a cell may be refused with that message; without it none may.
 
     Raises:
         AnabranchError: a cell is no scenario; the message names its point.
@@ -44,12 +60,16 @@ def resolve(study: Study, runs: str | Path) -> Sweep:
     """
     folder = Path(runs) / study.name
     cells: list[Cell] = []
+    refused: list[Refused] = []
     jobs: dict[Path, Job] = {}
     for point, overrides, seed in study.points():
         words = labels_text(point, seed)
         try:
             scenario = Scenario(study.scenario_text, study.scenario_file, overrides)
         except AnabranchError as error:
+            if allowed is not None and allowed(str(error)):
+                refused.append(Refused(point, seed, str(error)))
+                continue
             raise AnabranchError(f"{study.file}: at {words}: {error}") from None
         where = place(folder, scenario)
         cells.append(Cell(point, seed, where))
@@ -58,7 +78,7 @@ def resolve(study: Study, runs: str | Path) -> Sweep:
             where,
             Job(study.scenario_text, study.scenario_file, tuple(overrides), scenario.identity, where, words),
         )
-    return Sweep(study, folder, cells, jobs)
+    return Sweep(study, folder, cells, jobs, refused)
 
 
 def shard_of(sweep: Sweep, part: int, parts: int) -> list[Job]:

@@ -1,0 +1,60 @@
+"""A measured quantity along an axis: curves where the axis is of numbers, bars where it is of names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from anabranch.plot.load_curves import Curve
+from anabranch.plot.series import add_legend
+from anabranch.plot.style import GRID, figure, line_style
+
+HEIGHT_INCHES = 3.2
+TICKS_MAX = 10
+BAR_GROUP = 0.8
+"""Part of the room of a name that its bars fill."""
+
+
+def draw(curves: Sequence[Curve], names: Sequence[str] | None, x_label: str, y_label: str) -> Figure:
+    """One panel from zero; `names` of the places where x counts names. Whiskers and bands are 95 % intervals."""
+    with figure(HEIGHT_INCHES) as (drawn, axes):
+        if names is None:
+            _lines(curves, axes)
+        else:
+            _bars(curves, names, axes)
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(y_label)
+        axes.set_ylim(0.0, None)
+        axes.grid(color=GRID, axis="both" if names is None else "y")
+        axes.set_axisbelow(True)
+        add_legend(drawn, [curve.label for curve in curves])
+    return drawn
+
+
+def _lines(curves: Sequence[Curve], axes: Axes) -> None:
+    for index, curve in enumerate(curves):
+        known = [at for at, value in enumerate(curve.value) if value is not None]
+        x = [curve.x[at] for at in known]
+        y = [float(curve.value[at] or 0) for at in known]
+        half = [curve.half_width[at] or 0.0 for at in known]
+        style = line_style(index)
+        low, high = ([max(0.0, v + sign * h) for v, h in zip(y, half, strict=True)] for sign in (-1, 1))
+        axes.fill_between(x, low, high, color=style["color"], alpha=0.15, lw=0)
+        axes.plot(x, y, lw=1.6, marker="o", ms=3.5, label=curve.label, **style)
+    swept = sorted({x for curve in curves for x in curve.x})
+    if len(swept) <= TICKS_MAX:
+        axes.set_xticks(swept, [f"{x:g}" for x in swept])
+
+
+def _bars(curves: Sequence[Curve], names: Sequence[str], axes: Axes) -> None:
+    width = BAR_GROUP / max(1, len(curves))
+    for index, curve in enumerate(curves):
+        known = [at for at, value in enumerate(curve.value) if value is not None]
+        places = [curve.x[at] + (index - (len(curves) - 1) / 2) * width for at in known]
+        heights = [float(curve.value[at] or 0) for at in known]
+        half = [curve.half_width[at] or 0.0 for at in known]
+        style = line_style(index)
+        axes.bar(places, heights, width, yerr=half, color=style["color"], label=curve.label, error_kw={"lw": 0.8})
+    axes.set_xticks(range(len(names)), names)

@@ -1,0 +1,41 @@
+"""One line of the table: what the paper says, what came out, the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+AGREES, RANKS, DIFFERS = "agrees", "agrees in rank only", "differs"
+UNDECIDED, INCOMPARABLE, NOT_RUN = "undecided", "cannot be compared", "not run"
+KINDS = (AGREES, RANKS, DIFFERS, UNDECIDED, INCOMPARABLE, NOT_RUN)
+
+WITH_BECAUSE = (DIFFERS, INCOMPARABLE)
+"""Verdicts that a reason follows as a clause."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A claim judged."""
+
+    group: str
+    """`luopan/fig9`"""
+    id: str
+    what: str
+    where: str
+    paper: str
+    ours: str
+    kind: str
+    because: str
+    unit: str = ""
+    paper_low: float | None = None
+    paper_high: float | None = None
+    value: float | None = None
+    """Ours; of a range its mean."""
+    low: float | None = None
+    high: float | None = None
+    """The 95 % interval of `value`."""
+    seeds: int = 0
+
+    @property
+    def reason(self) -> str:
+        """What follows the verdict."""
+        return f"because {self.because}" if self.because and self.kind in WITH_BECAUSE else self.because

@@ -1,0 +1,159 @@
+"""Measures as `expected.toml` writes them: a quantity, the cells it is taken of, and how these are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from anabranch.reproduce.quantity import LOWER_IS_BETTER, UNITS, Quantity
+from anabranch.split.request import nearest
+from anabranch.stats.fct import STATISTICS
+from anabranch.stats.size_classes import ALL_FLOWS, SizeClass, parse_bounds
+
+SCHEME_AXIS = "scheme"
+"""The axis that a plain name in `of` and `over` is a value of."""
+
+FORMS = ("value", "ratio", "reduction", "increase", "difference")
+ACROSS = ("mean", "each", "least", "most")
+KEYS = (
+    "quantity", "class", "statistic", "ports", "out_of", "of", "over", "as", "at", "across", "along", "order",
+)  # fmt: skip
+
+Labels = dict[str, Any]
+"""Value, or name of the value, by axis."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A quantity of some cells, or of some over that of others.
+
+    With `over`, cells are paired by seed and by the axes that neither names. `form` makes of a pair its ratio, or by
+    how many percent it is smaller (`reduction`) or larger (`increase`), or its difference. Points of other axes are put
+    together as `across` says: their mean (geometric for ratios), the least, the most, or each by itself, from the
+    least to the most. Where `along` names axes, only these make points, and the others are averaged within.
+    """
+
+    quantity: Quantity
+    of: Labels = field(default_factory=dict)
+    over: Labels | None = None
+    form: str = "value"
+    at: dict[str, list[Any]] = field(default_factory=dict)
+    """Axes that are held, with the values that count."""
+    across: str = "mean"
+    along: tuple[str, ...] = ()
+    order: list[list[Any]] = field(default_factory=list)
+    """Ranks of the scheme axis, best first; those of one list are not compared with one another."""
+
+    @property
+    def lower_is_better(self) -> bool:
+        """How schemes are ranked by the quantity."""
+        return LOWER_IS_BETTER[self.quantity.name]
+
+    @property
+    def neutral(self) -> float | None:
+        """The value that means no difference."""
+        return {"value": None, "ratio": 1.0, "reduction": 0.0, "increase": 0.0, "difference": 0.0}[self.form]
+
+    @property
+    def unit(self) -> str:
+        """Of its values."""
+        return {"ratio": "x", "reduction": "%", "increase": "%"}.get(self.form, self.quantity.unit)
+
+    @property
+    def relative(self) -> bool:
+        """Whether numbers are divided, and ratios averaged as such."""
+        return self.form in ("ratio", "reduction", "increase")
+
+    def formed(self, ratio: float) -> float:
+        """A ratio of two cells as the measure puts it."""
+        return {"ratio": ratio, "reduction": 100.0 * (1.0 - ratio), "increase": 100.0 * (ratio - 1.0)}[self.form]
+
+
+def read_classes(given: Mapping[str, Any]) -> dict[str, SizeClass]:
+    """Size classes by name: `{ above = "64 KB", upto = "10 MB" }`; `all` is always there.
+
+    Raises:
+        ValueError: a key is unknown.
+        AnabranchError: a size is none.
+
+    """
+    classes = {"all": ALL_FLOWS}
+    for name, ends in given.items():
+        if unknown := set(ends) - {"above", "upto"}:
+            raise ValueError(f"classes.{name}: {', '.join(sorted(unknown))}: unknown; use above and upto")
+        above, upto = (parse_bounds(ends[key])[0] if key in ends else None for key in ("above", "upto"))
+        classes[name] = SizeClass(name, above or 0, upto)
+    return classes
+
+
+def read_quantity(given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> Quantity:
+    """The quantity of a measure or of a figure.
+
+    Raises:
+        ValueError: a value that there is not.
+
+    """
+    return Quantity(
+        _known("quantity", given["quantity"], UNITS),
+        classes[_known("class", given.get("class", "all"), classes)],
+        _statistic(given.get("statistic", "mean")),
+        tuple(given.get("ports", ())),
+        tuple(given.get("out_of", ())),
+    )
+
+
+def read_measure(given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> Measure:
+    """A measure.
+
+    Raises:
+        KeyError: a key is missing.
+        ValueError: a key or a value that there is not.
+
+    """
+    for key in given:
+        _known("measure", key, KEYS)
+    quantity = read_quantity(given, classes)
+    over = _labels(given["over"]) if "over" in given else None
+    form = _known("as", given.get("as", "value" if over is None else "ratio"), FORMS)
+    if (form == "value") != (over is None):
+        raise ValueError(f"measure: as = `{form}`: {'name cells in over' if over is None else 'leave over out'}")
+    order = [one if isinstance(one, list) else [one] for one in given.get("order", [])]
+    if order and quantity.name not in LOWER_IS_BETTER:
+        raise ValueError(f"measure: order: nobody is better by `{quantity.name}`")
+    return Measure(
+        quantity=quantity,
+        of=_labels(given.get("of", {})),
+        over=over,
+        form=form,
+        at={axis: value if isinstance(value, list) else [value] for axis, value in _flat(given.get("at", {}))},
+        across=_known("across", given.get("across", "mean"), ACROSS),
+        along=(given["along"],) if isinstance(given.get("along"), str) else tuple(given.get("along", ())),
+        order=order,
+    )
+
+
+def _labels(given: Any) -> Labels:
+    return dict(_flat(given)) if isinstance(given, Mapping) else {SCHEME_AXIS: given}
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Axes are named by keys of scenarios: `traffic.load` may be written without quotes."""
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _statistic(given: str) -> str:
+    """One, or one over another: `p99/mean`."""
+    for one in given.split("/"):
+        _known("statistic", one, STATISTICS)
+    return given
+
+
+def _known(what: str, value: Any, known: Any) -> Any:
+    if value not in known:
+        raise ValueError(f"{what}: `{value}` is unknown; {nearest(str(value), list(known))}")
+    return value

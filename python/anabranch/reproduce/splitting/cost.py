@@ -1,0 +1,148 @@
+"""Cost of a decision: by load and by number of paths (Fig. 11 to 13), and while weights change (Fig. 14).
+
+Throughput is that of batches, latency that of decisions each of which waits for the one before; hashing the packet is
+in neither. Both are medians.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from anabranch.reproduce.splitting.connections import Pool, draw_weights, stream
+from anabranch.reproduce.splitting.study import Study
+from anabranch.split.request import Choice
+from anabranch.splitter import Splitter
+
+Keys = npt.NDArray[np.uint64]
+LATENCY_PACKETS = 8192
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One technique at one load and number of paths."""
+
+    technique: str
+    paths: int
+    connections: int
+    packets: int
+    """Packets that were timed."""
+    throughput_ns: float
+    latency_ns: float
+    state_bytes: int
+
+
+@dataclass(frozen=True)
+class ChangeCost:
+    """One technique while weights change; nanoseconds per packet are averages over a second of traffic."""
+
+    technique: str
+    per_second: int
+    plan_ns_per_change: float
+    latency_ns: float
+    """Per packet, its share of planning included."""
+    busy_ns_per_second: float
+
+
+def is_list(technique: Choice) -> bool:
+    """Whether a decision scans a linear list."""
+    return ("cache", "list") in technique.parameters
+
+
+def planned(technique: Choice, weights: list[int]) -> Splitter:
+    """A splitter for `technique`."""
+    return Splitter(technique.name, weights, None, **dict(technique.parameters))
+
+
+class List:
+    """The linear list of the published WRR with all connections of the largest load, filled once."""
+
+    def __init__(self, study: Study, pool: Pool) -> None:
+        self._loads = sorted({*study.cost.connections, study.cost.paths_connections})
+        self.keys = pool.keys(pool.rows(self._loads[-1], 0, "cost"), 0)
+        technique = next(choice for choice in study.cost.techniques if is_list(choice))
+        # A known connection is found without a look at the weights, so one plan serves every number of paths.
+        self.splitter = planned(technique, draw_weights(study, max(study.cost.paths), 0, "cost"))
+        self.bytes_at: dict[int, int] = {}
+
+    def fill(self) -> None:
+        """Appends the connections; takes time in the square of their number."""
+        at = 0
+        for load in self._loads:
+            self.splitter.pick(self.keys[at:load])
+            self.bytes_at[load], at = self.splitter.state_bytes, load
+
+
+def by_load_and_paths(study: Study, filled: List, tell: Callable[[], None]) -> tuple[list[Cost], list[Cost]]:
+    """Cost by load at four paths, and by number of paths at one load."""
+    loads, paths = [], []
+    for connections in study.cost.connections:
+        loads += [_cost(study, technique, 4, connections, filled) for technique in study.cost.techniques]
+        tell()
+    for count in study.cost.paths:
+        paths += [
+            _cost(study, technique, count, study.cost.paths_connections, filled) for technique in study.cost.techniques
+        ]
+        tell()
+    return loads, paths
+
+
+def _cost(study: Study, technique: Choice, paths: int, connections: int, filled: List) -> Cost:
+    wanted = study.cost
+    present = filled.keys[:connections]
+    listed = is_list(technique)
+    if listed:
+        splitter = filled.splitter
+        state_bytes = filled.bytes_at[connections]
+    else:
+        splitter = planned(technique, draw_weights(study, paths, 0, "cost"))
+        splitter.pick(present)
+        state_bytes = splitter.state_bytes
+    packets = wanted.packets_list if listed else wanted.packets
+    sample = _evenly(present, packets, stream(study.seed, "packets", paths, connections))
+    throughput = splitter.time_pick(sample, repetitions=wanted.repetitions)
+    latency = splitter.time_chain(sample[:LATENCY_PACKETS], repetitions=wanted.repetitions)
+    return Cost(
+        technique.label,
+        paths,
+        connections,
+        packets,
+        float(np.median(throughput)),
+        float(np.median(latency)),
+        state_bytes,
+    )
+
+
+def _evenly(present: Keys, packets: int, rng: np.random.Generator) -> Keys:
+    """Packets of connections drawn at random, but one from each of `packets` equal stretches of the arrivals.
+
+    A linear list's cost depends on the place of the connection, so stratifying leaves little to chance.
+    """
+    places = ((np.arange(packets) + rng.random(packets)) * (present.size / packets)).astype(np.int64)
+    return rng.permutation(present[places])
+
+
+def while_changing(study: Study, pool: Pool, tell: Callable[[], None]) -> list[ChangeCost]:
+    """A second of traffic at each rate of changes; connections are known before it begins."""
+    wanted = study.changes
+    present = pool.keys(pool.rows(wanted.connections, 0, "changes"), 0)
+    costs = []
+    for per_second in wanted.per_second:
+        rng = stream(study.seed, "changes", per_second)
+        packets = present[rng.integers(0, present.size, wanted.packets_per_second)]
+        weights = [draw_weights(study, wanted.paths, number, "changes", per_second) for number in range(per_second)]
+        costs += [_changing(technique, present, packets, weights) for technique in wanted.techniques]
+        tell()
+    return costs
+
+
+def _changing(technique: Choice, present: Keys, packets: Keys, weights: list[list[int]]) -> ChangeCost:
+    splitter = planned(technique, weights[0])
+    splitter.pick(present)
+    plan_ns, pick_ns = splitter.time_changes(packets, weights)
+    return ChangeCost(
+        technique.label, len(weights), plan_ns / len(weights), (plan_ns + pick_ns) / packets.size, plan_ns + pick_ns
+    )

@@ -1,0 +1,96 @@
+"""Runs a study: accuracy on all processors, then, on a quiet machine, times."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from anabranch.reproduce.splitting import cost
+from anabranch.reproduce.splitting.accuracy import sweep
+from anabranch.reproduce.splitting.claims import Claim, load_claims
+from anabranch.reproduce.splitting.connections import generate
+from anabranch.reproduce.splitting.hash_quality import hash_quality
+from anabranch.reproduce.splitting.measures import Found, Measures
+from anabranch.reproduce.splitting.study import Study
+from anabranch.reproduce.splitting.theory import Theory
+from anabranch.reproduce.splitting.validation import validate
+from anabranch.reproduce.splitting.verdict import Row, judge
+from anabranch.trace import Progress
+
+DRAWS, DRAWS_QUICK = 50_000, 5000
+COST_STEP_UNITS = 1_000_000
+"""Of a step of the cost measurements, in decisions: what takes about as long."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A study that has run."""
+
+    study: Study
+    found: Found
+    claims: list[Claim]
+    rows: list[Row]
+    seconds: float
+
+
+class _Told:
+    """Adds up what threads have done."""
+
+    def __init__(self, total: int, progress: Progress | None) -> None:
+        self._total, self._progress = total, progress
+        self._lock = threading.Lock()
+        self._done = self._decisions = 0
+
+    def decisions(self, number: int) -> None:
+        """After a trial."""
+        self._add(number, number)
+
+    def step(self) -> None:
+        """After a step of the cost measurements."""
+        self._add(COST_STEP_UNITS, 0)
+
+    def _add(self, units: int, decisions: int) -> None:
+        with self._lock:
+            self._done += units
+            self._decisions += decisions
+            if self._progress is not None:
+                self._progress(self._decisions, self._done, self._total)
+
+
+def run(study: Study, progress: Progress | None = None) -> Outcome:
+    """Does everything and judges every claim.
+
+    Raises:
+        AnabranchError: a claim that names what the study does not run.
+
+    """
+    began = time.perf_counter()
+    claims = load_claims(study.folder)
+    told = _Told(_units(study), progress)
+    pool = generate(study)
+    listed = cost.List(study, pool)
+    workers = ThreadPoolExecutor(max_workers=os.cpu_count() or 1)
+    try:
+        # Filling takes time in the square of the load: beside the trials, which it does not disturb.
+        filling = workers.submit(listed.fill)
+        validation, hashes = validate(study), hash_quality(study)
+        accuracy = {name: sweep(study, pool, one, workers, told.decisions) for name, one in study.sweeps.items()}
+        filling.result()
+    finally:
+        workers.shutdown(cancel_futures=True)
+    by_load, by_paths = cost.by_load_and_paths(study, listed, told.step)
+    changes = cost.while_changing(study, pool, told.step)
+    found = Found(pool.design_effect, validation, accuracy, hashes, by_load, by_paths, changes)
+    theory = Theory(study.seed, study.weight_range, DRAWS_QUICK if study.quick else DRAWS)
+    measures = Measures(study, found, theory)
+    rows = [judge(claim, measures, study.quick) for claim in claims]
+    return Outcome(study, found, claims, rows, time.perf_counter() - began)
+
+
+def _units(study: Study) -> int:
+    trials = sum(connections for one in study.sweeps.values() for _, connections in one.points)
+    steps = len(study.cost.connections) + len(study.cost.paths) + len(study.changes.per_second)
+    return trials * study.trials * len(study.techniques) + steps * COST_STEP_UNITS

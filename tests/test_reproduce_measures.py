@@ -1,0 +1,273 @@
+"""Measures and verdicts on small frames and on examples counted by hand."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import polars as pl
+import pytest
+
+from anabranch import AnabranchError
+from anabranch.reproduce.claim import load_expected
+from anabranch.reproduce.estimate import evaluate
+from anabranch.reproduce.judge import judge
+from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, NOT_RUN, RANKS, UNDECIDED
+from anabranch.reproduce.measure import read_classes, read_measure
+from anabranch.reproduce.quantity import Quantity, measured
+from anabranch.reproduce.ranking import rank
+from anabranch.reproduce.values import LEFT_OUT, Values
+from anabranch.results import Run
+
+CLASSES = read_classes({"mice": {"upto": "10 KB"}, "large": {"above": "10 KB", "upto": "1 MB"}})
+
+FLOWS = pl.DataFrame(
+    {
+        "src": [0, 0, 1, 1],
+        "dst": [2, 2, 3, 3],
+        "size_bytes": [10_000, 20_000, 10_001, 500_000],
+        "start_ns": [0.0, 1000.0, 0.0, 0.0],
+        "fct_ns": [1000.0, 3000.0, 2000.0, 4000.0],
+        "slowdown": [1.0, 2.0, 3.0, 4.0],
+        "sent_packets": [10, 20, 10, 60],
+        "reordered_packets": [0, 1, 0, 2],
+        "retransmitted_packets": [0, 0, 0, 5],
+        "marked_packets": [1, 0, 0, 0],
+        "job": [0, 0, 1, 1],
+        "finished": [True, True, True, True],
+    }
+)
+PORTS = pl.DataFrame({"port": [0, 1, 2, 0], "sent_bytes": [100, 300, 600, 100], "sent_packets": [1, 2, 5, 2]})
+TOPOLOGY = {
+    "nodes": {"name": ["host0", "leaf0", "spine0", "spine1"]},
+    "ports": {"from": [1, 1, 0], "to": [2, 3, 1]},
+}
+
+
+def run_of(flows: pl.DataFrame = FLOWS) -> Run:
+    return cast(
+        Run,
+        SimpleNamespace(flows=flows, ports=PORTS, topology=TOPOLOGY, manifest={"dropped_packets": 1}, folder="here"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        ({"quantity": "fct"}, 0.0025),
+        ({"quantity": "fct", "class": "mice"}, 0.001),
+        ({"quantity": "fct", "class": "large", "statistic": "p50"}, 0.003),
+        ({"quantity": "fct", "statistic": "p50/mean"}, 0.8),
+        ({"quantity": "slowdown"}, 2.5),
+        # 80, 53.33, 40.004 and 1000 bits a nanosecond.
+        ({"quantity": "throughput"}, (80 + 160 / 3 + 40.004 + 1000) / 4),
+        # 30,000 bytes from 0 to 4 us, 510,001 from 0 to 4 us.
+        ({"quantity": "goodput"}, 60 + 1020.002),
+        ({"quantity": "job time", "statistic": "mean"}, 0.004),
+        ({"quantity": "share of bytes", "ports": ["leaf0>spine0"], "out_of": ["leaf0>spine0", "leaf0>spine1"]}, 40.0),
+        ({"quantity": "share of flows", "class": "mice"}, 25.0),
+        ({"quantity": "reordered"}, 3.0),
+        ({"quantity": "reordered", "class": "large"}, 100 * 3 / 90),
+        ({"quantity": "retransmitted"}, 5.0),
+        ({"quantity": "marked"}, 1.0),
+        ({"quantity": "dropped"}, 10.0),
+    ],
+)
+def test_quantities_are_what_one_counts_by_hand(given: dict[str, Any], value: float) -> None:
+    quantity = read_measure({**given, "of": "x"}, CLASSES).quantity
+    assert measured(quantity, run_of()) == pytest.approx(value)
+
+
+def test_what_cannot_be_told_is_none() -> None:
+    unfinished = FLOWS.with_columns(finished=pl.Series([True, True, True, False]))
+    assert measured(Quantity("goodput"), run_of(unfinished)) is None
+    assert measured(Quantity("fct"), run_of(unfinished)) == pytest.approx(0.002)
+    assert measured(Quantity("fct", statistic="p99"), run_of()) is None
+    assert measured(Quantity("fct", read_classes({"none": {"above": "1 GB"}})["none"]), run_of()) is None
+
+
+def test_a_port_that_there_is_not_is_named() -> None:
+    with pytest.raises(AnabranchError, match="leaf0>spine9"):
+        measured(Quantity("share of bytes", ports=("leaf0>spine9",), out_of=("leaf0>spine0",)), run_of())
+
+
+FCT = Quantity("fct")
+NUMBERS = {
+    # (scheme, load): one value per seed.
+    ("good", 0.2): [1.0, 2.0],
+    ("good", 0.8): [2.0, 8.0],
+    ("bad", 0.2): [2.0, 4.0],
+    ("bad", 0.8): [8.0, 16.0],
+    ("same", 0.2): [1.1, 1.9],
+    ("same", 0.8): [1.9, 8.2],
+}
+
+
+def values(numbers: dict[tuple[str, float], list[float]] = NUMBERS, seeds: int = 2) -> Values:
+    made = Values(
+        {"scheme": ["good", "bad", "same", "new"], "traffic.load": [0.2, 0.8]},
+        list(range(1, seeds + 1)),
+        left_out={"scheme": [], "traffic.load": [0.5]},
+    )
+    for (scheme, load), row in numbers.items():
+        for seed, number in enumerate(row[:seeds], start=1):
+            made.numbers[(scheme, load), seed, FCT] = number
+            made.unfinished[(scheme, load), seed, FCT] = (0, 100)
+    for load in (0.2, 0.8):
+        for seed in made.seeds:
+            made.missing[("new", load), seed] = "no `new` here"
+    return made
+
+
+def measure(**given: Any) -> Any:
+    return read_measure({"quantity": "fct", **{key.rstrip("_"): value for key, value in given.items()}}, CLASSES)
+
+
+def test_pairs_of_the_same_seed_and_point_are_compared() -> None:
+    found = evaluate(measure(of="bad", over="good", as_="ratio", across="each"), values())
+    # 2 and 2 at load 0.2; 4 and 2 at load 0.8, whose geometric mean is the root of 8.
+    assert [one.point for one in found.points] == [{"traffic.load": 0.2}, {"traffic.load": 0.8}]
+    assert [one.value for one in found.points] == pytest.approx([2.0, math.sqrt(8)])
+    # Per seed over both loads: the roots of 2 x 4 and of 2 x 2.
+    assert found.mean is not None
+    assert found.mean.value == pytest.approx(math.sqrt(math.sqrt(8) * 2))
+    assert found.seeds == 2
+
+
+def test_the_interval_is_students_over_seeds() -> None:
+    found = evaluate(measure(of="bad", over="good", as_="reduction", at={"traffic.load": 0.8}), values())
+    assert found.mean is not None
+    # Logarithms log 4 and log 2: mean 1.5 log 2, deviation log 2 / sqrt 2, t(1, 0.975) = 12.706.
+    half = 12.7062 * math.log(2) / 2
+    assert found.mean.value == pytest.approx(100 * (1 - math.sqrt(8)))
+    assert found.mean.low == pytest.approx(100 * (1 - math.sqrt(8) * math.exp(half)), rel=1e-4)
+    assert found.mean.high == pytest.approx(100 * (1 - math.sqrt(8) * math.exp(-half)), rel=1e-4)
+
+
+def test_one_axis_may_be_set_against_itself() -> None:
+    ends = {"of": {"scheme": "good", "traffic": {"load": 0.8}}, "over": {"scheme": "good", "traffic.load": 0.2}}
+    found = evaluate(measure(**ends, as_="increase"), values())
+    assert found.mean is not None
+    assert found.mean.value == pytest.approx(100 * (math.sqrt(2 * 4) - 1))
+
+
+def test_one_seed_has_no_interval() -> None:
+    found = evaluate(measure(of="bad", over="good"), values(seeds=1))
+    assert found.mean is not None
+    assert (found.mean.low, found.mean.high) == (None, None)
+
+
+def test_cells_that_did_not_run_are_told_of() -> None:
+    found = evaluate(measure(of="new", over="good"), values())
+    assert found.mean is None
+    assert found.missing == ["no `new` here"]
+    left_out = evaluate(measure(of="bad", over="good", at={"traffic.load": [0.2, 0.5]}), values())
+    assert left_out.mean is not None
+    assert left_out.missing == [f"load 0.5: {LEFT_OUT}"]
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"of": "goood"}, "goood.*did you mean good"),
+        ({"of": {"schema": "good"}}, "schema.*did you mean scheme"),
+        ({"of": "good", "at": {"load": 0.2}}, "load"),
+        ({"of": "good", "at": {"scheme": "bad"}}, "compared by"),
+    ],
+)
+def test_a_measure_of_what_there_is_not_is_refused(given: dict[str, Any], named: str) -> None:
+    with pytest.raises(AnabranchError, match=named):
+        evaluate(measure(**given), values())
+
+
+def test_an_order_is_judged_pair_by_pair() -> None:
+    numbers = {key: [*row, 1.5 * row[1], 1.2 * row[0]] for key, row in NUMBERS.items()}
+    found = rank(measure(order=["good", "same", "bad", "new"]), values(numbers, 4))
+    assert found.contradicted == []
+    assert found.open == [("good", "same")]
+    assert found.missing == ["new (no `new` here)"]
+    assert [scheme for scheme, _ in found.ranked][-1] == "bad"
+    assert rank(measure(order=["bad", ["good", "same"]]), values(numbers, 4)).contradicted == [
+        ("bad", "good"),
+        ("bad", "same"),
+    ]
+
+
+def test_an_order_stands_values_of_zero() -> None:
+    numbers = {**NUMBERS, ("good", 0.2): [0.0, 0.0], ("good", 0.8): [0.0, 0.0]}
+    assert rank(measure(order=["good", "bad"]), values(numbers)).open == [("good", "bad")]
+    single = rank(measure(order=["bad", "good"]), values(numbers, 1))
+    assert single.contradicted == [("bad", "good")]
+
+
+HEAD = '[[claim]]\nid = "1"\nwhat = "w"\nwhere = "f"\ntext = "t"\n'
+
+
+@pytest.mark.parametrize(
+    ("claim", "kind"),
+    [
+        ('paper = 100\ncompare = "value"\ntolerance = 20\nmeasure = { A, as = "increase", P }', AGREES),
+        ('paper = [90, 100]\ncompare = "value"\ntolerance = 1\nmeasure = { A, as = "increase", P }', AGREES),
+        ('paper = 50\ncompare = "value"\ntolerance = 20\nmeasure = { A, as = "increase", P }', RANKS),
+        ('paper = -50\ncompare = "value"\ntolerance = 20\nmeasure = { A, as = "increase", P }', DIFFERS),
+        ('most = 10\ncompare = "value"\ntolerance = 5\nmeasure = { A, as = "increase", P }', DIFFERS),
+        ('least = 80\ncompare = "value"\ntolerance = 5\nmeasure = { A, as = "increase", P }', AGREES),
+        ('paper = 10\ncompare = "rank"\nmeasure = { A, as = "increase", P }', RANKS),
+        ('paper = 0.5\ncompare = "rank"\nmeasure = { A, as = "ratio", P }', DIFFERS),
+        ('most = 1\ncompare = "rank"\nmeasure = { A, as = "ratio", P }', DIFFERS),
+        ('least = 1\ncompare = "rank"\nmeasure = { A, as = "ratio", P }', RANKS),
+        ('most = 0\ncompare = "rank"\nmeasure = { A, as = "reduction", P }', RANKS),
+        ('paper = 0.5\ncompare = "rank"\nmeasure = { B, as = "ratio", P }', UNDECIDED),
+        ('paper = 3\ncompare = "value"\ntolerance = 0.2\nmeasure = { quantity = "fct", of = "bad", P }', AGREES),
+        ('paper = 9\ncompare = "value"\ntolerance = 0.2\nmeasure = { quantity = "fct", of = "bad", P }', UNDECIDED),
+        ('paper = 10\ncompare = "rank"\nmeasure = { quantity = "fct", of = "new", over = "bad", P }', NOT_RUN),
+        ('compare = "order"\nmeasure = { quantity = "fct", order = ["good", "bad"], P }', RANKS),
+        ('compare = "order"\nmeasure = { quantity = "fct", order = ["bad", "good"], P }', DIFFERS),
+        ('compare = "order"\nmeasure = { quantity = "fct", order = ["bad", "new"], P }', NOT_RUN),
+        ('compare = "none"\nreason = "r"', INCOMPARABLE),
+    ],
+)
+def test_verdicts(tmp_path: Path, claim: str, kind: str) -> None:
+    text = claim.replace("A,", 'quantity = "fct", of = "bad", over = "good",')
+    text = text.replace("B,", 'quantity = "fct", of = "same", over = "good",')
+    text = text.replace("P", "at = { traffic.load = 0.2 }")
+    (tmp_path / "expected.toml").write_text(HEAD + text + '\nbecause = "of this"\n')
+    (found,) = load_expected(tmp_path).claims
+    line = judge("p/f", found, values())
+    assert line.kind == kind, line
+    # Of an order that holds there is nothing to explain.
+    assert ("of this" in line.because) == (kind == DIFFERS or (kind == RANKS and "order" not in claim))
+
+
+def test_a_quick_claim_may_be_measured_otherwise(tmp_path: Path) -> None:
+    row = 'paper = 10\ncompare = "rank"\nmeasure = { quantity = "fct", statistic = "p99.9", of = "a", over = "b" }\n'
+    (tmp_path / "expected.toml").write_text(HEAD + row + 'quick = { statistic = "p95" }\n')
+    for quick, statistic in ((False, "p99.9"), (True, "p95")):
+        (claim,) = load_expected(tmp_path, quick).claims
+        assert claim.measure is not None
+        assert claim.measure.quantity.statistic == statistic
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('compare = "value"\ntolerance = 1\nmeasure = { quantity = "fct", of = "a" }', "paper"),
+        ('paper = 1\ncompare = "value"\nmeasure = { quantity = "fct", of = "a" }', "tolerance"),
+        ('paper = 1\ncompare = "rank"\nmeasure = { quantity = "fct", of = "a" }', "over"),
+        ('paper = 1\ncompare = "rank"\nmeasure = { quantity = "fcd", of = "a", over = "b" }', "did you mean fct"),
+        ('paper = 1\ncompare = "rank"\nmeasure = { quantity = "fct", class = "mice", of = "a", over = "b" }', "mice"),
+        ('paper = 1\ncompare = "rank"\nmeasure = { quantity = "fct", statistic = "p98", of = "a", over = "b" }', "p98"),
+        ('compare = "order"\nmeasure = { quantity = "fct", of = "a" }', "order"),
+        ('compare = "order"\nmeasure = { quantity = "share of flows", order = ["a", "b"] }', "nobody is better"),
+        ('compare = "none"', "reason"),
+        ('compare = "nought"', "nought"),
+        ('compare = "none"\nreason = "r"\nbecuase = "x"', "becuase"),
+    ],
+)
+def test_a_wrong_claim_is_named(tmp_path: Path, text: str, named: str) -> None:
+    (tmp_path / "expected.toml").write_text(HEAD + text + "\n")
+    with pytest.raises(AnabranchError, match=named) as error:
+        load_expected(tmp_path)
+    assert "claim 1 (id 1)" in str(error.value)
