@@ -26,14 +26,15 @@ LABEL_CHARACTERS = 64
 def figures(evaluated: Evaluated) -> Iterable[tuple[str, str, Figure]]:
     """File name without ending, title, figure."""
     label = evaluated.planned.group.label
+    small = " (--quick)" if evaluated.planned.quick_note else ""
     for number, wanted in enumerate(evaluated.planned.expected.figures, start=1):
         drawn = _series(wanted, evaluated.values)
         if drawn is not None:
-            yield f"{slug(label)}-{number}", f"{label}: {wanted.title}", drawn
-    yield from claim_figures(label, evaluated.lines)
+            yield f"{slug(label)}-{number}", f"{label}: {wanted.title}{small}", drawn
+    yield from claim_figures(label, evaluated.lines, small)
 
 
-def claim_figures(label: str, lines: Iterable[Line]) -> Iterable[tuple[str, str, Figure]]:
+def claim_figures(label: str, lines: Iterable[Line], small: str = "") -> Iterable[tuple[str, str, Figure]]:
     """One figure for each unit in which claims were measured."""
     measured = [line for line in lines if line.value is not None]
     for unit in dict.fromkeys(line.unit for line in measured):
@@ -50,7 +51,7 @@ def claim_figures(label: str, lines: Iterable[Line]) -> Iterable[tuple[str, str,
             if line.unit == unit and line.value is not None
         ]
         name = {"%": "percent", "x": "times"}.get(unit, re.sub(r"\W+", "", unit)) or "plain"
-        title = f"{label}: claims; bars: published, dots: ours with 95 % interval"
+        title = f"{label}: claims; bars: published, dots: ours with 95 % interval{small}"
         yield f"{slug(label)}-claims-{name}", title, claims_plot.draw(rows, unit, NEUTRAL.get(unit))
 
 

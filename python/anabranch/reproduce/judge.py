@@ -35,7 +35,9 @@ def judge(group: str, claim: Claim, values: Values) -> Line:
     chosen = _chosen(claim.measure, found)
     kind, because = _compare(claim, chosen, found.mean)
     notes = [because, *_notes(claim.measure, found, kind)]
-    return _line(group, claim, _text(claim.measure, chosen, found), kind, "; ".join(filter(None, notes)), found)
+    shown = chosen[0] if len(chosen) == 1 else found.mean
+    text = _text(claim.measure, chosen, found)
+    return _line(group, claim, text, kind, "; ".join(filter(None, notes)), shown, found.seeds)
 
 
 def _chosen(measure: Measure, found: Estimates) -> list[Estimate]:
@@ -138,8 +140,15 @@ def _number(value: float) -> str:
     return "0" if value == 0 else significant(value) if abs(value) >= 0.1 else f"{value:.2g}"
 
 
-def _line(group: str, claim: Claim, ours: str, kind: str, because: str, found: Estimates | None = None) -> Line:
-    mean = found.mean if found else None
+def _line(
+    group: str,
+    claim: Claim,
+    ours: str,
+    kind: str,
+    because: str,
+    shown: Estimate | None = None,
+    seeds: int = 0,
+) -> Line:
     return Line(
         group=group,
         id=claim.id,
@@ -152,8 +161,8 @@ def _line(group: str, claim: Claim, ours: str, kind: str, because: str, found: E
         unit=claim.measure.unit if claim.measure else "",
         paper_low=claim.low,
         paper_high=claim.high,
-        value=mean.value if mean else None,
-        low=mean.low if mean else None,
-        high=mean.high if mean else None,
-        seeds=found.seeds if found else 0,
+        value=shown.value if shown else None,
+        low=shown.low if shown else None,
+        high=shown.high if shown else None,
+        seeds=seeds,
     )
