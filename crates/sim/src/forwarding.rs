@@ -1,6 +1,6 @@
 //! Forwarding: destination -> group -> port, and what failures do to groups.
 
-use crate::balancer::{Choice, Junction, LoadBalancer};
+use crate::balancer::{Choice, GroupPlan, Junction, LoadBalancer};
 use crate::network::Network;
 use crate::{SimulationError, marks};
 use anabranch_fabric::{Fabric, LinkState};
@@ -272,7 +272,8 @@ impl<B: LoadBalancer> Forwarding<B> {
         for (carries, &weight) in self.carries[first as usize..].iter_mut().zip(&weights) {
             *carries = weight > 0;
         }
-        self.balancer.plan(group, self.routes.groups[group as usize].0, ports, &weights, heir_of)?;
+        let switch = self.routes.groups[group as usize].0;
+        self.balancer.plan(&GroupPlan { group, switch, ports, weights: &weights, heir_of })?;
         Ok(())
     }
 }

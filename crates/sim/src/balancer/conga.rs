@@ -1,7 +1,7 @@
 //! CONGA at work: leaves choose and tell each other, spines write the levels of their links into what passes.
 
 use super::place::{Place, Usable, leaf_of_switches, numbers, stream};
-use super::{Choice, Junction, LoadBalancer};
+use super::{Choice, GroupPlan, Junction, LoadBalancer};
 use crate::SimulationError;
 use crate::network::Network;
 use anabranch_fabric::{Fabric, LinkState, NextHops, Tier};
@@ -157,14 +157,8 @@ impl LoadBalancer for Conga {
     const DEPARTS: bool = true;
     const DELIVERS: bool = true;
 
-    fn plan(
-        &mut self,
-        group: u32,
-        _switch: u32,
-        ports: &[u32],
-        weights: &[u64],
-        _heir_of: Option<u32>,
-    ) -> Result<(), PlanError> {
+    fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
+        let &GroupPlan { group, ports, weights, .. } = asked;
         self.usable.plan(group, ports, weights, &self.number);
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! and answer.
 
 use super::place::{Place, Usable, leaf_of_switches, numbers, stream};
-use super::{Choice, Junction, LoadBalancer};
+use super::{Choice, GroupPlan, Junction, LoadBalancer};
 use crate::network::Network;
 use crate::path_book::{PathBook, Route};
 use crate::{Framing, Kind, Packet, SimulationError, marks};
@@ -195,14 +195,8 @@ impl LoadBalancer for ConWeave {
     const DELIVERS: bool = true;
     const PROBES: bool = true;
 
-    fn plan(
-        &mut self,
-        group: u32,
-        _switch: u32,
-        ports: &[u32],
-        weights: &[u64],
-        _heir_of: Option<u32>,
-    ) -> Result<(), PlanError> {
+    fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
+        let &GroupPlan { group, ports, weights, .. } = asked;
         self.usable.plan(group, ports, weights, &self.number);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! HULA at work: leaves flood probes, every switch keeps the best hop and sends flowlets there.
 
 use super::place::{Place, Usable, numbers, stream};
-use super::{Choice, Junction, LoadBalancer};
+use super::{Choice, GroupPlan, Junction, LoadBalancer};
 use crate::network::Network;
 use crate::{Kind, Packet, SimulationError};
 use anabranch_fabric::{Fabric, LinkState, NextHops, Tier};
@@ -148,14 +148,8 @@ impl LoadBalancer for Hula {
     const DEPARTS: bool = true;
     const PROBES: bool = true;
 
-    fn plan(
-        &mut self,
-        group: u32,
-        _switch: u32,
-        ports: &[u32],
-        weights: &[u64],
-        _heir_of: Option<u32>,
-    ) -> Result<(), PlanError> {
+    fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
+        let &GroupPlan { group, ports, weights, .. } = asked;
         self.usable.plan(group, ports, weights, &self.number);
         Ok(())
     }

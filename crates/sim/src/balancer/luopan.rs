@@ -1,7 +1,7 @@
 //! Luopan at work: source leaves sample paths with probes, switches add up backlogs, destination leaves answer.
 
 use super::source_routes::{Living, PathEnv, SourceRoutes, stream};
-use super::{Choice, Junction, LoadBalancer};
+use super::{Choice, GroupPlan, Junction, LoadBalancer};
 use crate::network::Network;
 use crate::{Packet, SimulationError};
 use anabranch_fabric::{Fabric, LinkState};
@@ -136,14 +136,8 @@ fn step(fabric: &Fabric, source: &mut SourceRoutes) -> Result<u32, SimulationErr
 impl LoadBalancer for LuopanBalancer {
     const PROBES: bool = true;
 
-    fn plan(
-        &mut self,
-        group: u32,
-        _switch: u32,
-        _ports: &[u32],
-        weights: &[u64],
-        _heir_of: Option<u32>,
-    ) -> Result<(), PlanError> {
+    fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
+        let &GroupPlan { group, weights, .. } = asked;
         self.source.plan(group, weights);
         Ok(())
     }

@@ -52,6 +52,21 @@ pub(crate) struct Junction<'a> {
     pub(crate) ports: &'a [u32],
 }
 
+/// A group as it is to be from now on.
+#[derive(Clone, Copy)]
+pub(crate) struct GroupPlan<'a> {
+    /// Its number; groups count from zero, a new one is always the next.
+    pub(crate) group: u32,
+    /// Its switch, counted from the first.
+    pub(crate) switch: u32,
+    /// The ports of its members.
+    pub(crate) ports: &'a [u32],
+    /// A weight for each; zero: not to be used.
+    pub(crate) weights: &'a [u64],
+    /// The group it continues, with the same members where that was possible; perhaps the group itself.
+    pub(crate) heir_of: Option<u32>,
+}
+
 /// What becomes of a packet at a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
@@ -72,20 +87,11 @@ pub(crate) trait LoadBalancer {
     /// Whether [`crate::Kind::Probe`] packets are its own, for [`Self::probe`].
     const PROBES: bool = false;
 
-    /// A group was made, or its weights changed: by routing, or because a port of its switch died or came back. Weight
-    /// zero: not to be used. Groups count from zero, a new one is always the next. `heir_of` is the group it continues,
-    /// with the same members where that was possible, perhaps the group itself.
+    /// A group was made, or its weights changed: by routing, or because a port of its switch died or came back.
     ///
     /// # Errors
     /// Weights that the scheme cannot hold.
-    fn plan(
-        &mut self,
-        group: u32,
-        switch: u32,
-        ports: &[u32],
-        weights: &[u64],
-        heir_of: Option<u32>,
-    ) -> Result<(), PlanError>;
+    fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError>;
 
     /// The member that takes the packet in `place`. Asked where a group has several members, one of them at least
     /// with a positive weight, for packets without labels, or whose label leads to a dead port. A balancer that routes

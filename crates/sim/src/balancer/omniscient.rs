@@ -1,7 +1,7 @@
 //! The omniscient ideal at work: a source leaf reads the queues of the whole fabric.
 
 use super::source_routes::{Living, PathEnv, SourceRoutes, stream};
-use super::{Choice, Junction, LoadBalancer};
+use super::{Choice, GroupPlan, Junction, LoadBalancer};
 use crate::SimulationError;
 use crate::network::Network;
 use anabranch_fabric::{Fabric, LinkState};
@@ -37,14 +37,8 @@ impl OmniscientBalancer {
 }
 
 impl LoadBalancer for OmniscientBalancer {
-    fn plan(
-        &mut self,
-        group: u32,
-        _switch: u32,
-        _ports: &[u32],
-        weights: &[u64],
-        _heir_of: Option<u32>,
-    ) -> Result<(), PlanError> {
+    fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
+        let &GroupPlan { group, weights, .. } = asked;
         self.source.plan(group, weights);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::kept::Kept;
 use super::table::{SwitchEnv, stream};
-use super::{Choice, Junction, LoadBalancer};
+use super::{Choice, GroupPlan, Junction, LoadBalancer};
 use crate::Packet;
 use crate::connections::place;
 use crate::edge::{Edge, Opened};
@@ -72,14 +72,8 @@ impl<'a> PickedBalancer<'a> {
 }
 
 impl LoadBalancer for PickedBalancer<'_> {
-    fn plan(
-        &mut self,
-        group: u32,
-        _switch: u32,
-        ports: &[u32],
-        weights: &[u64],
-        heir_of: Option<u32>,
-    ) -> Result<(), PlanError> {
+    fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
+        let &GroupPlan { group, ports, weights, heir_of, .. } = asked;
         let heir = heir_of.and_then(|heir| self.groups.get(heir as usize));
         let mut kept = match heir {
             Some(heir) => heir.kept.clone(),

@@ -2,7 +2,7 @@
 
 use super::kept::Kept;
 use super::plans::Plans;
-use super::{Choice, Junction, LoadBalancer, Planned};
+use super::{Choice, GroupPlan, Junction, LoadBalancer, Planned};
 use crate::Packet;
 use crate::network::Network;
 use anabranch_plan::{Granularity, selection_hash};
@@ -81,14 +81,8 @@ pub(super) fn stream(seed: u64, switch: u32) -> Pcg32 {
 
 impl<S: Planned> LoadBalancer for TableBalancer<S> {
     /// Continues the plan that `heir_of` has. A group that has no positive weight keeps its plan: nobody will ask.
-    fn plan(
-        &mut self,
-        group: u32,
-        _switch: u32,
-        ports: &[u32],
-        weights: &[u64],
-        heir_of: Option<u32>,
-    ) -> Result<(), PlanError> {
+    fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
+        let &GroupPlan { group, ports, weights, heir_of, .. } = asked;
         if heir_of != Some(group) {
             let next = match heir_of.and_then(|heir| self.groups.get(heir as usize)) {
                 Some(heir) => {

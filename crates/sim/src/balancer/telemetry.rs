@@ -2,7 +2,7 @@
 //!
 //! Any load balancer may be beneath. The link to the host is left out: all paths end with it.
 
-use super::{Choice, Junction, LoadBalancer};
+use super::{Choice, GroupPlan, Junction, LoadBalancer};
 use crate::network::Network;
 use anabranch_fabric::{Fabric, LinkState, Tier};
 use anabranch_split::PlanError;
@@ -33,15 +33,8 @@ impl<B: LoadBalancer> LoadBalancer for Telemetry<B> {
     const DELIVERS: bool = B::DELIVERS;
     const PROBES: bool = B::PROBES;
 
-    fn plan(
-        &mut self,
-        group: u32,
-        switch: u32,
-        ports: &[u32],
-        weights: &[u64],
-        heir_of: Option<u32>,
-    ) -> Result<(), PlanError> {
-        self.beneath.plan(group, switch, ports, weights, heir_of)
+    fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
+        self.beneath.plan(asked)
     }
 
     #[inline(always)]

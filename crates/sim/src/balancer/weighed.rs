@@ -1,6 +1,6 @@
 //! Tables whose weights routing gives, or a [`Weigher`] once per epoch.
 
-use super::{Choice, Junction, LoadBalancer};
+use super::{Choice, GroupPlan, Junction, LoadBalancer};
 use crate::network::Network;
 use crate::weigher::{MemberStats, WeighedGroup, Weigher};
 use crate::{Progress, SimulationError};
@@ -123,7 +123,10 @@ impl<'a, B: LoadBalancer> WeighedBalancer<'a, B> {
         group.asked = Some(asked);
         let weights = group.effective();
         if weights != before {
-            self.picks.plan(number, group.switch, &group.ports, &weights, Some(number))?;
+            let Group { switch, ports, .. } = &*group;
+            let (switch, ports) = (*switch, &ports[..]);
+            let heir_of = Some(number);
+            self.picks.plan(&GroupPlan { group: number, switch, ports, weights: &weights, heir_of })?;
         }
         Ok(())
     }
@@ -148,17 +151,11 @@ fn check(asked: &[u64], stats: &[MemberStats]) -> Result<(), SimulationError> {
 
 impl<B: LoadBalancer> LoadBalancer for WeighedBalancer<'_, B> {
     /// What the weigher said of the group's members before still holds.
-    fn plan(
-        &mut self,
-        group: u32,
-        switch: u32,
-        ports: &[u32],
-        weights: &[u64],
-        heir_of: Option<u32>,
-    ) -> Result<(), PlanError> {
+    fn plan(&mut self, wanted: &GroupPlan<'_>) -> Result<(), PlanError> {
         if self.outside.is_none() {
-            return self.picks.plan(group, switch, ports, weights, heir_of);
+            return self.picks.plan(wanted);
         }
+        let &GroupPlan { group, switch, ports, weights, heir_of } = wanted;
         let mut asked = None;
         if let Some(heir) = heir_of.and_then(|heir| self.groups.get_mut(heir as usize)) {
             heir.replaced = true;
@@ -170,7 +167,7 @@ impl<B: LoadBalancer> LoadBalancer for WeighedBalancer<'_, B> {
             Some(known) => *known = next,
             None => self.groups.push(next),
         }
-        self.picks.plan(group, switch, ports, &weights, heir_of)
+        self.picks.plan(&GroupPlan { weights: &weights, ..*wanted })
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@ mod cycles;
 
 use self::cycles::{Controller, Pair};
 use super::table::SwitchEnv;
-use super::{Choice, Junction, LoadBalancer};
+use super::{Choice, GroupPlan, Junction, LoadBalancer};
 use crate::network::Network;
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_plan::Dbb;
@@ -95,7 +95,7 @@ impl DbbBalancer {
 
 impl LoadBalancer for DbbBalancer {
     /// Lists come from the controller; what is dead here is not its to know before routing does.
-    fn plan(&mut self, _: u32, _: u32, _: &[u32], _: &[u64], _: Option<u32>) -> Result<(), PlanError> {
+    fn plan(&mut self, _asked: &GroupPlan<'_>) -> Result<(), PlanError> {
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 mod leaf;
 
 use super::source_routes::{PathEnv, SourceRoutes};
-use super::{Choice, Junction, LoadBalancer};
+use super::{Choice, GroupPlan, Junction, LoadBalancer};
 use crate::network::Network;
 use crate::{Packet, SimulationError};
 use anabranch_fabric::{Fabric, LinkState};
@@ -151,14 +151,8 @@ impl LoadBalancer for TdlbBalancer {
     const DELIVERS: bool = true;
     const PROBES: bool = true;
 
-    fn plan(
-        &mut self,
-        group: u32,
-        _switch: u32,
-        _ports: &[u32],
-        weights: &[u64],
-        _heir_of: Option<u32>,
-    ) -> Result<(), PlanError> {
+    fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
+        let &GroupPlan { group, weights, .. } = asked;
         self.source.plan(group, weights);
         Ok(())
     }

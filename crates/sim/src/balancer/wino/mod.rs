@@ -6,7 +6,7 @@
 mod controller;
 
 use self::controller::{Controller, Slicing};
-use super::{Choice, Junction, LoadBalancer};
+use super::{Choice, GroupPlan, Junction, LoadBalancer};
 use crate::network::Network;
 use crate::{SimulationError, marks, salt};
 use anabranch_fabric::{Fabric, LinkState};
@@ -141,14 +141,8 @@ impl LoadBalancer for WinoBalancer {
     const DEPARTS: bool = true;
 
     /// Slices lead where the controller said, dead or alive; only what has none avoids dead ports.
-    fn plan(
-        &mut self,
-        group: u32,
-        _switch: u32,
-        _ports: &[u32],
-        weights: &[u64],
-        _heir_of: Option<u32>,
-    ) -> Result<(), PlanError> {
+    fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
+        let &GroupPlan { group, weights, .. } = asked;
         let live = (0..).zip(weights).filter(|&(_, &weight)| weight > 0).map(|(member, _)| member).collect();
         match self.live.get_mut(group as usize) {
             Some(known) => *known = live,
