@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: demo test build lint bench clean
+.PHONY: demo test test-slow build lint bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +11,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.md' -o -name Cargo.toml)
 
 DEMO_TRACE := examples/datacenter.pcap.zst
 DEMO_REPORT := demo.html
@@ -30,6 +30,9 @@ test: lint
 	cargo test --workspace --exclude anabranch-py --quiet
 	pytest --quiet --numprocesses auto
 	@echo "make test: all checks and tests passed"
+
+test-slow: build
+	pytest --quiet -m slow
 
 lint: build
 	cargo fmt --all --check

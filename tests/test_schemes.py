@@ -13,6 +13,7 @@ SECTIONS = ("## Rule", "## Differs from the paper", "## Limits", "## Source")
 @pytest.mark.parametrize("balancer", ab.schemes(), ids=lambda balancer: balancer.name)
 def test_every_load_balancer_has_a_page(balancer: ab.LoadBalancer) -> None:
     assert balancer.page.startswith("# ")
+    assert 2 < len(balancer.published) < 16
     assert 20 < len(balancer.summary) < 200, balancer.summary
     places = [balancer.page.find(section) for section in SECTIONS]
     assert -1 not in places

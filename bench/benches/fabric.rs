@@ -3,7 +3,7 @@
 use anabranch_fabric::Fabric;
 use anabranch_fabric::capacity::Reference;
 use anabranch_fabric::topology::{FatTree, LeafSpine};
-use anabranch_plan::{Balancing, Granularity, Table, Weighing};
+use anabranch_plan::{Balancing, Granularity};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Framing, Observe, Progress, Settings, simulate};
 use anabranch_traffic::load::Load;

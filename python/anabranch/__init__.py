@@ -1,6 +1,7 @@
 """anabranch: split real connections over weighted network paths, right to the noise floor."""
 
 from anabranch._core import VERSION, AnabranchError
+from anabranch.own import Scheme
 from anabranch.results import Run, open  # noqa: A004
 from anabranch.runs.run import run
 from anabranch.schemes import LoadBalancer, schemes
@@ -18,6 +19,7 @@ __all__ = [
     "Hash",
     "LoadBalancer",
     "Run",
+    "Scheme",
     "Splitter",
     "Technique",
     "Trace",

@@ -38,6 +38,12 @@ class LoadBalancer:
     parameters: tuple[Parameter, ...]
 
     @property
+    def published(self) -> str:
+        """Where and when, in two words: what the page's title has in parentheses."""
+        title = self.page.split("\n", 1)[0]
+        return title.rpartition("(")[2].rstrip(")")
+
+    @property
     def summary(self) -> str:
         """What it does, in a line."""
         paragraphs = [part.strip() for part in self.page.split("\n\n")]

@@ -7,6 +7,7 @@
 
 mod columns;
 mod error;
+mod own_scheme;
 mod progress;
 mod replay;
 mod schemes;
@@ -22,6 +23,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::error::AnabranchError;
+    #[pymodule_export]
+    use super::own_scheme::{Group, Member, Packet, View};
     #[pymodule_export]
     use super::progress::Progress;
     #[pymodule_export]

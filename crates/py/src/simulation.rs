@@ -2,14 +2,16 @@
 
 use crate::columns::{Schema, dictionary, schema};
 use crate::error::{AnabranchError, scenario as refused, simulation as impossible};
+use crate::own_scheme::{PythonPicker, PythonWeigher};
 use crate::progress::Progress;
 use crate::topology::topology;
 use anabranch_fabric::Fabric;
+use anabranch_plan::Balancing;
 use anabranch_record::{
     RecordError, flow_columns, port_columns, queue_columns, window_columns, write_captures,
 };
 use anabranch_scenario::{MODEL_VERSION, Resolved, Scenario as Written, ScenarioError, tier_name};
-use anabranch_sim::{CapturedPacket, Framing, Totals, simulate};
+use anabranch_sim::{CapturedPacket, Framing, Settings, Totals, simulate, simulate_picked, simulate_weighed};
 use anabranch_traffic::{Flow, Start, TierLoad};
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -18,6 +20,7 @@ use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 /// Picoseconds of a nanosecond.
 const PS_PER_NS: f64 = 1000.0;
@@ -111,17 +114,40 @@ impl Scenario {
         py.detach(|| Ok(self.resolved.warnings(self.list()?))).map_err(refused)
     }
 
-    /// Blocks until the run has ended or `progress` has cancelled it, without the interpreter lock.
-    #[pyo3(signature = (progress=None))]
-    fn run(&self, py: Python<'_>, progress: Option<Py<Progress>>) -> PyResult<Run> {
+    /// Blocks until the run has ended or `progress` has cancelled it, without the interpreter lock. `weights`, once per
+    /// `epoch`, or `pick` stand in for what the scenario says of routing.
+    #[pyo3(signature = (progress=None, *, weights=None, epoch="", pick=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        progress: Option<Py<Progress>>,
+        weights: Option<Py<PyAny>>,
+        epoch: &str,
+        pick: Option<Py<PyAny>>,
+    ) -> PyResult<Run> {
         let own = Progress::default();
         let progress = progress.as_ref().map_or(&own, |progress| progress.get());
         let (fabric, settings) = (self.resolved.fabric(), self.resolved.settings());
+        let weigher = weights.map(|weights| PythonWeigher::new(py, weights, epoch, fabric, progress));
+        let mut weigher = weigher.transpose()?;
+        let picker = pick.map(|pick| PythonPicker::new(py, pick, fabric, progress));
+        let mut picker = picker.transpose()?;
         let outcome = py.detach(|| {
             let flows = self.list().map_err(refused)?;
             progress.expect(settings.end_ps, flows.len());
-            simulate(fabric, flows, settings, progress.inner()).map_err(impossible)
-        })?;
+            let progress = progress.inner();
+            match (&mut weigher, &mut picker) {
+                (Some(weigher), _) => simulate_weighed(weigher, fabric, flows, settings, progress),
+                (None, Some(picker)) => simulate_picked(picker, fabric, flows, settings, progress),
+                (None, None) => simulate(fabric, flows, settings, progress),
+            }
+            .map_err(impossible)
+        });
+        let raised = weigher.and_then(|weigher| weigher.raised).or(picker.and_then(|picker| picker.raised));
+        if let Some(raised) = raised {
+            return Err(raised);
+        }
+        let outcome = outcome?;
         if progress.inner().is_cancelled() {
             return Err(PyKeyboardInterrupt::new_err("the run was cancelled"));
         }
@@ -143,6 +169,18 @@ impl Scenario {
             totals: totals(py, &outcome.totals)?,
             resolved: Arc::clone(&self.resolved),
             captures: outcome.captures,
+        })
+    }
+
+    /// Packet-hops and seconds of ECMP on the same flows, until their end or until `progress` is cancelled.
+    fn time_ecmp(&self, py: Python<'_>, progress: Py<Progress>) -> PyResult<(u64, f64)> {
+        let settings = Settings { balancing: Balancing::ECMP, ..self.resolved.settings().clone() };
+        py.detach(|| {
+            let flows = self.list().map_err(refused)?;
+            let begun = Instant::now();
+            let outcome = simulate(self.resolved.fabric(), flows, &settings, progress.get().inner());
+            let outcome = outcome.map_err(impossible)?;
+            Ok((outcome.totals.packet_hops, begun.elapsed().as_secs_f64()))
         })
     }
 }

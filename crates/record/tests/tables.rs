@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 use anabranch_fabric::topology::LeafSpine;
-use anabranch_plan::{Balancing, Granularity, Table, Weighing};
+use anabranch_plan::Balancing;
 use anabranch_record::{Column, Values, flow_columns, port_columns};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Framing, Observe, Progress, Settings, simulate};

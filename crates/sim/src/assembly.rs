@@ -2,7 +2,8 @@
 
 use crate::balancer::{
     ConWeave, Conga, DbbBalancer, Deficit, HashIntervals, Hula, LoadBalancer, LuopanBalancer, MinMove,
-    OmniscientBalancer, Planned, ShortestQueue, TableBalancer, TdlbBalancer, Telemetry, Wcmp, WinoBalancer,
+    OmniscientBalancer, Outside, Planned, ShortestQueue, TableBalancer, TdlbBalancer, Telemetry, Wcmp,
+    WeighedBalancer, WinoBalancer,
 };
 use crate::edge::{CloveHypervisor, HermesEdge, RelayedEdge, VirtualSwitch};
 use crate::edge::{Edge, EntropyEdge, PrestoEdge, SapsEdge, Spraying, WinoEdge, with_receiver};
@@ -30,7 +31,7 @@ pub fn simulate(
     progress: &Progress,
 ) -> Result<Outcome, SimulationError> {
     crate::check::check(fabric, flows, settings)?;
-    let task = Task { fabric, flows, settings, progress };
+    let task = Task { fabric, flows, settings, progress, outside: None };
     match &settings.balancing.scheme {
         Scheme::Table => task.by_tables(None),
         Scheme::Ideal => {
@@ -92,11 +93,13 @@ pub fn simulate(
 
 /// What is to be simulated.
 #[derive(Clone, Copy)]
-struct Task<'a> {
-    fabric: &'a Fabric,
-    flows: &'a [Flow],
-    settings: &'a Settings,
-    progress: &'a Progress,
+pub(crate) struct Task<'a> {
+    pub(crate) fabric: &'a Fabric,
+    pub(crate) flows: &'a [Flow],
+    pub(crate) settings: &'a Settings,
+    pub(crate) progress: &'a Progress,
+    /// Where weights come from, if not from routing.
+    pub(crate) outside: Option<&'a Outside<'a>>,
 }
 
 impl Task<'_> {
@@ -107,7 +110,7 @@ impl Task<'_> {
     }
 
     /// Switches run their tables; hosts run `edge`, if anything.
-    fn by_tables(self, edge: Option<Box<dyn Edge>>) -> Result<Outcome, SimulationError> {
+    pub(crate) fn by_tables(self, edge: Option<Box<dyn Edge>>) -> Result<Outcome, SimulationError> {
         match self.settings.balancing.table {
             Table::Uniform => self.by_table::<Uniform>((), edge),
             Table::MinMove => self.by_table::<MinMove>((), edge),
@@ -124,12 +127,13 @@ impl Task<'_> {
         }
     }
 
-    fn by_table<S: Planned>(
+    pub(crate) fn by_table<S: Planned>(
         self,
         parameters: S::Parameters,
         edge: Option<Box<dyn Edge>>,
     ) -> Result<Outcome, SimulationError> {
-        self.run(self.table::<S>(parameters), edge)
+        let tables = self.table::<S>(parameters);
+        self.run(WeighedBalancer::new(tables, self.outside, self.fabric.hosts()), edge)
     }
 
     /// Switches raise packets to the levels of their links; hosts run `edge`, and what it leaves to switches is hashed.
@@ -144,12 +148,12 @@ impl Task<'_> {
     }
 
     /// Hash inputs of the switches.
-    fn salts(self) -> Vec<u32> {
+    pub(crate) fn salts(&self) -> Vec<u32> {
         let switches = self.fabric.nodes().len() as u32 - self.fabric.hosts();
         (0..switches).map(|switch| salt(self.settings.seed, switch)).collect()
     }
 
-    fn run<B: LoadBalancer>(
+    pub(crate) fn run<B: LoadBalancer>(
         self,
         balancer: B,
         edge: Option<Box<dyn Edge>>,

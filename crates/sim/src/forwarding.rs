@@ -58,6 +58,8 @@ struct Routes {
     groups: Vec<(u32, Vec<u64>)>,
     /// Groups of each switch, by its number among the switches.
     of_switch: Vec<Vec<u32>>,
+    /// [`Forwarding::group_of`] in the fabric as built.
+    built: Vec<u32>,
 }
 
 impl<B: LoadBalancer> Forwarding<B> {
@@ -82,9 +84,10 @@ impl<B: LoadBalancer> Forwarding<B> {
             carries: Vec::new(),
             balancer,
             weighing,
-            routes: Routes { groups: Vec::new(), of_switch: vec![Vec::new(); switches] },
+            routes: Routes { groups: Vec::new(), of_switch: vec![Vec::new(); switches], built: Vec::new() },
         };
         forwarding.install(&plan, &believed, fabric)?;
+        forwarding.routes.built.clone_from(&forwarding.group_of);
         Ok(forwarding)
     }
 
@@ -193,7 +196,8 @@ impl<B: LoadBalancer> Forwarding<B> {
                 continue;
             }
             let heir_of = before.get(index).copied();
-            let (ports, weights) = self.members_of(&plan.groups[planned as usize], heir_of);
+            let olds = [self.routes.built.get(index).copied(), heir_of];
+            let (ports, weights) = self.members_of(&plan.groups[planned as usize], olds);
             // Tables and states of a group mean its members by their places: they go on only where those stay.
             let heir_of = heir_of.filter(|&group| self.ports_of(group) == ports);
             let key = (heir_of, ports, weights);
@@ -228,22 +232,19 @@ impl<B: LoadBalancer> Forwarding<B> {
         Ok(())
     }
 
-    /// Ports and weights of a planned group. If the group it replaces has all its ports, its list is kept, so that
-    /// labels and tables mean the same as before; what is no next hop any more weighs nothing.
-    fn members_of(&self, planned: &anabranch_plan::Group, heir_of: Option<u32>) -> (Vec<u32>, Vec<u64>) {
-        if let Some(old) = heir_of.map(|group| self.ports_of(group)) {
-            if planned.members.iter().all(|member| old.contains(&member.port)) {
-                let weight_of = |port: &u32| {
-                    planned
-                        .members
-                        .iter()
-                        .find(|member| member.port == *port)
-                        .map_or(0, |member| member.weight)
-                };
-                return (old.to_vec(), old.iter().map(weight_of).collect());
-            }
+    /// Ports and weights of a planned group. If one of the `olds`, which are the group of the fabric as built and the
+    /// one it replaces, has all its ports, that one's list is kept: labels are counted in the first, tables and states in
+    /// the second. What is no next hop any more weighs nothing.
+    fn members_of(&self, planned: &anabranch_plan::Group, olds: [Option<u32>; 2]) -> (Vec<u32>, Vec<u64>) {
+        let member = |port: &u32| planned.members.iter().find(|member| member.port == *port);
+        let has_all = |old: &&[u32]| planned.members.iter().all(|member| old.contains(&member.port));
+        match olds.into_iter().flatten().map(|group| self.ports_of(group)).find(has_all) {
+            Some(old) => (
+                old.to_vec(),
+                old.iter().map(|port| member(port).map_or(0, |member| member.weight)).collect(),
+            ),
+            None => planned.members.iter().map(|member| (member.port, member.weight)).unzip(),
         }
-        planned.members.iter().map(|member| (member.port, member.weight)).unzip()
     }
 
     fn ports_of(&self, group: u32) -> &[u32] {

@@ -133,7 +133,7 @@ impl Hosts {
                 let Some(connection) = self.connections.get(name) else { return Ok(()) };
                 connection.message = Message { end: connection.message.end + flow.size_bytes, ..message };
                 connection.restart_counters();
-                let opened = Opened { connection: name, fresh: false, ..Opened::of(&flow) };
+                let opened = Opened { connection: name, fresh: false, ..Opened::of(index, &flow) };
                 network.with_edge(|edge, network| edge.opened(&opened, network));
                 name
             }
@@ -194,7 +194,7 @@ impl Hosts {
             labels: pinned.map(|pinned| pinned.back),
         };
         connection.reset(&self.transports[usize::from(flow.transport)]);
-        let opened = Opened { connection: name, ..Opened::of(&flow) };
+        let opened = Opened { connection: name, ..Opened::of(message.flow, &flow) };
         network.with_edge(|edge, network| edge.opened(&opened, network));
         Ok(name)
     }

@@ -75,6 +75,9 @@ pub(crate) struct EgressPort {
     marked_packets: u64,
     dropped_packets: u64,
     lost_packets: u64,
+    /// Bytes sent in the intervals before this one.
+    sent_before_bytes: u64,
+    rate_bps: u64,
     unusual: Unusual,
     stream: Stream,
 }
@@ -115,6 +118,8 @@ impl EgressPort {
             marked_packets: 0,
             dropped_packets: 0,
             lost_packets: 0,
+            sent_before_bytes: 0,
+            rate_bps: port.rate.bps(),
             unusual: Unusual { ramp, ..Unusual::default() },
             stream,
         };
@@ -280,6 +285,16 @@ impl EgressPort {
         self.backlog_bytes.into()
     }
 
+    /// Bytes sent until now; a frame counts when it begins to be sent.
+    pub(crate) fn sent_bytes(&mut self, now_ps: u64) -> u64 {
+        self.sent_before_bytes + self.sent_bytes - self.take_unsent(now_ps).bytes
+    }
+
+    /// The rate it sends at.
+    pub(crate) fn rate_bps(&self) -> u64 {
+        self.rate_bps
+    }
+
     /// Kills the port: everything on the link and in the queue is lost. Returns it.
     pub(crate) fn go_down(&mut self, now_ps: u64) -> Vec<u32> {
         let unsent = self.take_unsent(now_ps);
@@ -321,6 +336,7 @@ impl EgressPort {
     /// waiting frames are timed anew. Returns when the next packet arrives.
     pub(crate) fn set_rate(&mut self, now_ps: u64, rate: Rate) -> Option<u64> {
         self.advance(now_ps);
+        self.rate_bps = rate.bps();
         let old = std::mem::replace(&mut self.serialization, rate.serialization());
         let mask = self.ring.len() - 1;
         let mut free_ps = now_ps;
@@ -382,6 +398,7 @@ impl EgressPort {
             backlog_byte_ps: self.backlog_byte_ps - unsent.backlog_byte_ps,
             busy_ps: self.busy_ps - self.free_ps.saturating_sub(now_ps),
         };
+        self.sent_before_bytes += record.sent_bytes;
         self.sent_bytes = unsent.bytes;
         self.first_sent = self.tail.wrapping_sub(unsent.packets);
         self.dropped_packets = 0;

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 use anabranch_fabric::topology::LeafSpine;
-use anabranch_plan::{Balancing, Granularity, Table, Weighing};
-use anabranch_sim::transport::{Control, Tcp, Transport};
+use anabranch_plan::{Balancing, Granularity};
+use anabranch_sim::transport::{Control, Mptcp, Tcp, Transport};
 use anabranch_sim::{Framing, Observe, Progress, Settings, simulate};
 use anabranch_traffic::{Flow, Start};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -39,8 +39,9 @@ static ALLOCATOR: Counting = Counting;
 
 const US: u64 = 1_000_000;
 
-/// Allocations and packet-hops of eight sprayed flows of this size into two hosts: losses, reordering, marks.
-fn cost(size_bytes: u64) -> (u64, u64) {
+/// Allocations and packet-hops of eight sprayed flows of this size into two hosts, perhaps over subflows: losses,
+/// reordering, marks.
+fn cost(size_bytes: u64, subflows: Option<u8>) -> (u64, u64) {
     let mut shape = LeafSpine { leaves: 4, spines: 4, hosts_per_leaf: 4, ..LeafSpine::default() };
     shape.uplink.buffer.bytes = 60_000;
     shape.host_link.buffer.bytes = 60_000;
@@ -66,7 +67,10 @@ fn cost(size_bytes: u64) -> (u64, u64) {
     let settings = Settings {
         seed: 1,
         balancing: Balancing { granularity: Granularity::Packet, ..Balancing::ECMP },
-        transports: vec![Transport::Tcp(tcp)],
+        transports: vec![match subflows {
+            None => Transport::Tcp(tcp),
+            Some(subflows) => Transport::Mptcp(Mptcp { tcp, subflows, ..Mptcp::plain() }),
+        }],
         framing: Framing::ETHERNET,
         changes: Vec::new(),
         routing_delay_ps: 0,
@@ -82,9 +86,15 @@ fn cost(size_bytes: u64) -> (u64, u64) {
 
 #[test]
 fn ten_times_the_packets_cost_no_more_allocations() {
-    let (short, short_hops) = cost(4_000_000);
-    let (long, long_hops) = cost(40_000_000);
-    assert!(long_hops - short_hops > 1_000_000, "{short_hops} and {long_hops}");
-    // What may still grow: a ring, the timers, a list of ranges, by doubling.
-    assert!(long <= short + 24, "{short} allocations for {short_hops} hops, {long} for {long_hops}");
+    for subflows in [None, Some(4)] {
+        let (short, short_hops) = cost(4_000_000, subflows);
+        let (long, long_hops) = cost(40_000_000, subflows);
+        assert!(long_hops - short_hops > 1_000_000, "{short_hops} and {long_hops}");
+        // What may still grow: a ring, the timers, a list of ranges, by doubling.
+        let connections = u64::from(subflows.unwrap_or(1));
+        assert!(
+            long <= short + 24 * connections,
+            "{subflows:?}: {short} allocations for {short_hops} hops, {long} for {long_hops}"
+        );
+    }
 }

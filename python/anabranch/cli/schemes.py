@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,6 +14,8 @@ from rich.table import Table
 
 import anabranch as ab
 from anabranch.schemes import LoadBalancer
+
+GRANULARITIES = ("flow", "flowlet", "flowcell", "packet")
 
 verbs = typer.Typer(help="List the load balancers, show the page of one.", invoke_without_command=True)
 
@@ -51,22 +54,43 @@ def show(name: Annotated[str, typer.Argument(help="A load balancer, as `anabranc
         console.print(_parameters(balancer))
 
 
+@verbs.command()
+def new(
+    name: Annotated[str, typer.Argument(help="What the scheme and its crate are called.")],
+    into: Annotated[Path, typer.Option(metavar="DIR", help="Where the crate's folder goes.")] = Path(),
+    source: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The checkout to depend on; where this was installed from.")
+    ] = None,
+) -> None:
+    """Write a crate for a scheme of one's own in Rust, with tests and a program that runs it beside ECMP."""
+    from anabranch.own.crate import write_crate
+
+    folder = write_crate(name, into, source)
+    typer.echo(f"{folder}: a scheme, its tests and a program. Next:")
+    typer.echo(f"  cd {folder}\n  cargo test\n  cargo run --release -- SCENARIO.toml")
+
+
 def _without_title_marks(balancer: LoadBalancer) -> str:
     return re.sub(r"^# ", "## ", balancer.page, count=1)
 
 
 def _balancers() -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in ("balance", "keeps", "decided by", "needs", "runs in", "what it does"):
-        table.add_column(column, no_wrap=column in ("balance", "keeps", "decided by"))
-    for balancer in ab.schemes():
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("balance", "keeps", "decided by", "published", "needs", "runs in", "keys"):
+        table.add_column(column, no_wrap=column in ("balance", "keeps", "decided by", "published"))
+    kept = ""
+    for balancer in sorted(ab.schemes(), key=lambda balancer: GRANULARITIES.index(balancer.granularity)):
+        if kept not in ("", balancer.granularity):
+            table.add_section()
+        kept = balancer.granularity
         table.add_row(
             balancer.name,
             balancer.granularity,
             balancer.decided_by,
+            balancer.published,
             ", ".join(balancer.needs) or "-",
             _places(balancer),
-            balancer.summary,
+            ", ".join(parameter.key.removeprefix("scheme.") for parameter in balancer.parameters) or "-",
         )
     return table
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from types import MappingProxyType
+from typing import Any
 
 from anabranch._core import Progress, Run, Scenario
 
@@ -16,6 +18,8 @@ WATCH_SECONDS = 0.1
 
 Watch = Callable[[Progress], None]
 """Called now and then while a run lasts."""
+
+NO_HOOKS: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -31,20 +35,20 @@ class Executed:
     """Of the whole process so far: beside other cells it is not this run's alone."""
 
 
-def execute(scenario: Scenario, progress: Progress) -> Executed:
-    """Runs in this thread, without the interpreter lock."""
+def execute(scenario: Scenario, progress: Progress, hooks: Mapping[str, Any] = NO_HOOKS) -> Executed:
+    """Runs in this thread, without the interpreter lock. `hooks` are those of a scheme of one's own."""
     started_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
     wall, cpu = time.perf_counter(), time.thread_time()
-    run = scenario.run(progress)
+    run = scenario.run(progress, **hooks)
     wall_s, cpu_s = time.perf_counter() - wall, time.thread_time() - cpu
     return Executed(run, started_at, wall_s, cpu_s, peak_rss_bytes())
 
 
-def execute_watched(scenario: Scenario, watch: Watch) -> Executed:
+def execute_watched(scenario: Scenario, watch: Watch, hooks: Mapping[str, Any] = NO_HOOKS) -> Executed:
     """Runs in a thread of its own, so that Ctrl-C and progress reach this one; Ctrl-C ends the run too."""
     progress = Progress()
     with ThreadPoolExecutor(1, thread_name_prefix="run") as worker:
-        running = worker.submit(execute, scenario, progress)
+        running = worker.submit(execute, scenario, progress, hooks)
         try:
             while not wait([running], WATCH_SECONDS).done:
                 watch(progress)

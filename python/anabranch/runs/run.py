@@ -6,7 +6,8 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from anabranch._core import Scenario
 from anabranch.results import Run
@@ -14,11 +15,15 @@ from anabranch.runs.execute import Executed, Watch, execute_watched
 from anabranch.runs.folder import MANIFEST, check_writable, place, read_manifest, written_whole
 from anabranch.runs.load import load
 
+if TYPE_CHECKING:
+    from anabranch.own.scheme import Scheme
+
 
 def run(
     scenario: str | Path | Scenario,
     overrides: Mapping[str, Any] | Iterable[tuple[str, str]] = (),
     *,
+    scheme: Scheme | None = None,
     runs: str | Path = "runs",
     again: bool = False,
     csv: bool = False,
@@ -29,6 +34,7 @@ def run(
     Args:
         scenario: A TOML file, or a scenario that is loaded already (without `overrides`).
         overrides: Keys to change, as in `{"traffic.load": 0.6}`.
+        scheme: A load balancer of one's own, in place of the scenario's: docs/own-scheme.md.
         runs: Where the folder of results goes: `RUNS/NAME-HASH`.
         again: Run even if there are results of the same scenario and model.
         csv: Write CSV beside Parquet.
@@ -39,6 +45,10 @@ def run(
 
     """
     resolved = scenario if isinstance(scenario, Scenario) else load(scenario, overrides)
+    if scheme is not None:
+        from anabranch.own.run import run_own
+
+        return run_own(resolved, scheme, runs=runs, again=again, csv=csv, progress=progress)
     folder = place(runs, resolved)
     if not again and read_manifest(folder) is not None:
         return Run(folder)
@@ -56,8 +66,15 @@ def simulate(scenario: Scenario, folder: Path, watch: Watch, csv: bool = False) 
     return Run(folder)
 
 
-def write(scenario: Scenario, executed: Executed, folder: Path, command: Sequence[str], csv: bool) -> None:
-    """Writes everything that a run leaves, the manifest last."""
+def write(
+    scenario: Scenario,
+    executed: Executed,
+    folder: Path,
+    command: Sequence[str],
+    csv: bool,
+    own_scheme: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
+    """Writes everything that a run leaves, the manifest last. `own_scheme` is what it says of one, if there was one."""
     # Polars takes a while to load: not before there is something to write.
     from anabranch.runs.frames import frames, write_frames
     from anabranch.runs.manifest import manifest
@@ -69,5 +86,5 @@ def write(scenario: Scenario, executed: Executed, folder: Path, command: Sequenc
         topology = json.dumps(scenario.topology(), default=lambda array: array.tolist())
         (part / "topology.json").write_text(topology + "\n", encoding="utf-8")
         files |= {Path(name).name: 1 for name in executed.run.write_captures(str(part))}
-        written = manifest(scenario, executed, tables["flows"], files, command)
+        written = manifest(scenario, executed, tables["flows"], files, command) | dict(own_scheme)
         (part / MANIFEST).write_text(json.dumps(written, indent=1, allow_nan=False) + "\n", encoding="utf-8")

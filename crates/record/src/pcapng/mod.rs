@@ -10,7 +10,7 @@ mod headers;
 
 use crate::RecordError;
 use anabranch_fabric::Fabric;
-use anabranch_sim::{CapturedPacket, Framing, Kind};
+use anabranch_sim::{CapturedPacket, Framing};
 use connection_ports::ConnectionPorts;
 use container::Container;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use anabranch_fabric::Fabric;
 use anabranch_fabric::topology::LeafSpine;
-use anabranch_plan::{Balancing, Granularity, Table, Weighing};
+use anabranch_plan::Balancing;
 use anabranch_sim::transport::{Control, Reorder, Tcp, Transport, Udp};
 use anabranch_sim::{CapturedPacket, Framing, Observe, Packet, Progress, Settings, simulate};
 use anabranch_traffic::{Flow, Start};

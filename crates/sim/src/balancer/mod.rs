@@ -7,27 +7,33 @@ mod conga;
 mod conweave;
 mod dbb;
 mod hula;
+mod kept;
 mod luopan;
 mod omniscient;
+mod picked;
 mod place;
 mod planned;
+mod plans;
 mod source_routes;
 mod table;
 mod tdlb;
 mod telemetry;
+mod weighed;
+mod wino;
 
 pub(crate) use conga::Conga;
 pub(crate) use conweave::ConWeave;
+pub(crate) use dbb::DbbBalancer;
 pub(crate) use hula::Hula;
 pub(crate) use luopan::LuopanBalancer;
 pub(crate) use omniscient::OmniscientBalancer;
-pub(crate) use planned::{Deficit, HashIntervals, MinMove, Planned, ShortestQueue, Wcmp};
+pub(crate) use picked::PickedBalancer;
+pub use planned::Planned;
+pub(crate) use planned::{Deficit, HashIntervals, MinMove, ShortestQueue, Wcmp};
 pub(crate) use table::TableBalancer;
 pub(crate) use tdlb::TdlbBalancer;
 pub(crate) use telemetry::Telemetry;
-mod wino;
-
-pub(crate) use dbb::DbbBalancer;
+pub(crate) use weighed::{Outside, WeighedBalancer};
 pub(crate) use wino::{SliceCounts, WinoBalancer};
 
 use crate::network::Network;

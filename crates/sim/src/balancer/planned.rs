@@ -11,18 +11,30 @@ use anabranch_split::scheme::{
 /// Slots of a min-move table.
 const SLOTS: usize = 1 << 16;
 
-/// A scheme together with its control half, as the simulator needs it.
-pub(crate) trait Planned: Scheme<State: Default + Clone> {
+/// A scheme together with its control half, as the simulator's switches run it: one plan per group of next hops, shared
+/// by the groups that have the same weights and history, and one state per group.
+///
+/// The switch calls [`Scheme::pick`] where a group has several members, and none of the scheme's other hooks. It gives
+/// the scheme a clock, random numbers and the backlogs of the members' ports ([`anabranch_split::capability`]); in the
+/// packet it fills in [`flow`](anabranch_split::Packet::flow) (the low half is the hash by which this switch
+/// chooses), `bytes` (the frame) and `destination` (the leaf's number). What stays together (flows, flowlets, flowcells)
+/// is the scenario's business: the scheme is asked once for each, with random bits for a hash unless it is whole flows of
+/// a [sticky](Self::STICKY) scheme.
+///
+/// Schemes outside this crate run by [`crate::simulate_with`].
+pub trait Planned: Scheme<State: Default + Clone> {
     /// Whether the same hash gets the same member, so that flows stay together without being remembered.
     const STICKY: bool = true;
-    /// Whether picks depend on the hash at all.
+    /// Whether picks depend on the hash at all. If so, and each packet decides for itself, the hash is random.
     const HASHES: bool = true;
     /// A plan as it is stored.
     type Stored: AsRef<Self::Plan>;
-    /// What the control half is told beside weights.
+    /// What the control half is told beside weights: the scheme's settings.
     type Parameters;
 
-    /// Weights to plan, none of them all zero. `old` is the plan it replaces.
+    /// Weights to plan, one per member, one of them at least positive. A member of weight zero must not be picked: it is
+    /// dead, or no way leads on from it. `old` is the plan it replaces. Called at the start, and whenever routing, a port
+    /// that dies or returns, or a [`crate::Weigher`] changes the weights.
     ///
     /// # Errors
     /// Weights that this scheme cannot hold.
@@ -37,7 +49,7 @@ pub(crate) trait Planned: Scheme<State: Default + Clone> {
         Self::State::default()
     }
 
-    /// Nothing goes to a member any more.
+    /// A member's weight is zero now: nothing goes to it any more.
     fn forget(_state: &mut Self::State, _member: u16) {}
 }
 
@@ -51,7 +63,7 @@ impl Planned for Uniform {
 }
 
 /// A min-move table and the table its slots return to.
-pub(crate) struct MinMoveTable {
+pub struct MinMoveTable {
     table: Box<[u8; SLOTS]>,
     home: Box<[u8; SLOTS]>,
 }
@@ -89,7 +101,7 @@ impl Planned for MinMove {
 }
 
 /// Entries of a table that is indexed by `hash % length`.
-pub(crate) struct ModuloEntries(modulo::ModuloTable<Box<[u16]>>);
+pub struct ModuloEntries(modulo::ModuloTable<Box<[u16]>>);
 
 impl AsRef<modulo::ModuloTable<Box<[u16]>>> for ModuloEntries {
     fn as_ref(&self) -> &modulo::ModuloTable<Box<[u16]>> {
@@ -178,7 +190,7 @@ impl Planned for Cycle {
 const INTERVALS: usize = 256;
 
 /// Intervals, as stored.
-pub(crate) struct Intervals(Box<cumulative_bounds::Bounds<INTERVALS>>);
+pub struct Intervals(Box<cumulative_bounds::Bounds<INTERVALS>>);
 
 impl AsRef<cumulative_bounds::Bounds<INTERVALS>> for Intervals {
     fn as_ref(&self) -> &cumulative_bounds::Bounds<INTERVALS> {
@@ -202,7 +214,7 @@ impl Planned for HashIntervals {
 }
 
 /// Periods, as stored.
-pub(crate) struct Periods(Box<[u64]>);
+pub struct Periods(Box<[u64]>);
 
 impl AsRef<[u64]> for Periods {
     fn as_ref(&self) -> &[u64] {
@@ -243,7 +255,7 @@ const MEMORY_MAX: usize = 8;
 const ENTRIES_MAX: u32 = 1024;
 
 /// Whom to sample, as stored.
-pub(crate) struct Samples(drill::Plan<Box<[u16]>>);
+pub struct Samples(drill::Plan<Box<[u16]>>);
 
 impl AsRef<drill::Plan<Box<[u16]>>> for Samples {
     fn as_ref(&self) -> &drill::Plan<Box<[u16]>> {

@@ -1,25 +1,20 @@
 //! Tables at work in switches: plans shared by the groups that need the same, one state per group.
 
+use super::kept::Kept;
+use super::plans::Plans;
 use super::{Choice, Junction, LoadBalancer, Planned};
 use crate::Packet;
 use crate::network::Network;
 use anabranch_plan::{Granularity, selection_hash};
-use anabranch_split::scheme::byte_deficit::WholeFlow;
-use anabranch_split::scheme::flowcell::{self, Numbered};
-use anabranch_split::scheme::{FlowTable, Flowlet, Flows, units};
 use anabranch_split::{Env, PlanError, capability, scheme};
 use anabranch_traffic::random::Stream;
 use rand_pcg::Pcg32;
 use rand_pcg::rand_core::Rng;
-use std::collections::HashMap;
 
 /// All plans and states of one scheme in one fabric.
 pub(crate) struct TableBalancer<S: Planned> {
-    parameters: S::Parameters,
     granularity: Granularity,
-    plans: Vec<S::Stored>,
-    /// Plans by what they were made from: a plan before, and weights.
-    known: HashMap<(Option<u32>, Vec<u64>), u32>,
+    plans: Plans<S>,
     groups: Vec<Group<S::State>>,
     switches: Vec<Switch>,
 }
@@ -29,18 +24,7 @@ pub(crate) struct TableBalancer<S: Planned> {
 struct Group<T> {
     plan: u32,
     state: T,
-    units: Units,
-}
-
-/// What is kept together beyond a packet, with the member each flow's unit has.
-#[derive(Clone)]
-enum Units {
-    /// Nothing that must be remembered.
-    None,
-    /// Whole flows, where a hash alone does not keep them together.
-    Flows(Box<FlowTable<()>>),
-    Flowlets(Box<FlowTable<u64>>),
-    Flowcells(Box<FlowTable<u32>>),
+    kept: Kept,
 }
 
 /// What choices at one switch depend on beside plan and packet.
@@ -83,45 +67,16 @@ impl Env for SwitchEnv<'_> {
 
 impl<S: Planned> TableBalancer<S> {
     pub(crate) fn new(parameters: S::Parameters, granularity: Granularity, salts: &[u32], seed: u64) -> Self {
-        let switches = (0..)
-            .zip(salts)
-            .map(|(switch, &salt)| {
-                let mut source = Stream::of_entity(seed, "spraying", switch);
-                Switch { salt, stream: Pcg32::new(source.bits(), source.bits()) }
-            })
-            .collect();
-        Self {
-            parameters,
-            granularity,
-            plans: Vec::new(),
-            known: HashMap::new(),
-            groups: Vec::new(),
-            switches,
-        }
-    }
-
-    fn units(&self, members: usize) -> Units {
-        match self.granularity {
-            _ if members < 2 => Units::None,
-            Granularity::Flow if S::STICKY => Units::None,
-            Granularity::Flow => Units::Flows(Box::default()),
-            Granularity::Flowlet { .. } => Units::Flowlets(Box::default()),
-            Granularity::Flowcell { .. } => Units::Flowcells(Box::default()),
-            Granularity::Packet => Units::None,
-        }
+        let switches =
+            (0..).zip(salts).map(|(switch, &salt)| Switch { salt, stream: stream(seed, switch) }).collect();
+        Self { granularity, plans: Plans::new(parameters), groups: Vec::new(), switches }
     }
 }
 
-impl Units {
-    /// Units on a member that is not to be used any more choose again.
-    fn purge(&mut self, member: u16) {
-        match self {
-            Self::None => {}
-            Self::Flows(flows) => flows.purge(member),
-            Self::Flowlets(flows) => flows.purge(member),
-            Self::Flowcells(flows) => flows.purge(member),
-        }
-    }
+/// The random numbers of a switch.
+pub(super) fn stream(seed: u64, switch: u32) -> Pcg32 {
+    let mut source = Stream::of_entity(seed, "spraying", switch);
+    Pcg32::new(source.bits(), source.bits())
 }
 
 impl<S: Planned> LoadBalancer for TableBalancer<S> {
@@ -134,33 +89,31 @@ impl<S: Planned> LoadBalancer for TableBalancer<S> {
         weights: &[u64],
         heir_of: Option<u32>,
     ) -> Result<(), PlanError> {
-        let heir = heir_of.and_then(|group| self.groups.get(group as usize));
-        let old = heir.map(|heir| heir.plan);
-        let mut next = match heir {
-            Some(heir) => heir.clone(),
-            None => Group { plan: u32::MAX, state: S::state(weights.len()), units: self.units(ports.len()) },
-        };
-        if weights.iter().any(|&weight| weight > 0) {
-            let key = (old, weights.to_vec());
-            next.plan = match self.known.get(&key) {
-                Some(&plan) => plan,
-                None => {
-                    let before = old.and_then(|old| self.plans.get(old as usize));
-                    let made = S::plan(&self.parameters, weights, before)?;
-                    self.plans.push(made);
-                    let plan = self.plans.len() as u32 - 1;
-                    self.known.insert(key, plan);
-                    plan
+        if heir_of != Some(group) {
+            let next = match heir_of.and_then(|heir| self.groups.get(heir as usize)) {
+                Some(heir) => {
+                    self.plans.share(heir.plan);
+                    heir.clone()
                 }
+                None => Group {
+                    plan: Plans::<S>::NONE,
+                    state: S::state(weights.len()),
+                    kept: Kept::new(self.granularity, ports.len(), S::STICKY),
+                },
             };
+            match self.groups.get_mut(group as usize) {
+                Some(known) => self.plans.release(std::mem::replace(known, next).plan),
+                None => self.groups.push(next),
+            }
+        }
+        let Some(Group { plan, state, kept }) = self.groups.get_mut(group as usize) else { return Ok(()) };
+        if weights.iter().any(|&weight| weight > 0) {
+            let made = self.plans.make(*plan, weights)?;
+            self.plans.release(std::mem::replace(plan, made));
         }
         for (member, _) in (0..).zip(weights).filter(|&(_, &weight)| weight == 0) {
-            next.units.purge(member);
-            S::forget(&mut next.state, member);
-        }
-        match self.groups.get_mut(group as usize) {
-            Some(known) => *known = next,
-            None => self.groups.push(next),
+            kept.purge(member);
+            S::forget(state, member);
         }
         Ok(())
     }
@@ -176,28 +129,13 @@ impl<S: Planned> LoadBalancer for TableBalancer<S> {
         let mut asked = scheme::Packet {
             flow: u64::from(connection) << 32 | u64::from(hash),
             bytes: u32::from(frame_bytes),
+            destination: at.leaf,
             ..scheme::Packet::default()
         };
-        let Group { plan, state, units } = &mut self.groups[at.group as usize];
-        let plan = self.plans[*plan as usize].as_ref();
+        let Group { plan, state, kept } = &mut self.groups[at.group as usize];
+        let plan = self.plans.get(*plan);
         let mut env = SwitchEnv { network, ports: at.ports, stream };
-        Choice::Member(match (units, self.granularity) {
-            (Units::Flowlets(flows), Granularity::Flowlet { gap_ns }) => units::pick::<_, S, _, _>(
-                &Flowlet { gap_ns },
-                plan,
-                &mut **flows,
-                state,
-                &mut asked,
-                &mut env,
-            ),
-            (Units::Flowcells(flows), Granularity::Flowcell { bytes }) => {
-                asked.cell = flowcell::number(seq, bytes) as u32;
-                units::pick::<_, S, _, _>(&Numbered, plan, &mut **flows, state, &mut asked, &mut env)
-            }
-            (Units::Flows(flows), _) => {
-                units::pick::<_, S, _, _>(&WholeFlow, plan, &mut **flows, state, &mut asked, &mut env)
-            }
-            _ => scheme::pick::<S, SwitchEnv<'_>>(plan, state, &mut asked, &mut env),
-        })
+        let member = kept.pick::<S, _>(self.granularity, seq, plan, state, &mut asked, &mut env);
+        Choice::Member(member)
     }
 }

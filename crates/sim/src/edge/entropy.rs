@@ -46,9 +46,10 @@ struct Ends<T> {
 }
 
 impl<T> Ends<T> {
-    /// The tag of an acknowledgement of everything before `number`: it is the answer to the packet that ends there, or, if that
-    /// was answered before, to the last one that arrived. A receiver that holds packets back answers them later and in
-    /// their own order; the one that it waited for came by the worst path and must not be taken for them all.
+    /// The tag of an acknowledgement of everything before `number`: it is the answer to the packet that ends there,
+    /// or, if that was answered before, to the last one that arrived. A receiver that holds packets back answers
+    /// them later and in their own order; the one that it waited for came by the worst path and must not be taken
+    /// for them all.
     fn answer(&mut self, number: u64) -> u32 {
         let cause = self.arrived.iter().rposition(|&(end, _)| end == number);
         let cause = cause.or_else(|| self.arrived.len().checked_sub(1));

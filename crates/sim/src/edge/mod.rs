@@ -34,8 +34,10 @@ use anabranch_fabric::LinkState;
 use anabranch_traffic::Flow;
 
 /// A flow begins on a connection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Opened {
+    /// The flow's number.
+    pub(crate) flow: u32,
     /// The connection, as in [`Packet::connection`].
     pub(crate) connection: u32,
     /// Whether the connection is new; a persistent one carries flows one after the other.
@@ -50,8 +52,9 @@ pub(crate) struct Opened {
 
 impl Opened {
     /// On a new connection without a number yet.
-    pub(crate) fn of(flow: &Flow) -> Self {
-        Self { connection: 0, fresh: true, src: flow.src, dst: flow.dst, size_bytes: flow.size_bytes }
+    pub(crate) fn of(number: u32, flow: &Flow) -> Self {
+        let &Flow { src, dst, size_bytes, .. } = flow;
+        Self { flow: number, connection: 0, fresh: true, src, dst, size_bytes }
     }
 }
 

@@ -66,6 +66,7 @@ impl Host for Feed<'_> {
 }
 
 /// What a subflow's sender is asked to do.
+#[derive(Clone, Copy)]
 enum Step<'a> {
     Open,
     Push,

@@ -27,7 +27,7 @@ const REPS_LEGACY: Scheme = Scheme::RepsLegacy(uec::Parameters::DEFAULT);
 const PRESTO: Scheme = Scheme::Presto(PrestoSettings::DEFAULT);
 const WEIGHTED_PRESTO: Scheme =
     Scheme::Presto(PrestoSettings { weighted: true, order: Order::Random, ..PrestoSettings::DEFAULT });
-const ALL: [Scheme; 9] =
+pub(crate) const ALL: [Scheme; 9] =
     [FLOWBENDER, PLB, OBLIVIOUS, BITMAP, MIXED, REPS, REPS_LEGACY, PRESTO, WEIGHTED_PRESTO];
 
 /// 65 packets to the first mark, 300 KB in all.
@@ -112,8 +112,8 @@ fn long(count: u32) -> Vec<Flow> {
     (0..count).map(|i| flow(i % HOSTS_PER_LEAF, to(i), 3_000_000, u64::from(i) * PS_PER_US)).collect()
 }
 
-/// Long flows while spine 0's link down to leaf 1 has a tenth of the rate of the others. Frames that went up to spine 0, those
-/// to the others on average, and when the last flow ended.
+/// Long flows while spine 0's link down to leaf 1 has a tenth of the rate of the others. Frames that went up to
+/// spine 0, those to the others on average, and when the last flow ended.
 fn degraded(scheme: &Scheme, link: Link, count: u32) -> (u64, u64, u64) {
     let mut settings = with(scheme);
     let slow = uplink(LEAVES, SPINES, HOSTS_PER_LEAF, 1, 0) + 1;

@@ -1,6 +1,7 @@
 //! Flows pinned to paths take them, whatever the load balancer says.
 
 use super::setup::*;
+use anabranch_fabric::topology::FatTree;
 use anabranch_fabric::{Change, What};
 use anabranch_plan::Granularity;
 use anabranch_traffic::Flow;
@@ -28,6 +29,28 @@ fn a_sprayed_flow_takes_all_of_them() {
     settings.balancing.granularity = Granularity::Packet;
     let outcome = run(&fabric, &[flow(0, 1, 1_000_000, 0)], &settings);
     assert_eq!(outcome.flows[0].paths, 4);
+}
+
+/// While a link is dead switches before it have more next hops than in the fabric as built. Labels count those of the
+/// fabric as built: once the link is back they lead along the same paths.
+#[test]
+fn a_path_is_the_same_again_after_a_repair() {
+    let fabric = FatTree { k: 4, hosts_per_leaf: 1, ..FatTree::default() }.build().unwrap();
+    let node = |name: &str| fabric.nodes().iter().position(|node| node.name == name).unwrap() as u32;
+    let (agg, leaf) = (node("agg1.0"), node("leaf3"));
+    let port = (0..).zip(fabric.ports()).find(|(_, port)| (port.from, port.to) == (agg, leaf)).unwrap().0;
+    let sent = |changes: Vec<Change>, path| {
+        let mut settings = settings(udp(1_000_000_000));
+        settings.changes = changes;
+        let flows = [Flow { path: Some(path), ..flow(0, 3, 100_000, 1000 * PS_PER_US) }];
+        let ports = run(&fabric, &flows, &settings).ports;
+        ports.iter().map(|record| record.sent_packets).collect::<Vec<_>>()
+    };
+    for path in 0..4 {
+        let at = |at_us: u64, what| Change { at_ps: at_us * PS_PER_US, what };
+        let broken = vec![at(100, What::PortDown(port)), at(200, What::PortUp(port))];
+        assert_eq!(sent(broken, path), sent(Vec::new(), path), "path {path}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Small fabrics and plain settings.
 
 use anabranch_fabric::{Buffer, Fabric, Marking, Node, Port, Rate, Tier};
-use anabranch_plan::{Balancing, Granularity, Table, Weighing};
+use anabranch_plan::Balancing;
 use anabranch_sim::transport::{Transport, Udp};
 use anabranch_sim::{Framing, Observe, Outcome, Progress, Settings, simulate};
 use anabranch_traffic::{Flow, Start};

@@ -2,7 +2,7 @@
 
 use anabranch_fabric::topology::LinkSettings;
 use anabranch_fabric::{Buffer, Marking, Rate};
-use anabranch_plan::{Balancing, Granularity, Table, Weighing};
+use anabranch_plan::Balancing;
 use anabranch_sim::transport::{Control, Reorder, Tcp, Transport};
 use anabranch_sim::{Framing, Observe, Settings};
 use std::path::PathBuf;

@@ -206,7 +206,7 @@ impl Sender {
     }
 
     /// Sends what the window lets out, if the host has had more for it since.
-    pub(crate) fn push<H: Host>(&mut self, tcp: &Tcp, framing: Framing, host: &mut H) {
+    pub fn push<H: Host>(&mut self, tcp: &Tcp, framing: Framing, host: &mut H) {
         if self.phase == Phase::Open {
             self.transmit(Context { tcp, framing }, host);
         }

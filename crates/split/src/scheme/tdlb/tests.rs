@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)] // A test may fail, its parts too.
 
-use super::delays::{Delay, Extremes, Pair};
-use super::separator::{Cell, Departure, Port};
+use super::delays::{Algorithm, Delay, Extremes, Pair};
+use super::separator::{Cell, Departure, Port, Record};
 use super::*;
 use crate::scheme::FlowTable;
 use crate::scheme::store::Heap;

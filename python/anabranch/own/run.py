@@ -1,0 +1,68 @@
+"""Runs a scenario under a scheme of one's own."""
+
+from __future__ import annotations
+
+import sys
+from itertools import count
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+from anabranch._core import Progress, Scenario
+from anabranch.own.scheme import Scheme, asked, hooks, identity
+from anabranch.results import Run
+from anabranch.runs.execute import Executed, execute_watched
+from anabranch.runs.folder import HASH_CHARACTERS, check_writable, read_manifest
+from anabranch.runs.run import write
+
+ECMP_SECONDS = 1.0
+"""ECMP is run for no longer than this to know its speed."""
+
+
+def run_own(scenario: Scenario, scheme: Scheme, *, runs: str | Path, again: bool, csv: bool, progress: bool) -> Run:
+    """As `anabranch.run`. Results of a scheme without a version are neither looked for nor overwritten."""
+    method = asked(scheme)
+    stem = Path(runs) / f"{scenario.name}-{scheme.name}"
+    own = identity(scenario, scheme)
+    if own is not None:
+        folder = stem.with_name(f"{stem.name}-{own[:HASH_CHARACTERS]}")
+        if not again and read_manifest(folder) is not None:
+            return Run(folder)
+    check_writable(runs)
+    from anabranch.report.run_progress import RunProgress
+
+    with RunProgress(f"{scenario.name}, {scheme.name}", quiet=not progress) as watch:
+        executed = execute_watched(scenario, watch, hooks(scheme))
+    about: dict[str, Any] = {"name": scheme.name, "version": scheme.version, "asked": method}
+    if method == "weights":
+        about["epoch"] = scheme.epoch
+    else:
+        about["ecmp_packet_hops_per_s"] = ecmp = ecmp_packet_hops_per_s(scenario)
+        if progress:
+            print(slowdown(scheme.name, executed, ecmp), file=sys.stderr)
+    if own is None:
+        folder = next(free for number in count(1) if not (free := stem.with_name(f"{stem.name}-{number}")).exists())
+    write(scenario, executed, folder, sys.argv, csv, {"identity": own, "scheme": about})
+    return Run(folder)
+
+
+def ecmp_packet_hops_per_s(scenario: Scenario) -> float:
+    """Speed of ECMP on the same flows, the simulation alone."""
+    progress = Progress()
+    enough = Timer(ECMP_SECONDS, progress.cancel)
+    enough.start()
+    try:
+        packet_hops, seconds = scenario.time_ecmp(progress)
+    finally:
+        enough.cancel()
+    return packet_hops / max(seconds, 1e-9)
+
+
+def slowdown(name: str, executed: Executed, ecmp_packet_hops_per_s: float) -> str:
+    """One line: what a pick in Python costs."""
+    own = int(executed.run.totals["packet_hops"]) / max(executed.wall_s, 1e-9)
+    times = ecmp_packet_hops_per_s / max(own, 1e-9)
+    return (
+        f"{name}: {own / 1e6:.3g} million packet-hops/s with pick() in Python, {times:.3g} times slower than ECMP on "
+        f"the same run ({ecmp_packet_hops_per_s / 1e6:.3g})"
+    )

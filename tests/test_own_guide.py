@@ -1,0 +1,63 @@
+"""Every block of `docs/own-scheme.md`, executed as its reader would."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "own-scheme.md"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_all_blocks_are_known() -> None:
+    assert PAGE.read_text().count("```") == 2 * (len(blocks("python")) + len(blocks("sh")))
+
+
+def test_python_does_what_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks("python"):
+        exec(compile(block, str(PAGE), "exec"), names)
+    said = capsys.readouterr()
+    ecmp, own = (float(number) for number in said.out.split())
+    assert min(ecmp, own) > 1
+    assert own != ecmp
+    (shown,) = re.findall(r"^# (TwoChoices: .*)$", PAGE.read_text(), re.MULTILINE)
+    numbers = re.compile(r"\d[\d.e+-]*")
+    assert numbers.sub("#", shown) in numbers.sub("#", said.err).splitlines()
+    found = {path.name.rsplit("-", 1)[0] for path in (tmp_path / "runs").iterdir()}
+    assert found == {f"leaf-spine{scheme}" for scheme in ("", "-FollowSpace", "-TwoChoices", "-Margin")}
+
+
+@pytest.mark.slow
+def test_the_crate_of_the_page_builds_and_runs() -> None:
+    # Always in the same place, so that only the first time takes long.
+    where = ROOT / "target" / "own-guide"
+    shutil.rmtree(where, ignore_errors=True)
+    where.mkdir(parents=True)
+    (where / "examples").symlink_to(ROOT / "examples")
+    (block,) = blocks("sh")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-e", "-c", block],
+        cwd=where,
+        env={**os.environ, "PATH": path, "CARGO_TARGET_DIR": str(ROOT / "target")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "unfinished flows, in no mean: ecmp 0, two-choices 0" in done.stdout
