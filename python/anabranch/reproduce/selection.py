@@ -14,7 +14,7 @@ from anabranch.split.request import nearest
 
 FILE = "study.toml"
 PAPERS = ("valo", "wino", "dbb", "tdlb", "luopan")
-"""In the order of the tables."""
+"""In the order of the tables; other folders are studies of our own."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def _natural(label: str) -> tuple[list[str], list[int]]:
 
 
 def select(names: Sequence[str], everything: bool = False) -> list[Group]:
-    """The groups of these names, each once.
+    """The groups of these names, each once, or those of all papers.
 
     Raises:
         AnabranchError: a name of nothing.
@@ -69,7 +69,7 @@ def select(names: Sequence[str], everything: bool = False) -> list[Group]:
     if not known:
         raise AnabranchError("studies: there are none here; run in a clone of the repository, which has them")
     if everything:
-        return known
+        return [group for group in known if group.paper in PAPERS]
     chosen: dict[str, Group] = {}
     for name in names:
         named = [group for group in known if name in (group.paper, group.label, group.study)]

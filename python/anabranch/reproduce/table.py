@@ -14,6 +14,8 @@ from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, KINDS, NOT_R
 STYLES = {AGREES: "green", RANKS: "green", DIFFERS: "red", UNDECIDED: "yellow", INCOMPARABLE: "dim", NOT_RUN: "dim"}
 WHAT_CHARACTERS = 80
 """Of a claim in words; the page has it whole."""
+WIDTHS_MAX = (8, WHAT_CHARACTERS, 34, 40, 24)
+"""Of columns: what is longer moves the rest of its line."""
 BESIDE_CHARACTERS = 50
 """Of a reason, up to which it stands on the line itself."""
 NOTES = """\
@@ -39,7 +41,8 @@ def show(lines: Sequence[Line], notes: Sequence[tuple[str, str]], console: Conso
     """
     header = ("id", "what", "paper", "ours", "verdict")
     rows = [(line.id, _cut(line.what), line.paper, line.ours, line.kind) for line in lines]
-    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    widest = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    widths = [min(width, most) for width, most in zip(widest, WIDTHS_MAX, strict=True)]
     smaller = dict(notes)
     console.print(Text(_aligned(header, widths), style="bold"), soft_wrap=True)
     group = ""
@@ -48,7 +51,7 @@ def show(lines: Sequence[Line], notes: Sequence[tuple[str, str]], console: Conso
             group = line.group
             note = f"  --quick: {smaller[group]}" if smaller.get(group) else ""
             console.print(Text(f"\n{group}", style="bold").append(note, style="dim"), soft_wrap=True)
-        text = Text(_aligned(row, widths)[: -widths[-1]])
+        text = Text(_aligned(row[:-1], widths[:-1]) + "  ")
         text.append(line.kind, style=STYLES[line.kind])
         beside = len(line.reason) <= BESIDE_CHARACTERS
         if line.reason and beside:
