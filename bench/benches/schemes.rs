@@ -5,7 +5,7 @@
 
 #![allow(clippy::print_stdout)] // What it is for.
 
-use anabranch_scenario::{Resolved, Scenario, catalogue};
+use anabranch_scenario::{Entry, Resolved, Scenario, catalogue};
 use anabranch_sim::{Progress, simulate};
 use anabranch_traffic::Flow;
 use std::path::Path;
@@ -44,8 +44,8 @@ struct Runner {
 }
 
 impl Runner {
-    fn new(name: &'static str) -> Self {
-        let overrides = [("routing.balance".to_owned(), name.to_owned())];
+    fn new(&Entry { key, name, .. }: &Entry) -> Self {
+        let overrides = [(key.to_owned(), name.to_owned())];
         let scenario = Scenario::parse(SCENARIO, "bench", &overrides).expect("a scenario");
         let scenario = scenario.resolve(Path::new("")).expect("a scenario that fits its fabric");
         let flows = scenario.flows().expect("flows");
@@ -62,7 +62,7 @@ impl Runner {
 }
 
 fn main() {
-    let mut runners: Vec<Runner> = catalogue().iter().map(|entry| Runner::new(entry.name)).collect();
+    let mut runners: Vec<Runner> = catalogue().iter().map(Runner::new).collect();
     for _ in 0..ROUNDS {
         runners.iter_mut().for_each(Runner::round);
     }

@@ -16,7 +16,7 @@ TARGET_OF = {"scoring": "Open vSwitch", "valo": "Open vSwitch", "weighted": "Lin
 
 @dataclass(frozen=True)
 class Parameter:
-    """A key of a load balancer's own, below `routing`."""
+    """A key of a load balancer's own, below `routing` or `transport`."""
 
     key: str
     wants: str
@@ -28,6 +28,8 @@ class Parameter:
 class LoadBalancer:
     """One load balancer. `needs` names what the place it runs in must give."""
 
+    setting: str
+    """The key of a scenario that names it: `routing.balance`, or `transport.kind`."""
     name: str
     granularity: str
     decided_by: str
@@ -66,6 +68,6 @@ class LoadBalancer:
 def schemes() -> list[LoadBalancer]:
     """Every load balancer of the simulator, in the order in which tables show them."""
     return [
-        LoadBalancer(name, granularity, decider, tuple(needs), kernel, page, tuple(Parameter(*p) for p in own))
-        for name, granularity, decider, needs, kernel, page, own in _core.schemes()
+        LoadBalancer(key, name, granularity, decider, tuple(needs), kernel, page, tuple(Parameter(*p) for p in own))
+        for key, name, granularity, decider, needs, kernel, page, own in _core.schemes()
     ]

@@ -20,11 +20,11 @@ mod unit;
 mod warnings;
 mod workloads;
 
-pub use catalogue::{Entry, catalogue};
+pub use catalogue::{BALANCE, Entry, TRANSPORT, catalogue};
 pub use error::{Place, ScenarioError};
 pub use file::NamedFile;
 pub use identity::MODEL_VERSION;
-pub use reference::{Parameter, reference, scheme_parameters};
+pub use reference::{Parameter, reference, scheme_parameters, transport_parameters};
 pub use resolve::Resolved;
 pub use scenario::Scenario;
 pub use section::change::{Alteration, Effect};

@@ -65,10 +65,10 @@ fn schemes(page: &mut String) {
     }
 }
 
-/// A key of `[routing]` that a load balancer has for itself.
+/// A key that a load balancer has for itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// The key below `routing`.
+    /// The key below `routing`, or below `transport`.
     pub key: String,
     /// What may be written.
     pub wants: String,
@@ -89,6 +89,22 @@ pub fn scheme_parameters(balance: &str) -> Vec<Parameter> {
             let key = path.strip_prefix("routing.")?;
             let Wants::Value(wants) = wants else { return None };
             (!COMMON.contains(&key)).then(|| Parameter { key: key.to_owned(), wants, default, meaning })
+        })
+        .collect()
+}
+
+/// The parameters of a kind of transport beside those of TCP.
+#[must_use]
+pub fn transport_parameters(kind: &str) -> Vec<Parameter> {
+    let of = |kind| rows(&Scenario { transport: transport::of_kind(kind), ..Scenario::named("scenario") });
+    let common = of("newreno");
+    of(kind)
+        .into_iter()
+        .filter(|row| common.iter().all(|known| known.path != row.path))
+        .filter_map(|Row { path, wants, default, meaning }| {
+            let key = path.strip_prefix("transport.")?;
+            let Wants::Value(wants) = wants else { return None };
+            Some(Parameter { key: key.to_owned(), wants, default, meaning })
         })
         .collect()
 }

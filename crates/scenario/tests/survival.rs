@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 use anabranch_fabric::{Change, Fabric, Tier, What};
-use anabranch_scenario::{Resolved, Scenario, catalogue};
+use anabranch_scenario::{BALANCE, Resolved, Scenario, catalogue};
 use anabranch_sim::{Outcome, Progress, Settings, simulate};
 use anabranch_traffic::{Flow, Start};
 use proptest::prelude::*;
@@ -157,7 +157,7 @@ fn run(fabric: &Fabric, flows: &[Flow], settings: &Settings) -> Result<Outcome, 
 
 /// Runs a case under every scheme.
 fn survive(fabric: &str, case: &Case) -> Result<(), TestCaseError> {
-    for name in catalogue().into_iter().map(|entry| entry.name) {
+    for name in catalogue().into_iter().filter(|entry| entry.key == BALANCE).map(|entry| entry.name) {
         let resolved = resolve(fabric, name, case);
         let fabric = resolved.fabric();
         let three_tiers = fabric.nodes().iter().any(|node| node.tier == Tier::Aggregation);

@@ -35,7 +35,8 @@ pub fn simulate(
     match &settings.balancing.scheme {
         Scheme::Table => task.by_tables(None),
         Scheme::Ideal => {
-            let flows = pinning::spread_exactly(fabric, flows, &settings.balancing.weighing)?;
+            let flows =
+                pinning::spread_exactly(fabric, flows, &settings.balancing.weighing, &settings.changes)?;
             Task { flows: &flows, ..task }.by_tables(None)
         }
         Scheme::FlowBender(parameters) => task.by_hosts::<FlowBender>(parameters.clone()),

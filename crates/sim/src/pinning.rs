@@ -1,8 +1,9 @@
 //! Flows pinned to paths: from the number of a path to the labels that lead along it.
 
 use crate::SimulationError;
+use crate::control;
 use crate::path_book::PathBook;
-use anabranch_fabric::{Fabric, FabricError, LinkState, NextHops, paths};
+use anabranch_fabric::{Change, Fabric, FabricError, LinkState, NextHops, paths};
 use anabranch_plan::{Groups, Weighing};
 use anabranch_split::apportion::quotas;
 use anabranch_split::scheme::deficit::first_due;
@@ -54,13 +55,18 @@ pub(crate) fn pin(fabric: &Fabric, flows: &[Flow]) -> Result<Vec<Option<Pinned>>
 }
 
 /// Pins the flows of each pair of leaves to their paths so that, in the order in which they begin, every prefix is within
-/// one flow of what the weights say (flows that begin after others come last, by number). Flows that are pinned stay so.
+/// one flow of what the weights say (flows that begin after others come last, by number). Weights are those of the links
+/// after the changes at time zero. Flows that are pinned stay so.
 pub(crate) fn spread_exactly(
     fabric: &Fabric,
     flows: &[Flow],
     weighing: &Weighing,
+    changes: &[Change],
 ) -> Result<Vec<Flow>, SimulationError> {
-    let state = LinkState::of(fabric);
+    let mut state = LinkState::of(fabric);
+    for change in changes.iter().filter(|change| change.at_ps == 0) {
+        control::note(fabric, &mut state, change.what);
+    }
     let groups = Groups::plan(fabric, &state, weighing);
     let mut book = PathBook::new(fabric)?;
     let mut order: Vec<usize> = (0..flows.len()).collect();

@@ -112,7 +112,7 @@ def _facts(balancer: LoadBalancer) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
     table.add_column()
-    table.add_row("in a scenario", f'routing.balance = "{balancer.name}"')
+    table.add_row("in a scenario", f'{balancer.setting} = "{balancer.name}"')
     table.add_row("keeps together", f"a {balancer.granularity}")
     table.add_row("decided by", balancer.decided_by)
     table.add_row("needs", ", ".join(balancer.needs) or "nothing but the packet's headers")
@@ -121,9 +121,10 @@ def _facts(balancer: LoadBalancer) -> Table:
 
 
 def _parameters(balancer: LoadBalancer) -> Table:
+    table_of = balancer.setting.partition(".")[0]
     table = Table(box=None, pad_edge=False)
-    for column in ("key below routing", "default", "meaning", "value"):
-        table.add_column(column, no_wrap=column == "key below routing")
+    for column in (f"key below {table_of}", "default", "meaning", "value"):
+        table.add_column(column, no_wrap=column.startswith("key"))
     for parameter in balancer.parameters:
         table.add_row(parameter.key, parameter.default.strip("`"), parameter.meaning, parameter.wants)
     return table

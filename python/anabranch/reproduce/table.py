@@ -7,17 +7,16 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
-from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, KINDS, NOT_RUN, RANKS, UNDECIDED, WITH_BECAUSE, Line
+from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, KINDS, NOT_RUN, RANKS, UNDECIDED, Line
 
 STYLES = {AGREES: "green", RANKS: "green", DIFFERS: "red", UNDECIDED: "yellow", INCOMPARABLE: "dim", NOT_RUN: "dim"}
-WHAT_CHARACTERS = 80
-"""Of a claim in words; the page has it whole."""
-WIDTHS_MAX = (8, WHAT_CHARACTERS, 34, 40, 24)
-"""Of columns: what is longer moves the rest of its line."""
-BESIDE_CHARACTERS = 50
-"""Of a reason, up to which it stands on the line itself."""
+HEADER = ("id", "verdict", "what", "paper", "ours")
+SHARES = (0.44, 0.22, 0.34)
+"""Of the width that is left to the last three columns."""
+GAP = 2
 NOTES = """\
 ours: mean over seeds, schemes compared on the same flows; in parentheses its 95 % interval (Student's t over seeds)
 agrees: within the tolerance that expected.toml states; in rank only: the same side wins, and the interval excludes a
@@ -39,41 +38,38 @@ def show(lines: Sequence[Line], notes: Sequence[tuple[str, str]], console: Conso
         console: Where to.
 
     """
-    header = ("id", "what", "paper", "ours", "verdict")
-    rows = [(line.id, _cut(line.what), line.paper, line.ours, line.kind) for line in lines]
-    widest = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
-    widths = [min(width, most) for width, most in zip(widest, WIDTHS_MAX, strict=True)]
+    widths = _widths(lines, console.width)
     smaller = dict(notes)
-    console.print(Text(_aligned(header, widths), style="bold"), soft_wrap=True)
+    console.print(_row([Text(word, style="bold") for word in HEADER], widths))
     group = ""
-    for line, row in zip(lines, rows, strict=True):
+    for line in lines:
         if line.group != group:
             group = line.group
             note = f"  --quick: {smaller[group]}" if smaller.get(group) else ""
-            console.print(Text(f"\n{group}", style="bold").append(note, style="dim"), soft_wrap=True)
-        text = Text(_aligned(row[:-1], widths[:-1]) + "  ")
-        text.append(line.kind, style=STYLES[line.kind])
-        beside = len(line.reason) <= BESIDE_CHARACTERS
-        if line.reason and beside:
-            text.append(
-                f" {'' if line.kind in WITH_BECAUSE else '('}{line.reason}{'' if line.kind in WITH_BECAUSE else ')'}",
-                style="dim",
-            )
-        console.print(text, soft_wrap=True)
-        if line.reason and not beside:
-            console.print(Padding(Text(line.reason, style="dim"), (0, 0, 0, widths[0] + 4)))
+            console.print(Text(f"\n{group}", style="bold").append(note, style="dim"))
+        verdict = Text(line.kind, style=STYLES[line.kind])
+        console.print(_row([line.id, verdict, line.what, line.paper, line.ours], widths))
+        if line.reason:
+            indent = widths[0] + widths[1] + 2 * GAP
+            console.print(Padding(Text(line.reason, style="dim"), (0, 0, 0, indent)))
     console.print(f"\n{summary(lines)}", markup=False)
     console.print(NOTES, style="dim", markup=False)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= WHAT_CHARACTERS else f"{text[: WHAT_CHARACTERS - 3]}..."
+def _widths(lines: Sequence[Line], total: int) -> list[int]:
+    """Of the columns: as much as they need, or what a terminal of `total` characters leaves them."""
+    rows = [(line.id, line.kind, line.what, line.paper, line.ours) for line in lines]
+    needed = [max(len(row[column]) for row in [HEADER, *rows]) for column in range(len(HEADER))]
+    left = total - sum(needed[:2]) - GAP * (len(HEADER) - 1)
+    if sum(needed[2:]) <= left:
+        return needed
+    return [*needed[:2], *(max(12, int(share * left)) for share in SHARES)]
 
 
-def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    """Numbers to the right; text to the left."""
-    cells = [
-        cell.rjust(width) if 2 <= at <= 3 else cell.ljust(width)
-        for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-    ]
-    return "  ".join(cells)
+def _row(cells: Sequence[str | Text], widths: Sequence[int]) -> Table:
+    """One line, or several where a cell is longer than its column."""
+    row = Table.grid(padding=(0, GAP, 0, 0))
+    for width in widths:
+        row.add_column(width=width)
+    row.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+    return row

@@ -21,6 +21,9 @@ pub struct Mptcp {
 }
 
 impl Mptcp {
+    /// The page of it, in Markdown.
+    pub const PAGE: &str = include_str!("mptcp.md");
+
     /// Eight subflows of [`Tcp::plain`], linked.
     #[must_use]
     pub const fn plain() -> Self {
