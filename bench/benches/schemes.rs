@@ -5,7 +5,7 @@
 
 #![allow(clippy::print_stdout)] // What it is for.
 
-use anabranch_scenario::{Entry, Resolved, Scenario, catalogue};
+use anabranch_scenario::{Entry, Resolved, Scenario, TRANSPORT, catalogue};
 use anabranch_sim::{Progress, simulate};
 use anabranch_traffic::Flow;
 use std::path::Path;
@@ -45,7 +45,11 @@ struct Runner {
 
 impl Runner {
     fn new(&Entry { key, name, .. }: &Entry) -> Self {
-        let overrides = [(key.to_owned(), name.to_owned())];
+        let mut overrides = vec![(key.to_owned(), name.to_owned())];
+        if key == TRANSPORT {
+            // Each of its connections keeps to one path.
+            overrides.push(("transport.dup_ack_threshold".to_owned(), "3".to_owned()));
+        }
         let scenario = Scenario::parse(SCENARIO, "bench", &overrides).expect("a scenario");
         let scenario = scenario.resolve(Path::new("")).expect("a scenario that fits its fabric");
         let flows = scenario.flows().expect("flows");

@@ -55,7 +55,7 @@ impl Host for Feed<'_> {
     }
 
     #[inline]
-    fn waiting(&self, most: u64) -> u64 {
+    fn waiting(&mut self, most: u64) -> u64 {
         self.data.waiting(self.index, most)
     }
 

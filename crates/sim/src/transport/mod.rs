@@ -44,7 +44,7 @@ pub trait Host {
     fn wake_at(&mut self, at_ps: u64);
     /// Bytes, at most `most`, that the sender may [`Self::take`] beyond what was written to it, as one segment.
     #[inline(always)]
-    fn waiting(&self, _most: u64) -> u64 {
+    fn waiting(&mut self, _most: u64) -> u64 {
         0
     }
     /// The window has room for the bytes that are waiting: they become part of the sender's stream. False if the

@@ -26,13 +26,8 @@ struct Carrier {
     given: u64,
     /// Bytes that its receiver handed up.
     handed: u64,
-}
-
-/// Bytes that a subflow timed out over, for others to carry.
-#[derive(Debug)]
-struct Stray {
-    owner: u8,
-    data: Range<u64>,
+    /// Bytes of the flow that it timed out over, for others to carry. Acknowledged ones may stand among them.
+    strays: VecDeque<Range<u64>>,
 }
 
 /// The data level of a flow. Reusable: [`DataStream::reset`] keeps what is allocated.
@@ -43,7 +38,6 @@ pub(crate) struct DataStream {
     /// Lowest byte that no subflow was given.
     next: u64,
     carriers: Vec<Carrier>,
-    strays: VecDeque<Stray>,
     acknowledged: Prefix,
     arrived: Prefix,
     /// Some subflow had room for what the receiver had none for.
@@ -63,28 +57,42 @@ impl DataStream {
             carrier.mappings.clear();
             carrier.given = 0;
             carrier.handed = 0;
+            carrier.strays.clear();
         }
-        self.strays.clear();
         self.acknowledged.clear();
         self.arrived.clear();
         self.blocked = false;
         self.reinjected_packets = 0;
     }
 
-    /// The place and the bytes of the first stray that `carrier` may carry, at most `most`.
-    fn stray(&self, carrier: u8, most: u64) -> Option<(usize, Range<u64>)> {
-        self.strays.iter().enumerate().filter(|(_, stray)| stray.owner != carrier).find_map(
-            |(place, stray)| {
-                let data = self.acknowledged.first_missing(stray.data.clone());
-                (!data.is_empty()).then(|| (place, data.start..data.end.min(data.start + most)))
-            },
-        )
+    /// The owner and the bytes, at most `most`, of the lowest stray that `carrier` may carry.
+    fn stray(&mut self, carrier: u8, most: u64) -> Option<(usize, Range<u64>)> {
+        let mut lowest: Option<(usize, Range<u64>)> = None;
+        for (owner, strays) in self.carriers.iter_mut().map(|carrier| &mut carrier.strays).enumerate() {
+            if owner == usize::from(carrier) {
+                continue;
+            }
+            let missing = loop {
+                let Some(first) = strays.front() else { break None };
+                let data = self.acknowledged.first_missing(first.clone());
+                if !data.is_empty() {
+                    break Some(data);
+                }
+                strays.pop_front();
+            };
+            if let Some(data) = missing
+                && lowest.as_ref().is_none_or(|(_, known)| data.start < known.start)
+            {
+                lowest = Some((owner, data.start..data.end.min(data.start + most)));
+            }
+        }
+        lowest
     }
 
     /// Bytes, at most `most`, of the next segment that `carrier` may carry.
     #[inline]
-    pub(crate) fn waiting(&self, carrier: u8, most: u64) -> u64 {
-        if !self.strays.is_empty()
+    pub(crate) fn waiting(&mut self, carrier: u8, most: u64) -> u64 {
+        if self.has_strays()
             && let Some((_, data)) = self.stray(carrier, most)
         {
             return data.end - data.start;
@@ -95,13 +103,15 @@ impl DataStream {
     /// Gives `carrier` what [`Self::waiting`] said was waiting. False if the receiver has no room for it.
     #[inline]
     pub(crate) fn take(&mut self, carrier: u8, bytes: u64) -> bool {
-        if !self.strays.is_empty()
-            && let Some((place, data)) = self.stray(carrier, bytes)
+        if self.has_strays()
+            && let Some((owner, data)) = self.stray(carrier, bytes)
         {
-            if data.end == self.strays[place].data.end {
-                self.strays.remove(place);
-            } else {
-                self.strays[place].data.start = data.end;
+            let strays = &mut self.carriers[owner].strays;
+            if let Some(first) = strays.front_mut() {
+                first.start = data.end;
+                if first.is_empty() {
+                    strays.pop_front();
+                }
             }
             self.reinjected_packets += 1;
             self.give(carrier, data);
@@ -144,10 +154,14 @@ impl DataStream {
                 mappings.pop_front();
             }
         }
-        let advanced = self.acknowledged.end() > before;
-        if advanced && !self.strays.is_empty() {
-            let end = self.acknowledged.end();
-            self.strays.retain(|stray| stray.data.end > end);
+        let end = self.acknowledged.end();
+        let advanced = end > before;
+        if advanced {
+            for strays in self.carriers.iter_mut().map(|carrier| &mut carrier.strays) {
+                while strays.front().is_some_and(|first| first.end <= end) {
+                    strays.pop_front();
+                }
+            }
         }
         advanced && std::mem::take(&mut self.blocked)
     }
@@ -176,17 +190,16 @@ impl DataStream {
 
     /// A subflow timed out: what it has outstanding others may carry too, once.
     pub(crate) fn share(&mut self, owner: u8) {
-        for mapping in &mut self.carriers[usize::from(owner)].mappings {
-            if !mapping.shared {
-                mapping.shared = true;
-                self.strays.push_back(Stray { owner, data: mapping.data.clone() });
-            }
+        let Carrier { mappings, strays, .. } = &mut self.carriers[usize::from(owner)];
+        for mapping in mappings.iter_mut().filter(|mapping| !mapping.shared) {
+            mapping.shared = true;
+            strays.push_back(mapping.data.clone());
         }
     }
 
     /// Whether others may carry what a subflow timed out over.
     pub(crate) fn has_strays(&self) -> bool {
-        !self.strays.is_empty()
+        self.carriers.iter().any(|carrier| !carrier.strays.is_empty())
     }
 
     /// Whether every byte is acknowledged.
@@ -254,7 +267,7 @@ mod tests {
         assert_eq!(stream.next, 6000, "then it is new data's turn");
         stream.share(1);
         assert_eq!(stream.waiting(0, 1000), 1000);
-        assert!(stream.strays.is_empty(), "once is enough");
+        assert!(!stream.has_strays(), "once is enough");
         // Subflow 1 is never heard of again.
         stream.hand_up(0, 3000);
         stream.hand_up(2, 2500);
@@ -274,7 +287,7 @@ mod tests {
         assert_eq!(stream.waiting(1, 1448), 1000);
         stream.acknowledge(0, 2000);
         assert_eq!(stream.waiting(1, 1448), 0);
-        assert!(stream.strays.is_empty());
+        assert!(!stream.has_strays());
     }
 
     #[test]
@@ -308,8 +321,9 @@ mod tests {
                     stream.acknowledge(carrier, given - 5 * 1448);
                 }
             }
-            assert!(stream.strays.len() <= 12, "{}", stream.strays.len());
-            assert!(stream.carriers.iter().all(|carrier| carrier.mappings.len() <= 12));
+            assert!(
+                stream.carriers.iter().all(|carrier| carrier.mappings.len().max(carrier.strays.len()) <= 12)
+            );
         }
     }
 }

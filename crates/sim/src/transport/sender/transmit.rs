@@ -61,7 +61,7 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn next_bytes<H: Host>(&self, segment: u64, host: &H) -> u64 {
+    fn next_bytes<H: Host>(&self, segment: u64, host: &mut H) -> u64 {
         match self.written - self.next {
             0 => host.waiting(segment),
             written => segment.min(written),
