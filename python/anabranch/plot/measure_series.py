@@ -1,4 +1,4 @@
-"""A measured quantity along an axis: curves where the axis is of numbers, bars where it is of names."""
+"""A measured quantity along an axis: curves where it is of numbers, bars where of names, rows where of many names."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ from anabranch.plot.style import GRID, figure, line_style
 
 HEIGHT_INCHES = 3.2
 TICKS_MAX = 10
+BARS_MAX = 12
+"""Names that stand beside each other; more of them stand one below the other, from the least to the greatest."""
+ROW_INCHES = 0.19
 BAR_GROUP = 0.8
 """Part of the room of a name that its bars fill."""
 
 
 def draw(curves: Sequence[Curve], names: Sequence[str] | None, x_label: str, y_label: str) -> Figure:
     """One panel from zero; `names` of the places where x counts names. Whiskers and bands are 95 % intervals."""
+    if names is not None and len(names) > BARS_MAX:
+        return _rows(curves, names, y_label)
     with figure(HEIGHT_INCHES) as (drawn, axes):
         if names is None:
             _lines(curves, axes)
@@ -58,3 +63,30 @@ def _bars(curves: Sequence[Curve], names: Sequence[str], axes: Axes) -> None:
         style = line_style(index)
         axes.bar(places, heights, width, yerr=half, color=style["color"], label=curve.label, error_kw={"lw": 0.8})
     axes.set_xticks(range(len(names)), names)
+
+
+def _rows(curves: Sequence[Curve], names: Sequence[str], label: str) -> Figure:
+    first = [curves[0].value[at] for at in range(len(names))]
+    order = sorted(range(len(names)), key=lambda at: (first[at] is None, first[at] or 0.0))
+    row_of = {at: len(order) - 1 - row for row, at in enumerate(order)}
+    with figure(ROW_INCHES * len(names) + 0.8) as (drawn, axes):
+        for index, curve in enumerate(curves):
+            known = [at for at, value in enumerate(curve.value) if value is not None]
+            axes.errorbar(
+                [float(curve.value[at] or 0) for at in known],
+                [row_of[at] for at in known],
+                xerr=[curve.half_width[at] or 0.0 for at in known],
+                fmt="o",
+                ms=3.5,
+                lw=1.0,
+                color=line_style(index)["color"],
+                label=curve.label,
+            )
+        axes.set_yticks([row_of[at] for at in range(len(names))], names, fontsize="small")
+        axes.set_ylim(-0.6, len(names) - 0.4)
+        axes.set_xlim(0.0, None)
+        axes.set_xlabel(label)
+        axes.grid(color=GRID, axis="both")
+        axes.set_axisbelow(True)
+        add_legend(drawn, [curve.label for curve in curves])
+    return drawn
