@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rich.console import Console
+from rich.progress import track
+
 from anabranch.report.progress import PassProgress
 from anabranch.reproduce.duration import duration_text
 from anabranch.reproduce.line import Line
@@ -36,7 +39,10 @@ def run(
 
     """
     cells = output / CELLS
-    planned = {group.label: plan(group, cells, quick) for group in groups if not group.splits}
+    networks = [group for group in groups if not group.splits]
+    # Hundreds of flow lists are drawn to foresee the time.
+    steps = track(networks, "reading the studies", console=Console(stderr=True), transient=True, disable=quiet)
+    planned = {group.label: plan(group, cells, quick) for group in steps}
     for line in _announcement(list(planned.values()), quick):
         told(line)
     session = Session()
