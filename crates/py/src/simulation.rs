@@ -167,6 +167,7 @@ impl Scenario {
             queues: queues?,
             windows: windows?,
             totals: totals(py, &outcome.totals)?,
+            counts: outcome.counts,
             resolved: Arc::clone(&self.resolved),
             captures: outcome.captures,
         })
@@ -198,6 +199,8 @@ pub(crate) struct Run {
     windows: Py<PyDict>,
     #[pyo3(get)]
     totals: Py<PyDict>,
+    #[pyo3(get)]
+    counts: Vec<(&'static str, u64)>,
     resolved: Arc<Resolved>,
     captures: Vec<CapturedPacket>,
 }

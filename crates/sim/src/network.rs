@@ -48,6 +48,9 @@ pub(crate) struct Network {
     pub(crate) delivered: u64,
     /// Packets that a load balancer dropped.
     pub(crate) policed: u64,
+    /// Messages that load balancers sent, and the bytes of frames by which those between switches arrived, link by link.
+    pub(crate) probes: u64,
+    pub(crate) probe_link_bytes: u64,
     /// Load balancing at hosts.
     pub(crate) edge: Option<Box<dyn Edge>>,
     timers: Timers,
@@ -76,6 +79,8 @@ impl Network {
             sent: 0,
             delivered: 0,
             policed: 0,
+            probes: 0,
+            probe_link_bytes: 0,
             edge: None,
             timers: Timers::default(),
             first_timer_ps: NEVER_PS,
@@ -162,11 +167,17 @@ impl Network {
 
     /// Sends a packet that is complete by a port.
     #[inline(always)]
-    pub(crate) fn originate(&mut self, port: u32, packet: Packet) -> u32 {
+    fn originate(&mut self, port: u32, packet: Packet) -> u32 {
         self.sent += 1;
         let place = self.packets.insert(packet);
         self.enqueue(port, place);
         place
+    }
+
+    /// Sends a message of a load balancer's own.
+    pub(crate) fn send_probe(&mut self, port: u32, packet: Packet) {
+        self.probes += 1;
+        self.originate(port, packet);
     }
 
     /// Ends a packet that has reached whom it was for.

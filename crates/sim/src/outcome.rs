@@ -146,6 +146,8 @@ pub struct Outcome {
     pub windows: Vec<WindowSample>,
     /// Captured packets, in the order in which the ports took them.
     pub captures: Vec<CapturedPacket>,
+    /// What the load balancer counted, each with its meaning.
+    pub counts: Vec<(&'static str, u64)>,
     /// Sums.
     pub totals: Totals,
 }

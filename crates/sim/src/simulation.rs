@@ -154,6 +154,7 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
         }
         let switch = node - self.hosts_count;
         if B::PROBES && packet.kind == Kind::Probe {
+            self.network.probe_link_bytes += u64::from(packet.frame_bytes);
             self.forwarding.probe(switch, port as u32, place, &mut self.network);
             return;
         }
@@ -272,7 +273,17 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
             packets_left: self.network.packets.len() as u64,
             connections_peak: self.hosts.connections_peak() as u64,
         };
+        let mut counts = self.forwarding.balancer.counts();
+        self.network.with_edge(|edge, _| counts.extend(edge.counts()));
+        let Network { policed, probes, probe_link_bytes, .. } = self.network;
+        let sums = [
+            ("probes sent", probes),
+            ("bytes of probes between switches, over all links", probe_link_bytes),
+            ("packets dropped by meters", policed),
+        ];
+        counts.extend(sums.into_iter().filter(|&(_, count)| count > 0));
         Outcome {
+            counts,
             captures: self.network.captures,
             flows: self.hosts.records,
             ports: self.port_records,

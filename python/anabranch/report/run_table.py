@@ -71,6 +71,10 @@ def show(run: Run, classes: Sequence[SizeClass], console: Console) -> None:
         style="yellow" if unfinished else "",
         soft_wrap=True,
     )
+    # Folders that an earlier version wrote have none.
+    counted = [f"{count(number)} {what}" for what, number in manifest.get("balancer", {}).items()]
+    if counted:
+        console.print("; ".join(counted), markup=False, soft_wrap=True)
     hops, wall_s = int(manifest["packet_hops"]), float(manifest["wall_s"])
     console.print(
         f"{count(hops)} packet-hops in {wall_s:.2f} s: {hops / max(wall_s, 1e-9) / 1e6:.1f} million/s",

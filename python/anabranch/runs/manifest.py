@@ -49,6 +49,7 @@ def manifest(
         "machine": f"{platform.machine()} {platform.system()} {platform.release()}, {os.cpu_count()} cores",
         "python": platform.python_version(),
         **{key: plain(value) for key, value in totals.items()},
+        "balancer": dict(executed.run.counts),
         "wall_s": executed.wall_s,
         "cpu_s": executed.cpu_s,
         "peak_rss_bytes": executed.peak_rss_bytes,

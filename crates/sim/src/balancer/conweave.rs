@@ -165,7 +165,7 @@ impl ConWeave {
             tag: control.pack(),
             ..Packet::default()
         };
-        network.originate(port, packet);
+        network.send_probe(port, packet);
     }
 }
 

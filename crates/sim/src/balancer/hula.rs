@@ -134,7 +134,7 @@ impl Hula {
             match original.take() {
                 Some(place) => network.enqueue(port, place),
                 None => {
-                    network.originate(port, packet);
+                    network.send_probe(port, packet);
                 }
             }
         }
@@ -205,7 +205,7 @@ impl LoadBalancer for Hula {
             let up = self.tier(self.fabric.ports()[port as usize].to) > self.tier(node);
             if up && network.ports[port as usize].is_up() {
                 self.depart_probe(port, network);
-                network.originate(port, probe);
+                network.send_probe(port, probe);
             }
         }
         network.wake_balancer(network.now_ps + self.parameters.period_ns * 1000, leaf);

@@ -123,6 +123,11 @@ pub(crate) trait LoadBalancer {
     /// Ports died or came back just now; the switches at both ends see it.
     fn ports_changed(&mut self, _ports: &[u32], _network: &mut Network) {}
 
+    /// What it counted, each with its meaning.
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// Routing learned that links died, came back or changed their rate.
     fn links_changed(&mut self, _links: &LinkState, _network: &mut Network) {}
 }

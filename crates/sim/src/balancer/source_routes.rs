@@ -169,7 +169,7 @@ impl SourceRoutes {
         let port = ports[0];
         let marks = marks::LABELLED;
         let packet = Packet { kind: Kind::Probe, connection, destination, labels, marks, ..probe };
-        network.originate(port, packet);
+        network.send_probe(port, packet);
         true
     }
 

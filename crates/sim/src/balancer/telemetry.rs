@@ -33,6 +33,10 @@ impl<B: LoadBalancer> LoadBalancer for Telemetry<B> {
     const DELIVERS: bool = B::DELIVERS;
     const PROBES: bool = B::PROBES;
 
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        self.beneath.counts()
+    }
+
     fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
         self.beneath.plan(asked)
     }

@@ -85,6 +85,11 @@ pub(crate) trait Edge {
     /// A timer rang that [`Network::wake_edge`] set.
     fn timer(&mut self, _token: u32, _network: &mut Network) {}
 
+    /// What it counted, each with its meaning.
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// Routing learned that links died, came back or changed their rate.
     fn links_changed(&mut self, _links: &LinkState, _network: &mut Network) {}
 }

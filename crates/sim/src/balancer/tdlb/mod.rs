@@ -157,6 +157,17 @@ impl LoadBalancer for TdlbBalancer {
         Ok(())
     }
 
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        let states = || self.leaves.iter().map(|leaf| &leaf.state);
+        vec![
+            (
+                "packets that found their uplink congested",
+                states().map(|state| state.separator.detections()).sum(),
+            ),
+            ("flowlets moved to another path", states().map(|state| state.rerouted).sum()),
+        ]
+    }
+
     fn begin(&mut self, network: &mut Network) {
         let leaves = self.source.leaves();
         for leaf in 0..leaves {
