@@ -217,3 +217,15 @@ fn tcp_gets_the_sum_of_unequal_paths_and_survives_the_loss_of_one() {
     let outcome = run(&fabric, &flows, &settings);
     assert_eq!(outcome.totals.flows_finished, 2);
 }
+
+#[test]
+fn a_path_below_one_slice_is_left_out_and_counted() {
+    let fabric = leaf_spine(2, 2, 1, TEN_GIG);
+    let slices = SliceRule { slice_min_bps: 6 * GBPS, ..SliceRule::default() };
+    let mut settings = with(Wino { slices, ..prompt() }, udp(5 * GBPS));
+    settings.changes = slow(2, 1, &[10 * GBPS, 4 * GBPS]);
+    let outcome = run(&fabric, &[stream(1, 100)], &settings);
+    assert_eq!(uplinks(&outcome, 2, 2, 1), [100, 0]);
+    let left_out = outcome.counts.iter().find(|(what, _)| what.starts_with("paths left out"));
+    assert_eq!(left_out.map(|&(_, count)| count), Some(2), "there and back: {:?}", outcome.counts);
+}

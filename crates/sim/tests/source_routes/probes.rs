@@ -51,7 +51,8 @@ fn luopan_sends_two_probes_and_two_answers_every_40_us() {
         uplinks: SPINES,
         rate_bps: 10_000_000_000,
     };
-    let counted = |what: &str| outcome.counts.iter().find(|(name, _)| name.starts_with(what)).map(|&(_, count)| count);
+    let counted =
+        |what: &str| outcome.counts.iter().find(|(name, _)| name.starts_with(what)).map(|&(_, count)| count);
     // Up and down again; those on their way at the end have arrived at no switch, or at one.
     let (sent, bytes) = (counted("probes sent").unwrap(), counted("bytes of probes").unwrap());
     assert!(bytes <= 2 * 64 * sent && bytes + 8 * 2 * 64 >= 2 * 64 * sent, "{sent} probes, {bytes} bytes");

@@ -17,13 +17,21 @@ pub(super) struct Controller {
     foreign_bps: Vec<u64>,
     /// By pair: whether it sent between the last two measurements.
     active: Vec<bool>,
+    /// Paths that had bandwidth but less than a slice of it, when slices were last cut.
+    left_out: u64,
 }
 
 impl Controller {
     pub(super) fn new(wino: Wino, fabric: &Fabric) -> Result<Self, SimulationError> {
         let book = PathBook::new(fabric)?;
         let pairs = book.leaves() as usize * book.leaves() as usize;
-        Ok(Self { wino, book, foreign_bps: vec![0; fabric.ports().len()], active: vec![false; pairs] })
+        Ok(Self {
+            wino,
+            book,
+            foreign_bps: vec![0; fabric.ports().len()],
+            active: vec![false; pairs],
+            left_out: 0,
+        })
     }
 
     pub(super) fn book(&mut self) -> &mut PathBook {
@@ -61,10 +69,21 @@ impl Controller {
             pairs.push(self.residual(from, to, &free_bps));
         }
         let rule = &self.wino.slices;
-        match self.wino.scope {
-            SliceScope::Pair => pairs.iter().map(|pair| rule.cut(pair)).collect(),
-            SliceScope::Network => rule.cut_all(&pairs),
-        }
+        let slicing: Slicing = match self.wino.scope {
+            SliceScope::Pair => pairs.iter().map(|pair| rule.cut(pair)).collect::<Result<_, _>>()?,
+            SliceScope::Network => rule.cut_all(&pairs)?,
+        };
+        let left_out = |(pair, slices): (&Vec<u64>, &Option<Slices>)| {
+            let Some(slices) = slices else { return 0 };
+            (0..).zip(pair).filter(|&(path, &bps)| bps > 0 && slices.of_path(path) == 0).count()
+        };
+        self.left_out = pairs.iter().zip(&slicing).map(left_out).sum::<usize>() as u64;
+        Ok(slicing)
+    }
+
+    /// Paths with less than one slice, which nobody uses.
+    pub(super) fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// By port: what slices of one pair may use of it, in bits per second.

@@ -151,6 +151,10 @@ impl LoadBalancer for WinoBalancer {
         Ok(())
     }
 
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![("paths left out, with less bandwidth than a slice has", self.controller.left_out())]
+    }
+
     fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
         let now_ns = network.now_ns();
         let packet = network.packets.get(place);
