@@ -56,6 +56,10 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
             "s.toml:2: routing.balance: `ecpm` is unknown; did you mean `ecmp`?",
         ),
         (
+            "[routing]\nbalance = \"wino\"\nscheme = { slice_min = \"2 Gbps\", slice_max = \"1 Gbps\" }",
+            "s.toml:3: routing.scheme.slice_max: it is below slice_min; raise it, or lower slice_min",
+        ),
+        (
             "[routing]\nbalance = \"letflow\"\ngap = \"1.5 ns\"",
             "s.toml:3: routing.gap: `1.5 ns` is finer than a nanosecond; give whole nanoseconds",
         ),

@@ -1,5 +1,6 @@
 //! `balance = "conga"`.
 
+use super::period;
 use crate::form::Form;
 use crate::unit::{Count, Flag, Nanoseconds, Positive};
 use anabranch_split::scheme::conga::Parameters;
@@ -40,16 +41,9 @@ pub(super) fn visit_register(form: &mut impl Form, period_ns: &mut u64, alpha: &
         period_ns,
         "Time between two losses of the registers that tell how busy links are (T_dre).",
     );
-    refuse_zero(form, "period", *period_ns);
+    period::refuse_zero(form, "period", *period_ns);
     form.key("alpha", Positive { most: 1.0 }, alpha, "What the registers lose each time, at least 1/32.");
     if *alpha < ALPHA_LEAST {
         form.refuse("alpha", format!("{alpha} is less than 1/32"), "give 0.03125 or more".to_owned());
-    }
-}
-
-/// Refuses a time of nothing.
-pub(super) fn refuse_zero(form: &mut impl Form, key: &str, time_ns: u64) {
-    if time_ns == 0 {
-        form.refuse(key, "it is zero".to_owned(), "give a time above zero".to_owned());
     }
 }

@@ -1,6 +1,6 @@
 //! `balance = "hula"`.
 
-use super::conga::refuse_zero;
+use super::period::refuse_zero;
 use crate::form::Form;
 use crate::unit::{Bytes, Nanoseconds};
 use anabranch_split::scheme::hula::Parameters;

@@ -1,6 +1,6 @@
 //! `balance = "luopan"` and `balance = "omniscient"`.
 
-use super::conga::refuse_zero;
+use super::period::refuse_zero;
 use super::word::word;
 use crate::form::Form;
 use crate::unit::{Bytes, Count, Nanoseconds};

@@ -8,6 +8,7 @@ mod hermes;
 mod hula;
 mod luopan;
 mod millionths;
+mod period;
 mod plb;
 mod presto;
 mod reps;

@@ -1,7 +1,7 @@
 //! `balance = "tdlb"`.
 
-use super::conga::refuse_zero;
 use super::luopan::frame;
+use super::period::refuse_zero;
 use super::word::word;
 use crate::form::Form;
 use crate::unit::{Bytes, Choice, Count, Nanoseconds, Positive};
