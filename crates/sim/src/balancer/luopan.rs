@@ -172,15 +172,9 @@ impl LoadBalancer for LuopanBalancer {
             network.enqueue(port, place);
             return;
         }
-        let here = self.source.leaf_of_host(probe.destination);
-        if self.source.leaf(switch) != Some(here) {
-            // Its label leads to a port that is dead.
-            network.police(place);
-            return;
+        if let Some((here, peer)) = self.source.received(switch, &probe, place, network) {
+            self.arrived(here, peer, &probe, network);
         }
-        network.consume(place);
-        let peer = self.source.leaf_of_host(probe.connection);
-        self.arrived(here, peer, &probe, network);
     }
 
     fn timer(&mut self, token: u32, network: &mut Network) {

@@ -91,6 +91,24 @@ impl SourceRoutes {
         self.book.routes(from, to)
     }
 
+    /// A probe that its labels send no further: the leaf it has come to and the leaf that sent it. Nothing if it is not where
+    /// it was going, because its label leads to a port that is dead.
+    pub(super) fn received(
+        &self,
+        switch: u32,
+        probe: &Packet,
+        place: u32,
+        network: &mut Network,
+    ) -> Option<(u32, u32)> {
+        let here = self.leaf_of_host(probe.destination);
+        if self.leaf(switch) != Some(here) {
+            network.police(place);
+            return None;
+        }
+        network.consume(place);
+        Some((here, self.leaf_of_host(probe.connection)))
+    }
+
     /// As [`super::LoadBalancer::plan`].
     pub(super) fn plan(&mut self, group: u32, weights: &[u64]) {
         let living = (0..).zip(weights).filter(|&(_, &weight)| weight > 0).map(|(member, _)| member);

@@ -223,15 +223,9 @@ impl LoadBalancer for TdlbBalancer {
             return;
         }
         let probe = *network.packets.get(place);
-        let here = self.source.leaf_of_host(probe.destination);
-        if self.source.leaf(switch) != Some(here) {
-            // Its label leads to a port that is dead.
-            network.police(place);
-            return;
+        if let Some((here, peer)) = self.source.received(switch, &probe, place, network) {
+            self.arrived(here, peer, &probe, network);
         }
-        network.consume(place);
-        let peer = self.source.leaf_of_host(probe.connection);
-        self.arrived(here, peer, &probe, network);
     }
 
     /// Probes go out as long as packets do, and for a while longer: a run ends when nothing happens any more.
