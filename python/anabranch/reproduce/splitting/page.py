@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from anabranch.plot.style import svg
 from anabranch.report.format import count, pct
@@ -18,7 +18,7 @@ from anabranch.reproduce.splitting.table import summary
 def page(outcome: Outcome, command: Sequence[str]) -> str:
     """The whole page as text."""
     environment = Environment(
-        loader=PackageLoader("anabranch.reproduce.splitting"),
+        loader=ChoiceLoader([PackageLoader("anabranch.reproduce.splitting"), PackageLoader("anabranch.reproduce")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
