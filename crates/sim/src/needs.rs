@@ -25,7 +25,7 @@ pub fn needs(balancing: &Balancing) -> u32 {
         Scheme::UecMixed(_) => Mixed::<Box<[u16]>, Box<[u8]>>::NEEDS,
         Scheme::Reps(_) => Reps::NEEDS,
         Scheme::RepsLegacy(_) => Recycle::<Box<[u16]>>::NEEDS,
-        Scheme::Presto(_) => Presto::NEEDS,
+        Scheme::Presto(_) => <Presto>::NEEDS,
         Scheme::Clove(_) => CloveHypervisor::NEEDS,
         Scheme::Vms(_) => VirtualSwitch::NEEDS,
         Scheme::Hermes(_) => HermesEdge::NEEDS,
@@ -47,13 +47,13 @@ pub fn needs(balancing: &Balancing) -> u32 {
     };
     own | boundary
         | match balancing.table {
-            Table::Uniform => Uniform::NEEDS,
+            Table::Uniform => <Uniform>::NEEDS,
             Table::MinMove => MinMove::NEEDS,
             Table::Wcmp { .. } => Wcmp::NEEDS,
             Table::WcmpScoring { .. } | Table::Scoring => Score16::NEEDS,
             Table::Intervals => HashIntervals::NEEDS,
-            Table::Valo => Score::NEEDS,
-            Table::Turns { .. } => Cycle::NEEDS,
+            Table::Valo => <Score>::NEEDS,
+            Table::Turns { .. } => <Cycle>::NEEDS,
             Table::Deficit => Deficit::NEEDS,
             Table::ShortestQueue { .. } => ShortestQueue::NEEDS,
         }

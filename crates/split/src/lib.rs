@@ -3,7 +3,7 @@
 //! * **pick** ([`scheme`]): a few dozen instructions over plain data; `no_std`, no allocation, no panic path,
 //!   generic over the place that runs it ([`Env`]), so that simulator, library and kernel share one source.
 //! * **plan** ([`apportion`], [`technique`], feature `plan`): turns weights into that data. May allocate and sort.
-//! * **hash** ([`hash`], feature `plan`): from the 5-tuple of a packet to the key that [`scheme`] picks by.
+//! * **hash** ([`hash`], feature `plan` except for one): from the 5-tuple of a packet to the key that [`scheme`] picks by.
 
 #![no_std]
 #![deny(unsafe_code)]
@@ -12,6 +12,7 @@
 extern crate std;
 
 mod env;
+pub mod hash;
 #[cfg(feature = "plan")]
 pub mod pages;
 pub mod scheme;
@@ -19,8 +20,6 @@ mod tuple;
 
 #[cfg(feature = "plan")]
 pub mod apportion;
-#[cfg(feature = "plan")]
-pub mod hash;
 #[cfg(feature = "plan")]
 pub mod technique;
 #[cfg(feature = "plan")]

@@ -18,7 +18,7 @@ const NONE: u16 = u16::MAX;
 /// # Errors
 /// More than [`TURNS_MAX`] turns.
 pub fn block(weights: &[u64]) -> Result<Vec<u16>, PlanError> {
-    let weights = reduced(weights)?;
+    let weights = round(weights)?;
     Ok((0..).zip(weights).flat_map(|(member, w)| core::iter::repeat_n(member, w as usize)).collect())
 }
 
@@ -30,7 +30,7 @@ pub fn block(weights: &[u64]) -> Result<Vec<u16>, PlanError> {
 /// # Errors
 /// More than [`TURNS_MAX`] turns.
 pub fn smooth(weights: &[u64]) -> Result<Vec<u16>, PlanError> {
-    let weights = reduced(weights)?;
+    let weights = round(weights)?;
     let total = weights.iter().sum::<u64>();
     // Members by the place from which they may take their next turn, as one linked list per place.
     let mut first = vec![NONE; total as usize];
@@ -63,16 +63,23 @@ pub fn smooth(weights: &[u64]) -> Result<Vec<u16>, PlanError> {
 }
 
 /// The weights divided by their greatest common divisor, if they make a sequence of bearable length.
-fn reduced(weights: &[u64]) -> Result<Vec<u64>, PlanError> {
+/// Weights without their common divisor: how often each member comes in a round.
+#[must_use]
+pub fn reduced(weights: &[u64]) -> Vec<u64> {
     let divisor = weights.iter().fold(0, |a, &b| greatest_common_divisor(a, b)).max(1);
-    let total = weights.iter().sum::<u64>() / divisor;
+    weights.iter().map(|w| w / divisor).collect()
+}
+
+fn round(weights: &[u64]) -> Result<Vec<u64>, PlanError> {
+    let weights = reduced(weights);
+    let total = weights.iter().sum::<u64>();
     if total > TURNS_MAX {
         return Err(PlanError::new(
             format!("weights: a round of {total} turns, more than the {TURNS_MAX} that wrr stores"),
             "use technique `deficit`, which needs no sequence, or weights with a common divisor",
         ));
     }
-    Ok(weights.iter().map(|w| w / divisor).collect())
+    Ok(weights)
 }
 
 const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {

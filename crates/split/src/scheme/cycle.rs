@@ -1,22 +1,23 @@
 //! A cycle: every packet takes the next entry of a sequence (packet-level WRR; DBB's shared counters).
 
-use super::{Packet, Scheme};
+use super::{List, Packet, Scheme};
 use crate::Env;
+use core::marker::PhantomData;
 
-/// Next entry for each packet, whoever it belongs to.
-pub struct Cycle;
+/// Next entry of a list `L` for each packet, whoever it belongs to.
+pub struct Cycle<L: ?Sized = [u16]>(PhantomData<L>);
 
-impl Scheme for Cycle {
+impl<L: List<u16> + ?Sized> Scheme for Cycle<L> {
     const NAME: &'static str = "cycle";
     const NEEDS: u32 = 0;
     /// The member of each turn.
-    type Plan = [u16];
+    type Plan = L;
     /// Place of the next turn.
     type State = u32;
     type Feedback = ();
 
     #[inline(always)]
-    fn pick<E: Env>(plan: &[u16], state: &mut u32, _packet: &mut Packet, _env: &mut E) -> u16 {
+    fn pick<E: Env>(plan: &L, state: &mut u32, _packet: &mut Packet, _env: &mut E) -> u16 {
         // A plan that became shorter starts over.
         let turn = if (*state as usize) < plan.len() { *state } else { 0 };
         *state = turn + 1;

@@ -1,6 +1,6 @@
 //! A cycle for each flow: every packet takes the next entry of a sequence, counted by its flow.
 
-use super::{Flows, Packet, Scheme};
+use super::{Flows, List, Packet, Scheme};
 use crate::{Env, capability, random_below};
 use core::marker::PhantomData;
 
@@ -9,6 +9,7 @@ pub struct FlowCycle<C, M>(PhantomData<(C, M)>);
 
 /// Where a counter begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(u32)]
 pub enum Start {
     /// Anywhere: short flows spread over all entries.
     #[default]
@@ -39,7 +40,7 @@ pub struct Counter {
 /// Places looked at for silent flows with each new one.
 const SWEPT_PER_FLOW: usize = 8;
 
-impl<C: AsRef<[u16]>, M: Flows<Note = Counter>> Scheme for FlowCycle<C, M> {
+impl<C: List<u16>, M: Flows<Note = Counter>> Scheme for FlowCycle<C, M> {
     const NAME: &'static str = "flow-cycle";
     const NEEDS: u32 = capability::CLOCK | capability::RANDOM;
     type Plan = Plan<C>;
@@ -48,7 +49,7 @@ impl<C: AsRef<[u16]>, M: Flows<Note = Counter>> Scheme for FlowCycle<C, M> {
 
     #[inline(always)]
     fn pick<E: Env>(plan: &Plan<C>, flows: &mut M, packet: &mut Packet, env: &mut E) -> u16 {
-        let turns = plan.turns.as_ref();
+        let turns = &plan.turns;
         let now_ns = env.now_ns();
         let mut began = false;
         let mut member = 0;

@@ -38,6 +38,7 @@ pub mod idle;
 #[cfg(feature = "plan")]
 pub mod lanes;
 pub mod least;
+pub mod list;
 pub mod luopan;
 pub mod mix;
 pub mod modulo;
@@ -95,6 +96,7 @@ pub use flowlet::Flowlet;
 pub use flows::Flows;
 pub use hermes::Hermes;
 pub use hula::Hula;
+pub use list::{Bounded, List};
 pub use luopan::Luopan;
 pub use modulo::Modulo;
 pub use omniscient::Omniscient;

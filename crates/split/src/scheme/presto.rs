@@ -1,10 +1,11 @@
 #![doc = include_str!("presto.md")]
 
-use super::{Packet, Scheme};
+use super::{List, Packet, Scheme};
 use crate::{Env, capability, random_below};
+use core::marker::PhantomData;
 
-/// Flowcells of a flow ([`Packet::cell`]) take the paths of a list in turn, from a random one on.
-pub struct Presto;
+/// Flowcells of a flow ([`Packet::cell`]) take the paths of a list `L` in turn, from a random one on.
+pub struct Presto<L: ?Sized = [u16]>(PhantomData<L>);
 
 impl Presto {
     /// Payload of a flowcell in the public ns-3 implementation that comparisons with Presto were made with: ten packets of
@@ -20,25 +21,23 @@ pub struct State {
     start: u32,
 }
 
-impl Scheme for Presto {
+impl<L: List<u16> + ?Sized> Scheme for Presto<L> {
     const NAME: &'static str = "presto";
     const NEEDS: u32 = capability::RANDOM;
     /// Paths, each as often as it weighs.
-    type Plan = [u16];
+    type Plan = L;
     type State = State;
     type Feedback = ();
 
     /// A path that is known to be dead is passed over for the next of the list that is not.
-    #[inline]
-    fn pick<E: Env>(list: &[u16], state: &mut State, packet: &mut Packet, env: &mut E) -> u16 {
+    #[inline(always)]
+    fn pick<E: Env>(list: &L, state: &mut State, packet: &mut Packet, env: &mut E) -> u16 {
         if !state.begun {
             *state = State { begun: true, start: random_below(env, list.len() as u32) };
         }
-        let turn =
-            (u64::from(state.start) + u64::from(packet.cell)).checked_rem(list.len() as u64).unwrap_or(0);
-        let (before, from) = list.split_at_checked(turn as usize).unwrap_or((list, &[]));
-        let mut turns = from.iter().chain(before).copied();
-        let own = from.first().copied().unwrap_or(0);
-        turns.find(|&path| env.up(path)).unwrap_or(own)
+        let turn = (u64::from(state.start) + u64::from(packet.cell)).checked_rem(list.len() as u64);
+        let turn = turn.unwrap_or(0) as usize;
+        let own = list.get(turn).copied().unwrap_or(0);
+        if env.up(own) { own } else { list.next(turn, |&path| env.up(path)).copied().unwrap_or(own) }
     }
 }

@@ -3,9 +3,10 @@
 //! With plain weights this is highest-random-weight hashing as Open vSwitch does it, whose shares are *not* the
 //! weights (VALO Eq. 6). With gravities for weights the shares are exact (VALO Eq. 16).
 
-use super::{Packet, Scheme, mix};
+use super::{List, Packet, Scheme, mix};
 use crate::Env;
 use core::hint::select_unpredictable;
+use core::marker::PhantomData;
 
 /// Bits of a weight: a product of a 32-bit value and a 31-bit weight compares as a signed 64-bit integer, which
 /// is the comparison that AVX2 has.
@@ -13,6 +14,7 @@ pub const WEIGHT_BITS: u32 = 31;
 
 /// One living member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Entry {
     /// Its salt in the second hash.
     pub salt: u32,
@@ -29,27 +31,35 @@ pub fn score(hash: u32, entry: &Entry) -> i64 {
     i64::from(mix::value(hash, entry.salt)) * i64::from(entry.weight)
 }
 
-/// Scoring with 32-bit values and 31-bit weights; the first of equal scores wins.
-pub struct Score;
+/// Scoring with 32-bit values and 31-bit weights over a list `L`; the first of equal scores wins.
+pub struct Score<L: ?Sized = [Entry]>(PhantomData<L>);
 
-impl Scheme for Score {
+impl<L: List<Entry> + ?Sized> Scheme for Score<L> {
     const NAME: &'static str = "score";
     const NEEDS: u32 = 0;
     /// Living members only.
-    type Plan = [Entry];
+    type Plan = L;
     type State = ();
     type Feedback = ();
 
     #[inline(always)]
-    fn pick<E: Env>(plan: &[Entry], _state: &mut (), packet: &mut Packet, _env: &mut E) -> u16 {
+    fn pick<E: Env>(plan: &L, _state: &mut (), packet: &mut Packet, _env: &mut E) -> u16 {
         let mut best = -1;
         let mut winner = 0;
-        for entry in plan {
+        plan.each(|entry| {
             let score = score(packet.hash(), entry);
-            // No branch: which member leads is a coin toss that no predictor learns.
-            winner = select_unpredictable(score > best, entry.member, winner);
-            best = best.max(score);
-        }
+            if cfg!(target_arch = "bpf") {
+                // That machine has nothing but branches: one, not two.
+                if score > best {
+                    best = score;
+                    winner = entry.member;
+                }
+            } else {
+                // No branch: which member leads is a coin toss that no predictor learns.
+                winner = select_unpredictable(score > best, entry.member, winner);
+                best = best.max(score);
+            }
+        });
         winner
     }
 }

@@ -1,10 +1,11 @@
 //! One entry of a list, each as likely: ECMP without weights.
 
-use super::{Packet, Scheme};
+use super::{List, Packet, Scheme};
 use crate::Env;
+use core::marker::PhantomData;
 
-/// Equal choice among the entries of a list.
-pub struct Uniform;
+/// Equal choice among the entries of a list `L`.
+pub struct Uniform<L: ?Sized = [u16]>(PhantomData<L>);
 
 /// The entry of `hash` in a list of `len`: the high half of the product, even for any length.
 #[inline(always)]
@@ -13,16 +14,16 @@ pub fn index(hash: u32, len: usize) -> usize {
     ((u64::from(hash) * len as u64) >> 32) as usize
 }
 
-impl Scheme for Uniform {
+impl<L: List<u16> + ?Sized> Scheme for Uniform<L> {
     const NAME: &'static str = "uniform";
     const NEEDS: u32 = 0;
     /// Living members.
-    type Plan = [u16];
+    type Plan = L;
     type State = ();
     type Feedback = ();
 
     #[inline(always)]
-    fn pick<E: Env>(plan: &[u16], _state: &mut (), packet: &mut Packet, _env: &mut E) -> u16 {
+    fn pick<E: Env>(plan: &L, _state: &mut (), packet: &mut Packet, _env: &mut E) -> u16 {
         plan.get(index(packet.hash(), plan.len())).copied().unwrap_or(0)
     }
 }

@@ -1,0 +1,218 @@
+//! The hashes by name.
+
+use super::{crc, jenkins, murmur3, open_vswitch, pearson, toeplitz, xor_fold, xxh3};
+use crate::{FiveTuple, PlanError};
+use core::fmt;
+use core::str::FromStr;
+use std::format;
+use std::vec::Vec;
+
+/// A packet hash, by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Hash {
+    /// [`xxh3::xxh3`].
+    #[default]
+    Xxh3,
+    /// [`crc::crc8`].
+    Crc8,
+    /// [`crc::crc16`].
+    Crc16,
+    /// [`crc::crc32`].
+    Crc32,
+    /// [`crc::crc32c`].
+    Crc32c,
+    /// [`xor_fold::xor8`].
+    Xor8,
+    /// [`xor_fold::xor16`].
+    Xor16,
+    /// [`xor_fold::xor32`].
+    Xor32,
+    /// [`pearson::pearson8`].
+    Pearson8,
+    /// [`pearson::pearson32`].
+    Pearson32,
+    /// [`jenkins::one_at_a_time`].
+    OneAtATime,
+    /// [`jenkins::lookup3`].
+    Lookup3,
+    /// [`murmur3::murmur3`].
+    Murmur3,
+    /// [`toeplitz::toeplitz`] over [`toeplitz::input`].
+    Toeplitz,
+    /// [`open_vswitch::selection_basis`].
+    OvsSelection,
+    /// [`open_vswitch::dp_hash_l4`].
+    OvsL4,
+    /// [`open_vswitch::dp_hash_sym_l4`].
+    OvsSymL4,
+}
+
+impl Hash {
+    /// Every hash, in the order in which tables show them.
+    pub const ALL: &'static [Self] = &[
+        Self::Xxh3,
+        Self::Crc8,
+        Self::Crc16,
+        Self::Crc32,
+        Self::Crc32c,
+        Self::Xor8,
+        Self::Xor16,
+        Self::Xor32,
+        Self::Pearson8,
+        Self::Pearson32,
+        Self::OneAtATime,
+        Self::Lookup3,
+        Self::Murmur3,
+        Self::Toeplitz,
+        Self::OvsSelection,
+        Self::OvsL4,
+        Self::OvsSymL4,
+    ];
+
+    /// The name people type.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Xxh3 => "xxh3",
+            Self::Crc8 => "crc8",
+            Self::Crc16 => "crc16",
+            Self::Crc32 => "crc32",
+            Self::Crc32c => "crc32c",
+            Self::Xor8 => "xor8",
+            Self::Xor16 => "xor16",
+            Self::Xor32 => "xor32",
+            Self::Pearson8 => "pearson8",
+            Self::Pearson32 => "pearson32",
+            Self::OneAtATime => "one-at-a-time",
+            Self::Lookup3 => "lookup3",
+            Self::Murmur3 => "murmur3",
+            Self::Toeplitz => "toeplitz",
+            Self::OvsSelection => "ovs-hash",
+            Self::OvsL4 => "ovs-l4",
+            Self::OvsSymL4 => "ovs-sym-l4",
+        }
+    }
+
+    /// Bits of the function's result: at most 2^bits flows can be told apart.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::Crc8 | Self::Xor8 | Self::Pearson8 => 8,
+            Self::Crc16 | Self::Xor16 => 16,
+            Self::Xxh3 => 64,
+            _ => 32,
+        }
+    }
+
+    /// Whether the function is affine over GF(2): then the XOR of two keys depends on the XOR of their inputs alone, the
+    /// scores of two paths move together, and techniques that score each path need a non-linear step of their own.
+    #[must_use]
+    pub fn linear(self) -> bool {
+        match self {
+            Self::Crc8
+            | Self::Crc16
+            | Self::Crc32
+            | Self::Crc32c
+            | Self::Xor8
+            | Self::Xor16
+            | Self::Xor32
+            | Self::Toeplitz => true,
+            Self::Xxh3
+            | Self::Pearson8
+            | Self::Pearson32
+            | Self::OneAtATime
+            | Self::Lookup3
+            | Self::Murmur3
+            | Self::OvsSelection
+            | Self::OvsL4
+            | Self::OvsSymL4 => false,
+        }
+    }
+
+    /// The key of `tuple`. Results of 32 bits are zero-extended; those of 8 and 16 are repeated up to 32, because
+    /// some picks read the high bits of a key and some the low ones.
+    #[must_use]
+    pub fn key(self, tuple: &FiveTuple, seed: u32) -> u64 {
+        if self == Self::Toeplitz {
+            // One tuple does not pay for the table that `keys` builds.
+            return toeplitz::toeplitz(&toeplitz::key_of(seed), toeplitz::input(tuple, &mut [0; 37])).into();
+        }
+        let mut key = [0];
+        self.keys(core::slice::from_ref(tuple), seed, &mut key);
+        key[0]
+    }
+
+    /// The keys of `tuples`, each as [`Self::key`] gives it.
+    ///
+    /// # Panics
+    /// If `out` is not as long as `tuples`.
+    pub fn keys(self, tuples: &[FiveTuple], seed: u32, out: &mut [u64]) {
+        assert_eq!(tuples.len(), out.len(), "one key per tuple");
+        // A macro, not a closure: each hash is compiled into its own loop, once for each of the two constant lengths.
+        macro_rules! each {
+            ($tuple:ident => $key:expr) => {
+                for (tuple, out) in tuples.iter().zip(out) {
+                    *out = if tuple.version == 6 {
+                        let $tuple = FiveTuple { version: 6, ..*tuple };
+                        u64::from($key)
+                    } else {
+                        let $tuple = FiveTuple { version: 4, ..*tuple };
+                        u64::from($key)
+                    };
+                }
+            };
+        }
+        macro_rules! packed {
+            ($hash:path $(, $widen:path)?) => {
+                each!(tuple => $($widen)?($hash(tuple.packed(&mut [0; 37]), seed)))
+            };
+        }
+        match self {
+            Self::Xxh3 => packed!(xxh3::xxh3),
+            Self::Crc8 => packed!(crc::crc8, repeat8),
+            Self::Crc16 => packed!(crc::crc16, repeat16),
+            Self::Crc32 => packed!(crc::crc32),
+            Self::Crc32c => packed!(crc::crc32c),
+            Self::Xor8 => packed!(xor_fold::xor8, repeat8),
+            Self::Xor16 => packed!(xor_fold::xor16, repeat16),
+            Self::Xor32 => packed!(xor_fold::xor32),
+            Self::Pearson8 => packed!(pearson::pearson8, repeat8),
+            Self::Pearson32 => packed!(pearson::pearson32),
+            Self::OneAtATime => packed!(jenkins::one_at_a_time),
+            Self::Lookup3 => packed!(jenkins::lookup3),
+            Self::Murmur3 => packed!(murmur3::murmur3),
+            Self::Toeplitz => {
+                let table = toeplitz::Table::new(&toeplitz::key_of(seed));
+                each!(tuple => table.hash(toeplitz::input(&tuple, &mut [0; 37])));
+            }
+            Self::OvsSelection => each!(tuple => open_vswitch::selection_basis(&tuple, seed.into())),
+            Self::OvsL4 => each!(tuple => open_vswitch::dp_hash_l4(&tuple, seed)),
+            Self::OvsSymL4 => each!(tuple => open_vswitch::dp_hash_sym_l4(&tuple, seed)),
+        }
+    }
+}
+
+fn repeat8(hash: u8) -> u32 {
+    u32::from(hash) * 0x0101_0101
+}
+
+fn repeat16(hash: u16) -> u32 {
+    u32::from(hash) * 0x0001_0001
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Hash {
+    type Err = PlanError;
+
+    fn from_str(name: &str) -> Result<Self, PlanError> {
+        Self::ALL.iter().find(|hash| hash.name() == name).copied().ok_or_else(|| {
+            let names = Self::ALL.iter().map(|hash| hash.name()).collect::<Vec<_>>();
+            PlanError::new(format!("hash: `{name}` is unknown"), format!("use one of {}", names.join(", ")))
+        })
+    }
+}
