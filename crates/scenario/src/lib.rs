@@ -7,6 +7,7 @@ mod catalogue;
 mod directory;
 mod document;
 mod error;
+mod fabric_file;
 mod file;
 mod form;
 mod identity;
@@ -22,6 +23,7 @@ mod workloads;
 
 pub use catalogue::{BALANCE, Entry, TRANSPORT, catalogue};
 pub use error::{Place, ScenarioError};
+pub use fabric_file::fabric_of;
 pub use file::NamedFile;
 pub use identity::MODEL_VERSION;
 pub use reference::{Parameter, reference, scheme_parameters, transport_parameters};

@@ -1,0 +1,109 @@
+//! A fabric that is run, not simulated: its groups and slices as its links are now.
+
+use crate::error::{AnabranchError, plan, scenario};
+use crate::topology::topology;
+use anabranch_fabric::paths::{path, path_counts};
+use anabranch_fabric::{Fabric as Built, LinkState, NextHops, Rate};
+use anabranch_plan::{Groups, SliceOrder, SlicePick, SliceRule, Weighing};
+use anabranch_scenario::fabric_of;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// (switch, leaves it leads to, (port, weight) of each next hop).
+type GroupRow = (u32, Vec<u32>, Vec<(u32, u64)>);
+
+/// (bandwidth of a slice, path of each, what no slice covers, whether they need meters), in bits per second.
+type Cut = (u64, Vec<u16>, u64, bool);
+
+/// What a file says under `[fabric]`; see `_core.pyi`.
+#[pyclass(frozen, module = "anabranch._core")]
+pub(crate) struct Fabric {
+    built: Built,
+}
+
+impl Fabric {
+    fn state(&self, up: Vec<bool>, rate_bps: Vec<u64>) -> PyResult<LinkState> {
+        let ports = self.built.ports().len();
+        if up.len() != ports || rate_bps.len() != ports {
+            let given = format!("up, rate_bps: {} and {} values", up.len(), rate_bps.len());
+            return Err(AnabranchError::new_err(format!(
+                "{given} for {ports} ports; give each port one of both"
+            )));
+        }
+        // A port that reports no speed counts as the slowest there is.
+        let rate = |bps: u64| Rate::from_bps(bps.max(Rate::LEAST_BPS)).unwrap_or(Rate::FASTEST);
+        let rate = rate_bps.into_iter().map(rate).collect();
+        Ok(LinkState { up, rate })
+    }
+}
+
+#[pymethods]
+impl Fabric {
+    #[new]
+    fn new(text: &str, file: &str) -> PyResult<Self> {
+        Ok(Self { built: fabric_of(text, file).map_err(scenario)? })
+    }
+
+    fn topology<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        topology(py, &self.built, &[])
+    }
+
+    fn groups(&self, up: Vec<bool>, rate_bps: Vec<u64>, by_capacity: bool) -> PyResult<Vec<GroupRow>> {
+        let weighing = if by_capacity { Weighing::Capacity } else { Weighing::Equal };
+        let groups = Groups::plan(&self.built, &self.state(up, rate_bps)?, &weighing);
+        let mut rows: Vec<GroupRow> = groups
+            .groups
+            .iter()
+            .zip(&groups.switch_of)
+            .map(|(group, &switch)| {
+                let members = group.members.iter().map(|member| (member.port, member.weight));
+                (switch, Vec::new(), members.collect())
+            })
+            .collect();
+        for (place, &group) in groups.group_of.iter().enumerate() {
+            rows[group as usize].1.push(groups.leaves[place % groups.leaves.len()]);
+        }
+        Ok(rows)
+    }
+
+    fn paths(&self, up: Vec<bool>, from_leaf: u32, to_leaf: u32) -> PyResult<Vec<Vec<u32>>> {
+        let state = LinkState { up, ..LinkState::of(&self.built) };
+        let hops = NextHops::shortest(&self.built, &state);
+        let number = |leaf: u32| hops.leaves.iter().position(|&one| one == leaf);
+        let (Some(_), Some(destination)) = (number(from_leaf), number(to_leaf)) else {
+            let message = format!(
+                "from_leaf, to_leaf: {from_leaf}, {to_leaf}: not two leaves; take their node numbers"
+            );
+            return Err(AnabranchError::new_err(message));
+        };
+        let counts = path_counts(&self.built, &hops, destination as u32);
+        let count = counts[hops.switch(from_leaf)];
+        let one = |index| path(&self.built, &hops, &counts, from_leaf, destination as u32, index);
+        let paths = (0..count).map(|index| one(index).map(|path| path.ports));
+        paths.collect::<Result<_, _>>().map_err(|error| AnabranchError::new_err(error.to_string()))
+    }
+}
+
+/// Cuts paths of these residual bandwidths into slices; nothing where no path has any bandwidth.
+#[pyfunction]
+#[pyo3(signature = (residual_bps, *, slice_min_bps, slice_max_bps=None, quantum_bps=None, min_waste=false, block=false, label_bits=6))]
+pub(crate) fn cut_slices(
+    residual_bps: Vec<u64>,
+    slice_min_bps: u64,
+    slice_max_bps: Option<u64>,
+    quantum_bps: Option<u64>,
+    min_waste: bool,
+    block: bool,
+    label_bits: u32,
+) -> PyResult<Option<Cut>> {
+    let rule = SliceRule {
+        pick: if min_waste { SlicePick::MinWaste } else { SlicePick::Literal },
+        order: if block { SliceOrder::Block } else { SliceOrder::Interleaved },
+        slice_min_bps,
+        slice_max_bps,
+        quantum_bps,
+        label_bits,
+    };
+    let slices = rule.cut(&residual_bps).map_err(plan)?;
+    Ok(slices.map(|cut| (cut.slice_bps, cut.path_of, cut.waste_bps, cut.metered)))
+}

@@ -1,0 +1,30 @@
+//! A fabric from a file that says other things too: the controller's, which has addresses where a scenario has traffic.
+
+use crate::form::{Form, Reader};
+use crate::origin::Origin;
+use crate::section::fabric::{self, KINDS, Shape};
+use crate::{Place, ScenarioError, document};
+use anabranch_fabric::Fabric;
+use std::path::Path;
+
+/// Reads and builds what `text`, which came from `file`, says under `[fabric]`; its other tables are left to others.
+///
+/// # Errors
+/// What is wrong with `[fabric]`, with its line, and the mend.
+pub fn fabric_of(text: &str, file: &str) -> Result<Fabric, ScenarioError> {
+    let mut document = document::parse(text, file, &[])?;
+    let place = Place { source: file.into(), line: None };
+    if document.get("fabric").is_none() {
+        let mend = "add [fabric] with a kind, as in a scenario".to_owned();
+        return Err(ScenarioError::new(place, "fabric: missing", mend));
+    }
+    document.0.retain(|entry| entry.key == "fabric");
+    let mut reader = Reader::new(document, place);
+    let (mut shape, mut origin) = (Shape::of_kind(KINDS[0]), Origin::default());
+    reader.table("fabric", "The fabric as built.", |form| {
+        fabric::visit(form, &mut shape);
+        form.origin(&mut origin);
+    });
+    reader.finish()?;
+    shape.build(&origin, Path::new(file).parent().unwrap_or(Path::new("")))
+}
