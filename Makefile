@@ -27,15 +27,19 @@ demo: build
 
 test: lint
 	@tests/system_programs.sh
-	cargo test --workspace --exclude anabranch-py --quiet
-	pytest --quiet --numprocesses auto
+	cargo test --workspace --exclude anabranch-py --quiet 2>&1 | tee .make/cargo-test.log
+	pytest --quiet --numprocesses auto -rs
+	@skipped=$$(grep -c '^skipped:' .make/cargo-test.log || true); \
+	  [ "$$skipped" = 0 ] || echo "make test: $$skipped tries of kernel programs skipped, each with its reason above"
 	@echo "make test: all checks and tests passed"
 
 test-slow: build
 	pytest --quiet -m slow
+	cargo test --package anabranch-kernel --test objects --quiet -- --ignored
 
 lint: build
 	cargo fmt --all --check
+	cargo fmt --manifest-path ebpf/Cargo.toml --check
 	cargo clippy --workspace --all-targets --quiet
 	cargo clippy --package anabranch-split --no-default-features --quiet
 	ruff check .

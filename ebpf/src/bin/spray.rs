@@ -1,0 +1,32 @@
+//! Spraying: each packet to a slot at random, the slots as many as the weights say.
+
+#![no_std]
+#![no_main]
+
+use anabranch_ebpf::hook::{Tc, Xdp};
+use anabranch_ebpf::split::split;
+use anabranch_kernel::layout::{GENERATIONS, Plan, SLOTS};
+use anabranch_split::scheme::Slots;
+use anabranch_split::{Env, Packet, pick};
+use aya_ebpf::macros::{classifier, map, xdp};
+use aya_ebpf::maps::Array;
+use aya_ebpf::programs::{TcContext, XdpContext};
+
+#[map]
+static PLANS: Array<Plan<[u8; SLOTS]>> = Array::with_max_entries(GENERATIONS, 0);
+
+#[inline(always)]
+fn member<E: Env>(plan: &Plan<[u8; SLOTS]>, packet: &mut Packet, env: &mut E) -> u16 {
+    packet.flow = env.random_u32().into();
+    pick::<Slots<u8, SLOTS>, _>(&plan.body, &mut (), packet, env)
+}
+
+#[classifier]
+pub fn spray(context: TcContext) -> i32 {
+    split(Tc::of(&context), &PLANS, member)
+}
+
+#[xdp]
+pub fn spray_xdp(context: XdpContext) -> u32 {
+    split(Xdp::of(&context), &PLANS, member) as u32
+}
