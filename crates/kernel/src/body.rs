@@ -1,0 +1,275 @@
+//! What a scheme reads, made from a group's weights: tables, scores, turns.
+
+use crate::error::KernelError;
+use crate::group::Group;
+use crate::layout::{MEMBERS, SLOTS, SLOTS_LARGE, TURNS, Turns};
+use crate::program::Scheme;
+use anabranch_split::apportion::{gravity, min_move, reciprocal, turns, webster};
+use anabranch_split::scheme::{Bounded, List as _, mix, rendezvous, score};
+use std::boxed::Box;
+use std::format;
+use std::vec;
+use std::vec::Vec;
+
+/// Entries of scoring.
+pub type Scores = Bounded<score::Entry, MEMBERS>;
+/// Entries of rendezvous.
+pub type Arrivals = Bounded<rendezvous::Entry, MEMBERS>;
+
+/// A plan's body by its layout.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// A table of 4,096 slots.
+    Slots(Box<[u8; SLOTS]>),
+    /// A table of 65,536 slots.
+    SlotsLarge(Box<[u8; SLOTS_LARGE]>),
+    /// Scores.
+    Scores(Box<Scores>),
+    /// Rendezvous.
+    Arrivals(Box<Arrivals>),
+    /// Turns.
+    Turns(Box<Turns>),
+}
+
+impl Body {
+    /// The body of a group; a table moves as few slots as possible from `before`.
+    ///
+    /// If no member lives, everything stays as it was before: such a group drops its packets by its head, and nothing
+    /// has moved when the first comes back.
+    ///
+    /// # Errors
+    /// Weights that the scheme cannot carry.
+    pub fn make(scheme: Scheme, group: &Group, before: Option<&Self>) -> Result<Self, KernelError> {
+        let refuse = |why: &dyn core::fmt::Display| {
+            KernelError::new(format!("group {}", group.name), format!("{why}"))
+        };
+        let whole: Vec<u64> = group.members.iter().map(|member| member.weight.into()).collect();
+        let mut weights = group.living();
+        if weights.iter().all(|&weight| weight == 0) {
+            weights.clone_from(&whole);
+        }
+        Ok(match scheme {
+            Scheme::Slots | Scheme::Spray | Scheme::Flowlet => {
+                let held = if let Some(Self::Slots(held)) = before { Some(&**held) } else { None };
+                Self::Slots(table(held, &weights, &whole))
+            }
+            Scheme::SlotsLarge => {
+                let held = if let Some(Self::SlotsLarge(held)) = before { Some(&**held) } else { None };
+                Self::SlotsLarge(table(held, &weights, &whole))
+            }
+            Scheme::Score => {
+                let entries = if group.plain { factors(&weights) } else { gravity::entries(&weights) };
+                Self::Scores(Box::new(Bounded::new(&entries, score::Entry { salt: 0, weight: 0, member: 0 })))
+            }
+            Scheme::Rendezvous => {
+                let entries = reciprocal::reciprocals(&weights).map_err(|error| refuse(&error))?;
+                let filler =
+                    rendezvous::Entry { salt: 0, reciprocal: 0, shift: 0, approximate: 0.0, member: 0 };
+                Self::Arrivals(Box::new(Bounded::new(&entries, filler)))
+            }
+            Scheme::Cycle | Scheme::FlowCycle | Scheme::Presto => {
+                let turns = in_turn(group, &weights).map_err(|error| refuse(&error))?;
+                Self::Turns(Box::new(Bounded::new(&turns, 0)))
+            }
+        })
+    }
+
+    /// Share of all packets, or connections, that each of `count` members really gets; these sum to 1.
+    #[must_use]
+    pub fn shares(&self, count: usize) -> Vec<f64> {
+        match self {
+            Self::Slots(table) => counted(table.iter().map(|&member| member.into()), count),
+            Self::SlotsLarge(table) => counted(table.iter().map(|&member| member.into()), count),
+            Self::Turns(turns) => counted(self::turns(turns).into_iter(), count),
+            Self::Scores(entries) => {
+                let mut factors = vec![0; count];
+                entries.each(|entry| factors[usize::from(entry.member)] = entry.weight.into());
+                gravity::scoring_shares(&factors)
+            }
+            Self::Arrivals(entries) => {
+                // Rates of arrival: the reciprocals' own, as they are rounded.
+                let mut rates = vec![0.0; count];
+                entries.each(|entry| {
+                    let order = libm::ldexp(1.0, i32::try_from(entry.shift).unwrap_or(i32::MAX));
+                    rates[usize::from(entry.member)] = order / f64::from(entry.reciprocal);
+                });
+                let sum: f64 = rates.iter().sum();
+                rates.iter().map(|rate| rate / sum).collect()
+            }
+        }
+    }
+
+    /// Members in turn, if it has turns.
+    #[must_use]
+    pub fn turns(&self) -> Vec<u16> {
+        if let Self::Turns(turns) = self { self::turns(turns) } else { Vec::new() }
+    }
+}
+
+fn turns(held: &Turns) -> Vec<u16> {
+    let mut turns = Vec::with_capacity(held.len());
+    held.each(|&turn| turns.push(turn));
+    turns
+}
+
+fn counted(members: impl ExactSizeIterator<Item = u16>, count: usize) -> Vec<f64> {
+    let all = members.len() as f64;
+    let mut counts = vec![0u32; count];
+    members.for_each(|member| counts[usize::from(member)] += 1);
+    counts.iter().map(|&count| f64::from(count) / all).collect()
+}
+
+/// A table for `weights`. Where slots may move at equal cost, those move that go back to whom they are without a failure,
+/// by the weights of all: a member that comes back has its own connections again.
+fn table<const N: usize>(before: Option<&[u8; N]>, weights: &[u64], whole: &[u64]) -> Box<[u8; N]> {
+    let mut home = Box::new([0; N]);
+    min_move::fill(&mut home[..], whole);
+    let known = before.filter(|table| table.iter().all(|&member| usize::from(member) < weights.len()));
+    let mut table = known.map_or_else(|| home.clone(), |before| Box::new(*before));
+    min_move::rebalance(&mut table[..], &home[..], weights);
+    table
+}
+
+/// Weights as factors of scores; too large ones lose their last digits.
+fn factors(weights: &[u64]) -> Vec<score::Entry> {
+    let values: Vec<f64> = weights.iter().map(|&weight| weight as f64).collect();
+    let most = weights.iter().copied().max().unwrap_or(1).min((1 << score::WEIGHT_BITS) - 1);
+    (0u16..)
+        .zip(gravity::quantise(&values, most as u32))
+        .filter(|&(_, weight)| weight > 0)
+        .map(|(member, weight)| score::Entry { salt: mix::salt(member), weight, member })
+        .collect()
+}
+
+/// Turns of the living: those of the group without the dead, or smooth ones by their weights.
+fn in_turn(group: &Group, weights: &[u64]) -> Result<Vec<u16>, anabranch_split::PlanError> {
+    let given: Vec<u16> =
+        group.turns.iter().copied().filter(|&turn| weights[usize::from(turn)] > 0).collect();
+    if !given.is_empty() {
+        return Ok(given);
+    }
+    if turns::reduced(weights).iter().sum::<u64>() <= TURNS as u64 {
+        return turns::smooth(weights);
+    }
+    // More turns than the program takes: as many as it does, divided as fairly as whole turns can be.
+    let seats = webster::webster(weights, TURNS as u32);
+    turns::smooth(&seats.iter().map(|&seats| seats.into()).collect::<Vec<u64>>())
+}
+
+/// Shares that a scheme would really give the living members of a group; see [`Body::shares`].
+///
+/// # Errors
+/// A group that no program carries, or weights that the scheme does not.
+pub fn shares(scheme: Scheme, group: &Group) -> Result<Vec<f64>, KernelError> {
+    group.check()?;
+    Ok(Body::make(scheme, group, None)?.shares(group.members.len()))
+}
+
+/// Members in the turns that a cycle over the living members of a group has.
+///
+/// # Errors
+/// A group that no program carries.
+pub fn cycle(group: &Group) -> Result<Vec<u16>, KernelError> {
+    group.check()?;
+    Ok(Body::make(Scheme::Cycle, group, None)?.turns())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::group::Member;
+    use crate::layout::Output;
+    use proptest::prelude::*;
+    use std::string::ToString as _;
+
+    fn group(weights: &[u32], up: &[bool]) -> Group {
+        let members = weights.iter().zip(up).map(|(&weight, &up)| Member { target: 1, weight, up }).collect();
+        Group {
+            name: "one".into(),
+            prefixes: Vec::new(),
+            members,
+            output: Output::Redirect,
+            seed: 0,
+            pause_ns: 0,
+            turns: Vec::new(),
+            plain: false,
+        }
+    }
+
+    /// How far from the weights a scheme's units put a share.
+    fn unit(scheme: Scheme) -> f64 {
+        match scheme {
+            Scheme::Slots | Scheme::Spray | Scheme::Flowlet => 1.0 / SLOTS as f64,
+            Scheme::SlotsLarge => 1.0 / SLOTS_LARGE as f64,
+            Scheme::Score | Scheme::Rendezvous => 1e-6,
+            Scheme::Cycle | Scheme::FlowCycle | Scheme::Presto => 1.0 / TURNS as f64,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn shares_are_the_living_members_weights(
+            weights in prop::collection::vec((0u32..1000, any::<bool>()), 1..=MEMBERS),
+        ) {
+            let (weights, up): (Vec<u32>, Vec<bool>) = weights.into_iter().unzip();
+            let group = group(&weights, &up);
+            prop_assume!(group.check().is_ok() && group.living().iter().any(|&weight| weight > 0));
+            let sum: u64 = group.living().iter().sum();
+            for scheme in Scheme::ALL {
+                let shares = Body::make(scheme, &group, None).unwrap().shares(weights.len());
+                prop_assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+                for (share, weight) in shares.iter().zip(group.living()) {
+                    let asked = weight as f64 / sum as f64;
+                    // Every member that weighs something gets one unit at least, at the others' cost.
+                    let slack = unit(scheme) * MEMBERS as f64;
+                    prop_assert!((share - asked).abs() <= slack, "{}: {share} for {asked}", scheme.name());
+                    prop_assert_eq!(*share > 0.0, weight > 0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_failure_moves_the_dead_members_slots_alone() {
+        let before = Body::make(Scheme::Slots, &group(&[4, 3, 2], &[true; 3]), None).unwrap();
+        let after =
+            Body::make(Scheme::Slots, &group(&[4, 3, 2], &[true, false, true]), Some(&before)).unwrap();
+        let (Body::Slots(old), Body::Slots(new)) = (&before, &after) else { panic!("tables") };
+        assert!(old.iter().zip(new.iter()).all(|(old, new)| *old == 1 || old == new));
+        assert!(new.iter().all(|&member| member != 1));
+        let back = Body::make(Scheme::Slots, &group(&[4, 3, 2], &[true; 3]), Some(&after)).unwrap();
+        assert_eq!(back, before, "who comes back has its own slots again");
+        // With nobody left, all stays as it was.
+        let dead = Body::make(Scheme::Slots, &group(&[4, 3, 2], &[false; 3]), Some(&before)).unwrap();
+        assert_eq!(dead, before);
+    }
+
+    #[test]
+    fn turns_that_are_given_stay_and_lose_the_dead() {
+        let mut one = group(&[2, 1, 1], &[true, true, false]);
+        one.turns = [0, 1, 0, 2].into();
+        assert_eq!(Body::make(Scheme::Cycle, &one, None).unwrap().turns(), [0, 1, 0]);
+        one.turns = [2].into();
+        assert_eq!(Body::make(Scheme::Cycle, &one, None).unwrap().turns().len(), 3);
+        let long = group(&[1_000_003, 400_000], &[true; 2]);
+        assert_eq!(Body::make(Scheme::Cycle, &long, None).unwrap().turns().len(), TURNS);
+    }
+
+    #[test]
+    fn plain_factors_split_as_open_vswitch_does() {
+        let mut one = group(&[2, 1], &[true; 2]);
+        one.plain = true;
+        // The score graph of two: the lighter wins half of its weight's share (VALO Eq. 6).
+        let shares = shares(Scheme::Score, &one).unwrap();
+        assert!((shares[0] - 0.75).abs() < 1e-12 && (shares[1] - 0.25).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_no_scheme_carries_is_refused_by_name() {
+        let error = Body::make(Scheme::Rendezvous, &group(&[u32::MAX, 1], &[true; 2]), None);
+        assert!(error.is_ok());
+        assert!(
+            shares(Scheme::Slots, &group(&[0, 0], &[true; 2])).unwrap_err().to_string().contains("group one")
+        );
+    }
+}

@@ -1,0 +1,395 @@
+//! A datapath: a scheme's program with its maps, pinned in a folder of the BPF file system, so that it goes on when
+//! the process that made it ends, and the next one finds it as it is.
+
+use crate::body::Body;
+use crate::error::KernelError;
+use crate::grace::Grace;
+use crate::group::{Group, Prefix};
+use crate::held::{Held, described};
+use crate::layout::{Counter, Destination, GENERATIONS, Head, MEMBERS, NAME_BYTES};
+use crate::link::{self, Attachment, Hook};
+use crate::pins::{TC, alone, clear, load, made};
+use crate::plans::Plans;
+use crate::program::{Plain, Scheme};
+use aya::maps::lpm_trie::{Key, LpmTrie};
+use aya::maps::{Array, Map, MapData, MapInfo, PerCpuArray, PerCpuValues};
+use aya::programs::SchedClassifier;
+use std::collections::{BTreeMap, BTreeSet};
+use std::format;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::string::{String, ToString as _};
+use std::vec;
+use std::vec::Vec;
+
+/// Before its name while a datapath is being made; what a crash leaves of one is removed by the next.
+const MAKING: &str = "making-";
+/// Places in the map of routes where there are none; one that has routes has more.
+const UNROUTED: u32 = GENERATIONS;
+/// Most groups of one datapath.
+pub const GROUPS_MAX: u32 = 4096;
+
+type Routes = LpmTrie<MapData, Plain<Destination>, u32>;
+
+/// A datapath in the kernel.
+pub struct Datapath {
+    folder: PathBuf,
+    scheme: Scheme,
+    groups: u32,
+    routes: u32,
+    plans: Plans,
+    generation: Array<MapData, u32>,
+    destinations: Routes,
+    counters: PerCpuArray<MapData, Plain<Counter>>,
+    names: Array<MapData, [u8; NAME_BYTES]>,
+    grace: Grace,
+}
+
+impl Datapath {
+    /// Loads and pins a datapath that has no group yet and is attached to nothing: all or nothing.
+    ///
+    /// # Arguments
+    /// * `folder`: on a BPF file system; those above it are made, itself must not be there.
+    /// * `groups`: how many it can hold.
+    /// * `routes`: how many destinations; 0 for one group that takes all packets.
+    ///
+    /// # Errors
+    /// It is there already; no BPF file system; no privilege; a kernel that lacks a feature.
+    pub fn create(folder: &Path, scheme: Scheme, groups: u32, routes: u32) -> Result<Self, KernelError> {
+        let what = || folder.display().to_string();
+        if groups == 0 || groups > GROUPS_MAX || (routes == 0 && groups > 1) {
+            let why = format!("{groups} groups: 1 to {GROUPS_MAX}, and without routes only one");
+            return Err(KernelError::new(what(), why));
+        }
+        let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
+            return Err(KernelError::new(what(), "not a folder of a BPF file system"));
+        };
+        if folder.to_string_lossy().contains('.') {
+            return Err(KernelError::new(what(), "the BPF file system takes no dots in names; take another"));
+        }
+        let _alone = made(parent)?;
+        if folder.exists() {
+            return Err(KernelError::new(what(), "there is a datapath already; remove it first"));
+        }
+        let making = parent.join(format!("{MAKING}{}", name.to_string_lossy()));
+        if making.exists() {
+            clear(&making)?;
+        }
+        fs::create_dir(&making).map_err(KernelError::of(what()))?;
+        let made = load(&making, scheme, groups, if routes == 1 { 2 } else { routes })
+            .and_then(|()| fs::rename(&making, folder).map_err(KernelError::of(what())));
+        if let Err(error) = made {
+            clear(&making)?;
+            return Err(error);
+        }
+        Self::pinned(folder)
+    }
+
+    /// The datapath of a folder; `None` if there is none.
+    ///
+    /// # Errors
+    /// What is there is not a datapath of this version; no privilege.
+    pub fn open(folder: &Path) -> Result<Option<Self>, KernelError> {
+        // Without the privilege to look, "not there" would be wrong.
+        match folder.try_exists().map_err(KernelError::of(folder.display().to_string()))? {
+            true => Self::pinned(folder).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn pinned(folder: &Path) -> Result<Self, KernelError> {
+        let map = |name: &str| -> Result<Map, KernelError> {
+            let what = || format!("{}: {name}", folder.display());
+            let data = MapData::from_pin(folder.join(name)).map_err(KernelError::of(what()))?;
+            Map::from_map_data(data).map_err(KernelError::of(what()))
+        };
+        let size = |name: &str| -> Result<u32, KernelError> {
+            let info = MapInfo::from_pin(folder.join(name)).map_err(KernelError::of(name))?;
+            Ok(info.max_entries())
+        };
+        let program = SchedClassifier::from_pin(folder.join(TC)).map_err(KernelError::of(TC))?;
+        let info = program.info().map_err(KernelError::of(TC))?;
+        let name = info.name_as_str().unwrap_or_default().to_string();
+        let scheme = Scheme::ALL.into_iter().find(|scheme| scheme.name() == name).ok_or_else(|| {
+            KernelError::new(folder.display().to_string(), format!("{name}: no scheme of this version"))
+        })?;
+        let typed = || format!("{}: made by another version; remove it first", folder.display());
+        let routes = size("ROUTES")?;
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            scheme,
+            groups: size("COUNTERS")? / MEMBERS as u32,
+            routes: if routes > UNROUTED { routes / GENERATIONS } else { 0 },
+            plans: Plans::of(scheme, map("PLANS")?)?,
+            generation: Array::try_from(map("GENERATION")?).map_err(KernelError::of(typed()))?,
+            destinations: LpmTrie::try_from(map("ROUTES")?).map_err(KernelError::of(typed()))?,
+            counters: PerCpuArray::try_from(map("COUNTERS")?).map_err(KernelError::of(typed()))?,
+            names: Array::try_from(map("NAMES")?).map_err(KernelError::of(typed()))?,
+            grace: Grace::begin(),
+        })
+    }
+
+    /// Its scheme.
+    #[must_use]
+    pub const fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// How many groups it can hold.
+    #[must_use]
+    pub const fn group_capacity(&self) -> u32 {
+        self.groups
+    }
+
+    /// How many destinations it can hold; 0 if one group takes all packets.
+    #[must_use]
+    pub const fn route_capacity(&self) -> u32 {
+        self.routes
+    }
+
+    /// Attaches its program to a device of the caller's network namespace, behind others' programs.
+    ///
+    /// # Errors
+    /// No such device, one that is taken (XDP), no privilege, a kernel before 6.6.
+    pub fn attach(&self, device: u32, hook: Hook) -> Result<(), KernelError> {
+        link::attach(&self.folder, device, hook)
+    }
+
+    /// Has its program take the place of another datapath's on a device: every packet meets one of the two, at the same
+    /// place among others' programs.
+    ///
+    /// # Errors
+    /// The other one is not attached there, or this one cannot be: nothing has changed then.
+    pub fn take_place(&self, other: &Self, device: u32, hook: Hook) -> Result<(), KernelError> {
+        link::take_place(&self.folder, &other.folder, device, hook)
+    }
+
+    /// Takes its program off a device.
+    ///
+    /// # Errors
+    /// It is not attached there.
+    pub fn detach(&self, device: u32, hook: Hook) -> Result<(), KernelError> {
+        link::detach(&self.folder, device, hook)
+    }
+
+    /// Where it is attached.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn attachments(&self) -> Result<Vec<Attachment>, KernelError> {
+        link::attachments(&self.folder)
+    }
+
+    /// The groups in force, in the order of their numbers.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn held(&self) -> Result<Vec<Group>, KernelError> {
+        Ok(self.in_force()?.into_values().map(|held| held.group).collect())
+    }
+
+    /// Share of each member that the plans in force really give, by group; see [`Body::shares`].
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn shares(&self) -> Result<Vec<Vec<f64>>, KernelError> {
+        let held = self.in_force()?;
+        Ok(held.values().map(|held| held.body.shares(held.group.members.len())).collect())
+    }
+
+    /// What went by each member since its group came, by group, over all processors.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn counters(&self) -> Result<Vec<Vec<Counter>>, KernelError> {
+        let held = self.in_force()?;
+        held.iter()
+            .map(|(&number, held)| {
+                (0..held.group.members.len()).map(|member| self.counter(number, member)).collect()
+            })
+            .collect()
+    }
+
+    fn counter(&self, group: u32, member: usize) -> Result<Counter, KernelError> {
+        let index = group * MEMBERS as u32 + member as u32;
+        let values = self.counters.get(&index, 0).map_err(KernelError::of("eBPF counters"))?;
+        Ok(values.iter().fold(Counter::default(), |sum, Plain(one)| Counter {
+            packets: sum.packets + one.packets,
+            bytes: sum.bytes + one.bytes,
+        }))
+    }
+
+    /// Puts other groups in force, all at once: a packet sees the old ones or the new, whole. A group keeps its number
+    /// and its counters by its name. Answers whether anything had to change; with `dry_run` nothing does.
+    ///
+    /// # Errors
+    /// Groups that cannot be; the kernel's refusal, after which the old ones are in force.
+    pub fn put(&mut self, groups: &[Group], dry_run: bool) -> Result<bool, KernelError> {
+        let parent = self.folder.parent().unwrap_or(&self.folder);
+        let _alone = alone(parent)?;
+        let held = self.in_force()?;
+        let numbers = self.numbers(groups, &held)?;
+        let mut wanted = Vec::with_capacity(groups.len());
+        for (group, &number) in groups.iter().zip(&numbers) {
+            let before = held.get(&number).filter(|held| held.group.name == group.name);
+            wanted.push((
+                number,
+                group.head(),
+                Body::make(self.scheme, group, before.map(|held| &held.body))?,
+            ));
+        }
+        let same = wanted.len() == held.len()
+            && groups.iter().zip(&wanted).all(|(group, (number, head, body))| {
+                held.get(number).is_some_and(|held| {
+                    let same_prefixes = sorted(&held.group.prefixes) == sorted(&group.prefixes);
+                    held.group.name == group.name && held.head == *head && held.body == *body && same_prefixes
+                })
+            });
+        if same || dry_run {
+            return Ok(!same);
+        }
+        // The generation that was in force before this one may still be read by a packet.
+        self.grace.over();
+        let next = (self.in_force_number()? + 1) % GENERATIONS;
+        self.write(next, groups, &wanted, &held)?;
+        self.generation.set(0, next, 0).map_err(KernelError::of("eBPF generation"))?;
+        self.grace = Grace::begin();
+        Ok(true)
+    }
+
+    fn write(
+        &mut self,
+        next: u32,
+        groups: &[Group],
+        wanted: &[(u32, Head, Body)],
+        held: &BTreeMap<u32, Held>,
+    ) -> Result<(), KernelError> {
+        let failed = "eBPF routes";
+        for key in self.destinations.keys().collect::<Result<Vec<_>, _>>().map_err(KernelError::of(failed))? {
+            if key.data().0.generation() == next {
+                self.destinations.remove(&key).map_err(KernelError::of(failed))?;
+            }
+        }
+        for number in 0..self.groups {
+            self.names
+                .set(next * self.groups + number, [0; NAME_BYTES], 0)
+                .map_err(KernelError::of("eBPF names"))?;
+        }
+        for (group, (number, head, body)) in groups.iter().zip(wanted) {
+            if held.get(number).is_none_or(|held| held.group.name != group.name) {
+                self.count_anew(*number)?;
+            }
+            self.plans.set(next * self.groups + number, *head, body)?;
+            let mut name = [0; NAME_BYTES];
+            name[..group.name.len()].copy_from_slice(group.name.as_bytes());
+            self.names.set(next * self.groups + number, name, 0).map_err(KernelError::of("eBPF names"))?;
+            for prefix in &group.prefixes {
+                let (bits, destination) = prefix.destination(next);
+                self.destinations
+                    .insert(&Key::new(bits, Plain(destination)), number, 0)
+                    .map_err(KernelError::of(format!("{failed}: {prefix}")))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn count_anew(&mut self, group: u32) -> Result<(), KernelError> {
+        let processors =
+            aya::util::nr_cpus().map_err(|(what, error)| KernelError::new(what, error.to_string()))?;
+        for member in 0..MEMBERS as u32 {
+            let zeros = PerCpuValues::try_from(vec![Plain(Counter::default()); processors])
+                .map_err(KernelError::of("eBPF counters"))?;
+            self.counters
+                .set(group * MEMBERS as u32 + member, zeros, 0)
+                .map_err(KernelError::of("eBPF counters"))?;
+        }
+        Ok(())
+    }
+
+    /// Number of each group: its own if there is one of its name, else the first that nobody has.
+    fn numbers(&self, groups: &[Group], held: &BTreeMap<u32, Held>) -> Result<Vec<u32>, KernelError> {
+        let refuse = |group: &Group, why: String| Err(KernelError::new(format!("group {}", group.name), why));
+        let by_name: BTreeMap<&str, u32> =
+            held.iter().map(|(&number, held)| (held.group.name.as_str(), number)).collect();
+        let mut names = BTreeSet::new();
+        let mut taken: BTreeMap<Prefix, &str> = BTreeMap::new();
+        if groups.len() > self.groups as usize {
+            let why = format!("{} groups: this datapath was made for {}", groups.len(), self.groups);
+            return Err(KernelError::new(self.folder.display().to_string(), why));
+        }
+        for group in groups {
+            group.check()?;
+            if !names.insert(&group.name) {
+                return refuse(group, "there twice; each group has a name of its own".into());
+            }
+            if (self.routes == 0) != group.prefixes.is_empty() {
+                let why =
+                    if self.routes == 0 { "takes all packets: leave prefixes out" } else { "no prefix" };
+                return refuse(group, why.into());
+            }
+            for &prefix in &group.prefixes {
+                if let Some(other) = taken.insert(prefix, &group.name) {
+                    return refuse(group, format!("{prefix}: group {other} has it too"));
+                }
+            }
+        }
+        if taken.len() > self.routes as usize {
+            let why = format!("{} prefixes: this datapath was made for {}", taken.len(), self.routes);
+            return Err(KernelError::new(self.folder.display().to_string(), why));
+        }
+        let number = |group: &Group| by_name.get(group.name.as_str()).copied();
+        let kept: Vec<u32> = groups.iter().filter_map(number).collect();
+        let mut free = (0..self.groups).filter(|number| !kept.contains(number));
+        // There are no more groups than numbers.
+        Ok(groups.iter().filter_map(|group| number(group).or_else(|| free.next())).collect())
+    }
+
+    fn in_force_number(&self) -> Result<u32, KernelError> {
+        self.generation.get(&0, 0).map_err(KernelError::of("eBPF generation"))
+    }
+
+    /// Groups in force by their numbers.
+    fn in_force(&self) -> Result<BTreeMap<u32, Held>, KernelError> {
+        let generation = self.in_force_number()?;
+        let mut prefixes: BTreeMap<u32, Vec<Prefix>> = BTreeMap::new();
+        for route in self.destinations.iter() {
+            let (key, group) = route.map_err(KernelError::of("eBPF routes"))?;
+            let Plain(destination) = key.data();
+            if destination.generation() == generation {
+                let prefix = Prefix::of_destination(key.prefix_len(), destination);
+                prefixes.entry(group).or_default().push(prefix);
+            }
+        }
+        let mut found = BTreeMap::new();
+        for number in 0..self.groups {
+            let index = generation * self.groups + number;
+            let name = self.names.get(&index, 0).map_err(KernelError::of("eBPF names"))?;
+            let end = name.iter().position(|&byte| byte == 0).unwrap_or(NAME_BYTES);
+            if end == 0 {
+                continue;
+            }
+            let (head, body) = self.plans.get(index)?;
+            let mut prefixes = prefixes.remove(&number).unwrap_or_default();
+            prefixes.sort();
+            let group =
+                described(&String::from_utf8_lossy(&name[..end]), prefixes, self.scheme, &head, &body);
+            found.insert(number, Held { group, head, body });
+        }
+        Ok(found)
+    }
+
+    /// Takes it off all devices and out of the kernel.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn remove(self) -> Result<(), KernelError> {
+        let _alone = alone(self.folder.parent().unwrap_or(&self.folder))?;
+        clear(&self.folder)
+    }
+}
+
+fn sorted(prefixes: &[Prefix]) -> Vec<Prefix> {
+    let mut found = prefixes.to_vec();
+    found.sort();
+    found
+}

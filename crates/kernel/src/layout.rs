@@ -1,0 +1,139 @@
+//! What user space writes into a program's maps and the program reads: plain data, the same bytes on both sides.
+
+use anabranch_split::scheme::Bounded;
+use core::net::IpAddr;
+
+/// Most members of a group.
+pub const MEMBERS: usize = 64;
+/// Slots of a table that stays in the first-level cache.
+pub const SLOTS: usize = 1 << 12;
+/// Slots of a large table.
+pub const SLOTS_LARGE: usize = 1 << 16;
+/// Most entries of a list of turns.
+pub const TURNS: usize = 1024;
+/// Plans of a group side by side: the one in force and the next. Group `g` of generation `n` has number
+/// `n * groups + g` in PLANS and NAMES.
+pub const GENERATIONS: u32 = 2;
+/// Bytes of a group's name in NAMES, which user space alone reads; shorter ones end in zeros.
+pub const NAME_BYTES: usize = 64;
+
+/// What a packet is given that goes by a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Output {
+    /// It leaves by the interface of that number.
+    Redirect = 0,
+    /// Its DSCP (RFC 2474) becomes the value.
+    Dscp = 1,
+    /// Its IPv6 flow label (RFC 6437) becomes the value; IPv4 is left as it is.
+    FlowLabel = 2,
+    /// The source port of its outer UDP header becomes the value, if it is VXLAN or GENEVE (RFC 7348, 8926).
+    TunnelPort = 3,
+}
+
+/// What plans of every scheme have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Head {
+    /// Bit m: member m can carry traffic.
+    pub up: u64,
+    /// The flowlet gap in nanoseconds. Other schemes have no use for it: the kernel's map of flows forgets by itself.
+    pub pause_ns: u64,
+    /// Seed of the hash (Murmur3) that makes a packet's key from its 5-tuple.
+    pub seed: u32,
+    /// [`Output`] as a number.
+    pub output: u32,
+    /// By member: number of an interface, or value of the field.
+    pub targets: [u32; MEMBERS],
+    /// By member: what it was asked to weigh. Programs do not read it; who compares plans does.
+    pub weights: [u32; MEMBERS],
+}
+
+/// A plan: what all have, and what the scheme reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Plan<B> {
+    /// What all have.
+    pub head: Head,
+    /// What the scheme reads.
+    pub body: B,
+}
+
+/// Members in turn, or each as often as it weighs.
+pub type Turns = Bounded<u16, TURNS>;
+
+/// Which addresses belong to a group: what ROUTES, a trie of longest prefixes (LPM), is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Destination([u8; 20]);
+
+impl Destination {
+    /// Bits before the address, which every prefix has.
+    pub const BITS_BEFORE: u32 = 32;
+    /// Bits of a packet's own destination, whatever its family.
+    pub const BITS: u32 = 8 * size_of::<Self>() as u32;
+
+    /// An address of either family.
+    #[must_use]
+    pub fn new(generation: u32, address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Self::v4(generation, u32::from_ne_bytes(address.octets())),
+            IpAddr::V6(address) => {
+                let mut words = [0; 4];
+                for (word, bytes) in words.iter_mut().zip(address.octets().as_chunks::<4>().0) {
+                    *word = u32::from_ne_bytes(*bytes);
+                }
+                Self::v6(generation, words)
+            }
+        }
+    }
+
+    /// The generation it belongs to.
+    #[must_use]
+    pub fn generation(&self) -> u32 {
+        self.0[0].into()
+    }
+
+    /// The address again.
+    #[must_use]
+    pub fn address(&self) -> IpAddr {
+        let [_, family, _, _, address @ ..] = self.0;
+        let [a, b, c, d, ..] = address;
+        if family == 4 { IpAddr::V4([a, b, c, d].into()) } else { IpAddr::V6(address.into()) }
+    }
+
+    /// An IPv4 address as it lies in a packet.
+    #[inline(always)]
+    #[must_use]
+    pub fn v4(generation: u32, address: u32) -> Self {
+        Self::of(generation, 4, [address, 0, 0, 0])
+    }
+
+    /// An IPv6 address as it lies in a packet.
+    #[inline(always)]
+    #[must_use]
+    pub fn v6(generation: u32, address: [u32; 4]) -> Self {
+        Self::of(generation, 6, address)
+    }
+
+    #[inline(always)]
+    fn of(generation: u32, family: u8, [a, b, c, d]: [u32; 4]) -> Self {
+        let words = [u32::from_ne_bytes([generation as u8, family, 0, 0]), a, b, c, d];
+        let mut bytes = [0; 20];
+        for (place, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+            *place = word.to_ne_bytes();
+        }
+        Self(bytes)
+    }
+}
+
+/// What went by a member. Member `m` of group `g` has number `g * MEMBERS + m` in COUNTERS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Counter {
+    /// Packets on the wire: what a host hands over whole (GSO), or has put together (GRO), is one decision and goes one
+    /// way, and counts as the segments it will be cut into. At XDP there are none such.
+    pub packets: u64,
+    /// Bytes from the link layer's header on; the segments of one packet share one header here.
+    pub bytes: u64,
+}

@@ -1,0 +1,333 @@
+//! Programs, loaded into the kernel with their maps.
+
+use crate::body::Body;
+use crate::error::KernelError;
+use crate::group::Group;
+use crate::layout::{Counter, Destination, GENERATIONS, MEMBERS, Plan, SLOTS, SLOTS_LARGE, Turns};
+use crate::plans::Plans;
+use crate::trial::Packet;
+use anabranch_split::scheme::{Bounded, rendezvous, score};
+use aya::maps::lpm_trie::{Key, LpmTrie};
+use aya::maps::{Array, MapData, PerCpuArray};
+use aya::programs::{SchedClassifier, TestRun as _, TestRunOptions, Xdp};
+use aya::{Ebpf, EbpfLoader, Pod};
+use std::time::Duration;
+use std::vec::Vec;
+
+/// Which program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scheme {
+    /// A table of 4,096 slots.
+    Slots,
+    /// A table of 65,536 slots.
+    SlotsLarge,
+    /// Scoring; with gravities VALO.
+    Score,
+    /// Logarithmic rendezvous.
+    Rendezvous,
+    /// Slots at random for each packet.
+    Spray,
+    /// Slots at random for each flowlet.
+    Flowlet,
+    /// A dispatching cycle with one counter on each processor.
+    Cycle,
+    /// A dispatching cycle with a counter for each flow.
+    FlowCycle,
+    /// Flowcells over a list of paths.
+    Presto,
+}
+
+impl Scheme {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Slots,
+        Self::SlotsLarge,
+        Self::Score,
+        Self::Rendezvous,
+        Self::Spray,
+        Self::Flowlet,
+        Self::Cycle,
+        Self::FlowCycle,
+        Self::Presto,
+    ];
+
+    /// The program's name in its object.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Slots => "slots",
+            Self::SlotsLarge => "slots_large",
+            Self::Score => "score",
+            Self::Rendezvous => "rendezvous",
+            Self::Spray => "spray",
+            Self::Flowlet => "flowlet",
+            Self::Cycle => "cycle",
+            Self::FlowCycle => "flow_cycle",
+            Self::Presto => "presto",
+        }
+    }
+
+    /// The program, as `ebpf/build` compiled it.
+    #[must_use]
+    pub fn object(self) -> &'static [u8] {
+        match self {
+            Self::Slots => include_bytes!("../objects/slots"),
+            Self::SlotsLarge => include_bytes!("../objects/slots_large"),
+            Self::Score => include_bytes!("../objects/score"),
+            Self::Rendezvous => include_bytes!("../objects/rendezvous"),
+            Self::Spray => include_bytes!("../objects/spray"),
+            Self::Flowlet => include_bytes!("../objects/flowlet"),
+            Self::Cycle => include_bytes!("../objects/cycle"),
+            Self::FlowCycle => include_bytes!("../objects/flow_cycle"),
+            Self::Presto => include_bytes!("../objects/presto"),
+        }
+    }
+}
+
+/// A plan's body: plain data in the layout that a program reads.
+///
+/// # Safety
+/// Any bytes are a value of it, and it has no padding that must not be copied.
+pub(crate) unsafe trait Layout: Copy + 'static {}
+
+// SAFETY: integers, floats and arrays of them.
+unsafe impl Layout for [u8; SLOTS] {}
+// SAFETY: as above.
+unsafe impl Layout for [u8; SLOTS_LARGE] {}
+// SAFETY: as above.
+unsafe impl Layout for Bounded<score::Entry, MEMBERS> {}
+// SAFETY: as above.
+unsafe impl Layout for Bounded<rendezvous::Entry, MEMBERS> {}
+// SAFETY: as above.
+unsafe impl Layout for Turns {}
+
+/// What the loader of maps takes for plain data.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Plain<T>(pub(crate) T);
+
+// SAFETY: plans, counters and destinations are plain data.
+unsafe impl<B: Layout> Pod for Plain<Plan<B>> {}
+// SAFETY: as above.
+unsafe impl Pod for Plain<Counter> {}
+// SAFETY: as above.
+unsafe impl Pod for Plain<Destination> {}
+
+/// How much a datapath can hold, and how it runs: fixed when it is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Most groups, at least one.
+    pub groups: u32,
+    /// Most prefixes; zero where all IP packets belong to group 0.
+    pub routes: u32,
+    /// Clock and random numbers come with the packet ([`Program::try_packet`]).
+    pub replay: bool,
+}
+
+impl Capacity {
+    /// One group for all IP packets.
+    #[must_use]
+    pub fn one(replay: bool) -> Self {
+        Self { groups: 1, routes: 0, replay }
+    }
+
+    /// Loads an object with constants and maps of these sizes.
+    pub(crate) fn load(self, scheme: Scheme) -> Result<Ebpf, KernelError> {
+        let constants = [
+            ("REPLAY", u32::from(self.replay)),
+            ("ROUTED", u32::from(self.routes > 0)),
+            ("GROUPS", self.groups),
+        ];
+        let mut loader = EbpfLoader::new();
+        for (name, value) in &constants {
+            loader.override_global(name, value, true);
+        }
+        loader.map_max_entries("PLANS", GENERATIONS * self.groups);
+        loader.map_max_entries("NAMES", GENERATIONS * self.groups);
+        loader.map_max_entries("ROUTES", GENERATIONS * self.routes.max(1));
+        loader.map_max_entries("COUNTERS", MEMBERS as u32 * self.groups);
+        // The place in the cycle of each group, where the scheme has one.
+        loader.map_max_entries("TURN", self.groups);
+        loader.load(scheme.object()).map_err(|error| KernelError::of("eBPF maps")(&error))
+    }
+}
+
+/// Where a program is hooked in.
+#[derive(Clone, Copy)]
+enum Place {
+    Tc,
+    Xdp,
+}
+
+/// A packet's way through the program, tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// What the program returned. At tc -1 goes on, 2 drops, 7 leaves by another interface; at XDP 2, 1, 4.
+    pub verdict: u32,
+    /// Time of one run, the mean of all.
+    pub duration: Duration,
+}
+
+/// A program in the kernel.
+pub struct Program {
+    ebpf: Ebpf,
+    scheme: Scheme,
+    place: Place,
+    plans: Plans,
+    capacity: Capacity,
+}
+
+impl Program {
+    /// Loads a scheme's program for tc.
+    ///
+    /// # Errors
+    /// The kernel's own words: no privilege (CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON are needed), or a kernel that lacks a feature.
+    pub fn load(scheme: Scheme, capacity: Capacity) -> Result<Self, KernelError> {
+        Self::load_for(Place::Tc, scheme, capacity)
+    }
+
+    /// Loads a scheme's program for XDP, which is for [`crate::layout::Output::Redirect`] alone.
+    ///
+    /// # Errors
+    /// As for tc.
+    pub fn load_xdp(scheme: Scheme, capacity: Capacity) -> Result<Self, KernelError> {
+        Self::load_for(Place::Xdp, scheme, capacity)
+    }
+
+    fn load_for(place: Place, scheme: Scheme, capacity: Capacity) -> Result<Self, KernelError> {
+        let mut ebpf = capacity.load(scheme)?;
+        let loaded = match place {
+            Place::Tc => classifier(&mut ebpf, scheme)?.load(),
+            Place::Xdp => xdp(&mut ebpf, scheme)?.load(),
+        };
+        loaded.map_err(KernelError::of("eBPF program"))?;
+        let plans = ebpf.take_map("PLANS").ok_or_else(|| KernelError::new("PLANS", "no such map"))?;
+        Ok(Self { ebpf, scheme, place, plans: Plans::of(scheme, plans)?, capacity })
+    }
+
+    /// Writes groups with their bodies that are not in force yet, and puts them in force: packets see the old ones or
+    /// the new, whole. A group is its place here.
+    ///
+    /// # Errors
+    /// A body that is not this scheme's; the kernel's refusal.
+    pub fn put(&mut self, groups: &[(Group, Body)]) -> Result<(), KernelError> {
+        let now: Array<&MapData, u32> = self.map("GENERATION")?;
+        let next = (now.get(&0, 0).map_err(KernelError::of("eBPF generation"))? + 1) % GENERATIONS;
+        for (index, (group, body)) in (next * self.capacity.groups..).zip(groups) {
+            self.plans.set(index, group.head(), body)?;
+        }
+        let failed = |error| KernelError::of("eBPF routes")(error);
+        let mut routes: LpmTrie<&mut MapData, Plain<Destination>, u32> = self.map_mut("ROUTES")?;
+        let held: Vec<Key<Plain<Destination>>> = routes.keys().collect::<Result<_, _>>().map_err(failed)?;
+        // What this generation had two changes ago.
+        for key in held.iter().filter(|key| key.data().0.generation() == next) {
+            routes.remove(key).map_err(failed)?;
+        }
+        for (number, (group, _)) in (0..).zip(groups) {
+            for prefix in &group.prefixes {
+                let (bits, destination) = prefix.destination(next);
+                routes.insert(&Key::new(bits, Plain(destination)), number, 0).map_err(failed)?;
+            }
+        }
+        let mut now: Array<&mut MapData, u32> = self.map_mut("GENERATION")?;
+        now.set(0, next, 0).map_err(KernelError::of("eBPF generation"))
+    }
+
+    /// What went by each member, over all processors; `MEMBERS` for each group.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn counters(&self) -> Result<Vec<Counter>, KernelError> {
+        let counters: PerCpuArray<&MapData, Plain<Counter>> = self.map("COUNTERS")?;
+        let mut sums = std::vec![Counter::default(); MEMBERS * self.capacity.groups as usize];
+        for (index, sum) in (0..).zip(&mut sums) {
+            let values = counters.get(&index, 0).map_err(|error| KernelError::of("eBPF counters")(&error))?;
+            for Plain(counter) in values.iter() {
+                sum.packets += counter.packets;
+                sum.bytes += counter.bytes;
+            }
+        }
+        Ok(sums)
+    }
+
+    /// Instructions that the kernel's verifier walked through before it took the program: what its log grows with.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn verified_instructions(&mut self) -> Result<u32, KernelError> {
+        let info = match self.place {
+            Place::Tc => classifier(&mut self.ebpf, self.scheme)?.info(),
+            Place::Xdp => xdp(&mut self.ebpf, self.scheme)?.info(),
+        };
+        let info = info.map_err(|error| KernelError::of("eBPF program")(&error))?;
+        let lacking = || KernelError::new("eBPF program", "no count before Linux 5.16");
+        info.verified_instruction_count().ok_or_else(lacking)
+    }
+
+    /// Runs the program `repeat` times on a packet, as the kernel would (`BPF_PROG_TEST_RUN`); the frame afterwards
+    /// stands in `after`, which is as long.
+    ///
+    /// # Errors
+    /// The kernel's refusal: a frame shorter than Ethernet's header.
+    pub fn try_packet(
+        &mut self,
+        packet: &Packet<'_>,
+        after: &mut Vec<u8>,
+        repeat: u32,
+    ) -> Result<Trial, KernelError> {
+        let (data, context, before) = match self.place {
+            Place::Tc => (packet.frame.to_vec(), packet.sk_buff(), 0),
+            Place::Xdp => packet.xdp_md(),
+        };
+        after.clear();
+        after.resize(data.len().max(64), 0);
+        let mut options = TestRunOptions::new();
+        options.data_in = Some(&data);
+        options.data_out = Some(after);
+        options.ctx_in = Some(&context);
+        options.repeat = repeat;
+        let ran = match self.place {
+            Place::Tc => classifier(&mut self.ebpf, self.scheme)?.test_run(options),
+            Place::Xdp => xdp(&mut self.ebpf, self.scheme)?.test_run(options),
+        };
+        let ran = ran.map_err(|error| KernelError::of("eBPF trial")(&error))?;
+        after.truncate(ran.data_size_out as usize);
+        after.drain(..before);
+        Ok(Trial { verdict: ran.return_value, duration: ran.duration })
+    }
+
+    fn map<'a, M>(&'a self, name: &'static str) -> Result<M, KernelError>
+    where
+        M: TryFrom<&'a aya::maps::Map>,
+        M::Error: std::error::Error,
+    {
+        let map = self.ebpf.map(name).ok_or_else(|| KernelError::new(name, "no such map"))?;
+        M::try_from(map).map_err(|error| KernelError::of(name)(&error))
+    }
+
+    fn map_mut<'a, M>(&'a mut self, name: &'static str) -> Result<M, KernelError>
+    where
+        M: TryFrom<&'a mut aya::maps::Map>,
+        M::Error: std::error::Error,
+    {
+        let map = self.ebpf.map_mut(name).ok_or_else(|| KernelError::new(name, "no such map"))?;
+        M::try_from(map).map_err(|error| KernelError::of(name)(&error))
+    }
+}
+
+fn classifier(ebpf: &mut Ebpf, scheme: Scheme) -> Result<&mut SchedClassifier, KernelError> {
+    program(ebpf, scheme.name())
+}
+
+fn xdp(ebpf: &mut Ebpf, scheme: Scheme) -> Result<&mut Xdp, KernelError> {
+    program(ebpf, &std::format!("{}_xdp", scheme.name()))
+}
+
+fn program<'a, P>(ebpf: &'a mut Ebpf, name: &str) -> Result<&'a mut P, KernelError>
+where
+    &'a mut P: TryFrom<&'a mut aya::programs::Program, Error = aya::programs::ProgramError>,
+{
+    let lacking = || KernelError::new("eBPF program", std::format!("{name}: not in its object"));
+    let program = ebpf.program_mut(name).ok_or_else(lacking)?;
+    program.try_into().map_err(|error| KernelError::of("eBPF program")(&error))
+}

@@ -1,0 +1,123 @@
+//! What the library picks where a program in the kernel would: the same schemes over the library's own memory.
+
+use anabranch_kernel::body::Body;
+use anabranch_kernel::layout::{Head, Turns};
+use anabranch_kernel::{Group, Scheme};
+use anabranch_split::scheme::{
+    Cycle, FlowCycle, FlowTable, Flowcell, Flowlet, List, Presto, Rendezvous, Score, Slots, flow_cycle,
+    flowcell, mix, presto, rendezvous, score, units,
+};
+use anabranch_split::{Env, Packet, capability, pick};
+use std::collections::BTreeMap;
+
+/// The place that a replaying program runs in.
+struct Replay {
+    now_ns: u64,
+    random: u32,
+    drawn: u16,
+    up: u64,
+}
+
+impl Env for Replay {
+    const GIVES: u32 = capability::KERNEL;
+
+    fn now_ns(&mut self) -> u64 {
+        self.now_ns
+    }
+
+    fn random_u32(&mut self) -> u32 {
+        self.drawn += 1;
+        mix::value(self.random, mix::salt(self.drawn))
+    }
+
+    fn up(&self, member: u16) -> bool {
+        self.up >> member & 1 != 0
+    }
+}
+
+/// A scheme with what it remembers, for several groups.
+pub(crate) struct Reference {
+    scheme: Scheme,
+    /// By group: each has a gap of its own, after which the table forgets.
+    flowlets: Vec<FlowTable<u64>>,
+    counters: FlowTable<flow_cycle::Counter>,
+    sent: BTreeMap<u64, (u64, presto::State)>,
+    turns: Vec<u32>,
+}
+
+impl Reference {
+    pub(crate) fn new(scheme: Scheme, groups: usize) -> Self {
+        Self {
+            scheme,
+            flowlets: (0..groups).map(|_| FlowTable::default()).collect(),
+            counters: FlowTable::default(),
+            sent: BTreeMap::new(),
+            turns: vec![0; groups],
+        }
+    }
+
+    /// The member that a packet of a group goes by; none where nobody lives.
+    pub(crate) fn pick(
+        &mut self,
+        number: usize,
+        (group, body): &(Group, Body),
+        packet: &mut Packet,
+        now_ns: u64,
+        random: u32,
+    ) -> Option<u16> {
+        let Head { up, pause_ns, .. } = group.head();
+        if up == 0 {
+            return None;
+        }
+        packet.flow |= (number as u64) << 32;
+        let env = &mut Replay { now_ns, random, drawn: 0, up };
+        Some(match (self.scheme, body) {
+            (Scheme::Slots, Body::Slots(table)) => pick::<Slots<u8, 4096>, _>(table, &mut (), packet, env),
+            (Scheme::SlotsLarge, Body::SlotsLarge(table)) => {
+                pick::<Slots<u8, 65536>, _>(table, &mut (), packet, env)
+            }
+            (Scheme::Spray, Body::Slots(table)) => {
+                packet.flow = env.random_u32().into();
+                pick::<Slots<u8, 4096>, _>(table, &mut (), packet, env)
+            }
+            (Scheme::Flowlet, Body::Slots(table)) => {
+                let (boundary, flows) = (Flowlet { gap_ns: pause_ns }, &mut self.flowlets[number]);
+                units::pick::<_, Slots<u8, 4096>, _, _>(&boundary, table, flows, &mut (), packet, env)
+            }
+            (Scheme::Score, Body::Scores(entries)) => {
+                let mut living: Vec<score::Entry> = Vec::new();
+                entries.each(|&entry| living.push(entry));
+                pick::<Score, _>(&living[..], &mut (), packet, env)
+            }
+            (Scheme::Rendezvous, Body::Arrivals(entries)) => {
+                let mut living: Vec<rendezvous::Entry> = Vec::new();
+                entries.each(|&entry| living.push(entry));
+                pick::<Rendezvous, _>(&living[..], &mut (), packet, env)
+            }
+            (Scheme::Cycle, Body::Turns(turns)) => {
+                pick::<Cycle, _>(&listed(turns)[..], &mut self.turns[number], packet, env)
+            }
+            (Scheme::FlowCycle, Body::Turns(turns)) => {
+                // The kernel's map forgets by itself whom it has no room for, and nobody else.
+                let (turns, start) = (listed(turns), flow_cycle::Start::Random);
+                let plan = flow_cycle::Plan { turns: &turns[..], start, idle_ns: u64::MAX };
+                pick::<FlowCycle<&[u16], _>, _>(&plan, &mut self.counters, packet, env)
+            }
+            (Scheme::Presto, Body::Turns(turns)) => {
+                let (bytes, state) = self.sent.entry(packet.flow).or_default();
+                packet.cell = flowcell::number(*bytes, Flowcell::BYTES.into()) as u32;
+                *bytes += u64::from(packet.bytes);
+                // Its plan lists the living alone.
+                env.up = u64::MAX;
+                pick::<Presto, _>(&listed(turns)[..], state, packet, env)
+            }
+            _ => panic!("{}: a body of another scheme", self.scheme.name()),
+        })
+    }
+}
+
+fn listed(turns: &Turns) -> Vec<u16> {
+    let mut list = Vec::new();
+    turns.each(|&turn| list.push(turn));
+    list
+}

@@ -1,0 +1,27 @@
+//! How hard programs are for the kernel's verifier: its log, and the time to load, grow with the instructions it walks
+//! through. It gives up at a million.
+#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
+
+mod privilege;
+
+use anabranch_kernel::{Capacity, Program, Scheme};
+use privilege::permitted;
+use std::io::Write as _;
+
+const MOST: u32 = 100_000;
+
+#[test]
+fn programs_are_easy_to_verify() {
+    let capacity = Capacity { groups: 16, routes: 16, replay: false };
+    for scheme in Scheme::ALL {
+        for (hook, loaded) in
+            [("tc", Program::load(scheme, capacity)), ("XDP", Program::load_xdp(scheme, capacity))]
+        {
+            let Some(mut program) = permitted("the verifier", loaded) else { return };
+            let walked = program.verified_instructions().unwrap();
+            writeln!(std::io::stdout(), "{:12} {hook:4} {walked:7} instructions walked", scheme.name())
+                .unwrap();
+            assert!(walked < MOST, "{} at {hook}: {walked} instructions", scheme.name());
+        }
+    }
+}
