@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -110,6 +111,135 @@ class Run:
     @property
     def counts(self) -> list[tuple[str, int]]: ...
     def write_captures(self, folder: str) -> list[str]: ...
+
+class Fabric:
+    def __init__(self, text: str, file: str) -> None: ...
+    def topology(self) -> dict[str, Any]: ...
+    def groups(
+        self, up: list[bool], rate_bps: list[int], by_capacity: bool
+    ) -> list[tuple[int, list[int], list[tuple[int, int]]]]: ...
+    def paths(self, up: list[bool], from_leaf: int, to_leaf: int) -> list[list[int]]: ...
+
+def cut_slices(
+    residual_bps: list[int],
+    *,
+    slice_min_bps: int,
+    slice_max_bps: int | None = None,
+    quantum_bps: int | None = None,
+    min_waste: bool = False,
+    block: bool = False,
+    label_bits: int = 6,
+) -> tuple[int, list[int], int, bool] | None: ...
+
+class KernelGroup:
+    """A weighted group of a datapath in the kernel."""
+
+    def __init__(
+        self,
+        name: str,
+        prefixes: list[str],
+        targets: list[int],
+        weights: list[int],
+        up: list[bool],
+        output: str,
+        seed: int = 0,
+        pause_ns: int = 0,
+        turns: list[int] = ...,
+        plain: bool = False,
+    ) -> None:
+        """A value.
+
+        Args:
+            name: by which it is known again when a plan is replaced, and keeps its counters.
+            prefixes: destinations, as `10.0.2.0/24` or `fd00:2::/64`; none in a datapath without routes.
+            targets: by member, the number of an interface, or the value of the field.
+            weights: by member, 0 for one that carries nothing.
+            up: by member, whether it can carry traffic.
+            output: `redirect`, `dscp`, `flow-label` or `tunnel-port`.
+            seed: of the hash; another one on each switch.
+            pause_ns: the flowlet gap, or the silence after which a flow's counter is forgotten.
+            turns: members in turn, for `cycle`, `flow_cycle` and `presto`; by the weights if there are none.
+            plain: weights are factors of scores as they are, as Open vSwitch takes them; of `score` only.
+
+        Raises:
+            AnabranchError: what no program carries.
+
+        """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def prefixes(self) -> list[str]: ...
+    @property
+    def targets(self) -> list[int]: ...
+    @property
+    def weights(self) -> list[int]: ...
+    @property
+    def up(self) -> list[bool]: ...
+    @property
+    def output(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def pause_ns(self) -> int: ...
+    @property
+    def turns(self) -> list[int]: ...
+    @property
+    def plain(self) -> bool: ...
+
+class KernelDatapath:
+    """A scheme's program and its maps in the kernel, pinned in a folder.
+
+    All raise AnabranchError where the kernel refuses.
+    """
+
+    @staticmethod
+    def create(folder: str | Path, scheme: str, groups: int, routes: int) -> KernelDatapath:
+        """Loads and pins one that is attached to nothing; with no routes, its one group takes all IP packets."""
+
+    @staticmethod
+    def open(folder: str | Path) -> KernelDatapath | None:
+        """The one of a folder, if there is one."""
+
+    @property
+    def scheme(self) -> str: ...
+    @property
+    def group_capacity(self) -> int: ...
+    @property
+    def route_capacity(self) -> int: ...
+    @property
+    def routed(self) -> bool: ...
+    def attach(self, ifindex: int, hook: str) -> None:
+        """At `ingress`, `egress` or `xdp` of a device of this thread's network namespace, behind others' programs."""
+
+    def take_place(self, other: KernelDatapath, ifindex: int, hook: str) -> None:
+        """Where another datapath is attached, in one step: every packet meets one of the two."""
+
+    def detach(self, ifindex: int, hook: str) -> None: ...
+    def attachments(self) -> list[tuple[int, str, bool]]:
+        """(ifindex, hook, whether the device is still there)."""
+
+    def held(self) -> list[KernelGroup]:
+        """Groups in force, in the order of their numbers."""
+
+    def put(self, groups: list[KernelGroup], dry_run: bool = False) -> bool:
+        """Puts all groups in force at once; answers whether anything had to change."""
+
+    def shares(self) -> list[list[float]]:
+        """By group and member, what the plans in force really give; each group's sum to 1."""
+
+    def counters(self) -> list[list[tuple[int, int]]]:
+        """By group and member, (packets, bytes) since the group came."""
+
+    def remove(self) -> None:
+        """Takes it off its devices and out of the kernel."""
+
+KERNEL_SCHEMES: list[str]
+"""The schemes that the kernel has programs for."""
+
+def kernel_shares(scheme: str, group: KernelGroup) -> list[float]: ...
+def kernel_turns(group: KernelGroup) -> list[int]: ...
+def probe_kernel() -> list[tuple[str, bool, str]]: ...
 
 class Scenario:
     def __init__(self, text: str, file: str, overrides: list[tuple[str, str]] = ...) -> None: ...

@@ -7,6 +7,8 @@
 
 mod columns;
 mod error;
+mod fabric;
+mod kernel;
 mod own_scheme;
 mod progress;
 mod replay;
@@ -23,6 +25,10 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::error::AnabranchError;
+    #[pymodule_export]
+    use super::fabric::{Fabric, cut_slices};
+    #[pymodule_export]
+    use super::kernel::{KernelDatapath, KernelGroup, kernel_shares, kernel_turns, probe_kernel};
     #[pymodule_export]
     use super::own_scheme::{Group, Member, Packet, View};
     #[pymodule_export]
@@ -47,6 +53,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+        module.add("KERNEL_SCHEMES", super::kernel::scheme_names())?;
         module.add("OPTIMISED", !cfg!(debug_assertions))
     }
 }

@@ -1,0 +1,239 @@
+//! Datapaths in the kernel; see `_core.pyi`.
+
+use crate::error::AnabranchError;
+use anabranch_kernel::{Datapath, Group, Hook, KernelError, Member, Output, Prefix, Scheme, features};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+fn kernel(error: KernelError) -> PyErr {
+    AnabranchError::new_err(error.to_string())
+}
+
+fn named<T>(what: &str, given: &str, all: &[T], name: fn(T) -> &'static str) -> PyResult<T>
+where
+    T: Copy,
+{
+    all.iter().copied().find(|&one| name(one) == given).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().copied().map(name).collect();
+        AnabranchError::new_err(format!("{what}: {given}: take one of {}", names.join(", ")))
+    })
+}
+
+/// A weighted group of a datapath.
+#[pyclass(frozen, eq, module = "anabranch._core")]
+#[derive(Clone, PartialEq)]
+pub(crate) struct KernelGroup(Group);
+
+#[pymethods]
+impl KernelGroup {
+    #[new]
+    #[pyo3(signature = (name, prefixes, targets, weights, up, output, seed=0, pause_ns=0, turns=Vec::new(), plain=false))]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a value")]
+    fn new(
+        name: String,
+        prefixes: Vec<String>,
+        targets: Vec<u32>,
+        weights: Vec<u32>,
+        up: Vec<bool>,
+        output: &str,
+        seed: u32,
+        pause_ns: u64,
+        turns: Vec<u16>,
+        plain: bool,
+    ) -> PyResult<Self> {
+        if weights.len() != targets.len() || up.len() != targets.len() {
+            let why = format!("{} targets, {} weights, {} states", targets.len(), weights.len(), up.len());
+            return Err(AnabranchError::new_err(format!("group {name}: {why}; give each member one of all")));
+        }
+        let mut prefixes: Vec<Prefix> =
+            prefixes.iter().map(|text| Prefix::parse(text)).collect::<Result<_, _>>().map_err(kernel)?;
+        prefixes.sort();
+        let members = targets
+            .iter()
+            .zip(weights)
+            .zip(up)
+            .map(|((&target, weight), up)| Member { target, weight, up: up && weight > 0 })
+            .collect();
+        let output = named("output", output, &Output::ALL, Output::name)?;
+        let group = Group { name, prefixes, members, output, seed, pause_ns, turns, plain };
+        group.check().map_err(kernel)?;
+        Ok(Self(group))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    #[getter]
+    fn prefixes(&self) -> Vec<String> {
+        self.0.prefixes.iter().map(ToString::to_string).collect()
+    }
+
+    #[getter]
+    fn targets(&self) -> Vec<u32> {
+        self.0.members.iter().map(|member| member.target).collect()
+    }
+
+    #[getter]
+    fn weights(&self) -> Vec<u32> {
+        self.0.members.iter().map(|member| member.weight).collect()
+    }
+
+    #[getter]
+    fn up(&self) -> Vec<bool> {
+        self.0.members.iter().map(|member| member.up).collect()
+    }
+
+    #[getter]
+    fn output(&self) -> &'static str {
+        self.0.output.name()
+    }
+
+    #[getter]
+    fn seed(&self) -> u32 {
+        self.0.seed
+    }
+
+    #[getter]
+    fn pause_ns(&self) -> u64 {
+        self.0.pause_ns
+    }
+
+    #[getter]
+    fn turns(&self) -> Vec<u16> {
+        self.0.turns.clone()
+    }
+
+    #[getter]
+    fn plain(&self) -> bool {
+        self.0.plain
+    }
+
+    fn __repr__(&self) -> String {
+        format!("KernelGroup({:?})", self.0)
+    }
+}
+
+/// A datapath of the kernel.
+#[pyclass(module = "anabranch._core")]
+pub(crate) struct KernelDatapath(Option<Datapath>);
+
+impl KernelDatapath {
+    fn there(&self) -> PyResult<&Datapath> {
+        self.0.as_ref().ok_or_else(removed)
+    }
+}
+
+fn removed() -> PyErr {
+    AnabranchError::new_err("datapath: it has been removed")
+}
+
+fn bare(groups: Vec<PyRef<'_, KernelGroup>>) -> Vec<Group> {
+    groups.iter().map(|group| group.0.clone()).collect()
+}
+
+#[pymethods]
+impl KernelDatapath {
+    #[staticmethod]
+    fn create(py: Python<'_>, folder: PathBuf, scheme: &str, groups: u32, routes: u32) -> PyResult<Self> {
+        let scheme = named("scheme", scheme, &Scheme::ALL, Scheme::name)?;
+        py.detach(|| Datapath::create(&folder, scheme, groups, routes))
+            .map(|made| Self(Some(made)))
+            .map_err(kernel)
+    }
+
+    #[staticmethod]
+    fn open(folder: PathBuf) -> PyResult<Option<Self>> {
+        Ok(Datapath::open(&folder).map_err(kernel)?.map(|found| Self(Some(found))))
+    }
+
+    #[getter]
+    fn scheme(&self) -> PyResult<&'static str> {
+        Ok(self.there()?.scheme().name())
+    }
+
+    #[getter]
+    fn group_capacity(&self) -> PyResult<u32> {
+        Ok(self.there()?.group_capacity())
+    }
+
+    #[getter]
+    fn route_capacity(&self) -> PyResult<u32> {
+        Ok(self.there()?.route_capacity())
+    }
+
+    #[getter]
+    fn routed(&self) -> PyResult<bool> {
+        Ok(self.there()?.route_capacity() > 0)
+    }
+
+    fn attach(&self, ifindex: u32, hook: &str) -> PyResult<()> {
+        self.there()?.attach(ifindex, named("hook", hook, &Hook::ALL, Hook::name)?).map_err(kernel)
+    }
+
+    fn take_place(&self, other: PyRef<'_, Self>, ifindex: u32, hook: &str) -> PyResult<()> {
+        let hook = named("hook", hook, &Hook::ALL, Hook::name)?;
+        self.there()?.take_place(other.there()?, ifindex, hook).map_err(kernel)
+    }
+
+    fn detach(&self, ifindex: u32, hook: &str) -> PyResult<()> {
+        self.there()?.detach(ifindex, named("hook", hook, &Hook::ALL, Hook::name)?).map_err(kernel)
+    }
+
+    fn attachments(&self) -> PyResult<Vec<(u32, &'static str, bool)>> {
+        let found = self.there()?.attachments().map_err(kernel)?;
+        Ok(found.into_iter().map(|one| (one.device, one.hook.name(), one.alive)).collect())
+    }
+
+    fn held(&self) -> PyResult<Vec<KernelGroup>> {
+        Ok(self.there()?.held().map_err(kernel)?.into_iter().map(KernelGroup).collect())
+    }
+
+    #[pyo3(signature = (groups, dry_run=false))]
+    fn put(&mut self, py: Python<'_>, groups: Vec<PyRef<'_, KernelGroup>>, dry_run: bool) -> PyResult<bool> {
+        let groups = bare(groups);
+        let datapath = self.0.as_mut().ok_or_else(removed)?;
+        py.detach(|| datapath.put(&groups, dry_run)).map_err(kernel)
+    }
+
+    fn shares(&self) -> PyResult<Vec<Vec<f64>>> {
+        self.there()?.shares().map_err(kernel)
+    }
+
+    fn counters(&self) -> PyResult<Vec<Vec<(u64, u64)>>> {
+        let found = self.there()?.counters().map_err(kernel)?;
+        Ok(found
+            .iter()
+            .map(|group| group.iter().map(|counter| (counter.packets, counter.bytes)).collect())
+            .collect())
+    }
+
+    fn remove(&mut self) -> PyResult<()> {
+        self.0.take().ok_or_else(removed)?.remove().map_err(kernel)
+    }
+}
+
+/// Shares that a scheme would really give a group, before anything is installed.
+#[pyfunction]
+pub(crate) fn kernel_shares(scheme: &str, group: PyRef<'_, KernelGroup>) -> PyResult<Vec<f64>> {
+    let scheme = named("scheme", scheme, &Scheme::ALL, Scheme::name)?;
+    anabranch_kernel::shares(scheme, &group.0).map_err(kernel)
+}
+
+/// Members in the turns that a cycle over a group has.
+#[pyfunction]
+pub(crate) fn kernel_turns(group: PyRef<'_, KernelGroup>) -> PyResult<Vec<u16>> {
+    anabranch_kernel::cycle(&group.0).map_err(kernel)
+}
+
+/// Names of the programs.
+pub(crate) fn scheme_names() -> Vec<&'static str> {
+    Scheme::ALL.into_iter().map(Scheme::name).collect()
+}
+
+/// (feature, whether it is there, what is there or what to do).
+#[pyfunction]
+pub(crate) fn probe_kernel(py: Python<'_>) -> Vec<(&'static str, bool, String)> {
+    py.detach(|| features().into_iter().map(|one| (one.name, one.there, one.note)).collect())
+}
