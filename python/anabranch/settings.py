@@ -1,0 +1,146 @@
+"""Tables of TOML files that people write, read key by key; every error names file, key, value and mend."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NoReturn, TypeVar
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+from anabranch import AnabranchError
+from anabranch.split.request import nearest
+
+Value = TypeVar("Value")
+
+QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z/]+)\s*")
+TIMES_S = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}
+RATES_BPS = {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12}
+
+
+def parse_toml(text: str, file: str) -> dict[str, Any]:
+    """The tables of `text`, which came from `file`.
+
+    Raises:
+        AnabranchError: it is not TOML; the message has file and line.
+
+    """
+    try:
+        found: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise AnabranchError(f"{file}: not TOML: {error}; see the syntax at https://toml.io") from None
+    return found
+
+
+class Settings:
+    """One table of the file. Every getter takes its key out; `end` refuses what is left."""
+
+    def __init__(self, file: str, path: str, table: object) -> None:
+        self.file = file
+        self.path = path
+        if not isinstance(table, Mapping):
+            raise AnabranchError(f"{file}: {path}: {table}: not a table; write [{path}]")
+        self._table: dict[str, Any] = dict(table)
+        self._known: list[str] = []
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._table
+
+    def refuse(self, key: str, value: object, problem: str) -> NoReturn:
+        """Says what is wrong with a value, and the mend."""
+        dot = "." if self.path else ""
+        raise AnabranchError(f"{self.file}: {self.path}{dot}{key}: {value}: {problem}")
+
+    def keys(self) -> list[str]:
+        """What stands in the table and was not taken yet."""
+        return list(self._table)
+
+    def end(self) -> None:
+        """Raises an AnabranchError if there is a key that nobody asked for."""
+        for key in self._table:
+            dot = "." if self.path else ""
+            mend = nearest(key, self._known) if self._known else "leave it out"
+            raise AnabranchError(f"{self.file}: {self.path}{dot}{key}: unknown key; {mend}")
+
+    def take(self, key: str, default: Value, check: Callable[[Any], Value | None], mend: str) -> Value:
+        """The value of a key as `check` makes it, which answers None to what cannot be."""
+        self._known.append(key)
+        if key not in self._table:
+            return default
+        given = self._table.pop(key)
+        found = check(given)
+        if found is None:
+            self.refuse(key, given, mend)
+        return found
+
+    def text(self, key: str, default: str = "") -> str:
+        """Text that is not empty."""
+        return self.take(key, default, lambda given: given if isinstance(given, str) and given else None, "give text")
+
+    def one_of(self, key: str, default: str, known: Collection[str]) -> str:
+        """One of some words."""
+        found = self.text(key, default)
+        if found not in known:
+            self.refuse(key, found, f"unknown; {nearest(found, known)}")
+        return found
+
+    def integer(self, key: str, default: int, least: int, most: int) -> int:
+        """A whole number."""
+
+        def check(given: object) -> int | None:
+            whole = isinstance(given, int) and not isinstance(given, bool)
+            return given if whole and isinstance(given, int) and least <= given <= most else None
+
+        return self.take(key, default, check, f"give a whole number from {least} to {most}")
+
+    def number(self, key: str, default: float, least: float, most: float) -> float:
+        """A number."""
+
+        def check(given: object) -> float | None:
+            if isinstance(given, bool) or not isinstance(given, (int, float)):
+                return None
+            return float(given) if least <= given <= most else None
+
+        return self.take(key, default, check, f"give a number from {least:g} to {most:g}")
+
+    def duration_s(self, key: str, default_s: float, least_s: float, most_s: float) -> float:
+        """A time such as "100 ms", in seconds."""
+
+        def check(given: object) -> float | None:
+            found = _quantity(given, TIMES_S)
+            return found if found is not None and least_s <= found <= most_s else None
+
+        return self.take(key, default_s, check, f'give a time from {least_s:g} s to {most_s:g} s, such as "1 s"')
+
+    def rate_bps(self, key: str, default_bps: int) -> int:
+        """A rate such as "10 Gbps", in bits per second."""
+
+        def check(given: object) -> int | None:
+            found = _quantity(given, RATES_BPS)
+            return round(found) if found else None
+
+        return self.take(key, default_bps, check, 'give a rate such as "10 Gbps"')
+
+    def texts(self, key: str) -> list[str]:
+        """A list of texts; one text counts as a list of it."""
+
+        def check(given: object) -> list[str] | None:
+            items = [given] if isinstance(given, str) else given
+            return items if isinstance(items, list) and all(isinstance(item, str) for item in items) else None
+
+        return self.take(key, [], check, 'give a list, as in ["10.1.0.0/24"]')
+
+    def table(self, key: str) -> Settings:
+        """A table within this one; an empty one if it is not there."""
+        self._known.append(key)
+        path = f"{self.path}.{key}" if self.path else key
+        return Settings(self.file, path, self._table.pop(key, {}))
+
+
+def _quantity(given: object, units: Mapping[str, float]) -> float | None:
+    found = QUANTITY.fullmatch(given) if isinstance(given, str) else None
+    return float(found[1]) * units[found[2]] if found and found[2] in units else None
