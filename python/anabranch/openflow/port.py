@@ -1,0 +1,54 @@
+"""A switch's ports: their state, speed and counters (OpenFlow 1.5.1 sections 7.2.1, 7.3.5.6, 7.4.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anabranch.openflow.match import Match
+
+
+@dataclass(frozen=True)
+class Port:
+    """One port as the switch describes it."""
+
+    number: int
+    name: str
+    hardware_address: str
+    link_up: bool
+    """Neither the link nor, by configuration, the port is down."""
+    current_bps: int
+    """0 where the switch does not know."""
+
+
+@dataclass(frozen=True)
+class PortCounters:
+    """What went through one port since it was made; 0 also where the switch does not count (all ones on the wire)."""
+
+    number: int
+    rx_packets: int
+    tx_packets: int
+    rx_bytes: int
+    tx_bytes: int
+    rx_dropped: int
+    tx_dropped: int
+
+
+@dataclass(frozen=True)
+class BucketCounters:
+    """What went through a group, bucket by bucket in the order of the group."""
+
+    group_id: int
+    packets: tuple[int, ...]
+    bytes_: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class FlowCounters:
+    """What matched a rule."""
+
+    table: int
+    priority: int
+    match: Match
+    cookie: int
+    packets: int
+    bytes_: int

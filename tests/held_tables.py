@@ -1,0 +1,71 @@
+"""All that bridges hold, ours and an operator's, as `ovs-ofctl` prints it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterable
+
+from anabranch.lab.fabric.open_vswitch import OpenVSwitch
+
+OPERATORS_FLOW = "cookie=0x7,table=0,priority=7,udp,nw_dst=192.0.2.7 actions=drop"
+OPERATORS_GROUP = "group_id=7,type=all,bucket=actions=drop"
+OPERATORS_METER = "meter=7,kbps,bands=type=drop rate=7"
+
+
+def ofctl(ovs: OpenVSwitch, command: str, bridge: str, *arguments: str) -> str:
+    """Asks or changes a bridge."""
+    words = ["ovs-ofctl", "-O", "OpenFlow15", "--timeout=20", command, ovs.openflow(bridge), *arguments]
+    run = subprocess.run(words, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def operate(ovs: OpenVSwitch, bridges: Iterable[str]) -> None:
+    """Adds what the operator has in every bridge."""
+    for bridge in bridges:
+        ofctl(ovs, "add-flow", bridge, OPERATORS_FLOW)
+        ofctl(ovs, "add-group", bridge, OPERATORS_GROUP)
+        ofctl(ovs, "add-meter", bridge, OPERATORS_METER)
+
+
+def answer(ovs: OpenVSwitch, bridges: Iterable[str]) -> bool:
+    """Whether all bridges are there."""
+    try:
+        for bridge in bridges:
+            ofctl(ovs, "show", bridge)
+    except AssertionError:
+        return False
+    return True
+
+
+def held(ovs: OpenVSwitch, bridges: Iterable[str]) -> dict[str, list[str]]:
+    """All that each bridge holds, without counters, sorted."""
+    found = {}
+    for bridge in bridges:
+        flows = ofctl(ovs, "dump-flows", bridge, "--no-stats").splitlines()
+        groups, meters = (ofctl(ovs, command, bridge).splitlines() for command in ("dump-groups", "dump-meters"))
+        lines = [line.strip() for line in (*flows, *groups, *meters) if "OFPST" not in line]
+        found[bridge] = sorted(line for line in lines if line)
+    return found
+
+
+def empty(ovs: OpenVSwitch, bridges: Iterable[str]) -> None:
+    """Removes everything, and adds what is the operator's."""
+    for bridge in bridges:
+        for command in ("del-flows", "del-groups", "del-meters"):
+            ofctl(ovs, command, bridge)
+        operate(ovs, [bridge])
+
+
+def operators(lines: list[str]) -> list[str]:
+    """Which of them are the operator's."""
+    return [line for line in lines if re.match(r"cookie=0x7,|group_id=7,|meter=7 ", line)]
+
+
+def assert_same(found: dict[str, list[str]], anew: dict[str, list[str]]) -> None:
+    """Nothing is left over, nothing is missing, and the operator's is as it was."""
+    for bridge, lines in found.items():
+        assert len(operators(lines)) == 3, bridge
+        assert any("cookie=0xab5a" in line for line in lines), bridge
+        assert lines == anew[bridge], bridge
