@@ -1,0 +1,102 @@
+"""What a kernel holds: devices, nexthops, groups of them and routes, as values that can be compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+Address = IPv4Address | IPv6Address
+Prefix = IPv4Network | IPv6Network
+MPATH, RESILIENT = "mpath", "resilient"
+"""Kinds of groups: hash-threshold and resilient (`ip-nexthop(8)`)."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """A network device."""
+
+    index: int
+    name: str
+    up: bool
+    """Administratively."""
+    carrier: bool
+    alias: str = ""
+    """What its operator has to say of it (`ip link set alias`)."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """Where packets leave, whatever number the kernel knows it by."""
+
+    version: int
+    """Of IP: 4 or 6."""
+    device: str
+    gateway: Address | None = None
+
+    def __str__(self) -> str:
+        return self.device if self.gateway is None else f"{self.gateway} on {self.device}"
+
+
+@dataclass(frozen=True)
+class Nexthop:
+    """A way out and its number."""
+
+    nexthop_id: int
+    way: Way
+    protocol: int
+    """Who made it (rtnetlink's protocol numbers)."""
+
+
+@dataclass(frozen=True)
+class Resilience:
+    """What is particular to a resilient group; times in hundredths of a second, as the kernel has them."""
+
+    buckets: int
+    idle_timer_cs: int
+    unbalanced_timer_cs: int
+
+
+@dataclass(frozen=True)
+class NexthopGroup:
+    """A group and its members."""
+
+    group_id: int
+    members: tuple[tuple[int, int], ...]
+    """(nexthop, weight from 1 to 65535)."""
+    resilience: Resilience | None
+    """None for hash-threshold."""
+    protocol: int
+
+    @property
+    def kind(self) -> str:
+        """`mpath` or `resilient`."""
+        return MPATH if self.resilience is None else RESILIENT
+
+
+@dataclass(frozen=True)
+class Route:
+    """A route by a nexthop object; `nexthop_id` 0 for every other kind, which is never ours."""
+
+    prefix: Prefix
+    table: int
+    metric: int
+    nexthop_id: int
+    protocol: int
+
+    @property
+    def key(self) -> tuple[Prefix, int, int]:
+        """What makes two routes the same one to the kernel."""
+        return self.prefix, self.table, self.metric
+
+    def __str__(self) -> str:
+        return f"{self.prefix} table {self.table} metric {self.metric}"
+
+
+def address_of(packed: bytes) -> Address:
+    """An address from the bytes on the wire."""
+    return ip_address(packed)
+
+
+def prefix_of(packed: bytes, length: int) -> Prefix:
+    """A prefix from the bytes on the wire."""
+    return ip_network((packed, length))
