@@ -10,6 +10,8 @@ import typer
 from anabranch import AnabranchError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from anabranch.targets.explanation import Explanation
@@ -18,6 +20,9 @@ METHODS = ("hash", "dp_hash", "default")
 STEPPED = 20
 """Connections up to which each is shown step by step; of more, a line each."""
 STEPS_SHOWN = 40
+
+Step = tuple[str, str]
+"""What, and its value."""
 
 
 def register(app: typer.Typer) -> None:
@@ -33,6 +38,10 @@ def explain(
     weights: Annotated[
         str | None, typer.Option(metavar="W,W,...", help="One per path, or a TOML file with the key weights.")
     ] = None,
+    plan: Annotated[str | None, typer.Option(metavar="PLAN.TOML", help="By the rules and groups of a plan.")] = None,
+    bridge: Annotated[str, typer.Option(help="With a plan: as things stand in this bridge of Open vSwitch.")] = "",
+    openflow: Annotated[str, typer.Option(metavar="ADDRESS", help="Where the bridge is, as in `apply`.")] = "",
+    in_port: Annotated[str | None, typer.Option(metavar="NAME", help="Port that the connections come in by.")] = None,
     file: Annotated[
         str | None, typer.Option(metavar="TRACE", help="The connections of a flow list (CSV) or capture.")
     ] = None,
@@ -52,16 +61,24 @@ def explain(
     json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; - is stdout.")] = None,
 ) -> None:
     """Say how each connection comes to its path: fields, hash, score or slot."""
-    if weights is None:
-        raise AnabranchError("weights: missing; give one per path, as in --weights 4,3,2")
+    if weights is None and plan is None:
+        raise AnabranchError("weights: missing; give one per path, as in --weights 4,3,2, or a --plan")
     if bool(connections) == (file is not None):
         problem = "both given" if connections else "both missing"
         raise AnabranchError(f"connections, file: {problem}; give 10.0.0.1,10.0.0.2,tcp,40000,80 or --file flows.csv")
     of_switch = {"method": method, "param": param, "bucket-ids": bucket_ids, "ovs-version": ovs_version}
     of_library = {"technique": technique, "hash": hash, "seed": seed or None}
-    for key, value in (of_switch if target is None else of_library).items():
+    of_bridge = {"bridge": bridge or None, "openflow": openflow or None, "in-port": in_port}
+    unused: dict[str, object]
+    if plan is not None:
+        unused = {**of_switch, **of_library, "weights": weights, "target": target, "fail": fail or None}
+        problem = "with a plan; leave it out"
+    elif target is None:
+        unused, problem = {**of_switch, **of_bridge}, "without a target; give --target ovs too"
+    else:
+        unused, problem = {**of_library, **of_bridge}, "with a target; leave it out"
+    for key, value in unused.items():
         if value is not None:
-            problem = "without a target; give --target ovs too" if target is None else "with a target; leave it out"
             raise AnabranchError(f"{key}: {value}: not used {problem}")
 
     import anabranch as ab
@@ -72,11 +89,21 @@ def explain(
     from anabranch.targets.group import group
     from anabranch.targets.open_vswitch import Switch, parse_version
 
-    wanted = group(weights, fail or ())
     if file is None:
         tuples = explanation.parse_tuples(connections or ())
     else:
         tuples = ab.read_trace(file, direction="each").tuples
+    if plan is not None:
+        from anabranch.deploy import ovs
+        from anabranch.deploy.place import Place
+
+        ways = ovs.explain(plan, Place(bridge, openflow), tuples, in_port)
+        if json is not None:
+            write_whole(json, explanation.as_json(ways, ["anabranch", *sys.argv[1:]]))
+        if json != "-":
+            _print([(way.connection, way.steps, way.last) for way in ways], terminal())
+        return
+    wanted = group(weights or "", fail or ())
     if target is None:
         names = [hash_.name for hash_ in ab.hashes()]
         name = choose(hash or "xxh3", names, "hash")
@@ -101,17 +128,24 @@ def explain(
 
 def show(found: list[Explanation], paths: int, console: Console) -> None:
     """Prints every connection's way, or a line each if they are many."""
+    ends = (
+        f"path {one.path} of {paths}" + ("" if one.bucket_id is None else f", bucket {one.bucket_id}") for one in found
+    )
+    _print([(one.connection, one.steps, ("path", end)) for one, end in zip(found, ends, strict=True)], console)
+
+
+def _print(found: Sequence[tuple[str, list[Step], Step]], console: Console) -> None:
+    """Connections with their steps, the last of which is what it comes to."""
     stepped = len(found) <= STEPPED
-    width = max(len(one.connection) for one in found)
-    for one in found:
-        path = f"path {one.path} of {paths}" + ("" if one.bucket_id is None else f", bucket {one.bucket_id}")
+    width = max(len(connection) for connection, _, _ in found)
+    for connection, steps, (last, end) in found:
         if not stepped:
-            console.print(f"{one.connection:<{width}}  {path}", markup=False, soft_wrap=True)
+            console.print(f"{connection:<{width}}  {end}", markup=False, soft_wrap=True)
             continue
-        console.print(f"[bold]{one.connection}[/bold]")
-        column = max(len(what) for what, _ in one.steps)
-        for what, value in one.steps[:STEPS_SHOWN]:
+        console.print(f"[bold]{connection}[/bold]")
+        column = max(len(what) for what, _ in [*steps, (last, end)])
+        for what, value in steps[:STEPS_SHOWN]:
             console.print(f"  {what:<{column}}  {value}", markup=False, soft_wrap=True)
-        if len(one.steps) > STEPS_SHOWN:
-            console.print(f"  ... {len(one.steps) - STEPS_SHOWN} more steps: all are in --json", markup=False)
-        console.print(f"  {'path':<{column}}  [bold green]{path}[/bold green]")
+        if len(steps) > STEPS_SHOWN:
+            console.print(f"  ... {len(steps) - STEPS_SHOWN} more steps: all are in --json", markup=False)
+        console.print(f"  {last:<{column}}  [bold green]{end}[/bold green]")

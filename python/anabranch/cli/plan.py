@@ -22,7 +22,7 @@ def plan(
         str | None, typer.Option(metavar="W,W,...", help="One per path, or a TOML file with the key weights.")
     ] = None,
     target: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="`ovs`, `linux` or `table`; all when left out.")
+        list[str] | None, typer.Option(metavar="NAME", help="`ovs`, `linux`, `ebpf` or `table`; all when left out.")
     ] = None,
     error: Annotated[
         str | None, typer.Option(metavar="PCT", help="Recommend what stays below; status 1 if a target cannot.")

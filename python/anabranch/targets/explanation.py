@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,9 @@ from anabranch.splitter import hashes
 from anabranch.targets.group import Group, within
 from anabranch.targets.open_vswitch import WEIGHT_MAX, Switch
 from anabranch.tuples import FIVE_TUPLE, PROTOCOLS, five_tuples, flow_keys
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 PORTED = {PROTOCOLS["tcp"]: "tcp", PROTOCOLS["udp"]: "udp", PROTOCOLS["sctp"]: "sctp"}
 DP_HASHES = ("ovs-l4", "ovs-sym-l4")
@@ -80,7 +84,7 @@ def by_technique(
         steps.append((hash_name, f"0x{value:0{bits // 4}x} (seed {seed})"))
         steps += splitter.explain(int(key))
         path = int(splitter.pick(np.array([key]))[0])
-        found.append(Explanation(_connection(row), steps, path + 1))
+        found.append(Explanation(connection(row), steps, path + 1))
     return found
 
 
@@ -100,7 +104,7 @@ def by_selection(
             (f"score of bucket {bucket_id}", f"{score} = {value} x {weight} (path {path + 1})")
             for path, (bucket_id, weight), (value, score) in zip(live, buckets, scores, strict=True)
         ]
-        found.append(Explanation(_connection(row), steps, live[chosen] + 1, buckets[chosen][0]))
+        found.append(Explanation(connection(row), steps, live[chosen] + 1, buckets[chosen][0]))
     return found
 
 
@@ -133,7 +137,7 @@ def by_dp_hash(
         owner = slots[slot]
         passed = "" if owner == path else f", bucket {bucket_ids[owner]} is dead: the next slot of a living one"
         steps.append(("slot", f"{slot} of {len(slots)}{passed}"))
-        found.append(Explanation(_connection(row), steps, int(path) + 1, bucket_ids[path]))
+        found.append(Explanation(connection(row), steps, int(path) + 1, bucket_ids[path]))
     return found
 
 
@@ -155,7 +159,7 @@ def parse_bucket_ids(text: str | None, paths: int) -> list[int]:
     return ids
 
 
-def as_json(found: Sequence[Explanation], command: list[str]) -> str:
+def as_json(found: Sequence[DataclassInstance], command: list[str]) -> str:
     """Everything as JSON text."""
     return json.dumps({"command": command, "connections": [asdict(one) for one in found]}, indent=2) + "\n"
 
@@ -171,7 +175,7 @@ def _ends(row: np.void) -> tuple[str, str]:
     return source, destination
 
 
-def _connection(row: np.void) -> str:
+def connection(row: np.void) -> str:
     """As `explain` takes it."""
     names = {number: name for name, number in PROTOCOLS.items()}
     protocol = names.get(int(row["protocol"]), str(row["protocol"]))

@@ -9,12 +9,12 @@ from typing import Any
 
 from anabranch import AnabranchError, __version__
 from anabranch.split.request import choose
-from anabranch.targets import linux, open_vswitch, table
+from anabranch.targets import ebpf, linux, open_vswitch, table
 from anabranch.targets.group import Group
 from anabranch.targets.open_vswitch import Switch
 from anabranch.targets.recipe import Target
 
-TARGETS = ("ovs", "linux", "table")
+TARGETS = ("ovs", "linux", "ebpf", "table")
 BOUND_PCT = 1.0
 """What counts as near enough where no bound is given: the noise of some 30,000 connections over four paths."""
 
@@ -70,6 +70,8 @@ def plan(group: Group, targets: Sequence[str], switch: Switch, bound_pct: float 
             found.append(open_vswitch.target(group, switch, bound, bool(targets)))
         elif name == "linux":
             found.append(linux.target(group, bound, bool(targets)))
+        elif name == "ebpf":
+            found.append(ebpf.target(group, bool(targets)))
         else:
             found.append(table.target(group, bound_pct is not None))
     return Plan(group, [target for target in found if target.recipes], bound)

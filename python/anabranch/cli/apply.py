@@ -1,0 +1,60 @@
+"""`anabranch apply`: make a switch hold a plan."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from anabranch import AnabranchError
+from anabranch.deploy.place import (
+    Authority,
+    Bridge,
+    Certificate,
+    Devices,
+    DryRun,
+    Hook,
+    Key,
+    OpenFlow,
+    Ovsdb,
+    Place,
+    Plan,
+    TargetName,
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(apply)
+
+
+def apply(
+    plan: Plan,
+    target_name: TargetName = "ovs",
+    bridge: Bridge = "",
+    openflow: OpenFlow = "",
+    ovsdb: Ovsdb = "",
+    key: Key = "",
+    certificate: Certificate = "",
+    authority: Authority = "",
+    dev: Devices = None,
+    hook: Hook = "",
+    dry_run: DryRun = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="For ebpf: stay, and mask members whose link dies until it is back.")
+    ] = False,
+) -> None:
+    """Make a switch hold a plan: all of it or, if anything is refused, none. What is others' stays as it is."""
+    from anabranch.cli.split import terminal
+    from anabranch.deploy.show import show
+    from anabranch.deploy.target import target
+
+    place = Place(bridge, openflow, ovsdb, key, certificate, authority, tuple(dev or ()), hook)
+    if follow and (target_name != "ebpf" or dry_run):
+        raise AnabranchError("follow: with --target ebpf, and without --dry-run, only; leave it out")
+    outcome = target(target_name).apply(plan, place, dry_run=dry_run)
+    show(outcome, dry_run, terminal())
+    if follow:
+        from anabranch.deploy.ebpf_follow import follow as follow_links
+
+        follow_links(plan, place, terminal())

@@ -1,0 +1,61 @@
+"""`anabranch verify`: whether a switch holds a plan, and splits as it says."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from anabranch.deploy.place import (
+    Authority,
+    Bridge,
+    Certificate,
+    Devices,
+    Hook,
+    Key,
+    OpenFlow,
+    Ovsdb,
+    Place,
+    Plan,
+    TargetName,
+)
+
+STATUS_WRONG, STATUS_UNSURE = 1, 3
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(verify)
+
+
+def verify(
+    plan: Plan,
+    target_name: TargetName = "ovs",
+    bridge: Bridge = "",
+    openflow: OpenFlow = "",
+    ovsdb: Ovsdb = "",
+    key: Key = "",
+    certificate: Certificate = "",
+    authority: Authority = "",
+    dev: Devices = None,
+    hook: Hook = "",
+    seconds: Annotated[float, typer.Option(metavar="S", help="How long to measure.", min=0.01, max=86400)] = 10.0,
+    connections: Annotated[
+        int | None, typer.Option(metavar="N", help="That pass each group meanwhile, if you know.", min=1)
+    ] = None,
+) -> None:
+    """Compare a switch with a plan, then measure its split; status 1 if it is wrong, 3 if that cannot be told."""
+    from anabranch.cli.split import terminal
+    from anabranch.deploy.show import show_verified, waiting
+    from anabranch.deploy.target import target
+    from anabranch.deploy.verification import Verdict
+
+    place = Place(bridge, openflow, ovsdb, key, certificate, authority, tuple(dev or ()), hook)
+    with waiting(seconds):
+        found = target(target_name).verify(plan, place, seconds=seconds, connections=connections)
+    show_verified(found, terminal())
+    verdicts = [group.judged[0] for group in found.groups]
+    if found.lines or Verdict.WRONG in verdicts:
+        raise typer.Exit(STATUS_WRONG)
+    if Verdict.UNSURE in verdicts:
+        raise typer.Exit(STATUS_UNSURE)

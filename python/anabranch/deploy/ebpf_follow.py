@@ -1,0 +1,92 @@
+"""`apply --follow`: members whose link dies are masked, and come back with it, for as long as this runs."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import datetime
+
+from rich.console import Console
+from rich.text import Text
+
+from anabranch import AnabranchError
+from anabranch.deploy import ebpf
+from anabranch.deploy.ebpf_datapath import ChangedElsewhereError
+from anabranch.deploy.ebpf_wanted import lives
+from anabranch.deploy.place import Place
+from anabranch.deploy.show import STYLES
+from anabranch.netlink.link_monitor import LinkEvent, LinkMonitor
+
+NEWS_MS = 1000
+
+
+def follow(plan: str, place: Place, console: Console) -> None:
+    """Keeps the plan in force as links come and go, until it is interrupted; the datapath stays then as it is.
+
+    Raises:
+        AnabranchError: somebody else has changed the datapath; the kernel's refusal.
+
+    """
+    planned = ebpf.read(plan, place)
+    ports = sorted({name for group in planned.groups for name in group.ports})
+    _be_prompt()
+    with LinkMonitor() as monitor, _interruptible():
+        watched = {*ports, *planned.devices}
+        known = {device.name: device for device in monitor.links.values()}
+        _, left = ebpf.put(planned, known)
+        console.print(f"following the links of {', '.join(ports) or 'no port'}; the plan stays when this ends")
+        news: list[LinkEvent] = []
+        waiting = select.poll()
+        waiting.register(monitor, select.POLLIN)
+        while True:
+            waiting.poll()
+            events = [event for event in monitor.read() if event.device.name in watched]
+            links = {device.name: device for device in monitor.links.values()}
+            # A device that is gone keeps its number until one of its name is there again.
+            known |= {name: replace(known[name], up=False, carrier=False) for name in watched - {*links}} | links
+            news += events
+            if not news:
+                continue
+            there = tuple(name for name in planned.devices if name in links)
+            try:
+                outcome, left = ebpf.put(replace(planned, devices=there), known, left=left)
+            except ChangedElsewhereError:
+                raise
+            except AnabranchError:
+                # A device on its way out refuses, and the news of its end is about to come.
+                if not waiting.poll(NEWS_MS):
+                    raise
+            else:
+                _tell(news, outcome.lines, console)
+                news = []
+
+
+def _tell(events: list[LinkEvent], lines: list[str], console: Console) -> None:
+    clock = datetime.now().astimezone().strftime("%H:%M:%S.%f")[:-3]
+    last = {event.device.name: event for event in events}
+    for name, event in last.items():
+        state = "gone" if event.gone else "up" if lives(event.device) else "down"
+        console.print(f"{clock} {name} {state}", markup=False)
+    for line in lines:
+        console.print(Text(line, STYLES.get(line.partition(" ")[0], "")), soft_wrap=True)
+
+
+def _be_prompt() -> None:
+    """On a busy machine news of a dead link waits for its turn like everything else; where it may, this goes first."""
+    with suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM ends it as SIGINT does, quietly."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with suppress(KeyboardInterrupt):
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

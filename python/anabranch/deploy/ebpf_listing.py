@@ -1,0 +1,64 @@
+"""Differences between a datapath and what it should be, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from anabranch._core import KernelGroup
+from anabranch.deploy.ebpf_datapath import fits
+from anabranch.deploy.ebpf_plan import REDIRECT
+from anabranch.deploy.ebpf_wanted import Held, Wanted
+
+ALL_IP = "all IP"
+
+
+def lines(name: str, held: Held | None, target: Wanted | None, devices: Mapping[int, str]) -> list[str]:
+    """For people: `+` new, `-` gone, `~-` was and `~+` is now.
+
+    Args:
+        name: of the datapath.
+        held: what is there; None for nothing.
+        target: what shall be; None for nothing.
+        devices: names by number.
+
+    """
+    found = []
+    if held is None and target is not None:
+        found.append(f"+ {_datapath(name, target)}")
+    elif held is not None and target is None:
+        found.append(f"- {_datapath(name, held)}")
+    elif held is not None and target is not None and not fits(held, target):
+        found += [f"~- {_datapath(name, held)}", f"~+ {_datapath(name, target)}"]
+    old = {one.name: group(one, devices) for one in held.groups} if held is not None else {}
+    new = {one.name: group(one, devices) for one in target.kernel_groups} if target is not None else {}
+    for key, text in new.items():
+        if key not in old:
+            found.append(f"+ {text}")
+        elif old[key] != text:
+            found += [f"~- {old[key]}", f"~+ {text}"]
+    found += [f"- {text}" for key, text in old.items() if key not in new]
+    before = held.attached if held is not None else frozenset()
+    after = target.attached if target is not None else ()
+    found += [f"+ {text}" for text in _attached([one for one in after if one not in before], devices)]
+    return found + [f"- {text}" for text in _attached(sorted(before - {*after}), devices)]
+
+
+def group(one: KernelGroup, devices: Mapping[int, str]) -> str:
+    """`group leaf2 10.0.2.0/24 -> redirect seed=7: eth1 weight=4, eth2 weight=3 down`."""
+    text = f"group {one.name} {','.join(sorted(one.prefixes)) or ALL_IP} -> {one.output} seed={one.seed}"
+    if one.pause_ns:
+        text += f" pause={one.pause_ns / 1e3:g}us"
+    members = []
+    for target, weight, up in zip(one.targets, one.weights, one.up, strict=True):
+        named = devices.get(target, f"device {target}") if one.output == REDIRECT else str(target)
+        members.append(f"{named} weight={weight}{' down' if weight and not up else ''}")
+    return f"{text}: {', '.join(members)}"
+
+
+def _datapath(name: str, one: Held | Wanted) -> str:
+    routes = f"{one.route_capacity} routes" if one.route_capacity else ALL_IP
+    return f"datapath {name} {one.scheme}, room for {one.group_capacity} groups, {routes}"
+
+
+def _attached(places: Iterable[tuple[int, str]], devices: Mapping[int, str]) -> list[str]:
+    return [f"attached to {devices.get(index, f'device {index}')} {hook}" for index, hook in places]

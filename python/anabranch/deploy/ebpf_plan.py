@@ -1,0 +1,290 @@
+"""A plan for the kernel's datapath: which packets of which devices go by which members in which shares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+from anabranch import AnabranchError
+from anabranch.deploy.ebpf_scheme import (
+    DBB,
+    INDEPENDENT,
+    KERNEL_SCHEMES,
+    SHARED,
+    KernelScheme,
+    kernel_scheme,
+    refusal,
+)
+from anabranch.netlink.nexthop import Prefix
+from anabranch.runs.load import read_text
+from anabranch.settings import Settings, parse_toml
+from anabranch.split.request import weights_of
+from anabranch.targets.group import group
+from anabranch.targets.plan import BOUND_PCT, parse_bound
+
+NAME = "plan"
+NAMES = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""Of a folder in the BPF file system, where dots are reserved."""
+GROUP_NAME_BYTES = 64
+MEMBERS_MAX = 64
+SEED_MAX = 2**32 - 1
+SCHEME = "weighted"
+PAUSE_MAX_S = 3600.0
+INGRESS, EGRESS, XDP = "ingress", "egress", "xdp"
+HOOKS = (INGRESS, EGRESS, XDP)
+REDIRECT = "redirect"
+VALUES = {"dscp": (0, 63), "flow-label": (0, 2**20 - 1), "tunnel-port": (1, 65535)}
+"""Fields that can be marked, with the least and the largest value of each (RFC 2474, RFC 6437, RFC 768)."""
+ALL_IP = 'match = { ip_dst = ["0.0.0.0/0", "::/0"] }'
+
+
+@dataclass(frozen=True)
+class WeightedMembers:
+    """One `[[group]]`."""
+
+    name: str
+    prefixes: tuple[Prefix, ...]
+    """Destinations; none for all IP, in a plan of one group."""
+    output: str
+    """`redirect`, or the field that is marked."""
+    ports: tuple[str, ...]
+    """The devices that packets leave by, if they are redirected."""
+    values: tuple[int, ...]
+    """What the field becomes, if one is marked."""
+    weights: tuple[str, ...]
+    seed: int | None
+    pause_s: float
+    """Longest pause within a flowlet, or silence after which a flow's counter is forgotten; 0 where neither counts."""
+    error_pct: float
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Each as people call it."""
+        return self.ports or tuple(f"{self.output} {value}" for value in self.values)
+
+
+@dataclass(frozen=True)
+class EbpfPlan:
+    """All of the file."""
+
+    file: str
+    name: str
+    """Of the datapath; several stand side by side."""
+    scheme: str
+    counter: str
+    devices: tuple[str, ...]
+    """Whose packets these are; none if the command line must say."""
+    hook: str
+    """`ingress`, `egress` or `xdp`."""
+    groups: tuple[WeightedMembers, ...]
+
+    @property
+    def kernel(self) -> KernelScheme:
+        """How the scheme runs in the kernel."""
+        return kernel_scheme(self.scheme, self.counter)
+
+
+def read(path: str | Path) -> EbpfPlan:
+    """Reads and checks a plan.
+
+    Raises:
+        AnabranchError: the file, a key or a value is not as it must be; it names them, and the mend.
+
+    """
+    return parse(read_text(path), str(path))
+
+
+def parse(text: str, file: str) -> EbpfPlan:
+    """The same from its text.
+
+    Raises:
+        AnabranchError: as `read`.
+
+    """
+    settings = Settings(file, "", parse_toml(text, file))
+    scheme, counter = _scheme(settings)
+    seed = _seed(settings, None)
+    switch = settings.table("switch")
+    name, devices, hook = _switch(switch)
+    switch.end()
+    given: list[Any] = settings.take(
+        "group", [], lambda item: item if isinstance(item, list) else None, "write each as [[group]]"
+    )
+    settings.end()
+    if not given:
+        raise AnabranchError(f"{file}: group: missing; write one as [[group]] with name, match, ports and weights")
+    kernel = kernel_scheme(scheme, counter)
+    groups: list[WeightedMembers] = []
+    taken: dict[Prefix, str] = {}
+    for place, item in enumerate(given, 1):
+        called = item.get("name") if isinstance(item, Mapping) else None
+        path = f"group {called if isinstance(called, str) and called else place}"
+        found = _group(Settings(file, path, item), scheme, kernel, seed)
+        if any(found.name == other.name for other in groups):
+            raise AnabranchError(f"{file}: group {found.name}: name: there twice; each group has its own")
+        if not found.prefixes and len(given) > 1:
+            mend = f"with several groups write {ALL_IP}; the longest prefix wins"
+            raise AnabranchError(f"{file}: group {found.name}: match: no ip_dst; {mend}")
+        for prefix in found.prefixes:
+            other_name = taken.setdefault(prefix, found.name)
+            if other_name != found.name:
+                problem = f"group {other_name} has it too; leave it out of one of them"
+                raise AnabranchError(f"{file}: group {found.name}: match.ip_dst: {prefix}: {problem}")
+        groups.append(found)
+    return checked(EbpfPlan(file, name, scheme, counter, devices, hook, tuple(groups)))
+
+
+def checked(plan: EbpfPlan) -> EbpfPlan:
+    """The plan, once device and hook are those of the command line.
+
+    Raises:
+        AnabranchError: packets are marked at the hook xdp, which can only redirect.
+
+    """
+    for one in plan.groups:
+        if plan.hook == XDP and one.output != REDIRECT:
+            problem = "the hook xdp redirects only; take ingress or egress"
+            raise AnabranchError(f"{plan.file}: group {one.name}: output: {one.output}: {problem}")
+    return plan
+
+
+def _scheme(settings: Settings) -> tuple[str, str]:
+    scheme = settings.text("scheme", SCHEME)
+    if scheme not in KERNEL_SCHEMES:
+        settings.refuse("scheme", scheme, refusal(scheme))
+    given = "counter" in settings
+    counter = settings.one_of("counter", SHARED, (SHARED, INDEPENDENT))
+    if given and scheme != DBB:
+        settings.refuse("counter", counter, f'of scheme = "{DBB}" only; leave it out')
+    return scheme, counter
+
+
+def _switch(settings: Settings) -> tuple[str, tuple[str, ...], str]:
+    name = settings.text("name", NAME)
+    if not NAMES.fullmatch(name):
+        settings.refuse("name", name, "give at most 64 letters, digits, _ and -")
+    devices = tuple(settings.texts("dev"))
+    if len(set(devices)) < len(devices):
+        settings.refuse("dev", list(devices), "one is there twice; name it once")
+    return name, devices, settings.one_of("hook", INGRESS, HOOKS)
+
+
+def _group(settings: Settings, scheme: str, kernel: KernelScheme, seed: int | None) -> WeightedMembers:
+    name = settings.text("name")
+    if not name:
+        raise AnabranchError(f'{settings.file}: {settings.path}: name: missing; give one, as in name = "to-leaf2"')
+    if len(name.encode()) > GROUP_NAME_BYTES or "\0" in name:
+        settings.refuse("name", name, f"give at most {GROUP_NAME_BYTES} bytes of text")
+    match = settings.table("match")
+    prefixes = _prefixes(match)
+    output = settings.one_of("output", kernel.output or REDIRECT, (REDIRECT, *VALUES))
+    if kernel.output and output != kernel.output:
+        settings.refuse("output", output, f"{scheme} marks packets and lets switches send them; take {kernel.output}")
+    ports, values = _ports(settings, output), _values(settings, output)
+    count = len(ports) + len(values)
+    if count > MEMBERS_MAX:
+        settings.refuse("ports" if ports else "values", f"{count} of them", f"give at most {MEMBERS_MAX}")
+    if kernel.pause_s is None and "pause" in settings:
+        settings.refuse("pause", "given", f"{scheme} knows no pauses; leave it out")
+    found = WeightedMembers(
+        name=name,
+        prefixes=prefixes,
+        output=output,
+        ports=ports,
+        values=values,
+        weights=_weights(settings, scheme, kernel, count),
+        seed=_seed(settings, seed),
+        pause_s=settings.duration_s("pause", kernel.pause_s or 0.0, 1e-6, PAUSE_MAX_S),
+        error_pct=settings.take("error", BOUND_PCT, _percent, 'give a percentage above 0, such as "1%"'),
+    )
+    settings.end()
+    return found
+
+
+def _prefixes(settings: Settings) -> tuple[Prefix, ...]:
+    """`match.ip_dst`, or nothing for all IP."""
+    found = [_prefix(settings, text) for text in settings.texts("ip_dst")]
+    if others := settings.keys():
+        mend = 'as in match = { ip_dst = ["10.0.2.0/24"] }'
+        settings.refuse(others[0], "given", f"the kernel's datapath matches destinations only, {mend}")
+    if len(set(found)) < len(found):
+        settings.refuse("ip_dst", ", ".join(map(str, found)), "one is there twice; leave it out")
+    return tuple(found)
+
+
+def _prefix(settings: Settings, text: str) -> Prefix:
+    try:
+        return ip_network(text)
+    except ValueError as error:
+        settings.refuse("ip_dst", text, f"{error}; write 10.0.2.0/24 or fd00:2::/64")
+
+
+def _ports(settings: Settings, output: str) -> tuple[str, ...]:
+    devices = tuple(settings.texts("ports"))
+    if output != REDIRECT:
+        if devices:
+            settings.refuse("ports", list(devices), f"output {output} marks packets: give values instead")
+        return ()
+    if not devices:
+        mend = 'give the device of each path, as in ports = ["eth1", "eth2"]'
+        raise AnabranchError(f"{settings.file}: {settings.path}: ports: missing; {mend}")
+    if len(set(devices)) < len(devices):
+        settings.refuse("ports", list(devices), "one is there twice; name it once and add its weights up")
+    return devices
+
+
+def _values(settings: Settings, output: str) -> tuple[int, ...]:
+    def check(given: object) -> tuple[int, ...] | None:
+        whole = isinstance(given, list) and all(isinstance(one, int) and not isinstance(one, bool) for one in given)
+        return tuple(given) if whole and isinstance(given, list) else None
+
+    if output == REDIRECT:
+        if "values" in settings:
+            settings.refuse("values", "given", "packets are redirected: give ports, or an output that marks")
+        return ()
+    least, most = VALUES[output]
+    mend = f"give whole numbers from {least} to {most}, one per path, as in [10, 12]"
+    none: tuple[int, ...] = ()
+    values = settings.take("values", none, check, mend)
+    if not values:
+        raise AnabranchError(f"{settings.file}: {settings.path}: values: missing; {mend}")
+    for value in values:
+        if not least <= value <= most:
+            settings.refuse("values", value, mend)
+    if len(set(values)) < len(values):
+        settings.refuse("values", list(values), "one is there twice; name it once and add its weights up")
+    return values
+
+
+def _weights(settings: Settings, scheme: str, kernel: KernelScheme, members: int) -> tuple[str, ...]:
+    def check(given: object) -> tuple[str, ...] | None:
+        texts = weights_of(given, f"{settings.file}: {settings.path}: ") if isinstance(given, list) else ()
+        if len(texts) != members:
+            return None
+        try:
+            group(texts)
+        except AnabranchError as error:
+            raise AnabranchError(f"{settings.file}: {settings.path}: {error}") from None
+        return texts
+
+    if not kernel.weighted and "weights" in settings:
+        settings.refuse("weights", "given", f"{scheme} splits equally; leave them out, or take another scheme")
+    return settings.take("weights", ("1",) * members, check, f"give one per path, {members} of them, as in [4, 3, 2]")
+
+
+def _seed(settings: Settings, default: int | None) -> int | None:
+    def check(given: object) -> int | None:
+        return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= SEED_MAX else None
+
+    return settings.take("seed", default, check, f"give a whole number from 0 to {SEED_MAX}, another on each switch")
+
+
+def _percent(given: object) -> float | None:
+    try:
+        return parse_bound(given) if isinstance(given, str) else None
+    except AnabranchError:
+        return None

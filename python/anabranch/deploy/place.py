@@ -1,0 +1,81 @@
+"""Where a plan goes: what the command line says of the switch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anabranch import AnabranchError
+
+RUN_FOLDER = Path("/var/run/openvswitch")
+
+Plan = Annotated[str, typer.Argument(metavar="PLAN.TOML", help="Which packets go over which ports in which shares.")]
+TargetName = Annotated[
+    str, typer.Option("--target", metavar="NAME", help="What the plan is for: `ovs`, `linux` or `ebpf`.")
+]
+Bridge = Annotated[str, typer.Option(help="Of Open vSwitch; that of the plan, or br0.")]
+OpenFlow = Annotated[
+    str, typer.Option(metavar="ADDRESS", help="unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT; the bridge's own socket.")
+]
+Ovsdb = Annotated[str, typer.Option(metavar="ADDRESS", help="Of the switch's database, to find the bridge by.")]
+Key = Annotated[str, typer.Option(metavar="PEM", help="For ssl: our private key.")]
+Certificate = Annotated[str, typer.Option(metavar="PEM", help="For ssl: our certificate.")]
+Authority = Annotated[str, typer.Option(metavar="PEM", help="For ssl: who signed the switch's certificate.")]
+Devices = Annotated[
+    list[str] | None,
+    typer.Option("--dev", metavar="NAME", help="For ebpf: whose packets these are; those of the plan. Repeatable."),
+]
+Hook = Annotated[str, typer.Option(metavar="NAME", help="For ebpf: `ingress`, `egress` or `xdp`; that of the plan.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")]
+
+
+OPTIONS = (
+    (
+        "ovs",
+        "Open vSwitch",
+        {key: key for key in ("bridge", "openflow", "ovsdb", "key", "certificate", "authority")},
+    ),
+    ("ebpf", "the kernel's datapath", {"dev": "devices", "hook": "hook"}),
+)
+"""Target, what it is, and its own options as people write them and as `Place` calls them."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Options of the verbs that reach a target; empty text is what was not given."""
+
+    bridge: str = ""
+    openflow: str = ""
+    ovsdb: str = ""
+    key: str = ""
+    certificate: str = ""
+    authority: str = ""
+    devices: tuple[str, ...] = ()
+    hook: str = ""
+
+    def refuse_others(self, target: str) -> None:
+        """Raises an AnabranchError if there are options that are of another target than `target`."""
+        for owner, title, options in OPTIONS:
+            for option, value in ((option, getattr(self, key)) for option, key in options.items()):
+                if value and owner != target:
+                    text = value if isinstance(value, str) else ", ".join(value)
+                    raise AnabranchError(f"{option}: {text}: of {title}; with --target {target} leave it out")
+
+    @property
+    def tls_files(self) -> tuple[Path, Path, Path] | None:
+        """Key, certificate and authority, if given.
+
+        Raises:
+            AnabranchError: some of them are.
+
+        """
+        files = {"key": self.key, "certificate": self.certificate, "authority": self.authority}
+        missing = [name for name, file in files.items() if not file]
+        if len(missing) == len(files):
+            return None
+        if missing:
+            raise AnabranchError(f"{missing[0]}: missing; ssl takes --key, --certificate and --authority together")
+        return Path(self.key), Path(self.certificate), Path(self.authority)

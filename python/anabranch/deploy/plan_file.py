@@ -1,0 +1,256 @@
+"""`plan.toml`: which packets go over which ports in which shares, and in which switch."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from anabranch import AnabranchError
+from anabranch.deploy.split import RECIPES, SEED_MAX
+from anabranch.deploy.territory import OWNERS, TABLES, Territory
+from anabranch.openflow.match import FIELDS
+from anabranch.runs.load import read_text
+from anabranch.settings import Settings, parse_toml
+from anabranch.split.request import weights_of
+from anabranch.targets.open_vswitch import SLOT_COUNTS
+from anabranch.targets.plan import BOUND_PCT, parse_bound
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+AUTO = "auto"
+OWNER = 1
+"""The controller's is 0 unless told otherwise; a plan under the same one would take its rules for leftovers."""
+PRIORITY = 1000
+PRIORITY_MAX = 65535 - 128
+"""Rules for longer prefixes come first: the length of the destination's is added."""
+PORTS = ("tcp_src", "tcp_dst", "udp_src", "udp_dst", "sctp_src", "sctp_dst")
+PREFIXES = ("ip_src", "ip_dst")
+PORT_MAX = 0xFFFF_FF00
+"""Of OpenFlow; the numbers above are reserved."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """Packets that a group is for: those that are all of this."""
+
+    in_ports: tuple[str | int, ...] = ()
+    """Any of these; all if none is named."""
+    ip_src: tuple[Network, ...] = ()
+    ip_dst: tuple[Network, ...] = ()
+    """Any of these; all if none is named."""
+    version: int | None = None
+    """Of IP; both if it is not said."""
+    numbers: tuple[tuple[str, int], ...] = ()
+    """Transport ports, DSCP, VLAN: name as in `openflow.match` and value."""
+    arp: bool = False
+    """Whether ARP for the addresses in `ip_dst` goes along."""
+
+
+@dataclass(frozen=True)
+class WeightedPorts:
+    """One `[[group]]`."""
+
+    name: str
+    where: tuple[Where, ...]
+    """Packets that any of these describes."""
+    ports: tuple[str | int, ...]
+    """Names or OpenFlow numbers; a path's number is its place here, from 0."""
+    weights: tuple[str, ...]
+    recipe: str
+    """One of `split.RECIPES`, or `auto`."""
+    error_pct: float
+    """What `auto` must stay below."""
+    seed: int | None
+    slot_count: int | None
+    """Of `multipath`; the fewest that stay below the error if it is not said."""
+    priority: int
+
+
+@dataclass(frozen=True)
+class PlanFile:
+    """All of the file."""
+
+    file: str
+    territory: Territory
+    bridge: str
+    openflow: str
+    ovsdb: str
+    """Addresses as Open vSwitch writes them; empty where the file has none."""
+    groups: tuple[WeightedPorts, ...]
+
+    def port_names(self, group: WeightedPorts) -> list[str]:
+        """Of all the ports that a group names."""
+        ports = [*group.ports, *(port for where in group.where for port in where.in_ports)]
+        return [port for port in ports if isinstance(port, str)]
+
+    def refuse(self, group: WeightedPorts, key: str, problem: str) -> NoReturn:
+        """Says what is wrong with a group's key once the switch is known."""
+        raise AnabranchError(f"{self.file}: group {group.name}: {key}: {problem}")
+
+
+def read(path: str | Path) -> PlanFile:
+    """Reads and checks a plan.
+
+    Raises:
+        AnabranchError: the file, a key or a value is not as it must be; it names them, and the mend.
+
+    """
+    return parse(read_text(path), str(path))
+
+
+def parse(text: str, file: str) -> PlanFile:
+    """The same from its text.
+
+    Raises:
+        AnabranchError: as `read`.
+
+    """
+    table = parse_toml(text, file)
+    settings = Settings(file, "", table)
+    owner = settings.integer("owner", OWNER, 0, OWNERS - 1)
+    first = settings.integer("table", 0, 0, TABLES - 1)
+    seed = _seed(settings)
+    priority = settings.integer("priority", PRIORITY, 1, PRIORITY_MAX)
+    switch = settings.table("switch")
+    bridge, openflow, ovsdb = (switch.text(key) for key in ("bridge", "openflow", "ovsdb"))
+    switch.end()
+    given: list[Any] = settings.take(
+        "group", [], lambda item: item if isinstance(item, list) else None, "write each as [[group]]"
+    )
+    settings.end()
+    if not given:
+        raise AnabranchError(f"{file}: group: missing; write one as [[group]] with name, match, ports and weights")
+    groups: list[WeightedPorts] = []
+    for place, item in enumerate(given, 1):
+        name = item.get("name") if isinstance(item, Mapping) else None
+        group = _group(
+            Settings(file, f"group {name if isinstance(name, str) and name else place}", item), seed, priority
+        )
+        if any(group.name == other.name for other in groups):
+            raise AnabranchError(f"{file}: group {group.name}: name: there twice; each group has its own")
+        groups.append(group)
+    try:
+        territory = Territory(owner, first)
+    except AnabranchError as error:
+        raise AnabranchError(f"{file}: {error}") from None
+    return PlanFile(file, territory, bridge, openflow, ovsdb, tuple(groups))
+
+
+def _group(settings: Settings, seed: int | None, priority: int) -> WeightedPorts:
+    name = settings.text("name")
+    if not name:
+        raise AnabranchError(f'{settings.file}: {settings.path}: name: missing; give one, as in name = "to-leaf2"')
+    recipe = settings.one_of("recipe", AUTO, (AUTO, *RECIPES))
+    ports = _ports(settings, "ports")
+    if not ports:
+        mend = 'give one per path, as in ports = ["uplink1", "uplink2"]'
+        raise AnabranchError(f"{settings.file}: {settings.path}: ports: missing; {mend}")
+    if len(set(ports)) < len(ports):
+        settings.refuse("ports", list(ports), "one is there twice; name it once and add its weights up")
+    found = WeightedPorts(
+        name=name,
+        where=_where(settings),
+        ports=ports,
+        weights=_weights(settings, recipe, len(ports)),
+        recipe=recipe,
+        error_pct=settings.take("error", BOUND_PCT, _percent, 'give a percentage above 0, such as "1%"'),
+        seed=_seed(settings, seed),
+        slot_count=_one_of(settings, "slots", SLOT_COUNTS, "give a power of two from 256 to 65536"),
+        priority=settings.integer("priority", priority, 1, PRIORITY_MAX),
+    )
+    settings.end()
+    return found
+
+
+def _weights(settings: Settings, recipe: str, paths: int) -> tuple[str, ...]:
+    """One per port; all alike where there are none."""
+
+    def check(given: object) -> tuple[str, ...] | None:
+        texts = weights_of(given, f"{settings.file}: {settings.path}: ") if isinstance(given, list) else ()
+        return texts if len(texts) == paths else None
+
+    if recipe == "failover" and "weights" in settings:
+        settings.refuse("weights", "given", "failover takes ports in order of preference; leave the weights out")
+    return settings.take("weights", ("1",) * paths, check, f"give one per port, {paths} of them, as in [4, 3, 2]")
+
+
+def _seed(settings: Settings, default: int | None = None) -> int | None:
+    def check(given: object) -> int | None:
+        return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= SEED_MAX else None
+
+    return settings.take("seed", default, check, f"give a whole number from 0 to {SEED_MAX}, another on each switch")
+
+
+def _one_of(settings: Settings, key: str, numbers: Sequence[int], mend: str) -> int | None:
+    """One of some whole numbers; None where it is not said."""
+    return settings.take(key, None, lambda item: item if isinstance(item, int) and item in numbers else None, mend)
+
+
+def _percent(given: object) -> float | None:
+    try:
+        return parse_bound(given) if isinstance(given, str) else None
+    except AnabranchError:
+        return None
+
+
+def _ports(settings: Settings, key: str) -> tuple[str | int, ...]:
+    """Names or numbers of ports; one alone counts as a list of it."""
+
+    def check(given: Any) -> tuple[str | int, ...] | None:
+        items = given if isinstance(given, list) else [given]
+        good = all(
+            (isinstance(item, str) and item)
+            or (isinstance(item, int) and not isinstance(item, bool) and 0 < item <= PORT_MAX)
+            for item in items
+        )
+        return tuple(items) if good else None
+
+    return settings.take(key, (), check, 'give names or numbers, as in ["uplink1", "uplink2"]')
+
+
+def _where(settings: Settings) -> tuple[Where, ...]:
+    """`match`: a table, or a list of them."""
+
+    def check(given: object) -> list[object] | None:
+        items = given if isinstance(given, list) else [given]
+        return items if items and all(isinstance(item, Mapping) for item in items) else None
+
+    mend = 'give what the packets are, as in match = { ip_dst = "10.0.2.0/24" }, or match = {} for all IP'
+    given: list[object] = settings.take("match", [], check, mend)
+    if not given:
+        raise AnabranchError(f"{settings.file}: {settings.path}: match: missing; {mend}")
+    return tuple(_one(Settings(settings.file, f"{settings.path}: match", item)) for item in given)
+
+
+def _one(settings: Settings) -> Where:
+    prefixes = {key: _prefixes(settings, key) for key in PREFIXES}
+    version = _one_of(settings, "ip", (4, 6), "give 4 or 6")
+    numbers = []
+    for key in (*PORTS, "ip_dscp", "vlan_vid"):
+        # A VLAN's number goes with the bit that says that there is one (OpenFlow 1.5.1 section 7.2.3.8).
+        bits, present = (12, 1 << 12) if key == "vlan_vid" else (FIELDS[key].bits, 0)
+        if key in settings:
+            numbers.append((key, settings.integer(key, 0, 0, (1 << bits) - 1) | present))
+    transports = {key.partition("_")[0] for key, _ in numbers if key in PORTS}
+    if len(transports) > 1:
+        settings.refuse("", ", ".join(sorted(transports)), "no packet is both; write a match for each in a list")
+    arp = settings.take("arp", False, lambda item: item if isinstance(item, bool) else None, "give true or false")
+    found = Where(_ports(settings, "in_port"), prefixes["ip_src"], prefixes["ip_dst"], version, tuple(numbers), arp)
+    settings.end()
+    if arp and not any(network.version == 4 for network in found.ip_dst):
+        settings.refuse("arp", True, "no IPv4 address in ip_dst whose ARP could go along; give one")
+    return found
+
+
+def _prefixes(settings: Settings, key: str) -> tuple[Network, ...]:
+    return tuple(_prefix(settings, key, text) for text in settings.texts(key))
+
+
+def _prefix(settings: Settings, key: str, text: str) -> Network:
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError as error:
+        settings.refuse(key, text, f"{error}; write 10.0.2.0/24 or fd00:2::/64")

@@ -1,0 +1,173 @@
+"""Which rule, group, bucket and port a connection will take, from what stands in the tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from anabranch import AnabranchError
+from anabranch.deploy import listing
+from anabranch.deploy.slots import SLOT, SPLIT
+from anabranch.openflow.action import ANY, Multipath, SetField, ToGroup
+from anabranch.openflow.match import IPV4, IPV6, Match
+from anabranch.openflow.tables import FAST_FAILOVER, SELECT, Bucket, Flow, Group, Tables
+from anabranch.targets.explanation import PORTED, by_dp_hash, by_selection, connection
+from anabranch.targets.group import Group as Paths
+from anabranch.targets.open_vswitch import Switch
+from anabranch.targets.symmetric_hash import symmetric_hash
+
+PATH = re.compile(r" \(path \d+\)$")
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """One connection's way through a bridge."""
+
+    connection: str
+    steps: list[tuple[str, str]]
+    group_id: int | None
+    """The group that the rule leads to; None where no rule of the plan takes the connection."""
+    bucket_id: int | None
+    port: int | None
+    """None where it is dropped or left to others' rules."""
+    way: str
+    """Name of the port, or what becomes of it."""
+
+    @property
+    def last(self) -> tuple[str, str]:
+        """What it comes to, for people."""
+        return "port", self.way
+
+
+class Ways:
+    """Tables with ports that are up or down."""
+
+    def __init__(self, tables: Tables, table: int, up: Mapping[int, bool], names: Mapping[int, str]) -> None:
+        self._groups = {group.group_id: group for group in tables.groups}
+        self._rules = sorted((flow for flow in tables.flows if flow.table == table), key=lambda flow: -flow.priority)
+        self._slots = {
+            (flow.table, flow.match.as_mapping[SPLIT][0], flow.match.as_mapping[SLOT][0]): flow
+            for flow in tables.flows
+            if SLOT in flow.match.as_mapping and SPLIT in flow.match.as_mapping
+        }
+        self._up = up
+        self._names = names
+
+    def predict(self, tuples: npt.NDArray[np.void], in_port: int | None) -> list[Predicted]:
+        """The way of each connection; `tuples` of dtype `FIVE_TUPLE`, without VLAN and with DSCP 0.
+
+        Raises:
+            AnabranchError: a rule that asks for the port that packets come in by, where none is given; weights under
+                dp_hash that Open vSwitch scores by what a 5-tuple does not tell.
+
+        """
+        return [self._one(tuples[place : place + 1], in_port) for place in range(len(tuples))]
+
+    def _one(self, row: npt.NDArray[np.void], in_port: int | None) -> Predicted:
+        fields = _fields(row[0], in_port)
+        rule = next((flow for flow in self._rules if _takes(flow.match, fields)), None)
+        if rule is None:
+            return Predicted(connection(row[0]), [("rule", "none of this plan")], None, None, None, "others decide")
+        steps = [("rule", listing.flow(rule, self._names).removeprefix("rule "))]
+        match rule.actions:
+            case (ToGroup(group_id),):
+                bucket = self._in_group(group_id, row, steps)
+            case (Multipath() as hashed, SetField(field=field, value=group_id)) if field == SPLIT:
+                bucket = self._in_slot(hashed, rule, group_id, row, steps)
+            case _:
+                raise AnabranchError(f"{listing.flow(rule, self._names)}: no rule of a plan; apply it anew")
+        if bucket is None:
+            return Predicted(connection(row[0]), steps, group_id, None, None, "none, dropped: every bucket is dead")
+        steps.append(("bucket", str(bucket.bucket_id)))
+        name = listing.port(bucket.watch_port, self._names)
+        return Predicted(connection(row[0]), steps, group_id, bucket.bucket_id, bucket.watch_port, name)
+
+    def _in_slot(
+        self, hashed: Multipath, rule: Flow, group_id: int, row: npt.NDArray[np.void], steps: list[tuple[str, str]]
+    ) -> Bucket | None:
+        value = int(symmetric_hash(row, hashed.basis)[0])
+        slot = value % hashed.slots
+        steps.append((hashed.algorithm, f"0x{value:08x} (seed {hashed.basis})"))
+        steps.append(("slot", f"{slot} of {hashed.slots}"))
+        owner = self._slots.get((rule.goto or 0, group_id, slot))
+        match None if owner is None else owner.actions:
+            case (ToGroup(group_id=path),):
+                return self._in_group(path, row, steps)
+        raise AnabranchError(f"group 0x{group_id:x}: slot {slot} has no rule; apply the plan anew")
+
+    def _in_group(self, group_id: int, row: npt.NDArray[np.void], steps: list[tuple[str, str]]) -> Bucket | None:
+        group = self._groups.get(group_id)
+        if group is None:
+            raise AnabranchError(f"group 0x{group_id:x}: not in the bridge; apply the plan anew")
+        steps.append(("group", f"0x{group_id:x} {group.kind}"))
+        living = [self._lives(bucket) for bucket in group.buckets]
+        if not any(living):
+            return None
+        if group.kind == FAST_FAILOVER:
+            bucket = group.buckets[living.index(True)]
+        else:
+            bucket = self._selected(group, living, row, steps)
+        match bucket.actions:
+            case (ToGroup(group_id=further),):
+                return self._in_group(further, row, steps)
+        return bucket
+
+    def _lives(self, bucket: Bucket) -> bool:
+        if bucket.watch_group != ANY:
+            group = self._groups.get(bucket.watch_group)
+            return group is not None and any(self._lives(other) for other in group.buckets)
+        return bucket.watch_port == ANY or self._up.get(bucket.watch_port, False)
+
+    def _selected(
+        self, group: Group, living: list[bool], row: npt.NDArray[np.void], steps: list[tuple[str, str]]
+    ) -> Bucket:
+        weights = tuple(str(bucket.weight) for bucket in group.buckets)
+        paths = Paths(weights, tuple(living), None)
+        ids = [bucket.bucket_id for bucket in group.buckets]
+        selection = group.selection
+        if group.kind != SELECT:
+            raise AnabranchError(f"group 0x{group.group_id:x}: {group.kind}: no group of a plan; apply it anew")
+        if selection is not None and selection.method == "hash":
+            (found,) = by_selection(row, paths, Switch(parameter=selection.parameter), ids)
+        else:
+            parameter = 0 if selection is None else selection.parameter
+            (found,) = by_dp_hash(row, paths, Switch(parameter=parameter), ids, selection is None)
+        # What counts as paths there are buckets here.
+        steps += [(what, PATH.sub("", text)) for what, text in found.steps]
+        return group.buckets[found.path - 1]
+
+
+def _fields(row: np.void, in_port: int | None) -> dict[str, int | None]:
+    """Values of all that a plan's rules match; None is what is not known."""
+    version = int(row["version"])
+    length, family = (16, "ipv6") if version == 6 else (4, "ip")
+    found: dict[str, int | None] = {
+        "in_port": in_port,
+        "eth_type": IPV6 if version == 6 else IPV4,
+        "vlan_vid": 0,
+        "ip_dscp": 0,
+        "ip_proto": int(row["protocol"]),
+    }
+    for end, name in (("source", "src"), ("destination", "dst")):
+        found[f"{family}_{name}"] = int.from_bytes(row[end][:length].tobytes(), "big")
+        transport = PORTED.get(int(row["protocol"]))
+        if transport is not None:
+            found[f"{transport}_{name}"] = int(row[f"{end}_port"])
+    return found
+
+
+def _takes(match: Match, fields: Mapping[str, int | None]) -> bool:
+    for name, value, mask in match.fields:
+        if name not in fields:
+            return False
+        here = fields[name]
+        if here is not None and (here ^ value) & (-1 if mask is None else mask):
+            return False
+    asked = [name for name, _, _ in match.fields if fields[name] is None]
+    if asked:
+        raise AnabranchError(f"{asked[0]}: a rule asks for it; give --{asked[0].replace('_', '-')}")
+    return True

@@ -1,0 +1,56 @@
+"""Open vSwitch's hash `symmetric_l3l4+udp`, by which the action `multipath` chooses a slot.
+
+`flow_hash_symmetric_l3l4` of lib/flow.c with UDP ports, without which it is `ovs-sym-l4`; as in builds without a
+CRC-32C instruction, such as Debian's. Pinned to a running switch by the tests.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from anabranch.tuples import PROTOCOLS
+
+PORTED = tuple(PROTOCOLS[name] for name in ("tcp", "udp", "sctp"))
+Words = npt.NDArray[np.uint32]
+
+
+def symmetric_hash(tuples: npt.NDArray[np.void], basis: int) -> Words:
+    """The hash of each connection, shape (n,); both directions have the same.
+
+    Args:
+        tuples: dtype `FIVE_TUPLE`, shape (n,).
+        basis: 32 bits.
+
+    """
+    ends = tuples["source"] ^ tuples["destination"]
+    words = np.ascontiguousarray(ends).view("<u4").astype(np.uint32)
+    found = np.full(len(tuples), basis, np.uint32)
+    for place in range(words.shape[1]):
+        # The words beyond an IPv4 address are not there; they are not zeros.
+        found = np.where((tuples["version"] == 6) | (place == 0), _add(found, words[:, place]), found)
+    found = _add(found, tuples["protocol"].astype(np.uint32))
+    # As they lie on the wire, read by a little-endian machine.
+    ports = (tuples["source_port"] ^ tuples["destination_port"]).astype(">u2").view("<u2").astype(np.uint32)
+    found = np.where(np.isin(tuples["protocol"], PORTED), _add(found, ports), found)
+    return _finished(found ^ np.uint32(basis))
+
+
+def _add(found: Words, word: Words) -> Words:
+    """Murmur3's step."""
+    mixed = _rotated(word * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
+    added: Words = _rotated(found ^ mixed, 13) * np.uint32(5) + np.uint32(0xE6546B64)
+    return added
+
+
+def _rotated(word: Words, by: int) -> Words:
+    rotated: Words = (word << np.uint32(by)) | (word >> np.uint32(32 - by))
+    return rotated
+
+
+def _finished(found: Words) -> Words:
+    """Murmur3's end."""
+    found = (found ^ found >> np.uint32(16)) * np.uint32(0x85EBCA6B)
+    found = (found ^ found >> np.uint32(13)) * np.uint32(0xC2B2AE35)
+    finished: Words = found ^ found >> np.uint32(16)
+    return finished

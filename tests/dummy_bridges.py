@@ -1,0 +1,93 @@
+"""A dummy fabric that remembers what was done to its links, and whose switches may be reached in other ways."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from anabranch.lab.fabric.open_vswitch import DATABASE, SWITCH
+from dummy_fabric import DummyFabric
+
+
+@dataclass
+class DummyBridges(DummyFabric):
+    """Bridges leaf0, leaf1, ..., spine0, ...; the port of leaf0 towards spine1 is `leaf0-spine1`."""
+
+    down: set[str] = field(default_factory=set)
+    """Interfaces whose cable was pulled."""
+    rate_bps: dict[str, int] = field(default_factory=dict)
+    """Of interfaces whose rate the database says."""
+
+    @property
+    def bridges(self) -> list[str]:
+        """Names of all bridges."""
+        return [f"{tier}{index}" for tier, n in (("leaf", self.leaves), ("spine", self.spines)) for index in range(n)]
+
+    def datapath_id(self, bridge: str) -> int:
+        """As `start` gave it."""
+        return sorted(self.ports()).index(bridge) + 1
+
+    def set_port(self, interface: str, up: bool) -> None:
+        """Has a port's carrier come or go, as if its cable were pulled."""
+        (self.down.discard if up else self.down.add)(interface)
+        self.link(interface, up)
+
+    def set_rate(self, interface: str, rate_bps: int) -> None:
+        """Has the database say a port's rate: a dummy has none of its own."""
+        self.rate_bps[interface] = rate_bps
+        self.open_vswitch.vsctl("set", "interface", interface, f"external-ids:anabranch-rate-bps={rate_bps}")
+
+    def link_up(self, leaf: str, spine: str) -> bool:
+        """Whether both ends have a carrier."""
+        return not self.down & {f"{leaf}-{spine}", f"{spine}-{leaf}"}
+
+    def restart_switch(self) -> None:
+        """Starts `ovs-vswitchd` after it was killed; dummies come up with a carrier."""
+        self.open_vswitch.start_switch()
+        self.down.clear()
+
+    def fabric_toml(
+        self,
+        *,
+        openflow: dict[str, str] | None = None,
+        listen: str = "",
+        http: str = "127.0.0.1:0",
+        more: str = "",
+        databases: dict[str, str] | None = None,
+    ) -> str:
+        """The controller's file; `openflow` replaces addresses of switches, an empty one is left out.
+
+        `databases` says where the OVSDB of switches is, `more` stands before their tables.
+        """
+        place = f'http = "{http}"\n' + f'openflow = "{listen}"' * bool(listen)
+        text = self.text().replace('http = "127.0.0.1:0"', place)
+        head, *switches = text.split("\n[switch.")
+        found = [head, more]
+        for switch in switches:
+            name = switch.partition("]")[0]
+            address = (openflow or {}).get(name, self.open_vswitch.openflow(name))
+            database = (databases or {}).get(name, "")
+            lines = [f"[switch.{name}]", f'datapath_id = "{self.datapath_id(name):016x}"']
+            lines += [f'openflow = "{address}"'] * bool(address) + [f'ovsdb = "{database}"'] * bool(database)
+            kept = [line for line in switch.splitlines()[1:] if not line.startswith(("openflow", "ovsdb"))]
+            found += [*lines, *kept]
+        return "\n".join(found) + "\n"
+
+
+@contextmanager
+def dummy_bridges(folder: Path, leaves: int, spines: int) -> Iterator[DummyBridges]:
+    """Starts one; skips the test where Open vSwitch is missing."""
+    if not shutil.which(SWITCH):
+        pytest.skip(f"{SWITCH} is missing: apt install openvswitch-switch")
+    made = DummyBridges(folder, leaves, spines)
+    try:
+        made.start()
+        yield made
+    finally:
+        for daemon in (SWITCH, DATABASE):
+            made.open_vswitch.kill(daemon)

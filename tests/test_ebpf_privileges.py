@@ -1,0 +1,116 @@
+"""What a user who is not root needs for datapaths, and what he is told without it."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from anabranch import AnabranchError
+from anabranch.deploy import ebpf, ebpf_datapath, ebpf_plan
+from anabranch.deploy.ebpf_folder import own_folder
+from anabranch.deploy.ebpf_scheme import kernel_scheme
+from own_datapaths import arrivals, frame, pairs, with_own_datapaths
+
+NOBODY = 65534
+NET_ADMIN, PERFMON, BPF = 12, 38, 39
+ALL = (BPF, NET_ADMIN, PERFMON)
+KEEP_CAPABILITIES = 8
+VERSION_3 = 0x20080522
+"""`_LINUX_CAPABILITY_VERSION_3` of linux/capability.h; two words of 32 bits per set."""
+HINT = "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, and a folder that is this user's to write; or root"
+PLAN = """\
+scheme = "{scheme}"
+seed = 7
+[switch]
+dev = ["in"]
+[[group]]
+name = "a"
+match = {{ ip_dst = "10.2.0.0/16" }}
+ports = ["e1", "e2"]
+"""
+
+
+def as_nobody(capabilities: tuple[int, ...], run: Callable[[], str]) -> str:
+    """What `run` answers, or the error, in a process of a user without privileges but these."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            _become_nobody(capabilities)
+            said = run()
+        except BaseException as error:
+            said = f"{type(error).__name__}: {error}"
+        os.write(writing, said.encode())
+        os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with os.fdopen(reading, "rb") as answer:
+        return answer.read().decode()
+
+
+def _become_nobody(capabilities: tuple[int, ...]) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(KEEP_CAPABILITIES, 1, 0, 0, 0) == 0
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+    mask = sum(1 << number for number in capabilities)
+    low, high = mask & 0xFFFF_FFFF, mask >> 32
+    sets = struct.pack("=6I", low, low, 0, high, high, 0)
+    assert libc.capset(struct.pack("=Ii", VERSION_3, 0), sets) == 0
+
+
+def put(scheme: str) -> str:
+    plan = ebpf_plan.parse(PLAN.format(scheme=scheme), "plan.toml")
+    outcome, found = ebpf.put(plan, ebpf.devices_now())
+    assert found is not None
+    assert found.datapath.shares() == [[0.5, 0.5]]
+    return outcome.summary
+
+
+def taken_away() -> str:
+    with ebpf_datapath.locked():
+        ebpf_datapath.remove(own_folder() / "plan")
+    return "gone"
+
+
+@with_own_datapaths
+def test_three_capabilities_and_a_folder_suffice() -> None:
+    pairs("in", "e1", "e2")
+    root = Path("/sys/fs/bpf")
+    root.chmod(0o711)
+    mine = root / "anabranch"
+    refused = as_nobody(ALL, lambda: put("ecmp"))
+    assert refused.startswith(
+        "AnabranchError: /sys/fs/bpf/anabranch: not this user's to write; run as root, or have root"
+    )
+    mine.mkdir()
+    os.chown(mine, NOBODY, NOBODY)
+    for scheme in ("ecmp", "valo", "log-rendezvous", "letflow", "presto", "spray", "weighted-spray"):
+        # Each another program, which takes the place of the one before.
+        said = as_nobody(ALL, functools.partial(put, scheme))
+        assert f"datapath plan {kernel_scheme(scheme).programs[0]} on in" in said
+    assert arrivals([frame(number) for number in range(1000, 1090)], "pin", ["pe1", "pe2"]).total() == 90
+    assert as_nobody(ALL, taken_away) == "gone"
+    assert arrivals([frame(1000)], "pin", ["pe1", "pe2"]).total() == 0
+
+
+@pytest.mark.parametrize("lacking", ALL)
+def test_each_of_them_is_needed_and_told(lacking: int) -> None:
+    @with_own_datapaths
+    def run() -> None:
+        pairs("in", "e1", "e2")
+        said = as_nobody(tuple(one for one in ALL if one != lacking), lambda: put("ecmp"))
+        assert said.startswith(AnabranchError.__name__)
+        assert HINT in said
+        assert "\n" not in said
+        assert len(said) < 500
+        assert not Path("/sys/fs/bpf/anabranch").exists()
+
+    run()

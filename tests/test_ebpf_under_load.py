@@ -1,0 +1,262 @@
+"""Plans swapped under load, and links that die under it: every packet where a plan in force may send it, and once."""
+
+from __future__ import annotations
+
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from socket import SOL_SOCKET, socket
+from threading import Event, Thread
+
+import pytest
+
+from anabranch.deploy import ebpf, ebpf_plan
+from anabranch.deploy.ebpf_plan import EbpfPlan
+from own_datapaths import frame, frames, ip, pairs, receiver, sender, with_own_datapaths
+
+PORTS = ["pe1", "pe2", "pe3"]
+PLAN = """\
+seed = 7
+[switch]
+dev = ["in"]
+[[group]]
+name = "a"
+match = { ip_dst = "10.2.0.0/16" }
+ports = ["e1", "e2", "e3"]
+weights = [4, 3, 2]
+"""
+# Schemes whose choice depends on the plan alone, and not on those before it.
+PLANS = [
+    'scheme = "valo"\n' + PLAN,
+    'scheme = "valo"\n' + PLAN.replace("[4, 3, 2]", "[1, 1, 7]"),
+    'scheme = "valo"\n'
+    + PLAN.replace("seed = 7", "seed = 8")
+    + PLAN[PLAN.index("[[group]]") :].replace("10.2", "10.3").replace('"a"', '"b"'),
+    'scheme = "log-rendezvous"\n' + PLAN.replace("[4, 3, 2]", "[3, 3, 3]"),
+]
+CONNECTIONS = 64
+SO_TIMESTAMPNS = 35
+STAMP = struct.Struct("=QQ")
+"""Number of the packet, and when it was given to the kernel, in nanoseconds since 1970."""
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A packet at one of the members' ends."""
+
+    number: int
+    connection: int
+    sent_ns: int
+    arrived_ns: int
+    port: str
+
+
+@contextmanager
+def sending(pause_s: float, sent: list[int]) -> Iterator[None]:
+    """Packets of all connections in turn, one after the other, for as long as this lasts; `sent` counts them."""
+    ended = Event()
+    bare = [frame(1000 + number, payload=bytes(STAMP.size)) for number in range(CONNECTIONS)]
+
+    def run() -> None:
+        with sender("pin") as out:
+            number = 0
+            while not ended.is_set():
+                one = bare[number % CONNECTIONS]
+                out.send(one[: -STAMP.size] + STAMP.pack(number, time.time_ns()))
+                number += 1
+                if pause_s:
+                    time.sleep(pause_s)
+            sent.append(number)
+
+    thread = Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def arrived(waiting: dict[str, socket]) -> list[Arrival]:
+    """What waits at all of them."""
+    found = []
+    for port, one in waiting.items():
+        while True:
+            try:
+                data, extra, _, address = one.recvmsg(2048, 64)
+            except BlockingIOError:
+                break
+            except OSError:
+                continue
+            if address[2] == 4 or len(data) < STAMP.size:
+                continue
+            seconds, nanoseconds = struct.unpack("=qq", extra[0][2])
+            number, sent_ns = STAMP.unpack(data[-STAMP.size :])
+            source = int.from_bytes(data[34:36], "big")
+            found.append(Arrival(number, source - 1000, sent_ns, 10**9 * seconds + nanoseconds, port))
+    return sorted(found, key=lambda arrival: arrival.number)
+
+
+@contextmanager
+def waiting() -> Iterator[dict[str, socket]]:
+    """Sockets that have all that arrives at the members' ends, with the time."""
+    with ExitStack() as open_ones:
+        found = {port: open_ones.enter_context(receiver(port)) for port in PORTS}
+        for one in found.values():
+            one.setsockopt(SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        yield found
+
+
+def ways() -> dict[int, str]:
+    """The member's end at which each connection arrives now."""
+    sent = [frame(1000 + number) for number in range(CONNECTIONS)]
+    return {
+        int.from_bytes(one[34:36], "big") - 1000: port
+        for port, all_ in frames(sent, "pin", PORTS).items()
+        for one in all_
+    }
+
+
+@pytest.mark.parametrize("hook", ["ingress", "xdp"])
+def test_no_packet_is_lost_or_goes_where_neither_plan_sends_it(hook: str) -> None:
+    @with_own_datapaths
+    def run() -> None:
+        pairs("in", "e1", "e2", "e3")
+        plans = [replace(ebpf_plan.parse(text, "plan.toml"), hook=hook) for text in PLANS]
+        devices = ebpf.devices_now()
+        expected = []
+        for plan in plans:
+            ebpf.put(plan, devices)
+            expected.append(ways())
+        assert all(len(found) == CONNECTIONS for found in expected)
+        assert len({tuple(sorted(found.items())) for found in expected}) == len(plans)
+        swaps = swapped(plans, 120)
+        check(swaps[0], swaps[1], swaps[2], expected)
+
+    def swapped(plans: list[EbpfPlan], count: int) -> tuple[list[Arrival], int, list[tuple[int, int, int]]]:
+        """What arrived, how much was sent, and which plan was put when: (begun ns, ended ns, number)."""
+        devices, sent = ebpf.devices_now(), [0]
+        put = [(0, time.time_ns(), len(plans) - 1)]
+        with waiting() as sockets:
+            with sending(5e-5, sent):
+                for turn in range(count):
+                    # In place for the first three, another program for the last.
+                    chosen = 3 if turn % 40 == 39 else turn % 3
+                    begun = time.time_ns()
+                    outcome, _ = ebpf.put(plans[chosen], devices)
+                    put.append((begun, time.time_ns(), chosen))
+                    assert outcome.changes
+            return arrived(sockets), sent[-1], put
+
+    def check(
+        arrivals: list[Arrival], sent: int, put: list[tuple[int, int, int]], expected: list[dict[int, str]]
+    ) -> None:
+        assert sent > 1000
+        assert [arrival.number for arrival in arrivals] == list(range(sent))
+        # A plan may be in force from when its put began until the next one's ended.
+        ends = [ended for _, ended, _ in put[1:]] + [time.time_ns()]
+        first = 0
+        for arrival in arrivals:
+            while ends[first] < arrival.sent_ns:
+                first += 1
+            allowed, at = set(), first
+            while at < len(put) and put[at][0] <= arrival.arrived_ns:
+                allowed.add(expected[put[at][2]][arrival.connection])
+                at += 1
+            assert arrival.port in allowed, arrival
+
+    run()
+
+
+@with_own_datapaths
+def test_a_dead_member_is_masked_and_comes_back(tmp_path: Path) -> None:
+    pairs("in", "e1", "e2", "e3")
+    file = tmp_path / "plan.toml"
+    file.write_text(PLAN)
+    command = [sys.executable, "-m", "anabranch", "apply", str(file), "--target", "ebpf", "--follow"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1) as following:
+        assert following.stdout is not None
+        try:
+            line = following.stdout.readline()
+            while "following the links of e1, e2, e3" not in line:
+                assert line, "it ended"
+                line = following.stdout.readline()
+            with waiting() as sockets:
+                with sending(0.0002, []):
+                    time.sleep(0.1)
+                    ip("link", "set", "pe2", "down")
+                    time.sleep(0.6)
+                before = arrived(sockets)
+                with sending(0.0002, []):
+                    ip("link", "set", "pe2", "up")
+                    time.sleep(0.4)
+                after = arrived(sockets)
+        finally:
+            following.send_signal(signal.SIGTERM)
+        told = following.communicate(timeout=10)[0].splitlines()
+        assert following.returncode == 0
+    # 20 ms is the aim, on a machine that does nothing else.
+    assert outage_ms(before) < 500
+    assert {arrival.port for arrival in before[-CONNECTIONS:]} == {"pe1", "pe3"}
+    assert {arrival.port for arrival in after[-CONNECTIONS:]} == set(PORTS)
+    assert [line.split()[1:] for line in (told[0], told[3])] == [["e2", "down"], ["e2", "up"]]
+    assert "e2 weight=3 down" in told[2]
+    # It stays when nobody follows it any more.
+    assert len(set(ways().values())) == 3
+
+
+def outage_ms(arrivals: list[Arrival]) -> float:
+    """From the last packet before the first that was lost until the first after the last."""
+    following = zip(arrivals, arrivals[1:])  # noqa: B905, RUF007 (pairs, in Python 3.10 too)
+    lost = [(one, other) for one, other in following if other.number > one.number + 1]
+    return (lost[-1][1].sent_ns - lost[0][0].sent_ns) / 1e6 if lost else 0.0
+
+
+@with_own_datapaths
+def test_devices_that_are_made_anew_are_followed(tmp_path: Path) -> None:
+    pairs("in", "e1", "e2", "e3")
+    file = tmp_path / "plan.toml"
+    file.write_text(PLAN)
+    command = [sys.executable, "-m", "anabranch", "apply", str(file), "--target", "ebpf", "--follow"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as following:
+        assert following.stdout is not None
+        try:
+            while "following" not in following.stdout.readline():
+                assert following.poll() is None
+            whole = ways()
+            for name in ("e2", "in"):
+                ip("link", "del", name)
+                pairs(name)
+            until = time.monotonic() + 5
+            while set((found := ways()).values()) != set(PORTS) and time.monotonic() < until:
+                time.sleep(0.02)
+        finally:
+            following.send_signal(signal.SIGTERM)
+        told = following.communicate(timeout=10)[0]
+        assert following.returncode == 0, told
+    assert len(found) == len(whole) == CONNECTIONS
+    assert "e2 gone" in told
+    assert "+ attached to in ingress" in told
+
+
+@with_own_datapaths
+def test_who_follows_ends_when_somebody_else_changes_the_plan(tmp_path: Path) -> None:
+    pairs("in", "e1", "e2", "e3")
+    file = tmp_path / "plan.toml"
+    file.write_text(PLAN)
+    command = [sys.executable, "-m", "anabranch", "apply", str(file), "--target", "ebpf", "--follow"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as following:
+        assert following.stdout is not None
+        assert following.stderr is not None
+        while "following" not in following.stdout.readline():
+            assert following.poll() is None
+        ebpf.put(ebpf_plan.parse(PLAN.replace("[4, 3, 2]", "[1, 1, 1]"), "plan.toml"), ebpf.devices_now())
+        ip("link", "set", "pe2", "down")
+        assert following.wait(10) == 2
+        assert "somebody else has changed the datapath; apply the plan again" in following.stderr.read()
