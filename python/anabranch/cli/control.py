@@ -1,0 +1,76 @@
+"""`anabranch control`: follow a fabric of Open vSwitch bridges and datapaths in the kernel, keep it at its plan."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anabranch import AnabranchError
+
+if TYPE_CHECKING:
+    from anabranch.control.state import Snapshot
+
+STATUS_NOT_AS_PLANNED = 1
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(control)
+
+
+def control(
+    file: Annotated[Path, typer.Argument(metavar="FABRIC.toml", help="The fabric, as docs/control.md has it.")],
+    once: Annotated[bool, typer.Option("--once", help="Bring all switches to the plan, and end.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would change, change nothing, end.")] = False,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, help="How long --once and --dry-run wait for the switches.")
+    ] = 10.0,
+) -> int:
+    """Follow the links of a fabric and keep its switches at the plan; docs/control.md.
+
+    Runs until SIGTERM, which leaves the rules in place; SIGHUP reads the file anew. With --once or --dry-run the status
+    is 1 if a switch cannot be reached or does not take its plan.
+    """
+    from anabranch.control import file as fabric_file
+
+    found = fabric_file.read(file)
+    if not (once or dry_run):
+        try:
+            from anabranch.control.daemon import run
+        except ModuleNotFoundError as error:
+            raise AnabranchError(f"{error.name}: missing; pip install 'anabranch[switches]'") from None
+        from anabranch.control.log import start_log
+
+        asyncio.run(run(found, start_log()))
+        return 0
+    from anabranch.control.once import reconcile
+
+    snapshot, lines = asyncio.run(reconcile(found, timeout, commits=not dry_run))
+    for line in lines:
+        typer.echo(line)
+    _print(snapshot, changed=not dry_run)
+    wrong = [one for one in snapshot.switches if not one.connected or (one.differences and not dry_run)]
+    return STATUS_NOT_AS_PLANNED if wrong or not snapshot.plans else 0
+
+
+def _print(snapshot: Snapshot, *, changed: bool) -> None:
+    from rich.table import Table
+
+    from anabranch.cli.split import terminal
+
+    table = Table(box=None, pad_edge=False)
+    for name, side in (("switch", "left"), ("groups", "right"), ("rules", "right"), ("meters", "right")):
+        table.add_column(name, justify="right" if side == "right" else "left")
+    table.add_column("changes made" if changed else "changes to make", justify="right")
+    for one in snapshot.switches:
+        held = (str(one.groups), str(one.flows), str(one.meters)) if one.connected else ("-", "-", "-")
+        changes = one.changes if changed else one.differences
+        table.add_row(one.name, *held, str(changes) if one.connected else "-")
+    console = terminal()
+    console.print(table)
+    for one in snapshot.switches:
+        if one.last_error or not one.connected:
+            console.print(f"{one.name}: {one.last_error or 'no answer'}", markup=False, soft_wrap=True)

@@ -1,0 +1,119 @@
+"""What each switch should hold, from the state of the network: one policy per file, found by itself.
+
+A policy is a module of this package with a function `build(file: FabricFile) -> Policy`; `policy.weights` of the file
+names it. A policy may remember what it last planned, but nothing that a restart must not lose: planned anew over the
+same network with what is installed, the tables are the same.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from anabranch import _core
+from anabranch.control.rule_rates import RuleKey
+from anabranch.control.topology import Topology
+from anabranch.openflow.tables import Tables
+
+if TYPE_CHECKING:
+    from anabranch.control.file import FabricFile
+
+
+@dataclass(frozen=True)
+class View:
+    """The network at one moment. Ports are the topology's."""
+
+    topology: Topology
+    up: tuple[bool, ...]
+    """By port; both ports of a link have the same state."""
+    rate_bps: tuple[int, ...]
+    """By port; both ports of a link have the same rate, the least that either end or the file says."""
+    load_bps: tuple[float, ...]
+    """By port, what leaves by it, over the last measured interval; 0 where it is not measured."""
+    openflow_port: Mapping[int, int]
+    """OpenFlow number by port, for the switches that were reached; of a datapath in the kernel the interface's."""
+    installed: Mapping[str, Tables] = field(default_factory=dict)
+    """What of ours each of them holds."""
+    measurements: int = 0
+    """How often counters were read; the same number, the same loads."""
+    rule_bps: Mapping[tuple[str, RuleKey], float] = field(default_factory=dict)
+    """By switch and rule, what matched over the last measured interval, of the rules that the policy has counted."""
+    held: Mapping[str, Sequence[_core.KernelGroup]] = field(default_factory=dict)
+    """What datapaths in the kernel hold."""
+
+
+@dataclass(frozen=True)
+class PlannedMember:
+    """One way out of a group."""
+
+    port: int
+    """The topology's."""
+    weight: int
+    """0: planned, but carries nothing now."""
+
+
+@dataclass(frozen=True)
+class PlannedGroup:
+    """How a switch should send to one leaf; for people, since `Plan` has it for the switch."""
+
+    leaf: str
+    members: tuple[PlannedMember, ...]
+    group_id: int | None = None
+    counted: tuple[int, ...] = ()
+    """The groups whose buckets with a port count what went which way."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one switch should hold of ours."""
+
+    tables: Tables = field(default_factory=Tables)
+    groups: tuple[PlannedGroup, ...] = ()
+    kernel: tuple[_core.KernelGroup, ...] = ()
+    """What it is instead of `tables` for a datapath in the kernel."""
+
+
+class Policy(Protocol):
+    """A way to plan."""
+
+    counted: tuple[int, int] | None = None
+    """Cookie and mask of rules whose bytes it wants to know; None: of none."""
+
+    def plan(self, view: View) -> Mapping[str, Plan]:
+        """The plan of every switch that was reached (whose ports `view.openflow_port` has).
+
+        Called whenever links, rates or ports change and after each measurement, in the event loop: quick, and
+        incremental. The same object for a switch as last time says that nothing changed there.
+
+        Raises:
+            AnabranchError: there is no plan for this network; what is installed stays.
+
+        """
+        ...
+
+    def labels(self, installed: Mapping[str, Tables]) -> Mapping[str, object] | None:
+        """What hosts are to mark packets with, as `deploy.slices.published`, given what switches hold; None: nothing.
+
+        Called by one thread at a time, which need not be the event loop's.
+        """
+        del installed
+        return None
+
+
+def names() -> list[str]:
+    """All policies."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+
+
+def build(name: str, file: FabricFile) -> Policy:
+    """The policy of that name.
+
+    Raises:
+        AnabranchError: the file has a key for it that is not as it must be.
+
+    """
+    found: Policy = importlib.import_module(f"{__name__}.{name}").build(file)
+    return found

@@ -1,0 +1,320 @@
+"""Wino: paths cut into microslices by what links have left (`deploy.slices`); besides, weights from capacity.
+
+A link has left what its rate exceeds the traffic that is in no slice (north-south traffic, and that of hosts that do
+not mark) by: what left by the port, less what the slices' rules carried there. A path has the least of its links. All
+is cut anew when a link's rate or state changes, and when a link has so much more or less left than it was cut for that
+`hysteresis` of its rate is exceeded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from time import monotonic
+from typing import Any
+
+from anabranch import AnabranchError
+from anabranch.control.file import FabricFile
+from anabranch.control.policy import Plan, Policy, View
+from anabranch.control.policy.equal import Weighed
+from anabranch.deploy import slices
+from anabranch.deploy.slices import Cut, Pair, Slices
+from anabranch.deploy.split import PATHS_MAX, SPLITS_MAX
+from anabranch.openflow.action import Metered, Output, ToGroup
+from anabranch.openflow.match import Match
+from anabranch.openflow.tables import Flow, Group, Meter, Tables
+
+MEASUREMENTS = 3
+"""Of these the median counts: Open vSwitch hands counters of rules up within half a second, those of ports at once, so
+that a burst of slices looks like traffic in no slice for one measurement."""
+
+Leaves = tuple[str, str]
+NOTHING = Tables()
+
+
+@dataclass(frozen=True)
+class Options:
+    """`[policy.wino]`."""
+
+    cut: Cut
+    meters: bool
+    burst_s: float
+    frame_bytes: int
+    hysteresis: float
+    """Share of a link's rate."""
+    retire_s: float
+    """How long labels that ended are still forwarded as slices."""
+
+
+@dataclass
+class _Known:
+    """What was cut last for a pair of leaves."""
+
+    slices: Slices
+    labels: int
+    """Labels that hosts may still use."""
+    retires_s: float
+
+
+class Wino(Policy):
+    """See `policy.Policy`."""
+
+    def __init__(self, file: FabricFile, options: Options, clock: Callable[[], float] = monotonic) -> None:
+        self._file = file
+        self._topology = file.topology
+        self._options = options
+        self._clock = clock
+        self.counted = file.territory.cookie | slices.COOKIE, slices.COOKIE_OF_SLICES_MASK
+        self._weighed = Weighed(file, by_capacity=True)
+        self._sliced: dict[str, Tables] = {}
+        self._parts: dict[str, tuple[list[Pair], dict[str, Tables]]] = {}
+        """By source leaf, its pairs and what all switches hold for them."""
+        self._plans: dict[str, tuple[Plan, Tables, Plan]] = {}
+        """By switch, the plan of weights, the rules of slices, and the plan that came of both."""
+        self._outside_bps = [0.0] * len(self._topology.ends)
+        """By port, the traffic in no slice that slices were cut for."""
+        self._measured_bps: list[deque[float]] = [deque(maxlen=MEASUREMENTS) for _ in self._outside_bps]
+        self._measurements = 0
+        self._known: dict[Leaves, _Known] = {}
+        self._state: tuple[tuple[bool, ...], list[int], dict[int, int]] | None = None
+        self._retires_s = math.inf
+        self._pairs: dict[Leaves, Pair] = {}
+        self._told: dict[Leaves, Pair] = {}
+        self._paths: tuple[tuple[bool, ...], dict[Leaves, list[list[int]]]] = ((), {})
+        self._prefixes = {
+            leaf: tuple(str(network) for network in file.prefixes.get(leaf, ()) if network.version == 4)
+            for leaf in self._topology.leaf_index
+        }
+
+    @property
+    def pairs(self) -> Sequence[Pair]:
+        """The slices of every pair of leaves, as planned last."""
+        return tuple(self._pairs.values())
+
+    def plan(self, view: View) -> Mapping[str, Plan]:
+        """See `policy.Policy`."""
+        base = self._weighed.plan(view)
+        self._measure(view)
+        pairs = self._cut(view)
+        if pairs is not self._pairs:
+            self._pairs, self._sliced = pairs, self._rendered(pairs)
+        return {switch: self._merged(switch, plan, self._sliced.get(switch, NOTHING)) for switch, plan in base.items()}
+
+    def _rendered(self, pairs: Mapping[Leaves, Pair]) -> dict[str, Tables]:
+        """What each switch holds for slices; only leaves of which a pair has changed are rendered anew."""
+        of_leaf: dict[str, list[Pair]] = {}
+        for pair in pairs.values():
+            of_leaf.setdefault(pair.source, []).append(pair)
+        before, self._parts = self._parts, {}
+        for leaf, own in of_leaf.items():
+            known = before.get(leaf)
+            if known is not None and known[0] == own:
+                self._parts[leaf] = known
+            else:
+                options = self._options
+                self._parts[leaf] = (
+                    own,
+                    slices.tables(
+                        own,
+                        self._file.territory,
+                        meters=options.meters,
+                        burst_s=options.burst_s,
+                        frame_bytes=options.frame_bytes,
+                    ),
+                )
+        found: dict[str, Tables] = {}
+        for switch in self._topology.switches:
+            parts = [tables[switch] for _, tables in self._parts.values() if switch in tables]
+            last = [tables[switch] for _, tables in before.values() if switch in tables]
+            if len(parts) == len(last) and all(one is other for one, other in zip(parts, last, strict=True)):
+                found[switch] = self._sliced.get(switch, NOTHING)
+            else:
+                found[switch] = Tables(
+                    frozenset[Flow]().union(*(part.flows for part in parts)),
+                    frozenset[Group]().union(*(part.groups for part in parts)),
+                    frozenset[Meter]().union(*(part.meters for part in parts)),
+                )
+        return found
+
+    def labels(self, installed: Mapping[str, Tables]) -> Mapping[str, object]:
+        """See `policy.Policy`: of each pair the labels whose rules its leaf holds; until then those told before."""
+        pairs, sliced = self._pairs, self._sliced
+        for leaves in pairs.keys() | self._told.keys():
+            leaf = leaves[0]
+            if leaf in installed and sliced.get(leaf, NOTHING).flows <= installed[leaf].flows:
+                if leaves in pairs:
+                    self._told[leaves] = pairs[leaves]
+                else:
+                    del self._told[leaves]
+        return slices.published(self._told.values(), self._prefixes)
+
+    def _merged(self, switch: str, base: Plan, sliced: Tables) -> Plan:
+        """Both in one plan; the same object as before where neither changed."""
+        before = self._plans.get(switch)
+        if before is not None and before[0] is base and before[1] is sliced:
+            return before[2]
+        held = base.tables
+        tables = Tables(held.flows | sliced.flows, held.groups | sliced.groups, held.meters | sliced.meters)
+        plan = Plan(tables, base.groups)
+        self._plans[switch] = base, sliced, plan
+        return plan
+
+    def _measure(self, view: View) -> None:
+        """Takes over loads that differ enough from those that slices were cut for."""
+        if view.measurements == self._measurements:
+            return
+        self._measurements = view.measurements
+        carried = self._carried_bps(view)
+        for port, (load_bps, rate_bps) in enumerate(zip(view.load_bps, view.rate_bps, strict=True)):
+            self._measured_bps[port].append(max(0.0, load_bps - carried.get(port, 0.0)))
+            outside_bps, step_bps = median(self._measured_bps[port]), self._options.hysteresis * rate_bps
+            if outside_bps < step_bps / 2:
+                # What is left of a load that has ended would keep paths unequal for ever.
+                self._outside_bps[port] = 0.0
+            elif abs(outside_bps - self._outside_bps[port]) > step_bps:
+                self._outside_bps[port] = outside_bps
+
+    def _carried_bps(self, view: View) -> dict[int, float]:
+        """By port, what left by it through slices: a rule's counter has what its meter dropped as well."""
+        ports = {(self._topology.ends[port].node, number): port for port, number in view.openflow_port.items()}
+        carried: dict[int, float] = {}
+        for switch, tables in self._sliced.items():
+            first = {group.group_id: group.buckets[0].watch_port for group in tables.groups}
+            limit = {meter.meter_id: 1000.0 * meter.rate_kbps for meter in tables.meters}
+            through: dict[tuple[int, int | None], float] = {}
+            for flow in tables.flows:
+                key = _way(flow, first)
+                through[key] = through.get(key, 0.0) + view.rule_bps.get((switch, flow.key), 0.0)
+            for (number, meter), bps in through.items():
+                port = ports.get((switch, number))
+                if port is not None:
+                    most = bps if meter is None else limit[meter]
+                    carried[port] = carried.get(port, 0.0) + min(bps, most)
+        return carried
+
+    def _cut(self, view: View) -> dict[Leaves, Pair]:
+        """The slices of every pair; the same object as before where nothing has changed and no label's time is over."""
+        now_s = self._clock()
+        left = [max(0, int(rate - out)) for rate, out in zip(view.rate_bps, self._outside_bps, strict=True)]
+        state = view.up, left, dict(view.openflow_port)
+        if state == self._state and now_s < self._retires_s:
+            return self._pairs
+        self._state = state
+        found = {}
+        for leaves, paths in self._leaf_paths(view.up).items():
+            ways = [self._way(path, view) for path in paths]
+            cut = self._options.cut.slices([min(left[port] for port in path) for path in paths]) if paths else None
+            if cut is None or not all(way[0][0] == leaves[0] for way in ways):
+                # No slices, or a leaf that was not reached: its packets take the group, hosts need not mark.
+                self._known.pop(leaves, None)
+                continue
+            labels = self._labels_known(leaves, cut, view, now_s)
+            source, destination = leaves
+            prefixes = self._prefixes[source], self._prefixes[destination]
+            found[leaves] = Pair(source, destination, *prefixes, tuple(ways), cut, labels)
+        waiting = [known.retires_s for known in self._known.values() if known.labels > len(known.slices.path_of)]
+        self._retires_s = min(waiting, default=math.inf)
+        return found
+
+    def _labels_known(self, leaves: Leaves, cut: Slices, view: View, now_s: float) -> int:
+        """Labels of a pair that hosts may still use."""
+        known, count = self._known.get(leaves), len(cut.path_of)
+        if known is None:
+            held = _labels_held(view.installed.get(leaves[0], NOTHING), self._prefixes[leaves[1]])
+            known = self._known[leaves] = _Known(cut, max(count, held), now_s + self._options.retire_s)
+        elif known.slices != cut:
+            known.labels = max(known.labels, len(known.slices.path_of), count)
+            known.slices, known.retires_s = cut, now_s + self._options.retire_s
+        elif now_s >= known.retires_s:
+            known.labels = count
+        return known.labels
+
+    def _way(self, path: list[int], view: View) -> tuple[tuple[str, int], ...]:
+        """Switches of a path and the ports to leave by; those that were not reached are left out."""
+        return tuple(
+            (self._topology.ends[port].node, view.openflow_port[port]) for port in path if port in view.openflow_port
+        ) or (("", 0),)
+
+    def _leaf_paths(self, up: tuple[bool, ...]) -> dict[Leaves, list[list[int]]]:
+        """Of every pair of leaves with prefixes, the shortest paths over the links that are up."""
+        if self._paths[0] != up:
+            fabric, number = self._topology.fabric, self._topology.number
+            leaves = [leaf for leaf, prefixes in self._prefixes.items() if prefixes]
+            pairs = [(a, b) for a in leaves for b in leaves if a != b]
+            self._paths = up, {(a, b): fabric.paths(list(up), number[a], number[b]) for a, b in pairs}
+        return self._paths[1]
+
+
+def _labels_held(installed: Tables, prefixes: Sequence[str]) -> int:
+    """The highest label towards these prefixes in a leaf that a controller before this one has filled."""
+    towards = {Match.of(ip_dst=prefix).fields[0] for prefix in prefixes}
+    return max(
+        (
+            flow.match.as_mapping["ip_dscp"][0]
+            for flow in installed.flows
+            if flow.cookie & slices.COOKIE and not towards.isdisjoint(flow.match.fields)
+        ),
+        default=0,
+    )
+
+
+def _way(flow: Flow, first: Mapping[int, int]) -> tuple[int, int | None]:
+    """The port and the meter of a slice's rule; `first` is the preferred port of failover groups."""
+    port, meter = 0, None
+    for action in flow.actions:
+        match action:
+            case Metered(meter_id=number):
+                meter = number
+            case Output(port=number):
+                port = number
+            case ToGroup(group_id=number):
+                port = first[number]
+            case _:
+                pass
+    return port, meter
+
+
+def build(file: FabricFile, clock: Callable[[], float] = monotonic) -> Wino:
+    """The policy.
+
+    Raises:
+        AnabranchError: a key of `[policy.wino]` is not as it must be, or a switch has no rules to cut slices by.
+
+    """
+    for name, switch in file.switches.items():
+        if switch.kernel is not None:
+            problem = f"slices are rules and meters of OpenFlow, and {name} is a datapath in the kernel"
+            raise AnabranchError(f"{file.file}: policy.weights: wino: {problem}; take capacity, equal or load")
+    leaves = (slices.FIRST_GROUP - SPLITS_MAX) // PATHS_MAX
+    if file.recipe == "multipath" and len(file.topology.leaf_index) > leaves:
+        problem = f"with slices, group numbers are enough for {leaves} leaves; take hash-gravity"
+        raise AnabranchError(f"{file.file}: policy.recipe: multipath: {problem}")
+    settings = file.policy_settings()
+
+    def flag(given: Any) -> bool | None:
+        return given if isinstance(given, bool) else None
+
+    cut: dict[str, Any] = {
+        "slice_min_bps": settings.rate_bps("slice_min", 7_000_000),
+        "slice_max_bps": settings.rate_bps("slice_max", 0) or None,
+        "quantum_bps": settings.rate_bps("quantum", 0) or None,
+        "label_bits": settings.integer("label_bits", slices.DSCP_BITS, 1, slices.DSCP_BITS),
+        "min_waste": settings.one_of("pick", "literal", ("literal", "min-waste")) == "min-waste",
+    }
+    try:
+        limits = Cut(**cut)
+    except AnabranchError as error:
+        raise AnabranchError(f"{file.file}: policy.wino.{error}") from None
+    options = Options(
+        cut=limits,
+        meters=settings.take("meters", True, flag, "give true or false"),
+        burst_s=settings.duration_s("burst", slices.BURST_S, 0.001, 10.0),
+        frame_bytes=settings.integer("frame", slices.FRAME_BYTES, 64, 1 << 16),
+        hysteresis=settings.number("hysteresis", 0.05, 0.0, 1.0),
+        retire_s=settings.duration_s("retire", 10.0, 0.0, 3600.0),
+    )
+    settings.end()
+    return Wino(file, options, clock)

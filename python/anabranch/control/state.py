@@ -1,0 +1,132 @@
+"""What the controller knows at one moment, as values: read by its pages, its metrics and its tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class NodeState:
+    """A node of the fabric as built."""
+
+    name: str
+    tier: str
+    """`host`, `leaf`, `aggregation` or `spine`."""
+    pod: int | str | None = None
+    """Where the fabric has pods."""
+
+
+@dataclass(frozen=True)
+class SwitchState:
+    """One switch, as far as it can be reached."""
+
+    name: str
+    address: str
+    """Where it is reached; empty if it comes to us."""
+    connected: bool
+    datapath_id: int | None
+    """None until it was reached once."""
+    changed_s: float
+    """When it was last reached or lost, in seconds of Unix time; 0 before the first attempt has ended."""
+    last_error: str
+    """Why it is not connected, or what it last refused; empty if all is well."""
+    differences: int
+    """Changes that are planned and not in the switch."""
+    refused: bool
+    """It refused the planned changes; they are not sent again until plan or switch change."""
+    flows: int
+    """Of ours, in the switch; so are groups and meters."""
+    groups: int
+    meters: int
+    connects: int
+    """How often it was reached."""
+    commits: int
+    """Sets of changes it took."""
+    changes: int
+    """Flows, groups and meters added, changed or removed by them."""
+    committed_s: float
+    """When the last of them was in place, in seconds of Unix time; 0 before the first."""
+    commit_duration_s: float
+    """How long the last took, from sent to confirmed."""
+
+
+@dataclass(frozen=True)
+class LinkState:
+    """A link between two nodes; pairs of values are of the directions a to b and b to a."""
+
+    a: str
+    b: str
+    parallel: int
+    """Number among the links of the same two nodes, from 0."""
+    up: bool
+    """Whether plans use it."""
+    reason: str
+    """Why it is down, as in `leaf0: port down`; empty if it is up."""
+    rate_bps: int
+    load_bps: tuple[float | None, float | None]
+    """What left by the port over the last measured interval; None where there is no measurement."""
+    built_rate_bps: int = 0
+    """As the file has it; 0 where that is not known."""
+
+
+@dataclass(frozen=True)
+class MemberState:
+    """One way out of a group."""
+
+    neighbour: str
+    parallel: int
+    port: int
+    """OpenFlow number."""
+    weight: int
+    """As planned."""
+    wanted_share: float
+    measured_share: float | None
+    """Of the group's bytes over the last measured interval; None where nothing was measured or sent."""
+
+
+@dataclass(frozen=True)
+class GroupState:
+    """How a switch sends to one leaf."""
+
+    switch: str
+    leaf: str
+    group_id: int | None
+    """None where the recipe splits without a group."""
+    members: tuple[MemberState, ...]
+    """None: the leaf cannot be reached."""
+    measured_bytes: int
+    """What the measured shares are shares of."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All of it. Immutable, and safe to be read by any thread."""
+
+    time_s: float
+    """Unix time."""
+    started_s: float
+    policy: str
+    recipe: str
+    owner: int
+    nodes: tuple[NodeState, ...]
+    switches: tuple[SwitchState, ...]
+    links: tuple[LinkState, ...]
+    groups: tuple[GroupState, ...]
+    plans: int
+    """Plans made since the start."""
+    planned_s: float
+    """When the last was made, in seconds of Unix time; 0 before the first."""
+    plan_duration_s: float
+    """How long the last took to compute."""
+    measured_s: float
+    """When counters were last read, in seconds of Unix time; 0 before the first."""
+    file_error: str
+    """What is wrong with the file that could not be taken on; empty if the file in force is the one read last."""
+    events: Mapping[str, int] = field(default_factory=dict)
+    """How often each kind of `event.KINDS` happened since the start."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether every switch is connected and holds exactly the plan."""
+        return self.plans > 0 and all(switch.connected and not switch.differences for switch in self.switches)

@@ -1,0 +1,282 @@
+"""The controller's pages, over real sockets: what they say, and that bad requests get no further than they should."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import aiohttp
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from anabranch import AnabranchError
+from anabranch.control.event import Events
+from anabranch.control.log import Event
+from anabranch.control.pages import server
+from anabranch.control.pages.site import Site
+from anabranch.control.state import GroupState, LinkState, MemberState, NodeState, Snapshot, SwitchState
+
+EVIL = "<script>alert('leaf')</script>"
+
+
+def snapshot(leaves: int = 2, spines: int = 2) -> Snapshot:
+    nodes = [NodeState(f"host{index}", "host") for index in range(2 * leaves)]
+    nodes += [NodeState(f"leaf{index}", "leaf") for index in range(leaves)]
+    nodes += [NodeState(f"spine{index}", "spine") for index in range(spines)]
+    gbps = 10**9
+    links = [LinkState(f"host{i}", f"leaf{i // 2}", 0, True, "", gbps, (1e8, 2e8), gbps) for i in range(2 * leaves)]
+    links += [
+        LinkState(f"leaf{leaf}", f"spine{spine}", 0, True, "", gbps, (5e8, None), gbps)
+        for leaf in range(leaves)
+        for spine in range(spines)
+    ]
+    switches = [
+        SwitchState(node.name, f"unix:{node.name}", True, number, 100.0, "", 0, False, 9, 2, 0, 1, 3, 20, 150.0, 0.002)
+        for number, node in enumerate(nodes)
+        if node.tier != "host"
+    ]
+    members = tuple(MemberState(f"spine{spine}", 0, spine + 1, 1, 1 / spines, 1 / spines) for spine in range(spines))
+    groups = [
+        GroupState(f"leaf{a}", f"leaf{b}", 7, members, 12345) for a in range(leaves) for b in range(leaves) if a != b
+    ]
+    return Snapshot(
+        200.0, 100.0, "capacity", "hash-gravity", 0, tuple(nodes), tuple(switches), tuple(links), tuple(groups),
+        1, 150.0, 0.001, 199.0, "",
+    )  # fmt: skip
+
+
+def changed(of: Snapshot, number: int, **values: Any) -> Snapshot:
+    """With one switch in another state."""
+    switches = list(of.switches)
+    switches[number] = replace(switches[number], **values)
+    return replace(of, switches=tuple(switches))
+
+
+@asynccontextmanager
+async def site(
+    of: Snapshot, last: tuple[Event, ...] = (), events: Events | None = None
+) -> AsyncIterator[tuple[str, int]]:
+    made = Site(lambda: of, events or Events(), lambda: last)
+    await made.start("127.0.0.1:0")
+    try:
+        yield made.address
+    finally:
+        await made.close()
+
+
+async def get(address: tuple[str, int], path: str, method: str = "GET", **headers: str) -> tuple[int, str, Any]:
+    async with (
+        aiohttp.ClientSession() as session,
+        session.request(method, f"http://{address[0]}:{address[1]}{path}", headers=headers) as answer,
+    ):
+        return answer.status, await answer.text(), answer.headers
+
+
+def ask(of: Snapshot, path: str, last: tuple[Event, ...] = (), **more: str) -> tuple[int, str, Any]:
+    async def asked() -> tuple[int, str, Any]:
+        async with site(of, last) as address:
+            return await get(address, path, **more)
+
+    return asyncio.run(asked())
+
+
+def test_health_is_good_only_when_all_is_as_planned() -> None:
+    status, body, _ = ask(snapshot(), "/healthz")
+    assert (status, json.loads(body)) == (200, {"converged": True, "reasons": []})
+    for values, reason in (
+        ({"connected": False, "last_error": "refused"}, "not connected: refused"),
+        ({"connected": False, "changed_s": 0.0}, "not connected yet"),
+        ({"differences": 3}, "3 changes to come"),
+        ({"differences": 2, "refused": True, "last_error": "bad weight"}, "refused 2 changes: bad weight"),
+    ):
+        status, body, _ = ask(changed(snapshot(), 1, **values), "/healthz")
+        assert (status, json.loads(body)["reasons"]) == (503, [{"switch": "leaf1", "reason": reason}])
+
+
+def test_metrics_are_what_prometheus_reads() -> None:
+    async def asked() -> str:
+        events = Events()
+        async with site(changed(snapshot(), 0, connected=False), events=events) as address:
+            events.tell("committed", "leaf0", duration_s=0.003, lag_s=0.03)
+            events.tell("committed", "leaf0", duration_s=0.003)
+            events.tell("stranger", EVIL)
+            await asyncio.sleep(0.3)
+            return (await get(address, "/metrics"))[1]
+
+    logging.getLogger("anabranch.control").setLevel(logging.CRITICAL)
+    found: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
+    for family in text_string_to_metric_families(asyncio.run(asked())):
+        found |= {(sample.name, tuple(sorted(sample.labels.items()))): sample.value for sample in family.samples}
+    leaf0 = (("switch", "leaf0"),)
+    assert found["anabranch_switch_connected", leaf0] == 0
+    assert found["anabranch_switch_connected", (("switch", "leaf1"),)] == 1
+    assert found["anabranch_switch_changes_total", leaf0] == 20
+    assert found["anabranch_commit_seconds_count", leaf0] == 2
+    assert found["anabranch_port_event_to_commit_seconds_count", leaf0] == 1
+    assert found["anabranch_port_event_to_commit_seconds_bucket", (("le", "0.02"), *leaf0)] == 0
+    assert found["anabranch_port_event_to_commit_seconds_bucket", (("le", "0.05"), *leaf0)] == 1
+    # A name that a stranger gave itself is no label.
+    assert found["anabranch_events_total", (("kind", "stranger"), ("switch", ""))] == 1
+    assert found["anabranch_link_load_bps", (("from", "leaf0"), ("parallel", "0"), ("to", "spine1"))] == 5e8
+    assert ("anabranch_link_load_bps", (("from", "spine1"), ("parallel", "0"), ("to", "leaf0"))) not in found
+    member = (("leaf", "leaf1"), ("neighbour", "spine0"), ("parallel", "0"), ("switch", "leaf0"))
+    assert found["anabranch_member_weight", member] == 1
+    assert found["anabranch_member_measured_share", member] == 0.5
+    assert found["anabranch_loop_lag_seconds_count", ()] >= 1
+
+
+def test_the_page_tells_all_and_escapes_it() -> None:
+    told = Event(150.0, "warning", "lost", "leaf0", {"reason": EVIL})
+    status, body, headers = ask(changed(snapshot(), 0, connected=False, last_error=EVIL), "/", (told,))
+    assert status == 200
+    assert "not converged" in body
+    assert "<script" not in body
+    assert body.count("&lt;script&gt;") >= 3
+    assert body.count('class="box down"') == 1
+    assert body.count('class="box ok"') == 3
+    # Nothing within the page may carry style or script of its own, and nothing comes from elsewhere.
+    assert "style=" not in body
+    assert "<style" not in body
+    assert "http:" not in body
+    assert "https:" not in body
+    assert headers["Content-Security-Policy"].startswith("default-src 'none'; style-src 'self'")
+    assert headers["Cache-Control"] == "no-store"
+    assert ask(snapshot(), "/page.css")[2]["Content-Type"].startswith("text/css")
+
+
+def test_dead_and_slow_links_are_marked_and_listed() -> None:
+    of = snapshot()
+    links = list(of.links)
+    links[4] = replace(links[4], up=False, reason="leaf0: port down")
+    links[5] = replace(links[5], rate_bps=250_000_000)
+    body = ask(replace(of, links=tuple(links)), "/")[1]
+    assert body.count('class="cross"') == 1
+    assert "leaf0: port down" in body
+    assert body.count("250 Mbps") >= 2
+
+
+def test_the_state_as_json_is_whole() -> None:
+    of = snapshot()
+    found = json.loads(ask(of, "/status.json")[1])
+    assert found["converged"] is True
+    assert [switch["name"] for switch in found["switches"]] == [switch.name for switch in of.switches]
+    assert found["groups"][0]["members"][1]["wanted_share"] == 0.5
+
+
+def test_a_large_fabric_has_a_page_of_bounded_size() -> None:
+    of = snapshot(64, 8)
+    body = ask(of, "/")[1]
+    assert "and 3832 more, nearer to the plan" in body
+    assert len(body) < 1_500_000
+    assert len(json.loads(ask(of, "/status.json")[1])["groups"]) == 64 * 63
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "HEAD", "TRACE"])
+def test_only_get(method: str) -> None:
+    status, _, headers = ask(snapshot(), "/", method=method)
+    assert (status, headers["Allow"]) == (405, "GET")
+
+
+def test_other_paths_and_other_names_of_this_machine_are_refused() -> None:
+    assert ask(snapshot(), "/../../etc/passwd")[0] == 404
+    assert ask(snapshot(), "/status.json", Host="attacker.example")[0] == 403
+    for host in ("localhost:9653", "127.0.0.1", "[::1]:9653", "[::1]"):
+        assert ask(snapshot(), "/status.json", Host=host)[0] == 200
+
+
+@pytest.mark.parametrize("address", ["9653", "127.0.0.1:http", "127.0.0.1:70000", "nowhere.invalid:1"])
+def test_a_bad_address_is_refused(address: str) -> None:
+    async def start() -> None:
+        await server.Pages({}).start(address)
+
+    with pytest.raises(AnabranchError, match=r"listen\.http"):
+        asyncio.run(start())
+
+
+Writer = asyncio.StreamWriter
+Talk = Callable[[asyncio.StreamReader, Writer], Coroutine[Any, Any, None]]
+
+
+async def _garbage(_: asyncio.StreamReader, writer: Writer) -> None:
+    writer.write(bytes(range(256)) * 300)
+    await writer.drain()
+
+
+async def _endless_headers(_: asyncio.StreamReader, writer: Writer) -> None:
+    writer.write(b"GET / HTTP/1.1\r\n")
+    for number in range(100_000):
+        writer.write(b"X-%d: %s\r\n" % (number, b"x" * 1000))
+        await writer.drain()
+
+
+async def _endless_line(_: asyncio.StreamReader, writer: Writer) -> None:
+    writer.write(b"GET /")
+    for _number in range(1000):
+        writer.write(b"a" * 65536)
+        await writer.drain()
+
+
+async def _endless_body(_: asyncio.StreamReader, writer: Writer) -> None:
+    writer.write(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000000\r\n\r\n")
+    for _number in range(1000):
+        writer.write(b"a" * 65536)
+        await writer.drain()
+
+
+async def _one_letter(reader: asyncio.StreamReader, writer: Writer) -> None:
+    writer.write(b"G")
+    await reader.read()
+
+
+@pytest.mark.parametrize("talk", [_garbage, _endless_headers, _endless_line, _endless_body, _one_letter])
+def test_bad_talk_ends_and_others_are_served(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "LIFETIME_S", 1.0)
+    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
+
+    async def talked(address: tuple[str, int]) -> None:
+        reader, writer = await asyncio.open_connection(*address)
+        try:
+            await talk(reader, writer)
+            while await reader.read(65536):
+                pass
+        except OSError:
+            pass
+        finally:
+            writer.close()
+
+    async def tried() -> None:
+        async with site(snapshot()) as address:
+            bad = [asyncio.create_task(talked(address)) for _ in range(8)]
+            for _ in range(5):
+                assert (await get(address, "/healthz"))[0] == 200
+            await asyncio.wait_for(asyncio.gather(*bad), 20)
+
+    asyncio.run(tried())
+
+
+def test_a_flood_of_connections_is_cut_and_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "LIFETIME_S", 1.0)
+
+    async def flooded() -> None:
+        async with site(snapshot()) as address:
+            opened = [await asyncio.open_connection(*address) for _ in range(3 * server.CONNECTIONS_MAX)]
+            # Those above the limit are closed at once, the others when their time is over.
+            ended = await asyncio.wait_for(asyncio.gather(*(_ended(reader) for reader, _ in opened)), 20)
+            assert all(ended)
+            assert (await get(address, "/healthz"))[0] == 200
+            for _, writer in opened:
+                writer.close()
+
+    asyncio.run(flooded())
+
+
+async def _ended(reader: asyncio.StreamReader) -> bool:
+    try:
+        return await reader.read() == b""
+    except ConnectionResetError:
+        return True
