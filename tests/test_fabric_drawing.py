@@ -11,8 +11,9 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba_array
 
-from anabranch.plot.fabric import HEAT, Drawing, draw
+from anabranch.plot.fabric import HEAT, draw
 from anabranch.plot.fabric_changes import DEAD, SLOW, describe
+from anabranch.plot.fabric_geometry import Drawing
 from anabranch.plot.fabric_layout import layout
 from anabranch.plot.style import save
 from synthetic import fat_tree, leaf_spine, topology

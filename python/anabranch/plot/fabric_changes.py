@@ -12,7 +12,7 @@ from anabranch.plot.ticks import time_text
 from anabranch.report.format import bit_rate
 
 if TYPE_CHECKING:
-    from anabranch.plot.fabric import Drawing, Point
+    from anabranch.plot.fabric_geometry import Drawing, Point
 
 DEAD = "#b91c1c"
 SLOW = FLOOR

@@ -1,0 +1,79 @@
+"""Where boxes and links of a drawn fabric stand, in inches from below, whatever draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from anabranch.plot.fabric_layout import Box, Layout
+
+LEFT, RIGHT, TOP, BOTTOM = 1.55, 0.15, 0.1, 0.12
+ROW_INCHES, BOX_INCHES, HOST_INCHES, HOST_DROP = 1.25, 0.26, 0.22, 0.62
+WIDTH = 9.0
+PARALLEL_INCHES = 0.05
+NAME_INCHES = 0.13
+"""Least width of a box that bears its number."""
+
+Point = tuple[float, float]
+
+
+class Drawing:
+    """Turns places and rows into inches."""
+
+    def __init__(self, laid: Layout) -> None:
+        self.laid = laid
+        # A handful of switches does not fill the page.
+        self.place = min(1.15, (WIDTH - LEFT - RIGHT) / laid.places)
+        self.left = LEFT + (WIDTH - LEFT - RIGHT - self.place * laid.places) / 2
+        self.height = BOTTOM + HOST_INCHES + HOST_DROP + BOX_INCHES + ROW_INCHES * (len(laid.tiers) - 1) + TOP
+
+    def x(self, box: Box) -> float:
+        """Centre of a box."""
+        return self.left + box.x * self.place
+
+    def y(self, row: float) -> float:
+        """Centre of a row."""
+        return BOTTOM + HOST_INCHES + HOST_DROP + BOX_INCHES / 2 + ROW_INCHES * row
+
+    def width(self, box: Box) -> float:
+        """Width of a box."""
+        return min(0.62 if box.rows == 1 else 2.0, 0.8 * box.width * self.place)
+
+    def top(self, box: Box) -> float:
+        """Upper edge of a box."""
+        return self.y(box.row + box.rows - 1) + BOX_INCHES / 2
+
+
+def link_lines(drawing: Drawing, topology: Mapping[str, Any]) -> dict[int, tuple[Point, Point]]:
+    """The line of each port that is drawn, from its own end; both ports of a link have the same line."""
+    ports, laid = topology["ports"], drawing.laid
+    between: dict[tuple[int, int], list[int]] = {}
+    for port, (source, target) in enumerate(zip(ports["from"], ports["to"], strict=True)):
+        low, high = laid.box_of.get(source), laid.box_of.get(target)
+        if low is None or high is None or low == high:
+            continue
+        if (laid.boxes[low].row, source) < (laid.boxes[high].row, target):
+            between.setdefault((low, high), []).append(port)
+    lines = {}
+    for (low, high), parallel in between.items():
+        a, b = laid.boxes[low], laid.boxes[high]
+        for number, port in enumerate(parallel):
+            shift = (number - (len(parallel) - 1) / 2) * PARALLEL_INCHES
+            if a.row == b.row:
+                ends = _sideways(drawing, a, b, shift)
+            else:
+                ends = (
+                    (drawing.x(a) + shift, drawing.top(a)),
+                    (drawing.x(b) + shift, drawing.y(b.row) - BOX_INCHES / 2),
+                )
+            lines[port], lines[ports["reverse"][port]] = ends, ends[::-1]
+    return lines
+
+
+def _sideways(drawing: Drawing, a: Box, b: Box, shift: float) -> tuple[Point, Point]:
+    left, right = (a, b) if a.x < b.x else (b, a)
+    ends = (
+        (drawing.x(left) + drawing.width(left) / 2, drawing.y(left.row) + shift),
+        (drawing.x(right) - drawing.width(right) / 2, drawing.y(right.row) + shift),
+    )
+    return ends if left is a else ends[::-1]
