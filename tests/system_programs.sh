@@ -9,6 +9,10 @@ need tshark tshark
 need zstd zstd
 need ip iproute2
 need ovs-vswitchd openvswitch-switch
+need tc iproute2
+need nft nftables
+need ethtool ethtool
+need iperf3 iperf3
 [ -n "$missing" ] || exit 0
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then

@@ -32,11 +32,8 @@ DEFINITIONS = {
 }
 
 
-def manifest(
-    scenario: _core.Scenario, executed: Executed, flows: pl.DataFrame, files: dict[str, int], command: Sequence[str]
-) -> dict[str, Any]:
-    """Plain data, ready for JSON."""
-    totals = executed.run.totals
+def origin(scenario: _core.Scenario, command: Sequence[str], started_at: str) -> dict[str, Any]:
+    """What made a run, simulated or in a lab: scenario, program, machine."""
     return {
         "name": scenario.name,
         "identity": scenario.identity,
@@ -45,9 +42,19 @@ def manifest(
         "model_version": scenario.model_version,
         "seed": tomllib.loads(scenario.resolved_toml()).get("seed"),
         "command": list(command),
-        "started_at": executed.started_at,
+        "started_at": started_at,
         "machine": f"{platform.machine()} {platform.system()} {platform.release()}, {os.cpu_count()} cores",
         "python": platform.python_version(),
+    }
+
+
+def manifest(
+    scenario: _core.Scenario, executed: Executed, flows: pl.DataFrame, files: dict[str, int], command: Sequence[str]
+) -> dict[str, Any]:
+    """Plain data, ready for JSON."""
+    totals = executed.run.totals
+    return {
+        **origin(scenario, command, executed.started_at),
         **{key: plain(value) for key, value in totals.items()},
         "balancer": dict(executed.run.counts),
         "wall_s": executed.wall_s,

@@ -1,0 +1,189 @@
+"""`anabranch lab`: fabrics of real switches, kernels and TCP on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anabranch import AnabranchError
+from anabranch.cli.run import Classes, Override, Quiet, Runs
+from anabranch.cli.split import terminal
+
+if TYPE_CHECKING:
+    from anabranch.lab.fabric.topology import Lab
+
+Name = Annotated[str | None, typer.Option("--name", "-n", help="What to call the lab; the file's name if left out.")]
+
+Switch = Annotated[
+    str, typer.Option(metavar="KIND", help="ovs: bridges of Open vSwitch; ebpf: datapaths in the kernel.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    lab = typer.Typer(help=__doc__.partition(": ")[2].strip().capitalize(), rich_markup_mode=None)
+    lab.command()(up)
+    lab.command()(run)
+    lab.command()(down)
+    lab.command(name="list")(list_labs)
+    lab.command()(calibrate)
+    lab.command()(reproduce)
+    app.add_typer(lab, name="lab")
+
+
+def up(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml")],
+    name: Name = None,
+    scale: Annotated[float, typer.Option(help="Multiply all rates: 0.01 makes 100 Mbps of 10 Gbps.")] = 1.0,
+    switch: Switch = "ovs",
+    tso: Annotated[bool, typer.Option("--tso", help="Segments pass switches whole: faster, less like links.")] = False,
+    bfd: Annotated[
+        str | None, typer.Option(metavar="TIME", help="BFD between switches at this interval, as in --bfd 10ms.")
+    ] = None,
+    control: Annotated[
+        bool, typer.Option("--control", help="Run `anabranch control` for it until it is removed.")
+    ] = False,
+) -> None:
+    """Make a scenario's fabric of namespaces, veth links and switches; what stands already stays. Needs root."""
+    from anabranch.lab.fabric.topology import Lab
+    from anabranch.report.bar import Bar
+
+    with Bar("making the lab", 1, quiet=False) as bar:
+
+        def told(done: int, total: int) -> None:
+            bar.draw(done / total, f"{done} of {total} hosts and switches")
+
+        lab = Lab.up(scenario, name, scale=scale, switch=switch, tso=tso, bfd_ms=_milliseconds(bfd), progress=told)
+    lines = _described(lab)
+    if control:
+        from anabranch.lab.fabric.controller import start
+
+        start(lab)
+        lines.append(f"controlled: http://{lab.record.http}/")
+    console = terminal()
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def run(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml")],
+    override: Override = None,
+    name: Name = None,
+    scale: Annotated[float, typer.Option(help="Multiply all rates, and divide all times.")] = 1.0,
+    switch: Switch = "ovs",
+    runs: Runs = Path("runs"),
+    classes: Classes = None,
+    recipe: Annotated[str, typer.Option(help="Of Open vSwitch's groups; the scenario's if left out.")] = "",
+    congestion_control: Annotated[str, typer.Option(help="Of Linux; the scenario's if left out.")] = "",
+    beside_simulator: Annotated[
+        bool, typer.Option("--beside-simulator", help="Simulate the same with the lab's delays, and compare.")
+    ] = False,
+    seeds: Annotated[int, typer.Option(min=1, help="How many, beside the simulator.")] = 5,
+    figure: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw both beside each other.")] = None,
+    burst: Annotated[
+        int | None, typer.Option(min=1, metavar="FRAMES", help="Links catch up by so many: 2 beside the simulator.")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the lab up.")] = False,
+    unchecked: Annotated[
+        bool, typer.Option("--unchecked", help="Do not measure first what this machine can forward.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a scenario over real TCP and real switches; results go to RUNS/NAME-HASH-lab. Needs root."""
+    from anabranch.lab.run.beside import BURST_FRAMES
+    from anabranch.lab.run.run import Wishes
+    from anabranch.lab.run.session import Request, run_beside, run_one
+    from anabranch.runs.load import parse_overrides
+    from anabranch.stats.size_classes import DEFAULT_BOUNDS_BYTES, parse_bounds, size_classes
+
+    if burst is None and beside_simulator:
+        burst = BURST_FRAMES
+    wishes = Wishes(recipe, congestion_control, burst)
+    overrides = parse_overrides(override or ())
+    request = Request(
+        scenario, overrides, name, scale, switch, runs, wishes, keep=keep, unchecked=unchecked, quiet=quiet
+    )
+    chosen = size_classes(parse_bounds(classes) if classes else DEFAULT_BOUNDS_BYTES)
+    if not beside_simulator:
+        run_one(request, chosen, terminal())
+        return
+    found = run_beside(request, seeds, chosen, terminal())
+    if figure is not None:
+        from anabranch.lab.run.beside_figure import save
+
+        save(found, chosen, figure)
+
+
+def down(
+    labs: Annotated[list[str] | None, typer.Argument(metavar="[LAB]...")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All labs.")] = False,
+) -> None:
+    """Remove labs, also half-made ones, and all that runs in them; one that is not there is no error."""
+    from anabranch.lab.fabric import record
+    from anabranch.lab.fabric.topology import remove
+
+    if bool(labs) == everything:
+        raise AnabranchError("lab down: give the names of labs, or --all; `anabranch lab list` has them")
+    for name in record.names() if everything else labs or []:
+        typer.echo(f"{name}: {'removed' if remove(name) else 'not there'}")
+
+
+def list_labs() -> None:
+    """List the labs on this machine."""
+    from anabranch.lab.fabric.overview import show
+
+    show(terminal())
+
+
+def calibrate(
+    name: Annotated[str, typer.Argument(metavar="LAB")],
+    again: Annotated[bool, typer.Option("--again", help="Measure even if it has been.")] = False,
+) -> None:
+    """Measure what this machine's switches forward, keep it with the lab: loads above it are refused. 20 s, idle."""
+    from anabranch.lab.calibration.calibrate import ceiling_of
+    from anabranch.lab.calibration.ceiling_table import show
+    from anabranch.lab.fabric.topology import Lab
+    from anabranch.report.bar import Bar
+
+    lab = Lab.open(name)
+    with Bar("measuring", 1, quiet=False) as bar:
+        found = ceiling_of(
+            lab, again=again, progress=lambda done, parts: bar.draw(done / parts, "what switches forward")
+        )
+    show(found, terminal())
+
+
+def reproduce(
+    papers: Annotated[list[str] | None, typer.Argument(metavar="PAPER...")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer trials: three minutes at most.")] = False,
+) -> None:
+    """Run published evaluations again on real switches: their claims, what this machine measures."""
+    from anabranch.lab import reproduce as studies
+
+    if not papers:
+        raise AnabranchError(f"lab reproduce: no paper; take some of: {', '.join(studies.papers()) or 'none yet'}")
+    studies.reproduce(papers, quick, terminal())
+
+
+def _milliseconds(text: str | None) -> int | None:
+    if text is None:
+        return None
+    digits = text.removesuffix("ms").strip()
+    # RFC 5880 has microseconds, Open vSwitch milliseconds (ovs-vswitchd.conf.db(5), bfd:min_tx).
+    if not text.endswith("ms") or not digits.isdecimal() or not 1 <= int(digits) <= 10_000:
+        raise AnabranchError(f"--bfd {text}: not a time from 1ms to 10000ms; write it as in 10ms")
+    return int(digits)
+
+
+def _described(lab: Lab) -> list[str]:
+    lines = [
+        f"{lab.name}: {len(lab.hosts)} hosts, {len(lab.switches)} switches, {len(lab.blueprint.cables)} links; "
+        f"fabric for `anabranch control`: {lab.fabric_file}"
+    ]
+    if lab.scale != 1:
+        lines.append(f"rates are the scenario's times {lab.scale:g}")
+    if lab.blueprint.delay_ns:
+        lines.append("delays are not emulated: links here take what the kernel and the switches take")
+    return lines

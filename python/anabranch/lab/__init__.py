@@ -1,0 +1,1 @@
+"""Real switches, kernels and TCP on one machine."""

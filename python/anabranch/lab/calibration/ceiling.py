@@ -1,0 +1,101 @@
+"""What a machine's switches can forward, measured; loads beyond it say more about the machine than about the fabric."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from anabranch import AnabranchError
+from anabranch.report.format import bit_rate
+
+FILE = "ceiling.json"
+HEADROOM = 0.8
+"""Of the ceiling, what a load may take: queues in front of a processor that is always busy are not the scenario's."""
+
+
+@dataclass(frozen=True)
+class PathCeiling:
+    """What gets through so many switches, one after the other, with nothing else in the fabric."""
+
+    switches: int
+    small_pps: float
+    """Frames of 60 bytes, with less than 1% lost."""
+    full_pps: float
+    """Frames of 1514 bytes, with less than 1% lost."""
+    tcp_bps: float
+    """Payload of TCP."""
+    switch_cpu_ns: float | None
+    """Processor time of the process that forwards, per frame of 1514 bytes and switch; None where there is none."""
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """What a machine can forward in a lab."""
+
+    paths: tuple[PathCeiling, ...]
+    """By number of switches, ascending from 1."""
+    tso: bool
+    """Whether segments pass switches whole."""
+    cores: int
+    load_before: float
+    """Processes that wanted a processor in the minute before (getloadavg(3)): of others, so 0 on a quiet machine."""
+    kernel: str
+    switch: str
+    """What forwards, and its version."""
+    measured_at: str
+    """ISO 8601, UTC."""
+
+    def tcp_bps(self, switches: float) -> float:
+        """What TCP carries over all paths together, of so many switches on average: one thread forwards for all."""
+        # A bit takes a constant time at its ends, and about the same at each switch.
+        slowness = [(path.switches, 1 / path.tcp_bps) for path in self.paths]
+        (low, before), (high, after) = next(
+            (pair for pair in pairwise(slowness) if switches <= pair[1][0]), slowness[-2:]
+        )
+        # Where noise has it that more switches are faster, they are as fast.
+        slope = max(0.0, (after - before) / (high - low))
+        return 1 / max(before + slope * (switches - low), min(slow for _, slow in slowness))
+
+    def check(self, offered_bps: float, switches: float) -> None:
+        """Refuses a load that this machine cannot carry.
+
+        Args:
+            offered_bps: Payload, all hosts together.
+            switches: That a packet passes, on average.
+
+        Raises:
+            AnabranchError: it is beyond what may be asked.
+
+        """
+        room = HEADROOM * self.tcp_bps(switches)
+        if offered_bps > room:
+            limit = f"{bit_rate(room)}, {HEADROOM:.0%} of what it forwards"
+            raise AnabranchError(
+                f"load: {bit_rate(offered_bps)} over {switches:.3g} switches: above this machine's ceiling ({limit}); "
+                f"make the lab anew, its --scale times {room / offered_bps:.2g}"
+            )
+
+
+def write(ceiling: Ceiling, folder: Path) -> None:
+    """Keeps it with a lab."""
+    new = folder / f"{FILE}.new"
+    new.write_text(json.dumps(asdict(ceiling), indent=1))
+    new.replace(folder / FILE)
+
+
+def read(folder: Path) -> Ceiling | None:
+    """What was kept with a lab; None where it was not measured.
+
+    Raises:
+        AnabranchError: it is not a ceiling.
+
+    """
+    try:
+        found = json.loads((folder / FILE).read_text())
+        return Ceiling(**found | {"paths": tuple(PathCeiling(**path) for path in found["paths"])})
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, KeyError) as error:
+        raise AnabranchError(f"{folder / FILE}: not a ceiling ({error}); calibrate again") from None

@@ -1,0 +1,42 @@
+"""What a machine must have for a lab."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from anabranch import AnabranchError
+
+CAP_NET_ADMIN, CAP_SYS_ADMIN = 12, 21
+"""linux/capability.h"""
+PROGRAMS = {
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "nsenter": "util-linux",
+}
+"""What every lab needs, and the Debian package that has it."""
+
+
+def check_machine(more: Mapping[str, str] | None = None) -> None:
+    """Says what this machine lacks for a lab, whose switches need some programs more (by package, as `PROGRAMS`).
+
+    Raises:
+        AnabranchError: a program or a privilege.
+
+    """
+    for program, package in (PROGRAMS | dict(more or {})).items():
+        if shutil.which(program) is None:
+            raise AnabranchError(f"{program}: not on the PATH; apt install {package}")
+    if not privileged():
+        raise AnabranchError("lab: network namespaces need root (CAP_SYS_ADMIN and CAP_NET_ADMIN); run it with sudo")
+
+
+def privileged() -> bool:
+    """Whether this process may make network namespaces, devices in them, and name them."""
+    wanted = 1 << CAP_NET_ADMIN | 1 << CAP_SYS_ADMIN
+    for line in Path("/proc/self/status").read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key == "CapEff":
+            return int(value, 16) & wanted == wanted
+    return False

@@ -1,0 +1,53 @@
+"""What a lab's switches keep in the BPF file system, found again and removed after any crash.
+
+A folder per network namespace, by its inode number, as `anabranch apply --target ebpf` has it; in it one per datapath.
+A number is used again once its namespace has ended, so the folder of a lab says whose it is.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from anabranch.deploy.ebpf_folder import ROOT, folder_of, require_file_system
+from anabranch.lab.fabric.namespace import NAMED
+
+OWNER = "_lab"
+"""A symbolic link, the one kind of file there that takes a text. No node of a fabric is called so."""
+
+
+def claim(namespace: str, mark: str) -> None:
+    """Makes the folder of a namespace that has just been made, and says in it whose it is.
+
+    Raises:
+        AnabranchError: there is no BPF file system.
+
+    """
+    require_file_system()
+    folder = folder_of((NAMED / namespace).stat().st_ino)
+    # Nothing can have been made for a namespace that is new: what is there was made for one that has ended.
+    _clear(folder)
+    folder.mkdir(parents=True)
+    (folder / OWNER).symlink_to(mark)
+
+
+def remove(namespaces: Sequence[str], mark: str) -> None:
+    """Removes all that a lab has there, and all that was attached in its namespaces by whomever."""
+    found = [folder for folder in ROOT.iterdir() if _owner(folder) == mark] if ROOT.is_dir() else []
+    for namespace in namespaces:
+        with suppress(FileNotFoundError):
+            found.append(folder_of((NAMED / namespace).stat().st_ino))
+    for folder in found:
+        _clear(folder)
+
+
+def _owner(folder: Path) -> str:
+    place = folder / OWNER
+    return str(place.readlink()) if place.is_symlink() else ""
+
+
+def _clear(folder: Path) -> None:
+    if folder.is_dir():
+        shutil.rmtree(folder)

@@ -1,0 +1,176 @@
+"""What a lab has made, or is about to make, written down before it is made: so that `down` finds it after any crash."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from anabranch import AnabranchError
+
+LABS = Path("/run/anabranch/lab")
+FILE = "state.json"
+LOCK_TIMEOUT_S = 60
+
+
+@dataclass(frozen=True)
+class Record:
+    """A lab on this machine."""
+
+    name: str
+    scenario_file: str
+    scenario: str
+    """The text of the scenario."""
+    scale: float
+    """Factor on all rates of the scenario."""
+    tso: bool
+    """Whether packets pass Open vSwitch unsegmented."""
+    bfd_ms: int | None
+    """Interval of BFD between switches, if it runs."""
+    mark: str
+    """`NAME=VALUE` in the environment of all processes that the lab starts."""
+    http: str
+    """Where its controller's pages are, `127.0.0.1:PORT`."""
+    namespaces: tuple[str, ...]
+    switch: str = "ovs"
+    """Of what kind its switches are (`switching`)."""
+    complete: bool = False
+    """Whether all of it has been made."""
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return LABS / self.name
+
+
+def names() -> list[str]:
+    """Of all labs on this machine, those in the making too."""
+    return sorted(path.name for path in LABS.iterdir() if path.is_dir()) if LABS.is_dir() else []
+
+
+def read(name: str) -> Record | None:
+    """The record of a lab; None where nothing has been made.
+
+    Raises:
+        AnabranchError: the record is not one.
+
+    """
+    file = LABS / name / FILE
+    try:
+        found = json.loads(file.read_text())
+        return Record(**found | {"namespaces": tuple(found["namespaces"])})
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, KeyError) as error:
+        raise AnabranchError(
+            f"{file}: not the record of a lab ({error}); `anabranch lab down {name}`, then up again"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Made:
+    """What must go for a lab to be gone."""
+
+    namespaces: tuple[str, ...]
+    mark: str
+
+
+def read_made(name: str) -> Made | None:
+    """The part of a record that every version of this program understands; None where nothing has been made.
+
+    Raises:
+        AnabranchError: it is no record, or names what is not this lab's.
+
+    """
+    file = LABS / name / FILE
+    try:
+        found = json.loads(file.read_text())
+        made = Made(tuple(found["namespaces"]), found["mark"])
+        own = f"anabranch.{name}"
+        if not made.mark or not all(each == own or each.startswith(f"{own}.") for each in made.namespaces):
+            raise ValueError("names what is not this lab's")
+        return made
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise AnabranchError(f"{file}: not the record of a lab ({error}); remove by hand what it names") from None
+
+
+def write(record: Record) -> None:
+    """Keeps the record, whole or not at all."""
+    file = record.folder / FILE
+    new = file.with_suffix(".new")
+    new.write_text(json.dumps(asdict(record), indent=1))
+    new.replace(file)
+
+
+def clear(name: str) -> None:
+    """Removes the lab's files, but for the record."""
+    for path in (LABS / name).iterdir():
+        if path.name != FILE:
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def forget(name: str) -> None:
+    """Removes the lab's folder, the record last."""
+    clear(name)
+    (LABS / name / FILE).unlink(missing_ok=True)
+    (LABS / name).rmdir()
+    with suppress(OSError):
+        LABS.rmdir()
+        LABS.parent.rmdir()
+
+
+@contextmanager
+def locked(name: str, *, make: bool = False) -> Iterator[bool]:
+    """Holds the lab's folder for oneself; the kernel lets go of it when the process ends. False: there is none.
+
+    Raises:
+        AnabranchError: another process holds it for long.
+
+    """
+    held = _hold(name, make)
+    try:
+        yield held is not None
+    finally:
+        if held is not None:
+            os.close(held)
+
+
+def _hold(name: str, make: bool) -> int | None:
+    folder = LABS / name
+    deadline = time.monotonic() + LOCK_TIMEOUT_S
+    while time.monotonic() < deadline:
+        if make:
+            _make(folder)
+        try:
+            held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            if make:
+                continue
+            return None
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Whoever held it before may have removed it.
+            if folder.stat().st_ino == os.fstat(held).st_ino:
+                return held
+        except (BlockingIOError, FileNotFoundError):
+            time.sleep(0.05)
+        os.close(held)
+    raise AnabranchError(f"lab {name}: another process is making or removing it; wait for that")
+
+
+def _make(folder: Path) -> None:
+    LABS.parent.mkdir(mode=0o755, exist_ok=True)
+    try:
+        LABS.mkdir(mode=0o755, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except FileNotFoundError:
+        # Another lab's end has just removed the folder of all.
+        return

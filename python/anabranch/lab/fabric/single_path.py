@@ -1,0 +1,53 @@
+"""Ways by which every host reaches every other over one shortest path: to measure what a path carries."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from anabranch.lab.fabric.blueprint import Blueprint
+from anabranch.lab.fabric.topology import Lab
+
+
+def install(lab: Lab, via: str | None = None) -> None:
+    """Gives them to all switches.
+
+    Args:
+        lab: Whose switches.
+        via: A switch that is taken before others where paths are equally short.
+
+    Raises:
+        AnabranchError: a switch refuses.
+
+    """
+    lab.switching.forward(ways(lab.blueprint, via))
+
+
+def ways(blueprint: Blueprint, via: str | None = None) -> dict[str, dict[str, str]]:
+    """By switch and prefix, the device to send by; a host's own address is a prefix too."""
+    found: dict[str, dict[str, str]] = {switch: {} for switch in blueprint.switches}
+    for host in blueprint.hosts.values():
+        found[host.leaf][f"{host.address}/32"] = _device(blueprint, host.leaf, host.name)
+    for leaf in sorted({host.leaf for host in blueprint.hosts.values()}):
+        prefix = blueprint.prefix(leaf)
+        for switch, onward in _towards(blueprint, leaf, via).items():
+            if prefix:
+                found[switch][prefix] = _device(blueprint, switch, onward)
+    return found
+
+
+def _device(blueprint: Blueprint, switch: str, neighbour: str) -> str:
+    return next(end.device for end, node in blueprint.ports(switch) if node == neighbour)
+
+
+def _towards(blueprint: Blueprint, leaf: str, via: str | None) -> dict[str, str]:
+    """The next node of each switch but the leaf itself, breadth first from there."""
+    found: dict[str, str] = {}
+    waiting = deque([leaf])
+    while waiting:
+        node = waiting.popleft()
+        neighbours = [other for _, other in blueprint.ports(node) if other not in blueprint.hosts]
+        for other in sorted(set(neighbours), key=lambda name: name != via):
+            if other != leaf and other not in found:
+                found[other] = node
+                waiting.append(other)
+    return found

@@ -1,0 +1,69 @@
+"""Room in the sockets of a running `ovs-vswitchd`, for queues in the lab to hold what their limits say.
+
+In the userspace datapath all ports of all bridges send through one AF_PACKET socket (`af_packet_sock` in
+lib/netdev-linux.c of Open vSwitch), and what waits in a qdisc counts towards the socket it came from. With the kernel's
+default, 208 KiB with all overhead, some 90 full frames fill the queues of the whole fabric together; those beyond are
+lost, though no qdisc counts them. The default cannot be set for a namespace, so the sockets themselves are widened.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import socket
+from pathlib import Path
+
+from anabranch import AnabranchError
+
+SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
+"""asm-generic/socket.h; the plain options stop at net.core.wmem_max."""
+SYS_PIDFD_GETFD = 438
+"""The same number on every architecture (pidfd_getfd(2))."""
+SEND_BYTES = 2**30 - 1
+"""As much as the kernel takes: what bounds a queue is its qdisc."""
+RECEIVE_BYTES = 2**22
+"""Of each port: some 1800 full frames, so that a burst is not lost while `ovs-vswitchd` serves another port."""
+
+
+def widen(pid: int) -> bool:
+    """Widens the packet sockets of a process; whether that which sends has been among them.
+
+    Raises:
+        AnabranchError: the kernel does not hand sockets over.
+
+    """
+    handle = os.pidfd_open(pid)
+    sends = False
+    try:
+        for path in Path(f"/proc/{pid}/fd").iterdir():
+            if not _is_socket(path):
+                continue
+            with _copy(handle, int(path.name)) as found:
+                if found.family != socket.AF_PACKET:
+                    continue
+                found.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BYTES)
+                found.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BYTES)
+                # Those that receive are bound to a device.
+                sends = sends or not found.getsockname()[0]
+    finally:
+        os.close(handle)
+    return sends
+
+
+def _is_socket(path: Path) -> bool:
+    try:
+        return str(path.readlink()).startswith("socket:")
+    except FileNotFoundError:
+        return False
+
+
+def _copy(handle: int, descriptor: int) -> socket.socket:
+    """The other process's socket, in this one."""
+    library = ctypes.CDLL(None, use_errno=True)
+    copied = library.syscall(SYS_PIDFD_GETFD, handle, descriptor, 0)
+    if copied < 0:
+        reason = os.strerror(ctypes.get_errno())
+        kernel = f"Linux 5.6 or newer; here is {platform.release()}"
+        raise AnabranchError(f"ovs-vswitchd: its sockets cannot be widened: {reason}; take {kernel}")
+    return socket.socket(fileno=copied)

@@ -1,0 +1,121 @@
+"""Of what kind a lab's switches are: what makes nodes of a scenario forward, over devices that stand already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from anabranch import AnabranchError
+from anabranch.lab.fabric.blueprint import Blueprint
+from anabranch.lab.fabric.record import Record
+
+OVS, EBPF = "ovs", "ebpf"
+KINDS = (OVS, EBPF)
+
+
+class Switching(Protocol):
+    """The switches of one lab, in the namespace that has all ends of theirs."""
+
+    programs: Mapping[str, str]
+    """What must be installed, and the Debian package that has it."""
+
+    def check(self) -> None:
+        """Refuses what such switches cannot be; before anything is made.
+
+        Raises:
+            AnabranchError: it names the option, and the mend.
+
+        """
+        ...
+
+    def make(self) -> None:
+        """Makes what switches need before there are any; devices are there, down, and without a rate.
+
+        Raises:
+            AnabranchError: something is refused.
+
+        """
+        ...
+
+    def add(self, switch: str) -> None:
+        """Makes a switch, which forwards nothing yet.
+
+        Raises:
+            AnabranchError: it is refused.
+
+        """
+        ...
+
+    def ready(self) -> None:
+        """Ends the making, once devices are shaped and up.
+
+        Raises:
+            AnabranchError: something is not as it must be.
+
+        """
+        ...
+
+    def start(self) -> None:
+        """Starts what has ended of them.
+
+        Raises:
+            AnabranchError: it does not start.
+
+        """
+        ...
+
+    def ended(self) -> list[str]:
+        """What of them has ended and should not have."""
+        ...
+
+    def forward(self, ways: Mapping[str, Mapping[str, str]]) -> None:
+        """Has each switch send each prefix by one device, given by switch and prefix.
+
+        Raises:
+            AnabranchError: a switch refuses.
+
+        """
+        ...
+
+    def rated(self, device: str, rate_bps: int) -> None:
+        """Tells controllers of a port's new rate.
+
+        Raises:
+            AnabranchError: it cannot be told.
+
+        """
+        ...
+
+    def policy(self) -> dict[str, Any]:
+        """`[policy]` of `anabranch control`'s file."""
+        ...
+
+    def place(self, switch: str) -> dict[str, Any]:
+        """Where a switch is, as keys of `[switch.NAME]` in that file."""
+        ...
+
+    def version(self) -> str:
+        """What forwards, for people."""
+        ...
+
+    def cpu_ns(self) -> int | None:
+        """Processor time that forwarding has taken so far; None where it is nobody's alone."""
+        ...
+
+
+def switching(record: Record, blueprint: Blueprint) -> Switching:
+    """The switches of a lab, made or not.
+
+    Raises:
+        AnabranchError: there is no such kind.
+
+    """
+    if record.switch == OVS:
+        from anabranch.lab.fabric.bridges import Bridges
+
+        return Bridges(record, blueprint)
+    if record.switch == EBPF:
+        from anabranch.lab.fabric.kernel_switches import KernelSwitches
+
+        return KernelSwitches(record, blueprint)
+    raise AnabranchError(f"switch: {record.switch}: no kind of switch; take {' or '.join(KINDS)}")

@@ -1,0 +1,347 @@
+"""A fabric of real switches and hosts on this machine: made from a scenario, found again by its name, and removed."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anabranch import AnabranchError, _core
+from anabranch.lab.fabric import build, iproute, pins, record, shaping
+from anabranch.lab.fabric.blueprint import LAB_NAME, Blueprint, Cable, End, Host, draw, enter, scaled
+from anabranch.lab.fabric.fabric_file import fabric_file
+from anabranch.lab.fabric.machine import check_machine
+from anabranch.lab.fabric.record import Record
+from anabranch.lab.fabric.switching import OVS, Switching, switching
+from anabranch.runs.load import read_text
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from anabranch.lab.fabric.kernel_switches import KernelSwitches
+    from anabranch.lab.fabric.open_vswitch import OpenVSwitch
+
+MARK = "ANABRANCH_LAB"
+
+
+@dataclass
+class Lab:
+    """A lab that stands."""
+
+    record: Record
+    blueprint: Blueprint
+    switching: Switching
+
+    @classmethod
+    def up(
+        cls,
+        scenario_file: Path,
+        name: str | None = None,
+        *,
+        scale: float = 1.0,
+        switch: str = OVS,
+        tso: bool = False,
+        bfd_ms: int | None = None,
+        progress: build.Progress | None = None,
+    ) -> Lab:
+        """Makes the fabric of a scenario; one that stands already stays as it is.
+
+        Args:
+            scenario_file: the scenario.
+            name: what to call the lab; the file's name if left out.
+            scale: factor on all rates.
+            switch: `ovs` for bridges of Open vSwitch, `ebpf` for datapaths in the kernel (`datapaths.install`).
+            tso: let packets pass Open vSwitch unsegmented: more bits a second, but nothing like a real link.
+            bfd_ms: interval of BFD between switches, for what fails silently.
+            progress: told how many of how many hosts and switches are there.
+
+        Raises:
+            AnabranchError: the scenario cannot be built, a privilege or a program lacks, or another lab has the name.
+
+        """
+        scenario_file = Path(scenario_file).absolute()
+        text = read_text(scenario_file)
+        name = name or default_name(scenario_file)
+        if not 0 < scale <= 1:
+            raise AnabranchError(f"scale: {scale:g}: not above 0 and at most 1; take less")
+        blueprint = draw(name, topology_of(text, str(scenario_file)), scale)
+        wanted = Record(
+            name=name,
+            scenario_file=str(scenario_file),
+            scenario=text,
+            scale=scale,
+            tso=tso,
+            bfd_ms=bfd_ms,
+            mark=f"{MARK}={name}.{secrets.token_hex(8)}",
+            http=f"127.0.0.1:{_free_port()}",
+            namespaces=tuple(blueprint.namespaces),
+            switch=switch,
+        )
+        lab = cls(wanted, blueprint, switching(wanted, blueprint))
+        lab.switching.check()
+        check_machine(lab.switching.programs)
+        with record.locked(name, make=True):
+            found = record.read(name)
+            if found is not None and found.complete:
+                if replace(wanted, mark=found.mark, http=found.http, complete=True) != found:
+                    raise AnabranchError(f"lab {name}: up with something else; `anabranch lab down {name}` first")
+                lab = cls(found, blueprint, switching(found, blueprint))
+                lab.start_switch()
+                return lab
+            if found is not None:
+                _remove(found.namespaces, found.mark)
+                record.clear(name)
+            clash = sorted(iproute.present() & set(wanted.namespaces))
+            if clash:
+                record.forget(name)
+                raise AnabranchError(f"lab {name}: namespace {clash[0]} is there already; take another name")
+            try:
+                lab._build(progress)
+            except BaseException:
+                _remove(wanted.namespaces, wanted.mark)
+                record.forget(name)
+                raise
+            return lab
+
+    @classmethod
+    def open(cls, name: str) -> Lab:
+        """A lab that stands.
+
+        Raises:
+            AnabranchError: there is none, or it is not whole.
+
+        """
+        found = record.read(name)
+        if found is None:
+            labs = ", ".join(record.names()) or "none"
+            raise AnabranchError(f"lab {name}: not up; there are: {labs}; `anabranch lab up` makes one")
+        if not found.complete:
+            raise AnabranchError(f"lab {name}: not whole; `anabranch lab down {name}` removes what there is of it")
+        blueprint = draw(name, topology_of(found.scenario, found.scenario_file), found.scale)
+        return cls(found, blueprint, switching(found, blueprint))
+
+    def down(self) -> None:
+        """Removes all of it."""
+        remove(self.record.name)
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.record.name
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are; removed with the lab."""
+        return self.record.folder
+
+    @property
+    def scale(self) -> float:
+        """Factor on all rates of the scenario."""
+        return self.record.scale
+
+    @property
+    def hosts(self) -> dict[str, Host]:
+        """By the name of the node."""
+        return self.blueprint.hosts
+
+    @property
+    def switches(self) -> list[str]:
+        """Nodes, and bridges or datapaths of the same names."""
+        return self.blueprint.switches
+
+    @property
+    def open_vswitch(self) -> OpenVSwitch:
+        """That of the lab's bridges.
+
+        Raises:
+            AnabranchError: its switches are others.
+
+        """
+        from anabranch.lab.fabric.bridges import Bridges
+
+        if not isinstance(self.switching, Bridges):
+            raise AnabranchError(f"lab {self.name}: no Open vSwitch in it; make one with --switch ovs")
+        return self.switching.open_vswitch
+
+    @property
+    def kernel_switches(self) -> KernelSwitches:
+        """Its datapaths in the kernel.
+
+        Raises:
+            AnabranchError: its switches are others.
+
+        """
+        from anabranch.lab.fabric.kernel_switches import KernelSwitches
+
+        if not isinstance(self.switching, KernelSwitches):
+            raise AnabranchError(f"lab {self.name}: no eBPF datapaths in it; make one with --switch ebpf")
+        return self.switching
+
+    @property
+    def fabric_file(self) -> Path:
+        """The fabric for `anabranch control`."""
+        return self.folder / "fabric.toml"
+
+    @property
+    def switch_enter(self) -> list[str]:
+        """What to write before a command for it to run where the switches are."""
+        return enter(self.blueprint.switch_namespace)
+
+    def cable(self, a: str, b: str, parallel: int = 0) -> Cable:
+        """The link between two nodes, in whatever order.
+
+        Raises:
+            AnabranchError: there is none.
+
+        """
+        for cable in self.blueprint.cables:
+            if {cable.a.node, cable.b.node} == {a, b} and cable.parallel == parallel:
+                return cable
+        raise AnabranchError(f"lab {self.name}: {a}-{b}#{parallel}: no such link; `anabranch show` lists nodes")
+
+    def interface(self, node: str, neighbour: str, parallel: int = 0) -> str:
+        """The device at that end of a link.
+
+        Raises:
+            AnabranchError: there is no such link.
+
+        """
+        cable = self.cable(node, neighbour, parallel)
+        return cable.a.device if cable.a.node == node else cable.b.device
+
+    def set_link(
+        self,
+        a: str,
+        b: str,
+        *,
+        up: bool | None = None,
+        rate_bps: int | None = None,
+        silent: bool | None = None,
+        parallel: int = 0,
+    ) -> None:
+        """Takes a link down or up, gives both its directions another rate, or has it lose all frames without a word.
+
+        Args:
+            a: One end.
+            b: The other.
+            up: Whether it has a carrier.
+            rate_bps: Of the lab, not of the scenario.
+            silent: Whether all is lost while the carrier stays: only BFD finds out.
+            parallel: Number among the links of the same two nodes.
+
+        Raises:
+            AnabranchError: there is no such link, or the kernel refuses.
+
+        """
+        cable = self.cable(a, b, parallel)
+        if up is not None:
+            # A host's own end stays up: taking it down would lose its routes; it has no carrier all the same.
+            ends = [end for end in (cable.a, cable.b) if end.node not in self.hosts]
+            state = "up" if up else "down"
+            iproute.batch("ip", self.blueprint.switch_namespace, (f"link set dev {end.device} {state}" for end in ends))
+        if rate_bps is not None:
+            for end in (cable.a, cable.b):
+                self.set_rate(end, rate_bps)
+        if silent is not None:
+            for end in (cable.a, cable.b):
+                self._tc(end, shaping.room(end.device, end.buffer_bytes, silent=silent))
+
+    def set_rate(self, end: End, rate_bps: int, burst_frames: int | None = None) -> None:
+        """Gives one direction of a link another rate; where a switch sends, controllers learn of it (docs/control.md).
+
+        With `burst_frames` it may send so many full frames at once to catch up, instead of what 1 ms takes: closer to a
+        real link, and slower where timers are late.
+
+        Raises:
+            AnabranchError: the kernel refuses.
+
+        """
+        if rate_bps <= 0:
+            raise AnabranchError(f"rate: {rate_bps} bps: not above 0; take the link down instead")
+        self._tc(end, shaping.change(end.device, rate_bps, burst_frames))
+        if end.node not in self.hosts:
+            self.switching.rated(end.device, rate_bps)
+
+    def _tc(self, end: End, line: str) -> None:
+        host = self.hosts.get(end.node)
+        iproute.batch("tc", host.namespace if host else self.blueprint.switch_namespace, [line])
+
+    def start_switch(self) -> None:
+        """Starts what has ended of its switches; rules of those that start anew are none.
+
+        Raises:
+            AnabranchError: it does not start.
+
+        """
+        self.switching.start()
+
+    def scaled(self, rate_bps: float) -> int:
+        """A rate of the scenario as the lab has it."""
+        return scaled(rate_bps, self.scale)
+
+    def _build(self, progress: build.Progress | None) -> None:
+        record.write(self.record)
+        build.build(self.blueprint, self.switching, mark=self.record.mark, tso=self.record.tso, progress=progress)
+        self.fabric_file.write_text(fabric_file(self.record, self.blueprint, self.switching))
+        self.record = replace(self.record, complete=True)
+        record.write(self.record)
+
+
+def remove(name: str) -> bool:
+    """Removes a lab, whole or not, and everything that runs in it; whether there was one.
+
+    Raises:
+        AnabranchError: a privilege lacks, or something cannot be removed.
+
+    """
+    if not LAB_NAME.fullmatch(name):
+        raise AnabranchError(f"lab {name}: not the name of a lab; `anabranch lab list` has them")
+    with record.locked(name) as there:
+        if not there:
+            return False
+        check_machine()
+        made = record.read_made(name)
+        if made is not None:
+            _remove(made.namespaces, made.mark)
+        record.forget(name)
+        return True
+
+
+def _remove(namespaces: tuple[str, ...], mark: str) -> None:
+    """Ends what runs in a lab, takes its programs out of the kernel, and removes its namespaces, in this order."""
+    iproute.end_inside(namespaces, mark)
+    pins.remove(namespaces, mark)
+    iproute.remove(namespaces)
+
+
+def _free_port() -> int:
+    """A TCP port that nobody listens at now: labs side by side have controllers side by side."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def default_name(scenario_file: Path) -> str:
+    """What a lab is called after its scenario."""
+    return "".join(c if c.isascii() and c.isalnum() else "-" for c in scenario_file.stem.lower()).strip("-")[:40]
+
+
+def topology_of(text: str, file: str) -> dict[str, Any]:
+    """The topology of a scenario, or of a file with a fabric only.
+
+    Raises:
+        AnabranchError: it is not as it must be.
+
+    """
+    try:
+        whole = "traffic" in tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        # The reader of scenarios says where and what.
+        whole = True
+    return _core.Scenario(text, file).topology() if whole else _core.Fabric(text, file).topology()

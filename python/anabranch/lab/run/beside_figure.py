@@ -1,0 +1,26 @@
+"""Lab and simulator in one figure: distributions of completion times by size class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from anabranch.lab.run.beside import Pairs
+from anabranch.plot import distribution
+from anabranch.plot.series import Series
+from anabranch.results import Run
+from anabranch.stats.size_classes import ALL_FLOWS, SizeClass
+
+
+def save(pairs: Pairs, classes: Sequence[SizeClass], file: Path) -> None:
+    """Draws it, all seeds together; the file's ending says the format."""
+    series = [Series("lab", _flows(pairs.lab, pairs.scale)), Series("simulator", _flows(pairs.simulated, 1.0))]
+    within = [one for one in classes if one is not ALL_FLOWS]
+    distribution.draw(series, within, "fct_ns").savefig(file, dpi=150)
+
+
+def _flows(runs: Sequence[Run], scale: float) -> pl.DataFrame:
+    found = pl.concat([run.flows.select("size_bytes", "fct_ns", "finished") for run in runs])
+    return found.with_columns(pl.col("fct_ns") * scale)

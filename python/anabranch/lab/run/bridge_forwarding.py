@@ -1,0 +1,110 @@
+"""What bridges of Open vSwitch do for a scenario's `[routing]`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anabranch import AnabranchError
+from anabranch.control.policy import View
+from anabranch.control.rules import Rules
+from anabranch.deploy.difference import difference
+from anabranch.lab.fabric.topology import Lab
+from anabranch.lab.run.forwarding import Switches, Wanted, said_of
+from anabranch.openflow.connection import connect
+from anabranch.openflow.tables import Tables
+
+RECIPES = {
+    "uniform": "hash",
+    "valo": "hash-gravity",
+    "intervals": "hash-gravity",
+    "scoring": "hash",
+    "min-move": "multipath",
+    "wcmp": "multipath",
+}
+"""What in Open vSwitch splits as a `table` of the scenario does. Under equal weights `hash` is fair; `intervals` has
+gravity's law with another hash; slots are 256, whatever `entries` says."""
+ABLE = "ecmp, random, weighted, weighted-random, wcmp, scoring, valo"
+PORT_NAME_MAX = 15
+"""Characters that OpenFlow keeps of a port's name."""
+
+
+@dataclass(frozen=True)
+class Forwarding:
+    """How switches split, in Open vSwitch's terms."""
+
+    recipe: str
+    weights: Wanted
+
+    def __str__(self) -> str:
+        return f"{self.recipe}, {said_of(self.weights)}"
+
+
+def choose(routing: Mapping[str, Any], recipe: str = "") -> Forwarding:
+    """What switches do for a resolved `[routing]`, perhaps by another recipe than goes with it.
+
+    Raises:
+        AnabranchError: no switch does that by groups; it says which they do.
+
+    """
+    name = routing.get("balance", routing.get("table"))
+    if "scheme" in routing or name == "ideal":
+        raise AnabranchError(f"routing.balance: {name}: Open vSwitch has nothing that does it; a lab can do {ABLE}")
+    if routing["granularity"] != "flow":
+        raise AnabranchError(
+            f"routing.granularity: {routing['granularity']}: Open vSwitch keeps a flow on its path; "
+            f"`anabranch lab reproduce wino` sprays by marks of hosts, a lab can do {ABLE}"
+        )
+    if routing["table"] not in RECIPES:
+        raise AnabranchError(f"routing.table: {routing['table']}: no group of Open vSwitch is one; a lab can do {ABLE}")
+    uniform = routing["table"] == "uniform"
+    return Forwarding(recipe or RECIPES[routing["table"]], "equal" if uniform else routing["weights"])
+
+
+class BridgeSwitches(Switches):
+    """See `forwarding.Switches`."""
+
+    def __init__(self, lab: Lab, forwarding: Forwarding) -> None:
+        super().__init__(lab, forwarding.weights, str(forwarding))
+        self.file = replace(self.file, recipe=forwarding.recipe)
+        self._rules = Rules(self.file)
+
+    def install(self) -> int:
+        """Brings every bridge's tables there."""
+        return asyncio.run(self._install(keep=True))
+
+    def notice(self) -> None:
+        """Buckets are watched by Open vSwitch itself (`watch_port`)."""
+
+    def clear(self) -> int:
+        """Takes rules and groups away."""
+        return asyncio.run(self._install(keep=False))
+
+    async def _install(self, *, keep: bool) -> int:
+        connections = await asyncio.gather(*(connect(self._openflow(name)) for name in self.lab.switches))
+        try:
+            openflow: dict[int, int] = {}
+            for name, connection in zip(self.lab.switches, connections, strict=True):
+                numbers = {port.name: port.number for port in await connection.described_ports()}
+                for end, interface in self.file.switches[name].interfaces.items():
+                    openflow[self.file.topology.port[end]] = numbers[interface[:PORT_NAME_MAX]]
+            loads = (0.0,) * len(self.up)
+            view = View(self.file.topology, tuple(self.up), tuple(self.rate_bps), loads, openflow)
+            plans = self._rules.plan(view, self.weights()) if keep else {}
+            changes = 0
+            for name, connection in zip(self.lab.switches, connections, strict=True):
+                held = self.file.territory.own(
+                    await connection.flows(), await connection.groups(), await connection.meters()
+                )
+                mods = difference(held, plans[name].tables if name in plans else Tables()).mods
+                await connection.commit(mods)
+                changes += len(mods)
+            return changes
+        finally:
+            for connection in connections:
+                connection.close()
+
+    def _openflow(self, switch: str) -> str:
+        return self.file.switches[switch].openflow

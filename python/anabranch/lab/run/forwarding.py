@@ -1,0 +1,108 @@
+"""What the switches of a lab do for a scenario's `[routing]`: planned as the controller plans, put in place here."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from anabranch.control.file import FabricFile, parse
+from anabranch.control.rules import Weigher, Weights
+from anabranch.lab.fabric.switching import EBPF
+from anabranch.lab.fabric.topology import Lab
+
+Wanted = str | Mapping[str, int]
+"""`equal`, `capacity`, or as the scenario writes them: `leaf0>spine1` and its weight."""
+
+
+class Switches(ABC):
+    """What a lab's switches hold, made from the state of its links."""
+
+    def __init__(self, lab: Lab, wanted: Wanted, said: str) -> None:
+        self.lab = lab
+        self.said = said
+        """How switches split, for people."""
+        self.file: FabricFile = parse(lab.fabric_file.read_text(encoding="utf-8"), str(lab.fabric_file))
+        self._wanted = wanted
+        self._weigher = Weigher(self.file, by_capacity=wanted == "capacity")
+        self.rate_bps = list(self.file.topology.rate_bps)
+        """By port of the topology; change it and `install`."""
+        self.up = [True] * len(self.rate_bps)
+
+    @abstractmethod
+    def install(self) -> int:
+        """Brings every switch to what the links' state asks for; returns how many rules or groups that took.
+
+        Raises:
+            AnabranchError: a switch does not answer, or refuses.
+
+        """
+
+    @abstractmethod
+    def notice(self) -> None:
+        """Has each switch leave out ports of its own that have died, before others know.
+
+        Raises:
+            AnabranchError: a switch refuses.
+
+        """
+
+    @abstractmethod
+    def clear(self) -> int:
+        """Takes away all that `install` put there."""
+
+    def weights(self) -> Weights:
+        """By switch and leaf that it leads to."""
+        found = self._weigher.weigh(self.up, self.rate_bps)
+        return found if isinstance(self._wanted, str) else self._written(found, self._wanted)
+
+    def _written(self, ways: Weights, written: Mapping[str, int]) -> Weights:
+        """Weights by the name of the port, 1 where none is written; parallel links share their neighbour's."""
+        ends = self.file.topology.ends
+
+        def weight(port: int) -> int:
+            return int(written.get(f"{ends[port].node}>{ends[port].neighbour}", 1))
+
+        return {
+            switch: {leaf: tuple((port, weight(port)) for port, _ in members) for leaf, members in towards.items()}
+            for switch, towards in ways.items()
+        }
+
+
+def said_of(wanted: Wanted) -> str:
+    """Weights in words."""
+    return f"weights {wanted if isinstance(wanted, str) else 'as written'}"
+
+
+def check(routing: Mapping[str, Any], switch: str, recipe: str = "") -> None:
+    """Whether switches of a kind do what a resolved `[routing]` says, or a recipe instead.
+
+    Raises:
+        AnabranchError: they do not; it says what they do.
+
+    """
+    if switch == EBPF:
+        from anabranch.lab.run import kernel_forwarding
+
+        kernel_forwarding.choose(routing, recipe)
+    else:
+        from anabranch.lab.run import bridge_forwarding
+
+        bridge_forwarding.choose(routing, recipe)
+
+
+def switches_of(lab: Lab, routing: Mapping[str, Any], recipe: str = "") -> Switches:
+    """Those of a lab, for a resolved `[routing]`, whose times are the lab's divided by its scale.
+
+    Raises:
+        AnabranchError: as `check`.
+
+    """
+    if lab.record.switch == EBPF:
+        from anabranch.lab.run import kernel_forwarding
+
+        chosen = kernel_forwarding.choose(routing, recipe)
+        return kernel_forwarding.DatapathSwitches(lab, chosen)
+    from anabranch.lab.run import bridge_forwarding
+
+    return bridge_forwarding.BridgeSwitches(lab, bridge_forwarding.choose(routing, recipe))

@@ -1,0 +1,139 @@
+"""`anabranch lab run`: a lab made if there is none, checked against what the machine can, measured, and removed."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from anabranch import AnabranchError, _core
+from anabranch.lab.calibration import unloaded
+from anabranch.lab.calibration.calibrate import ceiling_of
+from anabranch.lab.fabric import record
+from anabranch.lab.fabric.switching import OVS
+from anabranch.lab.fabric.topology import Lab, default_name
+from anabranch.lab.run import beside, show
+from anabranch.lab.run.beside import Pairs
+from anabranch.lab.run.load import mean_switches, offered_bps
+from anabranch.lab.run.run import Wishes, check, folder_of, run
+from anabranch.report.bar import Bar
+from anabranch.report.run_table import show_before
+from anabranch.results import Run
+from anabranch.runs.folder import check_writable
+from anabranch.runs.load import load
+from anabranch.runs.run import run as simulate
+from anabranch.stats.size_classes import SizeClass
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for on the command line."""
+
+    scenario: Path
+    overrides: Sequence[tuple[str, str]] = ()
+    name: str | None = None
+    scale: float = 1.0
+    switch: str = OVS
+    """The kind of the lab's switches."""
+    runs: Path = Path("runs")
+    wishes: Wishes = Wishes()  # noqa: RUF009
+    keep: bool = False
+    """Leave the lab up."""
+    unchecked: bool = False
+    """Neither measure nor heed what the machine can forward."""
+    quiet: bool = False
+
+
+def run_one(request: Request, classes: Sequence[SizeClass], console: Console) -> Run:
+    """One run, with its tables.
+
+    Raises:
+        AnabranchError: no lab can be made here, it cannot do what the scenario asks, or not at this load.
+
+    """
+    scenario = load(request.scenario, request.overrides)
+    check(scenario, request.wishes, request.switch)
+    check_writable(request.runs)
+    with _lab(request) as lab:
+        if not request.quiet:
+            show_before(scenario, console)
+        ceiling = _checked(request, lab, scenario)
+        found, results = _run(request, lab, scenario, ceiling)
+    if not request.quiet:
+        show.one(found, results, classes, console)
+    return found
+
+
+def run_beside(request: Request, seeds: int, classes: Sequence[SizeClass], console: Console) -> Pairs:
+    """The lab and the simulator in turn, for each seed, with links that delay as the lab's do.
+
+    Raises:
+        AnabranchError: as `run_one`, or a lab with rates that are not the scenario's.
+
+    """
+    scenario = load(request.scenario, request.overrides)
+    check(scenario, request.wishes, request.switch)
+    check_writable(request.runs)
+    with _lab(request) as lab:
+        ceiling = _checked(request, lab, scenario)
+        empty = unloaded.measure(lab, scenario, request.wishes)
+        pairs = Pairs(empty, lab.scale, [], [])
+        for seed in range(1, seeds + 1):
+            overrides = [*request.overrides, ("seed", str(seed))]
+            found, results = _run(request, lab, load(request.scenario, overrides), ceiling, f"seed {seed}: ")
+            for warning in results.warnings():
+                console.print(f"warning: seed {seed}: {warning}", style="yellow", markup=False, soft_wrap=True)
+            delays = beside.as_simulated(empty, found.scenario["fabric"]["kind"], lab.scale)
+            model = simulate(request.scenario, [*overrides, *delays], runs=request.runs, progress=not request.quiet)
+            pairs.lab.append(found)
+            pairs.simulated.append(model)
+    show.pairs(pairs, classes, console)
+    return pairs
+
+
+@contextmanager
+def _lab(request: Request) -> Iterator[Lab]:
+    """The lab of the scenario; one that stood before stands afterwards."""
+    name = request.name or default_name(request.scenario)
+    stood = record.read(name) is not None
+    lab = Lab.up(request.scenario, name, scale=request.scale, switch=request.switch)
+    # Ended by SIGTERM as by Ctrl-C: what was made goes first.
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield lab
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        if not stood and not request.keep:
+            lab.down()
+
+
+def _checked(request: Request, lab: Lab, scenario: _core.Scenario) -> dict[str, Any]:
+    if request.unchecked:
+        return {}
+    with Bar("calibrating", 1, request.quiet) as bar:
+        ceiling = ceiling_of(lab, progress=lambda done, parts: bar.draw(done / parts, "what this machine forwards"))
+    ceiling.check(offered_bps(scenario, lab.scale), mean_switches(scenario))
+    return asdict(ceiling)
+
+
+def _run(
+    request: Request, lab: Lab, scenario: _core.Scenario, ceiling: dict[str, Any], prefix: str = ""
+) -> tuple[Run, Any]:
+    total = len(scenario.flows()["start_ns"])
+    if not total:
+        raise AnabranchError("traffic: no flows; let it last longer")
+    with Bar(f"{prefix}{scenario.name}", total, request.quiet) as bar:
+        return run(lab, scenario, folder_of(request.runs, scenario), request.wishes, ceiling=ceiling, watch=_drawn(bar))
+
+
+def _drawn(bar: Bar) -> Callable[[int, int, int], None]:
+    def watch(started: int, over: int, total: int) -> None:
+        bar.draw(over, f"{over} of {total} flows done, {started - over} under way")
+
+    return watch

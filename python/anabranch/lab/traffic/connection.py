@@ -1,0 +1,182 @@
+"""A TCP connection of the player: both ends in one process, woken per chunk, not per packet."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import socket
+import struct
+import time
+from typing import TYPE_CHECKING
+
+from anabranch.lab.traffic import tcp_info
+
+if TYPE_CHECKING:
+    from anabranch.lab.traffic.player import Player
+
+PORT = 5001
+SEND_CHUNK = 256 * 1024
+RECEIVE_CHUNK = 1024 * 1024
+WAKE_BYTES = 32 * 1024
+"""A receiver is woken by so many bytes; many more would fill its initial buffer of 128 KiB before it reads."""
+RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+"""SO_LINGER that ends a connection by an RST: no TIME_WAIT, so that ports do not run out."""
+
+ZEROS = memoryview(bytes(SEND_CHUNK))
+SCRATCH = bytearray(RECEIVE_CHUNK)
+
+
+class Flow:
+    """One flow on its way."""
+
+    def __init__(self, source: int, target: int, size: int, source_port: int = 0) -> None:
+        self.source, self.target, self.size, self.source_port = source, target, size, source_port
+        self.started_ns: int | None = None
+        self.finished_ns: int | None = None
+        self.received = 0
+        self.sent: tcp_info.Sent | None = None
+        self.out_of_order: int | None = None
+        self.error: str | None = None
+
+
+class Connection:
+    """A sending end and, once it is accepted, its receiving end."""
+
+    def __init__(self, player: Player, source: int, target: int, source_port: int = 0) -> None:
+        self.player, self.source, self.target = player, source, target
+        self.key: tuple[str, int, int] | None = None
+        self.flow: Flow | None = None
+        self.left = 0
+        self.waits = True
+        self.sent_before = tcp_info.NOTHING_SENT
+        self.out_of_order_before = 0
+        self.receiver: socket.socket | None = None
+        self.sender = player.open_socket(source)
+        if player.congestion_control:
+            self.sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, player.congestion_control.encode())
+        self.sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        if source_port:
+            self.sender.bind((player.addresses[source], source_port))
+        self._refused = self.sender.connect_ex((player.addresses[target], PORT))
+        if self._refused not in (0, errno.EINPROGRESS):
+            return
+        player.watch(self.sender.fileno(), self, select.EPOLLOUT)
+        address, port = self.sender.getsockname()
+        self.key = (address, port, target)
+        player.unaccepted[self.key] = self
+
+    def begin(self, flow: Flow) -> None:
+        """Sends a flow; the connection is idle or has only just been asked for."""
+        self.flow, self.left = flow, flow.size
+        if self._refused not in (0, errno.EINPROGRESS):
+            self.fail(self._refused)
+        if self.receiver is not None:
+            self._expect()
+        # Before it is connected the loop tells when there is room.
+        if not self.waits:
+            self.push()
+
+    def count(self) -> None:
+        """Writes down what the flow under way has cost since it began."""
+        if self.flow is not None:
+            now = tcp_info.sent(self.sender)
+            self.flow.sent, self.sent_before = tcp_info.since(now, self.sent_before), now
+        if self.flow is not None and self.receiver is not None:
+            out_of_order = tcp_info.out_of_order(self.receiver)
+            self.flow.out_of_order = out_of_order - self.out_of_order_before
+            self.out_of_order_before = out_of_order
+
+    def ready(self, events: int) -> None:
+        """The sender may go on, or its connection broke."""
+        if events & (select.EPOLLERR | select.EPOLLHUP):
+            self.fail(self.sender.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+        else:
+            self.push()
+
+    def push(self) -> None:
+        """Hands the kernel as much as it takes."""
+        while self.left:
+            if not self._send():
+                break
+        if self.sender.fileno() < 0:
+            return
+        waits = self.left > 0
+        if waits != self.waits:
+            self.waits = waits
+            self.player.poll.modify(self.sender, select.EPOLLOUT if waits else 0)
+
+    def _send(self) -> bool:
+        try:
+            self.left -= self.sender.send(ZEROS[: self.left])
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            self.fail(error.errno or errno.EIO)
+            return False
+        return True
+
+    def accepted(self, receiver: socket.socket) -> None:
+        """The receiving end is there."""
+        self.receiver = receiver
+        receiver.setblocking(False)
+        receiver.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        if self.flow is not None:
+            self._expect()
+        self.player.watch(receiver.fileno(), _Receiver(self), select.EPOLLIN)
+
+    def arrived(self) -> None:
+        """A chunk, or the rest of the flow."""
+        assert self.receiver is not None
+        try:
+            count = self.receiver.recv_into(SCRATCH, RECEIVE_CHUNK, socket.MSG_TRUNC)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self.fail(error.errno or errno.EIO)
+            return
+        flow = self.flow
+        if count == 0 or flow is None:
+            self.fail(errno.ECONNRESET)
+            return
+        flow.received += count
+        if flow.received < flow.size:
+            self._expect()
+            return
+        flow.finished_ns = time.monotonic_ns()
+        self.count()
+        self.flow = None
+        self.player.ended(self)
+
+    def fail(self, error: int) -> None:
+        """Gives up; the flow stays unfinished and says why."""
+        flow, self.flow = self.flow, None
+        self.close()
+        if flow is not None:
+            flow.error = os.strerror(error)
+        self.player.broken(flow, self)
+
+    def close(self) -> None:
+        """Ends both ends."""
+        if self.key is not None:
+            self.player.unaccepted.pop(self.key, None)
+        for end in (self.sender, self.receiver):
+            if end is not None and end.fileno() >= 0:
+                self.player.forget(end.fileno())
+                end.close()
+
+    def _expect(self) -> None:
+        assert self.receiver is not None
+        assert self.flow is not None
+        wanted = min(self.flow.size - self.flow.received, WAKE_BYTES)
+        self.receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, wanted)
+
+
+class _Receiver:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def ready(self, events: int) -> None:
+        del events
+        self._connection.arrived()

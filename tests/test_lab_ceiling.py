@@ -1,0 +1,70 @@
+"""What a machine forwards: measured, kept, and loads above it refused."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from anabranch import AnabranchError
+from anabranch.lab.calibration import calibrate, ceiling
+from anabranch.lab.calibration.ceiling import Ceiling, PathCeiling
+from anabranch.lab.calibration.ceiling_table import show
+from lab_fixture import need_lab
+
+PATHS = tuple(PathCeiling(n, 100e3 / n, 80e3 / n, 900e6 / n, 1500.0) for n in (1, 2, 3))
+KNOWN = Ceiling(PATHS, False, 2, 0.1, "6.1", "3.1.0", "2026-01-01T00:00:00+00:00")
+
+
+def test_tcp_slows_with_every_switch() -> None:
+    assert [KNOWN.tcp_bps(n) for n in (1, 2, 3, 6)] == pytest.approx([900e6, 450e6, 300e6, 150e6])
+    assert KNOWN.tcp_bps(1.5) == pytest.approx(600e6)
+
+
+def test_noise_makes_no_path_faster_than_was_measured() -> None:
+    noisy = replace(KNOWN, paths=(*PATHS[:2], replace(PATHS[2], tcp_bps=950e6)))
+    assert noisy.tcp_bps(2.5) == pytest.approx(450e6)
+    assert 0 < noisy.tcp_bps(10) <= 950e6
+
+
+def test_a_load_above_the_ceiling_is_refused() -> None:
+    KNOWN.check(0.79 * 300e6, 3)
+    with pytest.raises(AnabranchError, match=r"above this machine's ceiling \(240 Mbps.*--scale times 0.5"):
+        KNOWN.check(480e6, 3)
+
+
+def test_what_is_kept_is_what_is_read(tmp_path: Path) -> None:
+    assert ceiling.read(tmp_path) is None
+    ceiling.write(KNOWN, tmp_path)
+    assert ceiling.read(tmp_path) == KNOWN
+    for broken in ("{", "[]", "{}", '{"paths": [{}]}', '{"paths": 3}'):
+        (tmp_path / ceiling.FILE).write_text(broken)
+        with pytest.raises(AnabranchError, match="not a ceiling"):
+            ceiling.read(tmp_path)
+
+
+def test_the_table_says_when_others_were_busy() -> None:
+    for load, told in ((0.1, False), (2.0, True)):
+        out = io.StringIO()
+        show(replace(KNOWN, load_before=load), Console(file=out, width=120))
+        assert ("others were busy" in out.getvalue()) == told
+        assert "969" in out.getvalue()
+
+
+def test_this_machine_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    need_lab()
+    for name, value in (("SWITCHES", (1, 3)), ("BISECTIONS", 1), ("TCP_S", 0.3), ("FACTOR", 4.0)):
+        monkeypatch.setattr(calibrate, name, value)
+    done = []
+    found = calibrate.calibrate(progress=lambda part, parts: done.append((part, parts)))
+    assert done == [(0, 2), (1, 2)]
+    assert [path.switches for path in found.paths] == [1, 3]
+    for path in found.paths:
+        assert path.small_pps > 1000
+        assert path.full_pps > 1000
+        assert path.tcp_bps > 10e6
+    # Three switches cost more than one, even on a busy machine: processor time, not the clock on the wall.
+    assert (found.paths[1].switch_cpu_ns or 0) > 0

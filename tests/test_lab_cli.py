@@ -1,0 +1,52 @@
+"""The verb `anabranch lab` from making a lab to removing it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from anabranch.lab.calibration import calibrate
+from anabranch.lab.fabric import record
+from anabranch.lab.fabric.topology import Lab, remove
+from command import anabranch
+from lab_fixture import need_lab, new_name
+
+FABRIC = '[fabric]\nkind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\nlink = { rate = "2 Gbps" }\n'
+
+
+def listed(name: str) -> str:
+    return next((line for line in anabranch("lab", "list").stdout.splitlines() if line.startswith(name)), "")
+
+
+def test_a_lab_from_up_to_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need_lab()
+    name = new_name()
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(FABRIC)
+    try:
+        run = anabranch("lab", "up", str(scenario), "--name", name, "--scale", "0.01", "--control")
+        assert run.returncode == 0, run.stderr
+        for said in ("2 hosts, 4 switches, 6 links", "times 0.01", "delays are not emulated", "http://127.0.0.1:"):
+            assert said in run.stdout
+        lab = Lab.open(name)
+        assert [cable.b.rate_bps for cable in lab.blueprint.cables] == [20_000_000] * 6
+        assert " up " in listed(name)
+        assert lab.record.http in listed(name)
+        lab.open_vswitch.kill("ovs-vswitchd")
+        assert "ovs-vswitchd ended" in listed(name)
+        for constant, value in (("SWITCHES", (1, 2)), ("BISECTIONS", 1), ("TCP_S", 0.2), ("FACTOR", 8.0)):
+            monkeypatch.setattr(calibrate, constant, value)
+        first = anabranch("lab", "calibrate", name)
+        assert "TCP payload" in first.stdout, first.stderr
+        assert anabranch("lab", "calibrate", name).stdout == first.stdout
+        record.write(record.Record(**vars(lab.record) | {"complete": False}))
+        assert "not whole" in listed(name)
+        (lab.folder / record.FILE).rename(lab.folder / "kept")
+        assert "empty" in listed(name)
+        (lab.folder / "kept").rename(lab.folder / record.FILE)
+        assert anabranch("lab", "down", name).stdout == f"{name}: removed\n"
+        assert anabranch("lab", "down", name).stdout == f"{name}: not there\n"
+        assert not listed(name)
+    finally:
+        remove(name)

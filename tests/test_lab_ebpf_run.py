@@ -1,0 +1,174 @@
+"""Scenarios over real TCP through datapaths in the kernel, each by the scenario's own scheme."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import anabranch as ab
+from anabranch import AnabranchError, _core
+from anabranch.control.topology import End
+from anabranch.lab.calibration import calibrate
+from anabranch.lab.fabric import record
+from anabranch.lab.fabric.iproute import present
+from anabranch.lab.run.forwarding import check, switches_of
+from anabranch.lab.run.kernel_forwarding import choose
+from lab_fixture import lab_of, need_kernel_lab, new_name
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SCENARIO = """
+name = "small"
+[fabric]
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+link = { rate = "50 Mbps", delay = "20 us", buffer = "100 KB", ecn = "off" }
+[transport]
+kind = "cubic"
+min_rto = "200 ms"
+initial_rto = "1 s"
+persistent = true
+[[traffic]]
+sizes = "20 KB"
+flows_per_s = 200
+duration = "1 s"
+[record]
+interval = "100 ms"
+"""
+
+
+def resolved(*overrides: tuple[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads(_core.Scenario(SCENARIO, "small.toml", list(overrides)).resolved_toml())
+    return found
+
+
+@pytest.mark.parametrize("balance", ["ecmp", "letflow", "dbb"])
+def test_flows_run_by_the_scenarios_scheme(tmp_path: Path, balance: str) -> None:
+    need_kernel_lab()
+    name = new_name()
+    file = tmp_path / "small.toml"
+    file.write_text(SCENARIO + '[[change]]\nat = "500 ms"\nlink = "leaf0-spine1"\nset = "down"\n')
+    arguments = ["-n", name, "--runs", str(tmp_path / "runs"), "--unchecked", "--switch", "ebpf"]
+    command = [
+        sys.executable,
+        "-m",
+        "anabranch",
+        "lab",
+        "run",
+        str(file),
+        *arguments,
+        "-o",
+        f"routing.balance={balance}",
+    ]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert name not in record.names()
+    assert not [namespace for namespace in present() if name in namespace]
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = ab.open(folder)
+    assert run.flows["finished"].all()
+    lab = run.manifest["lab"]
+    assert lab["switch"] == "eBPF datapaths"
+    assert lab["forwarding"] == str(choose(run.scenario["routing"]))
+    # Nothing leaves by the dead link once it is dead, and what did before is no little.
+    names = run.topology["nodes"]["name"]
+    ports = run.ports.filter(pl.col("from") == names.index("leaf0"))
+    dead = ports.filter(pl.col("to") == names.index("spine1"))
+    assert int(dead.filter(pl.col("start_ns") > 6e8)["sent_bytes"].sum()) == 0
+    assert int(dead.filter(pl.col("start_ns") < 4e8)["sent_bytes"].sum()) > 20_000
+
+
+@pytest.mark.parametrize(
+    ("balance", "expected"),
+    [
+        ("ecmp", "slots, weights equal"),
+        ("weighted", "slots, weights capacity"),
+        ("wcmp", "slots, weights capacity"),
+        ("valo", "score, weights capacity"),
+        ("random", "score, weights equal"),
+        ("letflow", "flowlet, weights equal, pause 500 us"),
+        ("presto", "presto, weights equal"),
+        ("weighted-presto", "presto, weights capacity"),
+        ("spray", "spray, weights equal"),
+        ("weighted-spray", "cycle, weights capacity"),
+        ("dbb", "cycle, weights capacity"),
+    ],
+)
+def test_balances_have_their_programs(balance: str, expected: str) -> None:
+    found = choose(resolved(("routing.balance", f'"{balance}"'))["routing"])
+    assert str(found) == expected
+    assert found.scheme in _core.KERNEL_SCHEMES
+
+
+def test_dbb_counts_each_flow_by_itself_where_it_is_asked_to() -> None:
+    overrides = (("routing.balance", '"dbb"'), ("routing.scheme.counter", '"independent"'))
+    assert str(choose(resolved(*overrides)["routing"])) == "flow_cycle, weights capacity, pause 100000 us"
+
+
+@pytest.mark.parametrize(
+    ("balance", "reason"),
+    [
+        ("conga", "it needs .*feedback"),
+        ("drill", "it needs .*backlog"),
+        ("hula", "it needs .*probes"),
+        ("scoring", "Open vSwitch's own way"),
+        ("flowcell", "flowcells in random order"),
+        ("deficit", "no program"),
+        ("wrr", "no program"),
+        ("ideal", "beforehand"),
+        ("wino", "marks of hosts"),
+    ],
+)
+def test_what_no_program_does_is_refused_with_the_reason_and_what_they_do(balance: str, reason: str) -> None:
+    with pytest.raises(AnabranchError, match=f"{reason}.*; a lab with --switch ebpf can do ecmp, "):
+        choose(resolved(("routing.balance", f'"{balance}"'))["routing"])
+
+
+def test_recipes_are_refused() -> None:
+    with pytest.raises(AnabranchError, match="--recipe dp_hash"):
+        check(resolved()["routing"], "ebpf", "dp_hash")
+
+
+def test_this_machine_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    need_kernel_lab()
+    for name, value in (("SWITCHES", (1, 3)), ("BISECTIONS", 1), ("TCP_S", 0.3), ("FACTOR", 4.0)):
+        monkeypatch.setattr(calibrate, name, value)
+    found = calibrate.calibrate(switch="ebpf")
+    assert found.switch == "eBPF datapaths"
+    for path in found.paths:
+        assert path.full_pps > 1000
+        assert path.tcp_bps > 100e6
+        assert path.switch_cpu_ns is None
+
+
+def test_a_switch_leaves_out_its_own_dead_ports_before_others_know(tmp_path: Path) -> None:
+    fabric = SCENARIO.partition("[fabric]\n")[2].partition("[transport]")[0]
+    with lab_of(tmp_path, fabric, switch="ebpf") as lab:
+        switches = switches_of(lab, resolved(("routing.balance", '"weighted"'))["routing"])
+        switches.install()
+        topology = switches.file.topology
+        for node, neighbour in (("leaf0", "spine1"), ("spine1", "leaf0")):
+            switches.up[topology.port[End(node, neighbour, 0)]] = False
+
+        def towards(switch: str, leaf: str) -> tuple[list[int], list[bool]]:
+            found = lab.kernel_switches.datapath(switch)
+            assert found is not None
+            (group,) = (one for one in found.held() if one.name == leaf)
+            return group.weights, group.up
+
+        switches.notice()
+        assert towards("leaf0", "leaf1") == ([1, 1], [True, False])
+        assert towards("leaf1", "leaf0") == ([1, 1], [True, True])
+        switches.install()
+        assert [weight > 0 for weight in towards("leaf1", "leaf0")[0]] == [True, False]
+        assert switches.clear() == len(lab.switches)
+        assert lab.kernel_switches.datapath("leaf0") is None

@@ -1,0 +1,36 @@
+"""Where packets of hosts become packets of the network: real TCP cannot see into the fabric's queues."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from anabranch.deploy import marking
+from anabranch.lab.fabric import datapaths, host_ports
+from anabranch.lab.fabric.namespace import inside
+from anabranch.lab.traffic.play import Endpoint
+from anabranch.lab.traffic.queue_counters import QueueReader
+from anabranch.lab.traffic.streams import Span, Stream, run
+from lab_fixture import lab_of
+
+
+def test_hosts_do_not_see_their_packets_in_the_network(tmp_path: Path) -> None:
+    text = 'kind = "leaf-spine"\nleaves = 2\nspines = 1\nhosts_per_leaf = 1\n'
+    text += 'link = { rate = "10 Mbps", buffer = "60 KB" }\nhost_link = { rate = "100 Mbps" }'
+    dropped = []
+    with lab_of(tmp_path, text, switch="ebpf") as lab:
+        datapaths.install(lab)
+        namespace, device = lab.blueprint.switch_namespace, lab.interface("leaf0", "spine0")
+        ends = [Endpoint(host.namespace, host.address) for host in lab.hosts.values()]
+        for host in lab.hosts.values():
+            marking.single_segments(host.interface, enter=host.enter)
+        for parted in (True, False):
+            if not parted:
+                with inside(namespace):
+                    host_ports.join(lab.kernel_switches.folder(host_ports.NAME).parent)
+            with QueueReader(namespace, [device]) as queues:
+                before = queues.read()[device].dropped_packets
+                run(ends, [Stream(0, 1, 1e9)], Span(0.6, 0.6))
+                dropped.append(queues.read()[device].dropped_packets - before)
+    # TCP small queues: a host that sees its packets in the switch's queue never fills it.
+    assert dropped[0] > 0
+    assert dropped[1] == 0

@@ -1,0 +1,257 @@
+"""Scenarios run on real switches: what comes of flows, links and tables, and what is refused."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import anabranch as ab
+from anabranch import AnabranchError, _core
+from anabranch.lab.calibration.unloaded import Unloaded, delays
+from anabranch.lab.fabric import record
+from anabranch.lab.fabric.iproute import present
+from anabranch.lab.run.beside import Pairs, as_simulated, shares, times, waiting
+from anabranch.lab.run.bridge_forwarding import choose
+from anabranch.lab.run.load import mean_switches, offered_bps
+from anabranch.lab.run.run import Wishes, check
+from anabranch.lab.run.transport import options
+from anabranch.stats.size_classes import size_classes
+from lab_fixture import need_lab, new_name
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SCENARIO = """
+name = "small"
+[fabric]
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+link = { rate = "50 Mbps", delay = "20 us", buffer = "100 KB", ecn = "off" }
+[transport]
+kind = "cubic"
+min_rto = "200 ms"
+initial_rto = "1 s"
+persistent = true
+[[traffic]]
+sizes = "20 KB"
+flows_per_s = 200
+duration = "1500 ms"
+[record]
+interval = "100 ms"
+"""
+
+
+def scenario(tmp_path: Path, more: str = "") -> Path:
+    file = tmp_path / "small.toml"
+    file.write_text(SCENARIO + more)
+    return file
+
+
+def loaded(**overrides: str) -> _core.Scenario:
+    return _core.Scenario(SCENARIO, "small.toml", [(key.replace("__", "."), text) for key, text in overrides.items()])
+
+
+def lab_run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "anabranch", "lab", "run", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_a_run_leaves_a_folder_like_the_simulators_and_no_lab(tmp_path: Path) -> None:
+    need_lab()
+    name = new_name()
+    change = '[[change]]\nat = "700 ms"\nlink = "leaf0-spine1"\nset = "down"\n'
+    ran = lab_run(scenario(tmp_path, change), "-n", name, "--runs", tmp_path / "runs", "--unchecked")
+    assert ran.returncode == 0, ran.stderr
+    assert "achieved load" in ran.stdout
+    assert name not in record.names()
+    assert not [namespace for namespace in present() if name in namespace]
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = ab.open(folder)
+    assert folder.name.endswith("-lab")
+    assert run.flows["finished"].all()
+    assert run.flows["received_bytes"].to_list() == run.flows["size_bytes"].to_list()
+    assert set(run.flows.columns) == set(run.manifest["columns"]["flows"])
+    assert set(run.ports.columns) == set(run.manifest["columns"]["ports"])
+    assert run.manifest["lab"]["forwarding"] == "hash, weights equal"
+    assert run.manifest["lab"]["changes"] == ["0.7 s: leaf0>spine1 down, spine1>leaf0 down"]
+    assert "Open vSwitch" in run.manifest["lab"]["switch"]
+    # Nothing leaves by the dead link once it is dead, and what did before is no little.
+    names = run.topology["nodes"]["name"]
+    dead = run.ports.filter((pl.col("from") == names.index("leaf0")) & (pl.col("to") == names.index("spine1")))
+    assert int(dead.filter(pl.col("start_ns") > 8e8)["sent_bytes"].sum()) == 0
+    assert int(dead.filter(pl.col("start_ns") < 6e8)["sent_bytes"].sum()) > 20_000
+    # Hosts put the payload, headers and retransmissions on their links, and little else.
+    hosts = run.ports.filter(pl.col("from") < 4)
+    data = int(run.flows["sent_bytes"].sum()) + 70 * int(run.flows["sent_packets"].sum())
+    assert data <= int(hosts["sent_bytes"].sum()) < 1.15 * data
+    report = [sys.executable, "-m", "anabranch", "report", str(folder), "--out", str(tmp_path / "report.html")]
+    subprocess.run(report, check=True, capture_output=True)
+
+
+def test_a_silent_link_starves_its_flows_and_they_are_counted(tmp_path: Path) -> None:
+    need_lab()
+    change = '[[change]]\nat = "300 ms"\nlink = "leaf0-spine1"\nloss = 1\n[stop]\nat = "1500 ms"\n'
+    arguments = (
+        "--runs",
+        tmp_path / "runs",
+        "--unchecked",
+        "-o",
+        "traffic.duration=700 ms",
+        "-o",
+        "transport.persistent=false",
+    )
+    ran = lab_run(scenario(tmp_path, change), "-n", new_name(), *arguments)
+    assert ran.returncode == 0, ran.stderr
+    assert "unfinished; they are in no mean" in ran.stdout
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = ab.open(folder)
+    late = run.flows.filter(pl.col("start_ns") > 4e8)
+    # Data and acknowledgements are hashed each by itself, by half to the silent link: a quarter of connections live.
+    assert late.height > 40
+    assert 0.45 < 1 - late["finished"].mean() < 0.98  # type: ignore[operator]
+    assert run.manifest["flows_unfinished"] == run.flows.height - int(run.flows["finished"].sum())
+    assert run.manifest["dropped_packets"] > 0
+
+
+def test_a_standing_lab_is_used_and_left_as_it_was(tmp_path: Path) -> None:
+    need_lab()
+    file, name = scenario(tmp_path), new_name()
+    first = lab_run(
+        file, "-n", name, "--runs", tmp_path, "--unchecked", "--keep", "-q", "-o", "traffic.duration=200 ms"
+    )
+    try:
+        assert first.returncode == 0, first.stderr
+        assert name in record.names()
+        again = ("-n", name, "--runs", tmp_path, "--unchecked", "-q")
+        ran = lab_run(file, *again, "-o", "traffic.duration=200 ms", "-o", "routing.balance=wcmp", "-o", "seed=2")
+        assert ran.returncode == 0, ran.stderr
+        assert name in record.names()
+        other = lab_run(file, *again, "-o", "fabric.link.buffer=50 KB")
+        assert other.returncode == 2
+        assert "of another fabric" in other.stderr
+    finally:
+        subprocess.run([sys.executable, "-m", "anabranch", "lab", "down", name], check=True, capture_output=True)
+
+
+def test_what_exceeds_the_machine_is_refused() -> None:
+    beyond = loaded(fabric__link__rate='"40 Gbps"', traffic__flows_per_s="400000")
+    assert offered_bps(beyond, 1.0) == pytest.approx(64e9, rel=0.1)
+    assert offered_bps(beyond, 0.001) == pytest.approx(64e6, rel=0.1)
+    assert mean_switches(beyond) == 3
+    assert 1 < mean_switches(loaded(traffic__pattern='"random-pairs"')) < 3
+
+
+@pytest.mark.parametrize(
+    ("balance", "expected"),
+    [
+        ("ecmp", "hash, weights equal"),
+        ("random", "hash-gravity, weights equal"),
+        ("valo", "hash-gravity, weights capacity"),
+        ("scoring", "hash, weights capacity"),
+        ("wcmp", "multipath, weights capacity"),
+        ("weighted", "multipath, weights capacity"),
+    ],
+)
+def test_balances_have_their_recipes(balance: str, expected: str) -> None:
+    resolved = tomllib.loads(loaded(routing__balance=f'"{balance}"').resolved_toml())
+    assert str(choose(resolved["routing"])) == expected
+
+
+@pytest.mark.parametrize("balance", ["conga", "wino", "letflow", "spray", "wrr", "ideal", "deficit", "clove-ecn"])
+def test_what_no_switch_does_is_refused_with_what_it_does(balance: str) -> None:
+    resolved = tomllib.loads(loaded(routing__balance=f'"{balance}"').resolved_toml())
+    with pytest.raises(AnabranchError, match="a lab can do ecmp, "):
+        choose(resolved["routing"])
+
+
+def test_transports_become_linuxs() -> None:
+    resolved = tomllib.loads(loaded(transport__kind='"newreno"', transport__rack="true").resolved_toml())
+    found = options(resolved, 1.0)
+    assert found.congestion_control == "reno"
+    assert found.persistent
+    assert found.sysctls["net.ipv4.tcp_rto_min_us"] == "200000"
+    assert found.sysctls["net.ipv4.tcp_recovery"] == "1"
+    assert options(resolved, 10.0).sysctls["net.ipv4.tcp_rto_min_us"] == "2000000"
+    assert options(resolved, 1.0, "bbr").congestion_control == "bbr"
+    for key, value, said in (
+        ("transport__kind", '"dctcp"', "queues do not mark"),
+        ("transport__initial_window", "20", "Linux has 10"),
+        ("traffic__transport__kind", '"newreno"', "one transport"),
+    ):
+        with pytest.raises(AnabranchError, match=said):
+            options(tomllib.loads(loaded(**{key: value}).resolved_toml()), 1.0)
+
+
+def test_a_run_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
+    need_lab()
+    name = new_name()
+    arguments = ["-n", name, "--runs", str(tmp_path / "runs"), "--unchecked", "-q", "-o", "traffic.duration=60 s"]
+    command = [sys.executable, "-m", "anabranch", "lab", "run", str(scenario(tmp_path)), *arguments]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as running:
+        deadline = time.monotonic() + 60
+        while not players(running.pid) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        (player,) = players(running.pid)
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=60)
+    assert running.returncode != 0
+    assert not Path(f"/proc/{player}").exists()
+    assert name not in record.names()
+    assert not [namespace for namespace in present() if name in namespace]
+    assert not list((tmp_path / "runs").iterdir())
+
+
+def players(parent: int) -> list[str]:
+    """Children of a process that play traffic."""
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return [child for child in children if b"traffic.player" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+def test_flows_that_wait_for_others_are_refused_before_anything_is_made() -> None:
+    ring = '[[traffic]]\nkind = "ring-all-reduce"\nworkers = [0, 1, 2]\nsize = "1 MB"\n'
+    with pytest.raises(AnabranchError, match="wait for others"):
+        check(_core.Scenario(SCENARIO.partition("[[traffic]]")[0] + ring, "ring.toml"), Wishes())
+
+
+@pytest.mark.parametrize("change", ['link = "leaf0>spine0"\nloss = 0.1', 'switch = "spine0"\nblackhole = 0.1'])
+def test_partial_losses_are_refused(change: str) -> None:
+    with pytest.raises(AnabranchError, match="loses all that a link carries or nothing"):
+        check(_core.Scenario(f"{SCENARIO}[[change]]\n{change}\n", "small.toml"), Wishes())
+
+
+def test_delays_of_links_add_up_to_what_was_measured() -> None:
+    topology = loaded().topology()
+    found = delays(topology, 1.0, near_ns=100_000, far_ns=220_000, near_links=2, far_links=4)
+    wire_ns = 8e9 * 91 / 50e6
+    assert 2 * (found.host_delay_ns + wire_ns) == pytest.approx(100_000)
+    assert 2 * (found.host_delay_ns + found.uplink_delay_ns + 2 * wire_ns) == pytest.approx(220_000)
+    simulated = loaded(**{key.replace(".", "__"): text for key, text in as_simulated(found, "leaf-spine", 1.0)})
+    assert set(simulated.topology()["ports"]["delay_ns"]) == {round(found.host_delay_ns), round(found.uplink_delay_ns)}
+
+
+def test_equal_runs_compare_as_equal(tmp_path: Path) -> None:
+    runs = [ab.run(scenario(tmp_path), {"seed": seed}, runs=tmp_path, progress=False) for seed in (1, 2)]
+    empty = Unloaded(1.0, 2.0, 4, 0.0, 0.0)
+    rows = times(Pairs(empty, 1.0, runs, runs), size_classes())
+    assert {row.statistic for row in rows} == {"mean", "p50", "p95"}
+    assert all(row.ratio.mean == row.ratio.low == row.ratio.high == 1 for row in rows)
+    # A lab of half the rates takes twice the time: in the scenario's time that is as long again.
+    slow = replace(Pairs(empty, 0.5, runs, runs))
+    assert times(slow, size_classes())[0].lab_ns == pytest.approx(rows[0].lab_ns / 2)
+    links = shares(Pairs(empty, 1.0, runs, runs))
+    assert [link.port for link in links] == ["leaf0>spine0", "leaf0>spine1", "leaf1>spine0", "leaf1>spine1"]
+    assert links[0].lab + links[1].lab == pytest.approx(1)
+    assert all(link.lab == link.simulated for link in links)
+    queues = waiting(Pairs(empty, 1.0, runs, runs))
+    assert [queue.direction for queue in queues] == ["host to leaf", "leaf to host", "leaf to spine", "spine to leaf"]
+    assert all(queue.lab_bytes == queue.simulated_bytes > 0 for queue in queues)
