@@ -1,0 +1,166 @@
+"""VALO on an unmodified Open vSwitch: accuracy (Fig. 10) and flow completion times (Fig. 15)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import time
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from anabranch import __version__
+from anabranch.lab.calibration.calibrate import ceiling_of
+from anabranch.lab.calibration.ceiling import HEADROOM
+from anabranch.lab.reproduce.valo import accuracy, completion, table
+from anabranch.lab.reproduce.valo.accuracy import ALL_SCHEMES, KERNEL_SCHEMES, SCHEMES, Line
+from anabranch.lab.reproduce.valo.fabric import Fabric, fabric
+from anabranch.lab.reproduce.valo.kernel import kernel_fabric
+from anabranch.lab.reproduce.valo.place import Place
+from anabranch.report.bar import Bar
+from anabranch.split.write import write_whole
+
+ACCURACY_BUFFER, COMPLETION_BUFFER = 1000, 100
+"""Packets of a port's queue. The second is some 150 KB: the 1 MB of `studies/valo/fct` on links of a tenth and less."""
+COMPLETION_PATHS = 4
+SWITCHES = 3
+"""That a packet passes."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured."""
+
+    paths: tuple[int, ...]
+    connections: int
+    trials_min: int
+    trials_max: int
+    budget_s: float
+    """After which no further round of trials begins; at least `trials_min` are run."""
+    workloads: tuple[str, ...]
+    hosts: int
+    """Of each edge."""
+    draws: int
+    duration_ms: int
+    total_bps: int
+    """Of all paths together, at most."""
+
+
+FULL = Size(
+    (2, 3, 4, 5, 6, 7, 8), 40_000, 200, 200, float("inf"), ("web-search", "data-mining"), 16, 10, 20_000, 200_000_000
+)
+QUICK = Size((2, 4, 8), 40_000, 2, 8, 45.0, ("web-search",), 4, 1, 2_000, 80_000_000)
+
+
+def run(quick: bool, console: Console) -> None:
+    """Measures, prints tables, writes figures and numbers.
+
+    Raises:
+        AnabranchError: no privilege, no Open vSwitch, or a connection lost.
+
+    """
+    asyncio.run(_run(QUICK if quick else FULL, quick, console))
+
+
+async def _run(size: Size, quick: bool, console: Console) -> None:
+    began = time.monotonic()
+    folder = Path("runs") / f"lab-valo{'-quick' if quick else ''}"
+    bridges, datapaths = f"valo-{os.getpid()}", f"valo-kernel-{os.getpid()}"
+    async with fabric(bridges, max(size.paths), 1, ACCURACY_BUFFER) as made:
+        version = re.findall(r"\d+\.\d+\.\d+", made.lab.open_vswitch.vsctl("--version"))[0]
+        with kernel_fabric(datapaths, max(size.paths), 1, ACCURACY_BUFFER) as kernel_made:
+            accurate = await _accuracy([(made, list(SCHEMES)), (kernel_made, list(KERNEL_SCHEMES))], size)
+    found = [line for of_paths in accurate.values() for line in accuracy.lines(of_paths, size.connections)]
+    table.show_accuracy(found, version, console)
+    _write(folder, found, accurate, [], version)
+    async with fabric(bridges, COMPLETION_PATHS, size.hosts, COMPLETION_BUFFER) as made:
+        total_bps = size.total_bps
+        if not quick:
+            room = HEADROOM * ceiling_of(made.lab).tcp_bps(SWITCHES) / completion.LOAD
+            total_bps = min(total_bps, round(room))
+        with ExitStack() as stack:
+            more: list[tuple[Place, list[str]]] = []
+            if not quick:
+                place = kernel_fabric(datapaths, COMPLETION_PATHS, size.hosts, COMPLETION_BUFFER)
+                more.append((stack.enter_context(place), list(KERNEL_SCHEMES)))
+            complete = await _completion(made, more, size, total_bps)
+    table.show_completion(complete, total_bps, quick, console)
+    _write(folder, found, accurate, complete, version)
+    console.print(f"\n{time.monotonic() - began:.0f} s; figures and numbers: {folder}", markup=False)
+
+
+async def _accuracy(places: Sequence[tuple[Place, list[str]]], size: Size) -> dict[int, list[accuracy.Trial]]:
+    """Trials by number of paths, a round of one each until enough is enough."""
+    found: dict[int, list[accuracy.Trial]] = {paths: [] for paths in size.paths}
+    passes = len(size.paths) * size.trials_max * len(ALL_SCHEMES)
+    done = 0
+    began = time.monotonic()
+    with Bar("accuracy", passes, quiet=False) as bar:
+
+        def progress() -> None:
+            nonlocal done
+            done += 1
+            bar.draw(done, f"{done} of {passes} passes")
+
+        async with AsyncExitStack() as stack:
+            endless = {paths: accuracy.measure(places, paths, size.connections, progress) for paths in size.paths}
+            for trials in endless.values():
+                stack.push_async_callback(trials.aclose)
+            for number in range(size.trials_max):
+                if number >= size.trials_min and time.monotonic() - began > size.budget_s:
+                    break
+                for paths, trials in endless.items():
+                    found[paths].append(await anext(trials))
+    return found
+
+
+async def _completion(
+    made: Fabric, more: Sequence[tuple[Place, list[str]]], size: Size, total_bps: int
+) -> list[completion.Trial]:
+    found = []
+    runs = len(size.workloads) * size.draws * (1 + len(SCHEMES) + sum(len(schemes) for _, schemes in more))
+    done = 0
+    with Bar("completion times", runs, quiet=False, remembered_seconds=600.0) as bar:
+
+        def progress(scheme: str) -> None:
+            nonlocal done
+            bar.draw(done, f"{workload} under {scheme}")
+            done += 1
+
+        for workload in size.workloads:
+            for draw in range(size.draws):
+                trial = await completion.measure(
+                    made, more, workload, draw, COMPLETION_PATHS, total_bps, size.duration_ms, progress
+                )
+                found.append(trial)
+    return found
+
+
+def _write(
+    folder: Path,
+    found: Sequence[Line],
+    accurate: dict[int, list[accuracy.Trial]],
+    complete: Sequence[completion.Trial],
+    version: str,
+) -> None:
+    # matplotlib takes a second to load: not before there is something to draw.
+    from anabranch.plot import lab_accuracy
+    from anabranch.plot.style import save
+
+    folder.mkdir(parents=True, exist_ok=True)
+    numbers = {
+        "made_by": f"anabranch {__version__}",
+        "open_vswitch": version,
+        "accuracy": [asdict(line) | {"as_expected": line.as_expected} for line in found],
+        "trials": [asdict(trial) for of_paths in accurate.values() for trial in of_paths],
+        "completion": [asdict(line) for line in completion.lines(complete)],
+        "completion_trials": [asdict(trial) for trial in complete],
+    }
+    write_whole(str(folder / "result.json"), json.dumps(numbers, indent=1) + "\n")
+    for ending in ("svg", "png"):
+        save(lab_accuracy.draw(found), folder / f"accuracy.{ending}")
