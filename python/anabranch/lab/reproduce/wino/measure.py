@@ -1,0 +1,165 @@
+"""One run: the scenario's flows over real TCP, or in the simulator; and its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from anabranch import _core
+from anabranch.lab.fabric.topology import Lab
+from anabranch.lab.reproduce.wino.schemes import Scheme
+from anabranch.lab.traffic.play import Endpoint, Options, Watch, play
+from anabranch.runs.load import read_text
+
+SCENARIO = Path(__file__).parent / "scenario.toml"
+MICE_BYTES, ELEPHANTS_BYTES = 10_000, 1_000_000
+"""The paper's 100 KB and 10 MB (Fig. 7), divided by ten as all sizes are."""
+DRAIN_S = 6
+LAB, SIMULATOR = "lab", "simulator"
+
+
+@dataclass(frozen=True)
+class Point:
+    """What is run: a degraded link, a load of what it leaves, and the numbers of the random streams."""
+
+    degraded_mbps: int
+    load: float
+    duration_s: int
+    seed: int
+
+    def scenario(self, routing: Sequence[tuple[str, str]] = ()) -> _core.Scenario:
+        """The scenario of this point.
+
+        Raises:
+            AnabranchError: it is not as it must be.
+
+        """
+        keys = [
+            ("seed", str(self.seed)),
+            ("change.0.rate", f'"{self.degraded_mbps} Mbps"'),
+            ("traffic.capacity", f'"{100 + self.degraded_mbps} Mbps"'),
+            ("traffic.load", str(self.load)),
+            ("traffic.duration", f'"{self.duration_s} s"'),
+            ("stop.at", f'"{self.duration_s + DRAIN_S} s"'),
+        ]
+        return _core.Scenario(read_text(SCENARIO), str(SCENARIO), [*keys, *routing])
+
+
+@dataclass(frozen=True)
+class Row:
+    """The figures of one run; times in milliseconds, of finished flows. Not a number where there is none."""
+
+    where: str
+    scheme: str
+    degraded_mbps: int
+    load: float
+    seed: int
+    flows: int
+    unfinished: int
+    afct_ms: float
+    mice_ms: float
+    p99_ms: float
+    elephants_mbps: float
+    """Mean of their throughputs."""
+    goodput_mbps: float
+    """Payload that arrived, over the time it took."""
+    retransmitted_pct: float
+    out_of_order_pct: float
+    spurious_pct: float
+    """Of the retransmissions, those that the receiver had already (RFC 2883); only the lab counts them."""
+    reorderings: int
+    """How often a sender saw that packets had overtaken each other; only the lab counts them."""
+    timeouts: int
+    late_p99_ms: float
+    """By how much the generator began flows too late."""
+
+
+def run_lab(lab: Lab, scheme: Scheme, point: Point, watch: Watch | None = None) -> Row:
+    """Plays the flows; the scheme is installed.
+
+    Raises:
+        AnabranchError: the player died.
+
+    """
+    endpoints = [Endpoint(host.namespace, host.address) for host in lab.hosts.values()]
+    options = Options(end_ns=1e9 * (point.duration_s + DRAIN_S))
+    found = play(endpoints, point.scenario().flows(), options, watch=watch)
+    flows = found.flows
+    sent = max(1, int(flows["sent_packets"].sum()))
+    again = int(flows["retransmitted_packets"].sum())
+    return Row(
+        LAB,
+        scheme.name,
+        point.degraded_mbps,
+        point.load,
+        point.seed,
+        flows.height,
+        found.unfinished,
+        *_times(flows["size_bytes"].to_numpy(), flows["fct_ns"].to_numpy()),
+        goodput_mbps=found.goodput_bps / 1e6,
+        retransmitted_pct=100 * again / sent,
+        out_of_order_pct=100 * int(flows["out_of_order_packets"].sum()) / sent,
+        spurious_pct=100 * found.counters.get("TCPDSACKRecv", 0) / max(1, again),
+        reorderings=int(flows["reorderings_seen"].sum()),
+        timeouts=found.counters.get("TCPTimeouts", 0),
+        late_p99_ms=found.late_p99_ns / 1e6,
+    )
+
+
+def run_simulator(scheme: Scheme, point: Point) -> Row:
+    """Runs the same flows in the simulator.
+
+    Raises:
+        AnabranchError: the scenario is not as it must be.
+
+    """
+    found = point.scenario(scheme.simulated).run()
+    columns = {name: np.array([np.nan if x is None else x for x in column], float) for name, column in _numbers(found)}
+    sizes, times = columns["size_bytes"], columns["fct_ns"]
+    sent = max(1.0, columns["sent_packets"].sum())
+    done = ~np.isnan(times)
+    last_ns = float((columns["start_ns"] + times)[done].max(initial=1.0))
+    return Row(
+        SIMULATOR,
+        scheme.name,
+        point.degraded_mbps,
+        point.load,
+        point.seed,
+        len(sizes),
+        int((~done).sum()),
+        *_times(sizes, times),
+        goodput_mbps=8e3 * float(sizes[done].sum()) / last_ns,
+        retransmitted_pct=100 * float(columns["retransmitted_packets"].sum()) / sent,
+        out_of_order_pct=100 * float(columns["reordered_packets"].sum()) / sent,
+        spurious_pct=float("nan"),
+        reorderings=0,
+        timeouts=int(columns["timeouts"].sum()),
+        late_p99_ms=0.0,
+    )
+
+
+def _numbers(found: _core.Run) -> list[tuple[str, Sequence[float | None]]]:
+    wanted = ["size_bytes", "start_ns", "fct_ns", "timeouts"]
+    wanted += [f"{kind}_packets" for kind in ("sent", "retransmitted", "reordered")]
+    return [(name, list(found.flows[name])) for name in wanted]
+
+
+def _times(sizes: npt.NDArray[np.float64], fct_ns: npt.NDArray[np.float64]) -> tuple[float, float, float, float]:
+    """Mean FCT, that of mice, the 99th percentile, and the mean throughput of elephants."""
+    done = ~np.isnan(np.asarray(fct_ns, float))
+    size, time_ms = sizes[done], np.asarray(fct_ns, float)[done] / 1e6
+    mice, elephants = size <= MICE_BYTES, size >= ELEPHANTS_BYTES
+    return (
+        _mean(time_ms),
+        _mean(time_ms[mice]),
+        float(np.quantile(time_ms, 0.99)) if len(time_ms) else float("nan"),
+        _mean(8e-3 * size[elephants] / time_ms[elephants]),
+    )
+
+
+def _mean(values: npt.NDArray[np.float64]) -> float:
+    return float(values.mean()) if len(values) else float("nan")

@@ -1,0 +1,119 @@
+"""The rows as a table beside the paper's claims, and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, fields
+from statistics import fmean
+
+from rich.console import Console
+from rich.table import Table
+
+from anabranch.lab.reproduce.wino.measure import LAB, SIMULATOR, Row
+from anabranch.lab.reproduce.wino.schemes import SCHEMES
+
+LATE_MS = 5.0
+COLUMNS: tuple[tuple[str, str, str], ...] = (
+    ("AFCT", "afct_ms", ".0f"),
+    ("mice", "mice_ms", ".1f"),
+    ("p99", "p99_ms", ".0f"),
+    ("eleph.", "elephants_mbps", ".1f"),
+    ("all", "goodput_mbps", ".0f"),
+    ("again", "retransmitted_pct", ".1f"),
+    ("needless", "spurious_pct", ".0f"),
+    ("behind", "out_of_order_pct", ".0f"),
+    ("seen", "reorderings", ".0f"),
+    ("RTOs", "timeouts", ".0f"),
+    ("unfin.", "unfinished", ".0f"),
+)
+MEANINGS = (
+    "AFCT (mean), mice (<= 10 KB) and p99: FCT in ms; eleph. (>= 1 MB) and all: goodput in Mb/s; again: % of segments",
+    "that were retransmissions; needless: % of those that the receiver had (DSACK); behind: % that came behind a gap;",
+    "seen: reorderings that senders saw; RTOs: timeouts; unfin.: flows that did not end in time and are in no mean",
+)
+
+
+def mean(rows: Iterable[Row], value: Callable[[Row], float]) -> float:
+    """Over the repetitions that have one."""
+    found = [value(row) for row in rows if not math.isnan(value(row))]
+    return fmean(found) if found else math.nan
+
+
+def of(rows: Sequence[Row], where: str, scheme: str, slow_mbps: int, load: float) -> list[Row]:
+    """The repetitions of one point."""
+    wanted = where, scheme, slow_mbps, load
+    return [row for row in rows if (row.where, row.scheme, row.degraded_mbps, row.load) == wanted]
+
+
+def points(rows: Sequence[Row]) -> list[tuple[int, float]]:
+    """Degraded link in Mbit/s and load of every point, in order."""
+    return sorted({(row.degraded_mbps, row.load) for row in rows}, key=lambda point: (-point[0], point[1]))
+
+
+def show(rows: Sequence[Row], console: Console) -> None:
+    """Prints everything."""
+    for slow_mbps, load in points(rows):
+        flows = sum(row.flows for row in of(rows, LAB, SCHEMES[0].name, slow_mbps, load))
+        console.print(f"100 and {slow_mbps} Mb/s, load {load:g} of what is left, {flows} flows", style="bold")
+        table = Table(box=None, pad_edge=False)
+        table.add_column("scheme", no_wrap=True)
+        for heading in ("AFCT, simulated", *(heading for heading, _, _ in COLUMNS)):
+            table.add_column(heading, justify="right")
+        for scheme in SCHEMES:
+            lab = of(rows, LAB, scheme.name, slow_mbps, load)
+            simulated = mean(of(rows, SIMULATOR, scheme.name, slow_mbps, load), lambda row: row.afct_ms)
+            cells = [_cell(lab, name, form) for _, name, form in COLUMNS]
+            table.add_row(scheme.name, format(simulated, ".0f"), *cells)
+        console.print(table)
+        console.print()
+    names = [f"{scheme.name}: {scheme.what}" for scheme in SCHEMES]
+    for line in (*MEANINGS, "; ".join(names[:3]), "; ".join(names[3:]), *claims(rows), *warnings(rows)):
+        console.print(line, markup=False, highlight=False)
+
+
+def claims(rows: Sequence[Row]) -> list[str]:
+    """What the paper says of this scenario, and what came of it here."""
+    found = [
+        "",
+        "paper, Fig. 2a: hashing flows is worst, asymmetry spoils spraying; section IV-B, web search, 10G-5G, load",
+        "from 0.4 on: Wino's AFCT is 6.1 to 84 % below SAPS' (two virtual topologies; the lab has no SAPS)",
+    ]
+    for slow_mbps in sorted({slow for slow, _ in points(rows)}, reverse=True):
+        loads = [load for slow, load in points(rows) if slow == slow_mbps]
+        for name in ("wino-meters", "wino-htb"):
+            against = []
+            for other in ("ecmp", "spray", "weighted", "slices"):
+                more = [100 * (_afct(rows, name, slow_mbps, x) / _afct(rows, other, slow_mbps, x) - 1) for x in loads]
+                against.append(f"{other} {min(more):+.0f} to {max(more):+.0f} %")
+            found.append(f"ours, 100-{slow_mbps}, {name}: AFCT against {', '.join(against)}")
+    return found
+
+
+def warnings(rows: Sequence[Row]) -> list[str]:
+    """What makes the figures worth less than they look."""
+    late = [row for row in rows if row.late_p99_ms > LATE_MS]
+    if not late:
+        return []
+    worst = max(row.late_p99_ms for row in late)
+    return [f"{len(late)} runs began 1 % of their flows {LATE_MS:g} to {worst:.0f} ms late: the machine was busy"]
+
+
+def as_csv(rows: Sequence[Row]) -> str:
+    """One line per run."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [field.name for field in fields(Row)], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(row) for row in rows)
+    return text.getvalue()
+
+
+def _afct(rows: Sequence[Row], scheme: str, slow_mbps: int, load: float) -> float:
+    return mean(of(rows, LAB, scheme, slow_mbps, load), lambda row: row.afct_ms)
+
+
+def _cell(rows: Sequence[Row], name: str, form: str) -> str:
+    found = mean(rows, lambda row: float(getattr(row, name)))
+    return "-" if math.isnan(found) else format(found, form)
