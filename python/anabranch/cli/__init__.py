@@ -42,6 +42,9 @@ def root(
 
 
 def _register_verbs() -> None:
+    if app.registered_commands:
+        # `main` runs many times in one process of the tests; each verb twice would double the cost of every run.
+        return
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
         verb: Any = importlib.import_module(f"{__name__}.{module.name}")
         if hasattr(verb, "register"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
 import shutil
@@ -18,6 +19,7 @@ from rich.text import Text
 
 from anabranch import __version__, _core
 
+SWITCH_MODULES = ("aiohttp", "ovs", "prometheus_client", "pyroute2")
 MEMORY_LEAST_GIB = 2.0
 """What a trace of ten million connections and the report need."""
 
@@ -66,12 +68,23 @@ def examine() -> Iterator[Finding]:
     for program, package, use in (
         ("tcpdump", "tcpdump", "recording captures in tests"),
         ("tshark", "tshark", "checking captures against its conversation list"),
-        ("ovs-vsctl", "openvswitch-switch", "checking plans against Open vSwitch"),
+        ("ovs-vswitchd", "openvswitch-switch", "labs, and checking plans against Open vSwitch"),
+        ("ip", "iproute2", "labs"),
+        ("tc", "iproute2", "rates of labs' links"),
+        ("iperf3", "iperf3", "long flows in labs"),
+        ("nft", "nftables", "marking at labs' hosts"),
     ):
         path = shutil.which(program)
         yield Finding(program, path or f"missing; for {use}", True if path else None, f"apt install {package}")
+    lacking = [name for name in SWITCH_MODULES if importlib.util.find_spec(name) is None]
+    found = "installed" if not lacking else f"{', '.join(lacking)} missing; for switches, labs and the controller"
+    yield Finding("Python packages for switches", found, None if lacking else True, "pip install 'anabranch[switches]'")
     able, reason = _namespaces()
-    yield Finding("network namespaces", reason, True if able else None, "run the tests that record as root")
+    yield Finding("network namespaces", reason, True if able else None, "run labs, and the tests that record, as root")
+    for feature, there, note in _core.probe_kernel():
+        yield Finding(f"eBPF: {feature}", note, True if there else None, "" if there else "see docs/deploy-ebpf.md")
+    qdiscs, reason = _qdiscs()
+    yield Finding("shaping", reason, True if qdiscs else None, "take a kernel with sch_htb (CONFIG_NET_SCH_HTB)")
 
 
 def _processor() -> str:
@@ -107,3 +120,12 @@ def _namespaces() -> tuple[bool, str]:
         return False, "unshare is missing"
     tried = subprocess.run([unshare, "--net", "true"], capture_output=True, text=True, check=False)
     return tried.returncode == 0, "can be made" if tried.returncode == 0 else tried.stderr.strip()
+
+
+def _qdiscs() -> tuple[bool, str]:
+    """Whether links of labs can have rates: tried on the loopback device of a namespace that ends at once."""
+    tried = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "handle", "1:", "htb"]
+    if not all(shutil.which(program) for program in ("unshare", "tc")):
+        return False, "unshare or tc is missing"
+    run = subprocess.run(tried, capture_output=True, text=True, check=False)
+    return run.returncode == 0, "HTB can be set" if run.returncode == 0 else run.stderr.strip()

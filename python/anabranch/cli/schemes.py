@@ -11,11 +11,18 @@ import typer
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
+from rich.text import Text
 
 import anabranch as ab
+from anabranch.deploy.ebpf_scheme import program_names, why_not
 from anabranch.schemes import LoadBalancer
 
 GRANULARITIES = ("flow", "flowlet", "flowcell", "packet")
+
+PLACES = {"library": "library", "Open vSwitch": "OVS", "Linux next hops": "Linux"}
+"""Beside the simulator, where all run; in a word."""
+
+WIDTHS = {"needs": 9, "eBPF": 11, "also in": 8}
 
 verbs = typer.Typer(help="List the load balancers, show the page of one.", invoke_without_command=True)
 
@@ -31,6 +38,7 @@ def schemes(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         console = Console(highlight=False, emoji=False)
         console.print(_balancers())
+        console.print("\nAll run in the simulator. OVS, Linux and eBPF: what `anabranch apply` installs.", style="dim")
         console.print("\nFor `anabranch split`: what a library can do with weights alone.\n", style="dim")
         console.print(_techniques())
         console.print("\nanabranch schemes show NAME prints a page with rule, parameters and limits.", style="dim")
@@ -76,27 +84,24 @@ def _without_title_marks(balancer: LoadBalancer) -> str:
 
 def _balancers() -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("balance", "keeps", "decided by", "published", "needs", "runs in", "keys"):
-        table.add_column(column, no_wrap=column in ("balance", "keeps", "decided by", "published"))
+    for column in ("balance", "decided by", "needs", "eBPF", "also in", "published"):
+        # None narrower than its longest word.
+        table.add_column(column, no_wrap=column in ("balance", "decided by"), min_width=WIDTHS.get(column))
     kept = ""
     for balancer in sorted(ab.schemes(), key=lambda balancer: GRANULARITIES.index(balancer.granularity)):
-        if kept not in ("", balancer.granularity):
-            table.add_section()
-        kept = balancer.granularity
+        if kept != balancer.granularity:
+            table.add_row(*([""] if kept else []))
+            kept = balancer.granularity
+            table.add_row(Text(f"each {kept}", "bold"))
         table.add_row(
             balancer.name,
-            balancer.granularity,
             balancer.decided_by,
-            balancer.published,
             ", ".join(balancer.needs) or "-",
-            _places(balancer),
-            ", ".join(parameter.key.removeprefix("scheme.") for parameter in balancer.parameters) or "-",
+            program_names(balancer.name) or "-",
+            ", ".join(PLACES[place] for place in balancer.runs_in if place in PLACES) or "-",
+            balancer.published,
         )
     return table
-
-
-def _places(balancer: LoadBalancer) -> str:
-    return ", ".join((*balancer.runs_in, *(["fits eBPF"] if balancer.fits_kernel else [])))
 
 
 def _techniques() -> Table:
@@ -116,7 +121,10 @@ def _facts(balancer: LoadBalancer) -> Table:
     table.add_row("keeps together", f"a {balancer.granularity}")
     table.add_row("decided by", balancer.decided_by)
     table.add_row("needs", ", ".join(balancer.needs) or "nothing but the packet's headers")
-    table.add_row("runs in", _places(balancer))
+    programs = program_names(balancer.name)
+    table.add_row("runs in", ", ".join((*balancer.runs_in, *([f"eBPF: {programs}"] if programs else []))))
+    if reason := why_not(balancer):
+        table.add_row("not as eBPF", reason)
     return table
 
 
