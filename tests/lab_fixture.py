@@ -15,9 +15,9 @@ import pytest
 
 from anabranch import AnabranchError, _core
 from anabranch.lab.fabric.machine import check_machine
-from anabranch.lab.fabric.namespace import inside
 from anabranch.lab.fabric.switching import EBPF
 from anabranch.lab.fabric.topology import Lab
+from anabranch.netlink.namespace import inside
 
 TIMEOUT_S = 10
 

@@ -20,7 +20,7 @@ from anabranch.control.kernel_rules import without
 from anabranch.control.policy import View, build
 from anabranch.deploy.ebpf_folder import folder_of
 from anabranch.lab.fabric import pins
-from anabranch.lab.fabric.namespace import NAMED
+from anabranch.netlink.namespace import NAMED
 from dummy_fabric import Running, dummy_fabric, members
 from lab_fixture import need_kernel_lab
 

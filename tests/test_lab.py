@@ -19,8 +19,8 @@ from anabranch import AnabranchError, _core
 from anabranch.lab.calibration.goodput import goodput_bps
 from anabranch.lab.fabric import record, single_path
 from anabranch.lab.fabric.iproute import present
-from anabranch.lab.fabric.namespace import inside
 from anabranch.lab.fabric.topology import Lab, remove
+from anabranch.netlink.namespace import inside
 from lab_fixture import lab_of, need_lab, new_name, reaches
 
 SMALL = 'kind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\nlink = { rate = "50 Mbps" }'

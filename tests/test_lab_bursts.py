@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from anabranch import AnabranchError, five_tuples
-from anabranch.lab.fabric.namespace import inside
 from anabranch.lab.traffic.bursts import frames, send
 from anabranch.lab.traffic.play import Options, play
 from anabranch.lab.traffic.queue_counters import QueueReader
+from anabranch.netlink.namespace import inside
 from lab_pair import device_bytes, lacking, shaped_pair
 
 pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking())

@@ -17,9 +17,9 @@ from anabranch.deploy.ebpf_folder import ROOT, folder_of
 from anabranch.lab.calibration.goodput import goodput_bps
 from anabranch.lab.fabric import datapaths, pins, record, single_path
 from anabranch.lab.fabric.iproute import present
-from anabranch.lab.fabric.namespace import NAMED
 from anabranch.lab.fabric.topology import Lab, remove
 from anabranch.lab.traffic.bursts import frames, send
+from anabranch.netlink.namespace import NAMED
 from anabranch.tuples import five_tuples
 from lab_fixture import lab_of, need_kernel_lab, new_name, reaches
 

@@ -18,8 +18,8 @@ import pytest
 from anabranch import _core
 from anabranch.lab.calibration import outage
 from anabranch.lab.fabric import controller
-from anabranch.lab.fabric.namespace import inside
 from anabranch.lab.fabric.topology import Lab
+from anabranch.netlink.namespace import inside
 from controller_process import wait
 from lab_fixture import lab_of, reaches
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from anabranch.deploy import marking
 from anabranch.lab.fabric import datapaths, host_ports
-from anabranch.lab.fabric.namespace import inside
 from anabranch.lab.traffic.play import Endpoint
 from anabranch.lab.traffic.queue_counters import QueueReader
 from anabranch.lab.traffic.streams import Span, Stream, run
+from anabranch.netlink.namespace import inside
 from lab_fixture import lab_of
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.lab.fabric.namespace import inside
 from anabranch.lab.traffic.play import Endpoint
 from anabranch.lab.traffic.streams import Span, Stream, run
+from anabranch.netlink.namespace import inside
 from lab_pair import device_bytes, lacking, shaped_pair
 
 RATE_MBPS = 50

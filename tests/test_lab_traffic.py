@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.lab.fabric.namespace import inside
 from anabranch.lab.traffic.flow_results import COLUMNS
 from anabranch.lab.traffic.iperf3 import long_flows
 from anabranch.lab.traffic.play import Endpoint, Options, play
+from anabranch.netlink.namespace import inside
 from lab_pair import device_bytes, lacking, shaped_pair
 
 RATE_MBPS = 50

@@ -17,8 +17,8 @@ from anabranch import _core
 from anabranch.deploy import linux, ovs
 from anabranch.deploy.place import Place
 from anabranch.lab.fabric import iproute
-from anabranch.lab.fabric.namespace import inside
 from anabranch.lab.fabric.open_vswitch import SWITCH, OpenVSwitch
+from anabranch.netlink.namespace import inside
 
 PINS = Path("/sys/fs/bpf")
 GAP_NS = 500_000

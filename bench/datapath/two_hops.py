@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anabranch.lab.fabric import iproute, offload
-from anabranch.lab.fabric.namespace import inside
 from anabranch.lab.traffic.play import Endpoint
+from anabranch.netlink.namespace import inside
 
 WEIGHTS = (4, 3, 2, 1)
 HOST_DEVICE = "eth0"

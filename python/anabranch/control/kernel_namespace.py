@@ -21,8 +21,8 @@ from anabranch.control.kernel_session import OWN, KernelSession
 from anabranch.control.network import Interface, Network
 from anabranch.control.session import Timing
 from anabranch.deploy.ebpf_folder import folder_of, own_folder, require_file_system
-from anabranch.lab.fabric.namespace import inside, place
 from anabranch.netlink.link_monitor import LinkMonitor
+from anabranch.netlink.namespace import inside, place
 from anabranch.netlink.nexthop import Device
 from anabranch.openflow.port import Port, PortCounters
 

@@ -21,7 +21,7 @@ from anabranch.control.network import Network
 from anabranch.control.policy import Plan, PlannedGroup
 from anabranch.control.session import Record, Timing
 from anabranch.control.state import SwitchState
-from anabranch.lab.fabric.namespace import inside
+from anabranch.netlink.namespace import inside
 
 Groups = tuple[_core.KernelGroup, ...]
 Result = TypeVar("Result")

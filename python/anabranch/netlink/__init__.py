@@ -1,1 +1,1 @@
-"""Linux nexthops, nexthop groups and routes as values, their netlink messages, and a connection to the kernel."""
+"""Linux nexthops, nexthop groups and routes as values, their messages, a connection to the kernel, namespaces."""

@@ -19,10 +19,10 @@ from anabranch.lab.calibration.ceiling import Ceiling, PathCeiling
 from anabranch.lab.calibration.goodput import goodput_bps
 from anabranch.lab.fabric import single_path
 from anabranch.lab.fabric.blueprint import Host
-from anabranch.lab.fabric.namespace import inside
 from anabranch.lab.fabric.switching import OVS
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.traffic.bursts import frames, send
+from anabranch.netlink.namespace import inside
 
 CHAIN = """[fabric]
 kind = "graph"

@@ -8,7 +8,7 @@ import time
 
 from anabranch import AnabranchError
 from anabranch.lab.fabric.blueprint import Host
-from anabranch.lab.fabric.namespace import inside
+from anabranch.netlink.namespace import inside
 
 TIMEOUT_S = 10.0
 SEND_BYTES, RECEIVE_BYTES = 1 << 17, 1 << 18

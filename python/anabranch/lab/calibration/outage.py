@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from anabranch import AnabranchError, five_tuples
 from anabranch.lab.fabric.blueprint import Host
-from anabranch.lab.fabric.namespace import inside
 from anabranch.lab.fabric.socket_buffers import SO_RCVBUFFORCE
 from anabranch.lab.traffic.bursts import frames
+from anabranch.netlink.namespace import inside
 
 HEADERS = 42
 """Ethernet, IPv4, UDP."""

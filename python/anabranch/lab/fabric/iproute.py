@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Iterable, Sequence
 
 from anabranch import AnabranchError
-from anabranch.lab.fabric.namespace import NAMED
 from anabranch.lab.fabric.processes import end
+from anabranch.netlink.namespace import NAMED
 
 
 def batch(program: str, namespace: str | None, lines: Iterable[str], mark: str = "") -> None:

@@ -14,8 +14,8 @@ from anabranch.control.kernel_rules import seed_of
 from anabranch.deploy.ebpf_folder import folder_of, require_file_system
 from anabranch.lab.fabric import host_ports, iproute, pins
 from anabranch.lab.fabric.blueprint import Blueprint
-from anabranch.lab.fabric.namespace import NAMED, inside
 from anabranch.lab.fabric.record import Record
+from anabranch.netlink.namespace import NAMED, inside
 
 RATE_KEY = "anabranch-rate-bps"
 SCHEME = "slots"

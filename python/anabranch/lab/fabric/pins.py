@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from anabranch.deploy.ebpf_folder import ROOT, folder_of, require_file_system
-from anabranch.lab.fabric.namespace import NAMED
+from anabranch.netlink.namespace import NAMED
 
 OWNER = "_lab"
 """A symbolic link, the one kind of file there that takes a text. No node of a fabric is called so."""

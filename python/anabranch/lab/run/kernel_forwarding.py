@@ -13,10 +13,10 @@ from anabranch.control.kernel_rules import without
 from anabranch.control.policy import View
 from anabranch.control.rules import Rules
 from anabranch.deploy.ebpf_scheme import why_not
-from anabranch.lab.fabric.namespace import inside
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.run.forwarding import Switches, Wanted, said_of
 from anabranch.lab.run.transport import time_ns
+from anabranch.netlink.namespace import inside
 from anabranch.schemes import schemes
 
 FLOWS = {"uniform": "slots", "min-move": "slots", "wcmp": "slots", "valo": "score", "intervals": "score"}

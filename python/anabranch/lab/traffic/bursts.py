@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch import AnabranchError
-from anabranch.lab.fabric.namespace import inside
+from anabranch.netlink.namespace import inside
 from anabranch.tuples import PROTOCOLS
 
 BATCH = 64

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch import AnabranchError
-from anabranch.lab.fabric.namespace import place
 from anabranch.lab.traffic.play import Endpoint
+from anabranch.netlink.namespace import place
 
 PORT = 5201
 START_TIMEOUT_S = 5.0

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from anabranch import AnabranchError
-from anabranch.lab.fabric.namespace import inside
+from anabranch.netlink.namespace import inside
 
 SYSCTL = re.compile(r"net(\.[a-z0-9_]+)+")
 

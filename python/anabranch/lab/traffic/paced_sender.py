@@ -7,8 +7,8 @@ from pathlib import Path
 from types import TracebackType
 
 from anabranch import AnabranchError
-from anabranch.lab.fabric.namespace import inside
 from anabranch.lab.traffic.bursts import Bytes, open_outlet, send_batch
+from anabranch.netlink.namespace import inside
 
 WINDOW = 256
 """Frames under way: fewer than a lab's Open vSwitch has room for (`socket_buffers`) and than the kernel queues between

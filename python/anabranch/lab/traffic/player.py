@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from anabranch import AnabranchError
-from anabranch.lab.fabric.namespace import enter
 from anabranch.lab.traffic import kernel_counters
 from anabranch.lab.traffic.connection import PORT, Connection, Flow
 from anabranch.lab.traffic.parent import Parent, asked, say
 from anabranch.lab.traffic.timer import Timer
+from anabranch.netlink.namespace import enter
 
 BACKLOG = 4096
 EVENTS_MAX = 64

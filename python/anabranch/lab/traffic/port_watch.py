@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from anabranch.lab.fabric.blueprint import End
-from anabranch.lab.fabric.namespace import inside
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.traffic.queue_counters import QueueCounters, QueueReader
+from anabranch.netlink.namespace import inside
 
 CHECK_SEQUENCE_BYTES = 4
 """Of an Ethernet frame; Linux counts frames without."""

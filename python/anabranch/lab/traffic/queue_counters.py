@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import NamedTuple
 
-from anabranch.lab.fabric.namespace import inside
+from anabranch.netlink.namespace import inside
 
 # linux/netlink.h, linux/rtnetlink.h, linux/gen_stats.h
 NETLINK_ROUTE = 0

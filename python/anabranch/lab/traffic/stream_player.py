@@ -18,11 +18,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anabranch import AnabranchError
-from anabranch.lab.fabric.namespace import enter
 from anabranch.lab.traffic import kernel_counters, tcp_info
 from anabranch.lab.traffic.connection import RECEIVE_CHUNK, RESET_ON_CLOSE, SCRATCH, WAKE_BYTES
 from anabranch.lab.traffic.parent import Parent, asked, say
 from anabranch.lab.traffic.timer import Timer
+from anabranch.netlink.namespace import enter
 
 BLOCK_MAX = 128 * 1024
 """Payload of one write: iPerf3's default, where a stream is fast enough."""

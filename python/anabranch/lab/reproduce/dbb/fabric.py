@@ -17,12 +17,12 @@ from anabranch import AnabranchError
 from anabranch.deploy import marking
 from anabranch.lab.calibration.ceiling import HEADROOM
 from anabranch.lab.fabric import datapaths, host_ports, offload
-from anabranch.lab.fabric.namespace import inside
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.reproduce.dbb.cases import PAIRS
 from anabranch.lab.reproduce.dbb.schemes import Scheme
 from anabranch.lab.traffic.play import Endpoint
 from anabranch.lab.traffic.streams import Span, Stream, run
+from anabranch.netlink.namespace import inside
 
 LEAVES = ("leaf0", "leaf1")
 PATHS = 4

@@ -30,7 +30,9 @@ def enter(namespace: str) -> None:
     try:
         descriptor = os.open(place(namespace), os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        raise AnabranchError(f"namespace {namespace}: {error.strerror}; `anabranch lab up` makes them") from None
+        raise AnabranchError(
+            f"namespace {namespace}: {error.strerror}; `ip netns list` shows those there are"
+        ) from None
     try:
         _set(descriptor, namespace)
     finally:
