@@ -82,7 +82,7 @@ def test_a_match_is_these_rules(written: str, rules: list[tuple[int, str]]) -> N
     ("change", "message"),
     [
         (("weights = [4, 3]", "weight = [4, 3]"), "plan.toml: group a.weight: unknown key; did you mean weights?"),
-        (("weights = [4, 3]", "weights = [4]"), "group a.weights: [4]: give one per port, 2 of them"),
+        (("weights = [4, 3]", "weights = [4]"), "group a.weights: [4]: give one per path, 2 of them"),
         (("weights = [4, 3]", "weights = [0, 0]"), "group a: weights"),
         (("weights = [4, 3]", 'recipe = "hash-gravty"'), "hash-gravty: unknown; did you mean hash-gravity?"),
         (("weights = [4, 3]", 'weights = [65535, 56173]\nrecipe = "dp_hash"'), "gravity weights, which dp_hash"),

@@ -7,38 +7,19 @@ from typing import Annotated
 import typer
 
 from anabranch import AnabranchError
-from anabranch.deploy.place import (
-    Authority,
-    Bridge,
-    Certificate,
-    Devices,
-    DryRun,
-    Hook,
-    Key,
-    OpenFlow,
-    Ovsdb,
-    Place,
-    Plan,
-    TargetName,
-)
+from anabranch.deploy.place import DryRun, Place, Plan, TargetName, options
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(apply)
+    app.command()(options(apply))
 
 
 def apply(
+    *,
     plan: Plan,
     target_name: TargetName = "ovs",
-    bridge: Bridge = "",
-    openflow: OpenFlow = "",
-    ovsdb: Ovsdb = "",
-    key: Key = "",
-    certificate: Certificate = "",
-    authority: Authority = "",
-    dev: Devices = None,
-    hook: Hook = "",
+    place: Place,
     dry_run: DryRun = False,
     follow: Annotated[
         bool, typer.Option("--follow", help="For ebpf: stay, and mask members whose link dies until it is back.")
@@ -49,7 +30,6 @@ def apply(
     from anabranch.deploy.show import show
     from anabranch.deploy.target import target
 
-    place = Place(bridge, openflow, ovsdb, key, certificate, authority, tuple(dev or ()), hook)
     if follow and (target_name != "ebpf" or dry_run):
         raise AnabranchError("follow: with --target ebpf, and without --dry-run, only; leave it out")
     outcome = target(target_name).apply(plan, place, dry_run=dry_run)

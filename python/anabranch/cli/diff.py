@@ -4,46 +4,27 @@ from __future__ import annotations
 
 import typer
 
-from anabranch.deploy.place import (
-    Authority,
-    Bridge,
-    Certificate,
-    Devices,
-    Hook,
-    Key,
-    OpenFlow,
-    Ovsdb,
-    Place,
-    Plan,
-    TargetName,
-)
+from anabranch.deploy.place import Place, Plan, TargetName, options
 
 STATUS_DIFFERENT = 1
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(diff)
+    app.command()(options(diff))
 
 
 def diff(
+    *,
     plan: Plan,
     target_name: TargetName = "ovs",
-    bridge: Bridge = "",
-    openflow: OpenFlow = "",
-    ovsdb: Ovsdb = "",
-    key: Key = "",
-    certificate: Certificate = "",
-    authority: Authority = "",
-    dev: Devices = None,
-    hook: Hook = "",
+    place: Place,
 ) -> None:
     """Say what `apply` would change in a switch; status 1 if there is anything."""
     from anabranch.cli.split import terminal
     from anabranch.deploy.show import show
     from anabranch.deploy.target import target
 
-    place = Place(bridge, openflow, ovsdb, key, certificate, authority, tuple(dev or ()), hook)
     outcome = target(target_name).apply(plan, place, dry_run=True)
     show(outcome, True, terminal())
     if outcome.lines:

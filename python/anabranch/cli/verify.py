@@ -6,39 +6,21 @@ from typing import Annotated
 
 import typer
 
-from anabranch.deploy.place import (
-    Authority,
-    Bridge,
-    Certificate,
-    Devices,
-    Hook,
-    Key,
-    OpenFlow,
-    Ovsdb,
-    Place,
-    Plan,
-    TargetName,
-)
+from anabranch.deploy.place import Place, Plan, TargetName, options
 
 STATUS_WRONG, STATUS_UNSURE = 1, 3
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(verify)
+    app.command()(options(verify))
 
 
 def verify(
+    *,
     plan: Plan,
     target_name: TargetName = "ovs",
-    bridge: Bridge = "",
-    openflow: OpenFlow = "",
-    ovsdb: Ovsdb = "",
-    key: Key = "",
-    certificate: Certificate = "",
-    authority: Authority = "",
-    dev: Devices = None,
-    hook: Hook = "",
+    place: Place,
     seconds: Annotated[float, typer.Option(metavar="S", help="How long to measure.", min=0.01, max=86400)] = 10.0,
     connections: Annotated[
         int | None, typer.Option(metavar="N", help="That pass each group meanwhile, if you know.", min=1)
@@ -50,7 +32,6 @@ def verify(
     from anabranch.deploy.target import target
     from anabranch.deploy.verification import Verdict
 
-    place = Place(bridge, openflow, ovsdb, key, certificate, authority, tuple(dev or ()), hook)
     with waiting(seconds):
         found = target(target_name).verify(plan, place, seconds=seconds, connections=connections)
     show_verified(found, terminal())

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_network
 from pathlib import Path
-from typing import Any
 
 from anabranch import AnabranchError
+from anabranch.deploy import plan_group
 from anabranch.deploy.ebpf_scheme import (
     DBB,
     INDEPENDENT,
@@ -19,12 +17,10 @@ from anabranch.deploy.ebpf_scheme import (
     kernel_scheme,
     refusal,
 )
-from anabranch.netlink.nexthop import Prefix
+from anabranch.deploy.plan_group import Network, groups_of, refuse_missing, refuse_rivals
 from anabranch.runs.load import read_text
 from anabranch.settings import Settings, parse_toml
-from anabranch.split.request import weights_of
 from anabranch.targets.group import group
-from anabranch.targets.plan import BOUND_PCT, parse_bound
 
 NAME = "plan"
 NAMES = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -47,7 +43,7 @@ class WeightedMembers:
     """One `[[group]]`."""
 
     name: str
-    prefixes: tuple[Prefix, ...]
+    prefixes: tuple[Network, ...]
     """Destinations; none for all IP, in a plan of one group."""
     output: str
     """`redirect`, or the field that is marked."""
@@ -107,35 +103,19 @@ def parse(text: str, file: str) -> EbpfPlan:
     """
     settings = Settings(file, "", parse_toml(text, file))
     scheme, counter = _scheme(settings)
-    seed = _seed(settings, None)
+    seed = plan_group.seed(settings, None, SEED_MAX)
     switch = settings.table("switch")
     name, devices, hook = _switch(switch)
     switch.end()
-    given: list[Any] = settings.take(
-        "group", [], lambda item: item if isinstance(item, list) else None, "write each as [[group]]"
-    )
-    settings.end()
-    if not given:
-        raise AnabranchError(f"{file}: group: missing; write one as [[group]] with name, match, ports and weights")
     kernel = kernel_scheme(scheme, counter)
-    groups: list[WeightedMembers] = []
-    taken: dict[Prefix, str] = {}
-    for place, item in enumerate(given, 1):
-        called = item.get("name") if isinstance(item, Mapping) else None
-        path = f"group {called if isinstance(called, str) and called else place}"
-        found = _group(Settings(file, path, item), scheme, kernel, seed)
-        if any(found.name == other.name for other in groups):
-            raise AnabranchError(f"{file}: group {found.name}: name: there twice; each group has its own")
-        if not found.prefixes and len(given) > 1:
+    groups = groups_of(settings, lambda table: _group(table, scheme, kernel, seed))
+    for one in groups:
+        if not one.prefixes and len(groups) > 1:
             mend = f"with several groups write {ALL_IP}; the longest prefix wins"
-            raise AnabranchError(f"{file}: group {found.name}: match: no ip_dst; {mend}")
-        for prefix in found.prefixes:
-            other_name = taken.setdefault(prefix, found.name)
-            if other_name != found.name:
-                problem = f"group {other_name} has it too; leave it out of one of them"
-                raise AnabranchError(f"{file}: group {found.name}: match.ip_dst: {prefix}: {problem}")
-        groups.append(found)
-    return checked(EbpfPlan(file, name, scheme, counter, devices, hook, tuple(groups)))
+            raise AnabranchError(f"{file}: group {one.name}: match: no ip_dst; {mend}")
+    taken = ((one.name, prefix, None) for one in groups for prefix in one.prefixes)
+    refuse_rivals(file, taken, "leave it out of one of them")
+    return checked(EbpfPlan(file, name, scheme, counter, devices, hook, groups))
 
 
 def checked(plan: EbpfPlan) -> EbpfPlan:
@@ -174,13 +154,11 @@ def _switch(settings: Settings) -> tuple[str, tuple[str, ...], str]:
 
 
 def _group(settings: Settings, scheme: str, kernel: KernelScheme, seed: int | None) -> WeightedMembers:
-    name = settings.text("name")
-    if not name:
-        raise AnabranchError(f'{settings.file}: {settings.path}: name: missing; give one, as in name = "to-leaf2"')
+    name = plan_group.name_of(settings)
     if len(name.encode()) > GROUP_NAME_BYTES or "\0" in name:
         settings.refuse("name", name, f"give at most {GROUP_NAME_BYTES} bytes of text")
-    match = settings.table("match")
-    prefixes = _prefixes(match)
+    mend = 'the kernel\'s datapath matches destinations only, as in match = { ip_dst = ["10.0.2.0/24"] }'
+    prefixes = plan_group.destinations(settings.table("match"), mend)
     output = settings.one_of("output", kernel.output or REDIRECT, (REDIRECT, *VALUES))
     if kernel.output and output != kernel.output:
         settings.refuse("output", output, f"{scheme} marks packets and lets switches send them; take {kernel.output}")
@@ -197,41 +175,20 @@ def _group(settings: Settings, scheme: str, kernel: KernelScheme, seed: int | No
         ports=ports,
         values=values,
         weights=_weights(settings, scheme, kernel, count),
-        seed=_seed(settings, seed),
+        seed=plan_group.seed(settings, seed, SEED_MAX),
         pause_s=settings.duration_s("pause", kernel.pause_s or 0.0, 1e-6, PAUSE_MAX_S),
-        error_pct=settings.take("error", BOUND_PCT, _percent, 'give a percentage above 0, such as "1%"'),
+        error_pct=plan_group.error_pct(settings),
     )
     settings.end()
     return found
 
 
-def _prefixes(settings: Settings) -> tuple[Prefix, ...]:
-    """`match.ip_dst`, or nothing for all IP."""
-    found = [_prefix(settings, text) for text in settings.texts("ip_dst")]
-    if others := settings.keys():
-        mend = 'as in match = { ip_dst = ["10.0.2.0/24"] }'
-        settings.refuse(others[0], "given", f"the kernel's datapath matches destinations only, {mend}")
-    if len(set(found)) < len(found):
-        settings.refuse("ip_dst", ", ".join(map(str, found)), "one is there twice; leave it out")
-    return tuple(found)
-
-
-def _prefix(settings: Settings, text: str) -> Prefix:
-    try:
-        return ip_network(text)
-    except ValueError as error:
-        settings.refuse("ip_dst", text, f"{error}; write 10.0.2.0/24 or fd00:2::/64")
-
-
 def _ports(settings: Settings, output: str) -> tuple[str, ...]:
-    devices = tuple(settings.texts("ports"))
     if output != REDIRECT:
-        if devices:
-            settings.refuse("ports", list(devices), f"output {output} marks packets: give values instead")
+        if given := settings.texts("ports"):
+            settings.refuse("ports", given, f"output {output} marks packets: give values instead")
         return ()
-    if not devices:
-        mend = 'give the device of each path, as in ports = ["eth1", "eth2"]'
-        raise AnabranchError(f"{settings.file}: {settings.path}: ports: missing; {mend}")
+    devices = plan_group.devices(settings)
     if len(set(devices)) < len(devices):
         settings.refuse("ports", list(devices), "one is there twice; name it once and add its weights up")
     return devices
@@ -251,7 +208,7 @@ def _values(settings: Settings, output: str) -> tuple[int, ...]:
     none: tuple[int, ...] = ()
     values = settings.take("values", none, check, mend)
     if not values:
-        raise AnabranchError(f"{settings.file}: {settings.path}: values: missing; {mend}")
+        refuse_missing(settings, "values", mend)
     for value in values:
         if not least <= value <= most:
             settings.refuse("values", value, mend)
@@ -261,30 +218,11 @@ def _values(settings: Settings, output: str) -> tuple[int, ...]:
 
 
 def _weights(settings: Settings, scheme: str, kernel: KernelScheme, members: int) -> tuple[str, ...]:
-    def check(given: object) -> tuple[str, ...] | None:
-        texts = weights_of(given, f"{settings.file}: {settings.path}: ") if isinstance(given, list) else ()
-        if len(texts) != members:
-            return None
-        try:
-            group(texts)
-        except AnabranchError as error:
-            raise AnabranchError(f"{settings.file}: {settings.path}: {error}") from None
-        return texts
-
     if not kernel.weighted and "weights" in settings:
         settings.refuse("weights", "given", f"{scheme} splits equally; leave them out, or take another scheme")
-    return settings.take("weights", ("1",) * members, check, f"give one per path, {members} of them, as in [4, 3, 2]")
-
-
-def _seed(settings: Settings, default: int | None) -> int | None:
-    def check(given: object) -> int | None:
-        return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= SEED_MAX else None
-
-    return settings.take("seed", default, check, f"give a whole number from 0 to {SEED_MAX}, another on each switch")
-
-
-def _percent(given: object) -> float | None:
+    found = plan_group.weights(settings, members)
     try:
-        return parse_bound(given) if isinstance(given, str) else None
-    except AnabranchError:
-        return None
+        group(found)
+    except AnabranchError as error:
+        raise AnabranchError(f"{settings.file}: {settings.path}: {error}") from None
+    return found

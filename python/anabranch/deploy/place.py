@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,21 +19,7 @@ Plan = Annotated[str, typer.Argument(metavar="PLAN.TOML", help="Which packets go
 TargetName = Annotated[
     str, typer.Option("--target", metavar="NAME", help="What the plan is for: `ovs`, `linux` or `ebpf`.")
 ]
-Bridge = Annotated[str, typer.Option(help="Of Open vSwitch; that of the plan, or br0.")]
-OpenFlow = Annotated[
-    str, typer.Option(metavar="ADDRESS", help="unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT; the bridge's own socket.")
-]
-Ovsdb = Annotated[str, typer.Option(metavar="ADDRESS", help="Of the switch's database, to find the bridge by.")]
-Key = Annotated[str, typer.Option(metavar="PEM", help="For ssl: our private key.")]
-Certificate = Annotated[str, typer.Option(metavar="PEM", help="For ssl: our certificate.")]
-Authority = Annotated[str, typer.Option(metavar="PEM", help="For ssl: who signed the switch's certificate.")]
-Devices = Annotated[
-    list[str] | None,
-    typer.Option("--dev", metavar="NAME", help="For ebpf: whose packets these are; those of the plan. Repeatable."),
-]
-Hook = Annotated[str, typer.Option(metavar="NAME", help="For ebpf: `ingress`, `egress` or `xdp`; that of the plan.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")]
-
 
 OPTIONS = (
     (
@@ -45,16 +34,23 @@ OPTIONS = (
 
 @dataclass(frozen=True)
 class Place:
-    """Options of the verbs that reach a target; empty text is what was not given."""
+    """Options of the verbs that reach a target; empty is what was not given. `options` has them on the command line."""
 
-    bridge: str = ""
-    openflow: str = ""
-    ovsdb: str = ""
-    key: str = ""
-    certificate: str = ""
-    authority: str = ""
-    devices: tuple[str, ...] = ()
-    hook: str = ""
+    bridge: Annotated[str, typer.Option(help="Of Open vSwitch; that of the plan, or br0.")] = ""
+    openflow: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT; the bridge's own socket.")
+    ] = ""
+    ovsdb: Annotated[str, typer.Option(metavar="ADDRESS", help="Of the switch's database, to find the bridge by.")] = ""
+    key: Annotated[str, typer.Option(metavar="PEM", help="For ssl: our private key.")] = ""
+    certificate: Annotated[str, typer.Option(metavar="PEM", help="For ssl: our certificate.")] = ""
+    authority: Annotated[str, typer.Option(metavar="PEM", help="For ssl: who signed the switch's certificate.")] = ""
+    devices: Annotated[
+        list[str] | None,
+        typer.Option("--dev", metavar="NAME", help="For ebpf: whose packets these are; those of the plan. Repeatable."),
+    ] = None
+    hook: Annotated[
+        str, typer.Option(metavar="NAME", help="For ebpf: `ingress`, `egress` or `xdp`; that of the plan.")
+    ] = ""
 
     def refuse_others(self, target: str) -> None:
         """Raises an AnabranchError if there are options that are of another target than `target`."""
@@ -79,3 +75,21 @@ class Place:
         if missing:
             raise AnabranchError(f"{missing[0]}: missing; ssl takes --key, --certificate and --authority together")
         return Path(self.key), Path(self.certificate), Path(self.authority)
+
+
+def options(verb: Callable[..., None]) -> Callable[..., None]:
+    """The verb, of keyword parameters, with an option for each field of `Place` in the stead of its `place`."""
+
+    @wraps(verb)
+    def called(**given: Any) -> None:
+        place = Place(**{field.name: given.pop(field.name) for field in fields(Place)})
+        verb(place=place, **given)
+
+    given = signature(Place, eval_str=True).parameters.values()
+    of_place = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in given]
+    every: list[Parameter] = []
+    for parameter in signature(verb, eval_str=True).parameters.values():
+        every += of_place if parameter.name == "place" else [parameter]
+    called.__signature__ = Signature(every)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
+    return called

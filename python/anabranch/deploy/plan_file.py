@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from anabranch import AnabranchError
+from anabranch.deploy import plan_group
+from anabranch.deploy.plan_group import Network, groups_of, refuse_missing
 from anabranch.deploy.split import RECIPES, SEED_MAX
 from anabranch.deploy.territory import OWNERS, TABLES, Territory
 from anabranch.openflow.match import FIELDS
 from anabranch.runs.load import read_text
 from anabranch.settings import Settings, parse_toml
-from anabranch.split.request import weights_of
 from anabranch.targets.open_vswitch import SLOT_COUNTS
-from anabranch.targets.plan import BOUND_PCT, parse_bound
-
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 AUTO = "auto"
 OWNER = 1
@@ -112,42 +109,25 @@ def parse(text: str, file: str) -> PlanFile:
     settings = Settings(file, "", table)
     owner = settings.integer("owner", OWNER, 0, OWNERS - 1)
     first = settings.integer("table", 0, 0, TABLES - 1)
-    seed = _seed(settings)
+    seed = plan_group.seed(settings, None, SEED_MAX)
     priority = settings.integer("priority", PRIORITY, 1, PRIORITY_MAX)
     switch = settings.table("switch")
     bridge, openflow, ovsdb = (switch.text(key) for key in ("bridge", "openflow", "ovsdb"))
     switch.end()
-    given: list[Any] = settings.take(
-        "group", [], lambda item: item if isinstance(item, list) else None, "write each as [[group]]"
-    )
-    settings.end()
-    if not given:
-        raise AnabranchError(f"{file}: group: missing; write one as [[group]] with name, match, ports and weights")
-    groups: list[WeightedPorts] = []
-    for place, item in enumerate(given, 1):
-        name = item.get("name") if isinstance(item, Mapping) else None
-        group = _group(
-            Settings(file, f"group {name if isinstance(name, str) and name else place}", item), seed, priority
-        )
-        if any(group.name == other.name for other in groups):
-            raise AnabranchError(f"{file}: group {group.name}: name: there twice; each group has its own")
-        groups.append(group)
+    groups = groups_of(settings, lambda table: _group(table, seed, priority))
     try:
         territory = Territory(owner, first)
     except AnabranchError as error:
         raise AnabranchError(f"{file}: {error}") from None
-    return PlanFile(file, territory, bridge, openflow, ovsdb, tuple(groups))
+    return PlanFile(file, territory, bridge, openflow, ovsdb, groups)
 
 
 def _group(settings: Settings, seed: int | None, priority: int) -> WeightedPorts:
-    name = settings.text("name")
-    if not name:
-        raise AnabranchError(f'{settings.file}: {settings.path}: name: missing; give one, as in name = "to-leaf2"')
+    name = plan_group.name_of(settings)
     recipe = settings.one_of("recipe", AUTO, (AUTO, *RECIPES))
     ports = _ports(settings, "ports")
     if not ports:
-        mend = 'give one per path, as in ports = ["uplink1", "uplink2"]'
-        raise AnabranchError(f"{settings.file}: {settings.path}: ports: missing; {mend}")
+        refuse_missing(settings, "ports", 'give one per path, as in ports = ["uplink1", "uplink2"]')
     if len(set(ports)) < len(ports):
         settings.refuse("ports", list(ports), "one is there twice; name it once and add its weights up")
     found = WeightedPorts(
@@ -156,8 +136,8 @@ def _group(settings: Settings, seed: int | None, priority: int) -> WeightedPorts
         ports=ports,
         weights=_weights(settings, recipe, len(ports)),
         recipe=recipe,
-        error_pct=settings.take("error", BOUND_PCT, _percent, 'give a percentage above 0, such as "1%"'),
-        seed=_seed(settings, seed),
+        error_pct=plan_group.error_pct(settings),
+        seed=plan_group.seed(settings, seed, SEED_MAX),
         slot_count=_one_of(settings, "slots", SLOT_COUNTS, "give a power of two from 256 to 65536"),
         priority=settings.integer("priority", priority, 1, PRIORITY_MAX),
     )
@@ -166,34 +146,14 @@ def _group(settings: Settings, seed: int | None, priority: int) -> WeightedPorts
 
 
 def _weights(settings: Settings, recipe: str, paths: int) -> tuple[str, ...]:
-    """One per port; all alike where there are none."""
-
-    def check(given: object) -> tuple[str, ...] | None:
-        texts = weights_of(given, f"{settings.file}: {settings.path}: ") if isinstance(given, list) else ()
-        return texts if len(texts) == paths else None
-
     if recipe == "failover" and "weights" in settings:
         settings.refuse("weights", "given", "failover takes ports in order of preference; leave the weights out")
-    return settings.take("weights", ("1",) * paths, check, f"give one per port, {paths} of them, as in [4, 3, 2]")
-
-
-def _seed(settings: Settings, default: int | None = None) -> int | None:
-    def check(given: object) -> int | None:
-        return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= SEED_MAX else None
-
-    return settings.take("seed", default, check, f"give a whole number from 0 to {SEED_MAX}, another on each switch")
+    return plan_group.weights(settings, paths)
 
 
 def _one_of(settings: Settings, key: str, numbers: Sequence[int], mend: str) -> int | None:
     """One of some whole numbers; None where it is not said."""
     return settings.take(key, None, lambda item: item if isinstance(item, int) and item in numbers else None, mend)
-
-
-def _percent(given: object) -> float | None:
-    try:
-        return parse_bound(given) if isinstance(given, str) else None
-    except AnabranchError:
-        return None
 
 
 def _ports(settings: Settings, key: str) -> tuple[str | int, ...]:
@@ -221,12 +181,12 @@ def _where(settings: Settings) -> tuple[Where, ...]:
     mend = 'give what the packets are, as in match = { ip_dst = "10.0.2.0/24" }, or match = {} for all IP'
     given: list[object] = settings.take("match", [], check, mend)
     if not given:
-        raise AnabranchError(f"{settings.file}: {settings.path}: match: missing; {mend}")
+        refuse_missing(settings, "match", mend)
     return tuple(_one(Settings(settings.file, f"{settings.path}: match", item)) for item in given)
 
 
 def _one(settings: Settings) -> Where:
-    prefixes = {key: _prefixes(settings, key) for key in PREFIXES}
+    prefixes = {key: plan_group.prefixes(settings, key) for key in PREFIXES}
     version = _one_of(settings, "ip", (4, 6), "give 4 or 6")
     numbers = []
     for key in (*PORTS, "ip_dscp", "vlan_vid"):
@@ -243,14 +203,3 @@ def _one(settings: Settings) -> Where:
     if arp and not any(network.version == 4 for network in found.ip_dst):
         settings.refuse("arp", True, "no IPv4 address in ip_dst whose ARP could go along; give one")
     return found
-
-
-def _prefixes(settings: Settings, key: str) -> tuple[Network, ...]:
-    return tuple(_prefix(settings, key, text) for text in settings.texts(key))
-
-
-def _prefix(settings: Settings, key: str, text: str) -> Network:
-    try:
-        return ipaddress.ip_network(text)
-    except ValueError as error:
-        settings.refuse(key, text, f"{error}; write 10.0.2.0/24 or fd00:2::/64")

@@ -9,7 +9,8 @@ from itertools import groupby, product
 
 from anabranch import AnabranchError
 from anabranch.deploy import listing, slots
-from anabranch.deploy.plan_file import AUTO, Network, PlanFile, WeightedPorts, Where
+from anabranch.deploy.plan_file import AUTO, PlanFile, WeightedPorts, Where
+from anabranch.deploy.plan_group import Network
 from anabranch.deploy.split import SPLITS_MAX, Split, render
 from anabranch.openflow.action import Multipath, SetField, ToGroup
 from anabranch.openflow.match import ARP, IPV4, IPV6, Match
