@@ -1,12 +1,14 @@
-"""Labs for tests: made under a name of their own, measured by TCP and by datagrams."""
+"""Labs for tests: made under a name of their own, measured by TCP and by datagrams, their controllers asked."""
 
 from __future__ import annotations
 
 import contextlib
+import http.client
+import json
 import secrets
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,16 @@ from typing import Any
 import pytest
 
 from anabranch import AnabranchError, _core
+from anabranch.lab.calibration.goodput import goodput_bps
+from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.machine import check_machine
 from anabranch.lab.fabric.switching import EBPF
 from anabranch.lab.fabric.topology import Lab
+from anabranch.lab.traffic.paced_sender import TX_PACKETS, DeviceCounters
 from anabranch.netlink.namespace import inside
+from controller_process import DEADLINE_S, wait
 
-TIMEOUT_S = 10
+GOODPUTS = 10
 
 
 def need_lab() -> None:
@@ -58,7 +64,7 @@ def lab_of(folder: Path, fabric: str, **options: Any) -> Iterator[Lab]:
         lab.down()
 
 
-def reaches(lab: Lab, source: str, target: str, timeout_s: float = TIMEOUT_S) -> bool:
+def reaches(lab: Lab, source: str, target: str, timeout_s: float = DEADLINE_S) -> bool:
     """Whether a datagram arrives, sent again and again until it does."""
     with inside(lab.hosts[target].namespace):
         receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -73,3 +79,48 @@ def reaches(lab: Lab, source: str, target: str, timeout_s: float = TIMEOUT_S) ->
             with contextlib.suppress(TimeoutError):
                 return bool(receiver.recv(1))
     return False
+
+
+def assert_goodput(lab: Lab, source: str, target: str, rate_bps: float) -> None:
+    """A path is as fast as asked: never for long above, and not below in one of several measurements."""
+    # 1448 bytes of payload in 1538 on the wire.
+    expected = rate_bps * 1448 / 1538
+    found: list[float] = []
+    # A busy machine makes it slower, and a reader that is held up reads more at once than the link carried meanwhile.
+    while not any(0.5 < one < 1.05 for one in found):
+        assert len(found) < GOODPUTS, found
+        found.append(goodput_bps(lab.hosts[source], lab.hosts[target], 0.7) / expected)
+
+
+def carried(lab: Lab, a: str, b: str) -> int:
+    """Packets that a switch has sent by its link to another."""
+    counters = DeviceCounters(lab.blueprint.switch_namespace)
+    try:
+        return counters.packets(TX_PACKETS)[lab.interface(a, b)]
+    finally:
+        counters.close()
+
+
+def status(lab: Lab) -> dict[str, Any]:
+    """What the controller says of all."""
+    connection = http.client.HTTPConnection(lab.record.http, timeout=DEADLINE_S)
+    try:
+        connection.request("GET", "/status.json")
+        found: dict[str, Any] = json.loads(connection.getresponse().read())
+        return found
+    finally:
+        connection.close()
+
+
+def failure(lab: Lab, a: str, b: str, **how: bool) -> Callable[[], None]:
+    """Has a link fail, and waits until the controller has done what follows, however long that takes."""
+
+    def known() -> bool:
+        down = [not link["up"] for link in status(lab)["links"] if {link["a"], link["b"]} == {a, b}]
+        return all(down) and controller.converged(lab)
+
+    def fail() -> None:
+        lab.set_link(a, b, **(how or {"up": False}))
+        wait(known, lambda: str(status(lab)["links"]))
+
+    return fail

@@ -8,20 +8,22 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from anabranch import AnabranchError, _core
 from anabranch.deploy.ebpf_folder import ROOT, folder_of
-from anabranch.lab.calibration.goodput import goodput_bps
 from anabranch.lab.fabric import datapaths, pins, record, single_path
 from anabranch.lab.fabric.iproute import present
 from anabranch.lab.fabric.topology import Lab, remove
-from anabranch.lab.traffic.bursts import frames, send
+from anabranch.lab.traffic.bursts import frames
+from anabranch.lab.traffic.paced_sender import PacedSender
 from anabranch.netlink.namespace import NAMED
 from anabranch.tuples import five_tuples
-from lab_fixture import lab_of, need_kernel_lab, new_name, reaches
+from controller_process import DEADLINE_S
+from lab_fixture import assert_goodput, lab_of, need_kernel_lab, new_name, reaches
 
 SMALL = 'kind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nlink = { rate = "50 Mbps" }'
 PACKETS = 4000
@@ -29,13 +31,20 @@ PACKETS = 4000
 
 def folders() -> set[str]:
     """Of all namespaces with datapaths on this machine."""
-    return {path.name for path in ROOT.iterdir()} if ROOT.is_dir() else set()
+    with suppress(FileNotFoundError):
+        return {path.name for path in ROOT.iterdir()}
+    return set()
 
 
 def owned(mark: str) -> list[Path]:
     """Folders that a lab says are its own."""
-    places = [ROOT / name / pins.OWNER for name in folders()]
-    return [place.parent for place in places if place.is_symlink() and str(place.readlink()).startswith(mark)]
+    found = []
+    for name in folders():
+        # Those of other labs may go meanwhile.
+        with suppress(OSError):
+            if str((ROOT / name / pins.OWNER).readlink()).startswith(mark):
+                found.append(ROOT / name)
+    return found
 
 
 def assert_nothing_left(name: str) -> None:
@@ -50,9 +59,7 @@ def test_hosts_reach_each_other_and_links_have_their_rate(tmp_path: Path) -> Non
         single_path.install(lab, "spine1")
         assert reaches(lab, "host0", "host2")
         assert reaches(lab, "host1", "host0")
-        # 1448 bytes of payload in 1538 on the wire.
-        found = goodput_bps(lab.hosts["host0"], lab.hosts["host2"], 0.7) / (50e6 * 1448 / 1538)
-        assert 0.5 < found < 1.05
+        assert_goodput(lab, "host0", "host2", 50e6)
         lab.set_link("leaf0", "spine1", up=False)
         assert not reaches(lab, "host0", "host2", 0.2)
         lab.set_link("leaf0", "spine1", up=True)
@@ -71,13 +78,14 @@ def test_every_scheme_forwards_over_all_paths_by_their_weights(tmp_path: Path) -
         for scheme in _core.KERNEL_SCHEMES:
             made = datapaths.install(lab, scheme, weights={("leaf0", "leaf1"): (3, 1)}, pause_ns=1_000_000)
             assert set(made) == set(lab.switches)
-            send(source.namespace, source.interface, wave, 100_000)
-            time.sleep(0.05)
+            with PacedSender((source.namespace, source.interface), (target.namespace, target.interface)) as sender:
+                sender.send(wave)
             leaf = made["leaf0"]
             names = [group.name for group in leaf.held()]
             members = leaf.counters()[names.index("leaf1")]
             assert sum(packets for packets, _ in members) == PACKETS
-            assert members[0][0] / PACKETS == pytest.approx(0.75, abs=0.03), scheme
+            # Six standard deviations where the kernel's random numbers choose.
+            assert members[0][0] / PACKETS == pytest.approx(0.75, abs=0.041), scheme
 
 
 def test_weights_that_fit_no_group_are_refused(tmp_path: Path) -> None:
@@ -120,10 +128,12 @@ def test_a_folder_of_an_ended_namespace_is_not_taken_for_the_labs() -> None:
         assert [path.name for path in folder.iterdir()] == [pins.OWNER]
         pins.remove([], "ANABRANCH_LAB=another")
         assert folder.exists()
-    finally:
-        subprocess.run(["ip", "netns", "del", name], check=True)
         pins.remove([], "ANABRANCH_LAB=other")
-    assert not folder.exists()
+        # Before the namespace ends: then another test's may have its number.
+        assert not folder.exists()
+    finally:
+        pins.remove([name], "ANABRANCH_LAB=other")
+        subprocess.run(["ip", "netns", "del", name], check=True)
 
 
 @pytest.mark.parametrize("within_s", [0.3, 0.8])
@@ -140,7 +150,7 @@ def test_a_crash_while_it_is_made_leaves_nothing(tmp_path: Path, within_s: float
     chance = random.Random(0)
     for _ in range(2):
         with subprocess.Popen([sys.executable, "-c", script, str(scenario), name]) as run:
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + DEADLINE_S
             while not (record.LABS / name).exists() and time.monotonic() < deadline:
                 time.sleep(0.001)
             time.sleep(chance.uniform(0, within_s))

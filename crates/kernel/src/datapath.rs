@@ -8,7 +8,7 @@ use crate::group::{Group, Prefix};
 use crate::held::{Held, described};
 use crate::layout::{Counter, Destination, GENERATIONS, Head, MEMBERS, NAME_BYTES};
 use crate::link::{self, Attachment, Hook};
-use crate::pins::{TC, alone, clear, load, made};
+use crate::pins::{TC, alone, clear, load, made, take_off};
 use crate::plans::Plans;
 use crate::program::{Plain, Scheme};
 use aya::maps::lpm_trie::{Key, LpmTrie};
@@ -17,13 +17,16 @@ use aya::programs::SchedClassifier;
 use std::collections::{BTreeMap, BTreeSet};
 use std::format;
 use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::string::{String, ToString as _};
 use std::vec;
 use std::vec::Vec;
 
-/// Before its name while a datapath is being made; what a crash leaves of one is removed by the next.
-const MAKING: &str = "making-";
+/// Behind its name while a datapath is made, and while it is removed: under its own it is whole. What a crash leaves of
+/// one is removed by the next.
+const HALF: &str = "+half";
 /// Places in the map of routes where there are none; one that has routes has more.
 const UNROUTED: u32 = GENERATIONS;
 /// Most groups of one datapath.
@@ -61,7 +64,7 @@ impl Datapath {
             let why = format!("{groups} groups: 1 to {GROUPS_MAX}, and without routes only one");
             return Err(KernelError::new(what(), why));
         }
-        let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
+        let Some(parent) = folder.parent() else {
             return Err(KernelError::new(what(), "not a folder of a BPF file system"));
         };
         if folder.to_string_lossy().contains('.') {
@@ -71,15 +74,12 @@ impl Datapath {
         if folder.exists() {
             return Err(KernelError::new(what(), "there is a datapath already; remove it first"));
         }
-        let making = parent.join(format!("{MAKING}{}", name.to_string_lossy()));
-        if making.exists() {
-            clear(&making)?;
-        }
-        fs::create_dir(&making).map_err(KernelError::of(what()))?;
-        let made = load(&making, scheme, groups, if routes == 1 { 2 } else { routes })
-            .and_then(|()| fs::rename(&making, folder).map_err(KernelError::of(what())));
+        let half = half_of(folder)?;
+        fs::create_dir(&half).map_err(KernelError::of(what()))?;
+        let made = load(&half, scheme, groups, if routes == 1 { 2 } else { routes })
+            .and_then(|()| fs::rename(&half, folder).map_err(KernelError::of(what())));
         if let Err(error) = made {
-            clear(&making)?;
+            clear(&half)?;
             return Err(error);
         }
         Self::pinned(folder)
@@ -90,10 +90,13 @@ impl Datapath {
     /// # Errors
     /// What is there is not a datapath of this version; no privilege.
     pub fn open(folder: &Path) -> Result<Option<Self>, KernelError> {
-        // Without the privilege to look, "not there" would be wrong.
-        match folder.try_exists().map_err(KernelError::of(folder.display().to_string()))? {
-            true => Self::pinned(folder).map(Some),
-            false => Ok(None),
+        loop {
+            let Some(before) = number(folder)? else { return Ok(None) };
+            let found = Self::pinned(folder);
+            // Another one in its place, or none: what was found may be half of each.
+            if number(folder)? == Some(before) {
+                return found.map(Some);
+            }
         }
     }
 
@@ -384,7 +387,32 @@ impl Datapath {
     /// The kernel's refusal.
     pub fn remove(self) -> Result<(), KernelError> {
         let _alone = alone(self.folder.parent().unwrap_or(&self.folder))?;
-        clear(&self.folder)
+        // Under its own name, where a crash leaves what can be found and removed again.
+        take_off(&self.folder)?;
+        let half = half_of(&self.folder)?;
+        fs::rename(&self.folder, &half).map_err(KernelError::of(self.folder.display().to_string()))?;
+        clear(&half)
+    }
+}
+
+/// Where a datapath is made and taken apart, without what a crash left there.
+fn half_of(folder: &Path) -> Result<PathBuf, KernelError> {
+    let mut half = folder.as_os_str().to_os_string();
+    half.push(HALF);
+    let half = PathBuf::from(half);
+    if half.exists() {
+        clear(&half)?;
+    }
+    Ok(half)
+}
+
+/// Inode of a folder: another one of its name has another. `None` if there is none.
+fn number(folder: &Path) -> Result<Option<u64>, KernelError> {
+    match fs::metadata(folder) {
+        Ok(found) => Ok(Some(found.ino())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        // Without the privilege to look, "not there" would be wrong.
+        Err(error) => Err(KernelError::of(folder.display().to_string())(error)),
     }
 }
 

@@ -137,18 +137,26 @@ pub(crate) fn detach(folder: &Path, device: u32, hook: Hook) -> Result<(), Kerne
     fs::remove_file(pin).map_err(KernelError::of(what()))
 }
 
-/// All links of a datapath, by device and hook.
+/// All links of a datapath, by device and hook; none of one that has been removed.
 pub(crate) fn attachments(folder: &Path) -> Result<Vec<Attachment>, KernelError> {
     let what = || format!("{}", folder.display());
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(KernelError::of(what()))? {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
+        entries => entries.map_err(KernelError::of(what()))?,
+    };
+    for entry in entries {
         let entry = entry.map_err(KernelError::of(what()))?;
         let name = entry.file_name();
         let parts = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-'));
         let Some((device, hook)) = parts else { continue };
         let hook = Hook::ALL.into_iter().find(|one| one.name() == hook);
         let (Ok(device), Some(hook)) = (device.parse(), hook) else { continue };
-        let alive = attached_to(&entry.path()).map_err(KernelError::of(what()))? == device;
+        let alive = match attached_to(&entry.path()) {
+            // Another process has detached it since the folder was read.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            number => number.map_err(KernelError::of(what()))? == device,
+        };
         found.push(Attachment { device, hook, alive });
     }
     found.sort();

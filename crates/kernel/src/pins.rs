@@ -72,12 +72,18 @@ pub(crate) fn alone(folder: &Path) -> Result<File, KernelError> {
 /// Removes a folder of pins: first links, that no packet meets a half datapath.
 pub(crate) fn clear(folder: &Path) -> Result<(), KernelError> {
     let what = || folder.display().to_string();
-    for attachment in link::attachments(folder)? {
-        link::detach(folder, attachment.device, attachment.hook)?;
-    }
+    take_off(folder)?;
     for entry in fs::read_dir(folder).map_err(KernelError::of(what()))? {
         let entry = entry.map_err(KernelError::of(what()))?;
         fs::remove_file(entry.path()).map_err(KernelError::of(what()))?;
     }
     fs::remove_dir(folder).map_err(KernelError::of(what()))
+}
+
+/// Takes the program of a folder off all devices.
+pub(crate) fn take_off(folder: &Path) -> Result<(), KernelError> {
+    for attachment in link::attachments(folder)? {
+        link::detach(folder, attachment.device, attachment.hook)?;
+    }
+    Ok(())
 }

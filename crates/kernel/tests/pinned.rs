@@ -7,6 +7,8 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
 
 /// A folder of this test's own, gone with it.
 struct Folder(PathBuf);
@@ -108,15 +110,45 @@ fn what_cannot_be_is_refused_and_leaves_what_is_in_force() {
 fn what_a_crash_left_half_made_is_cleared_by_the_next() {
     let Some(folder) = Folder::new("crash") else { return };
     let parent = folder.0.parent().unwrap();
-    let making = parent.join("making-crash");
-    fs::create_dir_all(&making).unwrap();
+    let half = parent.join("crash+half");
+    fs::create_dir_all(&half).unwrap();
     // Any pin will do for a half datapath.
     let whole = Datapath::create(&parent.join("whole"), Scheme::Slots, 1, 0).unwrap();
-    fs::rename(parent.join("whole/NAMES"), making.join("NAMES")).unwrap();
+    fs::rename(parent.join("whole/NAMES"), half.join("NAMES")).unwrap();
     assert!(Datapath::open(&parent.join("whole")).is_err(), "a datapath without a map is none");
     whole.remove().unwrap();
     Datapath::create(&folder.0, Scheme::Slots, 1, 0).unwrap();
-    assert!(!making.exists());
+    assert!(!half.exists());
+}
+
+#[test]
+fn who_looks_while_it_is_made_and_removed_sees_it_whole_or_not_at_all() {
+    let Some(folder) = Folder::new("seen") else { return };
+    let (whole, none, ended) = (AtomicU32::new(0), AtomicU32::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let looks = scope.spawn(|| {
+            while !ended.load(Ordering::Relaxed) {
+                let Some(found) = Datapath::open(&folder.0).unwrap() else {
+                    none.fetch_add(1, Ordering::Relaxed);
+                    continue;
+                };
+                assert!(found.held().unwrap().len() <= 1);
+                assert!(found.attachments().unwrap().is_empty());
+                whole.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        for round in 1.. {
+            let mut made = Datapath::create(&folder.0, Scheme::Slots, 1, 1).unwrap();
+            made.put(&[group("one", "0.0.0.0/0", &[1])], false).unwrap();
+            made.remove().unwrap();
+            let seen = [&whole, &none].iter().all(|count| count.load(Ordering::Relaxed) > 0);
+            if looks.is_finished() || (round >= 40 && seen) {
+                break;
+            }
+        }
+        ended.store(true, Ordering::Relaxed);
+        looks.join().unwrap();
+    });
 }
 
 #[test]

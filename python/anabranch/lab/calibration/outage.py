@@ -20,10 +20,15 @@ from anabranch.netlink.namespace import inside
 HEADERS = 42
 """Ethernet, IPv4, UDP."""
 NUMBER_BYTES = 8
+NO_NUMBER = (1 << 8 * NUMBER_BYTES) - 1
+"""Of packets that do not count."""
 FIRST_PORT, SINK_PORT = 20_000, 9
 BATCH_NS = 400_000
 """Packets that are due are sent together; the clock is looked at so often."""
-WARM_UP_S, DRAIN_S = 0.5, 0.2
+BATCH_MAX = 256
+"""At once, however many are due: fewer than wait between two devices (net.core.netdev_max_backlog, 1000)."""
+SET_UP_S, WARM_UP_S, SILENCE_S = 0.1, 0.5, 1.0
+"""Silence is the end once all is sent: a busy machine may keep a packet for a while."""
 ROOM_BYTES = 1 << 26
 
 
@@ -58,77 +63,90 @@ def measure(
     Args:
         source: Who sends.
         target: Who receives.
-        fail: Makes the failure; called after half a second.
+        fail: Makes the failure; called after half a second. It may wait for what is to follow.
         packets_per_s: All flows together, in turn.
         flows: How many.
-        duration_s: Of all.
+        duration_s: Of all; longer where `fail` takes so long that not half a second would follow it.
 
     Raises:
         AnabranchError: nothing arrives even before the failure.
 
     """
-    count = int(packets_per_s * duration_s)
     with inside(target.namespace):
         sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     with inside(source.namespace):
         outlet = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    arrived = np.zeros(count, bool)
+    arrived: set[int] = set()
+    sent: list[int] = []
     with sink, outlet:
         sink.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, ROOM_BYTES)
         sink.bind((target.address, SINK_PORT))
-        sink.settimeout(DRAIN_S)
+        sink.settimeout(SILENCE_S)
         outlet.bind((source.interface, 0))
         wave = _wave(source, target, flows)
         for frame in wave:
             # Flows are set up before: that is not what is measured.
             outlet.send(frame)
-        sent = threading.Event()
         receiver = threading.Thread(target=_receive, args=(sink, arrived, sent))
         receiver.start()
-        time.sleep(DRAIN_S / 2)
-        sender = threading.Thread(target=_send, args=(outlet, wave, count, packets_per_s))
+        time.sleep(SET_UP_S)
+        ended = threading.Event()
+        sender = threading.Thread(target=_send, args=(outlet, wave, packets_per_s, ended, sent))
         sender.start()
-        time.sleep(WARM_UP_S)
-        fail()
-        sender.join()
-        sent.set()
-        receiver.join()
-    return _judge(arrived, flows, packets_per_s)
+        try:
+            end_s = time.monotonic() + duration_s
+            time.sleep(WARM_UP_S)
+            fail()
+            time.sleep(max(WARM_UP_S, end_s - time.monotonic()))
+        finally:
+            ended.set()
+            sender.join()
+            receiver.join()
+    there = np.isin(np.arange(sent[0]), list(arrived))
+    return _judge(there, flows, packets_per_s)
 
 
 def _wave(source: Host, target: Host, flows: int) -> list[bytes]:
     ports = np.arange(flows, dtype=np.uint16) + FIRST_PORT
     tuples = five_tuples(source.address, target.address, "udp", ports, SINK_PORT)
     made = frames(tuples, source.mac, target.mac, payload=NUMBER_BYTES + 16)
-    # The number that a packet of the wave itself bears is of none that counts.
     made[:, HEADERS : HEADERS + NUMBER_BYTES] = 0xFF
     return [bytes(frame) for frame in made]
 
 
-def _send(outlet: socket.socket, wave: list[bytes], count: int, packets_per_s: float) -> None:
+def _send(
+    outlet: socket.socket, wave: list[bytes], packets_per_s: float, ended: threading.Event, sent: list[int]
+) -> None:
+    """Until it is to end, and then what is due by then; `sent` has how many that were."""
     began = time.monotonic_ns()
-    sent = 0
-    while sent < count:
-        due = min(count, int((time.monotonic_ns() - began) * packets_per_s / 1e9) + 1)
-        for number in range(sent, due):
-            frame = wave[number % len(wave)]
-            outlet.send(frame[:HEADERS] + number.to_bytes(NUMBER_BYTES, "big") + frame[HEADERS + NUMBER_BYTES :])
-        sent = due
-        time.sleep(BATCH_NS / 1e9)
+    count, due, last = 0, 0, False
+    try:
+        while count < due or not last:
+            if count == due:
+                last = ended.is_set()
+                due = int((time.monotonic_ns() - began) * packets_per_s / 1e9) + 1
+            batch = range(count, min(due, count + BATCH_MAX))
+            for number in batch:
+                frame = wave[number % len(wave)]
+                outlet.send(frame[:HEADERS] + number.to_bytes(NUMBER_BYTES, "big") + frame[HEADERS + NUMBER_BYTES :])
+            count = batch.stop
+            time.sleep(BATCH_NS / 1e9)
+    finally:
+        sent.append(count)
 
 
-def _receive(sink: socket.socket, arrived: npt.NDArray[np.bool_], sent: threading.Event) -> None:
-    """Until nothing has come for a while after all is sent: a busy machine may be silent for as long before that."""
-    while True:
-        last = sent.is_set()
+def _receive(sink: socket.socket, arrived: set[int], sent: list[int]) -> None:
+    """Until all that was sent is there, or nothing has come for a while after all was sent."""
+    while not sent or len(arrived) < sent[0]:
+        last = bool(sent)
         try:
             number = int.from_bytes(sink.recv(64)[:NUMBER_BYTES], "big")
         except TimeoutError:
             if last:
                 return
             continue
-        if number < len(arrived):
-            arrived[number] = True
+        if number != NO_NUMBER:
+            arrived.add(number)
 
 
 def _judge(arrived: npt.NDArray[np.bool_], flows: int, packets_per_s: float) -> Outage:
@@ -147,5 +165,5 @@ def _judge(arrived: npt.NDArray[np.bool_], flows: int, packets_per_s: float) -> 
         flows_hit=hit,
         mean_ms=1e3 * lost / (hit * flow_pps) if hit else 0.0,
         longest_ms=1e3 * float(lost_of.max()) / flow_pps,
-        recovered=bool(by_flow[-max(1, waves // 20) :].all()),
+        recovered=bool(by_flow[-max(1, min(waves // 20, before)) :].all()),
     )

@@ -29,13 +29,18 @@ def claim(namespace: str, mark: str) -> None:
     folder = folder_of((NAMED / namespace).stat().st_ino)
     # Nothing can have been made for a namespace that is new: what is there was made for one that has ended.
     _clear(folder)
-    folder.mkdir(parents=True)
+    while not folder.is_dir():
+        # Whoever removes the last datapath of a namespace may remove the folder of all in between.
+        with suppress(FileNotFoundError):
+            folder.mkdir(parents=True)
     (folder / OWNER).symlink_to(mark)
 
 
 def remove(namespaces: Sequence[str], mark: str) -> None:
     """Removes all that a lab has there, and all that was attached in its namespaces by whomever."""
-    found = [folder for folder in ROOT.iterdir() if _owner(folder) == mark] if ROOT.is_dir() else []
+    found = []
+    with suppress(FileNotFoundError):
+        found = [folder for folder in ROOT.iterdir() if _owner(folder) == mark]
     for namespace in namespaces:
         with suppress(FileNotFoundError):
             found.append(folder_of((NAMED / namespace).stat().st_ino))
@@ -44,8 +49,11 @@ def remove(namespaces: Sequence[str], mark: str) -> None:
 
 
 def _owner(folder: Path) -> str:
-    place = folder / OWNER
-    return str(place.readlink()) if place.is_symlink() else ""
+    """The mark of a lab; empty where the folder is no lab's, or has just been removed by another process."""
+    try:
+        return str((folder / OWNER).readlink())
+    except OSError:
+        return ""
 
 
 def _clear(folder: Path) -> None:

@@ -51,7 +51,10 @@ class Record:
 
 def names() -> list[str]:
     """Of all labs on this machine, those in the making too."""
-    return sorted(path.name for path in LABS.iterdir() if path.is_dir()) if LABS.is_dir() else []
+    try:
+        return sorted(path.name for path in LABS.iterdir() if path.is_dir())
+    except FileNotFoundError:
+        return []
 
 
 def read(name: str) -> Record | None:

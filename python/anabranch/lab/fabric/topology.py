@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import secrets
 import socket
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from anabranch.lab.fabric.open_vswitch import OpenVSwitch
 
 MARK = "ANABRANCH_LAB"
+LOCAL, PORTS = "127.0.0.1", range(20_000, 32_000)
+"""Below those that Linux gives to connections by itself (ip_local_port_range of ip-sysctl.rst): none of these can have
+a controller's port before it listens."""
 
 
 @dataclass
@@ -79,7 +84,7 @@ class Lab:
             tso=tso,
             bfd_ms=bfd_ms,
             mark=f"{MARK}={name}.{secrets.token_hex(8)}",
-            http=f"127.0.0.1:{_free_port()}",
+            http=f"{LOCAL}:{_free_port()}",
             namespaces=tuple(blueprint.namespaces),
             switch=switch,
         )
@@ -321,10 +326,18 @@ def _remove(namespaces: tuple[str, ...], mark: str) -> None:
 
 
 def _free_port() -> int:
-    """A TCP port that nobody listens at now: labs side by side have controllers side by side."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    """A TCP port that nobody has now or is to have: labs side by side have controllers side by side."""
+    taken = set()
+    for name in record.names():
+        with suppress(AnabranchError):
+            other = record.read(name)
+            taken.add(other.http if other else "")
+    for port in random.sample(PORTS, len(PORTS)):
+        with socket.socket() as found, suppress(OSError):
+            found.bind((LOCAL, port))
+            if f"{LOCAL}:{port}" not in taken:
+                return port
+    raise AnabranchError(f"{LOCAL}: none of the ports {PORTS[0]} to {PORTS[-1]} is free; end what has them")
 
 
 def default_name(scenario_file: Path) -> str:
