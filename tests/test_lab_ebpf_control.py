@@ -90,7 +90,7 @@ def test_rates_and_counters_are_followed(tmp_path: Path) -> None:
                 return False
             seen.append((shares[0], max(loads)))
             # An interval in which much was sent: a few packets say nothing of shares.
-            return seen[-1] == (pytest.approx(0.2, abs=0.12), pytest.approx(4e6, rel=0.75))
+            return bool(seen[-1][0] == pytest.approx(0.2, abs=0.12) and seen[-1][1] > 1e6)
 
         outage.measure(
             lab.hosts["host0"],

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,7 +46,7 @@ persistent = true
 [[traffic]]
 sizes = "20 KB"
 flows_per_s = 200
-duration = "1500 ms"
+duration = "2500 ms"
 [record]
 interval = "100 ms"
 """
@@ -63,14 +64,16 @@ def loaded(**overrides: str) -> _core.Scenario:
 
 def lab_run(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "anabranch", "lab", "run", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
 def test_a_run_leaves_a_folder_like_the_simulators_and_no_lab(tmp_path: Path) -> None:
     need_lab()
     name = new_name()
     change = '[[change]]\nat = "700 ms"\nlink = "leaf0-spine1"\nset = "down"\n'
-    ran = lab_run(scenario(tmp_path, change), "-n", name, "--runs", tmp_path / "runs", "--unchecked")
+    # New connections: those of few persistent ones may all be hashed to the other uplink.
+    own = ("-o", "transport.persistent=false")
+    ran = lab_run(scenario(tmp_path, change), "-n", name, "--runs", tmp_path / "runs", "--unchecked", *own)
     assert ran.returncode == 0, ran.stderr
     assert "achieved load" in ran.stdout
     assert name not in record.names()
@@ -85,11 +88,7 @@ def test_a_run_leaves_a_folder_like_the_simulators_and_no_lab(tmp_path: Path) ->
     assert run.manifest["lab"]["forwarding"] == "hash, weights equal"
     assert run.manifest["lab"]["changes"] == ["0.7 s: leaf0>spine1 down, spine1>leaf0 down"]
     assert "Open vSwitch" in run.manifest["lab"]["switch"]
-    # Nothing leaves by the dead link once it is dead, and what did before is no little.
-    names = run.topology["nodes"]["name"]
-    dead = run.ports.filter((pl.col("from") == names.index("leaf0")) & (pl.col("to") == names.index("spine1")))
-    assert int(dead.filter(pl.col("start_ns") > 8e8)["sent_bytes"].sum()) == 0
-    assert int(dead.filter(pl.col("start_ns") < 6e8)["sent_bytes"].sum()) > 20_000
+    assert_dead(run, "leaf0", "spine1", "spine0")
     # Hosts put the payload, headers and retransmissions on their links, and little else.
     hosts = run.ports.filter(pl.col("from") < 4)
     data = int(run.flows["sent_bytes"].sum()) + 70 * int(run.flows["sent_packets"].sum())
@@ -98,26 +97,30 @@ def test_a_run_leaves_a_folder_like_the_simulators_and_no_lab(tmp_path: Path) ->
     subprocess.run(report, check=True, capture_output=True)
 
 
+def assert_dead(run: ab.Run, leaf: str, dead: str, alive: str) -> None:
+    """By one uplink no little left until it died, whenever that was, and nothing any more while others went on."""
+    names = run.topology["nodes"]["name"]
+    ports = run.ports.filter((pl.col("from") == names.index(leaf)) & (pl.col("sent_bytes") > 0))
+    died, lived = (ports.filter(pl.col("to") == names.index(spine)) for spine in (dead, alive))
+    assert int(died["sent_bytes"].sum()) > 20_000
+    # A dozen flows and more: they cannot all have been hashed to the other one by chance.
+    last_ns = float(died["start_ns"].max())  # type: ignore[arg-type]
+    assert int(lived.filter(pl.col("start_ns") > last_ns)["sent_bytes"].sum()) > 500_000
+
+
 def test_a_silent_link_starves_its_flows_and_they_are_counted(tmp_path: Path) -> None:
     need_lab()
-    change = '[[change]]\nat = "300 ms"\nlink = "leaf0-spine1"\nloss = 1\n[stop]\nat = "1500 ms"\n'
-    arguments = (
-        "--runs",
-        tmp_path / "runs",
-        "--unchecked",
-        "-o",
-        "traffic.duration=700 ms",
-        "-o",
-        "transport.persistent=false",
-    )
+    change = '[[change]]\nat = "300 ms"\nlink = "leaf0-spine1"\nloss = 1\n[stop]\nat = "6 s"\n'
+    arguments = ("--runs", tmp_path / "runs", "--unchecked", "-o", "transport.persistent=false")
     ran = lab_run(scenario(tmp_path, change), "-n", new_name(), *arguments)
     assert ran.returncode == 0, ran.stderr
     assert "unfinished; they are in no mean" in ran.stdout
     (folder,) = (tmp_path / "runs").iterdir()
     run = ab.open(folder)
-    late = run.flows.filter(pl.col("start_ns") > 4e8)
+    # However long the change itself takes, and with seconds left for those that can end.
+    late = run.flows.filter(pl.col("start_ns") > 13e8)
     # Data and acknowledgements are hashed each by itself, by half to the silent link: a quarter of connections live.
-    assert late.height > 40
+    assert late.height > 150
     assert 0.45 < 1 - late["finished"].mean() < 0.98  # type: ignore[operator]
     assert run.manifest["flows_unfinished"] == run.flows.height - int(run.flows["finished"].sum())
     assert run.manifest["dropped_packets"] > 0
@@ -214,7 +217,13 @@ def test_a_run_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
 def players(parent: int) -> list[str]:
     """Children of a process that play traffic."""
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return [child for child in children if b"traffic.player" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    found = []
+    for child in children:
+        # Others end as soon as they have done their work.
+        with suppress(OSError):
+            if b"traffic.player" in Path(f"/proc/{child}/cmdline").read_bytes():
+                found.append(child)
+    return found
 
 
 def test_flows_that_wait_for_others_are_refused_before_anything_is_made() -> None:
