@@ -13,8 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+import anabranch as ab
 from anabranch import AnabranchError, _core
 from anabranch.lab.calibration.goodput import goodput_bps
 from anabranch.lab.fabric import controller
@@ -26,6 +28,8 @@ from anabranch.netlink.namespace import inside
 from controller_process import DEADLINE_S, wait
 
 GOODPUTS = 10
+UNHURRIED = (("FIRST_PPS", 1000.0), ("DRAIN_S", 0.5))
+"""Of `calibrate`: begins with what any machine forwards, however busy, and waits until it has."""
 
 
 def need_lab() -> None:
@@ -124,3 +128,14 @@ def failure(lab: Lab, a: str, b: str, **how: bool) -> Callable[[], None]:
         wait(known, lambda: str(status(lab)["links"]))
 
     return fail
+
+
+def assert_dead(run: ab.Run, leaf: str, dead: str, alive: str) -> None:
+    """By one uplink no little left until it died, whenever that was, and nothing any more while others went on."""
+    names = run.topology["nodes"]["name"]
+    ports = run.ports.filter((pl.col("from") == names.index(leaf)) & (pl.col("sent_bytes") > 0))
+    died, lived = (ports.filter(pl.col("to") == names.index(spine)) for spine in (dead, alive))
+    assert int(died["sent_bytes"].sum()) > 20_000
+    # A dozen flows and more: they cannot all have been hashed to the other one by chance.
+    last_ns = float(died["start_ns"].max())  # type: ignore[arg-type]
+    assert int(lived.filter(pl.col("start_ns") > last_ns)["sent_bytes"].sum()) > 500_000

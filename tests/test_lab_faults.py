@@ -15,7 +15,7 @@ from typing import Any
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.open_vswitch import DATABASE, SWITCH
 from anabranch.lab.fabric.topology import Lab
-from controller_process import wait
+from controller_process import DEADLINE_S, wait
 from held_tables import answer, assert_same, empty, held, operate
 from lab_fixture import lab_of, reaches
 
@@ -67,7 +67,7 @@ class Changing:
 
 def status(lab: Lab) -> dict[str, Any] | None:
     """The controller's state, if it answers."""
-    connection = http.client.HTTPConnection(lab.record.http, timeout=10)
+    connection = http.client.HTTPConnection(lab.record.http, timeout=DEADLINE_S)
     try:
         connection.request("GET", "/status.json")
         found: dict[str, Any] = json.loads(connection.getresponse().read())

@@ -24,7 +24,7 @@ from anabranch.lab.run.load import mean_switches, offered_bps
 from anabranch.lab.run.run import Wishes, check
 from anabranch.lab.run.transport import options
 from anabranch.stats.size_classes import size_classes
-from lab_fixture import need_lab, new_name
+from lab_fixture import assert_dead, need_lab, new_name
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -95,17 +95,6 @@ def test_a_run_leaves_a_folder_like_the_simulators_and_no_lab(tmp_path: Path) ->
     assert data <= int(hosts["sent_bytes"].sum()) < 1.15 * data
     report = [sys.executable, "-m", "anabranch", "report", str(folder), "--out", str(tmp_path / "report.html")]
     subprocess.run(report, check=True, capture_output=True)
-
-
-def assert_dead(run: ab.Run, leaf: str, dead: str, alive: str) -> None:
-    """By one uplink no little left until it died, whenever that was, and nothing any more while others went on."""
-    names = run.topology["nodes"]["name"]
-    ports = run.ports.filter((pl.col("from") == names.index(leaf)) & (pl.col("sent_bytes") > 0))
-    died, lived = (ports.filter(pl.col("to") == names.index(spine)) for spine in (dead, alive))
-    assert int(died["sent_bytes"].sum()) > 20_000
-    # A dozen flows and more: they cannot all have been hashed to the other one by chance.
-    last_ns = float(died["start_ns"].max())  # type: ignore[arg-type]
-    assert int(lived.filter(pl.col("start_ns") > last_ns)["sent_bytes"].sum()) > 500_000
 
 
 def test_a_silent_link_starves_its_flows_and_they_are_counted(tmp_path: Path) -> None:

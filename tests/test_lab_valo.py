@@ -100,7 +100,7 @@ def test_datapaths_in_the_kernel_split_as_theory_has_it() -> None:
 def test_the_ideal_pins_every_connection_whatever_the_split(monkeypatch: pytest.MonkeyPatch) -> None:
     need_lab()
     monkeypatch.setattr(completion, "SCHEMES", {"hash": "scoring"})
-    monkeypatch.setattr(completion, "DRAIN_NS", 2_000_000_000)
+    monkeypatch.setattr(completion, "DRAIN_NS", 6_000_000_000)
 
     async def sent() -> tuple[completion.Trial, list[int], list[int]]:
         async with fabric(new_name(), 2, 1, 100) as made:

@@ -8,9 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from anabranch.deploy import marking
 from anabranch.lab.calibration.goodput import goodput_bps
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
+from controller_process import DEADLINE_S, wait
 from lab_fixture import lab_of
 
 FABRIC = """
@@ -31,7 +31,6 @@ spines = 2
 hosts_per_leaf = 1
 link = { rate = "100 Mbps", buffer = "200 packets", ecn = "off" }
 """
-DEADLINE_S = 30.0
 
 
 @pytest.fixture
@@ -65,15 +64,8 @@ def labels(lab: Lab, host: str) -> int:
 
 
 def status(lab: Lab) -> Any:
-    with urllib.request.urlopen(f"http://{lab.record.http}/status.json", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://{lab.record.http}/status.json", timeout=DEADLINE_S) as answer:
         return json.load(answer)
-
-
-def wait(true: Callable[[], bool], what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not true():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.05)
 
 
 def degrade(lab: Lab, rate_bps: int) -> None:
@@ -88,7 +80,7 @@ def test_hosts_follow_the_links_and_tcp_goes_on(lab: Lab) -> None:
     def both(count: int) -> None:
         wait(
             lambda: labels(lab, "host0") == labels(lab, "host1") == count,
-            lambda: (count, labels(lab, "host0"), labels(lab, "host1")),
+            lambda: str((count, labels(lab, "host0"), labels(lab, "host1"))),
         )
 
     with marking_hosts(lab), ThreadPoolExecutor(1) as pool:
@@ -99,7 +91,7 @@ def test_hosts_follow_the_links_and_tcp_goes_on(lab: Lab) -> None:
         # A controller that dies takes nothing along, and its successor finds all as it should be.
         for pid in controller.running(lab):
             os.kill(pid, signal.SIGKILL)
-        wait(lambda: not controller.running(lab), lambda: controller.running(lab))
+        wait(lambda: not controller.running(lab), lambda: str(controller.running(lab)))
         assert labels(lab, "host0") == 15
         controller.start(lab)
         commits = sum(switch["commits"] for switch in status(lab)["switches"])

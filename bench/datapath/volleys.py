@@ -7,7 +7,7 @@ import errno
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -156,5 +156,10 @@ def gun(net: TwoHops, *, routed: bool, workers: Sequence[int], seed: int) -> Ite
 
 def _kernel_threads() -> list[int]:
     """The threads to which the kernel leaves packets when a core has too many."""
-    files = Path("/proc").glob("[0-9]*/comm")
-    return [int(file.parent.name) for file in files if file.read_text().startswith("ksoftirqd/")]
+    found = []
+    for file in Path("/proc").glob("[0-9]*/comm"):
+        # Other processes end meanwhile.
+        with suppress(OSError):
+            if file.read_text().startswith("ksoftirqd/"):
+                found.append(int(file.parent.name))
+    return found
