@@ -90,6 +90,7 @@ def test_flows_run_by_the_scenarios_scheme(tmp_path: Path, balance: str) -> None
         ("weighted", "slots, weights capacity"),
         ("wcmp", "slots, weights capacity"),
         ("valo", "score, weights capacity"),
+        ("scoring", "score, weights capacity as factors"),
         ("random", "score, weights equal"),
         ("letflow", "flowlet, weights equal, pause 500 us"),
         ("presto", "presto, weights equal"),
@@ -116,7 +117,6 @@ def test_dbb_counts_each_flow_by_itself_where_it_is_asked_to() -> None:
         ("conga", "it needs .*feedback"),
         ("drill", "it needs .*backlog"),
         ("hula", "it needs .*probes"),
-        ("scoring", "Open vSwitch's own way"),
         ("flowcell", "flowcells in random order"),
         ("deficit", "no program"),
         ("wrr", "no program"),
@@ -127,6 +127,23 @@ def test_dbb_counts_each_flow_by_itself_where_it_is_asked_to() -> None:
 def test_what_no_program_does_is_refused_with_the_reason_and_what_they_do(balance: str, reason: str) -> None:
     with pytest.raises(AnabranchError, match=f"{reason}.*; a lab with --switch ebpf can do ecmp, "):
         choose(resolved(("routing.balance", f'"{balance}"'))["routing"])
+
+
+def test_scoring_has_weights_as_factors_and_their_error(tmp_path: Path) -> None:
+    fabric = SCENARIO.partition("[fabric]\n")[2].partition("[transport]")[0]
+    with lab_of(tmp_path, fabric, switch="ebpf") as lab:
+        for balance, expected in (("scoring", [0.75, 0.25]), ("valo", [2 / 3, 1 / 3])):
+            switches = switches_of(lab, resolved(("routing.balance", f'"{balance}"'))["routing"])
+            topology = switches.file.topology
+            for node, neighbour in (("leaf0", "spine1"), ("spine1", "leaf0")):
+                switches.rate_bps[topology.port[End(node, neighbour, 0)]] //= 2
+            switches.install()
+            datapath = lab.kernel_switches.datapath("leaf0")
+            assert datapath is not None
+            place = [group.name for group in datapath.held()].index("leaf1")
+            assert datapath.held()[place].weights == [2, 1]
+            # Of two the lighter wins half of its weight's share (VALO Eq. 6).
+            assert datapath.shares()[place] == pytest.approx(expected, abs=1e-4)
 
 
 def test_recipes_are_refused() -> None:

@@ -42,6 +42,8 @@ class KernelFile:
     """The scheme's gap or pause."""
     namespace: str
     """The network namespace of its ports, as `ip netns` or a file names it; empty for the controller's own."""
+    plain: bool = False
+    """Weights are the factors of scores themselves; no file says so, a scenario may."""
 
 
 @dataclass(frozen=True)

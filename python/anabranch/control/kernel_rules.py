@@ -75,6 +75,7 @@ def _group(
         output="redirect",
         seed=seed_of(switch),
         pause_ns=kernel.pause_ns,
+        plain=kernel.plain,
     )
 
 

@@ -19,15 +19,24 @@ from anabranch.lab.run.transport import time_ns
 from anabranch.netlink.namespace import inside
 from anabranch.schemes import schemes
 
-FLOWS = {"uniform": "slots", "min-move": "slots", "wcmp": "slots", "valo": "score", "intervals": "score"}
+FLOWS = {
+    "uniform": "slots",
+    "min-move": "slots",
+    "wcmp": "slots",
+    "valo": "score",
+    "scoring": "score",
+    "intervals": "score",
+}
 """The program that keeps flows together, by the scenario's `table`. `intervals` has gravity's law with another hash;
 slots are 4,096, whatever `entries` says."""
+PLAIN = "scoring"
+"""The table whose weights are factors of scores as they are."""
 SLOTTED = ("uniform", "min-move", "wcmp")
 ABLE = (
-    "ecmp, random, weighted, weighted-random, wcmp, valo, letflow, presto, weighted-presto, spray, weighted-spray, dbb"
+    "ecmp, random, weighted, weighted-random, wcmp, scoring, valo, letflow, presto, weighted-presto, spray, "
+    "weighted-spray, dbb"
 )
 REASONS = {
-    "scoring": "that is Open vSwitch's own way; take --switch ovs",
     "flowcell": "flowcells in random order have no program, presto has them in turn",
     "wino": "it sprays by marks of hosts: `anabranch lab reproduce wino`",
 }
@@ -44,10 +53,13 @@ class Forwarding:
     weights: Wanted
     pause_ns: float = 0.0
     """In the scenario's time."""
+    plain: bool = False
+    """Whether weights are factors of scores as they are."""
 
     def __str__(self) -> str:
         pause = f", pause {self.pause_ns / 1e3:g} us" if self.pause_ns else ""
-        return f"{self.scheme}, {said_of(self.weights)}{pause}"
+        plain = " as factors" if self.plain else ""
+        return f"{self.scheme}, {said_of(self.weights)}{plain}{pause}"
 
 
 def choose(routing: Mapping[str, Any], recipe: str = "") -> Forwarding:
@@ -65,7 +77,7 @@ def choose(routing: Mapping[str, Any], recipe: str = "") -> Forwarding:
         return _scheme(name, routing["scheme"])
     table, granularity = routing["table"], routing["granularity"]
     if name != "ideal" and granularity == "flow" and table in FLOWS:
-        return Forwarding(FLOWS[table], weights)
+        return Forwarding(FLOWS[table], weights, plain=table == PLAIN)
     if granularity == "flowlet" and table in SLOTTED:
         return Forwarding("flowlet", weights, time_ns(routing, "gap"))
     if granularity == "packet" and table in SLOTTED:
@@ -99,7 +111,7 @@ class DatapathSwitches(Switches):
 
     def __init__(self, lab: Lab, forwarding: Forwarding) -> None:
         super().__init__(lab, forwarding.weights, str(forwarding))
-        kernel = KernelFile(forwarding.scheme, round(forwarding.pause_ns / lab.scale), "")
+        kernel = KernelFile(forwarding.scheme, round(forwarding.pause_ns / lab.scale), "", forwarding.plain)
         self.file = replace(
             self.file, switches={name: replace(one, kernel=kernel) for name, one in self.file.switches.items()}
         )
