@@ -19,7 +19,7 @@ import pytest
 from anabranch.deploy import ebpf, ebpf_plan
 from anabranch.deploy.ebpf_plan import EbpfPlan
 from controller_process import DEADLINE_S, wait
-from own_datapaths import SILENCE_S, frame, frames, ip, pairs, receiver, sender, with_own_datapaths
+from own_datapaths import frame, ip, pairs, receiver, sender, with_own_datapaths
 
 PORTS = ["pe1", "pe2", "pe3"]
 PLAN = """\
@@ -43,6 +43,8 @@ PLANS = [
 ]
 CONNECTIONS = 64
 SO_TIMESTAMPNS = 35
+SILENCE_S = 0.3
+"""After which packets that have not arrived are taken for lost."""
 STAMP = struct.Struct("=QQ")
 """Number of the packet, and when it was given to the kernel, in nanoseconds since 1970."""
 
@@ -130,12 +132,11 @@ def waiting() -> Iterator[dict[str, socket]]:
 
 def ways() -> dict[int, str]:
     """The member's end at which each connection arrives now."""
-    sent = [frame(1000 + number) for number in range(CONNECTIONS)]
-    return {
-        int.from_bytes(one[34:36], "big") - 1000: port
-        for port, all_ in frames(sent, "pin", PORTS).items()
-        for one in all_
-    }
+    with waiting() as sockets:
+        with sender("pin") as out:
+            for number in range(CONNECTIONS):
+                out.send(frame(1000 + number, payload=STAMP.pack(number, 0)))
+        return {arrival.connection: arrival.port for arrival in arrived(sockets, [CONNECTIONS])}
 
 
 @pytest.mark.parametrize("hook", ["ingress", "xdp"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from anabranch.lab.run.load import mean_switches, offered_bps
 from anabranch.lab.run.run import Wishes, check
 from anabranch.lab.run.transport import options
 from anabranch.stats.size_classes import size_classes
+from controller_process import DEADLINE_S, wait
 from lab_fixture import assert_dead, need_lab, new_name
 
 if sys.version_info >= (3, 11):
@@ -190,14 +190,13 @@ def test_a_run_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
     arguments = ["-n", name, "--runs", str(tmp_path / "runs"), "--unchecked", "-q", "-o", "traffic.duration=60 s"]
     command = [sys.executable, "-m", "anabranch", "lab", "run", str(scenario(tmp_path)), *arguments]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as running:
-        deadline = time.monotonic() + 60
-        while not players(running.pid) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait(lambda: bool(players(running.pid)), lambda: f"no player; it ended with {running.poll()}")
         (player,) = players(running.pid)
         running.send_signal(signal.SIGTERM)
-        running.communicate(timeout=60)
+        running.communicate(timeout=DEADLINE_S)
     assert running.returncode != 0
-    assert not Path(f"/proc/{player}").exists()
+    # One that was not waited for, because it had only just been made, sees by itself that nobody asks any more.
+    wait(lambda: not command_of(player), lambda: f"{command_of(player)!r} goes on")
     assert name not in record.names()
     assert not [namespace for namespace in present() if name in namespace]
     assert not list((tmp_path / "runs").iterdir())
@@ -206,13 +205,14 @@ def test_a_run_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
 def players(parent: int) -> list[str]:
     """Children of a process that play traffic."""
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    found = []
-    for child in children:
-        # Others end as soon as they have done their work.
-        with suppress(OSError):
-            if b"traffic.player" in Path(f"/proc/{child}/cmdline").read_bytes():
-                found.append(child)
-    return found
+    return [child for child in children if b"traffic.player" in command_of(child)]
+
+
+def command_of(process: str) -> bytes:
+    """Empty of one that has ended, whether it has been asked how or not."""
+    with suppress(OSError):
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    return b""
 
 
 def test_flows_that_wait_for_others_are_refused_before_anything_is_made() -> None:
