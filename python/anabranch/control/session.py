@@ -263,7 +263,12 @@ class Session:
         return True
 
     async def _reconcile(self, connection: Connection, read: bool) -> None:
-        """Commits differences until there are none. `read`: what is installed was just read, not concluded."""
+        """Commits differences until there are none. `read`: what is installed was just read, not concluded.
+
+        What was read while somebody else was changing it is of no one moment: what the switch then says or holds is
+        believed only of a reading that came after it.
+        """
+        again = False
         while self.commits and self.wanted is not None and self.wanted.tables != self._refused:
             wanted, since_s, self._since_s = self.wanted.tables, self._since_s, None
             found = self.difference()
@@ -276,9 +281,12 @@ class Session:
                 raise
             except AnabranchError as error:
                 # By the switch; or it cannot be said in OpenFlow at all.
-                self._refuse(wanted, str(error))
-                self.installed = await self._read(connection)
-                return
+                before, self.installed = self.installed, await self._read(connection)
+                if again or self.installed == before:
+                    self._refuse(wanted, str(error))
+                    return
+                again = read = True
+                continue
             self.installed = wanted
             ended_s = time.monotonic()
             duration_s, lag_s = ended_s - begun_s, ended_s - since_s if since_s is not None else None
@@ -288,13 +296,13 @@ class Session:
             self.record.last_error = ""
             self.events.tell("committed", self.name, changes=len(found.mods), duration_s=duration_s, lag_s=lag_s)
             if read:
-                # Some switches take what they then do not keep; once per connection that is looked at.
+                # Some switches take what they then do not keep; after every reading that is looked at.
                 self.installed = await self._read(connection)
-                read = False
-                if self.installed != wanted:
+                if again and self.installed != wanted:
                     left = len(difference(self.installed, wanted).mods)
                     self._refuse(wanted, f"{left} changes were confirmed and are not in its tables")
                     return
+                read = again = self.installed != wanted
 
     def _refuse(self, wanted: Tables, error: str) -> None:
         self._refused = wanted
