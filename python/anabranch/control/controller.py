@@ -96,6 +96,11 @@ class Controller:
         """What is known now; may be called from any thread."""
         return snapshot(self)
 
+    @property
+    def unplanned(self) -> bool:
+        """Whether the plan is not of the network as it is; may be asked from any thread."""
+        return self._since_s is not None
+
     def labels(self) -> Mapping[str, object] | None:
         """What hosts are to mark packets with, or None; may be called from any one thread."""
         return self._policy.labels(self._installed())
@@ -214,8 +219,7 @@ class Controller:
 
     def _plan(self) -> None:
         self._next = None
-        begun_s = time.monotonic()
-        since_s, self._since_s = self._since_s, None
+        begun_s, since_s = time.monotonic(), self._since_s
         self.network.refresh()
         try:
             held = {name: one.held for name, one in self._kernel.items() if one.held is not None}
@@ -231,6 +235,7 @@ class Controller:
         self.plans = dict(plans)
         for name, plan in plans.items():
             self.sessions[name].want(plan, since_s)
+        self._since_s = None
         ended_s = time.monotonic()
         self._planned_until_s = ended_s + max(REST_S, ended_s - begun_s)
         if changed:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def snapshot(controller: Controller) -> Snapshot:
     """All of it, now."""
     file, network, sessions = controller.file, controller.network, controller.sessions
-    groups = []
+    groups, planned, unplanned = [], controller.planned, controller.unplanned
     for name, plan in dict(controller.plans).items():
         session = sessions.get(name)
         if session is not None:
@@ -44,6 +44,8 @@ def snapshot(controller: Controller) -> Snapshot:
         measured_s=controller.measured_s,
         file_error=controller.file_error,
         events=dict(controller.events.counts),
+        # Whatever was read before may be of another moment than what was read after.
+        unplanned=unplanned or controller.unplanned or controller.planned != planned,
     )
 
 

@@ -125,8 +125,11 @@ class Snapshot:
     """What is wrong with the file that could not be taken on; empty if the file in force is the one read last."""
     events: Mapping[str, int] = field(default_factory=dict)
     """How often each kind of `event.KINDS` happened since the start."""
+    unplanned: bool = False
+    """Something changed of late, and the plan that follows from it has not been made."""
 
     @property
     def converged(self) -> bool:
-        """Whether every switch is connected and holds exactly the plan."""
-        return self.plans > 0 and all(switch.connected and not switch.differences for switch in self.switches)
+        """Whether every switch is connected and holds exactly the plan, and that is of the network as it is."""
+        held = all(switch.connected and not switch.differences for switch in self.switches)
+        return self.plans > 0 and held and not self.unplanned

@@ -6,8 +6,10 @@ from anabranch.control.state import Snapshot, SwitchState
 
 
 def reasons(snapshot: Snapshot) -> list[dict[str, str]]:
-    """What keeps the fabric from being as planned: switch and reason, in the order of the switches."""
+    """What keeps the fabric from being as planned: switch and reason, in the order of the switches, ours last."""
     found = [(switch.name, _reason(switch)) for switch in snapshot.switches]
+    if snapshot.unplanned:
+        found.append(("controller", "a change was seen, and its plan is being made"))
     return [{"switch": name, "reason": reason} for name, reason in found if reason]
 
 
