@@ -13,16 +13,16 @@ from anabranch import AnabranchError
 from anabranch.openflow.error import Disconnected
 from anabranch.openflow.framing import Frames, Kind, Message, message
 from anabranch.openflow.handshake import HELLO
-from dummy_switch import run_strictly
+from turn_clock import run_in_turns
 
 TIMEOUT_S = 0.5
 PATIENCE_S = 20
-"""How long anything may take here before it counts as a hang."""
+"""How long anything may take here before it counts as a hang. All times are counted in turns of the loop."""
 MORE, LAST = 1, 0
 
 
 def timeout_s(error: type[AnabranchError]) -> float:
-    """Short only where it is what must end the call: a busy machine may be slow to do the rest."""
+    """Short only where it is what must end the call: it takes many turns until an answer is too long."""
     return TIMEOUT_S if error is Disconnected else PATIENCE_S / 2
 
 
@@ -97,7 +97,7 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
     async def bounded() -> None:
         await asyncio.wait_for(work(), PATIENCE_S)
 
-    run_strictly(bounded)
+    run_in_turns(bounded)
 
 
 def answers(reply: Callable[[Message], bytes], *, endlessly: bool = False) -> Behaviour:

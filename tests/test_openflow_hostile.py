@@ -22,6 +22,7 @@ from anabranch.openflow.handshake import HELLO
 from anabranch.openflow.match import Match
 from anabranch.openflow.modification import FlowMod, MeterMod
 from anabranch.openflow.tables import Flow, Meter
+from dummy_switch import run_strictly
 from openflow_peer import LAST, MORE, PATIENCE_S, TIMEOUT_S, Behaviour, Peer, answers, part, peer, run, timeout_s
 
 
@@ -132,7 +133,8 @@ def test_nobody_there(tmp_path: Path) -> None:
         with pytest.raises(AnabranchError, match="certificate"):
             await connect("ssl:127.0.0.1:1")
 
-    run(work)
+    # Names are resolved by a thread.
+    run_strictly(work)
 
 
 def reset(one: Peer) -> None:
