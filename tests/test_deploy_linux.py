@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
+import time
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from anabranch.deploy.linux_wanted import Wanted, wanted
 from anabranch.netlink.nexthop import Device
 from command import Run, anabranch
 from own_namespace import in_own_namespace
+from verdict import as_planned
 
 PLAN = """\
 [[group]]
@@ -29,6 +32,7 @@ weights = [4, 3, 2]
 """
 MPATH = 'recipe = "mpath"\n'
 GROUP = 0xAB000000
+PATIENCE_S = 60.0
 DEVICES = {f"e{number}": Device(number, f"e{number}", True, True) for number in (1, 2, 3)}
 
 
@@ -53,6 +57,11 @@ def links(count: int = 3) -> None:
 
 def on_linux(verb: str, plan: Path, *options: str) -> Run:
     return anabranch(verb, str(plan), "--target", "linux", *options)
+
+
+def verified_by_look_ups(plan: Path) -> Run:
+    """Other look-ups at each trial: the kernel's hash has a key that is another after every boot."""
+    return as_planned(lambda trial: on_linux("verify", plan, "--connections", str(20_000 + trial)))
 
 
 def written(folder: Path, text: str) -> Path:
@@ -82,10 +91,9 @@ def test_a_plan_goes_in_is_verified_and_comes_out(tmp_path: Path) -> None:
     assert [line for line in ip("route").splitlines() if line.startswith("10.2.0.0/16")]
     again = on_linux("diff", plan)
     assert (again.returncode, again.stdout) == (0, "nothing to do; this owner has: 3 nexthops, 1 groups, 2 routes\n")
-    verified = on_linux("verify", plan)
-    assert verified.returncode == 0, verified.stdout
-    assert "as planned: chance alone puts 20,000 connections" in verified.stdout
-    assert "20,000 look-ups" in verified.stdout
+    verified = verified_by_look_ups(plan)
+    assert re.search(r"as planned: chance alone puts 20,00\d connections", verified.stdout)
+    assert re.search(r"20,00\d look-ups", verified.stdout)
     removed = on_linux("remove", plan)
     assert removed.returncode == 0, removed.stderr
     assert (ip("nexthop"), ip("route")) == before
@@ -98,14 +106,15 @@ def test_a_lost_carrier_is_seen_and_healed(tmp_path: Path) -> None:
     assert on_linux("apply", plan).returncode == 0
     whole = ip("nexthop")
     ip("link", "set", "p2", "down")
-    # The kernel has taken the way out of the group and forgotten it.
-    assert "10.9.2.2" not in ip("nexthop")
+    # The kernel takes the way out of the group and forgets it, when it comes round to it (`linkwatch_event`).
+    deadline = time.monotonic() + PATIENCE_S
+    while "10.9.2.2" in ip("nexthop"):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     dead = on_linux("diff", plan)
     assert dead.returncode == 0
     assert "left out without a carrier: 10.9.2.2 on e2" in dead.stdout
-    verified = on_linux("verify", plan)
-    assert verified.returncode == 0, verified.stdout
-    assert "down" in verified.stdout
+    assert "down" in verified_by_look_ups(plan).stdout
     ip("link", "set", "p2", "up")
     back = on_linux("diff", plan)
     assert back.returncode == 1
@@ -113,7 +122,7 @@ def test_a_lost_carrier_is_seen_and_healed(tmp_path: Path) -> None:
     assert on_linux("verify", plan).returncode == 1
     assert on_linux("apply", plan).returncode == 0
     assert sorted(ip("nexthop").splitlines()) == sorted(whole.splitlines())
-    assert on_linux("verify", plan).returncode == 0
+    verified_by_look_ups(plan)
     for number in (1, 2, 3):
         ip("link", "set", f"p{number}", "down")
     none = on_linux("apply", plan)
@@ -132,13 +141,13 @@ def test_other_weights_change_the_group_where_the_kernel_can(tmp_path: Path) -> 
     # 128 buckets are near enough for these weights too: the group stays, and with it most connections.
     assert [line[:2] for line in change.stdout.splitlines()[:2]] == ["~-", "~+"]
     assert change.stdout.count("\n") == 3
-    assert on_linux("verify", plan).returncode == 0
+    verified_by_look_ups(plan)
     # Another kind cannot be changed in place: routes go over to a new group, then the old one goes.
     written(tmp_path, PLAN + MPATH)
     assert on_linux("apply", plan).returncode == 0
     assert f"nhid {GROUP + 1} " in ip("route", "show", "10.2.0.0/16")
     assert f"id {GROUP} " not in ip("nexthop")
-    assert on_linux("verify", plan).returncode == 0
+    verified_by_look_ups(plan)
 
 
 @in_own_namespace
@@ -190,8 +199,7 @@ def test_ipv6_and_weights_of_16_bits(tmp_path: Path) -> None:
     text = '[[group]]\nname = "six"\nmatch = { ip_dst = "fd00:2::/32" }\nports = ["e1", "e2"]\nweights = [1000, 300]\n'
     plan = written(tmp_path, text + MPATH)
     assert on_linux("apply", plan).returncode == 0
-    verified = on_linux("verify", plan)
-    assert verified.returncode == 0, verified.stdout
+    verified_by_look_ups(plan)
     shown = on_linux("remove", plan, "--dry-run").stdout
     assert "e1 weight=1000, e2 weight=300" in shown or "e1 weight=10, e2 weight=3" in shown
 

@@ -124,8 +124,8 @@ def test_look_ups_are_what_ip_says_and_split_as_weighted() -> None:
         ways = look_up(connection, 17, destinations, sports, dports)
         numbers = {device.index: device.name for device in kernel.devices(connection)}
     taken = Counter(numbers[device] for device, _ in ways)
-    # Five standard deviations of a binomial of 20,000 and 3/4.
-    assert abs(taken["e1"] - 15_000) < 5 * 61.2
+    # Six standard deviations of a binomial of 20,000 and 3/4: the kernel's hash has another key after every boot.
+    assert abs(taken["e1"] - 15_000) < 6 * 61.2
     assert {gateway for device, gateway in ways if numbers[device] == "e1"} == {ip_address("10.9.1.2")}
     for row in range(50):
         address = ".".join(map(str, destinations[row]))

@@ -1,0 +1,22 @@
+"""`verify` takes one right split of a thousand for wrong (`deploy.verification.LEVEL`): what tests make of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from command import Run
+
+WRONG = 1
+TRIALS = 3
+
+
+def as_planned(verify: Callable[[int], Run]) -> Run:
+    """The first trial that finds the split as planned: a right one has none but once in 10^9, a wrong one never any.
+
+    Trials are numbered from 0, and are to be of other packets each.
+    """
+    runs = [verify(0)]
+    while runs[-1].returncode == WRONG and len(runs) < TRIALS:
+        runs.append(verify(len(runs)))
+    assert runs[-1].returncode == 0, [(run.stdout, run.stderr) for run in runs]
+    return runs[-1]
