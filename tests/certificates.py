@@ -1,9 +1,8 @@
-"""Certificates for tests, made by openssl, and ports to use them at."""
+"""Certificates for tests, made by openssl."""
 
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 from pathlib import Path
 
@@ -40,9 +39,3 @@ def certificate(folder: Path, name: str, signer: str) -> Tls:
     sign += ["-CAkey", f"{folder}/{signer}.key", "-CAcreateserial", "-out", f"{folder}/{name}.pem"]
     subprocess.run(sign, check=True, capture_output=True)
     return Tls(folder / f"{name}.key", folder / f"{name}.pem", folder / f"{signer}.pem")
-
-
-def free_port() -> int:
-    """One that nobody listened at a moment ago."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])

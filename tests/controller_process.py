@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-DEADLINE_S = 60.0
+DEADLINE_S = 120.0
 """Of everything that is waited for: no measure of speed, only of never."""
 
 
@@ -67,15 +67,27 @@ class ControllerProcess:
 
     def get(self, path: str) -> tuple[int, Any]:
         """A page as JSON; status 0 if nobody answers."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)
         try:
             connection.request("GET", path)
             answer = connection.getresponse()
             return answer.status, json.loads(answer.read())
-        except OSError:
+        except (OSError, http.client.HTTPException):
+            # Nobody there, or gone in the middle of the answer.
             return 0, None
         finally:
             connection.close()
+
+    def status(self) -> dict[str, Any]:
+        """All of it, as soon as there is an answer."""
+        found: dict[str, Any] = {}
+
+        def answered() -> bool:
+            found.update(self.get("/status.json")[1] or {})
+            return bool(found)
+
+        wait(answered, lambda: self.log.read_text()[-5000:])
+        return found
 
     def healthy(self) -> bool:
         """Whether all is as planned."""
@@ -87,8 +99,8 @@ class ControllerProcess:
         wait(self.healthy, lambda: f"{self.get('/healthz')}\n{self.log.read_text()[-5000:]}")
 
     def events(self) -> list[dict[str, Any]]:
-        """The log so far: every line of it must be JSON."""
-        return [json.loads(line) for line in self.log.read_text().splitlines()]
+        """The log so far: every line of it must be JSON, but for one that is being written."""
+        return [json.loads(line) for line in self.log.read_text().splitlines(keepends=True) if line.endswith("\n")]
 
 
 @contextmanager

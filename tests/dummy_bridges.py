@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +23,10 @@ class DummyBridges(DummyFabric):
     """Interfaces whose cable was pulled."""
     rate_bps: dict[str, int] = field(default_factory=dict)
     """Of interfaces whose rate the database says."""
+    changed_s: float = 0.0
+    """When something was done last, in seconds of Unix time."""
+    restarted_s: float = 0.0
+    """When `ovs-vswitchd` was started last."""
 
     @property
     def bridges(self) -> list[str]:
@@ -36,11 +41,13 @@ class DummyBridges(DummyFabric):
         """Has a port's carrier come or go, as if its cable were pulled."""
         (self.down.discard if up else self.down.add)(interface)
         self.link(interface, up)
+        self.changed_s = time.time()
 
     def set_rate(self, interface: str, rate_bps: int) -> None:
         """Has the database say a port's rate: a dummy has none of its own."""
         self.rate_bps[interface] = rate_bps
         self.open_vswitch.vsctl("set", "interface", interface, f"external-ids:anabranch-rate-bps={rate_bps}")
+        self.changed_s = time.time()
 
     def link_up(self, leaf: str, spine: str) -> bool:
         """Whether both ends have a carrier."""
@@ -48,6 +55,7 @@ class DummyBridges(DummyFabric):
 
     def restart_switch(self) -> None:
         """Starts `ovs-vswitchd` after it was killed; dummies come up with a carrier."""
+        self.changed_s = self.restarted_s = time.time()
         self.open_vswitch.start_switch()
         self.down.clear()
 

@@ -17,8 +17,8 @@ from anabranch.lab.fabric.open_vswitch import OpenVSwitch
 from anabranch.openflow.connection import Connection, connect
 from anabranch.openflow.tables import Group
 
-PATIENCE_S = 20.0
-"""How long a test waits for what must come."""
+PATIENCE_S = 120.0
+"""How long a test waits for what must come: no measure of speed, only of never."""
 
 
 @dataclass

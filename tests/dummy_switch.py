@@ -18,6 +18,8 @@ from anabranch.openflow.connection import Connection, connect
 from anabranch.openflow.modification import FlowMod, GroupMod, MeterMod
 
 T = TypeVar("T")
+PATIENCE_S = 120.0
+"""For what a switch must do: no measure of speed, only of never."""
 BRIDGE = "br0"
 PORTS = (1, 2, 3, 4)
 
@@ -48,7 +50,7 @@ def ofctl(switch: OpenVSwitch, command: str, *arguments: str) -> str:
 
 @contextlib.asynccontextmanager
 async def connected(address: str) -> AsyncIterator[Connection]:
-    connection = await connect(address)
+    connection = await connect(address, timeout_s=PATIENCE_S)
     try:
         yield connection
     finally:

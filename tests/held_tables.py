@@ -15,7 +15,7 @@ OPERATORS_METER = "meter=7,kbps,bands=type=drop rate=7"
 
 def ofctl(ovs: OpenVSwitch, command: str, bridge: str, *arguments: str) -> str:
     """Asks or changes a bridge."""
-    words = ["ovs-ofctl", "-O", "OpenFlow15", "--timeout=20", command, ovs.openflow(bridge), *arguments]
+    words = ["ovs-ofctl", "-O", "OpenFlow15", "--timeout=60", command, ovs.openflow(bridge), *arguments]
     run = subprocess.run(words, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     return run.stdout

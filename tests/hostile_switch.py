@@ -7,8 +7,9 @@ import random
 import struct
 from asyncio import StreamReader as Reader
 from asyncio import StreamWriter as Writer
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from typing import Any
 
 HEADER = struct.Struct(">BBHI")
 OF10, OF15 = 0x01, 0x06
@@ -255,12 +256,15 @@ HOSTILE: dict[str, Talk] = {
 """Every sort by name."""
 
 
-def served(talk: Talk) -> Callable[[Reader, Writer], Awaitable[None]]:
+def served(talk: Talk) -> Callable[[Reader, Writer], Coroutine[Any, Any, None]]:
     """For `asyncio.start_server`: ends as the other end does."""
 
     async def serve(reader: Reader, writer: Writer) -> None:
-        with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            await talk(reader, writer)
-        writer.close()
+        try:
+            with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                await talk(reader, writer)
+        finally:
+            # What was not taken yet is not waited for.
+            writer.transport.abort()
 
     return serve

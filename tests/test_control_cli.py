@@ -18,6 +18,7 @@ import pytest
 from command import anabranch
 from dummy_fabric import PATIENCE_S, DummyFabric, dummy_fabric
 
+PATIENTLY = ("--timeout", f"{PATIENCE_S:g}")
 pytestmark = pytest.mark.skipif(not shutil.which("ovs-vswitchd"), reason="ovs-vswitchd: apt install openvswitch-switch")
 
 
@@ -66,18 +67,18 @@ def daemon(file: Path) -> Iterator[Daemon]:
 
 def test_a_dry_run_tells_and_changes_nothing_and_once_does_it(fabric: DummyFabric) -> None:
     file = str(fabric.folder / "fabric.toml")
-    dry = anabranch("control", file, "--dry-run")
+    dry = anabranch("control", file, "--dry-run", *PATIENTLY)
     assert dry.returncode == 0
     assert dry.stdout.count("+ group") == 6
     assert "leaf0:" in dry.stdout
     assert "leaf0-spine1" in dry.stdout
     assert "changes to make" in dry.stdout
-    once = anabranch("control", file, "--once")
+    once = anabranch("control", file, "--once", *PATIENTLY)
     assert once.returncode == 0
     assert "changes made" in once.stdout
-    again = anabranch("control", file, "--once")
+    again = anabranch("control", file, "--once", *PATIENTLY)
     assert [line.split()[-1] for line in again.stdout.splitlines()[1:]] == ["0"] * 4
-    assert anabranch("control", file, "--dry-run").stdout.count("+") == 0
+    assert anabranch("control", file, "--dry-run", *PATIENTLY).stdout.count("+") == 0
 
 
 def test_once_says_which_switch_is_not_there(fabric: DummyFabric) -> None:
@@ -105,7 +106,7 @@ def test_signals(fabric: DummyFabric) -> None:
         assert running.process.wait(PATIENCE_S) == 0
         assert len([event for event in running.events() if event["event"] == "committed"]) == 4
         assert running.events()[-1]["event"] == "stopped"
-    assert anabranch("control", str(file), "--dry-run").stdout.count("+") == 0
+    assert anabranch("control", str(file), "--dry-run", *PATIENTLY).stdout.count("+") == 0
 
 
 def test_a_controller_that_is_killed_leaves_a_fabric_that_its_successor_takes_over(fabric: DummyFabric) -> None:
@@ -115,8 +116,8 @@ def test_a_controller_that_is_killed_leaves_a_fabric_that_its_successor_takes_ov
         # In the middle of the first commits, most likely; wherever it is, the successor must come to the plan.
         os.kill(running.process.pid, signal.SIGKILL)
         running.process.wait()
-    assert anabranch("control", str(file), "--once").returncode == 0
-    assert anabranch("control", str(file), "--dry-run").stdout.count("+") == 0
+    assert anabranch("control", str(file), "--once", *PATIENTLY).returncode == 0
+    assert anabranch("control", str(file), "--dry-run", *PATIENTLY).stdout.count("+") == 0
 
 
 def test_switches_that_come_to_us(fabric: DummyFabric) -> None:
@@ -146,6 +147,6 @@ def test_switches_that_come_to_us(fabric: DummyFabric) -> None:
 def test_a_bad_file_is_an_error_by_itself(tmp_path: Path) -> None:
     file = tmp_path / "fabric.toml"
     file.write_text('[fabric]\nkind = "leaf-spine"\nleaves = 1\n[policy]\nweight = "equal"\n')
-    found = anabranch("control", str(file), "--once")
+    found = anabranch("control", str(file), "--once", *PATIENTLY)
     assert found.returncode == 2
     assert "policy.weight: unknown key; did you mean weights?" in found.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -27,6 +28,8 @@ def folder() -> Iterator[Path]:
     for number, device in enumerate(DEVICES):
         subprocess.run(["ip", "link", "add", device, "type", "veth", "peer", f"out{number}"], check=True)
     place = own_folder() / f"test-{secrets.token_hex(4)}"
+    # The kernel uses the number again that a namespace of another test had, by which this one's folder is called.
+    shutil.rmtree(place.parent, ignore_errors=True)
     try:
         yield place
     finally:

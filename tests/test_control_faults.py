@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from anabranch.lab.fabric.open_vswitch import DATABASE, SWITCH
-from certificates import free_port
 from controller_process import ControllerProcess, controller, wait
 from dummy_bridges import DummyBridges, dummy_bridges
 from held_tables import answer, assert_same, empty, held, operate
+from reserved_port import reserved_port
 
 KILLS = 3
-QUIET_S = 0.2
+QUIET_S = 1.0
 
 
 @pytest.fixture
@@ -29,13 +29,13 @@ def fabric(tmp_path: Path) -> Iterator[DummyBridges]:
 
 @pytest.fixture
 def process(fabric: DummyBridges, tmp_path: Path) -> Iterator[ControllerProcess]:
-    port, file = free_port(), tmp_path / "fabric.toml"
-    undamped = "[damping]\nuse = false"
+    file, undamped = tmp_path / "fabric.toml", "[damping]\nuse = false"
     databases = dict.fromkeys(fabric.bridges, fabric.open_vswitch.database)
-    file.write_text(fabric.fabric_toml(http=f"127.0.0.1:{port}", databases=databases, more=undamped))
-    with controller(file, port) as started:
-        started.wait_healthy()
-        yield started
+    with reserved_port() as port:
+        file.write_text(fabric.fabric_toml(http=f"127.0.0.1:{port}", databases=databases, more=undamped))
+        with controller(file, port) as started:
+            started.wait_healthy()
+            yield started
 
 
 def from_nothing(fabric: DummyBridges, process: ControllerProcess) -> dict[str, list[str]]:
@@ -62,7 +62,7 @@ def settle(fabric: DummyBridges, process: ControllerProcess) -> None:
 
     def twice() -> bool:
         if settled(fabric, process):
-            # A plan that follows from what was seen last may be in the making.
+            # A port that went and came again looks as before: the news of both may be under way.
             time.sleep(QUIET_S)
             return settled(fabric, process)
         return False
@@ -71,9 +71,12 @@ def settle(fabric: DummyBridges, process: ControllerProcess) -> None:
 
 
 def settled(fabric: DummyBridges, process: ControllerProcess) -> bool:
-    if not process.healthy():
+    status = process.status()
+    # A page is given to all who ask within a while; and of a switch that was killed it may not have been heard yet.
+    if status["time_s"] <= fabric.changed_s or any(
+        switch["changed_s"] <= fabric.restarted_s for switch in status["switches"]
+    ):
         return False
-    _, status = process.get("/status.json")
     for link in status["links"]:
         if link["b"].startswith("spine"):
             rate_bps = fabric.rate_bps.get(f"{link['a']}-{link['b']}", 10 * 10**9)
@@ -153,8 +156,8 @@ def test_the_database_killed_among_changes(fabric: DummyBridges, process: Contro
         time.sleep(source.random() * 0.03)
         fabric.open_vswitch.start_database()
         change(fabric, source)
+    wait(lambda: any(event["event"] == "database-lost" for event in process.events()), process.log.read_text)
     check(fabric, process)
-    assert any(event["event"] == "database-lost" for event in process.events())
 
 
 def test_all_three_killed_at_once(fabric: DummyBridges, process: ControllerProcess) -> None:

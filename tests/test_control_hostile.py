@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
+from anabranch.control import controller as controller_module
 from anabranch.control import session
 from anabranch.control.controller import Controller
 from anabranch.control.event import Events
@@ -20,14 +24,17 @@ from anabranch.control.file import parse
 from anabranch.control.state import SwitchState
 from anabranch.lab.fabric.open_vswitch import SWITCH
 from anabranch.openflow import channel
-from certificates import free_port
+from anabranch.openflow.connection import COMERS_MAX, serve
 from dummy_bridges import DummyBridges, dummy_bridges
-from hostile_switch import HOSTILE, FairSwitch, Talk, noise, said, served, silent
+from hostile_switch import HOSTILE, FairSwitch, Talk, noise, said, silent
+from other_ends import OtherEnds
+from reserved_port import reserved_port
 
 Result = TypeVar("Result")
-DEADLINE_S = 30.0
-HELD_S = 1.0
-"""What the loop may stand still at worst; on a machine of its own it is milliseconds."""
+DEADLINE_S = 120.0
+"""Of everything that is waited for: no measure of speed, only of never."""
+TURN_S = 2.0
+"""Processor time that a turn of the loop may take at worst; it takes a tenth at most."""
 GOOD = ("leaf0", "leaf1", "spine0", "spine1")
 
 
@@ -42,9 +49,18 @@ def _quiet() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Silence is found out sooner than a user would want."""
-    monkeypatch.setattr(session, "TIMEOUT_S", 1.0)
-    monkeypatch.setattr(channel, "WHOLE_ANSWER_S", 1.5)
+    """Silence is found out sooner than a user would want. Good switches that are slow are reached again."""
+    monkeypatch.setattr(session, "TIMEOUT_S", 2.0)
+    monkeypatch.setattr(channel, "WHOLE_ANSWER_S", 2.0)
+
+
+@pytest.fixture(autouse=True)
+def _collected() -> Iterator[None]:
+    """What other tests have left in this process is no work of the loop's."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def fabric_of(folder: Path, spines: int = 2) -> AbstractContextManager[DummyBridges]:
@@ -64,14 +80,14 @@ async def running(text: str, events: Events | None = None) -> AsyncIterator[Cont
 
 
 def run(tried: Coroutine[Any, Any, Result]) -> Result:
-    """Runs one, and waits until all that it began has ended, the other ends of its connections too."""
+    """Runs one, and waits until all that it began has ended."""
 
     async def ran() -> Result:
         result = await tried
-        await asyncio.wait_for(others_end(), DEADLINE_S)
+        await asyncio.wait_for(all_ends(), DEADLINE_S)
         return result
 
-    async def others_end() -> None:
+    async def all_ends() -> None:
         loop: Any = asyncio.get_running_loop()
         # Beside this one and its waiter no task, and no file but that by which the loop is woken.
         while len(asyncio.all_tasks()) > 2 or len(loop._selector.get_map()) > 1:
@@ -101,13 +117,16 @@ def as_planned(controller: Controller, name: str) -> bool:
 
 
 async def loop_held(watched: Awaitable[None]) -> float:
-    """How long the loop stood still at worst while something ran, in seconds."""
-    worst, loop = 0.0, asyncio.get_running_loop()
+    """Processor time that the loop took at worst between two turns of ours while something ran, in seconds.
+
+    How long it was between them is a matter of all else that the machine does.
+    """
+    worst, before = 0.0, time.thread_time()
     task = asyncio.ensure_future(watched)
     while not task.done():
-        due = loop.time() + 0.005
         await asyncio.sleep(0.005)
-        worst = max(worst, loop.time() - due)
+        now = time.thread_time()
+        worst, before = max(worst, now - before), now
     await task
     return worst
 
@@ -130,78 +149,96 @@ def test_hostile_switches_hold_nobody_up(tmp_path: Path) -> None:
         spines = {f"spine{number}": talk for number, talk in enumerate(HOSTILE.values(), 2)}
         addresses = {name: f"unix:{tmp_path}/{name}.hostile" for name in spines}
 
-        async def tried() -> tuple[list[SwitchState], list[SwitchState]]:
-            async with AsyncExitStack() as stack:
-                for name, talk in spines.items():
-                    if isinstance(talk, FairSwitch):
-                        talk.datapath_id, talk.ports = fabric.datapath_id(name), tuple(fabric.ports()[name].values())
-                    await serve_at(stack, addresses[name].removeprefix("unix:"), talk)
-                async with running(fabric.fabric_toml(openflow=addresses, more=UNDAMPED)) as controller:
-                    await until(lambda: all(as_planned(controller, name) for name in GOOD))
-                    assert await loop_held(flap(controller, fabric, 10)) < HELD_S
-                    # Within some audits it has been seen what they do not keep.
-                    await asyncio.sleep(1)
-                    before = [switch(controller, name) for name in spines]
-                    await asyncio.sleep(1)
-                    after = [switch(controller, name) for name in spines]
-                    assert await loop_held(flap(controller, fabric, 4)) < HELD_S
-                    return before, after
+        async def tried(others: OtherEnds) -> tuple[list[SwitchState], list[SwitchState]]:
+            for name, talk in spines.items():
+                if isinstance(talk, FairSwitch):
+                    talk.datapath_id, talk.ports = fabric.datapath_id(name), tuple(fabric.ports()[name].values())
+                others.serve(addresses[name].removeprefix("unix:"), talk)
+            async with running(fabric.fabric_toml(openflow=addresses, more=UNDAMPED)) as controller:
 
-        before, after = (dict(zip(HOSTILE, states, strict=True)) for states in run(tried()))
+                def found() -> list[SwitchState]:
+                    return [switch(controller, name) for name in spines]
+
+                await until(lambda: all(as_planned(controller, name) for name in GOOD))
+                assert await loop_held(flap(controller, fabric, 10)) < TURN_S
+                # Within some audits it has been seen what they do not keep.
+                await until(lambda: all(map(found_out, HOSTILE, found())))
+                before = found()
+                await audits(controller, 4)
+                after = found()
+                assert await loop_held(flap(controller, fabric, 4)) < TURN_S
+                return before, after
+
+        with OtherEnds() as others:
+            before, after = (dict(zip(HOSTILE, states, strict=True)) for states in run(tried(others)))
     for sort, state in after.items():
-        if sort not in ("echoes", "port changes"):
-            assert state.last_error, sort
-    # What was answered wrongly is not tried again and again.
+        assert found_out(sort, state), sort
+    # What was answered wrongly is not tried again and again: twice by every connection.
     for sort in ("refusing", "forgetful"):
-        assert after[sort].refused
-        assert after[sort].commits == before[sort].commits
+        assert after[sort].commits - before[sort].commits <= 2 * (after[sort].connects - before[sort].connects)
     assert after["refusing"].commits == 0
 
 
+def found_out(sort: str, state: SwitchState) -> bool:
+    """Whether the controller knows what is wrong with a hostile switch."""
+    if sort in ("refusing", "forgetful"):
+        return state.refused
+    return sort in ("echoes", "port changes") or bool(state.last_error)
+
+
+async def audits(controller: Controller, count: int) -> None:
+    """Waits for as many measurements as are made in the time of so many audits."""
+    answered = controller.network.measurements
+    await until(lambda: controller.network.measurements >= answered + 3 * count)
+
+
 def test_strangers_that_come_hold_nobody_up(tmp_path: Path) -> None:
-    port = free_port()
-    with fabric_of(tmp_path) as fabric:
-
-        async def tried() -> int:
-            text = fabric.fabric_toml(openflow={"leaf0": ""}, listen=f"tcp:127.0.0.1:{port}", more=UNDAMPED)
-            events = Events()
-            async with AsyncExitStack() as stack, running(text, events) as controller:
-                for talk in HOSTILE.values():
-                    come(stack, port, talk)
-                for _ in range(400):
-                    come(stack, port, silent)
-                await asyncio.sleep(0.5)
-                fabric.open_vswitch.vsctl("set-controller", "leaf0", f"tcp:127.0.0.1:{port}")
-                await until(lambda: all(as_planned(controller, name) for name in GOOD))
-                assert await loop_held(flap(controller, fabric, 6)) < HELD_S
-                return events.counts["stranger"]
-
-        assert run(tried()) > 0
-
-
-def test_whoever_says_it_is_another_does_not_take_its_place(tmp_path: Path) -> None:
-    port = free_port()
-    with fabric_of(tmp_path) as fabric:
+    with fabric_of(tmp_path) as fabric, reserved_port() as port, OtherEnds() as others:
 
         async def tried() -> None:
             text = fabric.fabric_toml(openflow={"leaf0": ""}, listen=f"tcp:127.0.0.1:{port}", more=UNDAMPED)
-            async with AsyncExitStack() as stack, running(text) as controller:
+            events = Events()
+            async with running(text, events) as controller:
+                for talk in HOSTILE.values():
+                    others.come(port, talk)
+                # More than may wait, so that they drive each other out.
+                for _ in range(COMERS_MAX + 72):
+                    others.come(port, silent)
+                await until(lambda: events.counts["stranger"] > 0)
+                fabric.open_vswitch.vsctl("set-controller", "leaf0", f"tcp:127.0.0.1:{port}")
+                await until(lambda: all(as_planned(controller, name) for name in GOOD))
+                assert await loop_held(flap(controller, fabric, 6)) < TURN_S
+
+        run(tried())
+
+
+def test_whoever_says_it_is_another_does_not_take_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with fabric_of(tmp_path) as fabric, reserved_port() as port, OtherEnds() as others:
+
+        async def tried() -> None:
+            text = fabric.fabric_toml(openflow={"leaf0": ""}, listen=f"tcp:127.0.0.1:{port}", more=UNDAMPED)
+            # The good one may be slow to answer, and keeps its place.
+            monkeypatch.setattr(session, "PROBE_S", DEADLINE_S)
+            monkeypatch.setattr(controller_module, "serve", partial(serve, timeout_s=DEADLINE_S))
+            events = Events()
+            async with running(text, events) as controller:
                 fabric.open_vswitch.vsctl("set-controller", "leaf0", f"tcp:127.0.0.1:{port}")
                 await until(lambda: all(as_planned(controller, name) for name in GOOD))
                 liar = FairSwitch()
                 liar.datapath_id = fabric.datapath_id("leaf0")
                 for _ in range(10):
-                    come(stack, port, liar)
-                await asyncio.sleep(0.3)
+                    others.come(port, liar)
+                await until(lambda: events.counts["stranger"] >= 10)
                 await flap(controller, fabric, 4)
                 assert switch(controller, "leaf0").connects == 1
                 # A process that no longer answers gives its place to the one that comes back.
                 process = fabric.open_vswitch.pid(SWITCH)
                 assert process is not None
+                monkeypatch.setattr(session, "PROBE_S", 0.5)
                 os.kill(process, signal.SIGSTOP)
                 try:
-                    come(stack, port, liar)
-                    await until(lambda: switch(controller, "leaf0").connects == 2)
+                    others.come(port, liar)
+                    await until(lambda: switch(controller, "leaf0").connects >= 2)
                 finally:
                     os.kill(process, signal.SIGCONT)
 
@@ -233,35 +270,14 @@ def test_databases_of_garbage_hold_nobody_up(tmp_path: Path) -> None:
         places = {f"spine{number}": tmp_path / f"garbage{number}" for number in range(len(GARBAGE))}
 
         async def tried() -> None:
-            async with AsyncExitStack() as stack:
-                for path, talk in zip(places.values(), GARBAGE.values(), strict=True):
-                    await serve_at(stack, str(path), talk)
-                databases = {name: f"unix:{path}" for name, path in places.items()}
-                async with running(fabric.fabric_toml(databases=databases, more=UNDAMPED)) as controller:
-                    await until(lambda: controller.snapshot().plans > 0 and controller.snapshot().converged)
-                    assert await loop_held(flap(controller, fabric, 6)) < HELD_S
-                    assert controller.events.counts["database-lost"] >= len(GARBAGE) - 3
-                    assert all(state.connected for state in controller.snapshot().switches)
+            databases = {name: f"unix:{path}" for name, path in places.items()}
+            async with running(fabric.fabric_toml(databases=databases, more=UNDAMPED)) as controller:
+                await until(lambda: controller.snapshot().plans > 0 and controller.snapshot().converged)
+                assert await loop_held(flap(controller, fabric, 6)) < TURN_S
+                await until(lambda: controller.events.counts["database-lost"] >= len(GARBAGE) - 3)
+                await until(lambda: all(state.connected for state in controller.snapshot().switches))
 
-        run(tried())
-
-
-async def serve_at(stack: AsyncExitStack, path: str, talk: Talk) -> None:
-    server = await asyncio.start_unix_server(served(talk), path)
-    stack.callback(server.close)
-
-
-def come(stack: AsyncExitStack, port: int, talk: Talk) -> None:
-    """One that connects to us, again whenever it is cut off."""
-
-    async def coming() -> None:
-        while True:
-            with suppress(OSError, asyncio.IncompleteReadError):
-                reader, writer = await asyncio.open_connection("127.0.0.1", port)
-                try:
-                    await talk(reader, writer)
-                finally:
-                    writer.close()
-            await asyncio.sleep(0.05)
-
-    stack.callback(asyncio.ensure_future(coming()).cancel)
+        with OtherEnds() as others:
+            for path, talk in zip(places.values(), GARBAGE.values(), strict=True):
+                others.serve(str(path), talk)
+            run(tried())

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from certificates import free_port
 from controller_process import DEADLINE_S, ControllerProcess, controller, wait
 from dummy_bridges import DummyBridges, dummy_bridges
+from reserved_port import reserved_port
 
 LEAVES, SPINES = 65, 4
 FLAPS_BEFORE, FLAP_S = 5, 0.1
@@ -25,18 +25,18 @@ def fabric(tmp_path: Path) -> Iterator[DummyBridges]:
 
 @pytest.fixture
 def process(fabric: DummyBridges, tmp_path: Path) -> Iterator[ControllerProcess]:
-    file, port = tmp_path / "fabric.toml", free_port()
-    file.write_text(fabric.fabric_toml(http=f"127.0.0.1:{port}", more="[damping]\nuse = false"))
-    with controller(file, port) as started:
-        started.wait_healthy()
-        yield started
+    file = tmp_path / "fabric.toml"
+    with reserved_port() as port:
+        file.write_text(fabric.fabric_toml(http=f"127.0.0.1:{port}", more="[damping]\nuse = false"))
+        with controller(file, port) as started:
+            started.wait_healthy()
+            yield started
 
 
 def test_every_switch_has_its_groups_and_a_flapping_port_keeps_nobody_waiting(
     fabric: DummyBridges, process: ControllerProcess
 ) -> None:
-    _, status = process.get("/status.json")
-    for switch in status["switches"]:
+    for switch in process.status()["switches"]:
         leaf = switch["name"].startswith("leaf")
         assert switch["groups"] == (LEAVES - 1 if leaf else LEAVES), switch
     flaps, begun, deadline = 0, 0, time.monotonic() + DEADLINE_S

@@ -6,18 +6,24 @@ import asyncio
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from anabranch.control import controller
 from anabranch.control.file import RECIPES
 from anabranch.control.network import Network
 from anabranch.control.policy.load import UNITS
+from anabranch.control.session import Session
 from anabranch.control.state import Snapshot
 from anabranch.lab.fabric.open_vswitch import DATABASE, SWITCH
+from anabranch.openflow.connection import Connection
 from anabranch.openflow.port import Port
-from dummy_fabric import DummyFabric, Running, dummy_fabric, members
+from anabranch.openflow.tables import Flow, Tables
+from dummy_fabric import PATIENCE_S, DummyFabric, Running, dummy_fabric, members
 
 pytestmark = pytest.mark.skipif(not shutil.which("ovs-vswitchd"), reason="ovs-vswitchd: apt install openvswitch-switch")
 
@@ -29,6 +35,12 @@ FOREIGN_GROUP = "group_id=77,type=select,bucket=output:1"
 def fabric(tmp_path: Path) -> Iterator[DummyFabric]:
     with dummy_fabric(tmp_path, settings='[measure]\ninterval = "50 ms"\naudit = "300 ms"') as found:
         yield found
+
+
+@pytest.fixture
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No plan before all switches are read, however long that takes."""
+    monkeypatch.setattr(controller, "SETTLE_S", PATIENCE_S)
 
 
 def ofctl(fabric: DummyFabric, *arguments: str) -> str:
@@ -43,6 +55,14 @@ def received(fabric: DummyFabric, what: str) -> int:
     """How many messages of a kind the switch has logged."""
     log = (fabric.folder / "ovs-vswitchd.log").read_text()
     return len(re.findall(rf"received: {what}", log))
+
+
+def await_received(fabric: DummyFabric, what: str, count: int = 1) -> None:
+    """Waits until so many are in the log, which is written after the fact."""
+    deadline = time.monotonic() + PATIENCE_S
+    while received(fabric, what) < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def trace(fabric: DummyFabric, switch: str, flow: str) -> set[str]:
@@ -70,6 +90,7 @@ def test_packets_go_by_every_path_and_to_their_host(fabric: DummyFabric) -> None
     assert trace(fabric, "spine1", f"in_port=spine1-leaf0,{arp}") == {"spine1-leaf1"}
 
 
+@pytest.mark.usefixtures("_patient")
 def test_a_restart_changes_nothing_and_what_is_others_stays(fabric: DummyFabric) -> None:
     ofctl(fabric, "add-flow", "leaf0", FOREIGN_FLOW)
     ofctl(fabric, "add-group", "leaf0", FOREIGN_GROUP)
@@ -82,6 +103,9 @@ def test_a_restart_changes_nothing_and_what_is_others_stays(fabric: DummyFabric)
     assert asyncio.run(follow()) > 0
     fabric.open_vswitch.appctl("vlog/set", "vconn:file:dbg")
     assert asyncio.run(follow()) == 0
+    # Whatever came before this is in the log.
+    ofctl(fabric, "dump-tables", "leaf0")
+    await_received(fabric, "OFPST_TABLE request")
     assert received(fabric, "OFPT_BUNDLE_CONTROL") == 0
     assert received(fabric, r"OFPT_(FLOW|GROUP|METER)_MOD") == 0
     assert "cookie=0x1234" in ofctl(fabric, "dump-flows", "leaf0")
@@ -103,6 +127,7 @@ def test_a_lost_link_changes_one_group_a_switch(fabric: DummyFabric) -> None:
             }
             # spine1 reaches leaf1 by way of leaf0 now.
             assert changed == {"leaf0": 1, "leaf1": 1, "spine0": 0, "spine1": 1}
+            await asyncio.to_thread(await_received, fabric, "OFPT_BUNDLE_ADD_MESSAGE", 3)
             assert received(fabric, "OFPT_BUNDLE_ADD_MESSAGE") == 3
             (link,) = [link for link in after.links if not link.up]
             assert (link.a, link.b, link.reason) == ("leaf1", "spine1", "spine1: port down")
@@ -139,6 +164,7 @@ def test_capacity_follows_a_links_rate(fabric: DummyFabric) -> None:
     asyncio.run(follow())
 
 
+@pytest.mark.usefixtures("_patient")
 @pytest.mark.parametrize("recipe", ["dp_hash-twin", "multipath"])
 def test_other_recipes_reconcile_too(fabric: DummyFabric, recipe: str) -> None:
     async def follow() -> int:
@@ -187,6 +213,35 @@ def test_what_somebody_removed_is_put_back(fabric: DummyFabric) -> None:
     asyncio.run(follow())
 
 
+def test_tables_that_were_read_while_somebody_removed_them_are_mended(
+    fabric: DummyFabric, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Session._read
+    stale: list[frozenset[Flow]] = []
+
+    async def torn(self: Session, connection: Connection) -> Tables:
+        found = await read(self, connection)
+        if self.name == "leaf1" and stale and not found.groups:
+            # The rules were read before they were removed, the groups after.
+            return replace(found, flows=stale.pop())
+        return found
+
+    monkeypatch.setattr(Session, "_read", torn)
+
+    async def follow() -> None:
+        async with Running(fabric.file()) as running:
+            await running.converged()
+            installed = running.controller._openflow["leaf1"].installed
+            assert installed is not None
+            stale.append(installed.flows)
+            await asyncio.to_thread(ofctl, fabric, "del-groups", "leaf1")
+            found = await running.until(lambda one: not stale and one.converged and one.events["committed"] >= 6)
+            assert found.events["refused"] == 0
+        assert "group:" in ofctl(fabric, "dump-flows", "leaf1")
+
+    asyncio.run(follow())
+
+
 def test_a_refusal_is_told_once_and_tried_again_when_something_changed(fabric: DummyFabric) -> None:
     fabric.open_vswitch.vsctl(
         "--id=@table", "create", "Flow_Table", "flow_limit=2", "overflow_policy=refuse",
@@ -195,13 +250,20 @@ def test_a_refusal_is_told_once_and_tried_again_when_something_changed(fabric: D
 
     async def follow() -> None:
         async with Running(fabric.file()) as running:
-            first = await running.until(lambda one: one.plans > 0 and one.switches[0].refused)
+            # The others have what is theirs, and nothing more to send.
+            first = await running.until(
+                lambda one: (
+                    one.switches[0].refused
+                    and all(switch.commits and not switch.differences for switch in one.switches[1:])
+                )
+            )
             assert "TABLE_FULL" in first.switches[0].last_error
             assert first.switches[0].differences > 0
             assert await fabric.groups("leaf0") == []
             # Neither audits nor measurements have it sent again.
             fabric.open_vswitch.appctl("vlog/set", "vconn:file:dbg")
-            await asyncio.sleep(0.8)
+            await asyncio.to_thread(await_received, fabric, "OFPST_METER_CONFIG request", 3 * len(first.switches))
+            await asyncio.to_thread(await_received, fabric, "OFPST_PORT request", 3 * len(first.switches))
             assert running.controller.snapshot().events["refused"] == 1
             assert received(fabric, "OFPT_BUNDLE") == 0
             fabric.open_vswitch.vsctl("clear", "Bridge", "leaf0", "flow_tables")
@@ -214,35 +276,52 @@ def test_a_refusal_is_told_once_and_tried_again_when_something_changed(fabric: D
 
 
 def test_a_flapping_link_is_damped_and_starves_nobody(fabric: DummyFabric) -> None:
-    fabric.settings += '\n[damping]\nsuppress = 3\nreuse = 1\nhalf_life = "500 ms"'
+    fabric.settings += '\n[damping]\nsuppress = 3\nreuse = 1\nhalf_life = "3600 s"'
 
     async def follow() -> None:
         async with Running(fabric.file()) as running:
-            await running.converged()
+            before = await running.converged()
             for _ in range(10):
                 for up in (False, True):
                     await asyncio.to_thread(fabric.link, "leaf0-spine0", up)
                     await asyncio.sleep(0.02)
-            found = running.controller.snapshot()
-            (link,) = [link for link in found.links if not link.up]
-            assert link.reason == "damped"
-            assert found.plans < 10
+            found = await running.until(lambda one: [link.reason for link in one.links if not link.up] == ["damped"])
+            # Three losses and returns, and the fourth loss.
+            assert found.plans - before.plans <= 7
             # Another link's change comes through meanwhile.
             fabric.link("leaf1-spine1", up=False)
             await running.until(lambda one: one.converged and members(one, "leaf0", "leaf1") == {})
             fabric.link("leaf1-spine1", up=True)
-            # And this one is used again when it has been quiet.
-            await running.until(lambda one: one.converged and len(members(one, "leaf0", "leaf1")) == 2)
+            await running.until(lambda one: one.converged and members(one, "leaf0", "leaf1") == {"spine1": 1})
+
+    asyncio.run(follow())
+
+
+def test_a_damped_link_is_used_again_when_it_has_been_quiet(fabric: DummyFabric) -> None:
+    # One loss is enough.
+    fabric.settings += '\n[damping]\nsuppress = 1\nreuse = 0.5\nhalf_life = "500 ms"'
+
+    async def follow() -> None:
+        async with Running(fabric.file()) as running:
+            await running.converged()
+            for up in (False, True):
+                await asyncio.to_thread(fabric.link, "leaf0-spine0", up)
+            await running.until(lambda one: one.converged and one.events["link-down"] == one.events["link-up"] == 1)
+            found = running.controller.snapshot()
+            assert found.events["damped"] == 1
+            assert len(members(found, "leaf0", "leaf1")) == 2
 
     asyncio.run(follow())
 
 
 def test_silent_loss_is_seen_by_bfd(fabric: DummyFabric) -> None:
+    # A machine that is too busy for the packets of BFD makes losses of its own.
+    fabric.settings += "\n[damping]\nuse = false"
     ovs = fabric.open_vswitch
     wire = f"{fabric.folder}/wire"
 
     def bfd(interface: str) -> list[str]:
-        return ["set", "interface", interface, "bfd:enable=true", "bfd:min_rx=50", "bfd:min_tx=50"]
+        return ["set", "interface", interface, "bfd:enable=true", "bfd:min_rx=500", "bfd:min_tx=500"]
 
     ovs.vsctl("set", "interface", "leaf0-spine0", f"options:pstream=punix:{wire}")
     ovs.vsctl("set", "interface", "spine0-leaf0", f"options:stream=unix:{wire}")
@@ -262,7 +341,11 @@ def test_silent_loss_is_seen_by_bfd(fabric: DummyFabric) -> None:
     asyncio.run(follow())
 
 
+@pytest.mark.usefixtures("_patient")
 def test_shares_by_load_survive_a_restart(fabric: DummyFabric) -> None:
+    # Longer than the test: what is measured would take the shares back to equal ones.
+    fabric.settings = fabric.settings.replace('interval = "50 ms"', 'interval = "1 min"')
+
     async def follow(learn: bool) -> int:
         async with Running(fabric.file('weights = "load"')) as running:
             await running.converged()
@@ -325,8 +408,11 @@ def test_a_mistake_about_one_switch_is_not_the_others(fabric: DummyFabric, monke
 
     async def follow() -> None:
         async with Running(fabric.file()) as running:
-            found = await running.until(lambda one: all(switch.commits for switch in one.switches[1:]))
-            assert "please report" in found.switches[0].last_error
+            await running.until(
+                lambda one: (
+                    all(switch.commits for switch in one.switches[1:]) and "please report" in one.switches[0].last_error
+                )
+            )
             mended.append(True)
             await running.converged()
 
@@ -345,7 +431,7 @@ def test_ports_that_come_back_under_other_numbers(fabric: DummyFabric) -> None:
                 command = ["--no-wait", "set", "interface", interface, f"ofport_request={number}"]
                 await asyncio.to_thread(ovs.vsctl, *command)
             await asyncio.to_thread(ovs.start_switch)
-            after = await running.until(lambda one: one.converged and all(each.connects == 2 for each in one.switches))
+            after = await running.until(lambda one: one.converged and all(each.connects >= 2 for each in one.switches))
             (group,) = await fabric.groups("leaf0")
             assert [bucket.watch_port for bucket in group.buckets] == [21, 20]
             # The plan with the old numbers was not sent before.

@@ -16,9 +16,11 @@ import pytest
 
 from anabranch.deploy.split import RECIPES
 from anabranch.lab.fabric.open_vswitch import SWITCH, OpenVSwitch
-from certificates import free_port, make_certificates
+from certificates import make_certificates
 from command import Run, anabranch
-from dummy_switch import BRIDGE, connected, dummy_switch, empty, ofctl, run_strictly
+from dummy_switch import BRIDGE, PATIENCE_S, connected, dummy_switch, empty, ofctl, run_strictly
+from reserved_port import reserved_port
+from verdict import as_planned
 
 OPERATORS = (
     ("add-group", "group_id=7,type=select,selection_method=hash,fields(ip_src),bucket=output:2,bucket=output:3"),
@@ -299,7 +301,8 @@ def test_the_split_is_measured(switch: OpenVSwitch, folder: Path, recipe: str) -
     verb("apply", plan, switch)
     # A connection is a packet here, so that as many passed as packets.
     with sending(switch, range(1, 65536)):
-        run = verb("verify", plan, switch, "--seconds", "2", "--connections", "1000000")
+        verify = ("verify", str(plan), "--openflow", switch.openflow(BRIDGE), "--seconds", "4")
+        run = as_planned(lambda _: anabranch(*verify, "--connections", "1000000"))
     assert re.search(r"as planned: chance alone puts [\d,]+ connections within", run.stdout)
     got = [float(line.split()[3]) for line in run.stdout.splitlines() if re.match(r"p\d ", line)]
     assert got == pytest.approx([44.4, 33.3, 22.2], abs=10)
@@ -309,8 +312,8 @@ def test_one_connection_is_no_split(switch: OpenVSwitch, folder: Path) -> None:
     plan = written(folder, group(1))
     verb("apply", plan, switch)
     with sending(switch, [1000]):
-        known = verb("verify", plan, switch, "--seconds", "1.5", "--connections", "1000000", status=1)
-        unknown = verb("verify", plan, switch, "--seconds", "1.5", status=3)
+        known = verb("verify", plan, switch, "--seconds", "3", "--connections", "1000000", status=1)
+        unknown = verb("verify", plan, switch, "--seconds", "3", status=3)
     assert re.search(r"wrong: chance alone puts [\d,]+ connections within", known.stdout)
     assert re.search(r"cannot tell: chance explains it if no more than \d connections", unknown.stdout)
 
@@ -343,38 +346,49 @@ def test_the_database_says_where_the_bridge_is(switch: OpenVSwitch, folder: Path
 
 def test_a_remote_bridge_is_found_by_its_database(switch: OpenVSwitch, folder: Path) -> None:
     plan = written(folder, group(1))
-    database, openflow = (free_port() for _ in range(2))
-    switch.appctl("ovsdb-server/add-remote", f"ptcp:{database}:127.0.0.1", daemon="ovsdb-server")
-    try:
+    with reserved_port() as database, reserved_port() as openflow, reached_at(switch, database):
         remote = ("--ovsdb", f"tcp:127.0.0.1:{database}")
         run = anabranch("apply", str(plan), *remote)
         assert "it lets no controller in; ovs-vsctl set-controller br0 ptcp:6653" in run.stderr
         switch.vsctl("set-controller", BRIDGE, f"ptcp:{openflow}:127.0.0.1")
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE_S
         run = anabranch("apply", str(plan), *remote)
         while run.returncode and time.monotonic() < deadline:
             time.sleep(0.05)
             run = anabranch("apply", str(plan), *remote)
         assert run.returncode == 0, run.stderr
         assert "nothing to do" in verb("diff", plan, switch).stdout
+
+
+@contextmanager
+def reached_at(switch: OpenVSwitch, database: int) -> Iterator[None]:
+    """Its database, by TCP."""
+    switch.appctl("ovsdb-server/add-remote", f"ptcp:{database}:127.0.0.1", daemon="ovsdb-server")
+    try:
+        yield
     finally:
         switch.vsctl("del-controller", BRIDGE)
         switch.appctl("ovsdb-server/remove-remote", f"ptcp:{database}:127.0.0.1", daemon="ovsdb-server")
 
 
-def test_a_remote_bridge_speaks_tls(switch: OpenVSwitch, folder: Path) -> None:
+@pytest.fixture
+def port() -> Iterator[int]:
+    with reserved_port() as reserved:
+        yield reserved
+
+
+def test_a_remote_bridge_speaks_tls(switch: OpenVSwitch, folder: Path, port: int) -> None:
     certificates = make_certificates(folder)
-    openflow = free_port()
     files = certificates["switch"]
     switch.vsctl("set-ssl", str(files.key), str(files.certificate), str(files.authority))
-    switch.vsctl("set-controller", BRIDGE, f"pssl:{openflow}:127.0.0.1")
+    switch.vsctl("set-controller", BRIDGE, f"pssl:{port}:127.0.0.1")
     plan = written(folder, group(1))
     try:
         for who, status in (("controller", 0), ("stranger", 2)):
             ours = certificates[who]
             options = [f"--{name}={file}" for name, file in vars(ours).items()]
-            address = ("--openflow", f"ssl:127.0.0.1:{openflow}")
-            deadline = time.monotonic() + 10
+            address = ("--openflow", f"ssl:127.0.0.1:{port}")
+            deadline = time.monotonic() + PATIENCE_S
             run = anabranch("apply", str(plan), *address, *options)
             while run.returncode != status and time.monotonic() < deadline:
                 time.sleep(0.05)

@@ -21,7 +21,7 @@ from anabranch.targets.explanation import parse_tuples
 from anabranch.targets.symmetric_hash import symmetric_hash
 from anabranch.tuples import FIVE_TUPLE, five_tuples, flow_keys
 from command import anabranch
-from dummy_switch import BRIDGE, dummy_switch
+from dummy_switch import BRIDGE, PATIENCE_S, dummy_switch
 
 PROTOCOLS = {6: "tcp", 17: "udp", 132: "sctp"}
 NO_PORTS = 47
@@ -131,7 +131,7 @@ def test_a_dead_port_is_left_as_predicted(switch: OpenVSwitch, plan: Path, recip
 
 
 def await_port(switch: OpenVSwitch, name: str, *, up: bool) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while (switch.vsctl("get", "interface", name, "link_state").strip() == "up") != up:
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -150,7 +150,7 @@ def test_packets_take_the_slots_that_were_predicted(
     try:
         for number, text in enumerate(texts):
             switch.appctl("netdev-dummy/receive", "p4", datapath_flow(text, number))
-        deadline, sent = time.monotonic() + 20, dict[int, int]()
+        deadline, sent = time.monotonic() + PATIENCE_S, dict[int, int]()
         while len(sent) < len(texts) and time.monotonic() < deadline:
             time.sleep(0.05)
             sent = {number: port for port, file in captures.items() for number in numbers(file.read_bytes())}

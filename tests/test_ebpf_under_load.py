@@ -43,7 +43,7 @@ PLANS = [
 ]
 CONNECTIONS = 64
 SO_TIMESTAMPNS = 35
-SILENCE_S = 0.3
+SILENCE_S = 1.0
 """After which packets that have not arrived are taken for lost."""
 STAMP = struct.Struct("=QQ")
 """Number of the packet, and when it was given to the kernel, in nanoseconds since 1970."""

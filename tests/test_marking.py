@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -75,7 +75,8 @@ def namespaces() -> Iterator[tuple[list[str], list[str]]]:
         if not shutil.which(program):
             pytest.skip(f"{program} is missing: apt install iproute2 nftables")
     need_lab()
-    a, b = (f"wino-{end}{os.getpid()}" for end in "ab")
+    mark = secrets.token_hex(4)
+    a, b = (f"wino-{end}{mark}" for end in "ab")
     enter = ["ip", "netns", "exec", a], ["ip", "netns", "exec", b]
     try:
         for name in (a, b):
@@ -110,14 +111,17 @@ with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800)) as
 
 @contextmanager
 def sniffed(enter: list[str]) -> Iterator[Callable[[int], list[bytes]]]:
-    """Gives the next so many packets that come to the namespace."""
+    """Gives the next so many packets that come to the namespace, as they were sent.
+
+    A sender that changes its processor may overtake itself.
+    """
     command = [*enter, "python3", "-S", "-c", SNIFF]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         lines = process.stdout
         lines.readline()
         try:
-            yield lambda packets: [bytes.fromhex(lines.readline()) for _ in range(packets)]
+            yield lambda packets: sorted((bytes.fromhex(lines.readline()) for _ in range(packets)), key=number_of)
         finally:
             process.kill()
 
@@ -129,6 +133,11 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
     for number in range(int(sys.argv[2])):
         s.sendto(number.to_bytes(4, "big"), (sys.argv[1], 9))
 """
+
+
+def number_of(packet: bytes) -> int:
+    """As `SEND` has written it behind the headers of IP and UDP."""
+    return int.from_bytes(packet[28:32], "big")
 
 
 def send(enter: list[str], to: str, packets: int, tos: int = 0) -> None:
@@ -209,14 +218,14 @@ def test_every_segment_of_tcp_has_a_label_of_its_own_once_packets_are_single(
         return Counter({rule["chain"]: rule["expr"][0]["counter"]["packets"] for rule in sets})
 
     run(*sender, "ethtool", "-K", "w0", "tso", "off", "gso", "off") if shutil.which("ethtool") else None
-    # 3 MB are over 2,000 segments; the hooks see far fewer, offloads or not.
-    assert counted().total() < 1000
+    # 3 MB are over 2,000 segments; the hooks see fewer, offloads or not: two in one at least.
+    assert counted().total() < 1500
     before = marking.single_segments("w0", enter=sender)
     labels = counted()
     assert labels.total() > 2000
     assert max(labels.values()) - min(labels.values()) <= 1
     marking.set_segments("w0", before, enter=sender)
-    assert counted().total() < 1000
+    assert counted().total() < 1500
 
 
 def test_what_cannot_be_says_so(namespaces: tuple[list[str], list[str]]) -> None:
@@ -240,7 +249,7 @@ def test_an_agent_follows_the_file_and_leaves_nothing_behind(
         return run(*sender, "nft", "list", "ruleset").count("chain label")
 
     def await_labels(count: int) -> None:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while labels() != count:
             assert time.monotonic() < deadline, run(*sender, "nft", "list", "ruleset")
             time.sleep(0.02)

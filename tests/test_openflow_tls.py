@@ -19,10 +19,10 @@ from anabranch.openflow.match import Match
 from anabranch.openflow.modification import FlowMod
 from anabranch.openflow.tables import Flow
 from anabranch.openflow.tls import Tls
-from certificates import free_port, make_certificates
-from dummy_switch import BRIDGE, dummy_switch, run_strictly
+from certificates import make_certificates
+from dummy_switch import BRIDGE, PATIENCE_S, dummy_switch, run_strictly
+from reserved_port import reserved_port
 
-PATIENCE_S = 20
 FLOW = Flow(0, 7, Match.of(in_port=1), (Output(2),))
 
 
@@ -57,13 +57,18 @@ async def listening(address: str, tls: Tls | None) -> Connection:
     """Open vSwitch opens its port when it gets to it."""
     while True:
         with contextlib.suppress(Disconnected):
-            return await connect(address, tls)
+            return await connect(address, tls, PATIENCE_S)
         await asyncio.sleep(0.05)
 
 
+@pytest.fixture
+def port() -> Iterator[int]:
+    with reserved_port() as reserved:
+        yield reserved
+
+
 @pytest.mark.parametrize("kind", ["tcp", "ssl"])
-def test_we_call_a_switch(switch: OpenVSwitch, certificates: dict[str, Tls], kind: str) -> None:
-    port = free_port()
+def test_we_call_a_switch(switch: OpenVSwitch, certificates: dict[str, Tls], port: int, kind: str) -> None:
     switch.vsctl("set-controller", BRIDGE, f"p{kind}:{port}:127.0.0.1")
 
     async def work() -> None:
@@ -75,7 +80,7 @@ def test_we_call_a_switch(switch: OpenVSwitch, certificates: dict[str, Tls], kin
         await connection.wait_closed()
         if kind == "ssl":
             with pytest.raises(Disconnected):
-                await connect(address, certificates["stranger"], timeout_s=5)
+                await connect(address, certificates["stranger"])
             with pytest.raises((Disconnected, ProtocolError)):
                 await connect(f"tcp:127.0.0.1:{port}", timeout_s=0.5)
         else:
@@ -86,7 +91,7 @@ def test_we_call_a_switch(switch: OpenVSwitch, certificates: dict[str, Tls], kin
 
 
 @pytest.mark.parametrize("kind", ["tcp", "ssl"])
-def test_a_switch_calls_us(switch: OpenVSwitch, certificates: dict[str, Tls], kind: str) -> None:
+def test_a_switch_calls_us(switch: OpenVSwitch, certificates: dict[str, Tls], port: int, kind: str) -> None:
     async def attend(connection: Connection) -> None:
         await use(connection)
         ids.append(connection.datapath_id)
@@ -98,7 +103,6 @@ def test_a_switch_calls_us(switch: OpenVSwitch, certificates: dict[str, Tls], ki
 
     async def work() -> None:
         tls = certificates["controller"] if kind == "ssl" else None
-        port = free_port()
         server = await serve(f"{kind}:127.0.0.1:{port}", attend, tls)
         switch.vsctl("set-controller", BRIDGE, f"{kind}:127.0.0.1:{port}")
         await came.wait()
@@ -112,15 +116,17 @@ def test_a_switch_calls_us(switch: OpenVSwitch, certificates: dict[str, Tls], ki
 
     run(work)
     told = switch.vsctl("get", "bridge", BRIDGE, "datapath_id").strip().strip('"')
-    assert ids == [int(told, 16)] * 2
+    # A busy machine may lose a connection on the way, and make another.
+    assert set(ids) == {int(told, 16)}
+    assert len(ids) >= 2
 
 
 @pytest.mark.parametrize("comer", ["stranger", "nobody", "plain", "mute"])
-def test_a_stranger_does_not_get_in(certificates: dict[str, Tls], comer: str) -> None:
+def test_a_stranger_does_not_get_in(certificates: dict[str, Tls], port: int, comer: str) -> None:
     async def attend(_: Connection) -> None:
         raise AssertionError
 
-    async def call(port: int, context: ssl.SSLContext | None) -> None:
+    async def call(context: ssl.SSLContext | None) -> None:
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
             # With TLS 1.3 the client is through before the server has looked at its certificate.
@@ -132,7 +138,6 @@ def test_a_stranger_does_not_get_in(certificates: dict[str, Tls], comer: str) ->
         writer.transport.abort()
 
     async def work() -> None:
-        port = free_port()
         server = await serve(f"ssl:127.0.0.1:{port}", attend, certificates["controller"], timeout_s=1)
         context: ssl.SSLContext | None = None
         if comer == "stranger":
@@ -142,7 +147,7 @@ def test_a_stranger_does_not_get_in(certificates: dict[str, Tls], comer: str) ->
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             context.check_hostname = False
             context.load_verify_locations(certificates["controller"].authority)
-        await call(port, context)
+        await call(context)
         server.close()
         await server.wait_closed()
 

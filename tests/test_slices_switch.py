@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -21,7 +21,8 @@ from anabranch.openflow.action import Output
 from anabranch.openflow.connection import Connection
 from anabranch.openflow.match import IPV4, Match
 from anabranch.openflow.tables import Flow, Tables
-from dummy_switch import BRIDGE, connected, dummy_switch, empty, ofctl, run_strictly
+from dummy_switch import BRIDGE, PATIENCE_S, connected, dummy_switch, empty, ofctl, run_strictly
+from dummy_traffic import receive
 
 M = 1_000_000
 TERRITORY = Territory(owner=3)
@@ -71,6 +72,20 @@ async def hold(connection: Connection, before: Tables, wanted: Tables) -> Tables
     return wanted
 
 
+async def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not true():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.02)
+
+
+def meters(switch: OpenVSwitch) -> dict[int, tuple[int, int]]:
+    """Packets that came and that were dropped, by meter."""
+    pattern = r"meter:(\d+) .*?packet_in_count:(\d+).*?\n0: packet_count:(\d+)"
+    found = re.findall(pattern, ofctl(switch, "meter-stats"), re.DOTALL)
+    return {int(number): (int(came), int(dropped)) for number, came, dropped in found}
+
+
 def test_each_label_leads_to_its_path_and_all_others_to_the_group(switch: OpenVSwitch) -> None:
     async def work() -> None:
         async with connected(switch.openflow(BRIDGE)) as connection:
@@ -98,20 +113,15 @@ def test_a_slice_has_a_meter_of_its_own(switch: OpenVSwitch) -> None:
             frame = f"in_port({HOST_PORT}),eth(src=02:00:00:00:00:01,dst=02:00:00:00:00:02),eth_type(0x0800)"
             ip = "ipv4(src=10.1.0.1,dst=10.2.0.7,proto=17,tos={tos:#x},ttl=64,frag=no),udp(src=5000,dst=9)"
             for label in (1, 2):
-                for _ in range(packets if label == 1 else 1):
-                    flow = f"{frame},{ip.format(tos=label << 2)}"
-                    switch.appctl("netdev-dummy/receive", f"p{HOST_PORT}", flow, "--len", "1514")
-            said = ofctl(switch, "meter-stats")
-            rows = {
-                int(number): (int(came), int(dropped))
-                for number, came, dropped in re.findall(
-                    r"meter:(\d+) .*?packet_in_count:(\d+).*?\n0: packet_count:(\d+)", said, re.DOTALL
-                )
-            }
+                # All at once: at 1 Mbit/s a frame passes every 12 ms.
+                flows = [f"{frame},{ip.format(tos=label << 2)}"] * (packets if label == 1 else 1)
+                receive(switch, f"p{HOST_PORT}", flows, 1514)
             first = TERRITORY.meter_id(0)
+            await until(lambda: sum(came for came, _ in meters(switch).values()) >= packets + 1)
+            rows = meters(switch)
             came, dropped = rows[first]
             assert came == packets
-            # Two frames fit the bucket; at 1 Mbit/s a frame passes every 12 ms.
+            # Two frames fit the bucket.
             assert 0 < dropped <= packets - 2
             assert rows[first + 1] == (1, 0)
             assert [rows[first + number] for number in (2, 3, 4)] == [(0, 0)] * 3
@@ -160,10 +170,7 @@ def test_a_dead_port_hands_its_slices_on_without_anybody(switch: OpenVSwitch) ->
             await hold(connection, Tables(), leaf([600, 200, 200], pair([600, 200, 200])))
             switch.appctl("netdev-dummy/set-admin-state", "p2", "down")
             try:
-                deadline = time.monotonic() + 10
-                while way(switch, 2) == 2:
-                    assert time.monotonic() < deadline
-                    await asyncio.sleep(0.02)
+                await until(lambda: way(switch, 2) != 2)
                 assert [way(switch, label) for label in (1, 2, 3, 4, 5)] == [1, 3, 3, 1, 1]
             finally:
                 switch.appctl("netdev-dummy/set-admin-state", "p2", "up")

@@ -18,9 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
-from certificates import free_port
 from controller_process import ControllerProcess, controller, wait
 from dummy_bridges import DummyBridges, dummy_bridges
+from reserved_port import reserved_port
 
 REST_S = 0.5
 
@@ -35,8 +35,12 @@ def main() -> None:
     table = Table(box=None, pad_edge=False)
     for heading in ("what", "switches", "changes", "time (s)"):
         table.add_column(heading, justify="left" if heading == "what" else "right")
-    with tempfile.TemporaryDirectory() as folder, dummy_bridges(Path(folder), asked.leaves, asked.spines) as fabric:
-        file, port = Path(folder) / "fabric.toml", free_port()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        dummy_bridges(Path(folder), asked.leaves, asked.spines) as fabric,
+        reserved_port() as port,
+    ):
+        file = Path(folder) / "fabric.toml"
         undamped = "[damping]\nuse = false"
         file.write_text(fabric.fabric_toml(http=f"127.0.0.1:{port}", more=undamped))
         with controller(file, port) as process:

@@ -19,7 +19,7 @@ except ModuleNotFoundError as error:
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 DATABASE, SWITCH = "ovsdb-server", "ovs-vswitchd"
-START_TIMEOUT_S = 20
+START_TIMEOUT_S = 60
 
 
 class OpenVSwitch:
