@@ -13,7 +13,7 @@ from anabranch.lab.fabric.processes import marked
 from anabranch.lab.fabric.topology import Lab
 
 LOG = "control.log"
-CONVERGE_TIMEOUT_S = 30.0
+CONVERGE_TIMEOUT_S = 60.0
 POLL_S = 0.02
 LAST_LINES = 3
 

@@ -16,7 +16,7 @@ from anabranch import AnabranchError
 
 SILENCE_S = 30
 """That is taken for its end; it speaks five times a second."""
-END_TIMEOUT_S = 5
+END_TIMEOUT_S = 20
 
 
 class Child:

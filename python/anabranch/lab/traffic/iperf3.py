@@ -15,7 +15,7 @@ from anabranch.lab.traffic.play import Endpoint
 from anabranch.netlink.namespace import place
 
 PORT = 5201
-START_TIMEOUT_S = 5.0
+START_TIMEOUT_S = 20.0
 OVERTIME_S = 20.0
 """How much longer than asked a measurement may take before it counts as hung."""
 

@@ -13,7 +13,7 @@ from anabranch.netlink.namespace import inside
 WINDOW = 256
 """Frames under way: fewer than a lab's Open vSwitch has room for (`socket_buffers`) and than the kernel queues between
 two devices for all namespaces together (net.core.netdev_max_backlog, 1000)."""
-STALL_S = 3.0
+STALL_S = 10.0
 """Silence at the other end that is taken for loss."""
 REST_S = 50e-6
 """Between two looks at the counters: the processor is the switch's."""

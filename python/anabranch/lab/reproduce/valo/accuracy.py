@@ -42,7 +42,7 @@ HOST_MIN, HOST_MAX = 2, 254
 """Last byte of an address: nobody has these, so nobody answers."""
 PORT_MIN = 1024
 ATTEMPTS = 3
-SETTLE_S, SETTLE_STEP_S = 3.0, 0.02
+SETTLE_S, SETTLE_STEP_S = 10.0, 0.02
 
 
 @dataclass
