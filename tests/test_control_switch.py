@@ -141,6 +141,21 @@ def test_a_lost_link_changes_one_group_a_switch(fabric: DummyFabric) -> None:
     asyncio.run(follow())
 
 
+def test_a_fabric_is_not_as_planned_while_a_plan_is_to_come(fabric: DummyFabric) -> None:
+    async def follow() -> None:
+        async with Running(fabric.file()) as running:
+            await running.converged()
+            # As if the last had taken that long.
+            running.controller._planned_until_s = time.monotonic() + 3600
+            fabric.link("leaf0-spine0", up=False)
+            found = await running.until(lambda one: not all(link.up for link in one.links))
+            assert not any(switch.differences for switch in found.switches)
+            assert found.unplanned
+            assert not found.converged
+
+    asyncio.run(follow())
+
+
 def test_capacity_follows_a_links_rate(fabric: DummyFabric) -> None:
     async def follow() -> None:
         async with Running(fabric.file()) as running:
