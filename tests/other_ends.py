@@ -31,10 +31,14 @@ class OtherEnds:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._do(self._end())
+        self.leave()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    def leave(self) -> None:
+        """Has all of them gone now."""
+        self._do(self._end())
 
     def serve(self, path: str, talk: Talk) -> None:
         """Listens at a unix socket from now on."""
