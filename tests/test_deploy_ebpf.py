@@ -293,6 +293,11 @@ def test_what_a_killed_process_began_is_brought_to_an_end(tmp_path: Path) -> Non
     assert "- what is left of datapath plan" in done("remove", plan)
     done("apply", plan)
     assert arrivals(connections(90), "pin", PORTS).total() == 90
+    # The same once nobody could see it any more.
+    (folder("plan") / f"link-{index}-ingress").unlink()
+    folder("plan").rename(folder("plan+half"))
+    assert "- what is left of datapath plan" in done("remove", plan)
+    assert not folder("plan+half").exists()
 
 
 @with_own_datapaths

@@ -63,13 +63,17 @@ def remove(plan: str, place: Place, *, dry_run: bool) -> Outcome:
     """Takes away the plan's datapath, also what is left of one, and nothing else."""
     planned = read(plan, place)
     with ebpf_datapath.locked(make=not dry_run):
+        left = Outcome([f"- what is left of datapath {planned.name}"], 1, [], NONE)
         try:
             found = ebpf_datapath.standing(_folder(planned))
             outcome = _outcome(planned, None if found is None else found.held, None, devices_now())
         except AnabranchError:
             if not ebpf_datapath.is_there(_folder(planned)):
                 raise
-            outcome = Outcome([f"- what is left of datapath {planned.name}"], 1, [], NONE)
+            outcome = left
+        else:
+            if found is None and ebpf_datapath.is_there(_folder(planned)):
+                outcome = left
         if not dry_run:
             ebpf_datapath.remove(_folder(planned))
     return outcome

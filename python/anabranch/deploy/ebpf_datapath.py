@@ -3,7 +3,8 @@
 A datapath that must be replaced, for another program or more room, is made beside the old one, with its plan in force,
 and takes its place on one device after the other, each in one step. The folders say how far that has come, whatever
 ends the process: `NAME+new` until all of the new one stands, then the old one becomes `NAME+old` and the new one
-`NAME`, then the old one is removed.
+`NAME`, then the old one is removed. Each is made and taken apart under another name (`HALF`): whoever looks sees it
+whole or not at all.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from anabranch.deploy.ebpf_folder import ROOT, own_folder, require_file_system
 from anabranch.deploy.ebpf_wanted import Held
 
 NEW, OLD = "+new", "+old"
+HALF = "+half"
+"""Behind the name while the kernel half makes a datapath or removes one (`crates/kernel/src/datapath.rs`)."""
 LINK = "link-"
 """How the names of pinned links begin (`crates/kernel/src/link.rs`)."""
 
@@ -103,7 +106,7 @@ def standing(folder: Path) -> Standing | None:
 
 def is_there(folder: Path) -> bool:
     """Whether there is anything of a datapath, whole or not."""
-    return any(_beside(folder, suffix).exists() for suffix in ("", NEW, OLD))
+    return any(_beside(folder, suffix).exists() for suffix in ("", NEW, OLD, HALF))
 
 
 def fits(held: Held, target: Shape) -> bool:
@@ -165,8 +168,9 @@ def change(folder: Path, before: Standing | None, target: Shape) -> Standing | N
 def remove(folder: Path) -> None:
     """Takes the datapath off its devices and out of the kernel."""
     finish(folder)
-    if folder.exists():
-        _clear(folder)
+    for rest in (folder, _beside(folder, HALF)):
+        if rest.exists():
+            _clear(rest)
 
 
 @contextmanager
