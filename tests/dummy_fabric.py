@@ -82,7 +82,7 @@ class DummyFabric:
 
     async def look(self, switch: str) -> Connection:
         """A connection of the test's own."""
-        return await connect(self.open_vswitch.openflow(switch))
+        return await connect(self.open_vswitch.openflow(switch), timeout_s=PATIENCE_S)
 
     async def groups(self, switch: str) -> list[Group]:
         """What the switch holds."""
