@@ -1,13 +1,13 @@
 //! From a frame to what selects its path: Ethernet, VLAN, IPv4, IPv6.
 
 use crate::hook::Hook;
-use anabranch_split::hash::murmur3::murmur3_words;
+use anabranch_split::hash::wyhash32::wyhash32_tuple;
 use anabranch_split::protocol::{SCTP, TCP, UDP};
 
 /// Where a frame's headers are, and what they say of its flow.
 #[derive(Clone, Copy)]
 pub struct Frame {
-    /// The key by which schemes pick: Murmur3 of source, destination, ports and protocol.
+    /// The key by which schemes pick: wyhash32 of source, destination, ports and protocol.
     pub key: u32,
     /// Whether it is IPv6.
     pub v6: bool,
@@ -120,7 +120,7 @@ fn v4<G>(octets: Octets, ip: usize, find: impl Fn(To) -> Option<(G, u32)>) -> Re
     let transport = ip + header_bytes;
     let ports = ports(octets, transport, protocol, fragment)?;
     let (found, seed) = find(To::V4(header[4])).ok_or(Foreign::Other)?;
-    let key = murmur3_words([header[3], header[4], ports], u32::from(protocol), 1, seed);
+    let key = wyhash32_tuple([[header[3], header[4]]], ports, protocol, seed);
     Ok((found, Frame { key, v6: false, ip: ip as u32, transport: transport as u32, protocol, fragment }))
 }
 
@@ -172,8 +172,8 @@ fn v6<G>(octets: Octets, ip: usize, find: impl Fn(To) -> Option<(G, u32)>) -> Re
     let ports = ports(octets, transport, protocol, fragment)?;
     let [_, _, s0, s1, s2, s3, d0, d1, d2, d3] = header;
     let (found, seed) = find(To::V6([d0, d1, d2, d3])).ok_or(Foreign::Other)?;
-    let words = [s0, s1, s2, s3, d0, d1, d2, d3, ports];
-    let key = murmur3_words(words, u32::from(protocol), 1, seed);
+    let addresses = [[s0, s1], [s2, s3], [d0, d1], [d2, d3]];
+    let key = wyhash32_tuple(addresses, ports, protocol, seed);
     Ok((found, Frame { key, v6: true, ip: ip as u32, transport: transport as u32, protocol, fragment }))
 }
 

@@ -3,7 +3,7 @@
 use crate::frame::{self, To};
 use crate::hook::Hook;
 use crate::kernel::Kernel;
-use anabranch_kernel::layout::{Counter, Destination, GENERATIONS, MEMBERS, NAME_BYTES, Plan};
+use anabranch_kernel::layout::{Counters, Destination, GENERATIONS, MEMBERS, NAME_BYTES, Plan, plan_number};
 use anabranch_split::Packet;
 use aya_ebpf::macros::map;
 use aya_ebpf::maps::lpm_trie::{Key, LpmTrie};
@@ -14,37 +14,28 @@ use aya_ebpf::maps::{Array, PerCpuArray};
 #[unsafe(no_mangle)]
 static ROUTED: u32 = 0;
 
-/// Set before the program is loaded: how many groups there can be. The loader sizes the maps.
+/// Number of the plans in force. A variable and no map: a load where a map costs a look-up. The loader knows it as
+/// [`GENERATION`](anabranch_kernel::layout::GENERATION), so there must be no other variable that is not constant.
 #[unsafe(no_mangle)]
-static GROUPS: u32 = 1;
-
-/// Number of the plans in force.
-#[map]
-static GENERATION: Array<u32> = Array::with_max_entries(1, 0);
+static mut IN_FORCE: u32 = 0;
 
 /// Group of each prefix.
 #[map]
 static ROUTES: LpmTrie<Destination, u32> = LpmTrie::with_max_entries(1, 0);
 
-/// What went by each member of each group.
+/// What went by the members of each group. The look-up does not wait for the pick.
 #[map]
-static COUNTERS: PerCpuArray<Counter> = PerCpuArray::with_max_entries(MEMBERS as u32, 0);
+static COUNTERS: PerCpuArray<Counters> = PerCpuArray::with_max_entries(1, 0);
 
 /// For user space alone.
 #[map]
 #[used]
 static NAMES: Array<[u8; NAME_BYTES]> = Array::with_max_entries(GENERATIONS, 0);
 
-#[inline(always)]
-fn groups() -> u32 {
-    // SAFETY: a static of this program; volatile because the loader writes it.
-    unsafe { core::ptr::read_volatile(&raw const GROUPS) }
-}
-
 /// The group of a destination.
 #[inline(always)]
 fn group(generation: u32, to: To) -> Option<u32> {
-    // SAFETY: as above.
+    // SAFETY: a static of this program; volatile because the loader writes it.
     if unsafe { core::ptr::read_volatile(&raw const ROUTED) } == 0 {
         return Some(0);
     }
@@ -55,12 +46,13 @@ fn group(generation: u32, to: To) -> Option<u32> {
     ROUTES.get(Key::new(Destination::BITS, destination)).copied()
 }
 
-/// Adds the packet to a counter.
+/// Adds the packet to a member's counter.
 #[inline(always)]
-pub fn count<H: Hook>(packet: H, counter: u32) {
-    if let Some(counter) = COUNTERS.get_ptr_mut(counter) {
-        // SAFETY: this processor's own counter.
+pub fn count<H: Hook>(packet: H, group: u32, member: u32) {
+    if let Some(counters) = COUNTERS.get_ptr_mut(group) {
+        // SAFETY: this processor's own counters.
         unsafe {
+            let counter = &raw mut (*counters)[member as usize % MEMBERS];
             (*counter).packets += u64::from(packet.segments());
             (*counter).bytes += u64::from(packet.bytes());
         }
@@ -74,11 +66,11 @@ pub fn split<H: Hook, B: 'static>(
     plans: &'static Array<Plan<B>>,
     pick: impl FnOnce(&Plan<B>, &mut Packet, &mut Kernel<H>) -> u16,
 ) -> i32 {
-    let Some(generation) = GENERATION.get(0) else { return H::PASS };
-    let generation = *generation % GENERATIONS;
     let find = |to| {
+        // SAFETY: a word that user space alone writes; volatile, because it does so at any time.
+        let generation = unsafe { core::ptr::read_volatile(&raw const IN_FORCE) } % GENERATIONS;
         let group = group(generation, to)?;
-        let plan = plans.get(generation * groups() + group)?;
+        let plan = plans.get(plan_number(generation, group))?;
         Some(((group, plan), plan.head.seed))
     };
     let Some(((group, plan), frame)) = frame::read(packet, find) else { return H::PASS };
@@ -94,7 +86,7 @@ pub fn split<H: Hook, B: 'static>(
     };
     let member = pick(plan, &mut asked, &mut Kernel::new(packet, plan.head.up));
     let member = u32::from(member) % MEMBERS as u32;
-    count(packet, group * MEMBERS as u32 + member);
+    count(packet, group, member);
     let Some(&target) = plan.head.targets.get(member as usize) else { return H::DROP };
     packet.leave(&plan.head, &frame, target)
 }

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """Write general.csv: what other implementations of each hash give for random inputs of 0 to 40 bytes.
 
-Usage: pip install -r requirements.txt && python3 record.py
+Usage: pip install -r requirements.txt && python3 record.py WYHASH32_H
 """
 
 import csv
+import ctypes
 import random
 import re
+import subprocess
+import sys
+import tempfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +39,21 @@ def pearson(width: int) -> Callable[[bytes, int], int | None]:
     return lambda data, seed: int.from_bytes(hasher.hash(data), "big") if data and seed == 0 else None
 
 
+def wyhash32(header: Path) -> Callable[[bytes, int], int]:
+    """Of the author's header, made a library by the C compiler."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder, "wyhash32.c"), Path(folder, "wyhash32.so")
+        code = "unsigned hash(const void *key, uint64_t length, unsigned seed) { return wyhash32(key, length, seed); }"
+        source.write_text(f'#include "{header.resolve()}"\n{code}\n')
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+        function = ctypes.CDLL(str(library)).hash
+    function.argtypes, function.restype = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint], ctypes.c_uint
+    return lambda data, seed: int(function(data, len(data), seed))
+
+
+if len(sys.argv) != 2:
+    raise SystemExit("usage: record.py WYHASH32_H, the author's header")
+
 FUNCTIONS: dict[str, Callable[[bytes, int], int | None]] = {
     "crc8": lambda data, seed: CRC8(data, seed) if seed < 1 << 8 else None,
     "crc16": lambda data, seed: CRC16(data, seed) if seed < 1 << 16 else None,
@@ -44,6 +63,7 @@ FUNCTIONS: dict[str, Callable[[bytes, int], int | None]] = {
     "murmur3": lambda data, seed: mmh3.hash(data, seed, signed=False),
     "pearson8": pearson(1),
     "pearson32": pearson(4),
+    "wyhash32": wyhash32(Path(sys.argv[1])),
     "xxh3": xxhash.xxh3_64_intdigest,
 }
 

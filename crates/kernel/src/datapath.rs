@@ -6,11 +6,11 @@ use crate::error::KernelError;
 use crate::grace::Grace;
 use crate::group::{Group, Prefix};
 use crate::held::{Held, described};
-use crate::layout::{Counter, Destination, GENERATIONS, Head, MEMBERS, NAME_BYTES};
+use crate::layout::{Counter, Counters, Destination, GENERATIONS, Head, MEMBERS, NAME_BYTES, plan_number};
 use crate::link::{self, Attachment, Hook};
 use crate::pins::{TC, alone, clear, load, made, take_off};
 use crate::plans::Plans;
-use crate::program::{Plain, Scheme};
+use crate::program::{Plain, Scheme, summed};
 use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, Map, MapData, MapInfo, PerCpuArray, PerCpuValues};
 use aya::programs::SchedClassifier;
@@ -43,7 +43,7 @@ pub struct Datapath {
     plans: Plans,
     generation: Array<MapData, u32>,
     destinations: Routes,
-    counters: PerCpuArray<MapData, Plain<Counter>>,
+    counters: PerCpuArray<MapData, Plain<Counters>>,
     names: Array<MapData, [u8; NAME_BYTES]>,
     grace: Grace,
 }
@@ -121,7 +121,7 @@ impl Datapath {
         Ok(Self {
             folder: folder.to_path_buf(),
             scheme,
-            groups: size("COUNTERS")? / MEMBERS as u32,
+            groups: size("COUNTERS")?,
             routes: if routes > UNROUTED { routes / GENERATIONS } else { 0 },
             plans: Plans::of(scheme, map("PLANS")?)?,
             generation: Array::try_from(map("GENERATION")?).map_err(KernelError::of(typed()))?,
@@ -207,19 +207,8 @@ impl Datapath {
     pub fn counters(&self) -> Result<Vec<Vec<Counter>>, KernelError> {
         let held = self.in_force()?;
         held.iter()
-            .map(|(&number, held)| {
-                (0..held.group.members.len()).map(|member| self.counter(number, member)).collect()
-            })
+            .map(|(&number, held)| Ok(summed(&self.counters, number)?[..held.group.members.len()].to_vec()))
             .collect()
-    }
-
-    fn counter(&self, group: u32, member: usize) -> Result<Counter, KernelError> {
-        let index = group * MEMBERS as u32 + member as u32;
-        let values = self.counters.get(&index, 0).map_err(KernelError::of("eBPF counters"))?;
-        Ok(values.iter().fold(Counter::default(), |sum, Plain(one)| Counter {
-            packets: sum.packets + one.packets,
-            bytes: sum.bytes + one.bytes,
-        }))
     }
 
     /// Puts other groups in force, all at once: a packet sees the old ones or the new, whole. A group keeps its number
@@ -275,17 +264,17 @@ impl Datapath {
         }
         for number in 0..self.groups {
             self.names
-                .set(next * self.groups + number, [0; NAME_BYTES], 0)
+                .set(plan_number(next, number), [0; NAME_BYTES], 0)
                 .map_err(KernelError::of("eBPF names"))?;
         }
         for (group, (number, head, body)) in groups.iter().zip(wanted) {
             if held.get(number).is_none_or(|held| held.group.name != group.name) {
                 self.count_anew(*number)?;
             }
-            self.plans.set(next * self.groups + number, *head, body)?;
+            self.plans.set(plan_number(next, *number), *head, body)?;
             let mut name = [0; NAME_BYTES];
             name[..group.name.len()].copy_from_slice(group.name.as_bytes());
-            self.names.set(next * self.groups + number, name, 0).map_err(KernelError::of("eBPF names"))?;
+            self.names.set(plan_number(next, *number), name, 0).map_err(KernelError::of("eBPF names"))?;
             for prefix in &group.prefixes {
                 let (bits, destination) = prefix.destination(next);
                 self.destinations
@@ -299,14 +288,9 @@ impl Datapath {
     fn count_anew(&mut self, group: u32) -> Result<(), KernelError> {
         let processors =
             aya::util::nr_cpus().map_err(|(what, error)| KernelError::new(what, error.to_string()))?;
-        for member in 0..MEMBERS as u32 {
-            let zeros = PerCpuValues::try_from(vec![Plain(Counter::default()); processors])
-                .map_err(KernelError::of("eBPF counters"))?;
-            self.counters
-                .set(group * MEMBERS as u32 + member, zeros, 0)
-                .map_err(KernelError::of("eBPF counters"))?;
-        }
-        Ok(())
+        let zeros = PerCpuValues::try_from(vec![Plain([Counter::default(); MEMBERS]); processors])
+            .map_err(KernelError::of("eBPF counters"))?;
+        self.counters.set(group, zeros, 0).map_err(KernelError::of("eBPF counters"))
     }
 
     /// Number of each group: its own if there is one of its name, else the first that nobody has.
@@ -365,7 +349,7 @@ impl Datapath {
         }
         let mut found = BTreeMap::new();
         for number in 0..self.groups {
-            let index = generation * self.groups + number;
+            let index = plan_number(generation, number);
             let name = self.names.get(&index, 0).map_err(KernelError::of("eBPF names"))?;
             let end = name.iter().position(|&byte| byte == 0).unwrap_or(NAME_BYTES);
             if end == 0 {

@@ -11,9 +11,10 @@ pub const SLOTS: usize = 1 << 12;
 pub const SLOTS_LARGE: usize = 1 << 16;
 /// Most entries of a list of turns.
 pub const TURNS: usize = 1024;
-/// Plans of a group side by side: the one in force and the next. Group `g` of generation `n` has number
-/// `n * groups + g` in PLANS and NAMES.
+/// Plans of a group side by side: the one in force and the next.
 pub const GENERATIONS: u32 = 2;
+/// The map of the programs' only variable, the generation in force: section `.bss` of their objects.
+pub const GENERATION: &str = ".bss";
 /// Bytes of a group's name in NAMES, which user space alone reads; shorter ones end in zeros.
 pub const NAME_BYTES: usize = 64;
 
@@ -39,7 +40,7 @@ pub struct Head {
     pub up: u64,
     /// The flowlet gap in nanoseconds. Other schemes have no use for it: the kernel's map of flows forgets by itself.
     pub pause_ns: u64,
-    /// Seed of the hash (Murmur3) that makes a packet's key from its 5-tuple.
+    /// Seed of the hash (wyhash32) that makes a packet's key from its 5-tuple.
     pub seed: u32,
     /// [`Output`] as a number.
     pub output: u32,
@@ -57,6 +58,14 @@ pub struct Plan<B> {
     pub head: Head,
     /// What the scheme reads.
     pub body: B,
+}
+
+/// The place of a group's plan in PLANS, and of its name in NAMES. Neighbours, so that programs need not know how many
+/// groups there are.
+#[inline(always)]
+#[must_use]
+pub const fn plan_number(generation: u32, group: u32) -> u32 {
+    group * GENERATIONS + generation
 }
 
 /// Members in turn, or each as often as it weighs.
@@ -127,7 +136,10 @@ impl Destination {
     }
 }
 
-/// What went by a member. Member `m` of group `g` has number `g * MEMBERS + m` in COUNTERS.
+/// What went by the members of a group, which COUNTERS has by its number.
+pub type Counters = [Counter; MEMBERS];
+
+/// What went by a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Counter {

@@ -1,6 +1,7 @@
 //! The folder of a datapath on the BPF file system: maps and programs under their names, made and removed whole.
 
 use crate::error::KernelError;
+use crate::layout::GENERATION;
 use crate::link;
 use crate::program::{Capacity, Scheme};
 use aya::programs::{Program, SchedClassifier, Xdp};
@@ -13,15 +14,21 @@ use std::string::ToString as _;
 pub(crate) const TC: &str = "tc";
 /// The program for XDP, where the scheme has one.
 pub(crate) const XDP: &str = "xdp";
-/// Maps that a datapath is known by.
-const MAPS: [&str; 5] = ["PLANS", "GENERATION", "ROUTES", "COUNTERS", "NAMES"];
+/// Maps that a datapath is known by, and their pins: the file system takes no dots.
+const MAPS: [(&str, &str); 5] = [
+    ("PLANS", "PLANS"),
+    (GENERATION, "GENERATION"),
+    ("ROUTES", "ROUTES"),
+    ("COUNTERS", "COUNTERS"),
+    ("NAMES", "NAMES"),
+];
 
 /// Loads the object and pins what it has into `folder`.
 pub(crate) fn load(folder: &Path, scheme: Scheme, groups: u32, routes: u32) -> Result<(), KernelError> {
     let mut ebpf = Capacity { groups, routes, replay: false }.load(scheme)?;
-    for name in MAPS {
+    for (name, pin) in MAPS {
         let map = ebpf.map(name).ok_or_else(|| KernelError::new(name, "no such map in the program"))?;
-        map.pin(folder.join(name)).map_err(KernelError::of(name))?;
+        map.pin(folder.join(pin)).map_err(KernelError::of(name))?;
     }
     for (_, program) in ebpf.programs_mut() {
         match program {

@@ -3,7 +3,10 @@
 use crate::body::Body;
 use crate::error::KernelError;
 use crate::group::Group;
-use crate::layout::{Counter, Destination, GENERATIONS, MEMBERS, Plan, SLOTS, SLOTS_LARGE, Turns};
+use crate::layout::{
+    Counter, Counters, Destination, GENERATION, GENERATIONS, MEMBERS, Plan, SLOTS, SLOTS_LARGE, Turns,
+    plan_number,
+};
 use crate::plans::Plans;
 use crate::trial::Packet;
 use anabranch_split::scheme::{Bounded, rendezvous, score};
@@ -11,6 +14,7 @@ use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, MapData, PerCpuArray};
 use aya::programs::{SchedClassifier, TestRun as _, TestRunOptions, Xdp};
 use aya::{Ebpf, EbpfLoader, Pod};
+use std::borrow::Borrow;
 use std::time::Duration;
 use std::vec::Vec;
 
@@ -109,7 +113,7 @@ pub(crate) struct Plain<T>(pub(crate) T);
 // SAFETY: plans, counters and destinations are plain data.
 unsafe impl<B: Layout> Pod for Plain<Plan<B>> {}
 // SAFETY: as above.
-unsafe impl Pod for Plain<Counter> {}
+unsafe impl Pod for Plain<Counters> {}
 // SAFETY: as above.
 unsafe impl Pod for Plain<Destination> {}
 
@@ -133,11 +137,7 @@ impl Capacity {
 
     /// Loads an object with constants and maps of these sizes.
     pub(crate) fn load(self, scheme: Scheme) -> Result<Ebpf, KernelError> {
-        let constants = [
-            ("REPLAY", u32::from(self.replay)),
-            ("ROUTED", u32::from(self.routes > 0)),
-            ("GROUPS", self.groups),
-        ];
+        let constants = [("REPLAY", u32::from(self.replay)), ("ROUTED", u32::from(self.routes > 0))];
         let mut loader = EbpfLoader::new();
         for (name, value) in &constants {
             loader.override_global(name, value, true);
@@ -145,7 +145,7 @@ impl Capacity {
         loader.map_max_entries("PLANS", GENERATIONS * self.groups);
         loader.map_max_entries("NAMES", GENERATIONS * self.groups);
         loader.map_max_entries("ROUTES", GENERATIONS * self.routes.max(1));
-        loader.map_max_entries("COUNTERS", MEMBERS as u32 * self.groups);
+        loader.map_max_entries("COUNTERS", self.groups);
         // The place in the cycle of each group, where the scheme has one.
         loader.map_max_entries("TURN", self.groups);
         loader.load(scheme.object()).map_err(|error| KernelError::of("eBPF maps")(&error))
@@ -211,10 +211,10 @@ impl Program {
     /// # Errors
     /// A body that is not this scheme's; the kernel's refusal.
     pub fn put(&mut self, groups: &[(Group, Body)]) -> Result<(), KernelError> {
-        let now: Array<&MapData, u32> = self.map("GENERATION")?;
+        let now: Array<&MapData, u32> = self.map(GENERATION)?;
         let next = (now.get(&0, 0).map_err(KernelError::of("eBPF generation"))? + 1) % GENERATIONS;
-        for (index, (group, body)) in (next * self.capacity.groups..).zip(groups) {
-            self.plans.set(index, group.head(), body)?;
+        for (number, (group, body)) in (0..).zip(groups) {
+            self.plans.set(plan_number(next, number), group.head(), body)?;
         }
         let failed = |error| KernelError::of("eBPF routes")(error);
         let mut routes: LpmTrie<&mut MapData, Plain<Destination>, u32> = self.map_mut("ROUTES")?;
@@ -229,7 +229,7 @@ impl Program {
                 routes.insert(&Key::new(bits, Plain(destination)), number, 0).map_err(failed)?;
             }
         }
-        let mut now: Array<&mut MapData, u32> = self.map_mut("GENERATION")?;
+        let mut now: Array<&mut MapData, u32> = self.map_mut(GENERATION)?;
         now.set(0, next, 0).map_err(KernelError::of("eBPF generation"))
     }
 
@@ -238,14 +238,10 @@ impl Program {
     /// # Errors
     /// The kernel's refusal.
     pub fn counters(&self) -> Result<Vec<Counter>, KernelError> {
-        let counters: PerCpuArray<&MapData, Plain<Counter>> = self.map("COUNTERS")?;
-        let mut sums = std::vec![Counter::default(); MEMBERS * self.capacity.groups as usize];
-        for (index, sum) in (0..).zip(&mut sums) {
-            let values = counters.get(&index, 0).map_err(|error| KernelError::of("eBPF counters")(&error))?;
-            for Plain(counter) in values.iter() {
-                sum.packets += counter.packets;
-                sum.bytes += counter.bytes;
-            }
+        let counters: PerCpuArray<&MapData, Plain<Counters>> = self.map("COUNTERS")?;
+        let mut sums = Vec::with_capacity(MEMBERS * self.capacity.groups as usize);
+        for group in 0..self.capacity.groups {
+            sums.extend(summed(&counters, group)?);
         }
         Ok(sums)
     }
@@ -313,6 +309,22 @@ impl Program {
         let map = self.ebpf.map_mut(name).ok_or_else(|| KernelError::new(name, "no such map"))?;
         M::try_from(map).map_err(|error| KernelError::of(name)(&error))
     }
+}
+
+/// What went by the members of a group, over all processors.
+pub(crate) fn summed<M: Borrow<MapData>>(
+    counters: &PerCpuArray<M, Plain<Counters>>,
+    group: u32,
+) -> Result<Counters, KernelError> {
+    let values = counters.get(&group, 0).map_err(|error| KernelError::of("eBPF counters")(&error))?;
+    let mut sums = [Counter::default(); MEMBERS];
+    for Plain(counters) in values.iter() {
+        for (sum, counter) in sums.iter_mut().zip(counters) {
+            sum.packets += counter.packets;
+            sum.bytes += counter.bytes;
+        }
+    }
+    Ok(sums)
 }
 
 fn classifier(ebpf: &mut Ebpf, scheme: Scheme) -> Result<&mut SchedClassifier, KernelError> {

@@ -220,7 +220,7 @@ fn tried(programs: &mut Programs, frame: &[u8]) -> Result<(), TestCaseError> {
     }
     let member = seen.as_ref().map(|seen| {
         let Body::Slots(table) = &programs.table else { unreachable!() };
-        let key = Hash::Murmur3.key(&seen.tuple, SEED) as usize;
+        let key = Hash::Wyhash32.key(&seen.tuple, SEED) as usize;
         u32::from(table[key % table.len()])
     });
     if !enters_tc(frame) {

@@ -152,7 +152,7 @@ fn compare(mut program: Program, scheme: Scheme, xdp: bool, groups: Vec<Group>) 
         let number = flow as usize % held.len();
         let (tuple, frame) = &packets[flow as usize];
         let mut packet = Packet {
-            flow: Hash::Murmur3.key(tuple, held[number].0.seed),
+            flow: Hash::Wyhash32.key(tuple, held[number].0.seed),
             bytes: frame.len() as u32,
             ..Packet::default()
         };

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy takes for other code")]
 
-use anabranch_split::hash::{crc, jenkins, murmur3, pearson, toeplitz, xor_fold, xxh3};
+use anabranch_split::hash::{crc, jenkins, murmur3, pearson, toeplitz, wyhash32, xor_fold, xxh3};
 use anabranch_split::{FiveTuple, protocol};
 use proptest::prelude::*;
 
@@ -28,13 +28,14 @@ fn other_implementations_agree() {
             "murmur3" => murmur3::murmur3(&input, seed).into(),
             "pearson8" => pearson::pearson8(&input, seed).into(),
             "pearson32" => pearson::pearson32(&input, seed).into(),
+            "wyhash32" => wyhash32::wyhash32(&input, seed).into(),
             "xxh3" => xxh3::xxh3(&input, seed),
             other => panic!("{other}: no such function"),
         };
         assert_eq!(format!("{hash:x}"), expected, "{line}");
         rows += 1;
     }
-    assert_eq!(rows, 61 * (2 + 2 + 5 * 4) + 60 * 2, "vectors are missing");
+    assert_eq!(rows, 61 * (2 + 2 + 6 * 4) + 60 * 2, "vectors are missing");
 }
 
 #[test]
@@ -62,12 +63,18 @@ fn jenkins_published_values() {
 }
 
 /// SMHasher's verification value: the hash of the hashes of 0, 1, ... 255 bytes under seeds 256, 255, ... 1.
-#[test]
-fn murmur3_smhasher_verification() {
+fn smhasher_verification(hash: fn(&[u8], u32) -> u32) -> u32 {
     let key: Vec<u8> = (0..=255).collect();
     let hashes: Vec<u8> =
-        (0..256_u32).flat_map(|n| murmur3::murmur3(&key[..n as usize], 256 - n).to_le_bytes()).collect();
-    assert_eq!(murmur3::murmur3(&hashes, 0), 0xb0f5_7ee3);
+        (0..256_u32).flat_map(|n| hash(&key[..n as usize], 256 - n).to_le_bytes()).collect();
+    hash(&hashes, 0)
+}
+
+#[test]
+fn smhasher_verifications() {
+    assert_eq!(smhasher_verification(murmur3::murmur3), 0xb0f5_7ee3);
+    // rurban/smhasher, main.cpp.
+    assert_eq!(smhasher_verification(wyhash32::wyhash32), 0x09de_8066);
 }
 
 #[test]
@@ -130,6 +137,23 @@ fn tuple(source: &str, destination: &str, protocol: u8) -> FiveTuple {
 }
 
 proptest! {
+    /// Of a tuple in pieces, which is how the kernel's programs have it.
+    #[test]
+    fn wyhash32_of_pieces(addresses: [u32; 8], ports: u32, protocol: u8, seed: u32) {
+        let bytes = |words: &[u32]| -> Vec<u8> {
+            words.iter().chain([&ports]).flat_map(|word| word.to_le_bytes()).chain([protocol]).collect()
+        };
+        let [a, b, c, d, e, f, g, h] = addresses;
+        prop_assert_eq!(
+            wyhash32::wyhash32_tuple([[a, b]], ports, protocol, seed),
+            wyhash32::wyhash32(&bytes(&addresses[..2]), seed)
+        );
+        prop_assert_eq!(
+            wyhash32::wyhash32_tuple([[a, b], [c, d], [e, f], [g, h]], ports, protocol, seed),
+            wyhash32::wyhash32(&bytes(&addresses), seed)
+        );
+    }
+
     #[test]
     fn xor_is_of_bytes_and_halves(bytes in prop::collection::vec(any::<u8>(), 0..40), seed: u32) {
         let mut columns = seed.to_be_bytes();

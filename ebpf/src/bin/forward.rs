@@ -14,15 +14,15 @@ use aya_ebpf::programs::{TcContext, XdpContext};
 #[map]
 static WAYS: Array<Head> = Array::with_max_entries(1, 0);
 
-/// `counter` makes the number of the packet's counter of its headers.
+/// `member` is whose counter the packet goes into.
 #[inline(always)]
-fn through<H: Hook>(packet: H, counter: impl FnOnce(&Frame) -> u32) -> i32 {
+fn through<H: Hook>(packet: H, member: impl FnOnce(&Frame) -> u32) -> i32 {
     let find = |_| {
         let head = WAYS.get(0)?;
         Some((head, head.seed))
     };
     let Some((head, frame)) = frame::read(packet, find) else { return H::PASS };
-    count(packet, counter(&frame) % MEMBERS as u32);
+    count(packet, 0, member(&frame) % MEMBERS as u32);
     packet.leave(head, &frame, head.targets[0])
 }
 

@@ -1,13 +1,14 @@
 //! Packet hashes: from a 5-tuple to the key that schemes pick by. One file per function, bit-exact.
 //!
 //! Every function takes a seed, in its own way and said with it; seed 0 is the published function. A seed of a CRC or an
-//! XOR fold only XORs a constant into the key, so two stages that differ by seed alone still pick in step. Murmur3 is here
-//! without the feature `plan` too: programs in the kernel make their keys by it.
+//! XOR fold only XORs a constant into the key, so two stages that differ by seed alone still pick in step. wyhash32 is
+//! here without the feature `plan` too: programs in the kernel make their keys by it.
 
 #[cfg(feature = "plan")]
 pub mod crc;
 #[cfg(feature = "plan")]
 pub mod jenkins;
+#[cfg(feature = "plan")]
 pub mod murmur3;
 #[cfg(feature = "plan")]
 mod named;
@@ -17,6 +18,7 @@ pub mod open_vswitch;
 pub mod pearson;
 #[cfg(feature = "plan")]
 pub mod toeplitz;
+pub mod wyhash32;
 #[cfg(feature = "plan")]
 pub mod xor_fold;
 #[cfg(feature = "plan")]

@@ -1,6 +1,6 @@
 //! The hashes by name.
 
-use super::{crc, jenkins, murmur3, open_vswitch, pearson, toeplitz, xor_fold, xxh3};
+use super::{crc, jenkins, murmur3, open_vswitch, pearson, toeplitz, wyhash32, xor_fold, xxh3};
 use crate::{FiveTuple, PlanError};
 use core::fmt;
 use core::str::FromStr;
@@ -37,6 +37,8 @@ pub enum Hash {
     Lookup3,
     /// [`murmur3::murmur3`].
     Murmur3,
+    /// [`wyhash32::wyhash32`].
+    Wyhash32,
     /// [`toeplitz::toeplitz`] over [`toeplitz::input`].
     Toeplitz,
     /// [`open_vswitch::selection_basis`].
@@ -63,6 +65,7 @@ impl Hash {
         Self::OneAtATime,
         Self::Lookup3,
         Self::Murmur3,
+        Self::Wyhash32,
         Self::Toeplitz,
         Self::OvsSelection,
         Self::OvsL4,
@@ -86,6 +89,7 @@ impl Hash {
             Self::OneAtATime => "one-at-a-time",
             Self::Lookup3 => "lookup3",
             Self::Murmur3 => "murmur3",
+            Self::Wyhash32 => "wyhash32",
             Self::Toeplitz => "toeplitz",
             Self::OvsSelection => "ovs-hash",
             Self::OvsL4 => "ovs-l4",
@@ -123,6 +127,7 @@ impl Hash {
             | Self::OneAtATime
             | Self::Lookup3
             | Self::Murmur3
+            | Self::Wyhash32
             | Self::OvsSelection
             | Self::OvsL4
             | Self::OvsSymL4 => false,
@@ -181,6 +186,7 @@ impl Hash {
             Self::OneAtATime => packed!(jenkins::one_at_a_time),
             Self::Lookup3 => packed!(jenkins::lookup3),
             Self::Murmur3 => packed!(murmur3::murmur3),
+            Self::Wyhash32 => packed!(wyhash32::wyhash32),
             Self::Toeplitz => {
                 let table = toeplitz::Table::new(&toeplitz::key_of(seed));
                 each!(tuple => table.hash(toeplitz::input(&tuple, &mut [0; 37])));
