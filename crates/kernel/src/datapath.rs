@@ -29,6 +29,9 @@ use std::vec::Vec;
 const HALF: &str = "+half";
 /// Places in the map of routes where there are none; one that has routes has more.
 const UNROUTED: u32 = GENERATIONS;
+/// What is wrong with maps of other sizes, and the mend: pins are all that holds such a datapath to its devices.
+pub(crate) const OTHER_VERSION: &str =
+    "made by another version; `rm -r` the datapath's folder, which takes it off its devices";
 /// Most groups of one datapath.
 pub const GROUPS_MAX: u32 = 4096;
 
@@ -116,7 +119,7 @@ impl Datapath {
         let scheme = Scheme::ALL.into_iter().find(|scheme| scheme.name() == name).ok_or_else(|| {
             KernelError::new(folder.display().to_string(), format!("{name}: no scheme of this version"))
         })?;
-        let typed = || format!("{}: made by another version; remove it first", folder.display());
+        let typed = || format!("{}: {OTHER_VERSION}", folder.display());
         let routes = size("ROUTES")?;
         Ok(Self {
             folder: folder.to_path_buf(),

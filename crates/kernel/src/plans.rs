@@ -1,6 +1,7 @@
 //! The kernel's map of plans, whose entries are as large as the scheme's body.
 
 use crate::body::{Arrivals, Body, Scores};
+use crate::datapath::OTHER_VERSION;
 use crate::error::KernelError;
 use crate::layout::{Head, Plan, SLOTS, SLOTS_LARGE, Turns};
 use crate::program::{Plain, Scheme};
@@ -25,7 +26,7 @@ impl Plans {
             Scheme::Rendezvous => Array::try_from(map).map(Self::Arrivals),
             Scheme::Cycle | Scheme::FlowCycle | Scheme::Presto => Array::try_from(map).map(Self::Turns),
         };
-        made.map_err(KernelError::of("eBPF plans, made by another version; remove the datapath"))
+        made.map_err(KernelError::of(std::format!("eBPF plans: {OTHER_VERSION}")))
     }
 
     /// What stands at `index`.
