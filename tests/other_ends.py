@@ -22,7 +22,8 @@ class OtherEnds:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._servers: list[asyncio.Server] = []
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._clients: set[asyncio.Task[None]] = set()
+        self._served: set[asyncio.Task[None]] = set()
 
     def __enter__(self) -> OtherEnds:
         self._thread.start()
@@ -31,14 +32,14 @@ class OtherEnds:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.leave()
+        self._do(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
     def leave(self) -> None:
-        """Has all of them gone now."""
-        self._do(self._end())
+        """Has the clients gone, for good."""
+        self._do(_cancelled(self._clients))
 
     def serve(self, path: str, talk: Talk) -> None:
         """Listens at a unix socket from now on."""
@@ -46,32 +47,46 @@ class OtherEnds:
 
     def come(self, port: int, talk: Talk) -> None:
         """Connects to us, again whenever it is cut off."""
-        self._loop.call_soon_threadsafe(lambda: self._keep(_come(port, talk)))
+        self._loop.call_soon_threadsafe(lambda: self._keep(_come(port, talk), self._clients))
 
     def _do(self, work: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
-    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+    def _keep(self, work: Coroutine[Any, Any, None], tasks: set[asyncio.Task[None]]) -> None:
         """Runs it as a task, which nothing else would hold: a connection knows its reader weakly only."""
         task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
     async def _serve(self, path: str, talk: Talk) -> None:
-        serve = served(talk)
-        self._servers.append(
-            await asyncio.start_unix_server(lambda reader, writer: self._keep(serve(reader, writer)), path)
-        )
+        attend = served(talk)
+
+        def met(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self._keep(attend(reader, writer), self._served)
+
+        self._servers.append(await asyncio.start_unix_server(met, path))
 
     async def _end(self) -> None:
+        await _cancelled(self._clients)
+        # asyncio forgets to close a connection that comes while its server closes (`Server._attach`): nobody comes now.
+        await turns()
         for server in self._servers:
             server.close()
-        others = set(self._tasks)
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
-        # A connection that was cut off is closed in the turn after.
+        await _cancelled(self._served)
+
+
+async def turns() -> None:
+    """Has the loop do what it has begun: a connection is taken, or closed, in a few."""
+    for _ in range(10):
         await asyncio.sleep(0)
+
+
+async def _cancelled(tasks: set[asyncio.Task[None]]) -> None:
+    pending = set(tasks)
+    for task in pending:
+        task.cancel()
+    await asyncio.gather(*pending, return_exceptions=True)
+    await turns()
 
 
 async def _come(port: int, talk: Talk) -> None:

@@ -26,7 +26,7 @@ from anabranch.openflow import channel
 from anabranch.openflow.connection import COMERS_MAX, serve
 from dummy_bridges import DummyBridges, dummy_bridges
 from hostile_switch import HOSTILE, FairSwitch, Talk, noise, said, silent
-from other_ends import OtherEnds
+from other_ends import OtherEnds, turns
 from reserved_port import reserved_port
 
 Result = TypeVar("Result")
@@ -74,10 +74,9 @@ async def running(text: str, others: OtherEnds) -> AsyncIterator[Controller]:
         yield controller
     finally:
         assert not task.done(), task
-        # asyncio forgets to close a connection that comes while its server closes (`Server._attach`).
+        # Nobody is to come while the controller's server closes (`OtherEnds`).
         await asyncio.to_thread(others.leave)
-        for _ in range(10):
-            await asyncio.sleep(0)
+        await turns()
         controller.stop()
         await asyncio.wait_for(task, DEADLINE_S)
 
@@ -250,6 +249,8 @@ def test_whoever_says_it_is_another_does_not_take_its_place(tmp_path: Path, monk
                     await until(lambda: switch(controller, "leaf0").connects >= 2)
                 finally:
                     os.kill(process, signal.SIGCONT)
+                # Nor is it to come while the server closes.
+                await asyncio.to_thread(fabric.open_vswitch.vsctl, "del-controller", "leaf0")
 
         run(tried())
 
