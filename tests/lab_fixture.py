@@ -28,6 +28,26 @@ from anabranch.netlink.namespace import inside
 from controller_process import DEADLINE_S, wait
 
 GOODPUTS = 10
+SCENARIO = """
+name = "small"
+[fabric]
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+link = { rate = "50 Mbps", delay = "20 us", buffer = "100 KB", ecn = "off" }
+[transport]
+kind = "cubic"
+min_rto = "200 ms"
+initial_rto = "1 s"
+persistent = true
+[[traffic]]
+sizes = "20 KB"
+flows_per_s = 200
+duration = "2500 ms"
+[record]
+interval = "100 ms"
+"""
+"""Of a lab that any machine can run."""
 UNHURRIED = (("FIRST_PPS", 1000.0), ("DRAIN_S", 0.5))
 """Of `calibrate`: begins with what any machine forwards, however busy, and waits until it has."""
 

@@ -17,32 +17,12 @@ from anabranch.lab.fabric import record
 from anabranch.lab.fabric.iproute import present
 from anabranch.lab.run.forwarding import check, switches_of
 from anabranch.lab.run.kernel_forwarding import choose
-from lab_fixture import UNHURRIED, assert_dead, lab_of, need_kernel_lab, new_name
+from lab_fixture import SCENARIO, UNHURRIED, assert_dead, lab_of, need_kernel_lab, new_name
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-SCENARIO = """
-name = "small"
-[fabric]
-leaves = 2
-spines = 2
-hosts_per_leaf = 2
-link = { rate = "50 Mbps", delay = "20 us", buffer = "100 KB", ecn = "off" }
-[transport]
-kind = "cubic"
-min_rto = "200 ms"
-initial_rto = "1 s"
-persistent = true
-[[traffic]]
-sizes = "20 KB"
-flows_per_s = 200
-duration = "2500 ms"
-[record]
-interval = "100 ms"
-"""
 
 
 def resolved(*overrides: tuple[str, str]) -> dict[str, Any]:

@@ -24,32 +24,12 @@ from anabranch.lab.run.run import Wishes, check
 from anabranch.lab.run.transport import options
 from anabranch.stats.size_classes import size_classes
 from controller_process import DEADLINE_S, wait
-from lab_fixture import assert_dead, need_lab, new_name
+from lab_fixture import SCENARIO, assert_dead, need_lab, new_name
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-SCENARIO = """
-name = "small"
-[fabric]
-leaves = 2
-spines = 2
-hosts_per_leaf = 2
-link = { rate = "50 Mbps", delay = "20 us", buffer = "100 KB", ecn = "off" }
-[transport]
-kind = "cubic"
-min_rto = "200 ms"
-initial_rto = "1 s"
-persistent = true
-[[traffic]]
-sizes = "20 KB"
-flows_per_s = 200
-duration = "2500 ms"
-[record]
-interval = "100 ms"
-"""
 
 
 def scenario(tmp_path: Path, more: str = "") -> Path:
