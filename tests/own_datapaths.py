@@ -121,7 +121,7 @@ def drained(one: socket.socket) -> list[bytes]:
 
 
 def frames(send: Sequence[bytes], by: str, at: Sequence[str]) -> dict[str, list[bytes]]:
-    """Sends frames by a device; what arrived at each of others.
+    """Sends frames by a device; which arrived at each of others, without what the kernel says of its own accord.
 
     As many are waited for as were sent: on a busy machine the kernel passes them on in its own time (`ksoftirqd`).
     """
@@ -132,16 +132,11 @@ def frames(send: Sequence[bytes], by: str, at: Sequence[str]) -> dict[str, list[
                 out.send(one)
         found: dict[str, list[bytes]] = {name: [] for name in at}
         deadline = time.monotonic() + PATIENCE_S
-        while sum(map(_ours, found.values())) < len(send) and time.monotonic() < deadline:
+        while sum(map(len, found.values())) < len(send) and time.monotonic() < deadline:
             for name, ear in waiting.items():
-                found[name] += drained(ear)
+                found[name] += [data for data in drained(ear) if data[6:12] == ADDRESSES[6:]]
             time.sleep(0.001)
         return found
-
-
-def _ours(arrived: Sequence[bytes]) -> int:
-    """How many are none that the kernel says of its own accord."""
-    return sum(data[6:12] == ADDRESSES[6:] for data in arrived)
 
 
 def arrivals(send: Sequence[bytes], by: str, at: Sequence[str]) -> Counter[str]:
@@ -153,4 +148,4 @@ def strays(send: Sequence[bytes], by: str, at: Sequence[str]) -> int:
     """Sends frames that nothing is to redirect by one end of a pair; how many arrived at others than the other end."""
     end = by.removeprefix("p") if by.startswith("p") else f"p{by}"
     found = frames(send, by, [end, *at])
-    return sum(_ours(found[name]) for name in at)
+    return sum(len(found[name]) for name in at)
