@@ -29,9 +29,9 @@ use std::vec::Vec;
 const HALF: &str = "+half";
 /// Places in the map of routes where there are none; one that has routes has more.
 const UNROUTED: u32 = GENERATIONS;
-/// What is wrong with maps of other sizes, and the mend: pins are all that holds such a datapath to its devices.
-pub(crate) const OTHER_VERSION: &str =
-    "made by another version; `rm -r` the datapath's folder, which takes it off its devices";
+/// What is wrong with maps of other sizes. The mend is to remove the folder: its pins are all that holds such a datapath
+/// to its devices.
+pub(crate) const OTHER_VERSION: &str = "made by another version";
 /// Most groups of one datapath.
 pub const GROUPS_MAX: u32 = 4096;
 

@@ -100,7 +100,8 @@ def standing(folder: Path) -> Standing | None:
     try:
         datapath = KernelDatapath.open(folder)
     except AnabranchError as error:
-        raise AnabranchError(f"{error}; anabranch remove takes away what is left of a datapath") from None
+        mend = f"`anabranch remove`, or `rm -r {folder}`, takes the datapath away"
+        raise AnabranchError(f"{error}; {mend}") from None
     return None if datapath is None else Standing(datapath, folder, folder.stat().st_ino, described(datapath))
 
 
