@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 # How long an example takes, or finding one, is the machine's business: no test asserts a time.
@@ -9,3 +14,18 @@ settings.register_profile("search", deadline=None, suppress_health_check=[Health
 # The same examples every time: what passed here passes there. `pytest --hypothesis-profile=search` looks for others.
 settings.register_profile("any-machine", settings.get_profile("search"), derandomize=True)
 settings.load_profile("any-machine")
+
+OWN_WORLD = Path(__file__).parent / "own_world.sh"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Begins again in a world of its own, as root; workers of pytest-xdist inherit it."""
+    mounts = Path("/proc/self/ns/mnt")
+    if sys.platform != "linux" or os.geteuid() != 0 or os.environ.get("ANABRANCH_OWN_WORLD") == str(mounts.readlink()):
+        return
+    # Else what is printed from here on goes into a file of this process.
+    config.pluginmanager.getplugin("capturemanager").stop_global_capturing()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(OWN_WORLD, [str(OWN_WORLD), sys.executable, *sys.orig_argv[1:]])

@@ -16,6 +16,8 @@ pub mod datapath;
 #[cfg(feature = "load")]
 pub mod error;
 #[cfg(feature = "load")]
+pub mod file_system;
+#[cfg(feature = "load")]
 mod grace;
 #[cfg(feature = "load")]
 pub mod group;

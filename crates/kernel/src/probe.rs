@@ -2,18 +2,16 @@
 
 use crate::datapath::Datapath;
 use crate::error::{KernelError, PRIVILEGES};
+use crate::file_system::{self, PINS};
 use crate::program::Scheme;
-use nix::sys::statfs::{FsType, statfs};
 use std::format;
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::string::{String, ToString as _};
+use std::thread;
 use std::vec;
 use std::vec::Vec;
 
-/// Where pins go.
-pub const PINS: &str = "/sys/fs/bpf";
-/// `BPF_FS_MAGIC` of linux/magic.h.
-const BPF_FS: FsType = FsType(0xcafe_4a11);
 /// TCX, whose links can be pinned: without it a program on a device belongs to whoever finds it.
 const TCX: (u32, u32) = (6, 6);
 
@@ -31,6 +29,17 @@ pub struct Feature {
 /// All that is needed, in the order in which one would mend it.
 #[must_use]
 pub fn features() -> Vec<Feature> {
+    if file_system::mounted() {
+        return examine(Ok(PINS.into()));
+    }
+    // In mounts of a thread's own: to ask is to change nothing.
+    let unseen =
+        || examine(file_system::mount_unseen().map(|()| "not mounted; it is when something needs it".into()));
+    thread::spawn(unseen).join().unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// The features, where the BPF file system is as said.
+fn examine(file_system: Result<String, KernelError>) -> Vec<Feature> {
     let release = release();
     let recent = release.1 >= TCX;
     let mut found = vec![
@@ -39,11 +48,10 @@ pub fn features() -> Vec<Feature> {
             there: recent,
             note: if recent { release.0 } else { format!("{}: upgrade it", release.0) },
         },
-        match statfs(PINS) {
-            Ok(kind) if kind.filesystem_type() == BPF_FS => {
-                Feature { name: "BPF file system", there: true, note: PINS.into() }
-            }
-            _ => Feature { name: "BPF file system", there: false, note: format!("mount -t bpf bpf {PINS}") },
+        Feature {
+            name: "BPF file system",
+            there: file_system.is_ok(),
+            note: file_system.unwrap_or_else(|error| error.to_string()),
         },
     ];
     if found.iter().all(|feature| feature.there) {

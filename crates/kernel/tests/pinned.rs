@@ -1,7 +1,7 @@
 //! Datapaths as they stand in the kernel: what is put is what is held, and what others see is whole.
 #![allow(clippy::unwrap_used, clippy::explicit_write)] // A test may fail, its helpers too, and says what it skips.
 
-use anabranch_kernel::probe::PINS;
+use anabranch_kernel::file_system::PINS;
 use anabranch_kernel::{Datapath, Group, Hook, Member, Output, Prefix, Scheme};
 use std::fs;
 use std::io::Write as _;

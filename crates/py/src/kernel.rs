@@ -237,3 +237,9 @@ pub(crate) fn scheme_names() -> Vec<&'static str> {
 pub(crate) fn probe_kernel(py: Python<'_>) -> Vec<(&'static str, bool, String)> {
     py.detach(|| features().into_iter().map(|one| (one.name, one.there, one.note)).collect())
 }
+
+/// Mounts the BPF file system if there is none.
+#[pyfunction]
+pub(crate) fn require_bpf_file_system(py: Python<'_>) -> PyResult<()> {
+    py.detach(anabranch_kernel::file_system::require).map_err(kernel)
+}

@@ -28,7 +28,9 @@ mod _core {
     #[pymodule_export]
     use super::fabric::{Fabric, cut_slices};
     #[pymodule_export]
-    use super::kernel::{KernelDatapath, KernelGroup, kernel_shares, kernel_turns, probe_kernel};
+    use super::kernel::{
+        KernelDatapath, KernelGroup, kernel_shares, kernel_turns, probe_kernel, require_bpf_file_system,
+    };
     #[pymodule_export]
     use super::own_scheme::{Group, Member, Packet, View};
     #[pymodule_export]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anabranch import AnabranchError
+from anabranch import _core
 
 MOUNT = Path("/sys/fs/bpf")
 ROOT = MOUNT / "anabranch"
@@ -26,11 +26,10 @@ def own_folder() -> Path:
 
 
 def require_file_system() -> None:
-    """Raises an AnabranchError, with the mend, where there is no BPF file system."""
-    mounts = Path("/proc/thread-self/mountinfo").read_text().splitlines()
-    # The mount point is the fifth field; the type the first after the dash (`proc_pid_mountinfo(5)`).
-    kinds = [line.split(" - ")[1].split()[0] for line in mounts if line.split()[4] == str(MOUNT)]
-    if not kinds or kinds[-1] != "bpf":
-        mend = f"mount -t bpf bpf {MOUNT}"
-        hidden = "`ip netns exec` hides it: use nsenter --net=/run/netns/NAME instead"
-        raise AnabranchError(f"{MOUNT}: no BPF file system, where datapaths are kept; {mend} ({hidden})")
+    """Mounts the BPF file system if there is none.
+
+    Raises:
+        AnabranchError: the privilege is missing, or a mount would not outlast this process; it names the command.
+
+    """
+    _core.require_bpf_file_system()

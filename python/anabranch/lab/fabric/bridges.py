@@ -10,6 +10,7 @@ from typing import Any
 
 from anabranch import AnabranchError
 from anabranch.lab.fabric.blueprint import Blueprint, enter
+from anabranch.lab.fabric.machine import check_machine
 from anabranch.lab.fabric.open_vswitch import DATABASE, SWITCH, OpenVSwitch
 from anabranch.lab.fabric.record import Record
 from anabranch.lab.fabric.socket_buffers import widen
@@ -18,14 +19,16 @@ RATE_KEY = "anabranch-rate-bps"
 SEND_TIMEOUT_S = 10
 
 
+PROGRAMS = {
+    "ovs-vswitchd": "openvswitch-switch",
+    "ovsdb-server": "openvswitch-switch",
+    "ovs-ofctl": "openvswitch-common",
+}
+"""What must be installed, and the Debian package that has it."""
+
+
 class Bridges:
     """See `switching.Switching`."""
-
-    programs: Mapping[str, str] = {
-        "ovs-vswitchd": "openvswitch-switch",
-        "ovsdb-server": "openvswitch-switch",
-        "ovs-ofctl": "openvswitch-common",
-    }
 
     def __init__(self, record: Record, blueprint: Blueprint) -> None:
         self._record, self._blueprint = record, blueprint
@@ -39,6 +42,10 @@ class Bridges:
 
     def check(self) -> None:
         """All that a lab can ask for, bridges can be."""
+
+    def check_machine(self) -> None:
+        """Daemons and tools of Open vSwitch."""
+        check_machine(PROGRAMS)
 
     def make(self) -> None:
         """Starts database and daemon."""

@@ -14,6 +14,7 @@ from anabranch.control.kernel_rules import seed_of
 from anabranch.deploy.ebpf_folder import folder_of, require_file_system
 from anabranch.lab.fabric import host_ports, iproute, pins
 from anabranch.lab.fabric.blueprint import Blueprint
+from anabranch.lab.fabric.machine import check_machine
 from anabranch.lab.fabric.record import Record
 from anabranch.netlink.namespace import NAMED, inside
 
@@ -37,14 +38,11 @@ class Towards:
 class KernelSwitches:
     """See `switching.Switching`. A switch that nothing was said to is no datapath yet, and forwards nothing."""
 
-    programs: Mapping[str, str] = {}
-
     def __init__(self, record: Record, blueprint: Blueprint) -> None:
         self._record, self._blueprint = record, blueprint
 
     def check(self) -> None:
         """Refuses what only Open vSwitch has, and names that the BPF file system does not take."""
-        require_file_system()
         refused = {
             "tso": (self._record.tso, "segments pass the kernel's datapaths as the devices make them"),
             "bfd": (self._record.bfd_ms is not None, "the kernel's datapaths speak no protocol"),
@@ -57,6 +55,11 @@ class KernelSwitches:
                 raise AnabranchError(
                     f"fabric: node {switch}: a dot in a name is not for the BPF file system; rename it"
                 )
+
+    def check_machine(self) -> None:
+        """No program, but a BPF file system."""
+        check_machine()
+        require_file_system()
 
     def make(self) -> None:
         """Makes the folder that all of them will be in."""

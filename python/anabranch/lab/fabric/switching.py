@@ -16,14 +16,20 @@ KINDS = (OVS, EBPF)
 class Switching(Protocol):
     """The switches of one lab, in the namespace that has all ends of theirs."""
 
-    programs: Mapping[str, str]
-    """What must be installed, and the Debian package that has it."""
-
     def check(self) -> None:
         """Refuses what such switches cannot be; before anything is made.
 
         Raises:
             AnabranchError: it names the option, and the mend.
+
+        """
+        ...
+
+    def check_machine(self) -> None:
+        """Refuses a machine that cannot have such switches; after `check`, and before anything is made.
+
+        Raises:
+            AnabranchError: a program or a privilege is missing.
 
         """
         ...

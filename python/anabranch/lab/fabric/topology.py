@@ -90,7 +90,7 @@ class Lab:
         )
         lab = cls(wanted, blueprint, switching(wanted, blueprint))
         lab.switching.check()
-        check_machine(lab.switching.programs)
+        lab.switching.check_machine()
         with record.locked(name, make=True):
             found = record.read(name)
             if found is not None and found.complete:
