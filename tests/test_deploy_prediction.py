@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import struct
@@ -24,6 +25,7 @@ from command import anabranch
 from dummy_switch import BRIDGE, PATIENCE_S, dummy_switch
 
 PROTOCOLS = {6: "tcp", 17: "udp", 132: "sctp"}
+ICMP = {1: "icmp", 58: "icmpv6"}
 NO_PORTS = 47
 PLAN = """
 seed = {seed}
@@ -55,16 +57,20 @@ def plan(tmp_path: Path) -> Path:
 
 
 def connections(count: int, seed: int) -> list[str]:
-    """IPv4 and, every fourth, IPv6; TCP, UDP, SCTP and a protocol without ports."""
+    """IPv4 and, every fourth, IPv6; TCP, UDP, SCTP, ICMP with type and code, and a protocol without ports."""
     draw = random.Random(seed)
     found = []
     for number in range(count):
-        bits, make = (128, IPv6Address) if number % 4 == 3 else (32, IPv4Address)
+        bits, make, icmp = (128, IPv6Address, 58) if number % 4 == 3 else (32, IPv4Address, 1)
         # No multicast source: switches drop those.
         ends = [str(make(draw.getrandbits(bits - 1))) for _ in range(2)]
-        protocol = draw.choices([6, 17, 132, NO_PORTS], [5, 5, 2, 1])[0]
+        protocol = draw.choices([6, 17, 132, icmp, NO_PORTS], [5, 5, 2, 5, 1])[0]
         ports = [draw.randrange(1, 65536), draw.choice([1234, draw.randrange(1, 65536)])]
-        found.append(",".join([*ends, str(protocol), *(map(str, ports) if protocol in PROTOCOLS else ("0", "0"))]))
+        if protocol == icmp:
+            # Echo, unreachable, time exceeded, neighbours, and any.
+            ports = [draw.choice([0, 3, 8, 11, 128, 129, 135, 136, draw.randrange(256)]), draw.choice([0, 1, 13])]
+        known = protocol in PROTOCOLS or protocol == icmp
+        found.append(",".join([*ends, str(protocol), *(map(str, ports) if known else ("0", "0"))]))
     return found
 
 
@@ -78,6 +84,8 @@ def traced(switch: OpenVSwitch, connection: str) -> int | None:
     text += f",in_port=4,{prefix}_src={source},{prefix}_dst={destination}"
     if name is not None:
         text += f",{name}_src={ports[0]},{name}_dst={ports[1]}"
+    if int(number) in ICMP:
+        text += f",{ICMP[int(number)]}_type={ports[0]},{ICMP[int(number)]}_code={ports[1]}"
     taken = re.search(r"^Datapath actions: (\S+)$", switch.appctl("ofproto/trace", BRIDGE, text), re.MULTILINE)
     assert taken is not None
     return None if taken[1] == "drop" else int(taken[1])
@@ -143,7 +151,7 @@ def test_packets_take_the_slots_that_were_predicted(
 ) -> None:
     """Tracing knows no dp_hash: packets go through the datapath instead."""
     installed(switch, plan, recipe, 77)
-    texts = connections(400, 77)
+    texts = connections(1000, 77)
     captures = {port: tmp_path / f"p{port}.pcap" for port in (1, 2, 3)}
     for port, file in captures.items():
         switch.vsctl("set", "interface", f"p{port}", f"options:tx_pcap={file}")
@@ -163,6 +171,26 @@ def test_packets_take_the_slots_that_were_predicted(
     assert set(Counter(sent.values())) == {1, 2, 3}
 
 
+@pytest.mark.parametrize("file", [False, True])
+@pytest.mark.parametrize("recipe", ["dp_hash-twin", "dp_hash"])
+def test_without_type_and_code_nobody_says_where_icmp_goes(plan: Path, tmp_path: Path, recipe: str, file: bool) -> None:
+    plan.write_text(PLAN.format(recipe=recipe, seed=77, weights="weights = [4, 3, 2]"))
+    ends = ["10.0.0.1,10.0.0.2,icmp", "fd00::1,fd00::2,icmpv6", "10.0.0.1,10.0.0.2,tcp"]
+    flows = tmp_path / "flows.csv"
+    # As captures are read: an ICMP message has ports 0.
+    flows.write_text("\n".join(["src,dst,proto,sport,dport", *(f"{one},0,0" for one in ends), ""]))
+    given = ["--file", str(flows)] if file else ends
+    run = anabranch("explain", *given, "--plan", str(plan), "--in-port", "p4", "--json", "-")
+    assert run.returncode == 3
+    found = json.loads(run.stdout)["connections"]
+    assert [one["port"] is None for one in found] == [True, True, False]
+    assert [one["connection"] for one in found] == [*ends[:2], f"{ends[2]},0,0"]
+    for one, text in zip(found[:2], ends, strict=False):
+        assert one["steps"][-1][1] == f"reads ICMP's type and code, which are not known; write {text},TYPE,CODE"
+    for text in ("10.0.0.1,10.0.0.2,icmp,0,0", "fd00::1,fd00::2,icmp6,128,0"):
+        assert anabranch("explain", text, "--plan", str(plan), "--in-port", "p4").returncode == 0
+
+
 def datapath_flow(connection: str, number: int) -> str:
     """As a packet whose Ethernet source is `number`."""
     source, destination, protocol, *ports = connection.split(",")
@@ -175,6 +203,8 @@ def datapath_flow(connection: str, number: int) -> str:
         text += f"eth_type(0x0800),ipv4(src={source},dst={destination},proto={protocol},tos=0,ttl=64,frag=no)"
     if int(protocol) in PROTOCOLS:
         text += f",{PROTOCOLS[int(protocol)]}(src={ports[0]},dst={ports[1]})"
+    if int(protocol) in ICMP:
+        text += f",{ICMP[int(protocol)]}(type={ports[0]},code={ports[1]})"
     return text
 
 

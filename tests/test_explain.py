@@ -87,7 +87,7 @@ def test_the_explained_path_is_the_picked_one(technique: str) -> None:
     for hash_name in ("xxh3", "crc16", "toeplitz", "ovs-hash"):
         found = by_technique(tuples, wanted, Choice(technique), hash_name, 9)
         picked = ab.Splitter(technique, wanted.weights, wanted.up).pick(ab.flow_keys(tuples, hash_name, 9))
-        assert [one.path - 1 for one in found] == picked.tolist()
+        assert [one.path for one in found] == (picked + 1).tolist()
 
 
 @pytest.mark.parametrize("technique", ["scoring", "scoring-wide", "valo", "log-rendezvous"])
@@ -119,6 +119,21 @@ def test_a_dead_bucket_is_passed_over() -> None:
         assert ("is dead" in dict(after["steps"])["slot"]) == (before["path"] == 2)
 
 
+def test_icmp_without_type_and_code_has_no_slot() -> None:
+    ovs = ("--weights", "4,3,2", "--target", "ovs", "--method")
+    one, other = "10.0.0.1,10.0.0.2,icmp", "fd00::1,fd00::2,icmpv6"
+    run = anabranch("explain", one, f"{one},8,0", other, *ovs, "dp_hash")
+    assert run.returncode == 3
+    assert run.stdout.count("not known without ICMP's type and code") == 2
+    assert "icmp_type=8 icmp_code=0" in run.stdout
+    # The symmetric hash and `hash` read neither.
+    for method in ("default", "hash"):
+        bare, typed = explained(one, f"{one},8,0", *ovs, method)
+        assert bare["path"] == typed["path"]
+    # A key of the library is of ports 0, as `split` counts ICMP.
+    assert explained(one, "--weights", "4,3,2")[0]["steps"] == explained(f"{one},0,0", "--weights", "4,3,2")[0]["steps"]
+
+
 def test_steps_are_shown_for_few_and_lines_for_many() -> None:
     few = anabranch("explain", ONE, "fd00::1,fd00::2,udp,5,6", "--weights", "4,3,2")
     assert few.returncode == 0, few.stderr
@@ -139,6 +154,8 @@ def test_steps_are_shown_for_few_and_lines_for_many() -> None:
         ("10.0.0.1,10.0.0.2,tpc,1,2 --weights 1,1", "proto: tpc: unknown"),
         ("10.0.0.1,10.0.0.2,tcp,x,2 --weights 1,1", "port x: not a number"),
         ("10.0.0.1,10.0.0.2,tcp,1,70000 --weights 1,1", "dport: not whole numbers from 0 to 65535"),
+        ("10.0.0.1,10.0.0.2,icmp,256,0 --weights 1,1", "type 256: not a number; give one from 0 to 255"),
+        ("fd00::1,fd00::2,icmp6,1,x --weights 1,1", "code x: not a number; give one from 0 to 255"),
         ("10.0.0.1,fd00::1,tcp,1,2 --weights 1,1", "IPv4 beside IPv6"),
         (f"{ONE} --weights 1,1 --technique maglv", "technique: maglv: unknown; did you mean maglev?"),
         (f"{ONE} --weights 1,1 --hash xxh4", "hash: xxh4: unknown; did you mean xxh3?"),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from anabranch.targets.explanation import Explanation
 
 METHODS = ("hash", "dp_hash", "default")
+STATUS_UNSURE = 3
 STEPPED = 20
 """Connections up to which each is shown step by step; of more, a line each."""
 STEPS_SHOWN = 40
@@ -33,7 +34,10 @@ def register(app: typer.Typer) -> None:
 def explain(
     connections: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SRC,DST,PROTO,SPORT,DPORT", help="As in 10.0.0.1,10.0.0.2,tcp,40000,80."),
+        typer.Argument(
+            metavar="SRC,DST,PROTO,SPORT,DPORT",
+            help="As in 10.0.0.1,10.0.0.2,tcp,40000,80, or 10.0.0.1,10.0.0.2,icmp,8,0 (type and code).",
+        ),
     ] = None,
     weights: Annotated[
         str | None, typer.Option(metavar="W,W,...", help="One per path, or a TOML file with the key weights.")
@@ -60,7 +64,7 @@ def explain(
     ovs_version: Annotated[str | None, typer.Option(metavar="X.Y.Z", help="Version of Open vSwitch; 3.1.0.")] = None,
     json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; - is stdout.")] = None,
 ) -> None:
-    """Say how each connection comes to its path: fields, hash, score or slot."""
+    """Say how each connection comes to its path: fields, hash, score or slot. Status 3 if that of one is not known."""
     if weights is None and plan is None:
         raise AnabranchError("weights: missing; give one per path, as in --weights 4,3,2, or a --plan")
     if bool(connections) == (file is not None):
@@ -92,7 +96,7 @@ def explain(
     if file is None:
         tuples = explanation.parse_tuples(connections or ())
     else:
-        tuples = ab.read_trace(file, direction="each").tuples
+        tuples = explanation.untyped(ab.read_trace(file, direction="each").tuples)
     if plan is not None:
         from anabranch.deploy import ovs
         from anabranch.deploy.place import Place
@@ -102,6 +106,8 @@ def explain(
             write_whole(json, explanation.as_json(ways, ["anabranch", *sys.argv[1:]]))
         if json != "-":
             _print([(way.connection, way.steps, way.last) for way in ways], terminal())
+        if not all(way.known for way in ways):
+            raise typer.Exit(STATUS_UNSURE)
         return
     wanted = group(weights or "", fail or ())
     if target is None:
@@ -124,14 +130,19 @@ def explain(
         write_whole(json, explanation.as_json(found, ["anabranch", *sys.argv[1:]]))
     if json != "-":
         show(found, len(wanted.weights), terminal())
+    if any(one.path is None for one in found):
+        raise typer.Exit(STATUS_UNSURE)
 
 
 def show(found: list[Explanation], paths: int, console: Console) -> None:
     """Prints every connection's way, or a line each if they are many."""
-    ends = (
-        f"path {one.path} of {paths}" + ("" if one.bucket_id is None else f", bucket {one.bucket_id}") for one in found
-    )
-    _print([(one.connection, one.steps, ("path", end)) for one, end in zip(found, ends, strict=True)], console)
+    _print([(one.connection, one.steps, ("path", _end(one, paths))) for one in found], console)
+
+
+def _end(one: Explanation, paths: int) -> str:
+    if one.path is None:
+        return "not known without ICMP's type and code"
+    return f"path {one.path} of {paths}" + ("" if one.bucket_id is None else f", bucket {one.bucket_id}")
 
 
 def _print(found: Sequence[tuple[str, list[Step], Step]], console: Console) -> None:

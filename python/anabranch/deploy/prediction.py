@@ -33,14 +33,20 @@ class Predicted:
     """The group that the rule leads to; None where no rule of the plan takes the connection."""
     bucket_id: int | None
     port: int | None
-    """None where it is dropped or left to others' rules."""
+    """None where it is dropped, left to others' rules, or not known."""
     way: str
     """Name of the port, or what becomes of it."""
+    known: bool = True
+    """Whether the connection as given tells where it goes."""
 
     @property
     def last(self) -> tuple[str, str]:
         """What it comes to, for people."""
         return "port", self.way
+
+
+class _NotKnownError(Exception):
+    """The connection as given does not tell which bucket it takes."""
 
 
 class Ways:
@@ -73,13 +79,17 @@ class Ways:
         if rule is None:
             return Predicted(connection(row[0]), [("rule", "none of this plan")], None, None, None, "others decide")
         steps = [("rule", listing.flow(rule, self._names).removeprefix("rule "))]
-        match rule.actions:
-            case (ToGroup(group_id),):
-                bucket = self._in_group(group_id, row, steps)
-            case (Multipath() as hashed, SetField(field=field, value=group_id)) if field == SPLIT:
-                bucket = self._in_slot(hashed, rule, group_id, row, steps)
-            case _:
-                raise AnabranchError(f"{listing.flow(rule, self._names)}: no rule of a plan; apply it anew")
+        try:
+            match rule.actions:
+                case (ToGroup(group_id),):
+                    bucket = self._in_group(group_id, row, steps)
+                case (Multipath() as hashed, SetField(field=field, value=group_id)) if field == SPLIT:
+                    bucket = self._in_slot(hashed, rule, group_id, row, steps)
+                case _:
+                    raise AnabranchError(f"{listing.flow(rule, self._names)}: no rule of a plan; apply it anew")
+        except _NotKnownError:
+            way = "not known without ICMP's type and code"
+            return Predicted(connection(row[0]), steps, group_id, None, None, way, known=False)
         if bucket is None:
             return Predicted(connection(row[0]), steps, group_id, None, None, "none, dropped: every bucket is dead")
         steps.append(("bucket", str(bucket.bucket_id)))
@@ -138,6 +148,8 @@ class Ways:
             (found,) = by_dp_hash(row, paths, Switch(parameter=parameter), ids, selection is None)
         # What counts as paths there are buckets here.
         steps += [(what, PATH.sub("", text)) for what, text in found.steps]
+        if found.path is None:
+            raise _NotKnownError
         return group.buckets[found.path - 1]
 
 

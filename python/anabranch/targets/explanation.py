@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 PORTED = {PROTOCOLS["tcp"]: "tcp", PROTOCOLS["udp"]: "udp", PROTOCOLS["sctp"]: "sctp"}
+ICMP = (PROTOCOLS["icmp"], PROTOCOLS["icmpv6"])
+TYPE_MAX = 255
+UNTYPED = 0xFFFF
+"""Value of both ports of an ICMP message whose type and code are not known: neither has more than 8 bits."""
 DP_HASHES = ("ovs-l4", "ovs-sym-l4")
 """Hashes of dp_hash by the number of their algorithm in the high half of selection_method_param."""
 
@@ -34,14 +38,16 @@ class Explanation:
 
     connection: str
     steps: list[tuple[str, str]]
-    path: int
-    """From 1."""
+    path: int | None
+    """From 1; None where the connection as given does not tell."""
     bucket_id: int | None = None
     """Of Open vSwitch."""
 
 
 def parse_tuples(texts: Iterable[str]) -> npt.NDArray[np.void]:
-    """`10.0.0.1,10.0.0.2,tcp,40000,80`, or without ports: an array of dtype `FIVE_TUPLE`.
+    """`10.0.0.1,10.0.0.2,tcp,40000,80`, `10.0.0.1,10.0.0.2,icmp,8,0`, or without ports: an array of dtype `FIVE_TUPLE`.
+
+    An ICMP message has its type and code in place of ports, both `UNTYPED` where they are left out.
 
     Raises:
         AnabranchError: another number of fields, or a field that is none; the message has the tuple.
@@ -53,21 +59,38 @@ def parse_tuples(texts: Iterable[str]) -> npt.NDArray[np.void]:
 
 def _parse(text: str) -> npt.NDArray[np.void]:
     fields = split_list(text)
-    if len(fields) == 3:
-        fields += ["0", "0"]
-    if len(fields) != 5:
+    if len(fields) not in (3, 5):
         raise AnabranchError(
             f"{text}: {len(fields)} fields; write src,dst,proto,sport,dport: 10.0.0.1,10.0.0.2,tcp,4,80"
         )
     source, destination, protocol, *ports = fields
-    for port in ports:
-        if not port.isdecimal():
-            raise AnabranchError(f"{text}: port {port}: not a number; give one from 0 to 65535")
+    name = "icmpv6" if protocol.lower() == "icmp6" else protocol.lower()
+    number = int(protocol) if protocol.isdecimal() else PROTOCOLS.get(name, protocol)
+    for what, port in zip(("type", "code") if number in ICMP else ("port", "port"), ports, strict=False):
+        most = TYPE_MAX if number in ICMP else 65535
+        if not port.isdecimal() or (number in ICMP and int(port) > most):
+            raise AnabranchError(f"{text}: {what} {port}: not a number; give one from 0 to {most}")
+    ports = ports or [str(UNTYPED if number in ICMP else 0)] * 2
     try:
-        number = int(protocol) if protocol.isdecimal() else protocol
         return five_tuples(source, destination, number, int(ports[0]), int(ports[1]))
     except AnabranchError as error:
         raise AnabranchError(f"{text}: {error}") from None
+
+
+def untyped(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
+    """The connections of a trace, whose ICMP messages have zeros for type and code whatever they are: as not known."""
+    marked: npt.NDArray[np.void] = tuples.copy()
+    zeros = (tuples["source_port"] == 0) & (tuples["destination_port"] == 0)
+    of_icmp = np.isin(tuples["protocol"], ICMP) & zeros
+    marked["source_port"][of_icmp] = marked["destination_port"][of_icmp] = UNTYPED
+    return marked
+
+
+def _is_untyped(tuples: npt.NDArray[np.void] | np.void) -> npt.NDArray[np.bool_]:
+    """Which connections are ICMP messages whose type or code is not known."""
+    beyond = (tuples["source_port"] > TYPE_MAX) | (tuples["destination_port"] > TYPE_MAX)
+    found: npt.NDArray[np.bool_] = np.isin(tuples["protocol"], ICMP) & beyond
+    return found
 
 
 def by_technique(
@@ -76,6 +99,10 @@ def by_technique(
     """By one of the library's techniques; one that remembers connections sees them in the order given."""
     splitter = Splitter(choice.name, group.weights, group.up, **dict(choice.parameters))
     bits = {hash_.name: hash_.bits for hash_ in hashes()}[hash_name]
+    tuples = tuples.copy()
+    hidden = _is_untyped(tuples)
+    # `split` counts an ICMP message of a trace with ports 0.
+    tuples["source_port"][hidden] = tuples["destination_port"][hidden] = 0
     keys = flow_keys(tuples, hash_name, seed)
     found = []
     for row, key, read in zip(tuples, keys, _core.hash_input(_bytes(tuples), hash_name), strict=True):
@@ -113,6 +140,8 @@ def by_dp_hash(
 ) -> list[Explanation]:
     """By Open vSwitch's userspace datapath under `selection_method=dp_hash`, or without a method (`default`).
 
+    Algorithm L4 reads ICMP's type and code; a message whose these are not known has no path here.
+
     Raises:
         AnabranchError: weights that do not fit the slots, or a parameter that names no algorithm.
 
@@ -129,16 +158,26 @@ def by_dp_hash(
         )
     splitter = Splitter("ovs-dp-hash", weights, group.up, **switch.sizing)
     keys = flow_keys(tuples, DP_HASHES[algorithm], basis)
+    hidden = _is_untyped(tuples) if algorithm == 0 else np.zeros(len(tuples), bool)
     found = []
-    for row, key, path in zip(tuples, keys, splitter.pick(keys), strict=True):
+    for row, key, path, unknown in zip(tuples, keys, splitter.pick(keys), hidden, strict=True):
+        if unknown:
+            found.append(Explanation(connection(row), [("fields", _fields(row)), ("dp_hash", _needs_type(row))], None))
+            continue
         slot = int(key) & (len(slots) - 1)
-        steps = [("fields", _fields(row, udp_ports=algorithm == 0))]
+        steps = [("fields", _fields(row, udp_ports=algorithm == 0, icmp=algorithm == 0))]
         steps.append(("dp_hash", f"0x{int(key):08x} ({DP_HASHES[algorithm].removeprefix('ovs-')}, basis {basis})"))
         owner = slots[slot]
         passed = "" if owner == path else f", bucket {bucket_ids[owner]} is dead: the next slot of a living one"
         steps.append(("slot", f"{slot} of {len(slots)}{passed}"))
         found.append(Explanation(connection(row), steps, int(path) + 1, bucket_ids[path]))
     return found
+
+
+def _needs_type(row: np.void) -> str:
+    """Why nobody can say where an ICMP message goes, and the hint."""
+    source, destination, protocol, *_ = connection(row).split(",")
+    return f"reads ICMP's type and code, which are not known; write {source},{destination},{protocol},TYPE,CODE"
 
 
 def parse_bucket_ids(text: str | None, paths: int) -> list[int]:
@@ -179,7 +218,8 @@ def connection(row: np.void) -> str:
     """As `explain` takes it."""
     names = {number: name for name, number in PROTOCOLS.items()}
     protocol = names.get(int(row["protocol"]), str(row["protocol"]))
-    return ",".join([*_ends(row), protocol, str(row["source_port"]), str(row["destination_port"])])
+    ports = () if _is_untyped(row) else (str(row["source_port"]), str(row["destination_port"]))
+    return ",".join([*_ends(row), protocol, *ports])
 
 
 def _grouped(row: np.void, read: bytes) -> str:
@@ -189,11 +229,13 @@ def _grouped(row: np.void, read: bytes) -> str:
     return " ".join(read[begin:end].hex() for begin, end in pairwise(ends) if begin < len(read))
 
 
-def _fields(row: np.void, udp_ports: bool = True) -> str:
+def _fields(row: np.void, udp_ports: bool = True, icmp: bool = False) -> str:
     """The fields that Open vSwitch hashes, in its order."""
     source, destination = _ends(row)
     prefix = "ipv6" if row["version"] == 6 else "ip"
     text = f"{prefix}_src={source} {prefix}_dst={destination} nw_proto={row['protocol']}"
+    if icmp and row["protocol"] in ICMP:
+        return f"{text} icmp_type={row['source_port']} icmp_code={row['destination_port']}"
     name = PORTED.get(int(row["protocol"]))
     if name is None or (name == "udp" and not udp_ports):
         return text
