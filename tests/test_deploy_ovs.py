@@ -15,6 +15,7 @@ from threading import Event, Thread
 import pytest
 
 from anabranch.deploy.split import RECIPES
+from anabranch.deploy.territory import METER
 from anabranch.lab.fabric.open_vswitch import SWITCH, OpenVSwitch
 from certificates import make_certificates
 from command import Run, anabranch
@@ -195,6 +196,63 @@ def test_a_group_that_the_operator_uses_is_not_taken_away(switch: OpenVSwitch, f
     run = verb("remove", plan, switch, status=2)
     assert "group 0xab010000: in use by somebody else's rule table=0 priority=9" in run.stderr
     assert held(switch) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("add-flow", "table=3,tcp,actions=write_actions(group:{group})"),
+        ("add-flow", "table=3,tcp,actions=output:2,write_actions(set_field:5->ip_dscp,group:{group}),goto_table:9"),
+        ("add-flow", "table=3,tcp,actions=clone(group:{group})"),
+        ("add-flow", "table=3,tcp,actions=clone(dec_ttl,clone(group:{group}),output:2),output:3"),
+        ("add-group", "group_id=8,type=all,bucket=group:{group}"),
+        ("add-group", "group_id=8,type=indirect,bucket=clone(group:{group})"),
+        ("add-group", "group_id=8,type=ff,bucket=watch_group:{group},output:2"),
+    ],
+)
+def test_a_group_is_in_use_wherever_somebody_refers_to_it(
+    switch: OpenVSwitch, folder: Path, command: str, text: str
+) -> None:
+    plan = written(folder, group(1))
+    verb("apply", plan, switch)
+    ofctl(switch, command, text.format(group=0xAB010000))
+    before = held(switch)
+    run = verb("remove", plan, switch, status=2)
+    what = "rule table=3 priority=32768" if command == "add-flow" else "group 0x8"
+    assert f"group 0xab010000: in use by somebody else's {what}" in run.stderr
+    if text.endswith("=write_actions(group:{group})"):
+        assert "tcp -> write_actions(group 0xab010000); take that away first" in run.stderr.replace(
+            "ip,ip_proto=6", "tcp"
+        )
+    assert held(switch) == before
+    # Once the operator has taken his away, ours goes.
+    gone = ("del-flows", "table=3") if command == "add-flow" else ("del-groups", "group_id=8")
+    ofctl(switch, *gone)
+    verb("remove", plan, switch)
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "what", "gone"),
+    [
+        ("add-flow", "table=3,tcp,actions=meter:{meter},output:2", "rule table=3 priority=32768", "del-flows table=3"),
+        ("add-group", "group_id=8,type=all,bucket=meter:{meter},output:2", "group 0x8", "del-groups group_id=8"),
+    ],
+)
+def test_a_meter_that_the_operator_uses_is_not_taken_away(
+    switch: OpenVSwitch, folder: Path, command: str, text: str, what: str, gone: str
+) -> None:
+    plan = written(folder, group(1))
+    verb("apply", plan, switch)
+    meter = METER + 256
+    ofctl(switch, "add-meter", f"meter={meter},kbps,band=type=drop,rate=100")
+    ofctl(switch, command, text.format(meter=meter))
+    before = held(switch)
+    run = verb("remove", plan, switch, status=2)
+    assert f"meter {meter}: in use by somebody else's {what}" in run.stderr
+    assert held(switch) == before
+    ofctl(switch, *gone.split())
+    verb("remove", plan, switch)
+    assert f"meter={meter}" not in ofctl(switch, "dump-meters")
 
 
 def test_rules_that_come_first_are_told(switch: OpenVSwitch, folder: Path) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from anabranch.deploy import listing
-from anabranch.openflow.action import ToGroup
 from anabranch.openflow.modification import FlowMod, GroupMod, MeterMod, Mod
+from anabranch.openflow.reference import groups_of_group
 from anabranch.openflow.tables import Flow, Group, Meter, Tables
 
 RULES_SHOWN = 8
@@ -79,11 +79,6 @@ def difference(installed: Tables, wanted: Tables) -> Difference:
     return Difference(installed, mods)
 
 
-def led_to(group: Group) -> set[int]:
-    """Numbers of the groups that a group's buckets hand packets to."""
-    return {action.group_id for bucket in group.buckets for action in bucket.actions if isinstance(action, ToGroup)}
-
-
 def _led_to_first(groups: Iterable[Group]) -> list[Group]:
     """Each group after those that it leads to, otherwise by number. Switches refuse circles."""
     left = {group.group_id: group for group in sorted(groups, key=lambda group: group.group_id)}
@@ -92,7 +87,7 @@ def _led_to_first(groups: Iterable[Group]) -> list[Group]:
     def take(group_id: int) -> None:
         group = left.pop(group_id, None)
         if group is not None:
-            for next_id in sorted(led_to(group)):
+            for next_id in sorted(groups_of_group(group)):
                 take(next_id)
             ordered.append(group)
 

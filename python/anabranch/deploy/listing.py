@@ -19,6 +19,7 @@ from anabranch.openflow.action import (
     ToGroup,
 )
 from anabranch.openflow.match import ARP, FIELDS, IPV4, IPV6, Match
+from anabranch.openflow.reference import written_actions
 from anabranch.openflow.tables import Bucket, Flow, Group, Meter
 
 PROTOCOLS = {ARP: "arp", IPV4: "ip", IPV6: "ipv6"}
@@ -28,6 +29,8 @@ RESERVED = {IN_PORT: "in_port", CONTROLLER: "controller", LOCAL: "local"}
 def flow(one: Flow, names: Mapping[int, str]) -> str:
     """`rule table=0 priority=1000 ip,ip_dst=10.0.2.0/24 -> group 0xab000000`; `names` are those of ports."""
     way = [action(each, names) for each in one.actions]
+    if written := written_actions(one):
+        way.append(f"write_actions({', '.join(action(each, names) for each in written)})")
     if one.goto is not None:
         way.append(f"table {one.goto}")
     return f"rule table={one.table} priority={one.priority} {match(one.match, names)} -> {', '.join(way) or 'drop'}"

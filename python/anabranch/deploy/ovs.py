@@ -14,16 +14,16 @@ import numpy.typing as npt
 
 from anabranch import AnabranchError
 from anabranch.deploy import database, listing, plan_file, rules
-from anabranch.deploy.difference import Difference, difference, led_to
+from anabranch.deploy.difference import Difference, difference
 from anabranch.deploy.place import RUN_FOLDER, Place
 from anabranch.deploy.plan_file import PlanFile
 from anabranch.deploy.prediction import Predicted, Ways
 from anabranch.deploy.split import path_group
 from anabranch.deploy.target import Outcome
 from anabranch.deploy.verification import Measured, Verified
-from anabranch.openflow.action import ToGroup
 from anabranch.openflow.connection import Connection, connect
-from anabranch.openflow.modification import FlowMod, GroupMod
+from anabranch.openflow.modification import FlowMod, GroupMod, MeterMod
+from anabranch.openflow.reference import groups_of_flow, groups_of_group, meters_of_flow, meters_of_group
 from anabranch.openflow.tables import Flow, Group, Tables
 from anabranch.openflow.tls import Tls
 from anabranch.split.request import nearest
@@ -205,23 +205,27 @@ async def _read(connection: Connection, plan: PlanFile) -> Bridge:
 
 
 def _refuse_harm(change: Difference, bridge: Bridge) -> None:
-    """What would take away something of the operator's: his rule's place, or a group that he uses."""
+    """What would take away something of the operator's: his rule's place, or a group or meter that he uses."""
     theirs = [flow for flow in bridge.flows if flow not in bridge.own.flows]
     by_key = {flow.key: flow for flow in theirs}
-    gone = {mod.group.group_id for mod in change.mods if isinstance(mod, GroupMod) and mod.command == "delete"}
+    groups = {mod.group.group_id for mod in change.mods if isinstance(mod, GroupMod) and mod.command == "delete"}
+    meters = {mod.meter.meter_id for mod in change.mods if isinstance(mod, MeterMod) and mod.command == "delete"}
     for mod in change.mods:
         if isinstance(mod, FlowMod) and mod.command == "add" and mod.flow.key in by_key:
             text = listing.flow(by_key[mod.flow.key], bridge.names)
             raise AnabranchError(f"{text}: somebody else's, cookie 0x{by_key[mod.flow.key].cookie:x}; {TAKE_ANOTHER}")
-    users = [(listing.flow(flow, bridge.names), _groups_of(flow)) for flow in theirs]
-    users += [(listing.group(g, bridge.names), led_to(g)) for g in bridge.groups if g not in bridge.own.groups]
-    for text, used in users:
-        for group_id in sorted(used & gone):
-            raise AnabranchError(f"group 0x{group_id:x}: in use by somebody else's {text}; take that away first")
-
-
-def _groups_of(flow: Flow) -> set[int]:
-    return {action.group_id for action in flow.actions if isinstance(action, ToGroup)}
+    users = [(listing.flow(flow, bridge.names), groups_of_flow(flow), meters_of_flow(flow)) for flow in theirs]
+    users += [
+        (listing.group(group, bridge.names), groups_of_group(group), meters_of_group(group))
+        for group in bridge.groups
+        if group not in bridge.own.groups
+    ]
+    for text, used_groups, used_meters in users:
+        for what in (
+            *(f"group 0x{group_id:x}" for group_id in sorted(used_groups & groups)),
+            *(f"meter {meter_id}" for meter_id in sorted(used_meters & meters)),
+        ):
+            raise AnabranchError(f"{what}: in use by somebody else's {text}; take that away first")
 
 
 def _warnings(wanted: rules.Wanted, bridge: Bridge) -> list[str]:
