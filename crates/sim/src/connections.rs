@@ -11,6 +11,10 @@ use std::collections::HashMap;
 /// Bits of [`Packet::connection`] that name the place; the generation stands above.
 const PLACE_BITS: u32 = 24;
 
+/// Last generation of a place. A place that has lived it is not used again, so that no name is given twice in a run:
+/// a packet, a timer or a switch's memory of a closed connection can never be taken for another's.
+const LAST_GENERATION: u32 = u32::MAX >> PLACE_BITS;
+
 /// The place that a connection's name holds: small numbers, used again.
 #[inline(always)]
 pub(crate) const fn place(name: u32) -> usize {
@@ -51,6 +55,8 @@ pub(crate) struct Message {
     pub(crate) end: u64,
     /// Whether its last byte was delivered.
     pub(crate) delivered: bool,
+    /// Whether nothing of it is left to be acknowledged either: a persistent connection is idle from then on.
+    pub(crate) ended: bool,
     /// Datagrams that arrived or were lost.
     pub(crate) settled_datagrams: u64,
 }
@@ -96,7 +102,14 @@ impl Connection {
                 address: Address::default(),
                 wake_ps: u64::MAX,
             },
-            message: Message { flow: 0, start_ps: 0, end: 0, delivered: false, settled_datagrams: 0 },
+            message: Message {
+                flow: 0,
+                start_ps: 0,
+                end: 0,
+                delivered: false,
+                ended: false,
+                settled_datagrams: 0,
+            },
             subflow: None,
             transport: 0,
             src: 0,
@@ -123,6 +136,12 @@ impl Connection {
                 *receiving = ReceivingMachine::Stream(Box::default());
             }
         }
+    }
+
+    /// Frees the memory of both machines: no flow will use the place again.
+    fn release(&mut self) {
+        self.sending.machine = SendingMachine::Datagrams(Datagrams::new());
+        self.receiving.machine = ReceivingMachine::Datagrams(DatagramReceiver::new());
     }
 
     /// A new message begins: counters from zero.
@@ -203,6 +222,9 @@ pub(crate) struct Connections {
     free: Vec<u32>,
     /// Idle persistent connections, the one that was used last at the end, by (source, destination, transport).
     idle: HashMap<(u32, u32, u8), Vec<u32>>,
+    /// Connections that are open, and the most that were at once.
+    open: usize,
+    peak: usize,
 }
 
 impl Connections {
@@ -241,8 +263,8 @@ impl Connections {
             Some(place) => place as usize,
             None if self.all.len() >> PLACE_BITS != 0 => {
                 return Err(SimulationError::new(
-                    format!("traffic: more than {} connections are open at once", 1 << PLACE_BITS),
-                    "lower the load or the number of flows",
+                    format!("traffic: {} connections are open, and no name is left for another", self.open),
+                    "lower the load or the number of flows: a run has 4,294,967,296 names",
                 ));
             }
             None => {
@@ -258,6 +280,8 @@ impl Connections {
         connection.sending.address.connection = name;
         connection.receiving.address.connection = name;
         connection.open = true;
+        self.open += 1;
+        self.peak = self.peak.max(self.open);
         Ok(connection)
     }
 
@@ -265,7 +289,12 @@ impl Connections {
     pub(crate) fn close(&mut self, name: u32) {
         let place = name & ((1 << PLACE_BITS) - 1);
         self.all[place as usize].open = false;
-        self.free.push(place);
+        self.open -= 1;
+        if name >> PLACE_BITS == LAST_GENERATION {
+            self.all[place as usize].release();
+        } else {
+            self.free.push(place);
+        }
     }
 
     /// All places, in order.
@@ -275,7 +304,7 @@ impl Connections {
 
     /// Most connections there were at once.
     pub(crate) fn peak(&self) -> usize {
-        self.all.len()
+        self.peak
     }
 }
 

@@ -117,6 +117,7 @@ impl Hosts {
             start_ps: network.now_ps,
             end: flow.size_bytes,
             delivered: false,
+            ended: false,
             settled_datagrams: 0,
         };
         self.records[index as usize].start_ps = network.now_ps;
@@ -359,6 +360,10 @@ impl Hosts {
     /// Nothing of a flow is left: its counters are final and its connection is free, or idle.
     fn end(&mut self, name: u32, network: &mut Network) {
         let Some(connection) = self.connections.get(name) else { return };
+        // A late acknowledgement on an idle connection ends nothing: its message has ended before.
+        if std::mem::replace(&mut connection.message.ended, true) {
+            return;
+        }
         connection.write_counters(&mut self.records);
         let Connection { transport, message, .. } = *connection;
         let persistent =
@@ -373,7 +378,9 @@ impl Hosts {
 
     /// Writes down the counters of the flows that are still open.
     pub(crate) fn close_books(&mut self) {
-        let of_its_own = |connection: &&Connection| connection.open && connection.subflow.is_none();
+        let of_its_own = |connection: &&Connection| {
+            connection.open && connection.subflow.is_none() && !connection.message.ended
+        };
         for connection in self.connections.iter().filter(of_its_own) {
             connection.write_counters(&mut self.records);
         }

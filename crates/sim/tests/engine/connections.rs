@@ -1,6 +1,8 @@
 //! Connections: new for each flow or used again; flows that wait for others; what observers see.
 
 use super::setup::*;
+use anabranch_fabric::{Fabric, Node, Port, Rate, Tier};
+use anabranch_plan::Granularity;
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Kind, Observe};
 use anabranch_traffic::{Flow, Start};
@@ -83,4 +85,71 @@ fn captures_and_windows_show_what_happened() {
     assert_eq!(windows.first(), Some(&10));
     assert!(windows.windows(2).all(|pair| pair[1] == pair[0] + 1), "slow start, ACK by ACK: {windows:?}");
     assert!(outcome.windows.iter().all(|sample| sample.flow == 1 && sample.time_ps >= 1000 * PS_PER_US));
+}
+
+/// Spraying reorders, so copies are sent and acknowledged late: an acknowledgement that comes when its flow has ended
+/// must not end it once more, or two flows share the idle connection.
+#[test]
+fn a_late_acknowledgement_does_not_end_a_flow_twice() {
+    let fabric = leaf_spine(4, 4, 1, TEN_GIG);
+    for control in [Control::NewReno, Control::Dctcp { gain: 1.0 / 16.0 }] {
+        let tcp = Tcp { persistent: true, ..Tcp::plain(control) };
+        let mut settings = settings(Transport::Tcp(tcp));
+        settings.balancing.granularity = Granularity::Packet;
+        // A ring of four hosts, 40 rounds of 120 kB to the next.
+        let flows: Vec<Flow> = (0..160)
+            .map(|index| {
+                let start = match index {
+                    0..4 => Start::At(0),
+                    _ => Start::After {
+                        flow: index - 4 + u32::from(index % 4 == 0) * 3 - u32::from(index % 4 != 0),
+                        delay_ps: 0,
+                    },
+                };
+                Flow { start, ..flow(index % 4, (index + 1) % 4, 120_000, 0) }
+            })
+            .collect();
+        let outcome = run(&fabric, &flows, &settings);
+        assert_eq!(outcome.totals.flows_finished, 160, "{control:?}");
+        for record in &outcome.flows {
+            assert!(record.sent_bytes >= 120_000, "{control:?}: finished, but not sent: {record:?}");
+        }
+    }
+}
+
+/// A place in the table of connections is used by 256 connections while copies of the first one's segments are still
+/// under way: they must not be taken for the segments of the connection that has the place then.
+#[test]
+fn late_packets_are_never_taken_for_another_connections() {
+    const MS: u64 = 1000 * PS_PER_US;
+    let nodes = (0..6).map(|host| (Tier::Host, format!("h{host}"))).chain([(Tier::Leaf, "leaf".to_owned())]);
+    let nodes = nodes.map(|(tier, name)| Node { name, tier, pod: None }).collect();
+    let delays_ps = [50 * MS, PS_PER_US, PS_PER_US, PS_PER_US, 100 * MS, PS_PER_US];
+    let ports = (0u32..).zip(delays_ps).flat_map(|(host, delay_ps)| {
+        let Link { rate_bps, buffer, marking, .. } = TEN_GIG;
+        let rate = Rate::from_bps(rate_bps).unwrap();
+        [(host, 6, 2 * host + 1), (6, host, 2 * host)].map(|(from, to, reverse)| Port {
+            from,
+            to,
+            reverse,
+            rate,
+            delay_ps,
+            buffer,
+            marking,
+        })
+    });
+    let fabric = Fabric::new(nodes, ports.collect()).unwrap();
+    // A timeout far below the round trip: the first segment is sent again and again.
+    let tcp = Tcp { rto_initial_ps: MS, rto_min_ps: MS, rto_max_ps: MS, ..Tcp::plain(Control::NewReno) };
+    let mut flows = vec![flow(0, 1, 10 * 1448, 0), flow(2, 3, 1448, 110 * MS)];
+    for awaited in 1..255 {
+        let start = Start::After { flow: awaited, delay_ps: 50 * PS_PER_US };
+        flows.push(Flow { start, ..flow(2, 3, 1448, 0) });
+    }
+    flows.push(Flow { start: Start::After { flow: 255, delay_ps: 50 * PS_PER_US }, ..flow(4, 5, 1448, 0) });
+    let outcome = run(&fabric, &flows, &settings(Transport::Tcp(tcp)));
+    assert_eq!(outcome.totals.connections_peak, 1, "all of them use one place");
+    let last = outcome.flows.last().unwrap();
+    assert!(last.start_ps < 140 * MS, "copies of the first flow's segments arrive until then: {last:?}");
+    assert!(last.fct_ps > 100 * MS, "the way alone takes longer: {last:?}");
 }
