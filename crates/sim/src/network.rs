@@ -206,10 +206,10 @@ impl Network {
         self.now_ps / 1000
     }
 
-    /// Bytes that wait at a port now, the frame in service included.
+    /// Bytes that wait at a port now, the frame in service included; 4 GiB and more are alike.
     #[inline(always)]
     pub(crate) fn backlog_bytes(&mut self, port: u32) -> u32 {
-        self.ports[port as usize].backlog_bytes(self.now_ps) as u32
+        self.ports[port as usize].backlog_bytes(self.now_ps).min(u32::MAX.into()) as u32
     }
 
     /// Wakes the switches' load balancer.

@@ -52,12 +52,12 @@ pub(crate) struct EgressPort {
     free_ps: u64,
     delay_ps: u64,
     serialization: Serialization,
-    gap_bytes: u32,
     /// Bytes and packets from `serving` on: no less than what waits, and what waits after [`Self::advance`].
-    backlog_bytes: u32,
+    backlog_bytes: u64,
     backlog_packets: u32,
+    gap_bytes: u32,
     /// Backlogs up to these can neither fill the buffer, nor mark, nor be the largest yet: no need to know better.
-    quiet_bytes: u32,
+    quiet_bytes: u64,
     quiet_packets: u32,
     /// Whether [`Self::unusual`] must be looked at.
     special: bool,
@@ -65,11 +65,14 @@ pub(crate) struct EgressPort {
     backlog_byte_ps: u128,
     /// Time of transmission of all accepted since the interval began.
     busy_ps: u64,
-    buffer_bytes: u32,
+    buffer_bytes: u64,
+    mark_bytes: u64,
+    backlog_max_bytes: u64,
     buffer_packets: u32,
-    mark_bytes: u32,
     mark_packets: u32,
-    backlog_max_bytes: u32,
+    /// The frame in service when the rate changed, as a count like `serving`, and when it began: that does not follow
+    /// from its end and the rate.
+    retimed: Option<(u32, u64)>,
     /// The count of [`Self::tail`] at which this interval's packets begin.
     first_sent: u32,
     marked_packets: u64,
@@ -85,10 +88,10 @@ pub(crate) struct EgressPort {
 impl EgressPort {
     pub(crate) fn new(port: &Port, gap_bytes: u16, stream: Stream) -> Self {
         let (mark_bytes, mark_packets, ramp) = match port.marking {
-            Marking::Off => (u32::MAX, u32::MAX, None),
-            Marking::Step { bytes, packets } => (bytes, packets, None),
+            Marking::Off => (u64::MAX, u32::MAX, None),
+            Marking::Step { bytes, packets } => (limit(bytes), packets, None),
             Marking::Ramp { low_bytes, high_bytes, probability } => {
-                (u32::MAX, u32::MAX, Some((low_bytes, high_bytes, probability)))
+                (u64::MAX, u32::MAX, Some((low_bytes, high_bytes, probability)))
             }
         };
         let mut egress = Self {
@@ -105,10 +108,11 @@ impl EgressPort {
             backlog_packets: 0,
             quiet_bytes: 0,
             quiet_packets: 0,
-            buffer_bytes: port.buffer.bytes,
+            buffer_bytes: limit(port.buffer.bytes),
             buffer_packets: port.buffer.packets,
             mark_bytes,
             mark_packets,
+            retimed: None,
             special: ramp.is_some(),
             sent_bytes: 0,
             first_sent: 0,
@@ -149,18 +153,18 @@ impl EgressPort {
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, now_ps: u64, place: u32, packet: &mut Packet) -> Verdict {
         let frame_bytes = u32::from(packet.frame_bytes);
-        let loud =
-            self.backlog_bytes + frame_bytes > self.quiet_bytes || self.backlog_packets >= self.quiet_packets;
-        if loud && let Some(refused) = self.judge(now_ps, frame_bytes, packet) {
+        let loud = self.backlog_bytes + u64::from(frame_bytes) > self.quiet_bytes
+            || self.backlog_packets >= self.quiet_packets;
+        if loud && let Some(refused) = self.judge(now_ps, frame_bytes.into(), packet) {
             return refused;
         }
         let frame_ps = self.serialization.frame_ps(frame_bytes + self.gap_bytes);
         let free_ps = self.free_ps.max(now_ps) + frame_ps;
         let arrive_ps = free_ps + self.delay_ps;
         self.free_ps = free_ps;
-        self.backlog_bytes += frame_bytes;
+        self.backlog_bytes += u64::from(frame_bytes);
         self.backlog_packets += 1;
-        self.backlog_byte_ps += u128::from(u64::from(frame_bytes) * (free_ps - now_ps));
+        self.backlog_byte_ps += u128::from(frame_bytes) * u128::from(free_ps - now_ps);
         self.sent_bytes += u64::from(frame_bytes);
         self.busy_ps += frame_ps;
         let alone = self.head == self.tail;
@@ -174,7 +178,7 @@ impl EgressPort {
     }
 
     /// What the backlog, exactly known, means for a packet that comes now.
-    fn judge(&mut self, now_ps: u64, frame_bytes: u32, packet: &mut Packet) -> Option<Verdict> {
+    fn judge(&mut self, now_ps: u64, frame_bytes: u64, packet: &mut Packet) -> Option<Verdict> {
         self.advance(now_ps);
         let mut ramp = false;
         if self.special {
@@ -226,7 +230,7 @@ impl EgressPort {
 
     #[inline(always)]
     fn depart(&mut self, accepted: Accepted) {
-        self.backlog_bytes -= accepted.frame_bytes;
+        self.backlog_bytes -= u64::from(accepted.frame_bytes);
         self.backlog_packets -= 1;
         self.serving = self.serving.wrapping_add(1);
     }
@@ -265,12 +269,13 @@ impl EgressPort {
     /// RED: whether the packet that comes now is to be marked, or dropped if it cannot be.
     fn ramp_strikes(&mut self) -> bool {
         let Some((low_bytes, high_bytes, probability)) = self.unusual.ramp else { return false };
+        let (low, high) = (u64::from(low_bytes), u64::from(high_bytes));
         let backlog = self.backlog_bytes;
-        if backlog < low_bytes {
+        if backlog < low {
             return false;
         }
-        let along = f64::from(backlog - low_bytes) / f64::from((high_bytes - low_bytes).max(1));
-        backlog >= high_bytes || self.stream.unit() < probability * along
+        let along = (backlog - low) as f64 / (high - low).max(1) as f64;
+        backlog >= high || self.stream.unit() < probability * along
     }
 
     /// When the packet accepted last begins, or began, to be sent.
@@ -282,7 +287,7 @@ impl EgressPort {
     /// Bytes waiting now, the frame in service included.
     pub(crate) fn backlog_bytes(&mut self, now_ps: u64) -> u64 {
         self.advance(now_ps);
-        self.backlog_bytes.into()
+        self.backlog_bytes
     }
 
     /// Bytes sent until now; a frame counts when it begins to be sent.
@@ -346,7 +351,9 @@ impl EgressPort {
             let wire_bytes = accepted.frame_bytes + self.gap_bytes;
             let end_ps = accepted.arrive_ps - self.delay_ps;
             let (before_ps, after_ps) = (old.frame_ps(wire_bytes), self.serialization.frame_ps(wire_bytes));
-            let left_ps = if end_ps - before_ps < now_ps {
+            let began_ps = began_ps(self.retimed, index, end_ps, before_ps);
+            let left_ps = if began_ps < now_ps {
+                self.retimed = Some((index, began_ps));
                 (u128::from(end_ps - now_ps) * u128::from(after_ps) / u128::from(before_ps)) as u64
             } else {
                 after_ps
@@ -371,8 +378,8 @@ impl EgressPort {
         while index != self.tail {
             let accepted = self.at(index);
             let end_ps = accepted.arrive_ps - self.delay_ps;
-            let start_ps = end_ps - self.serialization.frame_ps(accepted.frame_bytes + self.gap_bytes);
-            if start_ps >= now_ps {
+            let frame_ps = self.serialization.frame_ps(accepted.frame_bytes + self.gap_bytes);
+            if began_ps(self.retimed, index, end_ps, frame_ps) >= now_ps {
                 unsent.bytes += u64::from(accepted.frame_bytes);
                 unsent.packets += 1;
             }
@@ -394,7 +401,7 @@ impl EgressPort {
             dropped_packets: self.dropped_packets,
             lost_packets: self.lost_packets,
             marked_packets: self.marked_packets,
-            backlog_max_bytes: self.backlog_max_bytes.into(),
+            backlog_max_bytes: self.backlog_max_bytes,
             backlog_byte_ps: self.backlog_byte_ps - unsent.backlog_byte_ps,
             busy_ps: self.busy_ps - self.free_ps.saturating_sub(now_ps),
         };
@@ -409,6 +416,19 @@ impl EgressPort {
         self.busy_ps = self.free_ps.saturating_sub(now_ps);
         self.settle();
         record
+    }
+}
+
+/// A limit in bytes; the largest number means none.
+fn limit(bytes: u32) -> u64 {
+    if bytes == u32::MAX { u64::MAX } else { bytes.into() }
+}
+
+/// When the frame at `index`, which ends at `end_ps` and takes `frame_ps` at the present rate, begins or began.
+fn began_ps(retimed: Option<(u32, u64)>, index: u32, end_ps: u64, frame_ps: u64) -> u64 {
+    match retimed {
+        Some((frame, began_ps)) if frame == index => began_ps,
+        _ => end_ps - frame_ps,
     }
 }
 

@@ -141,6 +141,43 @@ fn a_slower_rate_stretches_what_is_left_and_what_waits() {
     assert_eq!(record.busy_ps, 3_500_000);
 }
 
+/// A frame that is being sent when the rate falls has begun, however long it takes from then on: once in the interval
+/// in which it began.
+#[test]
+fn a_frame_in_service_has_begun_at_whatever_rate_it_ends() {
+    let mut port = port(10_000_000_000, 1_000_000, Buffer::UNLIMITED, Marking::Off);
+    port.enqueue(0, 0, &mut packet(1230, false));
+    port.enqueue(0, 1, &mut packet(1230, false));
+    // A tenth is left, for 10 us at a hundredth of the rate; then half of that takes a twentieth.
+    port.set_rate(900_000, Rate::from_bps(100_000_000).unwrap());
+    assert_eq!(port.sent_bytes(900_000), 1230);
+    assert_eq!(port.set_rate(5_900_000, Rate::from_bps(2_000_000_000).unwrap()), Some(7_150_000));
+    assert_eq!(port.sent_bytes(6_000_000), 1230);
+    let record = port.end_interval(0, 0, 6_000_000);
+    assert_eq!((record.sent_packets, record.sent_bytes, record.busy_ps), (1, 1230, 6_000_000));
+    // The second frame takes 5 us from 6.15 us on.
+    assert_eq!(port.arrive(), (0, 12_150_000));
+    let record = port.end_interval(0, 6_000_000, 12_000_000);
+    assert_eq!((record.sent_packets, record.sent_bytes, record.busy_ps), (1, 1230, 5_150_000));
+}
+
+/// More than 4 GiB wait: they are counted, mark, and weigh in a choice.
+#[test]
+fn a_backlog_beyond_four_gibibytes_is_known() {
+    let marking = Marking::Step { bytes: 1_000_000, packets: u32::MAX };
+    let mut port = port(64_000, 0, Buffer::UNLIMITED, marking);
+    let frames = (1 << 32) / 65_000 + 10u64;
+    for place in 0..frames as u32 {
+        port.enqueue(0, place, &mut packet(65_000, false));
+    }
+    assert_eq!(port.backlog_bytes(0), frames * 65_000);
+    let mut last = packet(65_000, true);
+    port.enqueue(0, 0, &mut last);
+    assert_ne!(last.marks & marks::EXPERIENCED, 0);
+    let record = port.end_interval(0, 0, 1_000_000);
+    assert_eq!(record.backlog_max_bytes, (frames + 1) * 65_000);
+}
+
 #[test]
 fn a_dead_port_loses_what_it_holds_and_what_comes() {
     let mut port = port(10_000_000_000, 1_000_000, Buffer::UNLIMITED, Marking::Off);
