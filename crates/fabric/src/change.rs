@@ -16,11 +16,11 @@ pub struct Change {
 pub enum What {
     /// The port carries nothing any more; what waits there and what is on the wire is lost.
     PortDown(u32),
-    /// The port carries again.
+    /// The port carries again, if the nodes at both ends of its link do.
     PortUp(u32),
-    /// Every port of a node, in both directions, goes down.
+    /// The node dies: none of its ports carries, in either direction.
     NodeDown(u32),
-    /// Every port of a node comes back.
+    /// The node comes back: those of its ports carry again that are not down themselves, or at another node that is.
     NodeUp(u32),
     /// The port sends at another rate from now on, the waiting frames included.
     PortRate(u32, Rate),

@@ -5,8 +5,10 @@ use crate::{Fabric, Rate};
 /// What routing knows of the ports: which carry, and how fast.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkState {
-    /// Whether each port carries.
+    /// Whether each port carries, if the nodes at both ends of its link do.
     pub up: Vec<bool>,
+    /// Whether each node carries. A node that comes back finds its ports as they are, not as it left them.
+    pub node_up: Vec<bool>,
     /// The rate of each port.
     pub rate: Vec<Rate>,
 }
@@ -17,14 +19,22 @@ impl LinkState {
     pub fn of(fabric: &Fabric) -> Self {
         Self {
             up: vec![true; fabric.ports().len()],
+            node_up: vec![true; fabric.nodes().len()],
             rate: fabric.ports().iter().map(|port| port.rate).collect(),
         }
+    }
+
+    /// Whether a port carries: itself, and the nodes at both ends of its link.
+    #[must_use]
+    pub fn port_up(&self, fabric: &Fabric, port: u32) -> bool {
+        let link = &fabric.ports()[port as usize];
+        self.up[port as usize] && self.node_up[link.from as usize] && self.node_up[link.to as usize]
     }
 
     /// Whether both directions of a port's link carry. Routing uses no link that is dead one way.
     #[must_use]
     pub fn link_up(&self, fabric: &Fabric, port: u32) -> bool {
-        self.up[port as usize] && self.up[fabric.ports()[port as usize].reverse as usize]
+        self.port_up(fabric, port) && self.up[fabric.ports()[port as usize].reverse as usize]
     }
 }
 

@@ -33,7 +33,7 @@ impl Fabric {
         // A port that reports no speed counts as the slowest there is.
         let rate = |bps: u64| Rate::from_bps(bps.max(Rate::LEAST_BPS)).unwrap_or(Rate::FASTEST);
         let rate = rate_bps.into_iter().map(rate).collect();
-        Ok(LinkState { up, rate })
+        Ok(LinkState { up, rate, ..LinkState::of(&self.built) })
     }
 }
 

@@ -114,13 +114,13 @@ pub(crate) fn ports_changed(fabric: &Fabric, what: What) -> Vec<u32> {
 }
 
 /// Notes a change in the state of the links.
-pub(crate) fn note(fabric: &Fabric, state: &mut LinkState, what: What) {
-    for port in ports_changed(fabric, what) {
-        match what {
-            What::PortDown(_) | What::NodeDown(_) => state.up[port as usize] = false,
-            What::PortUp(_) | What::NodeUp(_) => state.up[port as usize] = true,
-            What::PortRate(_, rate) => state.rate[port as usize] = rate,
-            What::PortLoss(..) | What::NodeBlackhole(..) => {}
-        }
+pub(crate) fn note(state: &mut LinkState, what: What) {
+    match what {
+        What::PortDown(port) => state.up[port as usize] = false,
+        What::PortUp(port) => state.up[port as usize] = true,
+        What::NodeDown(node) => state.node_up[node as usize] = false,
+        What::NodeUp(node) => state.node_up[node as usize] = true,
+        What::PortRate(port, rate) => state.rate[port as usize] = rate,
+        What::PortLoss(..) | What::NodeBlackhole(..) => {}
     }
 }

@@ -65,7 +65,7 @@ pub(crate) fn spread_exactly(
 ) -> Result<Vec<Flow>, SimulationError> {
     let mut state = LinkState::of(fabric);
     for change in changes.iter().filter(|change| change.at_ps == 0) {
-        control::note(fabric, &mut state, change.what);
+        control::note(&mut state, change.what);
     }
     let groups = Groups::plan(fabric, &state, weighing);
     let mut book = PathBook::new(fabric)?;

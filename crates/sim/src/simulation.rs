@@ -182,7 +182,7 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
             Control::Change(what) => self.change(what)?,
             Control::Reroute(learned) => {
                 for what in learned {
-                    control::note(self.fabric, &mut self.believed, what);
+                    control::note(&mut self.believed, what);
                 }
                 self.forwarding.reroute(self.fabric, &self.believed, &self.links)?;
                 self.forwarding.balancer.links_changed(&self.believed, &mut self.network);
@@ -201,7 +201,7 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
     }
 
     fn change(&mut self, what: What) -> Result<(), SimulationError> {
-        control::note(self.fabric, &mut self.links, what);
+        control::note(&mut self.links, what);
         let now_ps = self.network.now_ps;
         if let What::NodeBlackhole(node, fraction) = what {
             self.blackholes.resize(self.fabric.nodes().len() - self.hosts_count as usize, 0);
@@ -209,22 +209,24 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
         }
         let ports = control::ports_changed(self.fabric, what);
         for &port in &ports {
+            let carries = self.links.port_up(self.fabric, port);
             let egress = &mut self.network.ports[port as usize];
             match what {
-                What::PortDown(_) | What::NodeDown(_) if egress.is_up() => {
+                What::PortDown(_) | What::NodeDown(_) if !carries && egress.is_up() => {
                     for place in egress.go_down(now_ps) {
                         self.network.discard(place);
                     }
                     self.network.queue.set(source::PORTS + port as usize, NEVER_PS);
                 }
-                What::PortUp(_) | What::NodeUp(_) => egress.go_up(),
+                What::PortUp(_) | What::NodeUp(_) if carries => egress.go_up(),
                 What::PortRate(_, rate) => {
                     if let Some(arrive_ps) = egress.set_rate(now_ps, rate) {
                         self.network.queue.set(source::PORTS + port as usize, arrive_ps);
                     }
                 }
                 What::PortLoss(_, loss) => egress.set_loss(loss),
-                What::PortDown(_) | What::NodeDown(_) | What::NodeBlackhole(..) => {}
+                What::PortDown(_) | What::PortUp(_) | What::NodeDown(_) | What::NodeUp(_) => {}
+                What::NodeBlackhole(..) => {}
             }
         }
         // The switches at both ends of a link see it die.

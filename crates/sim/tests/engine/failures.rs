@@ -130,3 +130,49 @@ fn next_hops_that_are_all_others_start_anew() {
         }
     }
 }
+
+/// A bottleneck of 1 Mbit/s falls to a tenth while a frame is on the wire: hops stay those of the packets.
+#[test]
+fn a_rate_that_falls_under_a_frame_counts_it_once() {
+    let fabric = leaf_spine(2, 1, 1, TEN_GIG);
+    let bottleneck = uplink(2, 1, 1, 0, 0);
+    let rate = |at_us, bps| {
+        let what = What::PortRate(bottleneck, Rate::from_bps(bps).unwrap());
+        Change { at_ps: at_us * PS_PER_US, what }
+    };
+    for end_us in [5_000, 40_000, 60_000, u64::MAX / PS_PER_US] {
+        let mut settings = changed(vec![rate(0, 1_000_000), rate(5_000, 100_000)], 0);
+        settings.end_ps = end_us * PS_PER_US;
+        let outcome = run(&fabric, &[flow(0, 1, 10 * 1448, 0)], &settings);
+        let hops = outcome.totals.packet_hops;
+        assert!((1 + 10..=4 * 10).contains(&hops), "{hops}");
+        assert_eq!(outcome.ports[bottleneck as usize].sent_packets, if end_us < 1 << 20 { 1 } else { 10 });
+    }
+}
+
+/// A link is up only if it is up itself and both its nodes are.
+#[test]
+fn a_node_that_returns_does_not_raise_a_dead_link_nor_a_link_a_dead_node() {
+    let (link, spine) = (uplink(LEAVES, SPINES, 1, 0, 0), LEAVES + LEAVES);
+    let both = |at_us, what: fn(u32) -> What| {
+        [link, link + 1].map(|port| Change { at_ps: at_us * PS_PER_US, what: what(port) })
+    };
+    let node = |at_us, what: fn(u32) -> What| Change { at_ps: at_us * PS_PER_US, what: what(spine) };
+    let fabric = leaf_spine(LEAVES, SPINES, 1, TEN_GIG);
+    let sent_by_spine = |changes: Vec<Change>| {
+        let outcome = run(&fabric, &stream(), &changed(changes, 0));
+        outcome.ports[uplink(LEAVES, SPINES, 1, 1, 0) as usize + 1].sent_packets
+    };
+    let mut changes = both(100, What::PortDown).to_vec();
+    changes.extend([node(200, What::NodeDown), node(300, What::NodeUp)]);
+    assert!(sent_by_spine(changes.clone()) <= 50, "the link stays down");
+    changes.extend(both(400, What::PortUp));
+    assert!(sent_by_spine(changes) > 300, "and comes back");
+
+    let mut changes = vec![node(100, What::NodeDown)];
+    changes.extend(both(200, What::PortDown));
+    changes.extend(both(300, What::PortUp));
+    assert!(sent_by_spine(changes.clone()) <= 50, "the switch stays down");
+    changes.push(node(400, What::NodeUp));
+    assert!(sent_by_spine(changes) > 300, "and comes back");
+}
