@@ -254,9 +254,25 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
         self.interval_start_ps = now_ps;
     }
 
+    /// Adds to the last records what was counted since, in the picosecond in which their interval ended: drops and losses,
+    /// for a frame that begins then is one of the next interval.
+    fn add_last_instant(&mut self) {
+        let now_ps = self.network.now_ps;
+        let last = self.port_records.len() - self.network.ports.len();
+        for (record, port) in self.port_records[last..].iter_mut().zip(&mut self.network.ports) {
+            let since = port.end_interval(record.port, now_ps, now_ps);
+            record.dropped_packets += since.dropped_packets;
+            record.lost_packets += since.lost_packets;
+            record.marked_packets += since.marked_packets;
+            record.backlog_max_bytes = record.backlog_max_bytes.max(since.backlog_max_bytes);
+        }
+    }
+
     pub(crate) fn outcome(mut self, progress: &Progress) -> Outcome {
         if self.network.now_ps > self.interval_start_ps || self.port_records.is_empty() {
             self.end_interval();
+        } else {
+            self.add_last_instant();
         }
         self.hosts.close_books();
         self.report(progress);

@@ -99,3 +99,18 @@ proptest! {
         }
     }
 }
+
+/// A frame that is lost in the picosecond in which the last interval and the run end.
+#[test]
+fn what_happens_in_the_last_picosecond_counts() {
+    let fabric = leaf_spine(2, 1, 1, TEN_GIG);
+    let mut settings = settings(udp(10_000_000_000));
+    settings.changes = vec![Change { at_ps: 0, what: What::PortLoss(0, 1.0) }];
+    let arrives_ps = 1538 * 800 + PS_PER_US;
+    settings.end_ps = arrives_ps;
+    settings.observe.interval_ps = arrives_ps;
+    let outcome = run(&fabric, &[flow(0, 1, 1448, 0)], &settings);
+    let totals = outcome.totals;
+    assert_eq!((totals.sent_packets, totals.lost_packets, totals.packets_left), (1, 1, 0), "{totals:?}");
+    assert_eq!(sum(&outcome, |port| port == 0, |record| record.lost_packets), 1);
+}
