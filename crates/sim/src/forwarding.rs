@@ -15,10 +15,10 @@ const LOCAL: u32 = u32::MAX;
 pub(crate) enum Step {
     /// It goes by this port.
     Port(u32),
-    /// There is no way.
-    NoWay,
-    /// The load balancer dropped it.
-    Dropped,
+    /// There is no path.
+    NoPath,
+    /// A meter of the load balancer dropped it.
+    Policed,
     /// The load balancer keeps it.
     Held,
 }
@@ -108,7 +108,7 @@ impl<B: LoadBalancer> Forwarding<B> {
         }
         let Members { first, len, alive } = self.members[group as usize];
         if !alive {
-            return Step::NoWay;
+            return Step::NoPath;
         }
         let ports = &self.ports[first as usize..][..usize::from(len)];
         let mut port = ports[0];
@@ -119,7 +119,8 @@ impl<B: LoadBalancer> Forwarding<B> {
                 None => {
                     match self.balancer.choose(&Junction { switch, leaf, group, ports }, place, network) {
                         Choice::Member(member) => member,
-                        Choice::Dropped => return Step::Dropped,
+                        Choice::Policed => return Step::Policed,
+                        Choice::NoPath => return Step::NoPath,
                         Choice::Held => return Step::Held,
                     }
                 }

@@ -46,8 +46,12 @@ pub(crate) struct Network {
     pub(crate) sent: u64,
     /// Packets that reached their host, or the switch that they were for.
     pub(crate) delivered: u64,
-    /// Packets that a load balancer dropped.
+    /// Packets that a meter of the load balancer dropped.
     pub(crate) policed: u64,
+    /// Packets that found no path, or whose path was dead.
+    pub(crate) unroutable: u64,
+    /// Packets that blackholes swallowed.
+    pub(crate) blackholed: u64,
     /// Messages that load balancers sent, and the bytes of frames by which those between switches arrived, link by link.
     pub(crate) probes: u64,
     pub(crate) probe_link_bytes: u64,
@@ -79,6 +83,8 @@ impl Network {
             sent: 0,
             delivered: 0,
             policed: 0,
+            unroutable: 0,
+            blackholed: 0,
             probes: 0,
             probe_link_bytes: 0,
             edge: None,
@@ -186,9 +192,23 @@ impl Network {
         self.packets.free(place);
     }
 
-    /// Ends a packet that a load balancer drops.
+    /// Ends a packet that a meter of the load balancer drops.
     pub(crate) fn police(&mut self, place: u32) {
         self.policed += 1;
+        self.discard(place);
+    }
+
+    /// Ends a packet that has no path.
+    #[cold]
+    pub(crate) fn unroutable(&mut self, place: u32) {
+        self.unroutable += 1;
+        self.discard(place);
+    }
+
+    /// Ends a packet that a blackhole swallows.
+    #[cold]
+    pub(crate) fn blackhole(&mut self, place: u32) {
+        self.blackholed += 1;
         self.discard(place);
     }
 

@@ -37,8 +37,6 @@ pub(crate) struct Simulation<'a, B: LoadBalancer> {
     interval_start_ps: u64,
     port_records: Vec<PortRecord>,
     queue_samples: Vec<QueueSample>,
-    /// Packets that found no way, or a blackhole.
-    stranded_packets: u64,
 }
 
 impl<'a, B: LoadBalancer> Simulation<'a, B> {
@@ -79,7 +77,6 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
             interval_start_ps: 0,
             port_records: Vec::new(),
             queue_samples: Vec::new(),
-            stranded_packets: 0,
         })
     }
 
@@ -149,7 +146,7 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
             && u64::from(mix::finalise(packet.entropy ^ node))
                 < self.blackholes[(node - self.hosts_count) as usize]
         {
-            self.strand(place);
+            self.network.blackhole(place);
             return;
         }
         let switch = node - self.hosts_count;
@@ -160,17 +157,10 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
         }
         match self.forwarding.forward(switch, place, &mut self.network) {
             Step::Port(port) => self.network.enqueue(port, place),
-            Step::NoWay => self.strand(place),
-            Step::Dropped => self.network.police(place),
+            Step::NoPath => self.network.unroutable(place),
+            Step::Policed => self.network.police(place),
             Step::Held => {}
         }
-    }
-
-    /// A packet that a switch cannot, or will not, send on.
-    #[cold]
-    fn strand(&mut self, place: u32) {
-        self.stranded_packets += 1;
-        self.network.discard(place);
     }
 
     fn schedule_control(&mut self) {
@@ -285,7 +275,9 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
             sent_packets: self.network.sent,
             delivered_packets: self.network.delivered,
             dropped_packets: self.network.policed + sum(|record| record.dropped_packets),
-            lost_packets: self.stranded_packets + sum(|record| record.lost_packets),
+            lost_packets: self.network.unroutable
+                + self.network.blackholed
+                + sum(|record| record.lost_packets),
             marked_packets: sum(|record| record.marked_packets),
             packets_peak: self.network.packets.peak() as u64,
             packets_left: self.network.packets.len() as u64,
@@ -293,11 +285,12 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
         };
         let mut counts = self.forwarding.balancer.counts();
         self.network.with_edge(|edge, _| counts.extend(edge.counts()));
-        let Network { policed, probes, probe_link_bytes, .. } = self.network;
+        let Network { policed, unroutable, probes, probe_link_bytes, .. } = self.network;
         let sums = [
             ("probes sent", probes),
             ("bytes of probes between switches, over all links", probe_link_bytes),
             ("packets dropped by meters", policed),
+            ("packets without a path to their destination", unroutable),
         ];
         counts.extend(sums.into_iter().filter(|&(_, count)| count > 0));
         Outcome {

@@ -172,7 +172,7 @@ impl LoadBalancer for Conga {
         let under_way = Tag::unpack(packet.tag).is_some();
         let Some(leaf) = self.leaf_of[at.switch as usize].filter(|_| !under_way) else {
             let hash = selection_hash(packet.entropy, self.salts[at.switch as usize]);
-            return self.usable.hashed(at.group, hash).map_or(Choice::Dropped, Choice::Member);
+            return self.usable.hashed(at.group, hash).map_or(Choice::NoPath, Choice::Member);
         };
         let mut asked = scheme::Packet {
             flow: u64::from(packet.connection) << 32 | u64::from(packet.entropy),
@@ -187,7 +187,7 @@ impl LoadBalancer for Conga {
         packet.tag = asked.tag;
         // Whom it comes from, which the outer header of the paper's tunnels says.
         packet.labels = leaf;
-        usable.member(at.group, uplink).map_or(Choice::Dropped, Choice::Member)
+        usable.member(at.group, uplink).map_or(Choice::NoPath, Choice::Member)
     }
 
     #[inline]

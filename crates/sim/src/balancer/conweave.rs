@@ -128,7 +128,7 @@ impl ConWeave {
     /// Where a hash sends what ConWeave does not route.
     fn hashed(&self, at: &Junction<'_>, entropy: u32) -> Choice {
         let hash = selection_hash(entropy, self.salts[at.switch as usize]);
-        self.usable.hashed(at.group, hash).map_or(Choice::Dropped, Choice::Member)
+        self.usable.hashed(at.group, hash).map_or(Choice::NoPath, Choice::Member)
     }
 
     /// Makes room for the flow at its destination leaf, which learns from the data's outer header where it
@@ -297,7 +297,7 @@ impl LoadBalancer for ConWeave {
         let (leaf, from) = (self.book.leaf_of(destination), self.book.leaf_of(connection));
         let (true, Some(control)) = (self.book.switch_of(leaf) == switch, Control::unpack(tag)) else {
             // Its next link is dead.
-            network.police(place);
+            network.unroutable(place);
             return;
         };
         let index = self.pair(leaf, from);

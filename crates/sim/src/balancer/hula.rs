@@ -175,7 +175,7 @@ impl LoadBalancer for Hula {
             &mut asked,
             &mut Place { now_ns, stream, up: |number| usable.member(at.group, number).is_some() },
         );
-        usable.member(at.group, number).map_or(Choice::Dropped, Choice::Member)
+        usable.member(at.group, number).map_or(Choice::NoPath, Choice::Member)
     }
 
     /// Leaves begin at times of their own, so that their probes do not meet.

@@ -72,8 +72,10 @@ pub(crate) struct GroupPlan<'a> {
 pub(crate) enum Choice {
     /// It goes by this member of the group.
     Member(u16),
-    /// The switch drops it, as a meter does.
-    Dropped,
+    /// A meter of the balancer's drops it.
+    Policed,
+    /// The balancer has no path for it, or its path is dead.
+    NoPath,
     /// The balancer keeps it and will hand it to a port itself.
     Held,
 }

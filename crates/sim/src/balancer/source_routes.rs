@@ -102,7 +102,7 @@ impl SourceRoutes {
     ) -> Option<(u32, u32)> {
         let here = self.leaf_of_host(probe.destination);
         if self.leaf(switch) != Some(here) {
-            network.police(place);
+            network.unroutable(place);
             return None;
         }
         network.consume(place);
@@ -143,7 +143,7 @@ impl SourceRoutes {
         let living = &self.living[at.group as usize];
         let index =
             uniform::index(selection_hash(packet.entropy, self.salts[at.switch as usize]), living.len());
-        living.get(index).map_or(Choice::Dropped, |&member| Choice::Member(member))
+        living.get(index).map_or(Choice::NoPath, |&member| Choice::Member(member))
     }
 
     /// The packet goes along path number `path` from leaf `from`.

@@ -229,3 +229,24 @@ fn a_path_below_one_slice_is_left_out_and_counted() {
     let left_out = outcome.counts.iter().find(|(what, _)| what.starts_with("paths left out"));
     assert_eq!(left_out.map(|&(_, count)| count), Some(2), "there and back: {:?}", outcome.counts);
 }
+
+/// Without meters nothing is dropped by meters: what slices of a dead path swallow is lost. Spine 0 sends what is for
+/// leaf 1 back, and leaf 0 has no path for it.
+#[test]
+fn what_a_dead_path_swallows_is_not_dropped_by_meters() {
+    let fabric = leaf_spine(3, 2, 1, TEN_GIG);
+    let switches = Parameters { meter: Meter::Off, ..Parameters::default() };
+    let wino = Wino { switches, install_delay_ns: 500_000, ..Wino::default() };
+    let mut settings = with(wino, udp(5 * GBPS));
+    let port = uplink(3, 2, 1, 1, 0);
+    settings.changes =
+        [port, port + 1].map(|port| Change { at_ps: 100 * PS_PER_US, what: What::PortDown(port) }).into();
+    let outcome = run(&fabric, &[stream(1, 1000)], &settings);
+    let totals = outcome.totals;
+    assert!(totals.lost_packets > 50, "{totals:?}");
+    assert_eq!(totals.dropped_packets, 0, "{totals:?}");
+    let count = |what: &str| outcome.counts.iter().find(|(name, _)| *name == what).map(|&(_, count)| count);
+    assert_eq!(count("packets dropped by meters"), None);
+    let at_the_port: u64 = outcome.ports.iter().map(|record| record.lost_packets).sum();
+    assert_eq!(count("packets without a path to their destination"), Some(totals.lost_packets - at_the_port));
+}

@@ -105,7 +105,7 @@ impl LoadBalancer for DbbBalancer {
         let from = match (packet.tag.checked_sub(1), self.leaf_at[at.switch as usize]) {
             (Some(from), _) | (None, Some(from)) => from,
             // A pinned packet whose path is dead, at a switch that knows no list for it.
-            (None, None) => return Choice::Dropped,
+            (None, None) => return Choice::NoPath,
         };
         packet.tag = from + 1;
         let flow = u64::from(packet.connection) << 32 | u64::from(packet.entropy);
@@ -113,13 +113,13 @@ impl LoadBalancer for DbbBalancer {
             scheme::Packet { flow, bytes: packet.frame_bytes.into(), ..scheme::Packet::default() };
         let index = self.index(from, at.leaf);
         if matches!(self.pairs[index], Planned::NotYet) && self.make_pair(from, at.leaf).is_err() {
-            return Choice::Dropped;
+            return Choice::NoPath;
         }
-        let Planned::Pair(pair, counters) = &mut self.pairs[index] else { return Choice::Dropped };
-        let Some(number) = pair.number(at.switch) else { return Choice::Dropped };
+        let Planned::Pair(pair, counters) = &mut self.pairs[index] else { return Choice::NoPath };
+        let Some(number) = pair.number(at.switch) else { return Choice::NoPath };
         let turns = &pair.cycle.turns[number][..];
         if turns.is_empty() {
-            return Choice::Dropped;
+            return Choice::NoPath;
         }
         let Switch { stream, flows } = &mut self.switches[at.switch as usize];
         let mut env = SwitchEnv { network, ports: at.ports, stream };
@@ -134,7 +134,7 @@ impl LoadBalancer for DbbBalancer {
         let port = pair.ports[usize::from(link)];
         match at.ports.iter().position(|&member| member == port) {
             Some(member) => Choice::Member(member as u16),
-            None => Choice::Dropped,
+            None => Choice::NoPath,
         }
     }
 

@@ -160,7 +160,7 @@ impl LoadBalancer for WinoBalancer {
         let packet = network.packets.get(place);
         if packet.marks & marks::LABELLED != 0 {
             // Its path is dead, here or further on.
-            return Choice::Dropped;
+            return Choice::NoPath;
         }
         let Some(from) = self.leaf_at[at.switch as usize].filter(|_| packet.tag != UNMARKED) else {
             let hash = selection_hash(packet.entropy, self.salts[at.switch as usize]);
@@ -181,12 +181,13 @@ impl LoadBalancer for WinoBalancer {
         let (path, wait_until_ns) = match verdict {
             Verdict::Pass(path) => (path, None),
             Verdict::Wait(path, at_ns) => (path, Some(at_ns)),
-            // A label of slices that are no more, or too much for its slice.
-            Verdict::Unsliced | Verdict::Drop => return Choice::Dropped,
+            // A label of slices that are no more.
+            Verdict::Unsliced => return Choice::NoPath,
+            Verdict::Drop => return Choice::Policed,
         };
-        let Some(route) = self.controller.route(from, at.leaf, path) else { return Choice::Dropped };
+        let Some(route) = self.controller.route(from, at.leaf, path) else { return Choice::NoPath };
         let Some(member) = at.ports.iter().position(|port| route.ports.first() == Some(port)) else {
-            return Choice::Dropped;
+            return Choice::NoPath;
         };
         packet.labels = route.labels >> 8;
         packet.marks |= marks::LABELLED;
