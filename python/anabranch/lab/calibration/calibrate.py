@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import platform
 import secrets
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -17,10 +19,10 @@ from anabranch import five_tuples
 from anabranch.lab.calibration import ceiling
 from anabranch.lab.calibration.ceiling import Ceiling, PathCeiling
 from anabranch.lab.calibration.goodput import goodput_bps
-from anabranch.lab.fabric import single_path
+from anabranch.lab.fabric import record, single_path
 from anabranch.lab.fabric.blueprint import Host
 from anabranch.lab.fabric.switching import OVS
-from anabranch.lab.fabric.topology import Lab
+from anabranch.lab.fabric.topology import Lab, remove
 from anabranch.lab.traffic.bursts import frames, send
 from anabranch.netlink.namespace import inside
 
@@ -36,6 +38,7 @@ edge = [
     { from = "after3", to = "third" },
 ]
 """
+LOCK = "calibration.lock"
 SWITCHES = (1, 2, 3)
 """A path between leaves has three: leaf, spine, leaf."""
 FULL_PAYLOAD = 1472
@@ -52,6 +55,8 @@ TCP_S = 1.0
 def ceiling_of(lab: Lab, *, again: bool = False, progress: Callable[[int, int], None] | None = None) -> Ceiling:
     """What this machine forwards under a lab's settings, measured once for each lab and kept with it.
 
+    Who asks while another process measures waits for its end. What a measurement left that was killed is removed.
+
     Args:
         lab: Whose settings.
         again: Measure even if it has been.
@@ -61,20 +66,41 @@ def ceiling_of(lab: Lab, *, again: bool = False, progress: Callable[[int, int], 
         AnabranchError: no lab can be made here.
 
     """
-    kept = None if again else ceiling.read(lab.folder)
-    if kept is not None:
-        return kept
-    found = calibrate(switch=lab.record.switch, tso=lab.record.tso, progress=progress)
-    ceiling.write(found, lab.folder)
-    return found
+    with _locked(lab, wait=True):
+        _remove_children(lab)
+        kept = None if again else ceiling.read(lab.folder)
+        if kept is not None:
+            return kept
+        found = calibrate(switch=lab.record.switch, tso=lab.record.tso, parent=lab.name, progress=progress)
+        ceiling.write(found, lab.folder)
+        return found
 
 
-def calibrate(*, switch: str = OVS, tso: bool = False, progress: Callable[[int, int], None] | None = None) -> Ceiling:
+def remove_left(lab: Lab) -> None:
+    """Removes what a calibration for this lab left that was killed; none while one is under way.
+
+    Raises:
+        AnabranchError: something cannot be removed.
+
+    """
+    with _locked(lab, wait=False) as free:
+        if free:
+            _remove_children(lab)
+
+
+def calibrate(
+    *,
+    switch: str = OVS,
+    tso: bool = False,
+    parent: str = "",
+    progress: Callable[[int, int], None] | None = None,
+) -> Ceiling:
     """Measures; some 20 seconds, in which the machine should do nothing else.
 
     Args:
         switch: As in the lab that it is for.
         tso: As in the lab that it is for.
+        parent: The name of the lab that it is for, which takes along what is left if this is killed.
         progress: Told how many of how many parts are done.
 
     Raises:
@@ -85,7 +111,7 @@ def calibrate(*, switch: str = OVS, tso: bool = False, progress: Callable[[int, 
     with tempfile.TemporaryDirectory() as folder:
         scenario = Path(folder) / "chain.toml"
         scenario.write_text(CHAIN)
-        lab = Lab.up(scenario, f"calibrate-{secrets.token_hex(4)}", switch=switch, tso=tso)
+        lab = Lab.up(scenario, f"calibrate-{secrets.token_hex(4)}", switch=switch, tso=tso, parent=parent)
         try:
             single_path.install(lab)
             paths: list[PathCeiling] = []
@@ -105,6 +131,23 @@ def calibrate(*, switch: str = OVS, tso: bool = False, progress: Callable[[int, 
         switch=version,
         measured_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )
+
+
+def _remove_children(lab: Lab) -> None:
+    for child in record.children(lab.name):
+        remove(child)
+
+
+@contextmanager
+def _locked(lab: Lab, *, wait: bool) -> Iterator[bool]:
+    """Holds the lab's calibration for oneself; the kernel lets go when the process ends. False: another has it."""
+    with (lab.folder / LOCK).open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
+        yield True
 
 
 def _path(lab: Lab, switches: int) -> PathCeiling:

@@ -11,7 +11,7 @@ from anabranch.lab.fabric.processes import marked
 from anabranch.lab.fabric.record import Record
 from anabranch.lab.fabric.topology import Lab
 
-HEADINGS = ("lab", "state", "switches", "namespaces", "scale", "controller", "scenario")
+HEADINGS = ("lab", "state", "switches", "namespaces", "scale", "controller", "made for", "scenario")
 NUMBERS = ("namespaces", "scale")
 
 
@@ -33,11 +33,12 @@ def _row(name: str) -> tuple[str, ...]:
     try:
         found = record.read(name)
     except AnabranchError:
-        return ("not readable", "", "", "", "", "")
+        return ("not readable", "", "", "", "", "", "")
     if found is None:
-        return ("empty", "", "0", "", "", "")
+        return ("empty", "", "0", "", "", "", "")
     pages = f"http://{found.http}/" if any("control" in command for _, command in marked(found.mark)) else "none"
-    return (_state(found), found.switch, str(len(found.namespaces)), f"{found.scale:g}", pages, found.scenario_file)
+    namespaces, scale = str(len(found.namespaces)), f"{found.scale:g}"
+    return (_state(found), found.switch, namespaces, scale, pages, found.parent, found.scenario_file)
 
 
 def _state(found: Record) -> str:

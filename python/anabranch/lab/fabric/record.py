@@ -42,6 +42,8 @@ class Record:
     """Of what kind its switches are (`switching`)."""
     complete: bool = False
     """Whether all of it has been made."""
+    parent: str = ""
+    """The lab that it was made for, and goes with: a calibration's. Empty: it stands for itself."""
 
     @property
     def folder(self) -> Path:
@@ -82,6 +84,7 @@ class Made:
 
     namespaces: tuple[str, ...]
     mark: str
+    parent: str
 
 
 def read_made(name: str) -> Made | None:
@@ -94,7 +97,7 @@ def read_made(name: str) -> Made | None:
     file = LABS / name / FILE
     try:
         found = json.loads(file.read_text())
-        made = Made(tuple(found["namespaces"]), found["mark"])
+        made = Made(tuple(found["namespaces"]), found["mark"], found.get("parent", ""))
         own = f"anabranch.{name}"
         if not made.mark or not all(each == own or each.startswith(f"{own}.") for each in made.namespaces):
             raise ValueError("names what is not this lab's")
@@ -103,6 +106,17 @@ def read_made(name: str) -> Made | None:
         return None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise AnabranchError(f"{file}: not the record of a lab ({error}); remove by hand what it names") from None
+
+
+def children(name: str) -> list[str]:
+    """Labs that were made for this one; those whose record cannot be read are nobody's."""
+    found = []
+    for other in names():
+        with suppress(AnabranchError):
+            made = read_made(other)
+            if other != name and made is not None and made.parent == name:
+                found.append(other)
+    return found
 
 
 def write(record: Record) -> None:

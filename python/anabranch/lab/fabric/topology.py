@@ -53,6 +53,7 @@ class Lab:
         switch: str = OVS,
         tso: bool = False,
         bfd_ms: int | None = None,
+        parent: str = "",
         progress: build.Progress | None = None,
     ) -> Lab:
         """Makes the fabric of a scenario; one that stands already stays as it is.
@@ -64,6 +65,7 @@ class Lab:
             switch: `ovs` for bridges of Open vSwitch, `ebpf` for datapaths in the kernel (`datapaths.install`).
             tso: let packets pass Open vSwitch unsegmented: more bits a second, but nothing like a real link.
             bfd_ms: interval of BFD between switches, for what fails silently.
+            parent: the lab that this one is made for; `remove` of that one removes this one too.
             progress: told how many of how many hosts and switches are there.
 
         Raises:
@@ -87,6 +89,7 @@ class Lab:
             http=f"{LOCAL}:{_free_port()}",
             namespaces=tuple(blueprint.namespaces),
             switch=switch,
+            parent=parent,
         )
         lab = cls(wanted, blueprint, switching(wanted, blueprint))
         lab.switching.check()
@@ -299,7 +302,7 @@ class Lab:
 
 
 def remove(name: str) -> bool:
-    """Removes a lab, whole or not, and everything that runs in it; whether there was one.
+    """Removes a lab, whole or not, everything that runs in it and the labs made for it; whether there was any.
 
     Raises:
         AnabranchError: a privilege lacks, or something cannot be removed.
@@ -307,6 +310,12 @@ def remove(name: str) -> bool:
     """
     if not LAB_NAME.fullmatch(name):
         raise AnabranchError(f"lab {name}: not the name of a lab; `anabranch lab list` has them")
+    # Those first: as long as there is one, its parent's name is there to remove it by.
+    found = [_remove_one(each) for each in (*record.children(name), name)]
+    return any(found)
+
+
+def _remove_one(name: str) -> bool:
     with record.locked(name) as there:
         if not there:
             return False

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from anabranch import AnabranchError, _core
 from anabranch.lab.calibration import unloaded
-from anabranch.lab.calibration.calibrate import ceiling_of
+from anabranch.lab.calibration.calibrate import ceiling_of, remove_left
 from anabranch.lab.fabric import record
 from anabranch.lab.fabric.switching import OVS
 from anabranch.lab.fabric.topology import Lab, default_name
@@ -103,6 +103,7 @@ def _lab(request: Request) -> Iterator[Lab]:
     name = request.name or default_name(request.scenario)
     stood = record.read(name) is not None
     lab = Lab.up(request.scenario, name, scale=request.scale, switch=request.switch)
+    remove_left(lab)
     # Ended by SIGTERM as by Ctrl-C: what was made goes first.
     before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
