@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -286,16 +287,112 @@ def test_a_flood_of_connections_is_cut_and_passes(monkeypatch: pytest.MonkeyPatc
         async with site(snapshot()) as address:
             opened = [await asyncio.open_connection(*address) for _ in range(3 * server.CONNECTIONS_MAX)]
             ends = [asyncio.ensure_future(_ended(reader)) for reader, _ in opened]
-            # Those above the limit are closed at once.
-            for end in ends[server.CONNECTIONS_MAX :]:
+            # Of one address the oldest make room for the newest.
+            for end in ends[: -server.SOURCE_CONNECTIONS_MAX]:
                 assert await asyncio.wait_for(end, PATIENCE_S)
-            assert not any(end.done() for end in ends[: server.CONNECTIONS_MAX])
+            assert not any(end.done() for end in ends[-server.SOURCE_CONNECTIONS_MAX :])
             for _, writer in opened:
                 writer.close()
             await asyncio.gather(*ends)
             assert (await get(address, "/healthz"))[0] == 200
 
     asyncio.run(flooded())
+
+
+REQUEST = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+def test_an_answer_ends_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "LIFETIME_S", 2 * PATIENCE_S)
+
+    async def asked(request: bytes) -> bytes:
+        async with site(snapshot()) as address:
+            reader, writer = await asyncio.open_connection(*address)
+            writer.write(request)
+            # Until the end: HTTP/1.1 keeps a connection unless one of both says and does otherwise.
+            answer = await asyncio.wait_for(reader.read(), PATIENCE_S)
+            writer.close()
+            return answer
+
+    for request, status in (
+        (REQUEST, b" 200 "),
+        (REQUEST.replace(b"\r\n\r\n", b"\r\nConnection: keep-alive\r\n\r\n"), b" 200 "),
+        (REQUEST.replace(b"GET", b"PUT"), b" 405 "),
+        (REQUEST.replace(b"/healthz", b"/none"), b" 404 "),
+        (REQUEST.replace(b"localhost", b"attacker.example"), b" 403 "),
+    ):
+        head, _, body = asyncio.run(asked(request)).partition(b"\r\n\r\n")
+        assert status in head.splitlines()[0]
+        assert b"connection: close" in head.lower()
+        assert body
+
+
+async def _opened(address: tuple[str, int], source: str, number: int, sent: bytes) -> list[Writer]:
+    """Connections of an address of this machine, which send that much and then nothing; they end with the writers."""
+    found = []
+    for _ in range(number):
+        _, writer = await asyncio.open_connection(*address, local_addr=(source, 0))
+        writer.write(sent)
+        found.append(writer)
+    return found
+
+
+def _close(writers: list[Writer]) -> None:
+    for writer in writers:
+        writer.close()
+
+
+def test_slow_clients_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "LIFETIME_S", 4 * PATIENCE_S)
+
+    async def tried() -> None:
+        async with site(snapshot()) as address:
+            for sent in (b"G", REQUEST[:-2], b""):
+                slow = await _opened(address, "127.0.0.1", 200, sent)
+                # From the same address, and while they all are there still.
+                for _ in range(3):
+                    assert (await asyncio.wait_for(get(address, "/healthz"), PATIENCE_S))[0] == 200
+                _close(slow)
+
+    asyncio.run(tried())
+
+
+def test_one_address_does_not_push_out_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "LIFETIME_S", 4 * PATIENCE_S)
+
+    async def tried() -> None:
+        async with site(snapshot()) as address:
+            reader, writer = await asyncio.open_connection(*address, local_addr=("127.0.0.2", 0))
+            others = [await _opened(address, f"127.0.0.{number}", 100, b"G") for number in range(3, 9)]
+            writer.write(REQUEST)
+            assert b" 200 " in await asyncio.wait_for(reader.read(), PATIENCE_S)
+            _close([writer, *(each for of_one in others for each in of_one)])
+
+    asyncio.run(tried())
+
+
+def test_who_has_asked_is_not_pushed_out_by_who_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "LIFETIME_S", 4 * PATIENCE_S)
+    making, go_on = threading.Event(), threading.Event()
+
+    def slow_page() -> server.Answer:
+        making.set()
+        go_on.wait(PATIENCE_S)
+        return 200, "text/plain", b"made"
+
+    async def tried() -> None:
+        pages = server.Pages({"/slow": slow_page})
+        await pages.start("127.0.0.1:0")
+        reader, writer = await asyncio.open_connection(*pages.address)
+        writer.write(REQUEST.replace(b"/healthz", b"/slow"))
+        await asyncio.to_thread(making.wait, PATIENCE_S)
+        others = await _opened(pages.address, "127.0.0.1", 3 * server.SOURCE_CONNECTIONS_MAX, b"G")
+        go_on.set()
+        assert (await asyncio.wait_for(reader.read(), PATIENCE_S)).endswith(b"made")
+        _close([writer, *others])
+        await pages.close()
+
+    asyncio.run(tried())
 
 
 async def _ended(reader: asyncio.StreamReader) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from time import monotonic
 
 from aiohttp import web
@@ -12,6 +14,10 @@ from aiohttp import web
 from anabranch import AnabranchError
 
 CONNECTIONS_MAX = 64
+SOURCE_CONNECTIONS_MAX = 16
+"""Connections of one address: twice what a browser opens, and little enough that others find room."""
+IPV6_SOURCE_BITS = 64
+"""Prefix that counts as one address: whoever has one address of a subnet has all of them (RFC 7421)."""
 LIFETIME_S = 15.0
 """Of a connection, idle or not: who sends its request letter by letter is gone after it."""
 HEADER_MAX, HEADERS_MAX = 4096, 64
@@ -28,7 +34,6 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
-    "Connection": "close",
 }
 
 Answer = tuple[int, str, bytes]
@@ -78,6 +83,14 @@ class Pages:
             await self._server.wait_closed()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if self._protocol is not None:
+            self._protocol.asked(request.protocol)
+        answer = await self._answered(request)
+        # The header alone would leave the connection open for a client that waits for its end.
+        answer.force_close()
+        return answer
+
+    async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.method != "GET":
             return _text(405, "only GET", Allow="GET")
         if self._local and not _is_loopback(_without_port(request.host)):
@@ -106,8 +119,23 @@ class _Page:
             return self._made[1]
 
 
+@dataclass
+class _Held:
+    """A connection that is open."""
+
+    transport: asyncio.Transport
+    source: str
+    end: asyncio.TimerHandle
+    asked: bool = False
+    """Whether its request has come; until then nobody works for it."""
+
+
 class _Bounded(web.Server):
-    """At most so many connections, none for longer than `LIFETIME_S`."""
+    """At most so many connections, and so many of one address, none for longer than `LIFETIME_S`.
+
+    A new one is always let in, so that slow clients keep nobody out: where there is no room an older one is closed,
+    first one that has not asked yet, of the same address or else of the one that has most.
+    """
 
     def __init__(self, handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]) -> None:
         super().__init__(
@@ -119,20 +147,49 @@ class _Bounded(web.Server):
             max_field_size=HEADER_MAX,
             max_headers=HEADERS_MAX,
         )
-        self._ends: dict[web.RequestHandler, asyncio.TimerHandle] = {}
+        self._held: dict[web.RequestHandler, _Held] = {}
+        """The oldest first."""
 
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
         super().connection_made(handler, transport)
-        if len(self._ends) >= CONNECTIONS_MAX:
-            transport.abort()
-            return
-        self._ends[handler] = asyncio.get_running_loop().call_later(LIFETIME_S, transport.abort)
+        source = _source(transport)
+        self._make_room(source)
+        end = asyncio.get_running_loop().call_later(LIFETIME_S, transport.abort)
+        self._held[handler] = _Held(transport, source, end)
 
     def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
         super().connection_lost(handler, exc)
-        end = self._ends.pop(handler, None)
-        if end is not None:
-            end.cancel()
+        self._forget(handler)
+
+    def asked(self, handler: web.RequestHandler) -> None:
+        """Notes that a connection's request has come."""
+        held = self._held.get(handler)
+        if held is not None:
+            held.asked = True
+
+    def _make_room(self, source: str) -> None:
+        counts = Counter(held.source for held in self._held.values())
+        if counts[source] < SOURCE_CONNECTIONS_MAX:
+            if len(self._held) < CONNECTIONS_MAX:
+                return
+            ((source, _),) = counts.most_common(1)
+        of_source = [(handler, held) for handler, held in self._held.items() if held.source == source]
+        handler, held = min(of_source, key=lambda one: one[1].asked)
+        self._forget(handler)
+        held.transport.abort()
+
+    def _forget(self, handler: web.RequestHandler) -> None:
+        held = self._held.pop(handler, None)
+        if held is not None:
+            held.end.cancel()
+
+
+def _source(transport: asyncio.Transport) -> str:
+    """The address that a connection comes from, as far as it counts as one."""
+    address = ipaddress.ip_address(transport.get_extra_info("peername")[0].partition("%")[0])
+    if address.version == 4:
+        return str(address)
+    return str(ipaddress.ip_network((int(address), IPV6_SOURCE_BITS), strict=False))
 
 
 def _text(status: int, text: str, **more: str) -> web.Response:
