@@ -337,6 +337,46 @@ def test_dead_members_are_masked_when_it_is_applied(tmp_path: Path) -> None:
 
 
 @with_own_datapaths
+def test_a_missing_device_is_masked_by_every_verb(tmp_path: Path) -> None:
+    pairs("in", "e1", "e2", "e3")
+    plan = written(tmp_path, PLAN)
+    done("apply", plan)
+    ip("link", "del", "e2")
+    missing = "note: group to-leaf2: masked without a device: e2 (use one of "
+    different = on_kernel("diff", plan)
+    assert different.returncode == 1
+    assert missing in " ".join(different.stdout.split())
+    assert "e2 weight=3 down" in different.stdout
+    assert missing in " ".join(done("apply", plan).split())
+    assert "nothing to do" in done("diff", plan)
+    assert near(arrivals(connections(900), "pin", ["pe1", "pe3"]) + Counter({"pe2": 0}), [4, 0, 2])
+    quiet = on_kernel("verify", plan, "--seconds", "0.01")
+    assert quiet.returncode == 3
+    assert missing in " ".join(quiet.stdout.split())
+    # Also where it has never been, and where packets come in.
+    done("remove", plan)
+    never = done("apply", plan, "--dev", "in", "--dev", "inn")
+    assert "a missing device weight=3 down" in never
+    assert "switch.dev: inn: no such device; did you mean in?" in never
+    pairs("e2", "inn")
+    assert "+ attached to inn ingress" in done("apply", plan, "--dev", "in", "--dev", "inn")
+    assert near(arrivals(connections(900), "pinn", PORTS), [4, 3, 2])
+
+
+@with_own_datapaths
+def test_an_error_that_the_plan_allows_is_enforced(tmp_path: Path) -> None:
+    pairs("in", "e1", "e2", "e3")
+    plan = written(tmp_path, PLAN.replace("[4, 3, 2]", "[4294967295, 1, 1]"))
+    assert "% off (MAPE), over 1 %" in " ".join(done("apply", plan).split())
+    written(tmp_path, plan.read_text() + 'error = "1%"\n')
+    for verb in ("apply", "diff", "verify"):
+        refused = on_kernel(verb, plan)
+        assert refused.returncode == 2
+        assert f"{plan}: group to-leaf2: error: 1%: slots_large is " in refused.stderr
+    done("remove", plan)
+
+
+@with_own_datapaths
 def test_a_device_that_was_made_anew_is_taken_again(tmp_path: Path) -> None:
     pairs("in", "e1", "e2", "e3")
     plan = written(tmp_path, PLAN)
@@ -405,7 +445,10 @@ def test_mistakes_of_the_command_line(tmp_path: Path) -> None:
     for options, said in (
         (["--bridge", "br0"], "bridge: br0: of Open vSwitch; with --target ebpf leave it out"),
         (["--hook", "tc"], "hook: tc: unknown; use one of ingress, egress, xdp"),
-        (["--dev", "inn"], "switch.dev: inn: no such device; did you mean in?"),
+        (
+            ["--dev", "e1"],
+            "group to-leaf2: ports: e1: in switch.dev too (hook ingress): packets taken there would go back",
+        ),
         (["--follow", "--dry-run"], "follow: with --target ebpf, and without --dry-run, only"),
     ):
         run = on_kernel("apply", plan, *options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import time
+from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -255,9 +256,26 @@ def test_what_is_wrong_in_a_plan_is_named_with_its_mend(text: str, message: str)
         plan_of(text)
 
 
-def test_a_device_that_there_is_not_is_named() -> None:
-    with pytest.raises(AnabranchError, match="group to-leaf2: ports: e9: no such device; use one of e1, e2, e3"):
-        wanted(plan_of(PLAN.replace('"e3"', '"e9"')), State(), DEVICES, 65535)
+def test_a_missing_device_is_left_out_as_one_that_is_down() -> None:
+    lacking = wanted(plan_of(PLAN.replace('"e3"', '"e9"')), State(), DEVICES, 65535)
+    assert lacking.warnings[0].startswith(
+        "group to-leaf2: left out without a device: e9 (use one of e1, e2, e3); the kernel does not bring it back"
+    )
+    down = wanted(plan_of(PLAN), State(), DEVICES | {"e3": replace(DEVICES["e3"], carrier=False)}, 65535)
+    assert lacking.state == down.state
+    with pytest.raises(AnabranchError, match="none is up; bring one up first"):
+        wanted(plan_of(PLAN), State(), {}, 65535)
+
+
+def test_an_error_that_the_plan_allows_is_no_note_but_a_bound() -> None:
+    wide = PLAN.replace("[4, 3, 2]", "[60000, 1, 1]")
+    assert "% off (MAPE), over 1 %" in wanted(plan_of(wide + "buckets = 32\n"), State(), DEVICES, 65535).warnings[0]
+    bound = plan_of(wide + 'buckets = 32\nerror = "1%"\n')
+    for devices in (DEVICES, DEVICES | {"e3": replace(DEVICES["e3"], carrier=False)}):
+        with pytest.raises(
+            AnabranchError, match=r"plan.toml: group to-leaf2: error: 1%: resilient-32-16bit is .* % off these"
+        ):
+            wanted(bound, State(), devices, 65535)
 
 
 WORDS = st.text(max_size=12) | st.sampled_from(["10.0.0.0/8", "1 s", "1%", "mpath"])

@@ -263,6 +263,27 @@ def test_rules_that_come_first_are_told(switch: OpenVSwitch, folder: Path) -> No
     )
 
 
+def test_an_error_that_the_plan_allows_is_enforced(switch: OpenVSwitch, folder: Path) -> None:
+    before = held(switch)
+    plan = written(folder, group(1, recipe="hash") + 'error = "20%"\n')
+    for name in ("apply", "diff", "verify", "explain"):
+        if name == "explain":
+            run = anabranch(name, "10.0.9.1,10.0.1.1,tcp,1,2", "--plan", str(plan))
+        else:
+            run = verb(name, plan, switch, status=2)
+        assert run.returncode == 2
+        assert f"{plan}: group leaf1: error: 20%: hash is 27.4 % off these weights (MAPE); " in run.stderr
+        assert "`anabranch plan --target ovs --weights 4,3,2` says what is nearer" in run.stderr
+    assert held(switch) == before
+    verb("remove", plan, switch)
+    verb("apply", written(folder, group(1, recipe="hash") + 'error = "28%"\n'), switch)
+    # What no recipe can do is refused under `auto` too.
+    wide = group(1, "[1e9, 1, 1]", "auto")
+    verb("apply", written(folder, wide), switch)
+    run = verb("apply", written(folder, wide + 'error = "1%"\n'), switch, status=2)
+    assert "group leaf1: error: 1%: " in run.stderr
+
+
 def test_raw_weights_are_told_what_they_make(switch: OpenVSwitch, folder: Path) -> None:
     run = verb("apply", written(folder, group(1, recipe="hash")), switch)
     assert "hash makes 56.9, 31.9, 11.1 % of these weights, 27.4 % off" in run.stdout.replace("\n", " ")

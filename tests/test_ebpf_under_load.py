@@ -262,6 +262,36 @@ def test_devices_that_are_made_anew_are_followed(tmp_path: Path) -> None:
 
 
 @with_own_datapaths
+def test_devices_that_are_missing_at_first_are_followed(tmp_path: Path) -> None:
+    pairs("e1", "e3")
+    file = tmp_path / "plan.toml"
+    file.write_text(PLAN)
+    command = [sys.executable, "-m", "anabranch", "apply", str(file), "--target", "ebpf", "--follow"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1) as following:
+        assert following.stdout is not None
+        try:
+            told = [""]
+            while "following" not in told[-1]:
+                told.append(following.stdout.readline())
+                assert told[-1], told
+            pairs("e2", "in")
+            while "+ attached to in ingress" not in told[-1]:
+                told.append(following.stdout.readline())
+                assert told[-1], told
+            until = time.monotonic() + DEADLINE_S
+            while set((found := ways()).values()) != set(PORTS) and time.monotonic() < until:
+                time.sleep(0.02)
+        finally:
+            following.send_signal(signal.SIGTERM)
+        rest = following.communicate(timeout=DEADLINE_S)[0]
+        assert following.returncode == 0, rest
+    assert set(found.values()) == set(PORTS)
+    first = " ".join("".join(told).split())
+    assert "note: group a: masked without a device: e2 (use one of " in first
+    assert "note: switch.dev: in: no such device" in first
+
+
+@with_own_datapaths
 def test_who_follows_ends_when_somebody_else_changes_the_plan(tmp_path: Path) -> None:
     pairs("in", "e1", "e2", "e3")
     file = tmp_path / "plan.toml"

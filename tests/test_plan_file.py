@@ -120,6 +120,26 @@ def test_errors_name_file_group_key_value_and_mend(change: tuple[str, str], mess
     assert str(refused.value).startswith("plan.toml: ")
 
 
+@pytest.mark.parametrize(
+    ("ports", "in_port", "named"),
+    [
+        ('["spine0", "spine1"]', '["host0", "spine1"]', "spine1"),
+        ('["spine0", "spine1"]', "3", "3"),
+        ('["spine0", 3]', '"spine1"', "spine1"),
+    ],
+)
+def test_no_output_is_its_own_input(ports: str, in_port: str, named: str) -> None:
+    text = GROUP.replace("{ ip", f"{{ in_port = {in_port}, ip").replace('["spine0", "spine1"]', ports)
+    with pytest.raises(AnabranchError) as refused:
+        wanted(text)
+    assert str(refused.value) == (
+        f"plan.toml: group a: match.in_port: {named}: in ports too, and a switch sends no packet back to where it came "
+        "from: it would be dropped; take it out of in_port or out of ports"
+    )
+    # A path of weight 0 carries nothing.
+    assert wanted(text.replace("[4, 3]", "[4, 0]")).groups
+
+
 def test_a_longer_prefix_comes_first_and_no_overlap_is_left_to_the_switch() -> None:
     both = GROUP + GROUP.replace('"a"', '"b"').replace("10.0.2.0/24", "10.0.2.128/25")
     assert {flow.priority for flow in wanted(both).tables.flows} == {1024, 1025}
@@ -158,7 +178,9 @@ def test_auto_keeps_the_recipe_that_is_near_enough() -> None:
 def test_multipath_takes_the_fewest_slots_that_are_near_enough() -> None:
     text = GROUP.replace("[4, 3]", "[1000, 1]").replace("weights", 'recipe = "multipath"\nerror = "3%"\nweights')
     assert wanted(text).groups[0].split.slot_count == 1024
-    assert wanted(text.replace("error", "slots = 256\nerror")).groups[0].split.slot_count == 256
+    assert wanted(text.replace('error = "3%"', "slots = 256")).groups[0].split.slot_count == 256
+    with pytest.raises(AnabranchError, match="error: 3%: multipath is 146 % off these weights"):
+        wanted(text.replace("error", "slots = 256\nerror"))
 
 
 def test_ports_may_be_numbers_of_a_bridge_without_names() -> None:

@@ -14,7 +14,7 @@ from anabranch.deploy import ebpf_datapath, ebpf_listing, ebpf_plan
 from anabranch.deploy.ebpf_datapath import Standing
 from anabranch.deploy.ebpf_folder import own_folder
 from anabranch.deploy.ebpf_plan import EbpfPlan
-from anabranch.deploy.ebpf_wanted import Held, Wanted, wanted
+from anabranch.deploy.ebpf_wanted import MISSING, Held, Wanted, refuse_errors, wanted
 from anabranch.deploy.place import Place
 from anabranch.deploy.target import Outcome
 from anabranch.deploy.verification import Measured, Verified
@@ -31,7 +31,9 @@ TURNS_OFF = 2.0
 
 def apply(plan: str, place: Place, *, dry_run: bool) -> Outcome:
     """Makes the kernel hold what the plan file says, all or nothing; with `dry_run`, only says what would change."""
-    return put(read(plan, place), devices_now(), dry_run=dry_run)[0]
+    planned = read(plan, place)
+    refuse_errors(planned)
+    return put(planned, devices_now(), dry_run=dry_run)[0]
 
 
 def put(
@@ -108,6 +110,7 @@ def read(plan: str, place: Place) -> EbpfPlan:
 def verify(plan: str, place: Place, *, seconds: float, connections: int | None) -> Verified:
     """Compares the kernel with the plan, then measures the split by the counters of members for so long."""
     planned = read(plan, place)
+    refuse_errors(planned)
     devices = devices_now()
     found = ebpf_datapath.standing(_folder(planned))
     held = None if found is None else found.held
@@ -178,4 +181,8 @@ def _outcome(planned: EbpfPlan, held: Held | None, target: Wanted | None, device
 
 
 def _lines(planned: EbpfPlan, held: Held | None, target: Wanted | None, devices: Mapping[str, Device]) -> list[str]:
-    return ebpf_listing.lines(planned.name, held, target, {one.index: one.name for one in devices.values()})
+    names = {one.index: one.name for one in devices.values()}
+    for one in target.groups if target is not None else ():
+        for name, number in zip(one.planned.ports, one.kernel.targets, strict=False):
+            names.setdefault(number, name if number != MISSING else "a missing device")
+    return ebpf_listing.lines(planned.name, held, target, names)

@@ -16,7 +16,7 @@ from rich.text import Text
 from anabranch import AnabranchError
 from anabranch.deploy import ebpf
 from anabranch.deploy.ebpf_datapath import ChangedElsewhereError
-from anabranch.deploy.ebpf_wanted import lives
+from anabranch.deploy.link_state import lives
 from anabranch.deploy.place import Place
 from anabranch.deploy.show import STYLES
 from anabranch.netlink.link_monitor import LinkEvent, LinkMonitor
@@ -47,7 +47,8 @@ def follow(plan: str, place: Place, console: Console) -> None:
             events = [event for event in monitor.read() if event.device.name in watched]
             links = {device.name: device for device in monitor.links.values()}
             # A device that is gone keeps its number until one of its name is there again.
-            known |= {name: replace(known[name], up=False, carrier=False) for name in watched - {*links}} | links
+            gone = (watched & {*known}) - {*links}
+            known |= {name: replace(known[name], up=False, carrier=False) for name in gone} | links
             news += events
             if not news:
                 continue

@@ -56,6 +56,12 @@ class WeightedMembers:
     pause_s: float
     """Longest pause within a flowlet, or silence after which a flow's counter is forgotten; 0 where neither counts."""
     error_pct: float
+    error_given: bool
+
+    @property
+    def carrying(self) -> tuple[str, ...]:
+        """Devices that have a weight above 0."""
+        return tuple(port for port, weight in zip(self.ports, group(self.weights).integers, strict=False) if weight)
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -122,14 +128,32 @@ def checked(plan: EbpfPlan) -> EbpfPlan:
     """The plan, once device and hook are those of the command line.
 
     Raises:
-        AnabranchError: packets are marked at the hook xdp, which can only redirect.
+        AnabranchError: packets are marked at the hook xdp, which can only redirect, or sent back where they come from.
 
     """
     for one in plan.groups:
         if plan.hook == XDP and one.output != REDIRECT:
             problem = "the hook xdp redirects only; take ingress or egress"
             raise AnabranchError(f"{plan.file}: group {one.name}: output: {one.output}: {problem}")
+        _refuse_own_input(plan, one)
     return plan
+
+
+def _refuse_own_input(plan: EbpfPlan, one: WeightedMembers) -> None:
+    """Raises an AnabranchError if packets of a group would leave by the device that they are taken from.
+
+    A switch takes packets from all its devices, and sends those for one destination to some of them: that is no
+    mistake as long as there is a device beside them, which the packets come from. What is redirected as it leaves
+    meets the program of the other device, so that a device that is both is a circle, which the kernel ends by a drop.
+    """
+    both = [port for port in one.carrying if port in plan.devices]
+    if not both or (plan.hook != EGRESS and {*plan.devices} - {*one.carrying}):
+        return
+    becomes = "would go in circles until the kernel drops them" if plan.hook == EGRESS else "would go back to it"
+    raise AnabranchError(
+        f"{plan.file}: group {one.name}: ports: {both[0]}: in switch.dev too (hook {plan.hook}): packets taken there "
+        f"{becomes}; take it out of ports or out of switch.dev"
+    )
 
 
 def _scheme(settings: Settings) -> tuple[str, str]:
@@ -177,6 +201,7 @@ def _group(settings: Settings, scheme: str, kernel: KernelScheme, seed: int | No
         weights=_weights(settings, scheme, kernel, count),
         seed=plan_group.seed(settings, seed, SEED_MAX),
         pause_s=settings.duration_s("pause", kernel.pause_s or 0.0, 1e-6, PAUSE_MAX_S),
+        error_given="error" in settings,
         error_pct=plan_group.error_pct(settings),
     )
     settings.end()

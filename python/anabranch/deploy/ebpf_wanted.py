@@ -13,12 +13,16 @@ from anabranch._core import KernelGroup, kernel_shares
 from anabranch.deploy.ebpf_folder import own_namespace
 from anabranch.deploy.ebpf_plan import EbpfPlan, WeightedMembers
 from anabranch.deploy.ebpf_scheme import PLAIN
+from anabranch.deploy.link_state import lives, unusable
+from anabranch.deploy.plan_group import refuse_error
 from anabranch.netlink.nexthop import Device
 from anabranch.split.request import nearest
 from anabranch.stats.mape import mape
 from anabranch.targets.group import group
 
 WEIGHT_MAX = 2**32 - 1
+MISSING = 0
+"""Number of a device that was never there; the kernel's begin at 1."""
 GROUPS_LEAST, ROUTES_LEAST = 8, 16
 """A datapath has room for more than its plan needs now, for another capacity is another datapath."""
 
@@ -72,36 +76,29 @@ class Wanted:
 def wanted(plan: EbpfPlan, devices: Mapping[str, Device], held: Held | None) -> Wanted:
     """What must stand there.
 
-    Members whose device is down or without a carrier are masked. A scheme that has several programs keeps the one that
-    is held as long as its split is near enough, for another one moves most connections.
+    Members whose device is missing, down or without a carrier are masked, and devices that are missing are not
+    attached to: they are when the plan is applied once they are there. A scheme that has several programs keeps the one
+    that is held as long as its split is near enough, for another one moves most connections.
 
     Raises:
-        AnabranchError: a device that there is not.
+        AnabranchError: weights beyond 32 bits.
 
     """
     warnings: list[str] = []
-    seeds = {one.name: one.seed for one in held.groups} if held is not None else {}
+    held_groups = {one.name: one for one in held.groups} if held is not None else {}
     found = []
     for planned in plan.groups:
-        up = _lives(plan, planned, devices)
-        integers = _integers(plan, planned)
-        seed = planned.seed if planned.seed is not None else seeds.get(planned.name, _first_seed(plan.name))
-        targets = planned.values or tuple(devices[name].index for name in planned.ports)
-        kernel = KernelGroup(
-            planned.name,
-            [str(prefix) for prefix in planned.prefixes],
-            list(targets),
-            integers,
-            list(up),
-            planned.output,
-            seed,
-            round(1e9 * planned.pause_s),
-            plain=plan.scheme == PLAIN,
-        )
+        before = held_groups.get(planned.name)
+        up = tuple(name in devices and lives(devices[name]) for name in planned.ports) or (True,) * len(planned.values)
+        seed = planned.seed
+        if seed is None:
+            seed = _first_seed(plan.name) if before is None else before.seed
+        targets = planned.values or _numbers(planned, devices, before)
+        kernel = _kernel_group(plan, planned, targets, up, seed)
         found.append(Installed(planned, kernel, up, _asked(planned, up)))
         if not all(up):
-            dead = ", ".join(name for name, one in zip(planned.members, up, strict=True) if not one)
-            warnings.append(f"group {planned.name}: masked without a carrier: {dead}; {_left(found[-1])}")
+            dead = unusable({name: name for name, one in zip(planned.ports, up, strict=True) if not one}, devices)
+            warnings.append(f"group {planned.name}: masked {dead}; {_left(found[-1])}")
     program = _program(plan, found, held)
     for one in found:
         error = one.error_pct(program)
@@ -110,7 +107,13 @@ def wanted(plan: EbpfPlan, devices: Mapping[str, Device], held: Held | None) -> 
                 f"group {one.planned.name}: {program} is {error:.3g} % off (MAPE), over {one.planned.error_pct:g} %"
             )
     routes = sum(len(planned.prefixes) for planned in plan.groups)
-    attached = tuple((_device(plan, "switch.dev", name, devices).index, plan.hook) for name in plan.devices)
+    warnings += [
+        f"switch.dev: {name}: no such device; {nearest(name, devices)}; its packets are not met until it is there and "
+        "the plan is applied again"
+        for name in plan.devices
+        if name not in devices
+    ]
+    attached = tuple((devices[name].index, plan.hook) for name in plan.devices if name in devices)
     return Wanted(
         program,
         _capacity(len(found), GROUPS_LEAST) if routes else 1,
@@ -121,22 +124,49 @@ def wanted(plan: EbpfPlan, devices: Mapping[str, Device], held: Held | None) -> 
     )
 
 
-def lives(device: Device) -> bool:
-    """Whether packets that are sent there have a chance to arrive."""
-    return device.up and device.carrier
+def refuse_errors(plan: EbpfPlan) -> None:
+    """Refuses what no program can split as the plan says, all paths being up; a dead one does not make it wrong.
+
+    Raises:
+        AnabranchError: names the group, its bound and how far off its split is.
+
+    """
+    groups = []
+    for planned in plan.groups:
+        alive, targets = (True,) * len(planned.members), planned.values or tuple(range(1, len(planned.ports) + 1))
+        kernel = _kernel_group(plan, planned, targets, alive, 0)
+        groups.append(Installed(planned, kernel, alive, _asked(planned, alive)))
+    program = _program(plan, groups, None)
+    for one in groups:
+        refuse_error(plan.file, "ebpf", one.planned, program, one.error_pct(program))
 
 
-def _lives(plan: EbpfPlan, planned: WeightedMembers, devices: Mapping[str, Device]) -> tuple[bool, ...]:
-    if planned.values:
-        return (True,) * len(planned.values)
-    where = f"group {planned.name}: ports"
-    return tuple(lives(_device(plan, where, name, devices)) for name in planned.ports)
+def _numbers(planned: WeightedMembers, devices: Mapping[str, Device], before: KernelGroup | None) -> tuple[int, ...]:
+    """The number of each member's device; of one that is missing, that which it had, if it is known.
+
+    A masked member is never chosen, so its number is only compared.
+    """
+    known = list(before.targets) if before is not None and len(before.targets) == len(planned.ports) else []
+    known = known or [MISSING] * len(planned.ports)
+    return tuple(
+        devices[name].index if name in devices else old for name, old in zip(planned.ports, known, strict=True)
+    )
 
 
-def _device(plan: EbpfPlan, where: str, name: str, devices: Mapping[str, Device]) -> Device:
-    if name not in devices:
-        raise AnabranchError(f"{plan.file}: {where}: {name}: no such device; {nearest(name, devices)}")
-    return devices[name]
+def _kernel_group(
+    plan: EbpfPlan, planned: WeightedMembers, targets: Sequence[int], up: Sequence[bool], seed: int
+) -> KernelGroup:
+    return KernelGroup(
+        planned.name,
+        [str(prefix) for prefix in planned.prefixes],
+        list(targets),
+        _integers(plan, planned),
+        list(up),
+        planned.output,
+        seed,
+        round(1e9 * planned.pause_s),
+        plain=plan.scheme == PLAIN,
+    )
 
 
 def _integers(plan: EbpfPlan, planned: WeightedMembers) -> list[int]:

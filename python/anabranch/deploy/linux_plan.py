@@ -41,6 +41,7 @@ class WeightedWays:
     recipe: str
     """`mpath`, `resilient`, or `auto`: resilient with as few buckets as stay below the error."""
     error_pct: float
+    error_given: bool
     buckets: int | None
     idle_timer_s: float
     unbalanced_timer_s: float
@@ -105,6 +106,7 @@ def _group(settings: Settings) -> WeightedWays:
         ways=ways,
         weights=plan_group.weights(settings, len(ways)),
         recipe=recipe,
+        error_given="error" in settings,
         error_pct=plan_group.error_pct(settings),
         buckets=settings.take(
             "buckets",

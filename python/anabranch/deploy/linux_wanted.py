@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from itertools import count
 
 from anabranch import AnabranchError
+from anabranch.deploy.link_state import lives, unusable
 from anabranch.deploy.linux_plan import LinuxPlan, WeightedWays
 from anabranch.deploy.linux_state import NEXTHOPS, PROTOCOL, State, first_number
+from anabranch.deploy.plan_group import refuse_error
 from anabranch.netlink.nexthop import MPATH, Device, Nexthop, NexthopGroup, Resilience, Route, Way
-from anabranch.split.request import nearest
 from anabranch.targets import linux
 from anabranch.targets.group import Group, fitted, group, short
 from anabranch.targets.recipe import Recipe
@@ -46,11 +47,13 @@ def wanted(plan: LinuxPlan, held: State, devices: Mapping[str, Device], weight_m
     """What must stand there.
 
     A nexthop keeps its number as long as its way is in the plan, a group as long as its routes lead to it and its kind
-    and number of buckets stay: the kernel changes neither. Paths without a carrier are left out, for the kernel takes
-    none and has removed them when they lost it (`nexthop_flush_dev`); applying again brings back those that live.
+    and number of buckets stay: the kernel changes neither. Paths without a device or a carrier are left out, for the
+    kernel takes none and has removed them when they lost it (`nexthop_flush_dev`); applying again brings back those
+    that live.
 
     Raises:
-        AnabranchError: a device that there is not, a group without a path that lives, weights that cannot be.
+        AnabranchError: a split further off than the plan says it may be, a group without a path that lives, weights
+            that cannot be.
 
     """
     warnings: list[str] = []
@@ -60,19 +63,27 @@ def wanted(plan: LinuxPlan, held: State, devices: Mapping[str, Device], weight_m
     routes = {}
     found = []
     for planned in plan.groups:
-        up = tuple(_lives(plan, planned, way, devices) for way in planned.ways)
+        up = tuple(way.device in devices and lives(devices[way.device]) for way in planned.ways)
         shape = group(planned.weights, [place for place, one in enumerate(up, 1) if not one] if any(up) else ())
         if not any(one and int(w) for one, w in zip(up, shape.integers, strict=True)):
             names = ", ".join(str(way) for way in planned.ways)
             raise AnabranchError(f"{plan.file}: group {planned.name}: ports: {names}: none is up; bring one up first")
         if not all(up):
-            dead = ", ".join(str(way) for way, one in zip(planned.ways, up, strict=True) if not one)
+            dead = unusable(
+                {str(way): way.device for way, one in zip(planned.ways, up, strict=True) if not one}, devices
+            )
             warnings.append(
-                f"group {planned.name}: left out without a carrier: {dead}; the kernel does not bring it back by "
+                f"group {planned.name}: left out {dead}; the kernel does not bring it back by "
                 "itself, anabranch apply does"
             )
         weights, exact = fitted(shape.integers, weight_max)
         recipe = _recipe(planned, shape, weights, _held_group(planned, held))
+        judged = recipe
+        if not all(up):
+            # A path that is down must not make a plan that was right a wrong one.
+            whole = group(planned.weights)
+            judged = _recipe(planned, whole, fitted(whole.integers, weight_max)[0], _held_group(planned, held))
+        refuse_error(plan.file, "linux", planned, judged.name, judged.mape_pct)
         if recipe.mape_pct > planned.error_pct:
             reason = "" if exact else f": this kernel takes weights to {weight_max}, {short(weights)} are written"
             warnings.append(
@@ -94,13 +105,6 @@ def wanted(plan: LinuxPlan, held: State, devices: Mapping[str, Device], weight_m
         asked = tuple(float(share) for share in shape.asked)
         found.append(Installed(planned, number, up, asked, recipe, tuple(weights)))
     return Wanted(State(nexthops, groups, routes), tuple(found), tuple(warnings))
-
-
-def _lives(plan: LinuxPlan, planned: WeightedWays, way: Way, devices: Mapping[str, Device]) -> bool:
-    if way.device not in devices:
-        mend = nearest(way.device, devices)
-        raise AnabranchError(f"{plan.file}: group {planned.name}: ports: {way.device}: no such device; {mend}")
-    return devices[way.device].up and devices[way.device].carrier
 
 
 def _recipe(planned: WeightedWays, shape: Group, weights: list[int], held: NexthopGroup | None) -> Recipe:

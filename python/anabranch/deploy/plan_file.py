@@ -60,6 +60,8 @@ class WeightedPorts:
     """One of `split.RECIPES`, or `auto`."""
     error_pct: float
     """What `auto` must stay below."""
+    error_given: bool
+    """Whether the plan says so: then every recipe must."""
     seed: int | None
     slot_count: int | None
     """Of `multipath`; the fewest that stay below the error if it is not said."""
@@ -136,6 +138,7 @@ def _group(settings: Settings, seed: int | None, priority: int) -> WeightedPorts
         ports=ports,
         weights=_weights(settings, recipe, len(ports)),
         recipe=recipe,
+        error_given="error" in settings,
         error_pct=plan_group.error_pct(settings),
         seed=plan_group.seed(settings, seed, SEED_MAX),
         slot_count=_one_of(settings, "slots", SLOT_COUNTS, "give a power of two from 256 to 65536"),

@@ -20,6 +20,26 @@ class Named(Protocol):
     @property
     def name(self) -> str:
         """The only one of its name in the plan."""
+        ...
+
+
+class Bounded(Named, Protocol):
+    """A group whose split may be so far off its weights."""
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """Weight of each path, as in the file."""
+        ...
+
+    @property
+    def error_pct(self) -> float:
+        """Largest error of the split (MAPE)."""
+        ...
+
+    @property
+    def error_given(self) -> bool:
+        """Whether the plan says it: a larger error is refused then, and warned of otherwise."""
+        ...
 
 
 Group = TypeVar("Group", bound=Named)
@@ -103,6 +123,25 @@ def error_pct(settings: Settings) -> float:
             return None
 
     return settings.take("error", BOUND_PCT, check, 'give a percentage above 0, such as "1%"')
+
+
+def refuse_error(file: str, target: str, group: Bounded, recipe: str, error_pct: float) -> None:
+    """Raises an AnabranchError if a group's split is further off its weights than the plan says it may be.
+
+    Args:
+        file: of the plan.
+        target: as `anabranch plan` calls it.
+        group: whose bound.
+        recipe: that splits.
+        error_pct: of its split, all paths being up (MAPE).
+
+    """
+    if group.error_given and error_pct > group.error_pct:
+        nearer = f"`anabranch plan --target {target} --weights {','.join(group.weights)}` says what is nearer"
+        raise AnabranchError(
+            f"{file}: group {group.name}: error: {group.error_pct:g}%: {recipe} is {error_pct:.3g} % off these weights "
+            f"(MAPE); {nearer}; take that, or allow a larger error"
+        )
 
 
 def prefixes(settings: Settings, key: str) -> tuple[Network, ...]:

@@ -10,7 +10,7 @@ from itertools import groupby, product
 from anabranch import AnabranchError
 from anabranch.deploy import listing, slots
 from anabranch.deploy.plan_file import AUTO, PlanFile, WeightedPorts, Where
-from anabranch.deploy.plan_group import Network
+from anabranch.deploy.plan_group import Network, refuse_error
 from anabranch.deploy.split import SPLITS_MAX, Split, render
 from anabranch.openflow.action import Multipath, SetField, ToGroup
 from anabranch.openflow.match import ARP, IPV4, IPV6, Match
@@ -62,7 +62,8 @@ def wanted(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_s
         fallback_seed: where neither plan nor switch has one.
 
     Raises:
-        AnabranchError: a port that there is not, rules of two groups for the same packets, weights that cannot be.
+        AnabranchError: a port that there is not, one that packets both come from and go to, rules of two groups for the
+            same packets, weights that cannot be, a split further off than the plan allows.
 
     """
     numbers = _numbers(plan, present)
@@ -81,10 +82,12 @@ def wanted(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_s
             rendered = render(split, plan.territory, present)
         except AnabranchError as error:
             raise AnabranchError(f"{plan.file}: group {group.name}: {error}") from None
+        if split.recipe != "failover":
+            refuse_error(plan.file, "ovs", group, split.recipe, mape(split.paths.asked, split.shares()))
         cookie = plan.territory.cookie | _checksum(group)
         own = frozenset(
             Flow(plan.territory.table, priority, match, rendered.actions, rendered.goto, cookie)
-            for priority, match in _matches(plan, group, ports)
+            for priority, match in _matches(plan, split, group, ports)
         )
         found.append(Installed(group, split, own))
         groups |= rendered.groups
@@ -120,10 +123,17 @@ def _split(
     return base if near is None else near[1]
 
 
-def _matches(plan: PlanFile, group: WeightedPorts, ports: Mapping[str, int]) -> Iterator[tuple[int, Match]]:
+def _matches(
+    plan: PlanFile, split: Split, group: WeightedPorts, ports: Mapping[str, int]
+) -> Iterator[tuple[int, Match]]:
     """Priority and match of each rule of a group."""
+    outputs = {port for port, weight in zip(split.ports, split.paths.integers, strict=True) if weight}
     for where in group.where:
         in_ports: list[int | None] = [_port(plan, group, "match.in_port", port, ports) for port in where.in_ports]
+        for port, name in zip(in_ports, where.in_ports, strict=True):
+            if port in outputs:
+                problem = "in ports too, and a switch sends no packet back to where it came from: it would be dropped"
+                plan.refuse(group, "match.in_port", f"{name}: {problem}; take it out of in_port or out of ports")
         for in_port, (version, source, destination) in product(in_ports or [None], _families(plan, group, where)):
             fields: dict[str, int | tuple[int, int] | str] = dict(where.numbers)
             fields["eth_type"] = IPV4 if version == 4 else IPV6
