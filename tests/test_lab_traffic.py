@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -128,6 +129,17 @@ def test_settings_hold_for_the_run_and_no_longer(pair: Pair) -> None:
     found = play(pair, one_way(1000), Options(congestion_control="reno", sysctls={"net.ipv4.tcp_recovery": "0"}))
     assert found.settings["net.ipv4.tcp_recovery"] == "0"
     assert recovery() == before != "0"
+
+
+def test_settings_say_what_sockets_ran_not_what_the_namespace_has(pair: Pair) -> None:
+    # Reno is what any namespace may have by default.
+    sysctls = {"net.ipv4.tcp_congestion_control": "reno"}
+    for options in (Options(sysctls=sysctls), Options(sysctls=sysctls, persistent=True)):
+        found = play(pair, one_way(1000), options)
+        assert found.settings["congestion_control"] == options.congestion_control == "cubic"
+        assert "reno" not in found.settings.values()
+    # Where none is asked for, sockets run the namespace's.
+    assert play(pair, one_way(1000), replace(options, congestion_control="")).settings["congestion_control"] == "reno"
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,7 @@ class Connection:
         """Writes down what the flow under way has cost since it began."""
         if self.flow is not None:
             now = tcp_info.sent(self.sender)
+            self.player.ran.add(tcp_info.congestion_control(self.sender))
             self.flow.sent, self.sent_before = tcp_info.since(now, self.sent_before), now
         if self.flow is not None and self.receiver is not None:
             out_of_order = tcp_info.out_of_order(self.receiver)

@@ -38,7 +38,8 @@ COLUMNS = (
 class FlowResults:
     """Flows that were played.
 
-    `counters` are TCP's of all hosts together over the run, by the kernel's names; `settings` the first host's sysctls.
+    `counters` are TCP's of all hosts together over the run, by the kernel's names; `settings` the first host's sysctls,
+    with `congestion_control` as the senders' sockets ran it.
     """
 
     flows: pl.DataFrame

@@ -37,7 +37,6 @@ COUNTERS = {
 """By their names in /proc/net/snmp and /proc/net/netstat; most are in Linux's networking/snmp_counter.rst."""
 
 TOLD = (
-    "net.ipv4.tcp_congestion_control",
     "net.ipv4.tcp_ecn",
     "net.ipv4.tcp_sack",
     "net.ipv4.tcp_recovery",
@@ -50,7 +49,8 @@ TOLD = (
     "net.ipv4.tcp_rmem",
     "net.ipv4.tcp_wmem",
 )
-"""Settings that a result states; those that a kernel lacks are left out."""
+"""Settings that a result states; those that a kernel lacks are left out. Congestion control is each socket's own, and
+read there."""
 
 
 def read(namespaces: Sequence[str]) -> dict[str, int]:
@@ -73,6 +73,11 @@ def settings(namespace: str) -> dict[str, str]:
     """The settings of TCP in a namespace that results depend on."""
     with inside(namespace):
         return {name: " ".join(_file(name).read_text().split()) for name in TOLD if _file(name).exists()}
+
+
+def congestion(names: set[str]) -> dict[str, str]:
+    """The congestion control that senders ran, as a setting; several names if they differed."""
+    return {"congestion_control": ", ".join(sorted(names))}
 
 
 @contextmanager

@@ -68,6 +68,8 @@ class Player:
         self.addresses = [host["address"] for host in hosts]
         self.namespaces = [host["namespace"] for host in hosts]
         self.congestion_control = congestion_control
+        self.ran: set[str] = set()
+        """Names of the congestion controls that senders were seen to run."""
         self.poll = select.epoll()
         self.unaccepted: dict[tuple[str, int, int], Connection] = {}
         self._here = ""
@@ -268,7 +270,7 @@ def main() -> None:
             result = player.play()
             after = kernel_counters.read(namespaces)
             result["counters"] = {name: after[name] - before[name] for name in after}
-            result["settings"] = kernel_counters.settings(namespaces[0])
+            result["settings"] = kernel_counters.settings(namespaces[0]) | kernel_counters.congestion(player.ran)
             player.close()
         # Settings are back before whoever asked is told: then he may kill this.
         say({"result": result})

@@ -146,7 +146,8 @@ class StreamPlayer:
             "late_p99_ns": late[len(late) * 99 // 100] if late else 0,
             "cpu_ns": cpu,
             "counters": {name: now[name] - kernel[name] for name in now},
-            "settings": kernel_counters.settings(namespaces[0]),
+            "settings": kernel_counters.settings(namespaces[0])
+            | kernel_counters.congestion({tcp_info.congestion_control(sender.end) for sender in self.senders}),
         }
 
     def close(self) -> None:

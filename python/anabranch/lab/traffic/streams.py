@@ -78,7 +78,7 @@ class StreamResults:
     counters: dict[str, int]
     """TCP's of all hosts together, by the kernel's names."""
     settings: dict[str, str]
-    """The first host's sysctls."""
+    """The first host's sysctls, with `congestion_control` as the senders' sockets ran it."""
 
     def total(self, column: str) -> int:
         """Of all streams."""

@@ -7,6 +7,8 @@ import struct
 from typing import NamedTuple
 
 SIZE = 256
+NAME_SIZE = 16
+"""`TCP_CA_NAME_MAX` of the kernel's net/tcp.h."""
 
 # Offsets in struct tcp_info, which only ever grows at its end.
 SND_MSS, RTT_US, TOTAL_RETRANS, BYTES_RECEIVED, DATA_SEGS_IN = 16, 68, 100, 128, 152
@@ -96,6 +98,11 @@ def smoothed_rtt_us(connection: socket.socket) -> int:
     """The sender's estimate of the round trip."""
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, SIZE)
     return _counter(info, RTT_US)
+
+
+def congestion_control(connection: socket.socket) -> str:
+    """Name of the congestion control that a connection runs, whatever its namespace has by default."""
+    return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, NAME_SIZE).rstrip(b"\0").decode()
 
 
 def _counter(info: bytes, at: int) -> int:
