@@ -121,13 +121,14 @@ def down(
     everything: Annotated[bool, typer.Option("--all", help="All labs.")] = False,
 ) -> None:
     """Remove labs, also half-made ones, and all that runs in them; one that is not there is no error."""
-    from anabranch.lab.fabric import record
+    from anabranch.lab.fabric import pins, record
     from anabranch.lab.fabric.topology import remove
 
     if bool(labs) == everything:
         raise AnabranchError("lab down: give the names of labs, or --all; `anabranch lab list` has them")
-    for name in record.names() if everything else labs or []:
-        typer.echo(f"{name}: {'removed' if remove(name) else 'not there'}")
+    for name in sorted({*record.names(), *pins.lost_labs()}) if everything else labs or []:
+        found = [remove(name), pins.remove_lost(name)]
+        typer.echo(f"{name}: {'removed' if any(found) else 'not there'}")
 
 
 def list_labs() -> None:

@@ -60,6 +60,13 @@ class Place:
                     text = value if isinstance(value, str) else ", ".join(value)
                     raise AnabranchError(f"{option}: {text}: of {title}; with --target {target} leave it out")
 
+    def refuse_any(self, problem: str) -> None:
+        """Raises an AnabranchError if there is any option; `problem` says where it is of no use."""
+        for _, _, options in OPTIONS:
+            for option, key in options.items():
+                if getattr(self, key):
+                    raise AnabranchError(f"{option}: not used {problem}; leave it out")
+
     @property
     def tls_files(self) -> tuple[Path, Path, Path] | None:
         """Key, certificate and authority, if given.

@@ -11,9 +11,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from anabranch.deploy.ebpf_datapath import locked
 from anabranch.deploy.ebpf_folder import ROOT, folder_of, require_file_system
+from anabranch.deploy.ebpf_leftovers import collect, leftovers
 from anabranch.netlink.namespace import NAMED
 
+MARK = "ANABRANCH_LAB"
+"""How the mark of every lab begins, before its name."""
 OWNER = "_lab"
 """A symbolic link, the one kind of file there that takes a text. No node of a fabric is called so."""
 
@@ -46,6 +50,30 @@ def remove(namespaces: Sequence[str], mark: str) -> None:
             found.append(folder_of((NAMED / namespace).stat().st_ino))
     for folder in found:
         _clear(folder)
+
+
+def remove_lost(lab: str) -> bool:
+    """Removes what a lab has there whose record is lost, of namespaces that have ended; whether there was anything."""
+    if not _there():
+        return False
+    with locked(make=False):
+        found = [one for one in leftovers() if _owner(one.folder).startswith(f"{MARK}={lab}.")]
+        collect(found)
+    return bool(found)
+
+
+def lost_labs() -> list[str]:
+    """Names of the labs that have pins of namespaces that have ended."""
+    owners = [_owner(one.folder) for one in leftovers()] if _there() else []
+    return sorted({owner[len(MARK) + 1 :].rpartition(".")[0] for owner in owners if owner.startswith(f"{MARK}=")})
+
+
+def _there() -> bool:
+    """Whether anything is pinned that this user may see."""
+    try:
+        return ROOT.is_dir()
+    except PermissionError:
+        return False
 
 
 def _owner(folder: Path) -> str:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from anabranch.lab.fabric.kernel_switches import KernelSwitches
     from anabranch.lab.fabric.open_vswitch import OpenVSwitch
 
-MARK = "ANABRANCH_LAB"
 LOCAL, PORTS = "127.0.0.1", range(20_000, 32_000)
 """Below those that Linux gives to connections by itself (ip_local_port_range of ip-sysctl.rst): none of these can have
 a controller's port before it listens."""
@@ -85,7 +84,7 @@ class Lab:
             scale=scale,
             tso=tso,
             bfd_ms=bfd_ms,
-            mark=f"{MARK}={name}.{secrets.token_hex(8)}",
+            mark=f"{pins.MARK}={name}.{secrets.token_hex(8)}",
             http=f"{LOCAL}:{_free_port()}",
             namespaces=tuple(blueprint.namespaces),
             switch=switch,

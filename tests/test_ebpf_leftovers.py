@@ -1,0 +1,133 @@
+"""Datapaths of network namespaces that have ended: told apart from those of living ones, listed and collected."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from anabranch.deploy.ebpf_folder import ROOT
+from anabranch.lab.fabric import pins
+from anabranch.netlink.namespace import NAMED, inside
+from command import anabranch
+from own_datapaths import ip, pairs, with_own_datapaths
+
+PATIENCE_S = 120.0
+"""For the kernel to end a namespace: no measure of speed, only of never."""
+PLAN = """\
+seed = 7
+[switch]
+dev = ["in"]
+[[group]]
+name = "a"
+match = { ip_dst = "10.2.0.0/16" }
+ports = ["e1", "e2"]
+"""
+STALE = ("remove", "--target", "ebpf", "--stale")
+
+
+def stale(*options: str) -> str:
+    run = anabranch(*STALE, *options)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+@contextmanager
+def planned(name: str, tmp_path: Path, *, attached: bool = True) -> Iterator[str]:
+    """A named namespace with a plan applied in it; its number."""
+    file = tmp_path / "plan.toml"
+    file.write_text(PLAN)
+    ip("netns", "add", name)
+    try:
+        with inside(name):
+            pairs("in", "e1", "e2")
+            assert anabranch("apply", str(file), "--target", "ebpf").returncode == 0
+            if not attached:
+                ip("link", "del", "in")
+        yield str((NAMED / name).stat().st_ino)
+    finally:
+        subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+
+
+def await_listed(number: str) -> None:
+    """The kernel ends a namespace in its own time."""
+    deadline = time.monotonic() + PATIENCE_S
+    while number not in stale("--dry-run"):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@with_own_datapaths
+def test_what_has_ended_goes_and_what_lives_stays(tmp_path: Path) -> None:
+    assert "nothing to do" in stale()
+    assert not ROOT.exists()
+    pairs("in", "e1", "e2")
+    file = tmp_path / "plan.toml"
+    file.write_text(PLAN)
+    assert anabranch("apply", str(file), "--target", "ebpf").returncode == 0
+    own = str(Path("/proc/thread-self/ns/net").stat().st_ino)
+    with planned("ended", tmp_path) as ended, planned("bare", tmp_path, attached=False) as bare:
+        # One that loses its name while a process is in it.
+        with planned("occupied", tmp_path, attached=False) as occupied, inside("occupied"):
+            sleeping = subprocess.Popen(["sleep", "1000"])
+        try:
+            assert "nothing to do" in stale("--dry-run")
+        finally:
+            sleeping.kill()
+            sleeping.wait()
+        await_listed(occupied)
+        gone = {ended, bare, occupied}
+    await_listed(ended)
+    await_listed(bare)
+    with planned("living", tmp_path, attached=False) as living:
+        dry = stale("--dry-run")
+        # A new namespace may have the number of one that has ended; then what is there is its own.
+        gone.discard(living)
+        assert dry.splitlines() == [
+            f"- datapath plan of network namespace {number}, which has ended" for number in sorted(gone, key=int)
+        ]
+        assert "eBPF: datapaths" in anabranch("doctor").stdout
+        assert {path.name for path in ROOT.iterdir()} == {own, living, *gone}
+        assert stale() == dry
+        assert {path.name for path in ROOT.iterdir()} == {own, living}
+        assert "nothing to do" in stale()
+        # A name is not all that keeps a namespace: an open file does too.
+        kept = os.open(NAMED / "living", os.O_RDONLY)
+        try:
+            ip("netns", "del", "living")
+            assert "nothing to do" in stale()
+        finally:
+            os.close(kept)
+        await_listed(living)
+        stale()
+    assert {path.name for path in ROOT.iterdir()} == {own}
+    assert anabranch("diff", str(file), "--target", "ebpf").returncode == 0
+
+
+@with_own_datapaths
+def test_a_lab_without_a_record_is_removed_by_its_pins(tmp_path: Path) -> None:
+    with planned("lost", tmp_path) as number, planned("other", tmp_path) as other:
+        for folder, lab in ((number, "lost"), (other, "lost-2")):
+            (ROOT / folder / pins.OWNER).symlink_to(f"{pins.MARK}={lab}.0011223344556677")
+        assert anabranch("lab", "down", "lost").stdout == "lost: not there\n"
+    await_listed(number)
+    await_listed(other)
+    assert anabranch("lab", "down", "lost").stdout == "lost: removed\n"
+    assert [path.name for path in ROOT.iterdir()] == [other]
+    assert anabranch("lab", "down", "--all").stdout == "lost-2: removed\n"
+    assert not ROOT.exists()
+
+
+def test_stale_takes_no_plan_and_no_other_options() -> None:
+    for arguments, said in (
+        (("remove",), "plan: missing; name the plan whose owner's rules shall go, as in anabranch remove plan.toml"),
+        (("remove", "--stale"), "stale: with --target ebpf, and without a plan, only; write anabranch remove --target"),
+        ((*STALE, "plan.toml"), "stale: with --target ebpf, and without a plan, only"),
+        ((*STALE, "--hook", "xdp"), "hook: not used with --stale; leave it out"),
+    ):
+        run = anabranch(*arguments)
+        assert run.returncode == 2
+        assert said in run.stderr
