@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import json
 import os
 import struct
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from anabranch import AnabranchError
+from anabranch.cli import doctor
 from anabranch.deploy import ebpf, ebpf_datapath, ebpf_plan
 from anabranch.deploy.ebpf_folder import own_folder
 from anabranch.deploy.ebpf_scheme import kernel_scheme
@@ -99,6 +102,22 @@ def test_three_capabilities_and_a_folder_suffice() -> None:
     assert arrivals([frame(number) for number in range(1000, 1090)], "pin", ["pe1", "pe2"]).total() == 90
     assert as_nobody(ALL, taken_away) == "gone"
     assert strays([frame(1000)], "pin", ["pe1", "pe2"]) == 0
+
+
+@with_own_datapaths
+def test_the_doctor_blames_no_kernel_for_a_missing_privilege() -> None:
+    def lacking() -> str:
+        return json.dumps([asdict(finding) for finding in doctor.examine() if not finding.ok])
+
+    # What is imported on the way nobody may not be able to read.
+    assert "this user lacks" not in lacking()
+    said = {one["what"]: one for one in json.loads(as_nobody((), lacking))}
+    assert "eBPF: kernel 6.6 or newer (TCX)" not in said
+    for what in ("network namespaces", "shaping"):
+        assert said[what]["found"] == "not tried: this user lacks CAP_SYS_ADMIN and CAP_NET_ADMIN"
+    datapaths = said["eBPF: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"]
+    assert datapaths["found"] == "not tried: this user lacks CAP_BPF and CAP_NET_ADMIN and CAP_PERFMON"
+    assert said["shaping"]["mend"] == datapaths["mend"] == "run anabranch doctor as root"
 
 
 @pytest.mark.parametrize("lacking", ALL)

@@ -8,7 +8,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,9 +17,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anabranch import __version__, _core
+from anabranch import AnabranchError, __version__, _core
+from anabranch.deploy.ebpf_leftovers import leftovers
+from anabranch.lab.fabric.machine import FOR_NAMESPACES, lacking
 
 SWITCH_MODULES = ("aiohttp", "ovs", "prometheus_client", "pyroute2")
+PRIVILEGES = "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"
+"""As the kernel half calls what loading takes (`crates/kernel/src/error.rs`)."""
+FOR_DATAPATHS = ("CAP_BPF", "CAP_NET_ADMIN", "CAP_PERFMON")
+AS_ROOT = "run anabranch doctor as root"
 MEMORY_LEAST_GIB = 2.0
 """What a trace of ten million connections and the report need."""
 
@@ -79,12 +85,36 @@ def examine() -> Iterator[Finding]:
     lacking = [name for name in SWITCH_MODULES if importlib.util.find_spec(name) is None]
     found = "installed" if not lacking else f"{', '.join(lacking)} missing; for switches, labs and the controller"
     yield Finding("Python packages for switches", found, None if lacking else True, "pip install 'anabranch[switches]'")
-    able, reason = _namespaces()
+    unprivileged = _unprivileged(FOR_NAMESPACES)
+    able, reason = (False, unprivileged) if unprivileged else _namespaces()
     yield Finding("network namespaces", reason, True if able else None, "run labs, and the tests that record, as root")
     for feature, there, note in _core.probe_kernel():
-        yield Finding(f"eBPF: {feature}", note, True if there else None, "" if there else "see docs/deploy-ebpf.md")
-    qdiscs, reason = _qdiscs()
-    yield Finding("shaping", reason, True if qdiscs else None, "take a kernel with sch_htb (CONFIG_NET_SCH_HTB)")
+        mend = AS_ROOT if _unprivileged(FOR_DATAPATHS) else "see docs/deploy-ebpf.md"
+        if feature == PRIVILEGES and not there:
+            note = _unprivileged(FOR_DATAPATHS) or note
+        yield Finding(f"eBPF: {feature}", note, True if there else None, mend)
+    qdiscs, reason = (False, unprivileged) if unprivileged else _qdiscs()
+    mend = AS_ROOT if unprivileged else "take a kernel with sch_htb (CONFIG_NET_SCH_HTB)"
+    yield Finding("shaping", reason, True if qdiscs else None, mend)
+    yield from _left_behind()
+
+
+def _unprivileged(capabilities: Sequence[str]) -> str:
+    """Which privileges this user lacks, so that nothing can be said of the kernel; empty if none."""
+    missing = lacking(capabilities)
+    return f"not tried: this user lacks {' and '.join(missing)}" if missing else ""
+
+
+def _left_behind() -> Iterator[Finding]:
+    """Datapaths that only their pins hold; nothing where there is none, or this user may not see them."""
+    try:
+        found = leftovers()
+    except AnabranchError:
+        return
+    if found:
+        what = ", ".join(f"{one.folder.name}: {' '.join(one.datapaths) or 'empty'}" for one in found)
+        mend = "anabranch remove --target ebpf --stale"
+        yield Finding("eBPF: datapaths of network namespaces that have ended", what, None, mend)
 
 
 def _processor() -> str:

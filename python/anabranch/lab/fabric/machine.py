@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from anabranch import AnabranchError
 
-CAP_NET_ADMIN, CAP_SYS_ADMIN = 12, 21
-"""linux/capability.h"""
+CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21, "CAP_PERFMON": 38, "CAP_BPF": 39}
+"""Bits of linux/capability.h."""
+FOR_NAMESPACES = ("CAP_SYS_ADMIN", "CAP_NET_ADMIN")
+"""What network namespaces, devices in them and their names take."""
 PROGRAMS = {
     "ip": "iproute2",
     "tc": "iproute2",
@@ -34,9 +36,14 @@ def check_machine(more: Mapping[str, str] | None = None) -> None:
 
 def privileged() -> bool:
     """Whether this process may make network namespaces, devices in them, and name them."""
-    wanted = 1 << CAP_NET_ADMIN | 1 << CAP_SYS_ADMIN
+    return not lacking(FOR_NAMESPACES)
+
+
+def lacking(capabilities: Sequence[str]) -> list[str]:
+    """Those of some `CAPABILITIES` that this process has not."""
+    effective = 0
     for line in Path("/proc/self/status").read_text().splitlines():
         key, _, value = line.partition(":")
         if key == "CapEff":
-            return int(value, 16) & wanted == wanted
-    return False
+            effective = int(value, 16)
+    return [name for name in capabilities if not effective >> CAPABILITIES[name] & 1]
