@@ -30,12 +30,22 @@ def authority(folder: Path, name: str) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
-def certificate(folder: Path, name: str, signer: str) -> Tls:
-    """Makes a key, and has its certificate signed."""
+def certificate(folder: Path, name: str, signer: str, days: int = 2) -> Tls:
+    """Makes a key, and has its certificate signed; with days below 0 it has expired."""
     request = [*NEW_KEY, "-subj", f"/CN={name}"]
     request += ["-keyout", f"{folder}/{name}.key", "-out", f"{folder}/{name}.csr"]
     subprocess.run(request, check=True, capture_output=True)
-    sign = ["openssl", "x509", "-req", "-days", "2", "-in", f"{folder}/{name}.csr", "-CA", f"{folder}/{signer}.pem"]
+    sign = [
+        "openssl",
+        "x509",
+        "-req",
+        "-days",
+        str(days),
+        "-in",
+        f"{folder}/{name}.csr",
+        "-CA",
+        f"{folder}/{signer}.pem",
+    ]
     sign += ["-CAkey", f"{folder}/{signer}.key", "-CAcreateserial", "-out", f"{folder}/{name}.pem"]
     subprocess.run(sign, check=True, capture_output=True)
     return Tls(folder / f"{name}.key", folder / f"{name}.pem", folder / f"{signer}.pem")

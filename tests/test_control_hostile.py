@@ -23,7 +23,7 @@ from anabranch.control.file import parse
 from anabranch.control.state import SwitchState
 from anabranch.lab.fabric.open_vswitch import SWITCH
 from anabranch.openflow import channel
-from anabranch.openflow.connection import COMERS_MAX, serve
+from anabranch.openflow.listener import COMERS_MAX, serve
 from dummy_bridges import DummyBridges, dummy_bridges
 from hostile_switch import HOSTILE, FairSwitch, Talk, noise, said, silent
 from other_ends import OtherEnds, turns

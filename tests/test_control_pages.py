@@ -94,11 +94,21 @@ def test_health_is_good_only_when_all_is_as_planned() -> None:
     for values, reason in (
         ({"connected": False, "last_error": "refused"}, "not connected: refused"),
         ({"connected": False, "changed_s": 0.0}, "not connected yet"),
+        ({"connected": False, "lost_s": 197.0}, "lost 3.00 s ago"),
+        ({"connected": False, "lost_s": 80.0, "last_error": "silent"}, "lost 2 min 0 s ago: silent"),
         ({"differences": 3}, "3 changes to come"),
         ({"differences": 2, "refused": True, "last_error": "bad weight"}, "refused 2 changes: bad weight"),
     ):
         status, body, _ = ask(changed(snapshot(), 1, **values), "/healthz")
         assert (status, json.loads(body)["reasons"]) == (503, [{"switch": "leaf1", "reason": reason}])
+    failed = replace(snapshot(), handshake_failed_s=198.0, handshake_error="ssl:10.0.0.9:4711: TLS: expired")
+    for address, lost_s, reason in (
+        ("", 0.0, "not connected yet; 2.00 s ago a handshake failed: ssl:10.0.0.9:4711: TLS: expired"),
+        ("", 199.0, "lost 1.00 s ago"),
+        ("unix:leaf1", 0.0, "not connected yet"),
+    ):
+        _, body, _ = ask(changed(failed, 1, connected=False, address=address, lost_s=lost_s), "/healthz")
+        assert json.loads(body)["reasons"] == [{"switch": "leaf1", "reason": reason}]
     status, body, _ = ask(replace(snapshot(), unplanned=True), "/healthz")
     assert (status, [one["switch"] for one in json.loads(body)["reasons"]]) == (503, ["controller"])
 

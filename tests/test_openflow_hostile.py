@@ -15,10 +15,11 @@ import pytest
 from anabranch import AnabranchError
 from anabranch.openflow import channel, connection
 from anabranch.openflow.action import Output
-from anabranch.openflow.connection import Connection, connect, serve
+from anabranch.openflow.connection import Connection, connect
 from anabranch.openflow.error import Disconnected, ProtocolError, Refused
 from anabranch.openflow.framing import HEADER, VERSION, Kind, message
 from anabranch.openflow.handshake import HELLO
+from anabranch.openflow.listener import serve
 from anabranch.openflow.match import Match
 from anabranch.openflow.modification import FlowMod, MeterMod
 from anabranch.openflow.tables import Flow, Meter

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import pty
+import re
+import signal
 import ssl
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -13,13 +19,14 @@ import pytest
 from anabranch import AnabranchError
 from anabranch.lab.fabric.open_vswitch import OpenVSwitch
 from anabranch.openflow.action import Output
-from anabranch.openflow.connection import Connection, connect, serve
+from anabranch.openflow.connection import Connection, connect
 from anabranch.openflow.error import Disconnected, ProtocolError
+from anabranch.openflow.listener import serve
 from anabranch.openflow.match import Match
 from anabranch.openflow.modification import FlowMod
 from anabranch.openflow.tables import Flow
 from anabranch.openflow.tls import Tls
-from certificates import make_certificates
+from certificates import certificate, make_certificates
 from dummy_switch import BRIDGE, PATIENCE_S, dummy_switch, run_strictly
 from reserved_port import reserved_port
 
@@ -152,6 +159,135 @@ def test_a_stranger_does_not_get_in(certificates: dict[str, Tls], port: int, com
         await server.wait_closed()
 
     run(work)
+
+
+FAILURES = {
+    "another authority": (
+        "ssl",
+        r"its certificate is refused: .*; have its certificate signed by the authority of \[tls\]",
+    ),
+    "expired": ("ssl", "its certificate has expired; sign a new one, or set both clocks right"),
+    "does not trust us": (
+        "ssl",
+        r"it refuses our certificate \(unknown ca\); give it our authority: ovs-vsctl set-ssl",
+    ),
+    "no TLS": ("tcp", "it does not speak TLS; ovs-vsctl set-controller BRIDGE ssl:HOST:PORT"),
+    "OpenFlow 1.3 only": (
+        "ssl",
+        "it offers OpenFlow 1.3 at most: .*; ovs-vsctl add bridge BRIDGE protocols OpenFlow15",
+    ),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_switch_that_fails_the_handshake_is_reported(certificates: dict[str, Tls], port: int, failure: str) -> None:
+    kind, text = FAILURES[failure]
+    reported: list[tuple[str, str]] = []
+
+    async def attend(_: Connection) -> None:
+        raise AssertionError
+
+    async def work() -> None:
+        came = asyncio.Event()
+
+        def report(peer: str, error: AnabranchError) -> None:
+            reported.append((peer, str(error)))
+            # A busy machine may be too slow for a handshake; the next one comes.
+            if re.search(text, str(error)):
+                came.set()
+
+        address = f"ssl:127.0.0.1:{port}"
+        server = await serve(address, attend, certificates["controller"], PATIENCE_S, report)
+        started.vsctl("set-controller", BRIDGE, f"{kind}:127.0.0.1:{port}")
+        await came.wait()
+        server.close()
+        await server.wait_closed()
+
+    with dummy_switch() as started:
+        ours = certificates["switch"]
+        folder = ours.key.parent
+        files = ours
+        if failure == "another authority":
+            files = Tls(certificates["stranger"].key, certificates["stranger"].certificate, ours.authority)
+        elif failure == "expired":
+            files = certificate(folder, "expired", "ours", days=-1)
+        elif failure == "does not trust us":
+            files = Tls(ours.key, ours.certificate, certificates["stranger"].authority)
+        elif failure == "OpenFlow 1.3 only":
+            started.vsctl("set", "bridge", BRIDGE, "protocols=OpenFlow13")
+        started.vsctl("set-ssl", str(files.key), str(files.certificate), str(files.authority))
+        try:
+            run(work)
+        except asyncio.TimeoutError:
+            pytest.fail(str(reported))
+    assert all(re.fullmatch(r"ssl:127\.0\.0\.1:\d+", peer) and peer != f"ssl:127.0.0.1:{port}" for peer, _ in reported)
+
+
+@pytest.mark.parametrize(
+    ("sent", "text"),
+    [(b"", "no hello in 1 s"), (b"GET / HTTP/1.0\r\n" * 2000, "not OpenFlow 1.5"), (None, "is it running?")],
+)
+def test_who_comes_and_is_no_switch_is_reported(port: int, sent: bytes | None, text: str) -> None:
+    async def attend(_: Connection) -> None:
+        raise AssertionError
+
+    async def work() -> None:
+        reported = asyncio.get_running_loop().create_future()
+        address = f"tcp:127.0.0.1:{port}"
+        server = await serve(address, attend, None, 1.0, lambda peer, error: reported.set_result((peer, str(error))))
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        ours = writer.get_extra_info("sockname")[1]
+        if sent is None:
+            writer.close()
+        else:
+            writer.write(sent)
+        peer, error = await reported
+        assert peer == f"tcp:127.0.0.1:{ours}"
+        assert text in error
+        writer.transport.abort()
+        server.close()
+        await server.wait_closed()
+
+    run(work)
+
+
+PROMPT = "Enter PEM pass phrase"
+LOAD = """
+import sys
+from pathlib import Path
+from anabranch import AnabranchError
+from anabranch.openflow.tls import Tls
+try:
+    Tls(*map(Path, sys.argv[1:])).context(server=True)
+except AnabranchError as error:
+    print(error)
+"""
+
+
+def test_nobody_is_asked_for_a_pass_phrase(certificates: dict[str, Tls], tmp_path: Path) -> None:
+    good, encrypted = certificates["controller"], tmp_path / "encrypted.key"
+    encrypt = ["openssl", "pkey", "-in", str(good.key), "-aes256", "-passout", "pass:secret", "-out", str(encrypted)]
+    subprocess.run(encrypt, check=True)
+    # With a terminal, which is where OpenSSL asks.
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(
+            sys.executable, [sys.executable, "-c", LOAD, str(encrypted), str(good.certificate), str(good.authority)]
+        )
+    said = b""
+    try:
+        while PROMPT.encode() not in said:
+            # Linux says EIO when the last one has closed the other side.
+            said += os.read(terminal, 1024) or b""
+    except OSError:
+        pass
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(terminal)
+    text = said.decode()
+    assert PROMPT not in text
+    assert f"tls: {encrypted}: the key is encrypted, and nobody is asked for a pass phrase; openssl pkey -in" in text
 
 
 def test_files_that_are_no_certificates_are_named(certificates: dict[str, Tls], tmp_path: Path) -> None:

@@ -46,8 +46,11 @@ def control(
 
         asyncio.run(run(found, start_log()))
         return 0
+    from anabranch.control.exposure import exposures
     from anabranch.control.once import reconcile
 
+    for exposure in exposures(found):
+        typer.echo(f"warning: {exposure}", err=True)
     snapshot, lines = asyncio.run(reconcile(found, timeout, commits=not dry_run))
     for line in lines:
         typer.echo(line)

@@ -13,6 +13,7 @@ from anabranch.control import policy
 from anabranch.control.backoff import Backoff
 from anabranch.control.ending import end
 from anabranch.control.event import Events
+from anabranch.control.exposure import exposures
 from anabranch.control.file import FabricFile
 from anabranch.control.kernel_namespace import KernelNamespace
 from anabranch.control.kernel_session import KernelSession
@@ -23,7 +24,8 @@ from anabranch.control.session import TIMEOUT_S, Session, Timing
 from anabranch.control.snapshot import snapshot
 from anabranch.control.state import Snapshot
 from anabranch.control.topology import End
-from anabranch.openflow.connection import Connection, serve
+from anabranch.openflow.connection import Connection
+from anabranch.openflow.listener import serve
 from anabranch.openflow.tables import Tables
 
 SETTLE_S = 2.0
@@ -31,6 +33,8 @@ SETTLE_S = 2.0
 REST_S = 0.002
 """Between two plans at least, and as long as the last plan took: changes that come meanwhile share the next."""
 OPENFLOW = "OpenFlow15"
+SOURCES_MAX = 1000
+"""Addresses whose last failed handshake is remembered, so that it is reported once however often it comes again."""
 
 
 class Controller:
@@ -46,6 +50,8 @@ class Controller:
         self.plan_duration_s = 0.0
         self.measured_s = 0.0
         self.file_error = ""
+        self.handshake_failed_s = 0.0
+        self.handshake_error = ""
         self._commits = commits
         self._pending = file
         self._stop = asyncio.Event()
@@ -86,6 +92,7 @@ class Controller:
         ]
         self._databases_heard = {switch.ovsdb: False for switch in file.switches.values() if switch.ovsdb}
         self._plan_error = ""
+        self._handshake_errors: dict[str, str] = {}
         self._since_s: float | None = None
         self._settled = False
         self._next: asyncio.TimerHandle | None = None
@@ -155,7 +162,11 @@ class Controller:
 
     async def _run_file(self) -> None:
         """Runs until it is stopped or the file is another."""
-        server = await serve(self.file.openflow, self._come, self._tls) if self.file.openflow else None
+        for exposure in exposures(self.file):
+            self.events.tell("exposed", error=exposure)
+        address, server = self.file.openflow, None
+        if address:
+            server = await serve(address, self._come, self._tls, on_failure=self._not_introduced)
         work: list[Coroutine[Any, Any, object]] = [
             session.run() for session in self._openflow.values() if session.switch.openflow
         ]
@@ -176,9 +187,12 @@ class Controller:
             for session in self.sessions.values():
                 session.close()
             await end(tasks)
+            if server is not None:
+                await server.wait_closed()
 
     async def _come(self, connection: Connection) -> None:
         """Takes a switch that came to us."""
+        self._handshake_errors.pop(_source(connection.peer), None)
         for session in self._openflow.values():
             if not session.switch.openflow and session.switch.datapath_id == connection.datapath_id:
                 await session.welcome(connection)
@@ -186,6 +200,16 @@ class Controller:
         found = f"{connection.datapath_id:016x}"
         self.events.tell("stranger", datapath_id=found, peer=connection.peer)
         connection.close()
+
+    def _not_introduced(self, peer: str, error: AnabranchError) -> None:
+        """Reports one that came and is no switch that can be served; a switch tries again every few seconds."""
+        self.handshake_failed_s, self.handshake_error = time.time(), f"{peer}: {error}"
+        source, text = _source(peer), str(error).replace(peer, "")
+        if self._handshake_errors.get(source) != text:
+            if len(self._handshake_errors) >= SOURCES_MAX:
+                self._handshake_errors.clear()
+            self._handshake_errors[source] = text
+            self.events.tell("handshake-failed", peer=peer, error=str(error))
 
     async def _settle(self) -> None:
         """Has the first plan made when all switches are read, or when enough time has passed."""
@@ -277,6 +301,11 @@ class Controller:
             self._changed()
         for name in switches:
             self._openflow[name].hint = _hint(name, database)
+
+
+def _source(peer: str) -> str:
+    """An address without its port, which is another one each time."""
+    return peer.rpartition(":")[0] or peer
 
 
 def _hint(name: str, database: Database) -> str:

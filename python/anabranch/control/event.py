@@ -15,6 +15,8 @@ KINDS = {
     "lost": (logging.WARNING, "the connection to a switch ended"),
     "unreachable": (logging.WARNING, "a switch could not be reached, or did not answer as it must"),
     "stranger": (logging.WARNING, "a switch came to us that the file does not name"),
+    "handshake-failed": (logging.WARNING, "who came to us is no switch that can be served; TLS or OpenFlow failed"),
+    "exposed": (logging.WARNING, "a listener without TLS is open to all networks, or others can use a private key"),
     "planned": (logging.INFO, "a plan was made that differs from the one before"),
     "plan-failed": (logging.ERROR, "no plan could be made; what is installed stays"),
     "committed": (logging.INFO, "a switch took a set of changes"),

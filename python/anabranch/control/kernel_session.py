@@ -239,6 +239,7 @@ class KernelSession:
             changes=record.changes,
             committed_s=record.committed_s,
             commit_duration_s=record.commit_duration_s,
+            lost_s=record.lost_s,
         )
 
     def close(self) -> None:
@@ -268,7 +269,7 @@ class KernelSession:
         self._datapath = None
         self._bytes, self._sizes = {}, {}
         if self.record.connected:
-            self.record.connected, self.record.changed_s = False, time.time()
+            self.record.lost()
             self.events.tell("lost", self.name)
 
     def _look(self) -> tuple[Groups, frozenset[int]]:

@@ -56,6 +56,12 @@ class Record:
     changes: int = 0
     committed_s: float = 0.0
     commit_duration_s: float = 0.0
+    lost_s: float = 0.0
+
+    def lost(self) -> None:
+        """Notes that there is no connection any more."""
+        self.connected = False
+        self.changed_s = self.lost_s = time.time()
 
 
 @dataclass
@@ -189,10 +195,11 @@ class Session:
             finally:
                 await end(tasks)
         finally:
+            reason = connection.failure
             connection.close()
             if self._connection is connection:
                 self._connection = None
-                self._end()
+                self._end(reason)
 
     async def _begin(self, connection: Connection) -> None:
         """Reads all there is to know of the switch."""
@@ -219,14 +226,15 @@ class Session:
         self._wake.set()
         self.changed()
 
-    def _end(self) -> None:
-        """Forgets what only a connected switch can say."""
+    def _end(self, reason: str) -> None:
+        """Forgets what only a connected switch can say; `reason` is empty where the other end did not cause the end."""
         self.installed = None
         self.shares.forget()
         self.network.unmeasured(self.name)
         if self.record.connected:
-            self.record.connected, self.record.changed_s = False, time.time()
-            self.events.tell("lost", self.name)
+            self.record.lost()
+            self.record.last_error = reason
+            self.events.tell("lost", self.name, error=reason or None)
 
     def _failed(self, error: AnabranchError) -> None:
         """Tells an error once, however often it comes."""
@@ -351,6 +359,7 @@ class Session:
             changes=record.changes,
             committed_s=record.committed_s,
             commit_duration_s=record.commit_duration_s,
+            lost_s=record.lost_s,
         )
 
     def close(self) -> None:

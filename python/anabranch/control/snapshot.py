@@ -44,6 +44,8 @@ def snapshot(controller: Controller) -> Snapshot:
         measured_s=controller.measured_s,
         file_error=controller.file_error,
         events=dict(controller.events.counts),
+        handshake_failed_s=controller.handshake_failed_s,
+        handshake_error=controller.handshake_error,
         # Whatever was read before may be of another moment than what was read after.
         unplanned=unplanned or controller.unplanned or controller.planned != planned,
     )

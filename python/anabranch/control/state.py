@@ -49,6 +49,8 @@ class SwitchState:
     """When the last of them was in place, in seconds of Unix time; 0 before the first."""
     commit_duration_s: float
     """How long the last took, from sent to confirmed."""
+    lost_s: float = 0.0
+    """When its connection ended last, in seconds of Unix time; 0 if it never did."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,10 @@ class Snapshot:
     """What is wrong with the file that could not be taken on; empty if the file in force is the one read last."""
     events: Mapping[str, int] = field(default_factory=dict)
     """How often each kind of `event.KINDS` happened since the start."""
+    handshake_failed_s: float = 0.0
+    """When one that came to us last failed to introduce itself, in seconds of Unix time; 0 if none did."""
+    handshake_error: str = ""
+    """Who that was, why, and a hint."""
     unplanned: bool = False
     """Something changed of late, and the plan that follows from it has not been made."""
 

@@ -75,6 +75,11 @@ class Channel(asyncio.BufferedProtocol):
         self._second = self._heard
         self._patience: asyncio.TimerHandle | None = None
 
+    @property
+    def failure(self) -> AnabranchError | None:
+        """Why the connection has ended; None while it has not."""
+        return self._failure
+
     # What is asked.
 
     async def request(self, kind: int, body: bytes, reply: int, what: str) -> bytes:

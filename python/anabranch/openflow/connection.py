@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import socket
-import ssl
-import stat
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from pathlib import Path
 from typing import TypeVar
 
-from anabranch import AnabranchError
-from anabranch.openflow.address import SSL, UNIX, Address, parse_address
+from anabranch.openflow.address import UNIX, parse_address
 from anabranch.openflow.channel import Channel
 from anabranch.openflow.commit import commit
 from anabranch.openflow.error import Disconnected, ProtocolError, Refused
@@ -27,18 +20,16 @@ from anabranch.openflow.multipart import What
 from anabranch.openflow.port import BucketCounters, FlowCounters, Port, PortCounters
 from anabranch.openflow.port_codec import decode_port_counters, decode_port_status, decode_ports, port_request
 from anabranch.openflow.tables import Flow, Group, Meter
-from anabranch.openflow.tls import Tls
+from anabranch.openflow.tls import Tls, context_for
 
 T = TypeVar("T")
 TIMEOUT_S = 5.0
-COMERS_MAX = 128
-"""Connections that have not introduced themselves; of more, the one that has waited longest is closed."""
 MOST = 1 << 18
 """Entries of one answer; as many meters as Open vSwitch has."""
 
 
 class Connection:
-    """One switch that speaks OpenFlow 1.5; made by `connect` and `serve`.
+    """One switch that speaks OpenFlow 1.5; made by `connect` and `listener.serve`.
 
     Every method raises `Disconnected` when the connection is gone or an answer does not come in time, `ProtocolError`
     when the switch sends nonsense (both end the connection) and `Refused` when it answers by an error.
@@ -104,6 +95,11 @@ class Connection:
         """Awaits the connection's end, by either side."""
         await asyncio.shield(self._channel.closed)
 
+    @property
+    def failure(self) -> str:
+        """Why the connection has ended; empty while it has not."""
+        return str(self._channel.failure or "")
+
     def close(self) -> None:
         """Ends the connection."""
         self._channel.close()
@@ -141,7 +137,7 @@ async def connect(address: str, tls: Tls | None = None, timeout_s: float = TIMEO
 
     """
     where = parse_address(address)
-    security = _context(where, tls, server=False)
+    security = context_for(where, tls, server=False)
     loop = asyncio.get_running_loop()
     channel = Channel(timeout_s, address)
     begun: Awaitable[object]
@@ -151,7 +147,7 @@ async def connect(address: str, tls: Tls | None = None, timeout_s: float = TIMEO
         begun = loop.create_connection(lambda: channel, where.host, where.port, ssl=security)
     try:
         await asyncio.wait_for(begun, timeout_s)
-        return await asyncio.wait_for(_introduce(channel), timeout_s)
+        return await asyncio.wait_for(introduce(channel), timeout_s)
     except (TimeoutError, asyncio.TimeoutError):
         channel.close()
         raise Disconnected(f"switch {address}: silent for {timeout_s:g} s; is it running?") from None
@@ -163,67 +159,15 @@ async def connect(address: str, tls: Tls | None = None, timeout_s: float = TIMEO
         raise
 
 
-async def serve(
-    address: str,
-    on_connection: Callable[[Connection], Awaitable[None]],
-    tls: Tls | None = None,
-    timeout_s: float = TIMEOUT_S,
-) -> asyncio.Server:
-    """Takes connections of switches that come to us; `on_connection` is called for each that introduces itself.
-
-    One that does not is closed, and nobody hears of it. The connection is closed when `on_connection` returns.
+async def introduce(channel: Channel) -> Connection:
+    """Begins a connection: hello, settings, and who the switch is.
 
     Raises:
-        AnabranchError: the address cannot be listened at.
+        Disconnected: the other end has gone.
+        ProtocolError: it does not speak OpenFlow 1.5.
+        Refused: it refuses a setting.
 
     """
-    where = parse_address(address)
-    security = _context(where, tls, server=True)
-    loop = asyncio.get_running_loop()
-    tasks: set[asyncio.Task[None]] = set()
-    waiting: dict[Channel, None] = {}
-
-    async def attend(channel: Channel) -> None:
-        try:
-            connection = await asyncio.wait_for(_introduce(channel), timeout_s)
-        except (AnabranchError, TimeoutError, asyncio.TimeoutError):
-            channel.close()
-            return
-        finally:
-            waiting.pop(channel, None)
-        try:
-            await on_connection(connection)
-        except (Disconnected, Refused):
-            pass
-        finally:
-            channel.close()
-
-    class Comer(Channel):
-        def connection_made(self, transport: asyncio.BaseTransport) -> None:
-            if len(waiting) >= COMERS_MAX:
-                # Whoever introduces itself does it within a few milliseconds.
-                oldest = next(iter(waiting))
-                waiting.pop(oldest)
-                oldest.close()
-            waiting[self] = None
-            super().connection_made(transport)
-            task = loop.create_task(attend(self))
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
-
-    def comer() -> Channel:
-        return Comer(timeout_s, address)
-
-    try:
-        if where.kind == UNIX:
-            return await loop.create_unix_server(comer, sock=_unix_socket(Path(where.host)))
-        patience_s = None if security is None else timeout_s
-        return await loop.create_server(comer, where.host, where.port, ssl=security, ssl_handshake_timeout=patience_s)
-    except OSError as error:
-        raise AnabranchError(f"listen: {address}: {error.strerror or error}; take another address") from None
-
-
-async def _introduce(channel: Channel) -> Connection:
     await channel.hello
     with channel.batch(2) as batch:
         settings = ((Kind.SET_CONFIG, CONFIGURATION), (Kind.SET_ASYNC, ASYNCHRONOUS))
@@ -233,36 +177,3 @@ async def _introduce(channel: Channel) -> Connection:
     for place, error in batch.refusals.items():
         raise Refused(error, settings[place][0].name)
     return Connection(channel, decode_features(features))
-
-
-def _context(where: Address, tls: Tls | None, *, server: bool) -> ssl.SSLContext | None:
-    if where.kind != SSL:
-        return None
-    if tls is None:
-        raise AnabranchError(f"address: {where}: ssl needs a key, a certificate and an authority; give them")
-    return tls.context(server=server)
-
-
-def _unix_socket(path: Path) -> socket.socket:
-    """A socket that only its owner can connect to, in the place of one whose process is gone."""
-    listening = socket.socket(socket.AF_UNIX)
-    try:
-        # Linux takes the file's mode from the socket's own, so that there is no moment in which others may connect.
-        os.fchmod(listening.fileno(), 0o600)
-        with contextlib.suppress(FileNotFoundError):
-            if stat.S_ISSOCK(path.lstat().st_mode) and _abandoned(path):
-                path.unlink()
-        listening.bind(str(path))
-    except OSError:
-        listening.close()
-        raise
-    return listening
-
-
-def _abandoned(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX) as knock:
-        try:
-            knock.connect(str(path))
-        except ConnectionRefusedError:
-            return True
-        return False

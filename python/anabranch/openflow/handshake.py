@@ -9,6 +9,7 @@ from anabranch.openflow.error import ProtocolError
 from anabranch.openflow.framing import VERSION, Kind, Message
 
 _VERSION_BITMAP = 1
+_VERSIONS = {wire: f"OpenFlow 1.{wire - 1}" for wire in range(1, VERSION)}
 _BITMAP = struct.Struct(">HHI")
 HELLO = _BITMAP.pack(_VERSION_BITMAP, _BITMAP.size, 1 << VERSION)
 INCOMPATIBLE = struct.pack(">HH", 0, 0)
@@ -43,7 +44,9 @@ def check_hello(first: Message) -> None:
     if not offered >> VERSION & 1:
         newest = offered.bit_length() - 1
         raise ProtocolError(
-            f"it offers wire version {newest:#04x} at most" if newest < VERSION else "it does not offer version 1.5",
+            f"it offers {_VERSIONS.get(newest, 'nothing known')} at most"
+            if newest < VERSION
+            else "it does not offer 1.5",
             "ovs-vsctl add bridge BRIDGE protocols OpenFlow15",
         )
 

@@ -51,6 +51,16 @@ def duration(ns: float) -> str:
     return f"{ns:.0f} ns"
 
 
+def elapsed(seconds: float) -> str:
+    """A time of seconds, minutes, hours or days: `3 min 20 s`."""
+    if seconds < 60:
+        return duration(seconds * 1e9) if seconds < 10 else f"{seconds:.0f} s"
+    minutes, whole = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h" if days else f"{hours} h {minutes} min" if hours else f"{minutes} min {whole} s"
+
+
 def significant(value: float) -> str:
     """Three significant digits without an exponent; whole numbers beyond."""
     size = abs(value)

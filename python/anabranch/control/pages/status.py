@@ -17,7 +17,7 @@ from anabranch.control.pages.drawing import picture, switch_state
 from anabranch.control.pages.health import reasons
 from anabranch.control.state import GroupState, MemberState, Snapshot
 from anabranch.plot.heat import STOPS
-from anabranch.report.format import amount, bit_rate, count, duration
+from anabranch.report.format import amount, bit_rate, count, elapsed
 
 REFRESH_S = 2
 SWITCHES_MAX, GROUPS_MAX, EVENTS_MAX, REASONS_MAX = 100, 200, 50, 5
@@ -100,7 +100,7 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        amount=amount, bit_rate=bit_rate, count=count, duration_s=_duration_s, clock=_clock, pct=_pct, px=_px
+        amount=amount, bit_rate=bit_rate, count=count, duration_s=elapsed, clock=_clock, pct=_pct, px=_px
     )
     return environment.get_template("status.html")
 
@@ -119,7 +119,7 @@ def _facts(snapshot: Snapshot) -> dict[str, tuple[str, str]]:
         "plans": (count(snapshot.plans), f"last {ago(snapshot.planned_s)}"),
         "counters read": (ago(snapshot.measured_s), ""),
         "running for": (
-            _duration_s(snapshot.time_s - snapshot.started_s),
+            elapsed(snapshot.time_s - snapshot.started_s),
             f"since {_clock(snapshot.started_s)[5:16]} UTC",
         ),
     }
@@ -152,18 +152,9 @@ def _told(groups: Sequence[GroupState]) -> list[GroupRow]:
 
 def _ago(now_s: float) -> Callable[[float], str]:
     def ago(then_s: float) -> str:
-        return f"{_duration_s(max(0.0, now_s - then_s))} ago" if then_s else "never"
+        return f"{elapsed(max(0.0, now_s - then_s))} ago" if then_s else "never"
 
     return ago
-
-
-def _duration_s(seconds: float) -> str:
-    if seconds < 60:
-        return duration(seconds * 1e9) if seconds < 10 else f"{seconds:.0f} s"
-    minutes, whole = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    return f"{days} d {hours} h" if days else f"{hours} h {minutes} min" if hours else f"{minutes} min {whole} s"
 
 
 def _clock(time_s: float) -> str:
