@@ -1,8 +1,8 @@
 //! The simulator: every packet over every hop of a fabric.
 //!
 //! One event per packet and hop. The order of events is total and written down: by time in picoseconds, then control
-//! before timers before ports, then by the number of the port, or the timer's flow or connection. Same fabric, flows
-//! and settings give the same outcome, to the bit.
+//! before timers before ports, then by the timer's flow or connection, or the port's place in an order that is drawn from
+//! the seed. Same fabric, flows and settings give the same outcome, to the bit.
 
 mod assembly;
 mod balancer;

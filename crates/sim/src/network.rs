@@ -10,14 +10,24 @@ use anabranch_fabric::Fabric;
 use anabranch_traffic::random::Stream;
 
 /// Sources of events, in the order that decides between events of the same time: control first, then timers, then
-/// ports by number.
+/// ports in an order that is drawn from the seed. By their numbers, a host of the first leaf would win every tie.
 pub(crate) mod source {
     /// Changes, routing updates, ends of intervals, samples.
     pub(crate) const CONTROL: usize = 0;
     /// Wake-ups and starts of flows.
     pub(crate) const TIMERS: usize = 1;
-    /// The first port.
+    /// The first of the ports.
     pub(crate) const PORTS: usize = 2;
+}
+
+/// By source: its port. The order of the ports is drawn from the seed, each order as likely as any other.
+fn ranking(ports: u32, seed: u64) -> Box<[u32]> {
+    let mut stream = Stream::new(seed, "ties");
+    let mut ranked: Vec<u32> = (0..ports).collect();
+    for last in (1..ranked.len()).rev() {
+        ranked.swap(last, stream.below(last as u64 + 1) as usize);
+    }
+    [0; source::PORTS].into_iter().chain(ranked).collect()
 }
 
 /// Where a half of a connection sends.
@@ -41,6 +51,8 @@ pub(crate) struct Network {
     pub(crate) now_ps: u64,
     pub(crate) queue: EventQueue,
     pub(crate) ports: Vec<EgressPort>,
+    /// By source of events: the port, if it is one.
+    port_of: Box<[u32]>,
     pub(crate) packets: Slab,
     /// Packets that hosts, or switches' load balancers, sent.
     pub(crate) sent: u64,
@@ -71,14 +83,19 @@ pub(crate) struct Network {
 
 impl Network {
     pub(crate) fn new(fabric: &Fabric, gap_bytes: u16, seed: u64) -> Self {
-        let ports: Vec<EgressPort> = (0..)
+        let mut ports: Vec<EgressPort> = (0..)
             .zip(fabric.ports())
             .map(|(index, port)| EgressPort::new(port, gap_bytes, Stream::of_entity(seed, "port", index)))
             .collect();
+        let port_of = ranking(ports.len() as u32, seed);
+        for (source, &port) in (0..).zip(&port_of).skip(source::PORTS) {
+            ports[port as usize].source = source;
+        }
         Self {
             now_ps: 0,
             queue: EventQueue::new(source::PORTS + ports.len()),
             ports,
+            port_of,
             packets: Slab::default(),
             sent: 0,
             delivered: 0,
@@ -109,8 +126,9 @@ impl Network {
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, port: u32, place: u32) {
         let packet = self.packets.get(place);
-        match self.ports[port as usize].enqueue(self.now_ps, place, packet) {
-            Verdict::Next(arrive_ps) => self.queue.insert(source::PORTS + port as usize, arrive_ps),
+        let egress = &mut self.ports[port as usize];
+        match egress.enqueue(self.now_ps, place, packet) {
+            Verdict::Next(arrive_ps) => self.queue.insert(egress.source as usize, arrive_ps),
             Verdict::Queued => {}
             Verdict::Dropped | Verdict::Lost => return self.discard(place),
         }
@@ -134,19 +152,31 @@ impl Network {
         self.packets.free(place);
     }
 
-    /// Takes the packet that arrives at the end of `port`'s link now; `None` if the link lost it.
+    /// The port that is a source of events.
     #[inline(always)]
-    pub(crate) fn arrival(&mut self, port: usize) -> Option<(u32, u32)> {
-        let egress = &mut self.ports[port];
+    pub(crate) fn port_of(&self, source: usize) -> u32 {
+        self.port_of[source]
+    }
+
+    /// The next packet of `port`, which had none or whose packets were timed anew, arrives at `arrive_ps`;
+    /// [`NEVER_PS`] if there is none.
+    pub(crate) fn set_arrival(&mut self, port: u32, arrive_ps: u64) {
+        self.queue.set(self.ports[port as usize].source as usize, arrive_ps);
+    }
+
+    /// Takes the packet that arrives at the end of the link of `port`, which is `source`, now; `None` if the link lost it.
+    #[inline(always)]
+    pub(crate) fn arrival(&mut self, source: usize, port: u32) -> Option<(u32, u32)> {
+        let egress = &mut self.ports[port as usize];
         let (place, next_ps) = egress.arrive();
-        self.queue.set(source::PORTS + port, next_ps);
+        self.queue.set(source, next_ps);
         // Most likely the next event: its port, its place in the ring and its packet are fetched meanwhile.
         if let Some((_, next)) = self.queue.first()
             && next >= source::PORTS
         {
-            self.packets.prefetch(self.ports[next - source::PORTS].next_packet());
+            self.packets.prefetch(self.ports[self.port_of[next] as usize].next_packet());
         }
-        let egress = &mut self.ports[port];
+        let egress = &mut self.ports[port as usize];
         let to = egress.to;
         if egress.loses() {
             self.discard(place);

@@ -59,6 +59,8 @@ pub(crate) struct EgressPort {
     /// Backlogs up to these can neither fill the buffer, nor mark, nor be the largest yet: no need to know better.
     quiet_bytes: u64,
     quiet_packets: u32,
+    /// Its number among the sources of events.
+    pub(crate) source: u32,
     /// Whether [`Self::unusual`] must be looked at.
     special: bool,
     sent_bytes: u64,
@@ -108,6 +110,7 @@ impl EgressPort {
             backlog_packets: 0,
             quiet_bytes: 0,
             quiet_packets: 0,
+            source: 0,
             buffer_bytes: limit(port.buffer.bytes),
             buffer_packets: port.buffer.packets,
             mark_bytes,

@@ -2,7 +2,8 @@
 //!
 //! A source (a port, the timers, ...) shows only its next event; the tree finds the earliest of all sources. So the
 //! queue holds links, not packets, and an update touches one leaf-to-root path: a handful of independent loads and a
-//! chain of minima. Events at the same time are ordered by the number of their source.
+//! chain of minima. Events at the same time are ordered by the number of their source; which source has which number is
+//! the caller's to say.
 
 use std::hint::select_unpredictable;
 

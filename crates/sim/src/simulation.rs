@@ -101,7 +101,7 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
                 }
             }
             if source >= source::PORTS {
-                self.arrive(source - source::PORTS);
+                self.arrive(source);
             } else if source == source::TIMERS {
                 self.timer()?;
             } else {
@@ -133,10 +133,11 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
         progress.flows_finished.store(self.hosts.finished, Ordering::Relaxed);
     }
 
-    /// A packet reaches the other end of a port's link.
+    /// A packet reaches the other end of the link of the port that is `source`.
     #[inline(always)]
-    fn arrive(&mut self, port: usize) {
-        let Some((node, place)) = self.network.arrival(port) else { return };
+    fn arrive(&mut self, source: usize) {
+        let port = self.network.port_of(source);
+        let Some((node, place)) = self.network.arrival(source, port) else { return };
         if node < self.hosts_count {
             self.hosts.deliver(place, &mut self.network);
             return;
@@ -152,7 +153,7 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
         let switch = node - self.hosts_count;
         if B::PROBES && packet.kind == Kind::Probe {
             self.network.probe_link_bytes += u64::from(packet.frame_bytes);
-            self.forwarding.probe(switch, port as u32, place, &mut self.network);
+            self.forwarding.probe(switch, port, place, &mut self.network);
             return;
         }
         match self.forwarding.forward(switch, place, &mut self.network) {
@@ -206,12 +207,12 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
                     for place in egress.go_down(now_ps) {
                         self.network.discard(place);
                     }
-                    self.network.queue.set(source::PORTS + port as usize, NEVER_PS);
+                    self.network.set_arrival(port, NEVER_PS);
                 }
                 What::PortUp(_) | What::NodeUp(_) if carries => egress.go_up(),
                 What::PortRate(_, rate) => {
                     if let Some(arrive_ps) = egress.set_rate(now_ps, rate) {
-                        self.network.queue.set(source::PORTS + port as usize, arrive_ps);
+                        self.network.set_arrival(port, arrive_ps);
                     }
                 }
                 What::PortLoss(_, loss) => egress.set_loss(loss),

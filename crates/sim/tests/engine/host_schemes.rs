@@ -37,6 +37,9 @@ const MARKING: Link = Link {
     ..TEN_GIG
 };
 
+/// Who wins ties is drawn, and decides what a window meets: one seed proves little.
+const SEEDS: [u64; 4] = [1, 2, 3, 4];
+
 fn fabric(link: Link) -> Fabric {
     leaf_spine(LEAVES, SPINES, HOSTS_PER_LEAF, link)
 }
@@ -99,10 +102,14 @@ fn uplinks(outcome: &Outcome) -> Vec<u64> {
 #[test]
 fn on_a_symmetric_fabric_nobody_loses_to_ecmp() {
     let (fabric, flows) = (fabric(MARKING), load(0.6));
-    let ecmp = mean_fct_us(&run(&fabric, &flows, &with(&Scheme::Table)), &flows);
+    let mean_us = |scheme: &Scheme| {
+        let seeded = |seed| mean_fct_us(&run(&fabric, &flows, &Settings { seed, ..with(scheme) }), &flows);
+        SEEDS.map(seeded).iter().sum::<f64>() / SEEDS.len() as f64
+    };
+    let ecmp = mean_us(&Scheme::Table);
     for scheme in ALL {
-        let own = mean_fct_us(&run(&fabric, &flows, &with(&scheme)), &flows);
-        assert!(own < 1.02 * ecmp, "{own} us against {ecmp} us: {scheme:?}");
+        let own = mean_us(&scheme);
+        assert!(own < 1.03 * ecmp, "{own} us against {ecmp} us: {scheme:?}");
     }
 }
 
@@ -113,16 +120,22 @@ fn long(count: u32) -> Vec<Flow> {
 }
 
 /// Long flows while spine 0's link down to leaf 1 has a tenth of the rate of the others. Frames that went up to
-/// spine 0, those to the others on average, and when the last flow ended.
+/// spine 0, those to the others on average, and when the last flow ended; sums over several seeds.
 fn degraded(scheme: &Scheme, link: Link, count: u32) -> (u64, u64, u64) {
-    let mut settings = with(scheme);
     let slow = uplink(LEAVES, SPINES, HOSTS_PER_LEAF, 1, 0) + 1;
     let rate = Rate::from_bps(1_000_000_000).unwrap();
-    settings.changes = vec![Change { at_ps: 0, what: What::PortRate(slow, rate) }];
-    let outcome = run(&fabric(link), &long(count), &settings);
-    assert_eq!(outcome.totals.flows_finished, u64::from(count), "{scheme:?}");
-    let up = uplinks(&outcome);
-    (up[0], up[1..].iter().sum::<u64>() / 3, outcome.totals.end_ps / PS_PER_US)
+    let changes = vec![Change { at_ps: 0, what: What::PortRate(slow, rate) }];
+    let (mut slow, mut others, mut last_us) = (0, 0, 0);
+    for seed in SEEDS {
+        let settings = Settings { seed, changes: changes.clone(), ..with(scheme) };
+        let outcome = run(&fabric(link), &long(count), &settings);
+        assert_eq!(outcome.totals.flows_finished, u64::from(count), "{scheme:?}");
+        let up = uplinks(&outcome);
+        slow += up[0];
+        others += up[1..].iter().sum::<u64>() / 3;
+        last_us += outcome.totals.end_ps / PS_PER_US;
+    }
+    (slow, others, last_us)
 }
 
 #[test]
