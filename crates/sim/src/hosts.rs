@@ -15,6 +15,9 @@ use anabranch_split::scheme::mix;
 use anabranch_traffic::{Flow, Start};
 use multipath::Multipaths;
 
+/// No window was written down yet.
+const NO_WINDOW: u64 = u64::MAX;
+
 /// All hosts and what they do.
 pub(crate) struct Hosts {
     transports: Vec<Transport>,
@@ -33,8 +36,10 @@ pub(crate) struct Hosts {
     /// Jobs that flows wait for.
     awaited_jobs: AwaitedJobs,
     pub(crate) finished: u64,
-    /// By flow: whether its window is written down. Empty if none is.
-    watched: Vec<bool>,
+    /// Flows that have begun, or will at a time that is known, and may yet finish.
+    pub(crate) hopeful: u64,
+    /// By flow: the window that was written down last, if it is watched; [`NO_WINDOW`] before the first. Empty if none is.
+    watched: Vec<Option<u64>>,
     pub(crate) windows: Vec<WindowSample>,
     /// Captured packets whose sender is known.
     captures_named: usize,
@@ -58,9 +63,9 @@ impl Hosts {
             })
             .collect();
         waiting.sort_unstable();
-        let mut watched = vec![false; if window_flows.is_empty() { 0 } else { flows.len() }];
+        let mut watched = vec![None; if window_flows.is_empty() { 0 } else { flows.len() }];
         for &flow in window_flows {
-            watched[flow as usize] = true;
+            watched[flow as usize] = Some(NO_WINDOW);
         }
         Self {
             transports: transports.to_vec(),
@@ -78,6 +83,7 @@ impl Hosts {
             waiting,
             awaited_jobs: AwaitedJobs::of(flows),
             finished: 0,
+            hopeful: flows.iter().filter(|flow| matches!(flow.start, Start::At(_))).count() as u64,
             watched,
             windows: Vec::new(),
             captures_named: 0,
@@ -346,13 +352,16 @@ impl Hosts {
         let Message { flow, start_ps, .. } = connection.message;
         self.records[flow as usize].fct_ps = network.now_ps - start_ps;
         self.finished += 1;
+        self.hopeful -= 1;
         let first = self.waiting.partition_point(|&(awaited, _)| awaited < flow);
         for &(_, waiting) in self.waiting[first..].iter().take_while(|&&(awaited, _)| awaited == flow) {
             if let Start::After { delay_ps, .. } = self.flows[waiting as usize].start {
+                self.hopeful += 1;
                 network.wake_at(network.now_ps + delay_ps, Timer::Start(waiting));
             }
         }
         for &(waiting, delay_ps) in self.awaited_jobs.delivered(self.flows[flow as usize].job) {
+            self.hopeful += 1;
             network.wake_at(network.now_ps + delay_ps, Timer::Start(waiting));
         }
     }
@@ -363,6 +372,10 @@ impl Hosts {
         // A late acknowledgement on an idle connection ends nothing: its message has ended before.
         if std::mem::replace(&mut connection.message.ended, true) {
             return;
+        }
+        if !connection.message.delivered {
+            // Datagrams, of which some are lost: nobody sends them again.
+            self.hopeful -= 1;
         }
         connection.write_counters(&mut self.records);
         let Connection { transport, message, .. } = *connection;
@@ -403,8 +416,9 @@ impl Hosts {
     }
 
     fn note_window(&mut self, flow: u32, window_bytes: u64, now_ps: u64) {
-        let moved = self.windows.iter().rev().find(|sample| sample.flow == flow);
-        if self.watched[flow as usize] && moved.is_none_or(|last| last.window_bytes != window_bytes) {
+        let Some(last_bytes) = &mut self.watched[flow as usize] else { return };
+        if *last_bytes != window_bytes {
+            *last_bytes = window_bytes;
             self.windows.push(WindowSample { flow, time_ps: now_ps, window_bytes });
         }
     }

@@ -33,10 +33,28 @@ pub(crate) struct Simulation<'a, B: LoadBalancer> {
     blackholes: Vec<u64>,
     hosts_count: u32,
     events: u64,
-    flow_count: u64,
     interval_start_ps: u64,
+    silence: Silence,
     port_records: Vec<PortRecord>,
     queue_samples: Vec<QueueSample>,
+}
+
+/// A time without any packet.
+#[derive(Default)]
+struct Silence {
+    /// Until when there was none; before the present interval's start if there was one.
+    until_ps: u64,
+    /// Packets that had been sent by the end of the last interval, if none was left then.
+    sent: Option<u64>,
+}
+
+impl Silence {
+    /// Whether there was no packet in the interval that ends now. To be asked at each end.
+    fn goes_on(&mut self, network: &Network) -> bool {
+        let sent = (network.packets.len() == 0).then_some(network.sent);
+        let before = std::mem::replace(&mut self.sent, sent);
+        sent.is_some() && sent == before
+    }
 }
 
 impl<'a, B: LoadBalancer> Simulation<'a, B> {
@@ -73,8 +91,8 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
             blackholes: Vec::new(),
             hosts_count: fabric.hosts(),
             events: 0,
-            flow_count: flows.len() as u64,
             interval_start_ps: 0,
+            silence: Silence::default(),
             port_records: Vec::new(),
             queue_samples: Vec::new(),
         })
@@ -85,7 +103,7 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
         self.forwarding.balancer.begin(&mut self.network);
         self.network.with_edge(|edge, network| edge.begin(network));
         self.schedule_control();
-        while self.hosts.finished < self.flow_count {
+        while self.hosts.hopeful > 0 {
             let Some((now_ps, source)) = self.network.queue.first() else { break };
             if now_ps > end_ps {
                 self.network.now_ps = end_ps;
@@ -237,12 +255,31 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
         Ok(())
     }
 
+    /// Ends an interval. While the whole fabric is silent, nothing is written down: such intervals are joined.
     fn end_interval(&mut self) {
         let now_ps = self.network.now_ps;
+        if self.silence.goes_on(&self.network) {
+            self.silence.until_ps = now_ps;
+            return;
+        }
+        self.end_silence();
         for (index, port) in (0..).zip(&mut self.network.ports) {
             self.port_records.push(port.end_interval(index, self.interval_start_ps, now_ps));
         }
         self.interval_start_ps = now_ps;
+    }
+
+    /// Writes down one interval for the silence before the present interval, if there was one.
+    fn end_silence(&mut self) {
+        let (start_ps, until_ps) = (self.interval_start_ps, self.silence.until_ps);
+        if until_ps <= start_ps {
+            return;
+        }
+        let ports = 0..self.network.ports.len() as u32;
+        let silent =
+            |port| PortRecord { port, start_ps, length_ps: until_ps - start_ps, ..PortRecord::default() };
+        self.port_records.extend(ports.map(silent));
+        self.interval_start_ps = until_ps;
     }
 
     /// Adds to the last records what was counted since, in the picosecond in which their interval ended: drops and losses,
@@ -260,9 +297,12 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
     }
 
     pub(crate) fn outcome(mut self, progress: &Progress) -> Outcome {
-        if self.network.now_ps > self.interval_start_ps || self.port_records.is_empty() {
+        let last_ps = self.interval_start_ps.max(self.silence.until_ps);
+        if self.network.now_ps > last_ps || self.port_records.is_empty() {
             self.end_interval();
+            self.end_silence();
         } else {
+            self.end_silence();
             self.add_last_instant();
         }
         self.hosts.close_books();

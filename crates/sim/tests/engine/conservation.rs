@@ -5,7 +5,7 @@ use anabranch_fabric::{Buffer, Change, What};
 use anabranch_plan::{Granularity, Table};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Observe, Outcome};
-use anabranch_traffic::Flow;
+use anabranch_traffic::{Flow, Start};
 use proptest::prelude::*;
 
 const LEAVES: u32 = 3;
@@ -113,4 +113,48 @@ fn what_happens_in_the_last_picosecond_counts() {
     let totals = outcome.totals;
     assert_eq!((totals.sent_packets, totals.lost_packets, totals.packets_left), (1, 1, 0), "{totals:?}");
     assert_eq!(sum(&outcome, |port| port == 0, |record| record.lost_packets), 1);
+}
+
+/// A flow that can no longer finish, as datagrams are not sent again, does not keep the run going, and what waits for
+/// it never begins.
+#[test]
+fn a_run_ends_when_no_flow_can_finish_any_more() {
+    let fabric = leaf_spine(2, 1, 2, TEN_GIG);
+    let mut settings = settings(udp(10_000_000_000));
+    settings.changes = vec![Change { at_ps: 0, what: What::PortLoss(0, 1.0) }];
+    settings.end_ps = 10_000_000 * PS_PER_US;
+    settings.observe.interval_ps = 1_000 * PS_PER_US;
+    let waits = Flow { start: Start::After { flow: 0, delay_ps: 0 }, ..flow(1, 3, 1448, 0) };
+    let outcome = run(&fabric, &[flow(0, 2, 14_480, 0), waits, flow(1, 3, 14_480, 0)], &settings);
+    assert_eq!(outcome.totals.flows_finished, 1);
+    assert!(outcome.totals.end_ps < 100 * PS_PER_US, "{:?}", outcome.totals);
+    assert_eq!(outcome.ports.len(), fabric.ports().len());
+    assert_eq!(outcome.flows[1].start_ps, u64::MAX);
+}
+
+/// A sender goes on trying to reach a dead host for 10 s. Intervals in which no packet is anywhere are joined: few
+/// records, which cover all of the time and count everything.
+#[test]
+fn silence_is_one_interval() {
+    let fabric = leaf_spine(2, 1, 2, TEN_GIG);
+    let mut settings = settings(Transport::Tcp(Tcp::plain(Control::NewReno)));
+    settings.changes = vec![Change { at_ps: 0, what: What::NodeDown(3) }];
+    settings.end_ps = 10_000_000 * PS_PER_US;
+    settings.observe.interval_ps = 1_000 * PS_PER_US;
+    let outcome = run(&fabric, &[flow(0, 3, 14_480, 0), flow(1, 2, 14_480, 0)], &settings);
+    let (ports, rows) = (fabric.ports().len(), outcome.ports.len());
+    let tries = u64::from(outcome.flows[0].timeouts) + 1;
+    assert!(tries > 10 && (rows / ports) as u64 <= 2 * tries + 1, "{rows} rows, {tries} tries");
+    assert_eq!(outcome.totals.end_ps, settings.end_ps);
+    let mut next_ps = vec![0; ports];
+    for record in &outcome.ports {
+        assert_eq!(record.start_ps, next_ps[record.port as usize]);
+        next_ps[record.port as usize] += record.length_ps;
+    }
+    assert!(next_ps.iter().all(|&end_ps| end_ps == settings.end_ps), "{next_ps:?}");
+    let totals = outcome.totals;
+    assert_eq!(totals.packet_hops, sum(&outcome, |_| true, |record| record.sent_packets));
+    assert_eq!(totals.sent_packets, totals.delivered_packets + totals.lost_packets);
+    let first_hop = sum(&outcome, |port| port == 0, |record| record.sent_packets);
+    assert_eq!(first_hop, outcome.flows[0].sent_packets);
 }
