@@ -68,6 +68,10 @@ def test_a_run_leaves_a_folder_like_the_simulators_and_no_lab(tmp_path: Path) ->
     assert run.manifest["lab"]["forwarding"] == "hash, weights equal"
     assert run.manifest["lab"]["changes"] == ["0.7 s: leaf0>spine1 down, spine1>leaf0 down"]
     assert "Open vSwitch" in run.manifest["lab"]["switch"]
+    # What the senders' sockets ran, whatever their namespaces have by default.
+    settings = run.manifest["lab"]["settings"]
+    assert settings["congestion_control"] == "cubic"
+    assert "net.ipv4.tcp_congestion_control" not in settings
     assert_dead(run, "leaf0", "spine1", "spine0")
     # Hosts put the payload, headers and retransmissions on their links, and little else.
     hosts = run.ports.filter(pl.col("from") < 4)
