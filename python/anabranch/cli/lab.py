@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 Name = Annotated[str | None, typer.Option("--name", "-n", help="What to call the lab; the file's name if left out.")]
 
+STATUS_NOT_USABLE = 1
+
+AllowBusy = Annotated[
+    bool, typer.Option("--allow-busy", help="End with status 0 even if the machine was too busy for the results.")
+]
+
 Switch = Annotated[
     str, typer.Option(metavar="KIND", help="ovs: bridges of Open vSwitch; ebpf: datapaths in the kernel.")
 ]
@@ -89,9 +95,13 @@ def run(
     unchecked: Annotated[
         bool, typer.Option("--unchecked", help="Do not measure first what this machine can forward.")
     ] = False,
+    allow_busy: AllowBusy = False,
     quiet: Quiet = False,
-) -> None:
-    """Run a scenario over real TCP and real switches; results go to RUNS/NAME-HASH-lab. Needs root."""
+) -> int:
+    """Run a scenario over real TCP and real switches; results go to RUNS/NAME-HASH-lab. Needs root.
+
+    The status is 1 if the machine was too busy for the results to be used.
+    """
     from anabranch.lab.run.beside import BURST_FRAMES
     from anabranch.lab.run.run import Wishes
     from anabranch.lab.run.session import Request, run_beside, run_one
@@ -107,13 +117,14 @@ def run(
     )
     chosen = size_classes(parse_bounds(classes) if classes else DEFAULT_BOUNDS_BYTES)
     if not beside_simulator:
-        run_one(request, chosen, terminal())
-        return
-    found = run_beside(request, seeds, chosen, terminal())
+        _, machine = run_one(request, chosen, terminal())
+        return 0 if machine.usable or allow_busy else STATUS_NOT_USABLE
+    found, machine = run_beside(request, seeds, chosen, terminal())
     if figure is not None:
         from anabranch.lab.run.beside_figure import save
 
         save(found, chosen, figure)
+    return 0 if machine.usable or allow_busy else STATUS_NOT_USABLE
 
 
 def down(
@@ -159,13 +170,18 @@ def calibrate(
 def reproduce(
     papers: Annotated[list[str] | None, typer.Argument(metavar="PAPER...")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer trials: three minutes at most.")] = False,
-) -> None:
-    """Run published evaluations again on real switches: their claims, what this machine measures."""
+    allow_busy: AllowBusy = False,
+) -> int:
+    """Run published evaluations again on real switches: their claims, what this machine measures.
+
+    The status is 1 if the machine was too busy for the results to be used.
+    """
     from anabranch.lab import reproduce as studies
 
     if not papers:
         raise AnabranchError(f"lab reproduce: no paper; take some of: {', '.join(studies.papers()) or 'none yet'}")
-    studies.reproduce(papers, quick, terminal())
+    machines = studies.reproduce(papers, quick, terminal())
+    return 0 if all(machine.usable for machine in machines) or allow_busy else STATUS_NOT_USABLE
 
 
 def _milliseconds(text: str | None) -> int | None:

@@ -1,7 +1,8 @@
 """Published evaluations of real switches, run again in a lab: one module each, found by itself.
 
-A module has `run(quick: bool, console: Console) -> None`, which makes its labs, measures, prints its table beside the
-paper's claims, and removes the labs; its docstring's first line is the study's title.
+A module has `run(quick: bool, console: Console) -> Contention`, which makes its labs, measures, prints its table beside
+the paper's claims, removes the labs, and says whether the machine was quiet enough; its docstring's first line is the
+study's title.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from anabranch import AnabranchError
+from anabranch.lab.calibration import contention
+from anabranch.lab.calibration.contention import Contention
+
+HINT = "leave the machine to the study, and run it again"
 
 
 def papers() -> list[str]:
@@ -20,8 +25,8 @@ def papers() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
-def reproduce(wanted: Sequence[str], quick: bool, console: Console) -> None:
-    """Runs papers one after the other.
+def reproduce(wanted: Sequence[str], quick: bool, console: Console) -> list[Contention]:
+    """Runs papers one after the other; answers for each whether the machine was quiet enough.
 
     Raises:
         AnabranchError: there is no such paper, or a lab cannot be made.
@@ -33,5 +38,8 @@ def reproduce(wanted: Sequence[str], quick: bool, console: Console) -> None:
             raise AnabranchError(
                 f"lab reproduce: {paper}: no such paper; take one of: {', '.join(known) or 'none yet'}"
             )
+    found: list[Contention] = []
     for paper in wanted:
-        importlib.import_module(f"{__name__}.{paper}").run(quick, console)
+        found.append(importlib.import_module(f"{__name__}.{paper}").run(quick, console))
+        contention.show(found[-1], HINT, console)
+    return found

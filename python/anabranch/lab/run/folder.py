@@ -6,13 +6,14 @@ import json
 import platform
 import resource
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from anabranch import _core
+from anabranch.lab.calibration.contention import Contention
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.traffic import flow_results, port_watch
 from anabranch.lab.traffic.flow_results import FlowResults
@@ -44,6 +45,7 @@ class Measured:
     started_at: str
     wall_s: float
     ceiling: dict[str, Any]
+    machine: Contention
 
 
 def write(measured: Measured, folder: Path) -> Run:
@@ -132,6 +134,7 @@ def _lab(measured: Measured) -> dict[str, Any]:
         "scale": lab.scale,
         "burst_frames": measured.burst_frames,
         "ceiling": measured.ceiling,
+        "machine": asdict(measured.machine),
         "goodput_bps": results.goodput_bps,
         "late_p99_ns": results.late_p99_ns,
         "generator_cpu_s": results.cpu_ns / 1e9,

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from anabranch import AnabranchError, _core
+from anabranch.lab.calibration.contention import judge
+from anabranch.lab.calibration.processor_time import Meter
 from anabranch.lab.fabric.switching import OVS
 from anabranch.lab.fabric.topology import Lab, topology_of
 from anabranch.lab.run import forwarding
@@ -109,6 +111,7 @@ def run(
     wishes: Wishes = Wishes(),
     *,
     ceiling: Mapping[str, Any] | None = None,
+    meter: Meter | None = None,
     watch: Watch | None = None,
 ) -> tuple[Run, FlowResults]:
     """Runs a scenario in a lab that stands. Its times are the scenario's divided by the lab's scale.
@@ -119,6 +122,7 @@ def run(
         folder: Where results go.
         wishes: What is done in another way than the scenario's.
         ceiling: What this machine can forward, to be kept with the results.
+        meter: What the runs before this one took of the machine, and has this one added.
         watch: Told how far it is.
 
     Raises:
@@ -126,6 +130,8 @@ def run(
 
     """
     stretch = 1 / lab.scale
+    meter = Meter() if meter is None else meter
+    before = meter.spent
     flows: dict[str, Any] = dict(scenario.flows())
     flows["start_ns"] = stretch * np.asarray(flows["start_ns"], dtype=np.float64)
     # The simulator knows what each flow would take alone: one yardstick for both.
@@ -141,11 +147,13 @@ def run(
                 actions.append((change.at_ns * stretch, _noticed(change, stage.switches)))
                 actions.append(((change.at_ns + learns_ns) * stretch, _installs(stage.switches)))
         started_at, wall = datetime.now(timezone.utc).isoformat(timespec="seconds"), time.perf_counter()
-        with PortWatch(lab, scenario.topology(), stage.links.end) as ports:
+        with PortWatch(lab, scenario.topology(), stage.links.end) as ports, meter.running(lab.record.mark):
             found = play(
                 stage.endpoints, flows, carried, watch=watch, actions=actions, every_ns=interval_ns, sample=ports.sample
             )
         wall_s = time.perf_counter() - wall
+    late_ms = found.late_p99_ns / 1e6
+    meter.late_ms.append(late_ms)
     measured = Measured(
         lab=lab,
         scenario=scenario,
@@ -159,8 +167,14 @@ def run(
         started_at=started_at,
         wall_s=wall_s,
         ceiling=dict(ceiling or {}),
+        machine=judge(Meter(meter.load_before, meter.spent - before, [late_ms]), link_bps=link_bps(lab)),
     )
     return write(measured, folder), found
+
+
+def link_bps(lab: Lab) -> float:
+    """The rate of most of a lab's links."""
+    return float(np.median([cable.a.rate_bps for cable in lab.blueprint.cables]))
 
 
 def folder_of(runs: Path, scenario: _core.Scenario) -> Path:

@@ -13,15 +13,17 @@ from typing import Any
 from rich.console import Console
 
 from anabranch import AnabranchError, _core
-from anabranch.lab.calibration import unloaded
+from anabranch.lab.calibration import contention, unloaded
 from anabranch.lab.calibration.calibrate import ceiling_of, remove_left
+from anabranch.lab.calibration.contention import Contention, judge, usable_scale
+from anabranch.lab.calibration.processor_time import Meter
 from anabranch.lab.fabric import record
 from anabranch.lab.fabric.switching import OVS
 from anabranch.lab.fabric.topology import Lab, default_name
 from anabranch.lab.run import beside, show
 from anabranch.lab.run.beside import Pairs
 from anabranch.lab.run.load import mean_switches, offered_bps
-from anabranch.lab.run.run import Wishes, check, folder_of, run
+from anabranch.lab.run.run import Wishes, check, folder_of, link_bps, run
 from anabranch.report.bar import Bar
 from anabranch.report.run_table import show_before
 from anabranch.results import Run
@@ -29,6 +31,9 @@ from anabranch.runs.folder import check_writable
 from anabranch.runs.load import load
 from anabranch.runs.run import run as simulate
 from anabranch.stats.size_classes import SizeClass
+
+SLOWER_MAX = 20
+"""A run that lasts so many times as long is no help any more."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +55,8 @@ class Request:
     quiet: bool = False
 
 
-def run_one(request: Request, classes: Sequence[SizeClass], console: Console) -> Run:
-    """One run, with its tables.
+def run_one(request: Request, classes: Sequence[SizeClass], console: Console) -> tuple[Run, Contention]:
+    """One run, with its tables, and whether the machine was quiet enough for it.
 
     Raises:
         AnabranchError: no lab can be made here, it cannot do what the scenario asks, or not at this load.
@@ -60,18 +65,21 @@ def run_one(request: Request, classes: Sequence[SizeClass], console: Console) ->
     scenario = load(request.scenario, request.overrides)
     check(scenario, request.wishes, request.switch)
     check_writable(request.runs)
+    meter = Meter()
     with _lab(request) as lab:
         if not request.quiet:
             show_before(scenario, console)
         ceiling = _checked(request, lab, scenario)
-        found, results = _run(request, lab, scenario, ceiling)
+        found, results = _run(request, lab, scenario, ceiling, meter)
     if not request.quiet:
         show.one(found, results, classes, console)
-    return found
+    return found, _judged(lab, meter, request, console)
 
 
-def run_beside(request: Request, seeds: int, classes: Sequence[SizeClass], console: Console) -> Pairs:
-    """The lab and the simulator in turn, for each seed, with links that delay as the lab's do.
+def run_beside(
+    request: Request, seeds: int, classes: Sequence[SizeClass], console: Console
+) -> tuple[Pairs, Contention]:
+    """The lab and the simulator in turn, for each seed, with links that delay as the lab's do; and as `run_one`.
 
     Raises:
         AnabranchError: as `run_one`, or a lab with rates that are not the scenario's.
@@ -80,13 +88,14 @@ def run_beside(request: Request, seeds: int, classes: Sequence[SizeClass], conso
     scenario = load(request.scenario, request.overrides)
     check(scenario, request.wishes, request.switch)
     check_writable(request.runs)
+    meter = Meter()
     with _lab(request) as lab:
         ceiling = _checked(request, lab, scenario)
         empty = unloaded.measure(lab, scenario, request.wishes)
         pairs = Pairs(empty, lab.scale, [], [])
         for seed in range(1, seeds + 1):
             overrides = [*request.overrides, ("seed", str(seed))]
-            found, results = _run(request, lab, load(request.scenario, overrides), ceiling, f"seed {seed}: ")
+            found, results = _run(request, lab, load(request.scenario, overrides), ceiling, meter, f"seed {seed}: ")
             for warning in results.warnings():
                 console.print(f"warning: seed {seed}: {warning}", style="yellow", markup=False, soft_wrap=True)
             delays = beside.as_simulated(empty, found.scenario["fabric"]["kind"], lab.scale)
@@ -94,7 +103,19 @@ def run_beside(request: Request, seeds: int, classes: Sequence[SizeClass], conso
             pairs.lab.append(found)
             pairs.simulated.append(model)
     show.pairs(pairs, classes, console)
-    return pairs
+    return pairs, _judged(lab, meter, request, console)
+
+
+def _judged(lab: Lab, meter: Meter, request: Request, console: Console) -> Contention:
+    """The verdict, told; also to who wants no tables, if it is not good."""
+    rate_bps = link_bps(lab)
+    found = judge(meter, link_bps=rate_bps)
+    if not (found.usable and request.quiet):
+        hint, scale = "leave the machine to the lab", usable_scale(found, rate_bps, lab.scale)
+        if scale >= lab.scale / SLOWER_MAX:
+            hint += f", or make a slower one, on which the same delays weigh less: --scale {scale:g}"
+        contention.show(found, hint, console)
+    return found
 
 
 @contextmanager
@@ -124,13 +145,14 @@ def _checked(request: Request, lab: Lab, scenario: _core.Scenario) -> dict[str, 
 
 
 def _run(
-    request: Request, lab: Lab, scenario: _core.Scenario, ceiling: dict[str, Any], prefix: str = ""
+    request: Request, lab: Lab, scenario: _core.Scenario, ceiling: dict[str, Any], meter: Meter, prefix: str = ""
 ) -> tuple[Run, Any]:
     total = len(scenario.flows()["start_ns"])
     if not total:
         raise AnabranchError("traffic: no flows; let it last longer")
     with Bar(f"{prefix}{scenario.name}", total, request.quiet) as bar:
-        return run(lab, scenario, folder_of(request.runs, scenario), request.wishes, ceiling=ceiling, watch=_drawn(bar))
+        folder = folder_of(request.runs, scenario)
+        return run(lab, scenario, folder, request.wishes, ceiling=ceiling, meter=meter, watch=_drawn(bar))
 
 
 def _drawn(bar: Bar) -> Callable[[int, int, int], None]:

@@ -11,6 +11,9 @@ from pathlib import Path
 from rich.console import Console
 
 from anabranch import __version__
+from anabranch.lab.calibration import contention
+from anabranch.lab.calibration.contention import Contention
+from anabranch.lab.calibration.processor_time import Meter
 from anabranch.lab.reproduce.dbb import rows, table
 from anabranch.lab.reproduce.dbb.cases import (
     BY_NAME,
@@ -83,7 +86,7 @@ FULL_SIZE = Size(
 )
 
 
-def run(quick: bool, console: Console) -> None:
+def run(quick: bool, console: Console) -> Contention:
     """Measures, prints the tables, writes them and a figure below `runs/lab-dbb`.
 
     Raises:
@@ -100,6 +103,7 @@ def run(quick: bool, console: Console) -> None:
         highlight=False,
     )
     found: list[Row] = []
+    meter = Meter()
     with fabric(SCHEMES[-1]) as made, Bar("lab-dbb", len(steps), quiet=False) as bar:
         installed, whole = SCHEMES[-1], False
         for number, step in enumerate(steps):
@@ -110,10 +114,15 @@ def run(quick: bool, console: Console) -> None:
             if installed != step.scheme:
                 made.install(step.scheme)
                 installed = step.scheme
-            found.append(run_lab(made, step.case, step.recovery, step.scheme, size.span, draw=step.draw, gso=step.gso))
+            with meter.running(made.lab.record.mark):
+                row = run_lab(made, step.case, step.recovery, step.scheme, size.span, draw=step.draw, gso=step.gso)
+            found.append(row)
+            meter.late_ms.append(row.late_p99_ms)
             found += _simulated(made, step, size)
-    _tell(found, made, quick, console)
+    machine = contention.judge(meter, late_max_ms=table.LATE_MS)
+    _tell(found, made, machine, quick, console)
     console.print(f"{time.monotonic() - began:.0f} s", markup=False, highlight=False)
+    return machine
 
 
 def _steps(size: Size) -> Iterator[Run]:
@@ -135,7 +144,7 @@ def _simulated(made: Fabric, step: Run, size: Size) -> Iterator[Row]:
             yield run_simulator(made.link_bps, step.case, step.recovery, step.scheme, size.span, draw=seed)
 
 
-def _tell(found: Sequence[Row], made: Fabric, quick: bool, console: Console) -> None:
+def _tell(found: Sequence[Row], made: Fabric, machine: Contention, quick: bool, console: Console) -> None:
     # matplotlib takes a second to load: not before there is something to draw.
     from anabranch.lab.reproduce.dbb.figure import draw
 
@@ -155,5 +164,6 @@ def _tell(found: Sequence[Row], made: Fabric, quick: bool, console: Console) -> 
     }
     write_whole(str(folder / "result.json"), json.dumps(numbers, indent=1) + "\n")
     write_whole(str(folder / "rows.csv"), rows.as_csv(found))
+    contention.write(machine, folder)
     draw(lines, [folder / "goodput.png", folder / "goodput.svg"])
     console.print(f"\nfigure and numbers: {folder}", markup=False, highlight=False)

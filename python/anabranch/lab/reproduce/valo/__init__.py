@@ -15,8 +15,11 @@ from pathlib import Path
 from rich.console import Console
 
 from anabranch import __version__, _core
+from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.calibrate import ceiling_of
 from anabranch.lab.calibration.ceiling import HEADROOM
+from anabranch.lab.calibration.contention import Contention
+from anabranch.lab.calibration.processor_time import Meter
 from anabranch.lab.reproduce.valo import accuracy, completion, table
 from anabranch.lab.reproduce.valo.accuracy import KERNEL_SCHEMES, SCHEMES, Line
 from anabranch.lab.reproduce.valo.fabric import Fabric, fabric
@@ -57,18 +60,21 @@ FULL = Size(
 QUICK = Size((2, 4, 8), 40_000, 2, 8, 45.0, ("web-search",), 4, 1, 2_000, 80_000_000)
 
 
-def run(quick: bool, console: Console) -> None:
+def run(quick: bool, console: Console) -> Contention:
     """Measures, prints tables, writes figures and numbers.
+
+    The machine's verdict is about completion times: accuracies are counted packets, all of which arrived.
 
     Raises:
         AnabranchError: no privilege, no Open vSwitch, or a connection lost.
 
     """
-    asyncio.run(_run(QUICK if quick else FULL, quick, console))
+    return asyncio.run(_run(QUICK if quick else FULL, quick, console))
 
 
-async def _run(size: Size, quick: bool, console: Console) -> None:
+async def _run(size: Size, quick: bool, console: Console) -> Contention:
     began = time.monotonic()
+    meter = Meter()
     folder = Path("runs") / f"lab-valo{'-quick' if quick else ''}"
     bridges, datapaths = f"valo-{os.getpid()}", f"valo-kernel-{os.getpid()}"
     missing = _missing_in_kernel()
@@ -95,10 +101,13 @@ async def _run(size: Size, quick: bool, console: Console) -> None:
             if not quick and not missing:
                 place = kernel_fabric(datapaths, COMPLETION_PATHS, size.hosts, COMPLETION_BUFFER)
                 more.append((stack.enter_context(place), list(KERNEL_SCHEMES)))
-            complete = await _completion(made, more, size, total_bps)
+            complete = await _completion(made, more, size, total_bps, meter)
     table.show_completion(complete, total_bps, quick, console)
     _write(folder, found, accurate, complete, version)
+    machine = contention.judge(meter)
+    contention.write(machine, folder)
     console.print(f"\n{time.monotonic() - began:.0f} s; figures and numbers: {folder}", markup=False)
+    return machine
 
 
 def _missing_in_kernel() -> str:
@@ -132,9 +141,10 @@ async def _accuracy(places: Sequence[tuple[Place, list[str]]], size: Size) -> di
 
 
 async def _completion(
-    made: Fabric, more: Sequence[tuple[Place, list[str]]], size: Size, total_bps: int
+    made: Fabric, more: Sequence[tuple[Place, list[str]]], size: Size, total_bps: int, meter: Meter
 ) -> list[completion.Trial]:
     found = []
+    marks = [place.lab.record.mark for place in (made, *(place for place, _ in more))]
     runs = len(size.workloads) * size.draws * (1 + len(SCHEMES) + sum(len(schemes) for _, schemes in more))
     done = 0
     with Bar("completion times", runs, quiet=False, remembered_seconds=600.0) as bar:
@@ -146,10 +156,12 @@ async def _completion(
 
         for workload in size.workloads:
             for draw in range(size.draws):
-                trial = await completion.measure(
-                    made, more, workload, draw, COMPLETION_PATHS, total_bps, size.duration_ms, progress
-                )
+                with meter.running(*marks):
+                    trial = await completion.measure(
+                        made, more, workload, draw, COMPLETION_PATHS, total_bps, size.duration_ms, progress
+                    )
                 found.append(trial)
+                meter.late_ms += trial.late_p99_ms.values()
     return found
 
 

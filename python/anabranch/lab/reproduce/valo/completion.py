@@ -63,6 +63,8 @@ class Trial:
     fct_ms: dict[str, float]
     """Mean completion time, by scheme."""
     unfinished: dict[str, int]
+    late_p99_ms: dict[str, float]
+    """By scheme, the lateness that 99 of 100 starts did not exceed."""
     warnings: list[str]
     """What makes them worth less than they look."""
 
@@ -123,6 +125,7 @@ async def measure(
     endpoints = _endpoints(fabric)
     options = Options(end_ns=float(duration_ms * 1_000_000 + DRAIN_NS))
     times: dict[str, pl.Series] = {}
+    late_p99_ms: dict[str, float] = {}
     warnings: list[str] = []
     runs: list[tuple[Place, str]] = [(fabric, scheme) for scheme in (IDEAL, *SCHEMES)]
     runs += [(place, scheme) for place, schemes in more for scheme in schemes]
@@ -135,6 +138,7 @@ async def measure(
         place.forget_flows()
         played = await asyncio.to_thread(play, _endpoints(place), flows.to_dict(), options)
         times[scheme] = played.flows["fct_ns"]
+        late_p99_ms[scheme] = played.late_p99_ns / 1e6
         warnings += [f"{workload}, {scheme}: {warning}" for warning in played.warnings()]
     table = pl.DataFrame(times)
     whole = table.drop_nulls()
@@ -150,6 +154,7 @@ async def measure(
         whole.height,
         {scheme: float(whole[scheme].mean()) / 1e6 for scheme in times},  # type: ignore[arg-type]
         {scheme: table[scheme].null_count() for scheme in times},
+        late_p99_ms,
         warnings,
     )
 

@@ -9,8 +9,11 @@ from rich.console import Console
 
 from anabranch import AnabranchError
 from anabranch.deploy import marking
+from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.calibrate import ceiling_of
 from anabranch.lab.calibration.ceiling import HEADROOM, write
+from anabranch.lab.calibration.contention import Contention
+from anabranch.lab.calibration.processor_time import Meter
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.reproduce.wino.figure import draw
 from anabranch.lab.reproduce.wino.measure import DRAIN_S, SCENARIO, Point, Row, run_lab, run_simulator
@@ -25,7 +28,7 @@ QUICK = [Point(50, load, 6, 1) for load in (0.4, 0.8)]
 FULL = [Point(slow, load, 10, seed) for seed in (1, 2, 3) for slow in (50, 10) for load in (0.3, 0.6, 0.8)]
 
 
-def run(quick: bool, console: Console) -> None:
+def run(quick: bool, console: Console) -> Contention:
     """Makes the lab, measures, prints the table, writes it and a figure below `runs/lab-wino`, and removes the lab.
 
     Raises:
@@ -39,6 +42,7 @@ def run(quick: bool, console: Console) -> None:
         f"lab-wino: {len(steps)} runs over real TCP, about {-(-seconds // 60)} minutes", markup=False, highlight=False
     )
     rows: list[Row] = []
+    meter = Meter()
     lab = Lab.up(SCENARIO, f"wino-{os.getpid()}")
     try:
         ceiling = ceiling_of(lab)
@@ -54,8 +58,9 @@ def run(quick: bool, console: Console) -> None:
                 bar.draw(number, f"{scheme.name}, load {point.load:g}")
                 rate_bps = {frozenset(("leaf0", "spine1")): point.degraded_mbps * 1_000_000}
                 lab.set_link("leaf0", "spine1", rate_bps=point.degraded_mbps * 1_000_000)
-                with installed(lab, scheme, rate_bps):
+                with installed(lab, scheme, rate_bps), meter.running(lab.record.mark):
                     rows.append(run_lab(lab, scheme, point))
+                meter.late_ms.append(rows[-1].late_p99_ms)
                 rows.append(run_simulator(scheme, point))
     finally:
         lab.down()
@@ -63,8 +68,11 @@ def run(quick: bool, console: Console) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(str(folder / "rows.csv"), as_csv(rows))
     write(ceiling, folder)
+    machine = contention.judge(meter)
+    contention.write(machine, folder)
     draw(rows, folder / "afct.png")
     show(rows, console)
     most, carries = f"{most_bps / 1e6:.0f} Mb/s offered at most", f"{ceiling.tcp_bps(SWITCHES) / 1e6:.0f} Mb/s"
     console.print(f"{most}; TCP over {SWITCHES} switches of this machine: {carries}", markup=False, highlight=False)
     console.print(f"{folder}/rows.csv and afct.png have all of it", markup=False, highlight=False)
+    return machine

@@ -12,10 +12,10 @@ from statistics import fmean
 from rich.console import Console
 from rich.table import Table
 
+from anabranch.lab.calibration.contention import LATE_MAX_MS
 from anabranch.lab.reproduce.wino.measure import LAB, SIMULATOR, Row
 from anabranch.lab.reproduce.wino.schemes import SCHEMES
 
-LATE_MS = 5.0
 COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("AFCT", "afct_ms", ".0f"),
     ("mice", "mice_ms", ".1f"),
@@ -94,11 +94,11 @@ def claims(rows: Sequence[Row]) -> list[str]:
 
 def warnings(rows: Sequence[Row]) -> list[str]:
     """What makes the figures worth less than they look."""
-    late = [row for row in rows if row.late_p99_ms > LATE_MS]
+    late = [row for row in rows if row.late_p99_ms > LATE_MAX_MS]
     if not late:
         return []
     worst = max(row.late_p99_ms for row in late)
-    return [f"{len(late)} runs began 1 % of their flows {LATE_MS:g} to {worst:.0f} ms late: the machine was busy"]
+    return [f"{len(late)} runs began 1 % of their flows {LATE_MAX_MS:g} to {worst:.0f} ms late: the machine was busy"]
 
 
 def as_csv(rows: Sequence[Row]) -> str:
