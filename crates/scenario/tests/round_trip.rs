@@ -170,6 +170,21 @@ fn parameters_of_schemes_round_trip() {
     }
 }
 
+/// The default of `ack_delay` follows `min_rto`; a value that was given does not.
+#[test]
+fn a_given_ack_delay_is_written_as_it_was_read() {
+    for (rto, delay) in [("200 us", "1 ms"), ("200 us", "150 us"), ("5 ms", "2 s"), ("200 us", "10 us")] {
+        for prefix in ["transport", "traffic.0.transport"] {
+            let key = |name: &str, value: &str| (format!("{prefix}.{name}"), value.to_owned());
+            let overrides = [key("kind", "cubic"), key("min_rto", rto), key("ack_delay", delay)];
+            let canonical = check(TRAFFIC, &overrides).unwrap().to_toml();
+            assert!(canonical.contains(&format!("ack_delay = \"{delay}\"")), "{prefix}: {canonical}");
+        }
+    }
+    let given = [("transport.min_rto".to_owned(), "200 us".to_owned())];
+    assert!(check(TRAFFIC, &given).unwrap().to_toml().contains("ack_delay = \"100 us\""));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
