@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+from anabranch.lab.reproduce.valo.accuracy import SCHEMES
 from lab_fixture import need_kernel_lab, new_name
 
 OWN_WORLD = Path(__file__).parent / "own_world.sh"
@@ -44,6 +46,12 @@ leaves = 2
 spines = 1
 hosts_per_leaf = 1
 link = { rate = "10 Gbps" }
+"""
+STUDY = """
+from rich.console import Console
+from anabranch.lab.reproduce import valo
+valo.QUICK = valo.Size((2, 4), 2000, 1, 1, 0.0, ("web-search",), 2, 1, 500, 40_000_000)
+valo.run(True, Console(width=300))
 """
 DATAPATHS = "tests/test_lab_ebpf.py::test_weights_that_fit_no_group_are_refused"
 
@@ -130,3 +138,13 @@ def test_tests_prepare_what_they_need_themselves() -> None:
     run = bare(f'{left}; "$PYTHON" -m pytest -p no:cacheprovider -n 0 -q {DATAPATHS}', world=MOUNTS)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "1 passed" in run.stdout
+
+
+def test_a_study_leaves_out_what_the_machine_cannot_do(tmp_path: Path) -> None:
+    run = bare(f'cd "$1"; "$PYTHON" -c "$2"', str(tmp_path), STUDY, world=MOUNTS)
+    assert run.returncode == 0, run.stderr
+    assert "lab-valo: rows kernel-... are left out: BPF file system: /sys/fs/bpf: no BPF file system here" in run.stdout
+    found = json.loads((tmp_path / "runs" / "lab-valo-quick" / "result.json").read_text())
+    schemes = {line["scheme"] for line in found["accuracy"]}
+    assert schemes == set(SCHEMES)
+    assert {line["scheme"] for line in found["completion"]} == schemes

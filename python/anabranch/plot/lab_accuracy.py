@@ -22,6 +22,9 @@ def draw(lines: Sequence[Line]) -> Figure:
         ends = []
         for number, scheme in enumerate(ALL_SCHEMES):
             own = [line for line in lines if line.scheme == scheme]
+            # A machine may not have them all; a scheme keeps its colour.
+            if not own:
+                continue
             style = line_style(number)
             # Side by side, so that equal values do not hide each other.
             x = [line.paths + (number - (len(ALL_SCHEMES) - 1) / 2) * 0.05 for line in own]
