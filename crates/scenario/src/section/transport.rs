@@ -162,6 +162,7 @@ fn visit_tcp(form: &mut impl Form, tcp: &mut Tcp, persistent: bool) {
         &mut tcp.ack_every,
         "Segments per acknowledgement: 2 is RFC 5681's delayed acknowledgement, 1 acknowledges each.",
     );
+    let rto_min_default_ps = tcp.rto_min_ps;
     form.key(
         "min_rto",
         Time,
@@ -177,7 +178,10 @@ fn visit_tcp(form: &mut impl Form, tcp: &mut Tcp, persistent: bool) {
     );
     tcp.rto_max_ps = tcp.rto_max_ps.max(tcp.rto_initial_ps);
     form.key("max_rto", Time, &mut tcp.rto_max_ps, "Largest timeout after back-off (RFC 6298 section 2.5).");
-    tcp.ack_delay_ps = tcp.ack_delay_ps.min(tcp.rto_min_ps / 2);
+    // Only the default follows `min_rto`: a delay that was read before stays as it was when the text is written.
+    if tcp.rto_min_ps != rto_min_default_ps {
+        tcp.ack_delay_ps = tcp.ack_delay_ps.min(tcp.rto_min_ps / 2);
+    }
     form.key(
         "ack_delay",
         Time,
