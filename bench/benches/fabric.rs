@@ -5,7 +5,7 @@ use anabranch_fabric::capacity::Reference;
 use anabranch_fabric::topology::{FatTree, LeafSpine};
 use anabranch_plan::{Balancing, Granularity};
 use anabranch_sim::transport::{Control, Tcp, Transport};
-use anabranch_sim::{Framing, Observe, Progress, Settings, simulate};
+use anabranch_sim::{Framing, Nic, Observe, Progress, Settings, simulate};
 use anabranch_traffic::load::Load;
 use anabranch_traffic::sizes::{Convention, Published, Sizes};
 use anabranch_traffic::{Flow, Pattern, workload};
@@ -20,6 +20,7 @@ fn settings(granularity: Granularity) -> Settings {
         seed: 1,
         balancing: Balancing { granularity, ..Balancing::ECMP },
         transports: vec![Transport::Tcp(tcp)],
+        nic: Nic::FAIR,
         framing: Framing::ETHERNET,
         changes: Vec::new(),
         routing_delay_ps: 0,

@@ -175,6 +175,13 @@ impl Fabric {
         Ok(fabric)
     }
 
+    /// Gives every host's own port this room and this marking.
+    pub fn set_host_queues(&mut self, buffer: Buffer, marking: Marking) {
+        for port in self.ports.iter_mut().filter(|port| port.from < self.hosts) {
+            (port.buffer, port.marking) = (buffer, marking);
+        }
+    }
+
     /// All nodes, hosts first.
     #[must_use]
     pub fn nodes(&self) -> &[Node] {

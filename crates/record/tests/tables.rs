@@ -6,7 +6,7 @@ use anabranch_fabric::topology::LeafSpine;
 use anabranch_plan::Balancing;
 use anabranch_record::{Column, Values, flow_columns, port_columns};
 use anabranch_sim::transport::{Control, Tcp, Transport};
-use anabranch_sim::{Framing, Observe, Progress, Settings, simulate};
+use anabranch_sim::{Framing, Nic, Observe, Progress, Settings, simulate};
 use anabranch_traffic::{Flow, Start};
 
 const US: u64 = 1_000_000;
@@ -41,6 +41,7 @@ fn a_window_on_an_empty_fabric_is_ideal_and_books_balance() {
         seed: 1,
         balancing: Balancing::ECMP,
         transports: transports.clone(),
+        nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: Vec::new(),
         routing_delay_ps: 0,

@@ -32,6 +32,7 @@ pub use scenario::Scenario;
 pub use section::change::{Alteration, Effect};
 pub use section::fabric::Shape;
 pub use section::graph::{EdgeSetting, GraphSetting};
+pub use section::host::HostSetting;
 pub use section::record::Record;
 pub use section::routing::{Routing, Weights};
 pub use section::scheme::Decider;

@@ -10,7 +10,7 @@ use crate::workloads::{Workloads, traffic_error};
 use crate::{Named, Scenario, ScenarioError};
 use anabranch_fabric::{Change, Fabric, What};
 use anabranch_plan::{Balancing, Weighing};
-use anabranch_sim::{Observe, Settings};
+use anabranch_sim::{Observe, Queueing, Settings};
 use anabranch_traffic::{Flow, Start, TierLoad, Workload, arrival_window_ps, merged_flows, offered};
 use std::path::Path;
 
@@ -30,7 +30,10 @@ impl Scenario {
     /// # Errors
     /// What is not there, or does not fit, by its line.
     pub fn resolve(mut self, folder: &Path) -> Result<Resolved, ScenarioError> {
-        let fabric = self.fabric.build(&self.fabric_origin, folder)?;
+        let mut fabric = self.fabric.build(&self.fabric_origin, folder)?;
+        if self.host.nic.queueing == Queueing::Fifo {
+            fabric.set_host_queues(self.host.buffer, self.host.marking);
+        }
         let Workloads { workloads, transports } = Workloads::of(&mut self, &fabric, folder)?;
         let directory = Directory::of(&fabric);
         let mut changes = Vec::new();
@@ -49,6 +52,7 @@ impl Scenario {
                 scheme: self.routing.scheme.clone(),
             },
             transports,
+            nic: self.host.nic,
             framing: self.framing,
             changes,
             routing_delay_ps: self.routing.delay_ps,

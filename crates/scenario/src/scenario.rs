@@ -4,6 +4,7 @@ use crate::form::{Form, Reader, Writer};
 use crate::origin::Origin;
 use crate::section::change::{self, Alteration};
 use crate::section::fabric::{self, Shape};
+use crate::section::host::{self, HostSetting};
 use crate::section::record::{self, Record};
 use crate::section::routing::{self, Routing};
 use crate::section::traffic::{self, Traffic};
@@ -29,6 +30,8 @@ pub struct Scenario {
     pub routing: Routing,
     /// What end hosts do.
     pub transport: Transport,
+    /// The network card of every host.
+    pub host: HostSetting,
     /// Which flows there are.
     pub traffic: Vec<Traffic>,
     /// Bytes around a payload.
@@ -65,6 +68,7 @@ impl Scenario {
             changes: Vec::new(),
             routing: Routing::default(),
             transport: transport::of_kind(transport::KINDS[0]),
+            host: HostSetting::default(),
             traffic: Vec::new(),
             framing: Framing::ETHERNET,
             record: Record::default(),
@@ -115,6 +119,7 @@ impl Scenario {
             |form| routing::visit(form, &mut self.routing),
         );
         form.table("transport", "What end hosts do.", |form| transport::visit(form, &mut self.transport));
+        form.table("host", "The network card of every host.", |form| host::visit(form, &mut self.host));
         form.tables(
             "traffic",
             &mut self.traffic,

@@ -1,5 +1,6 @@
 //! The connections that are open: two halves each, in two hosts.
 
+use crate::card::Owner;
 use crate::network::{Address, Network};
 use crate::timers::Timer;
 use crate::transport::{
@@ -42,6 +43,8 @@ pub(crate) struct Half<M> {
     pub(crate) machine: M,
     pub(crate) address: Address,
     pub(crate) wake_ps: u64,
+    /// Its queue in the host's card when a packet waited there last.
+    pub(crate) slot: u32,
 }
 
 /// What is sent over a connection now.
@@ -96,11 +99,13 @@ impl Connection {
                 machine: SendingMachine::Datagrams(Datagrams::new()),
                 address: Address::default(),
                 wake_ps: u64::MAX,
+                slot: 0,
             },
             receiving: Half {
                 machine: ReceivingMachine::Datagrams(DatagramReceiver::new()),
                 address: Address::default(),
                 wake_ps: u64::MAX,
+                slot: 0,
             },
             message: Message {
                 flow: 0,
@@ -155,18 +160,18 @@ impl Connection {
     }
 
     pub(crate) fn sender<'a>(&'a mut self, network: &'a mut Network) -> (&'a mut SendingMachine, Outlet<'a>) {
-        let Half { machine, address, wake_ps } = &mut self.sending;
-        let timer = Timer::Sender(address.connection);
-        (machine, Outlet { network, address: &*address, wake_ps, timer })
+        let Half { machine, address, wake_ps, slot } = &mut self.sending;
+        let (timer, owner) = (Timer::Sender(address.connection), Owner::Sender(address.connection));
+        (machine, Outlet { network, address: &*address, wake_ps, timer, owner, slot })
     }
 
     pub(crate) fn receiver<'a>(
         &'a mut self,
         network: &'a mut Network,
     ) -> (&'a mut ReceivingMachine, Outlet<'a>) {
-        let Half { machine, address, wake_ps } = &mut self.receiving;
-        let timer = Timer::Receiver(address.connection);
-        (machine, Outlet { network, address, wake_ps, timer })
+        let Half { machine, address, wake_ps, slot } = &mut self.receiving;
+        let (timer, owner) = (Timer::Receiver(address.connection), Owner::Receiver(address.connection));
+        (machine, Outlet { network, address, wake_ps, timer, owner, slot })
     }
 
     pub(crate) fn write_counters(&self, records: &mut [FlowRecord]) {
@@ -188,6 +193,8 @@ pub(crate) struct Outlet<'a> {
     pub(crate) address: &'a Address,
     pub(crate) wake_ps: &'a mut u64,
     pub(crate) timer: Timer,
+    pub(crate) owner: Owner,
+    pub(crate) slot: &'a mut u32,
 }
 
 impl Host for Outlet<'_> {
@@ -198,7 +205,12 @@ impl Host for Outlet<'_> {
 
     #[inline(always)]
     fn send(&mut self, packet: Packet) {
-        self.network.send(self.address, packet);
+        self.network.send(self.address, self.owner, self.slot, packet);
+    }
+
+    #[inline(always)]
+    fn room(&mut self, frame_bytes: u16) -> bool {
+        self.network.room(self.owner, *self.slot, frame_bytes)
     }
 
     #[inline(always)]

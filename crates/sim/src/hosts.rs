@@ -5,7 +5,7 @@ mod multipath;
 use crate::connections::{Connection, Connections, Message, ReceivingMachine, SendingMachine, Subflow};
 use crate::edge::Opened;
 use crate::jobs::AwaitedJobs;
-use crate::network::{Address, Network};
+use crate::network::{Address, Network, Served};
 use crate::pinning::Pinned;
 use crate::timers::Timer;
 use crate::transport::Transport;
@@ -41,8 +41,6 @@ pub(crate) struct Hosts {
     /// By flow: the window that was written down last, if it is watched; [`NO_WINDOW`] before the first. Empty if none is.
     watched: Vec<Option<u64>>,
     pub(crate) windows: Vec<WindowSample>,
-    /// Captured packets whose sender is known.
-    captures_named: usize,
 }
 
 impl Hosts {
@@ -86,7 +84,6 @@ impl Hosts {
             hopeful: flows.iter().filter(|flow| matches!(flow.start, Start::At(_))).count() as u64,
             watched,
             windows: Vec::new(),
-            captures_named: 0,
         }
     }
 
@@ -296,6 +293,37 @@ impl Hosts {
         }
     }
 
+    /// A card's turns are due: it hands packets to its port, and who waited for room there goes on.
+    pub(crate) fn serve_card(&mut self, network: &mut Network) {
+        let Some(host) = network.begin_service() else { return };
+        let port = self.port_of[host as usize];
+        while let Served::Half(starved) = network.serve(host, port) {
+            if let Some(name) = starved {
+                self.resume_sender(name, network);
+            }
+        }
+        network.end_service(host, port);
+    }
+
+    /// A sender has room in its host's card again.
+    fn resume_sender(&mut self, name: u32, network: &mut Network) {
+        let framing = self.framing;
+        let Some(connection) = self.connections.get(name) else { return };
+        if let Some(subflow) = connection.subflow {
+            self.resume_subflow(subflow, network);
+            return;
+        }
+        let transport = &self.transports[usize::from(connection.transport)];
+        let (machine, mut outlet) = connection.sender(network);
+        match (machine, transport) {
+            (SendingMachine::Stream(sender), Transport::Tcp(tcp)) => sender.push(tcp, framing, &mut outlet),
+            (SendingMachine::Datagrams(datagrams), Transport::Udp(udp)) => {
+                datagrams.resume(udp, framing, &mut outlet);
+            }
+            _ => {}
+        }
+    }
+
     fn wake_receiver(&mut self, name: u32, network: &mut Network) {
         let Some(connection) = self.connections.get(name) else { return };
         if connection.receiving.wake_ps != network.now_ps {
@@ -329,7 +357,7 @@ impl Hosts {
     #[cold]
     pub(crate) fn attend(&mut self, network: &mut Network) {
         network.attention = false;
-        for capture in network.captures[self.captures_named..].iter_mut() {
+        for capture in network.captures[network.captures_named..].iter_mut() {
             if capture.packet.kind.is_probe() {
                 capture.src = capture.packet.connection;
                 continue;
@@ -339,7 +367,7 @@ impl Hosts {
             capture.src = if sent_back { connection.dst } else { connection.src };
             capture.flow = connection.message.flow;
         }
-        self.captures_named = network.captures.len();
+        network.captures_named = network.captures.len();
         while let Some(name) = network.lost_datagrams.pop() {
             self.settle_datagram(name, network);
         }
@@ -398,6 +426,11 @@ impl Hosts {
             connection.write_counters(&mut self.records);
         }
         self.close_multipath_books();
+    }
+
+    /// By host: its port.
+    pub(crate) fn port_of(&self) -> &[u32] {
+        &self.port_of
     }
 
     pub(crate) fn connections_peak(&self) -> usize {

@@ -1,11 +1,13 @@
 //! The simulator: every packet over every hop of a fabric.
 //!
 //! One event per packet and hop. The order of events is total and written down: by time in picoseconds, then control
-//! before timers before ports, then by the timer's flow or connection, or the port's place in an order that is drawn from
-//! the seed. Same fabric, flows and settings give the same outcome, to the bit.
+//! before timers before network cards before ports, then by the timer's flow or connection, the card's host, or the
+//! port's place in an order that is drawn from the seed. Same fabric, flows and settings give the same outcome, to the
+//! bit.
 
 mod assembly;
 mod balancer;
+mod card;
 mod check;
 mod connections;
 mod control;
@@ -16,6 +18,7 @@ mod hosts;
 mod jobs;
 mod needs;
 mod network;
+mod nic;
 mod outcome;
 mod own_scheme;
 mod packet;
@@ -36,6 +39,7 @@ pub use assembly::simulate;
 pub use balancer::Planned;
 pub use error::SimulationError;
 pub use needs::needs;
+pub use nic::{Nic, Queueing};
 pub use outcome::{CapturedPacket, FlowRecord, Outcome, PortRecord, QueueSample, Totals, WindowSample};
 pub use own_scheme::{simulate_picked, simulate_weighed, simulate_with};
 pub use packet::{Kind, Packet, SackBlock, marks};

@@ -1,23 +1,27 @@
 //! Everything between the hosts: ports, packets in them, and the queue of what happens next.
 
+use crate::card::{Arrived, Cards, Owner, Turn};
 use crate::edge::Edge;
 use crate::port::{EgressPort, Verdict};
 use crate::queue::{EventQueue, NEVER_PS};
 use crate::slab::Slab;
 use crate::timers::{Timer, Timers};
-use crate::{CapturedPacket, Kind, Packet, marks};
-use anabranch_fabric::Fabric;
+use crate::{CapturedPacket, Framing, Kind, Nic, Packet, Queueing, marks};
+use anabranch_fabric::{Buffer, Fabric, Marking};
 use anabranch_traffic::random::Stream;
 
 /// Sources of events, in the order that decides between events of the same time: control first, then timers, then
-/// ports in an order that is drawn from the seed. By their numbers, a host of the first leaf would win every tie.
+/// network cards, then ports in an order that is drawn from the seed. By their numbers, a host of the first leaf would win
+/// every tie.
 pub(crate) mod source {
     /// Changes, routing updates, ends of intervals, samples.
     pub(crate) const CONTROL: usize = 0;
     /// Wake-ups and starts of flows.
     pub(crate) const TIMERS: usize = 1;
+    /// Turns of hosts' network cards.
+    pub(crate) const CARDS: usize = 2;
     /// The first of the ports.
-    pub(crate) const PORTS: usize = 2;
+    pub(crate) const PORTS: usize = 3;
 }
 
 /// By source: its port. The order of the ports is drawn from the seed, each order as likely as any other.
@@ -47,6 +51,14 @@ pub(crate) struct Address {
     pub(crate) labels: Option<u32>,
 }
 
+/// What a card did.
+pub(crate) enum Served {
+    /// Nobody waits, or the port has enough.
+    Nobody,
+    /// A queue had its turn; this sender has room in it again and wanted some.
+    Half(Option<u32>),
+}
+
 pub(crate) struct Network {
     pub(crate) now_ps: u64,
     pub(crate) queue: EventQueue,
@@ -67,6 +79,8 @@ pub(crate) struct Network {
     /// Messages that load balancers sent, and the bytes of frames by which those between switches arrived, link by link.
     pub(crate) probes: u64,
     pub(crate) probe_link_bytes: u64,
+    /// Network cards of hosts, where they are fair.
+    pub(crate) cards: Option<Cards>,
     /// Load balancing at hosts.
     pub(crate) edge: Option<Box<dyn Edge>>,
     timers: Timers,
@@ -77,20 +91,41 @@ pub(crate) struct Network {
     pub(crate) lost_datagrams: Vec<u32>,
     /// By port: packets still to be captured. Empty if nothing is.
     captured: Vec<u64>,
+    capture_packets_max: u64,
     /// Captured packets; who sent them is filled in by the hosts.
     pub(crate) captures: Vec<CapturedPacket>,
+    /// Captured packets whose sender is known: so many of the first.
+    pub(crate) captures_named: usize,
 }
 
 impl Network {
-    pub(crate) fn new(fabric: &Fabric, gap_bytes: u16, seed: u64) -> Self {
+    pub(crate) fn new(fabric: &Fabric, framing: Framing, nic: &Nic, seed: u64) -> Self {
         let mut ports: Vec<EgressPort> = (0..)
             .zip(fabric.ports())
-            .map(|(index, port)| EgressPort::new(port, gap_bytes, Stream::of_entity(seed, "port", index)))
+            .map(|(index, port)| {
+                let mut port = port.clone();
+                if port.from < fabric.hosts() && nic.queueing != Queueing::Fifo {
+                    (port.buffer, port.marking) = (Buffer::UNLIMITED, Marking::Off);
+                }
+                let mut egress =
+                    EgressPort::new(&port, framing.gap_bytes, Stream::of_entity(seed, "port", index));
+                if nic.jitter {
+                    egress.set_jitter(Stream::of_entity(seed, "jitter", index));
+                }
+                egress
+            })
             .collect();
         let port_of = ranking(ports.len() as u32, seed);
         for (source, &port) in (0..).zip(&port_of).skip(source::PORTS) {
             ports[port as usize].source = source;
         }
+        let cards = match nic.queueing {
+            Queueing::Fair { limit } => {
+                let frame_bytes = framing.frame_bytes(framing.payload_bytes_max);
+                Some(Cards::new(fabric.hosts(), limit, frame_bytes.into()))
+            }
+            Queueing::Fifo => None,
+        };
         Self {
             now_ps: 0,
             queue: EventQueue::new(source::PORTS + ports.len()),
@@ -104,32 +139,42 @@ impl Network {
             blackholed: 0,
             probes: 0,
             probe_link_bytes: 0,
+            cards,
             edge: None,
             timers: Timers::default(),
             first_timer_ps: NEVER_PS,
             attention: false,
             lost_datagrams: Vec::new(),
             captured: Vec::new(),
+            capture_packets_max: 0,
             captures: Vec::new(),
+            captures_named: 0,
         }
     }
 
     /// Captures the first `most` packets that leave each of `ports`.
     pub(crate) fn capture(&mut self, ports: &[u32], most: u64) {
+        self.capture_packets_max = most;
         self.captured = vec![0; if ports.is_empty() { 0 } else { self.ports.len() }];
         for &port in ports {
             self.captured[port as usize] = most;
         }
     }
 
-    /// Hands a packet to a port.
+    /// Hands a packet to a port of a switch.
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, port: u32, place: u32) {
+        self.enqueue_at::<false>(port, place);
+    }
+
+    #[inline(always)]
+    fn enqueue_at<const HOST: bool>(&mut self, port: u32, place: u32) {
         let packet = self.packets.get(place);
         let egress = &mut self.ports[port as usize];
-        match egress.enqueue(self.now_ps, place, packet) {
+        match egress.enqueue::<HOST>(self.now_ps, place, packet) {
             Verdict::Next(arrive_ps) => self.queue.insert(egress.source as usize, arrive_ps),
             Verdict::Queued => {}
+            Verdict::Displaced(last) => self.displaced(port, last),
             Verdict::Dropped | Verdict::Lost => return self.discard(place),
         }
         if !self.captured.is_empty() && self.captured[port as usize] > 0 {
@@ -139,6 +184,24 @@ impl Network {
             self.captures.push(CapturedPacket { port, time_ps, packet, src: 0, flow: 0 });
             self.attention = true;
         }
+    }
+
+    /// The packet that a port took last lost its place there to another.
+    #[cold]
+    fn displaced(&mut self, port: u32, place: u32) {
+        let was_captured =
+            !self.captured.is_empty() && self.captured[port as usize] < self.capture_packets_max;
+        if was_captured && let Some(index) = self.captures.iter().rposition(|capture| capture.port == port) {
+            let packet = self.packets.get(place);
+            let capture = &self.captures[index].packet;
+            if (capture.connection, capture.seq, capture.kind) == (packet.connection, packet.seq, packet.kind)
+            {
+                self.captures.remove(index);
+                self.captured[port as usize] += 1;
+                self.captures_named -= 1;
+            }
+        }
+        self.discard(place);
     }
 
     /// Ends a packet that will not arrive.
@@ -185,9 +248,9 @@ impl Network {
         Some((to, place))
     }
 
-    /// Sends a packet from a host.
+    /// Sends a packet from a host, for a half whose queue in the card was `slot`.
     #[inline(always)]
-    pub(crate) fn send(&mut self, address: &Address, mut packet: Packet) {
+    pub(crate) fn send(&mut self, address: &Address, owner: Owner, slot: &mut u32, mut packet: Packet) {
         packet.connection = address.connection;
         packet.destination = address.destination;
         packet.entropy = address.entropy;
@@ -198,22 +261,98 @@ impl Network {
         } else if self.edge.is_some() {
             self.with_edge(|edge, network| edge.send(address, &mut packet, network));
         }
-        self.originate(address.port, packet);
+        self.originate(address.host, address.port, owner, slot, packet);
     }
 
-    /// Sends a packet that is complete by a port.
+    /// Sends a packet that is complete: to the port if nobody waits at the host, or else to its queue in the card.
     #[inline(always)]
-    fn originate(&mut self, port: u32, packet: Packet) -> u32 {
+    fn originate(&mut self, host: u32, port: u32, owner: Owner, slot: &mut u32, packet: Packet) {
+        self.sent += 1;
+        let frame_bytes = packet.frame_bytes.into();
+        let place = self.packets.insert(packet);
+        let now_ps = self.now_ps;
+        if let Some(cards) = &mut self.cards {
+            let egress = &mut self.ports[port as usize];
+            if !cards.is_empty(host) || !egress.is_ready(now_ps, cards.frame_bytes) {
+                let idle;
+                (*slot, idle) = cards.wait(host, owner, *slot, Arrived { place, frame_bytes }, now_ps);
+                egress.note_waiting(now_ps, cards.waiting_bytes(host));
+                if idle {
+                    cards.set_due(host, egress.free_ps());
+                    self.queue.set(source::CARDS, cards.due_ps());
+                }
+                return;
+            }
+        }
+        self.enqueue_at::<true>(port, place);
+    }
+
+    /// Whether a half may let another frame wait at its host; if not, it is told when it may.
+    #[inline(always)]
+    pub(crate) fn room(&mut self, owner: Owner, slot: u32, frame_bytes: u16) -> bool {
+        self.cards.as_mut().is_none_or(|cards| cards.room(owner, slot, frame_bytes.into()))
+    }
+
+    /// The host whose card's turns are due now.
+    pub(crate) fn begin_service(&mut self) -> Option<u32> {
+        self.cards.as_mut()?.begin_service()
+    }
+
+    /// Serves the next in turn at a host, if its port has sent most of what it was given. Says whose turn it was, if
+    /// that is a sender who waits for room.
+    #[inline]
+    pub(crate) fn serve(&mut self, host: u32, port: u32) -> Served {
+        let Some(cards) = &mut self.cards else { return Served::Nobody };
+        if cards.is_empty(host) || !self.ports[port as usize].is_ready(self.now_ps, cards.frame_bytes) {
+            return Served::Nobody;
+        }
+        cards.begin_turn(host);
+        loop {
+            let Some(cards) = &mut self.cards else { return Served::Nobody };
+            let packets = &mut self.packets;
+            match cards.take(host, |place| packets.get(place).frame_bytes.into(), self.now_ps) {
+                Turn::Packet(place) => self.enqueue_at::<true>(port, place),
+                Turn::Over(starved) => return Served::Half(starved),
+            }
+        }
+    }
+
+    /// The card's next turns are when its port has sent what it was given; none if nobody waits.
+    pub(crate) fn end_service(&mut self, host: u32, port: u32) {
+        let Some(cards) = &mut self.cards else { return };
+        cards.end_service(host);
+        self.time_card(host, port);
+    }
+
+    /// Sets the time of a card's next turns, which may have changed with its port's rate.
+    pub(crate) fn time_card(&mut self, host: u32, port: u32) {
+        let Some(cards) = &mut self.cards else { return };
+        let free_ps = self.ports[port as usize].free_ps().max(self.now_ps);
+        cards.set_due(host, if cards.is_empty(host) { NEVER_PS } else { free_ps });
+        self.queue.set(source::CARDS, cards.due_ps());
+    }
+
+    /// Bytes that wait in a host's card.
+    pub(crate) fn waiting_bytes(&self, host: u32) -> u64 {
+        self.cards.as_ref().map_or(0, |cards| cards.waiting_bytes(host))
+    }
+
+    /// Sends a message of a switches' load balancer.
+    pub(crate) fn send_probe(&mut self, port: u32, packet: Packet) {
+        self.probes += 1;
         self.sent += 1;
         let place = self.packets.insert(packet);
         self.enqueue(port, place);
-        place
     }
 
-    /// Sends a message of a load balancer's own.
-    pub(crate) fn send_probe(&mut self, port: u32, packet: Packet) {
+    /// Sends a message of a hosts' load balancer from a host, whose port is `port`.
+    pub(crate) fn send_host_probe(&mut self, host: u32, port: u32, packet: Packet) {
         self.probes += 1;
-        self.originate(port, packet);
+        let mut slot = self.cards.as_mut().map_or(0, |cards| *cards.own(host));
+        self.originate(host, port, Owner::Host(host), &mut slot, packet);
+        if let Some(cards) = &mut self.cards {
+            *cards.own(host) = slot;
+        }
     }
 
     /// Ends a packet that has reached whom it was for.

@@ -15,7 +15,9 @@ use std::hint::select_unpredictable;
 struct Accepted {
     arrive_ps: u64,
     packet: u32,
-    frame_bytes: u32,
+    frame_bytes: u16,
+    /// Bytes' times between the end of its transmission and its entering the link; at hosts only.
+    lag_bytes: u16,
 }
 
 /// What became of a packet that was handed to a port.
@@ -24,6 +26,8 @@ pub(crate) enum Verdict {
     Next(u64),
     /// It follows others.
     Queued,
+    /// It follows others, in the place of the one that was accepted last, which is dropped.
+    Displaced(u32),
     /// There was no room.
     Dropped,
     /// The port is dead.
@@ -36,6 +40,14 @@ struct Unusual {
     down: bool,
     loss: f64,
     ramp: Option<(u32, u32, f64)>,
+}
+
+/// Those that wanted the last place of a full queue.
+#[derive(Default)]
+struct Contest {
+    /// [`EgressPort::tail`] since one of them has it.
+    tail: u32,
+    packets: u64,
 }
 
 /// Laid out so that what every packet touches lies in two cache lines.
@@ -85,6 +97,9 @@ pub(crate) struct EgressPort {
     rate_bps: u64,
     unusual: Unusual,
     stream: Stream,
+    /// What lags, and who has the last place of a full queue, are drawn from.
+    jitter: Option<Stream>,
+    contest: Contest,
 }
 
 impl EgressPort {
@@ -129,9 +144,17 @@ impl EgressPort {
             rate_bps: port.rate.bps(),
             unusual: Unusual { ramp, ..Unusual::default() },
             stream,
+            jitter: None,
+            contest: Contest::default(),
         };
         egress.settle();
         egress
+    }
+
+    /// Breaks phase locks from now on: at hosts frames enter the link after a random processing time, and the last
+    /// place of a full queue is drawn by lot.
+    pub(crate) fn set_jitter(&mut self, stream: Stream) {
+        self.jitter = Some(stream);
     }
 
     /// Derives what the hot path compares with.
@@ -152,18 +175,30 @@ impl EgressPort {
     }
 
     /// Takes a packet, or refuses it. A packet that fits neither limit of the buffer is dropped; a packet that may be
-    /// marked is marked by the backlog it finds.
+    /// marked is marked by the backlog it finds. `HOST`: whether the port is one that may jitter.
     #[inline(always)]
-    pub(crate) fn enqueue(&mut self, now_ps: u64, place: u32, packet: &mut Packet) -> Verdict {
+    pub(crate) fn enqueue<const HOST: bool>(
+        &mut self,
+        now_ps: u64,
+        place: u32,
+        packet: &mut Packet,
+    ) -> Verdict {
         let frame_bytes = u32::from(packet.frame_bytes);
         let loud = self.backlog_bytes + u64::from(frame_bytes) > self.quiet_bytes
             || self.backlog_packets >= self.quiet_packets;
-        if loud && let Some(refused) = self.judge(now_ps, frame_bytes.into(), packet) {
-            return refused;
+        if loud && let Some(verdict) = self.judge::<HOST>(now_ps, place, packet) {
+            return verdict;
         }
-        let frame_ps = self.serialization.frame_ps(frame_bytes + self.gap_bytes);
+        self.accept::<HOST>(now_ps, place, packet.frame_bytes)
+    }
+
+    #[inline(always)]
+    fn accept<const HOST: bool>(&mut self, now_ps: u64, place: u32, frame_bytes: u16) -> Verdict {
+        let wire_bytes = u32::from(frame_bytes) + self.gap_bytes;
+        let frame_ps = self.serialization.frame_ps(wire_bytes);
         let free_ps = self.free_ps.max(now_ps) + frame_ps;
-        let arrive_ps = free_ps + self.delay_ps;
+        let prompt_ps = free_ps + self.delay_ps;
+        let (arrive_ps, lag_bytes) = if HOST { self.late(prompt_ps, wire_bytes) } else { (prompt_ps, 0) };
         self.free_ps = free_ps;
         self.backlog_bytes += u64::from(frame_bytes);
         self.backlog_packets += 1;
@@ -175,14 +210,44 @@ impl EgressPort {
             self.grow();
         }
         let mask = self.ring.len() - 1;
-        self.ring[self.tail as usize & mask] = Accepted { arrive_ps, packet: place, frame_bytes };
+        self.ring[self.tail as usize & mask] = Accepted { arrive_ps, packet: place, frame_bytes, lag_bytes };
         self.tail = self.tail.wrapping_add(1);
         if alone { Verdict::Next(arrive_ps) } else { Verdict::Queued }
     }
 
+    /// When a frame arrives that would at `prompt_ps` without jitter, and its lag: uniform below its own time on the
+    /// wire, so that its phase is; more if it would overtake the one before.
+    #[inline]
+    fn late(&mut self, prompt_ps: u64, wire_bytes: u32) -> (u64, u16) {
+        let Some(stream) = &mut self.jitter else { return (prompt_ps, 0) };
+        let lag_bytes = stream.below(wire_bytes.into()) as u16;
+        let mut late = (prompt_ps + self.serialization.frame_ps(lag_bytes.into()), lag_bytes);
+        if self.head != self.tail {
+            let last_ps = self.at(self.tail.wrapping_sub(1)).arrive_ps;
+            if late.0 < last_ps {
+                late = self.late_until(prompt_ps, last_ps);
+            }
+        }
+        late
+    }
+
+    /// The least lag by which a frame arrives no earlier than at `least_ps`.
+    #[cold]
+    fn late_until(&self, prompt_ps: u64, least_ps: u64) -> (u64, u16) {
+        const SCALE: u32 = u16::MAX as u32;
+        let lag_ps = least_ps - prompt_ps;
+        let scale_ps = self.serialization.frame_ps(SCALE);
+        let mut lag_bytes = (u128::from(lag_ps) * u128::from(SCALE) / u128::from(scale_ps)) as u32;
+        while self.serialization.frame_ps(lag_bytes) < lag_ps {
+            lag_bytes += 1;
+        }
+        (prompt_ps + self.serialization.frame_ps(lag_bytes), lag_bytes as u16)
+    }
+
     /// What the backlog, exactly known, means for a packet that comes now.
-    fn judge(&mut self, now_ps: u64, frame_bytes: u64, packet: &mut Packet) -> Option<Verdict> {
+    fn judge<const HOST: bool>(&mut self, now_ps: u64, place: u32, packet: &mut Packet) -> Option<Verdict> {
         self.advance(now_ps);
+        let frame_bytes = u64::from(packet.frame_bytes);
         let mut ramp = false;
         if self.special {
             if self.unusual.down {
@@ -192,13 +257,17 @@ impl EgressPort {
             ramp = self.ramp_strikes();
         }
         let capable = packet.marks & marks::CAPABLE != 0;
-        let backlog_bytes = self.backlog_bytes + frame_bytes;
-        if backlog_bytes > self.buffer_bytes
-            || self.backlog_packets >= self.buffer_packets
-            || (ramp && !capable)
-        {
+        if ramp && !capable {
             self.dropped_packets += 1;
             return Some(Verdict::Dropped);
+        }
+        let mut displaced = None;
+        if !self.fits(frame_bytes) {
+            self.dropped_packets += 1;
+            displaced = self.displace(now_ps, frame_bytes);
+            if displaced.is_none() {
+                return Some(Verdict::Dropped);
+            }
         }
         if capable
             && (self.backlog_bytes >= self.mark_bytes || self.backlog_packets >= self.mark_packets || ramp)
@@ -206,11 +275,47 @@ impl EgressPort {
             packet.marks |= marks::EXPERIENCED;
             self.marked_packets += 1;
         }
+        let backlog_bytes = self.backlog_bytes + frame_bytes;
         if backlog_bytes > self.backlog_max_bytes {
             self.backlog_max_bytes = backlog_bytes;
             self.settle();
         }
-        None
+        let displaced = displaced?;
+        self.accept::<HOST>(now_ps, place, packet.frame_bytes);
+        Some(Verdict::Displaced(displaced))
+    }
+
+    fn fits(&self, frame_bytes: u64) -> bool {
+        self.backlog_bytes + frame_bytes <= self.buffer_bytes && self.backlog_packets < self.buffer_packets
+    }
+
+    /// Who has the last place of a full queue: each of those that came since it was free is as likely. Otherwise senders
+    /// in step decide it for ever by who comes a moment earlier. If the newcomer has it, the one that had it is taken
+    /// out.
+    fn displace(&mut self, now_ps: u64, frame_bytes: u64) -> Option<u32> {
+        let stream = self.jitter.as_mut()?;
+        if self.contest.tail != self.tail {
+            self.contest = Contest { tail: self.tail, packets: 1 };
+        }
+        self.contest.packets += 1;
+        if stream.below(self.contest.packets) != 0 || self.serving == self.tail {
+            return None;
+        }
+        let last = self.at(self.tail.wrapping_sub(1));
+        let last_bytes = u64::from(last.frame_bytes);
+        let frame_ps = self.serialization.frame_ps(u32::from(last.frame_bytes) + self.gap_bytes);
+        let begun = self.free_ps - frame_ps <= now_ps;
+        if begun || self.backlog_bytes - last_bytes + frame_bytes > self.buffer_bytes {
+            return None;
+        }
+        self.tail = self.tail.wrapping_sub(1);
+        self.backlog_bytes -= last_bytes;
+        self.backlog_packets -= 1;
+        self.backlog_byte_ps -= u128::from(last_bytes) * u128::from(self.free_ps - now_ps);
+        self.sent_bytes -= last_bytes;
+        self.busy_ps -= frame_ps;
+        self.free_ps -= frame_ps;
+        Some(last.packet)
     }
 
     /// Takes the packet that arrives now off the link, and tells when the next one will: [`NEVER_PS`] if there is none.
@@ -243,11 +348,19 @@ impl EgressPort {
     fn advance(&mut self, now_ps: u64) {
         while self.serving != self.tail {
             let accepted = self.at(self.serving);
-            if accepted.arrive_ps > now_ps + self.delay_ps {
+            if accepted.arrive_ps > now_ps + self.delay_ps
+                && (accepted.lag_bytes == 0 || self.end_ps(accepted) > now_ps)
+            {
                 break;
             }
             self.depart(accepted);
         }
+    }
+
+    /// When the transmission of an accepted packet ends.
+    #[inline]
+    fn end_ps(&self, accepted: Accepted) -> u64 {
+        accepted.arrive_ps - self.delay_ps - self.serialization.frame_ps(accepted.lag_bytes.into())
     }
 
     #[cold]
@@ -284,7 +397,28 @@ impl EgressPort {
     /// When the packet accepted last begins, or began, to be sent.
     pub(crate) fn last_start_ps(&self) -> u64 {
         let last = self.at(self.tail.wrapping_sub(1));
-        self.free_ps - self.serialization.frame_ps(last.frame_bytes + self.gap_bytes)
+        self.free_ps - self.serialization.frame_ps(u32::from(last.frame_bytes) + self.gap_bytes)
+    }
+
+    /// Whether it is busy with no more than so many bytes from now on.
+    #[inline(always)]
+    pub(crate) fn is_ready(&self, now_ps: u64, bytes: u32) -> bool {
+        self.free_ps <= now_ps + self.serialization.frame_ps(bytes + self.gap_bytes)
+    }
+
+    /// When it has sent all that it was given.
+    pub(crate) fn free_ps(&self) -> u64 {
+        self.free_ps
+    }
+
+    /// So many bytes wait before it, in the host's card: its largest backlog counts them.
+    #[inline]
+    pub(crate) fn note_waiting(&mut self, now_ps: u64, waiting_bytes: u64) {
+        if self.backlog_bytes + waiting_bytes > self.backlog_max_bytes {
+            self.advance(now_ps);
+            self.backlog_max_bytes = self.backlog_max_bytes.max(self.backlog_bytes + waiting_bytes);
+            self.settle();
+        }
     }
 
     /// Bytes waiting now, the frame in service included.
@@ -341,18 +475,20 @@ impl EgressPort {
     }
 
     /// Sends at another rate from now on. The rest of the frame in service takes its old share of the new time;
-    /// waiting frames are timed anew. Returns when the next packet arrives.
+    /// waiting frames are timed anew, with their lags. Returns when the next packet arrives.
     pub(crate) fn set_rate(&mut self, now_ps: u64, rate: Rate) -> Option<u64> {
         self.advance(now_ps);
         self.rate_bps = rate.bps();
         let old = std::mem::replace(&mut self.serialization, rate.serialization());
         let mask = self.ring.len() - 1;
+        let mut last_ps = self.end_lags(now_ps, old);
         let mut free_ps = now_ps;
         let mut index = self.serving;
         while index != self.tail {
-            let accepted = &mut self.ring[index as usize & mask];
-            let wire_bytes = accepted.frame_bytes + self.gap_bytes;
-            let end_ps = accepted.arrive_ps - self.delay_ps;
+            let accepted = self.at(index);
+            let lag_bytes = accepted.lag_bytes.into();
+            let wire_bytes = u32::from(accepted.frame_bytes) + self.gap_bytes;
+            let end_ps = accepted.arrive_ps - self.delay_ps - old.frame_ps(lag_bytes);
             let (before_ps, after_ps) = (old.frame_ps(wire_bytes), self.serialization.frame_ps(wire_bytes));
             let began_ps = began_ps(self.retimed, index, end_ps, before_ps);
             let left_ps = if began_ps < now_ps {
@@ -364,13 +500,38 @@ impl EgressPort {
             free_ps += left_ps;
             self.backlog_byte_ps += u128::from(accepted.frame_bytes) * u128::from(free_ps - now_ps);
             self.backlog_byte_ps -= u128::from(accepted.frame_bytes) * u128::from(end_ps - now_ps);
-            accepted.arrive_ps = free_ps + self.delay_ps;
+            let prompt_ps = free_ps + self.delay_ps;
+            let mut late = (prompt_ps + self.serialization.frame_ps(lag_bytes), accepted.lag_bytes);
+            if late.0 < last_ps {
+                late = self.late_until(prompt_ps, last_ps);
+            }
+            let accepted = &mut self.ring[index as usize & mask];
+            (accepted.arrive_ps, accepted.lag_bytes) = late;
+            last_ps = accepted.arrive_ps;
             index = index.wrapping_add(1);
         }
         // What is left takes its new time.
         self.busy_ps = self.busy_ps - self.free_ps.saturating_sub(now_ps) + (free_ps - now_ps);
         self.free_ps = free_ps;
         (self.head != self.tail).then(|| self.at(self.head).arrive_ps)
+    }
+
+    /// Ends the lags of frames that are sent: their measure is the old rate's. Returns when the last of them arrives.
+    fn end_lags(&mut self, now_ps: u64, old: Serialization) -> u64 {
+        let mask = self.ring.len() - 1;
+        let mut last_ps = 0;
+        let mut index = self.head;
+        while index != self.serving {
+            let accepted = &mut self.ring[index as usize & mask];
+            if accepted.lag_bytes > 0 {
+                accepted.arrive_ps =
+                    (accepted.arrive_ps - old.frame_ps(accepted.lag_bytes.into())).max(now_ps).max(last_ps);
+                accepted.lag_bytes = 0;
+            }
+            last_ps = accepted.arrive_ps;
+            index = index.wrapping_add(1);
+        }
+        last_ps
     }
 
     /// What was counted at enqueue but belongs to the time after `now_ps`.
@@ -380,8 +541,8 @@ impl EgressPort {
         let mut index = self.serving;
         while index != self.tail {
             let accepted = self.at(index);
-            let end_ps = accepted.arrive_ps - self.delay_ps;
-            let frame_ps = self.serialization.frame_ps(accepted.frame_bytes + self.gap_bytes);
+            let end_ps = self.end_ps(accepted);
+            let frame_ps = self.serialization.frame_ps(u32::from(accepted.frame_bytes) + self.gap_bytes);
             if began_ps(self.retimed, index, end_ps, frame_ps) >= now_ps {
                 unsent.bytes += u64::from(accepted.frame_bytes);
                 unsent.packets += 1;

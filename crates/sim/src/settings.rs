@@ -1,5 +1,6 @@
 //! What a simulation is told besides its fabric and its flows.
 
+use crate::Nic;
 use crate::transport::Transport;
 use anabranch_fabric::Change;
 use anabranch_plan::Balancing;
@@ -13,6 +14,8 @@ pub struct Settings {
     pub balancing: Balancing,
     /// Transports that flows name by index.
     pub transports: Vec<Transport>,
+    /// Network cards of hosts.
+    pub nic: Nic,
     /// Bytes around a payload.
     pub framing: Framing,
     /// What changes while it runs, by ascending time.

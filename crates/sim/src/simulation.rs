@@ -66,7 +66,7 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
         settings: &'a Settings,
     ) -> Result<Self, SimulationError> {
         let forwarding = Forwarding::new(fabric, settings.balancing.weighing.clone(), balancer)?;
-        let mut network = Network::new(fabric, settings.framing.gap_bytes, settings.seed);
+        let mut network = Network::new(fabric, settings.framing, &settings.nic, settings.seed);
         network.edge = edge;
         network.capture(&settings.observe.capture_ports, settings.observe.capture_packets_max);
         let hosts = Hosts::new(
@@ -122,6 +122,8 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
                 self.arrive(source);
             } else if source == source::TIMERS {
                 self.timer()?;
+            } else if source == source::CARDS {
+                self.hosts.serve_card(&mut self.network);
             } else {
                 let control = self.schedule.take();
                 self.control(control)?;
@@ -201,7 +203,11 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
             Control::Sample => {
                 let now_ps = self.network.now_ps;
                 for &port in &self.settings.observe.queue_ports {
-                    let backlog_bytes = self.network.ports[port as usize].backlog_bytes(now_ps);
+                    let from = self.fabric.ports()[port as usize].from;
+                    let waiting_bytes =
+                        if from < self.hosts_count { self.network.waiting_bytes(from) } else { 0 };
+                    let backlog_bytes =
+                        waiting_bytes + self.network.ports[port as usize].backlog_bytes(now_ps);
                     self.queue_samples.push(QueueSample { port, time_ps: now_ps, backlog_bytes });
                 }
             }
@@ -238,6 +244,12 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
                 What::NodeBlackhole(..) => {}
             }
         }
+        for &port in &ports {
+            let from = self.fabric.ports()[port as usize].from;
+            if from < self.hosts_count {
+                self.network.time_card(from, port);
+            }
+        }
         // The switches at both ends of a link see it die.
         let mut nodes: Vec<u32> = ports
             .iter()
@@ -263,8 +275,15 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
             return;
         }
         self.end_silence();
+        let first = self.port_records.len();
         for (index, port) in (0..).zip(&mut self.network.ports) {
             self.port_records.push(port.end_interval(index, self.interval_start_ps, now_ps));
+        }
+        if let Some(cards) = &mut self.network.cards {
+            for (host, &port) in (0..).zip(self.hosts.port_of()) {
+                self.port_records[first + port as usize].backlog_byte_ps += cards.end_interval(host, now_ps);
+                self.network.ports[port as usize].note_waiting(now_ps, cards.waiting_bytes(host));
+            }
         }
         self.interval_start_ps = now_ps;
     }

@@ -5,7 +5,7 @@
 use anabranch_fabric::topology::LeafSpine;
 use anabranch_plan::{Balancing, Granularity};
 use anabranch_sim::transport::{Control, Mptcp, Tcp, Transport};
-use anabranch_sim::{Framing, Observe, Progress, Settings, simulate};
+use anabranch_sim::{Framing, Nic, Observe, Progress, Settings, simulate};
 use anabranch_traffic::{Flow, Start};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -71,6 +71,7 @@ fn cost(size_bytes: u64, subflows: Option<u8>) -> (u64, u64) {
             None => Transport::Tcp(tcp),
             Some(subflows) => Transport::Mptcp(Mptcp { tcp, subflows, ..Mptcp::plain() }),
         }],
+        nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: Vec::new(),
         routing_delay_ps: 0,

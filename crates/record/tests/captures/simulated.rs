@@ -4,7 +4,7 @@ use anabranch_fabric::Fabric;
 use anabranch_fabric::topology::LeafSpine;
 use anabranch_plan::Balancing;
 use anabranch_sim::transport::{Control, Reorder, Tcp, Transport, Udp};
-use anabranch_sim::{CapturedPacket, Framing, Observe, Packet, Progress, Settings, simulate};
+use anabranch_sim::{CapturedPacket, Framing, Nic, Observe, Packet, Progress, Settings, simulate};
 use anabranch_traffic::{Flow, Start};
 
 pub(crate) const PS_PER_US: u64 = 1_000_000;
@@ -50,6 +50,7 @@ pub(crate) fn settings(transports: Vec<Transport>, capture_ports: &[u32]) -> Set
         seed: 1,
         balancing: Balancing::ECMP,
         transports,
+        nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: Vec::new(),
         routing_delay_ps: 0,

@@ -12,8 +12,8 @@ pub(crate) fn visit(form: &mut impl Form, link: &mut LinkSettings) {
         "buffer",
         Room,
         &mut link.buffer,
-        "Room for waiting frames at each end that is a switch, the frame in service included. Hosts wait at their \
-         own port without limit.",
+        "Room for waiting frames at each end that is a switch, the frame in service included. For hosts \
+         see `[host]`.",
     );
     form.key(
         "ecn",

@@ -72,7 +72,7 @@ pub(super) fn ask((host, port): (u32, u32), to: u32, path: u16, few: &Few, netwo
         frame_bytes: FRAME_BYTES,
         ..Packet::default()
     };
-    network.send_probe(port, probe);
+    network.send_host_probe(host, port, probe);
 }
 
 /// What an answer says; nothing if it is none.
@@ -96,5 +96,5 @@ pub(super) fn answer((host, port): (u32, u32), probe: &Packet, entropy: u32, net
         frame_bytes: FRAME_BYTES,
         ..Packet::default()
     };
-    network.send_probe(port, answer);
+    network.send_host_probe(host, port, answer);
 }

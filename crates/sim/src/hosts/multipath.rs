@@ -45,6 +45,11 @@ impl Host for Feed<'_> {
     }
 
     #[inline(always)]
+    fn room(&mut self, frame_bytes: u16) -> bool {
+        self.outlet.room(frame_bytes)
+    }
+
+    #[inline(always)]
     fn wake_at(&mut self, at_ps: u64) {
         self.outlet.wake_at(at_ps);
     }
@@ -134,6 +139,12 @@ impl Hosts {
             self.push_all(place, network);
         }
         self.watch_multipath(place, network.now_ps);
+    }
+
+    /// A subflow's sender has room in its host's card again.
+    pub(super) fn resume_subflow(&mut self, subflow: Subflow, network: &mut Network) {
+        self.step(subflow, Step::Push, network);
+        self.watch_multipath(subflow.multipath, network.now_ps);
     }
 
     /// A subflow's receiver has so many bytes in order.

@@ -101,13 +101,13 @@ proptest! {
                 && waiting_packets < u64::from(buffer_packets);
             let marks = capable
                 && (waiting_bytes >= u64::from(mark_bytes) || waiting_packets >= u64::from(mark_packets));
-            match port.enqueue(now_ps, place, &mut packet) {
+            match port.enqueue::<false>(now_ps, place, &mut packet) {
                 Verdict::Dropped => {
                     prop_assert!(!fits);
                     naive.dropped += 1;
                     continue;
                 }
-                Verdict::Lost => prop_assert!(false, "nothing is dead here"),
+                Verdict::Lost | Verdict::Displaced(_) => prop_assert!(false, "nothing is dead here, nor drawn by lot"),
                 Verdict::Next(arrive_ps) => {
                     prop_assert!(expected_arrivals.is_empty());
                     next_arrival = arrive_ps;
@@ -129,8 +129,8 @@ proptest! {
 fn a_slower_rate_stretches_what_is_left_and_what_waits() {
     let mut port = port(10_000_000_000, 1_000_000, Buffer::UNLIMITED, Marking::Off);
     // 1230 bytes and a gap of 20: a microsecond each.
-    assert!(matches!(port.enqueue(0, 0, &mut packet(1230, false)), Verdict::Next(2_000_000)));
-    assert!(matches!(port.enqueue(0, 1, &mut packet(1230, false)), Verdict::Queued));
+    assert!(matches!(port.enqueue::<false>(0, 0, &mut packet(1230, false)), Verdict::Next(2_000_000)));
+    assert!(matches!(port.enqueue::<false>(0, 1, &mut packet(1230, false)), Verdict::Queued));
     // Half of the first frame is out; the other half takes twice its time, the second frame two microseconds.
     let next_ps = port.set_rate(500_000, Rate::from_bps(5_000_000_000).unwrap());
     assert_eq!(next_ps, Some(2_500_000));
@@ -146,8 +146,8 @@ fn a_slower_rate_stretches_what_is_left_and_what_waits() {
 #[test]
 fn a_frame_in_service_has_begun_at_whatever_rate_it_ends() {
     let mut port = port(10_000_000_000, 1_000_000, Buffer::UNLIMITED, Marking::Off);
-    port.enqueue(0, 0, &mut packet(1230, false));
-    port.enqueue(0, 1, &mut packet(1230, false));
+    port.enqueue::<false>(0, 0, &mut packet(1230, false));
+    port.enqueue::<false>(0, 1, &mut packet(1230, false));
     // A tenth is left, for 10 us at a hundredth of the rate; then half of that takes a twentieth.
     port.set_rate(900_000, Rate::from_bps(100_000_000).unwrap());
     assert_eq!(port.sent_bytes(900_000), 1230);
@@ -168,11 +168,11 @@ fn a_backlog_beyond_four_gibibytes_is_known() {
     let mut port = port(64_000, 0, Buffer::UNLIMITED, marking);
     let frames = (1 << 32) / 65_000 + 10u64;
     for place in 0..frames as u32 {
-        port.enqueue(0, place, &mut packet(65_000, false));
+        port.enqueue::<false>(0, place, &mut packet(65_000, false));
     }
     assert_eq!(port.backlog_bytes(0), frames * 65_000);
     let mut last = packet(65_000, true);
-    port.enqueue(0, 0, &mut last);
+    port.enqueue::<false>(0, 0, &mut last);
     assert_ne!(last.marks & marks::EXPERIENCED, 0);
     let record = port.end_interval(0, 0, 1_000_000);
     assert_eq!(record.backlog_max_bytes, (frames + 1) * 65_000);
@@ -182,12 +182,15 @@ fn a_backlog_beyond_four_gibibytes_is_known() {
 fn a_dead_port_loses_what_it_holds_and_what_comes() {
     let mut port = port(10_000_000_000, 1_000_000, Buffer::UNLIMITED, Marking::Off);
     for place in 0..3 {
-        port.enqueue(0, place, &mut packet(1230, false));
+        port.enqueue::<false>(0, place, &mut packet(1230, false));
     }
     assert_eq!(port.go_down(1_500_000), [0, 1, 2]);
-    assert!(matches!(port.enqueue(1_600_000, 3, &mut packet(1230, false)), Verdict::Lost));
+    assert!(matches!(port.enqueue::<false>(1_600_000, 3, &mut packet(1230, false)), Verdict::Lost));
     port.go_up();
-    assert!(matches!(port.enqueue(1_700_000, 4, &mut packet(1230, false)), Verdict::Next(3_700_000)));
+    assert!(matches!(
+        port.enqueue::<false>(1_700_000, 4, &mut packet(1230, false)),
+        Verdict::Next(3_700_000)
+    ));
     let record = port.end_interval(0, 0, 3_000_000);
     // Two frames had begun; the third never did.
     assert_eq!((record.sent_packets, record.sent_bytes, record.lost_packets), (3, 3 * 1230, 4));
@@ -201,7 +204,7 @@ fn red_marks_or_drops_between_its_limits() {
     let mut port = port(10_000_000_000, 0, Buffer::UNLIMITED, ramp);
     // Backlog held at 6,000 bytes, halfway: a quarter is struck.
     for place in 0..6 {
-        port.enqueue(0, place, &mut packet(1000, false));
+        port.enqueue::<false>(0, place, &mut packet(1000, false));
     }
     let trials = 40_000;
     for _ in 0..trials {
@@ -210,4 +213,139 @@ fn red_marks_or_drops_between_its_limits() {
     }
     let (expected, deviation) = (f64::from(trials) * 0.25, (f64::from(trials) * 0.25 * 0.75).sqrt());
     assert!((f64::from(struck) - expected).abs() < 4.0 * deviation, "{struck} of {trials}");
+}
+
+/// A port that jitters beside one that does not: the same books, and arrivals in order, each late by no more than a frame's
+/// time.
+mod jitter {
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Send { frame_bytes: u16 },
+        Rate { mbps: u64 },
+        Down,
+        EndInterval,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            20 => (64u16..1519).prop_map(|frame_bytes| Step::Send { frame_bytes }),
+            10 => Just(Step::Send { frame_bytes: 1518 }),
+            1 => prop_oneof![Just(10u64), Just(1_000), Just(10_000), Just(400_000)].prop_map(|mbps| Step::Rate { mbps }),
+            1 => Just(Step::Down),
+            2 => Just(Step::EndInterval),
+        ]
+    }
+
+    fn enqueue(port: &mut EgressPort, now_ps: u64, place: u32, frame_bytes: u16) -> Option<u64> {
+        match port.enqueue::<true>(now_ps, place, &mut packet(frame_bytes, false)) {
+            Verdict::Next(at_ps) => Some(at_ps),
+            _ => None,
+        }
+    }
+
+    /// Lets a port's packets arrive until a time; the times at which they did.
+    fn arrivals(port: &mut EgressPort, next_ps: &mut u64, until_ps: u64) -> Vec<(u32, u64)> {
+        let mut arrived = Vec::new();
+        while *next_ps <= until_ps {
+            let at_ps = *next_ps;
+            let (place, then_ps) = port.arrive();
+            assert!(then_ps >= at_ps, "in order");
+            arrived.push((place, at_ps));
+            *next_ps = then_ps;
+        }
+        arrived
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+        #[test]
+        fn delays_arrivals_only(
+            steps in prop::collection::vec((0u64..3_000_000, step()), 1..300),
+            delay_ps in 0u64..5_000_000,
+            seed in any::<u64>(),
+        ) {
+            let mut plain = port(10_000_000_000, delay_ps, Buffer::UNLIMITED, Marking::Off);
+            let mut late = port(10_000_000_000, delay_ps, Buffer::UNLIMITED, Marking::Off);
+            late.set_jitter(Stream::new(seed, "jitter"));
+            let (mut now_ps, mut interval_ps) = (0, 0);
+            let mut next_ps = [NEVER_PS; 2];
+            let mut arrived = [Vec::new(), Vec::new()];
+            let mut slowest_mbps = 10_000;
+            for (place, (wait_ps, step)) in (0u32..).zip(steps) {
+                now_ps += wait_ps;
+                for ((port, next_ps), arrived) in [&mut plain, &mut late].into_iter().zip(&mut next_ps).zip(&mut arrived) {
+                    arrived.extend(arrivals(port, next_ps, now_ps));
+                }
+                match step {
+                    Step::Send { frame_bytes } => {
+                        for (port, next_ps) in [&mut plain, &mut late].into_iter().zip(&mut next_ps) {
+                            if let Some(at_ps) = enqueue(port, now_ps, place, frame_bytes) {
+                                *next_ps = at_ps;
+                            }
+                        }
+                    }
+                    Step::Rate { mbps } => {
+                        slowest_mbps = slowest_mbps.min(mbps);
+                        let rate = Rate::from_bps(mbps * 1_000_000).unwrap();
+                        for (port, next_ps) in [&mut plain, &mut late].into_iter().zip(&mut next_ps) {
+                            if let Some(at_ps) = port.set_rate(now_ps, rate) {
+                                *next_ps = at_ps;
+                            }
+                        }
+                    }
+                    Step::Down => {
+                        plain.go_down(now_ps);
+                        late.go_down(now_ps);
+                        next_ps = [NEVER_PS; 2];
+                        // What jittered had not arrived yet, and is lost with the rest.
+                        late.lost_packets = plain.lost_packets;
+                        plain.go_up();
+                        late.go_up();
+                        break;
+                    }
+                    Step::EndInterval => {
+                        let records = [&mut plain, &mut late].map(|port| port.end_interval(0, interval_ps, now_ps));
+                        prop_assert_eq!(records[0], records[1]);
+                        interval_ps = now_ps;
+                    }
+                }
+                prop_assert_eq!(plain.backlog_bytes(now_ps), late.backlog_bytes(now_ps));
+            }
+            let records = [&mut plain, &mut late].map(|port| port.end_interval(0, interval_ps, now_ps));
+            prop_assert_eq!(records[0], records[1]);
+            for ((port, next_ps), arrived) in [&mut plain, &mut late].into_iter().zip(&mut next_ps).zip(&mut arrived) {
+                arrived.extend(arrivals(port, next_ps, NEVER_PS - 1));
+            }
+            let frame_ps = Rate::from_bps(slowest_mbps * 1_000_000).unwrap().serialization().frame_ps(1518 + 20);
+            for (&(place, plain_ps), &(late_place, late_ps)) in arrived[0].iter().zip(&arrived[1]) {
+                prop_assert_eq!(place, late_place);
+                prop_assert!(plain_ps <= late_ps && late_ps <= plain_ps + frame_ps, "{plain_ps} and {late_ps}");
+            }
+        }
+    }
+
+    /// Full frames in a row: the lag of each is uniform below its time on the wire.
+    #[test]
+    fn lags_are_uniform() {
+        let mut port = port(10_000_000_000, 0, Buffer::UNLIMITED, Marking::Off);
+        port.set_jitter(Stream::new(1, "jitter"));
+        let frame_ps = 1538 * 800;
+        let mut tenths = [0u32; 10];
+        for number in 0..10_000u64 {
+            // Every second one finds the port idle.
+            let now_ps = number / 2 * 4 * frame_ps;
+            port.enqueue::<true>(now_ps, 0, &mut packet(1518, false));
+            let accepted = port.at(port.tail.wrapping_sub(1));
+            let prompt_ps = now_ps + (1 + number % 2) * frame_ps;
+            tenths[((accepted.arrive_ps - prompt_ps) * 10 / frame_ps) as usize] += 1;
+            assert_eq!(port.end_ps(accepted), prompt_ps);
+            if number % 2 == 1 {
+                port.arrive();
+                port.arrive();
+            }
+        }
+        assert!(tenths.iter().all(|&count| (880..1120).contains(&count)), "{tenths:?}");
+    }
 }

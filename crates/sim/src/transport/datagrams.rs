@@ -45,11 +45,20 @@ impl Datagrams {
         self.send(udp, framing, host);
     }
 
+    /// The host's card has room again.
+    pub fn resume<H: Host>(&mut self, udp: &Udp, framing: Framing, host: &mut H) {
+        self.send(udp, framing, host);
+    }
+
+    /// As a socket that blocks: what has no room waits, and the time is lost.
     fn send<H: Host>(&mut self, udp: &Udp, framing: Framing, host: &mut H) {
         let now_ps = host.now_ps();
         while self.sent < self.written && self.next_at_ps <= now_ps {
             let payload = u64::from(framing.payload_bytes_max).min(self.written - self.sent) as u16;
             let frame_bytes = framing.frame_bytes(payload);
+            if !host.room(frame_bytes) {
+                return;
+            }
             host.send(Packet {
                 seq: self.sent,
                 stamp_ns: (now_ps / 1000) as u32,

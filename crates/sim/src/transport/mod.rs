@@ -39,6 +39,12 @@ pub trait Host {
     /// Hands a packet to the host's port. The half fills every field but those of addressing: `connection`,
     /// `destination`, `entropy`, `labels`, `path` are the host's.
     fn send(&mut self, packet: crate::Packet);
+    /// Whether the host's card has room for another frame of this half's data. If not, the host calls
+    /// [`Sender::push`] or [`Datagrams::resume`] when it has.
+    #[inline(always)]
+    fn room(&mut self, _frame_bytes: u16) -> bool {
+        true
+    }
     /// Wants [`Sender::wake`] or [`Receiver::wake`] at this time. Only the earliest wish is kept; a wake-up that
     /// comes earlier than the half needs (its deadline moved) is answered by wishing again.
     fn wake_at(&mut self, at_ps: u64);

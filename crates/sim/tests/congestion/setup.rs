@@ -5,7 +5,7 @@ use anabranch_fabric::topology::{FatTree, LeafSpine};
 use anabranch_fabric::{Change, Fabric, Rate, What};
 use anabranch_plan::{Balancing, Scheme};
 use anabranch_sim::transport::{Control, Tcp, Transport};
-use anabranch_sim::{Framing, Observe, Outcome, Progress, Settings, simulate};
+use anabranch_sim::{Framing, Nic, Observe, Outcome, Progress, Settings, simulate};
 use anabranch_traffic::load::Load;
 use anabranch_traffic::sizes::{Convention, Published, Sizes};
 use anabranch_traffic::workload::{Amount, Arrivals, Poisson, Workload};
@@ -43,6 +43,7 @@ pub(crate) fn settings(scheme: Scheme) -> Settings {
         seed: 1,
         balancing: Balancing { scheme, ..Balancing::ECMP },
         transports: vec![Transport::Tcp(Tcp::plain(Control::Dctcp { gain: 1.0 / 16.0 }))],
+        nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: Vec::new(),
         routing_delay_ps: 0,

@@ -4,7 +4,7 @@ use super::setup::*;
 use anabranch_fabric::{Buffer, Change, What};
 use anabranch_plan::{Granularity, Table};
 use anabranch_sim::transport::{Control, Tcp, Transport};
-use anabranch_sim::{Observe, Outcome};
+use anabranch_sim::{Nic, Observe, Outcome};
 use anabranch_traffic::{Flow, Start};
 use proptest::prelude::*;
 
@@ -40,11 +40,13 @@ proptest! {
         spray in any::<bool>(),
         fail in any::<bool>(),
         interval_us in 0u64..100,
+        fair in any::<bool>(),
     ) {
         let link = Link { buffer: Buffer { bytes: u32::MAX, packets: buffer_packets }, ..TEN_GIG };
         let fabric = leaf_spine(LEAVES, SPINES, HOSTS_PER_LEAF, link);
         let mut settings = settings(Transport::Tcp(Tcp::plain(Control::NewReno)));
         settings.end_ps = end_us * PS_PER_US;
+        settings.nic = if fair { Nic::FAIR } else { Nic::FIFO };
         settings.observe = Observe { interval_ps: interval_us * PS_PER_US, ..Observe::default() };
         if spray {
             settings.balancing.granularity = Granularity::Packet;

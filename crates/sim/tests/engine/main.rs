@@ -4,6 +4,7 @@
 
 mod balancing;
 mod barriers;
+mod cards;
 mod closed_forms;
 mod connections;
 
@@ -21,4 +22,5 @@ mod planned;
 mod queueing;
 mod saps;
 mod setup;
+mod ties;
 mod wino;

@@ -4,7 +4,7 @@ use super::setup::*;
 use anabranch_fabric::topology::LeafSpine;
 use anabranch_fabric::{Buffer, Change, Fabric, Marking, Rate, What};
 use anabranch_sim::transport::{Control, Coupling, Mptcp, Reorder, Tcp, Transport};
-use anabranch_sim::{Kind, Progress, simulate};
+use anabranch_sim::{Kind, Nic, Progress, simulate};
 use anabranch_traffic::Flow;
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ proptest! {
         ack_every in 1u32..3,
         window_segments in 2u64..300,
         buffer in 5u32..60,
-        hold in any::<bool>(),
+        (hold, fair) in any::<(bool, bool)>(),
     ) {
         let fabric = leaf_spine(3, 2, 2, small_buffers(buffer));
         let tcp = Tcp {
@@ -50,6 +50,7 @@ proptest! {
         let [alone, one] = [Transport::Tcp(tcp.clone()), mptcp(1, coupling, tcp)].map(|transport| {
             let mut settings = settings(transport);
             settings.end_ps = 400_000 * PS_PER_US;
+            settings.nic = if fair { Nic::FAIR } else { Nic::FIFO };
             settings.observe.window_flows = vec![0];
             run(&fabric, &flows, &settings)
         });

@@ -3,7 +3,7 @@
 use anabranch_fabric::{Buffer, Fabric, Marking, Node, Port, Rate, Tier};
 use anabranch_plan::Balancing;
 use anabranch_sim::transport::{Transport, Udp};
-use anabranch_sim::{Framing, Observe, Outcome, Progress, Settings, simulate};
+use anabranch_sim::{Framing, Nic, Observe, Outcome, Progress, Settings, simulate};
 use anabranch_traffic::{Flow, Start};
 
 pub(crate) const PS_PER_US: u64 = 1_000_000;
@@ -64,6 +64,7 @@ pub(crate) fn settings(transport: Transport) -> Settings {
         seed: 1,
         balancing: Balancing::ECMP,
         transports: vec![transport],
+        nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: Vec::new(),
         routing_delay_ps: 0,

@@ -4,7 +4,7 @@ use anabranch_fabric::topology::LinkSettings;
 use anabranch_fabric::{Buffer, Marking, Rate};
 use anabranch_plan::Balancing;
 use anabranch_sim::transport::{Control, Reorder, Tcp, Transport};
-use anabranch_sim::{Framing, Observe, Settings};
+use anabranch_sim::{Framing, Nic, Observe, Settings};
 use std::path::PathBuf;
 
 pub(crate) const PS_PER_US: u64 = 1_000_000;
@@ -70,6 +70,7 @@ pub(crate) fn settings(tcp: Tcp, header_bytes: u16) -> Settings {
         seed: 1,
         balancing: Balancing::ECMP,
         transports: vec![Transport::Tcp(tcp)],
+        nic: Nic::FIFO,
         framing: Framing { payload_bytes_max: 1448, header_bytes, frame_bytes_min: 0, gap_bytes: 0 },
         changes: Vec::new(),
         routing_delay_ps: 0,

@@ -81,6 +81,8 @@ pub struct Sender {
     state: State,
     /// The next new segment says that the window is reduced.
     owes_reduced: bool,
+    /// The first segment is to be sent again as soon as the host's card has room: recovery without SACK.
+    owes_first: bool,
     prr: Prr,
     board: Scoreboard,
     rack: Rack,
@@ -113,6 +115,7 @@ impl Sender {
             phase: Phase::Closed,
             state: State::Open,
             owes_reduced: false,
+            owes_first: false,
             prr: Prr::default(),
             board: Scoreboard::default(),
             rack: Rack::default(),

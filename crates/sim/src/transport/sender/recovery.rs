@@ -59,8 +59,7 @@ impl Sender {
     }
 
     pub(super) fn retransmit_first<H: Host>(&mut self, cx: Context<'_>, host: &mut H) {
-        let end = self.next.min(self.una + cx.segment());
-        self.send_again(cx, self.una..end, host);
+        self.pay_first(cx, host);
     }
 
     pub(super) fn end_episode(&mut self, cx: Context<'_>) {
@@ -75,6 +74,7 @@ impl Sender {
             State::Loss | State::Open => {}
         }
         self.state = State::Open;
+        self.owes_first = false;
     }
 
     pub(super) fn find_lost_by_time(&mut self, cx: Context<'_>, now_ps: u64) -> bool {
@@ -98,6 +98,7 @@ impl Sender {
             self.begin_reduction(cx, Signal::Timeout);
         }
         self.rtt.back_off();
+        self.owes_first = false;
         self.state = State::Loss;
         self.recover = self.next;
         self.dup_acks = 0;

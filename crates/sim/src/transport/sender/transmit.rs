@@ -17,10 +17,14 @@ impl Sender {
             window += u64::from(self.dup_acks.min(2)) * segment;
         }
         let mut room = window.saturating_sub(self.pipe());
+        if self.owes_first && !self.pay_first(cx, host) {
+            self.arm(host);
+            return;
+        }
         if matches!(self.state, State::Recovery | State::Loss) {
             while let Some(span) = self.board.first_lost(segment) {
                 let bytes = span.end - span.start;
-                if bytes > room {
+                if bytes > room || !has_room(cx, bytes, host) {
                     self.arm(host);
                     return;
                 }
@@ -38,6 +42,9 @@ impl Sender {
             if self.next + bytes - self.una > cx.tcp.window_max_bytes && self.next > self.una {
                 break;
             }
+            if !has_room(cx, bytes, host) {
+                break;
+            }
             if self.next == self.written {
                 if !host.take(bytes) {
                     break;
@@ -51,6 +58,7 @@ impl Sender {
         if self.state == State::Recovery && bytes == 0 && !cx.rack() {
             while let Some(span) = self.board.first_doubtful(self.una, segment)
                 && span.end - span.start <= room
+                && has_room(cx, span.end - span.start, host)
             {
                 // From here on the first copy counts as lost, so the pipe does not grow.
                 room -= span.end - span.start;
@@ -58,6 +66,17 @@ impl Sender {
             }
         }
         self.arm(host);
+    }
+
+    /// Sends again what recovery without SACK owes, if the host's card has room for it.
+    pub(super) fn pay_first<H: Host>(&mut self, cx: Context<'_>, host: &mut H) -> bool {
+        let end = self.next.min(self.una + cx.segment());
+        let pays = has_room(cx, end - self.una, host);
+        if pays && end > self.una {
+            self.send_again(cx, self.una..end, host);
+        }
+        self.owes_first = !pays;
+        pays
     }
 
     #[inline(always)]
@@ -130,4 +149,10 @@ impl Sender {
             ..Packet::default()
         });
     }
+}
+
+/// Whether the host's card has room for a segment of so many bytes.
+#[inline(always)]
+fn has_room<H: Host>(cx: Context<'_>, bytes: u64, host: &mut H) -> bool {
+    host.room(cx.framing.frame_bytes(bytes as u16))
 }

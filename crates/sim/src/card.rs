@@ -1,0 +1,267 @@
+//! Network cards that serve the connections of their host in turn.
+//!
+//! A card stands before its host's port. While nobody waits, a packet goes to the port as long as the port is busy for
+//! no more than one full frame; otherwise it waits in a queue of its half of a connection. The card takes from those
+//! queues in turn (deficit round robin), two full frames at a time, whenever the port has sent what it was given.
+
+use crate::queue::{EventQueue, NEVER_PS};
+use anabranch_fabric::Buffer;
+
+/// No place.
+const NONE: u32 = u32::MAX;
+
+/// Full frames that a queue may send in one turn (Linux: fq's quantum).
+const FRAMES_A_TURN: u32 = 2;
+
+/// Whose packets stand in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// Nobody's: the queue is free.
+    Nobody,
+    /// The sending half of a connection.
+    Sender(u32),
+    /// The receiving half of a connection.
+    Receiver(u32),
+    /// The host's own: messages of its load balancer.
+    Host(u32),
+}
+
+/// Packets of one owner that wait, in order.
+#[derive(Clone, Copy)]
+struct Waiting {
+    owner: Owner,
+    first: u32,
+    last: u32,
+    bytes: u32,
+    packets: u32,
+    /// Bytes it may send before the next one's turn.
+    credit: u32,
+    /// The queue whose turn is next.
+    next: u32,
+    /// Whether its owner had more to send than it may let wait here.
+    wants_room: bool,
+}
+
+/// One card.
+#[derive(Clone, Copy)]
+struct Card {
+    /// Queues with packets, in the order of their turns.
+    first: u32,
+    last: u32,
+    /// The host's own queue.
+    own: u32,
+    /// Whether turns are being taken now: they set the time of the next by themselves.
+    serving: bool,
+    waiting_bytes: u64,
+    /// Integral of the waiting bytes: each packet's bytes times when it left, less when it came.
+    waiting_byte_ps: u128,
+}
+
+/// What a turn yields.
+pub(crate) enum Turn {
+    /// The next packet of the queue whose turn it is: its place. The frame's bytes are for the caller to tell.
+    Packet(u32),
+    /// The turn is over; this half has room again, and wanted some.
+    Over(Option<u32>),
+}
+
+/// The fair cards of all hosts.
+pub(crate) struct Cards {
+    limit: Buffer,
+    /// Bytes of a full frame.
+    pub(crate) frame_bytes: u32,
+    cards: Vec<Card>,
+    queues: Vec<Waiting>,
+    free: Vec<u32>,
+    /// By place of a packet in the slab: the place of the one behind it in its queue.
+    behind: Vec<u32>,
+    due: EventQueue,
+}
+
+impl Cards {
+    pub(crate) fn new(hosts: u32, limit: Buffer, frame_bytes: u32) -> Self {
+        let card =
+            Card { first: NONE, last: NONE, own: NONE, serving: false, waiting_bytes: 0, waiting_byte_ps: 0 };
+        Self {
+            limit,
+            frame_bytes,
+            cards: vec![card; hosts as usize],
+            queues: Vec::new(),
+            free: Vec::new(),
+            behind: Vec::new(),
+            due: EventQueue::new(hosts as usize),
+        }
+    }
+
+    /// Whether nobody waits at a host.
+    #[inline(always)]
+    pub(crate) fn is_empty(&self, host: u32) -> bool {
+        self.cards[host as usize].first == NONE
+    }
+
+    /// Whether a half may let another frame wait; if not, it is told when it may.
+    #[inline(always)]
+    pub(crate) fn room(&mut self, owner: Owner, slot: u32, frame_bytes: u32) -> bool {
+        let Some(queue) = self.queues.get_mut(slot as usize).filter(|queue| queue.owner == owner) else {
+            return true;
+        };
+        let fits =
+            queue.packets < self.limit.packets && queue.bytes.saturating_add(frame_bytes) <= self.limit.bytes;
+        queue.wants_room |= !fits;
+        fits
+    }
+
+    /// Lets a packet wait behind those of its owner, whose queue was `slot` when it waited last. Returns where it is now,
+    /// and whether the card has no time of its next turn yet.
+    pub(crate) fn wait(
+        &mut self,
+        host: u32,
+        owner: Owner,
+        slot: u32,
+        packet: Arrived,
+        now_ps: u64,
+    ) -> (u32, bool) {
+        let Arrived { place, frame_bytes } = packet;
+        if self.behind.len() <= place as usize {
+            self.behind.resize((place as usize + 1).next_power_of_two().max(1024), NONE);
+        }
+        self.behind[place as usize] = NONE;
+        let card = &mut self.cards[host as usize];
+        card.waiting_bytes += u64::from(frame_bytes);
+        card.waiting_byte_ps = card.waiting_byte_ps.wrapping_sub(area(frame_bytes, now_ps));
+        if let Some(queue) = self.queues.get_mut(slot as usize).filter(|queue| queue.owner == owner) {
+            self.behind[queue.last as usize] = place;
+            queue.last = place;
+            queue.bytes += frame_bytes;
+            queue.packets += 1;
+            return (slot, false);
+        }
+        let queue = Waiting {
+            owner,
+            first: place,
+            last: place,
+            bytes: frame_bytes,
+            packets: 1,
+            credit: 0,
+            next: NONE,
+            wants_room: false,
+        };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.queues[slot as usize] = queue;
+                slot
+            }
+            None => {
+                self.queues.push(queue);
+                self.queues.len() as u32 - 1
+            }
+        };
+        let wakes = card.first == NONE && !card.serving;
+        self.line_up(host, slot);
+        (slot, wakes)
+    }
+
+    /// The host's own queue, as it was when a packet waited there last.
+    pub(crate) fn own(&mut self, host: u32) -> &mut u32 {
+        &mut self.cards[host as usize].own
+    }
+
+    fn line_up(&mut self, host: u32, slot: u32) {
+        let card = &mut self.cards[host as usize];
+        match card.last {
+            NONE => card.first = slot,
+            last => self.queues[last as usize].next = slot,
+        }
+        card.last = slot;
+        self.queues[slot as usize].next = NONE;
+    }
+
+    /// The turn of the first queue begins.
+    pub(crate) fn begin_turn(&mut self, host: u32) {
+        let first = self.cards[host as usize].first;
+        self.queues[first as usize].credit += FRAMES_A_TURN * self.frame_bytes;
+    }
+
+    /// The packet in front of the queue whose turn it is, if `frame_bytes` says that its frame is within what the
+    /// queue may send.
+    #[inline]
+    pub(crate) fn take(&mut self, host: u32, frame_bytes: impl FnOnce(u32) -> u32, now_ps: u64) -> Turn {
+        let card = &mut self.cards[host as usize];
+        let slot = card.first;
+        let queue = &mut self.queues[slot as usize];
+        if queue.packets > 0 {
+            let place = queue.first;
+            let bytes = frame_bytes(place);
+            if bytes <= queue.credit {
+                queue.first = self.behind[place as usize];
+                queue.credit -= bytes;
+                queue.bytes -= bytes;
+                queue.packets -= 1;
+                card.waiting_bytes -= u64::from(bytes);
+                card.waiting_byte_ps = card.waiting_byte_ps.wrapping_add(area(bytes, now_ps));
+                return Turn::Packet(place);
+            }
+        }
+        // Over: to the end of the line, or out of it.
+        let wanted = std::mem::take(&mut queue.wants_room);
+        let starved = if let (true, Owner::Sender(name)) = (wanted, queue.owner) { Some(name) } else { None };
+        card.first = queue.next;
+        if card.first == NONE {
+            card.last = NONE;
+        }
+        if queue.packets == 0 {
+            queue.owner = Owner::Nobody;
+            self.free.push(slot);
+        } else {
+            self.line_up(host, slot);
+        }
+        Turn::Over(starved)
+    }
+
+    /// The card whose turns are due, and time is.
+    pub(crate) fn begin_service(&mut self) -> Option<u32> {
+        let (_, host) = self.due.first()?;
+        self.cards[host].serving = true;
+        Some(host as u32)
+    }
+
+    /// No more turns for now.
+    pub(crate) fn end_service(&mut self, host: u32) {
+        self.cards[host as usize].serving = false;
+    }
+
+    /// The next turn of a card is at this time, or never.
+    pub(crate) fn set_due(&mut self, host: u32, at_ps: u64) {
+        self.due.set(host as usize, at_ps);
+    }
+
+    /// When the next turn of any card is.
+    pub(crate) fn due_ps(&self) -> u64 {
+        self.due.first().map_or(NEVER_PS, |(at_ps, _)| at_ps)
+    }
+
+    /// Bytes of frames that wait in a card.
+    pub(crate) fn waiting_bytes(&self, host: u32) -> u64 {
+        self.cards[host as usize].waiting_bytes
+    }
+
+    /// Ends an interval: the integral of the waiting bytes over it, in byte-picoseconds.
+    pub(crate) fn end_interval(&mut self, host: u32, now_ps: u64) -> u128 {
+        let card = &mut self.cards[host as usize];
+        let until_now = u128::from(card.waiting_bytes) * u128::from(now_ps);
+        let integral = card.waiting_byte_ps.wrapping_add(until_now);
+        card.waiting_byte_ps = 0u128.wrapping_sub(until_now);
+        integral
+    }
+}
+
+/// A packet that is to wait.
+#[derive(Clone, Copy)]
+pub(crate) struct Arrived {
+    pub(crate) place: u32,
+    pub(crate) frame_bytes: u32,
+}
+
+fn area(bytes: u32, at_ps: u64) -> u128 {
+    u128::from(bytes) * u128::from(at_ps)
+}
