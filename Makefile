@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: demo test test-slow build lint bench clean
+.PHONY: demo test test-python test-rust test-slow build programs lint format clippy types cargo-test bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,6 +12,11 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.md' -o -name Cargo.toml)
+
+# Tests and lints use the extension's profile, so that what is not ours is compiled once; in our crates tests have debug
+# assertions and overflow checks (Cargo.toml).
+CHECKED := CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true
+WORKERS := $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 2))))
 
 DEMO_TRACE := examples/datacenter.pcap.zst
 DEMO_REPORT := demo.html
@@ -25,25 +30,44 @@ demo: build
 	anabranch report $(DEMO_STUDY_RESULTS) --out $(DEMO_STUDY_REPORT)
 	@echo "make demo: open $(DEMO_REPORT) and $(DEMO_STUDY_REPORT)"
 
-test: lint
-	@tests/system_programs.sh
-	cargo test --workspace --exclude anabranch-py --quiet 2>&1 | tee .make/cargo-test.log
-	pytest --quiet --numprocesses auto -rs
-	@skipped=$$(grep -c '^skipped:' .make/cargo-test.log || true); \
-	  [ "$$skipped" = 0 ] || echo "make test: $$skipped tries of kernel programs skipped, each with its reason above"
+# The Python half waits for traffic and switches most of the time, so the Rust half, which does not, runs beside it.
+test:
+	@$(MAKE) --no-print-directory --jobs=2 build programs
+	@$(MAKE) --no-print-directory format
+	@$(MAKE) --no-print-directory --jobs=2 test-python test-rust
+	@tests/skipped.sh .make/python.log .make/rust.log
 	@echo "make test: all checks and tests passed"
+
+test-python:
+	@echo "Python tests; beside them clippy, mypy and Rust tests write into .make/rust.log"
+	@pytest --quiet --numprocesses $(WORKERS) -rs | tee .make/python.log
+
+test-rust:
+	@nice $(MAKE) --no-print-directory clippy types cargo-test >.make/rust.log 2>&1 || { cat .make/rust.log >&2; exit 1; }
+
+cargo-test:
+	$(CHECKED) cargo test --release --workspace --exclude anabranch-bench --quiet
 
 test-slow: build
 	pytest --quiet -m slow
-	cargo test --package anabranch-kernel --test objects --quiet -- --ignored
+	$(CHECKED) cargo test --release --package anabranch-kernel --test objects --quiet -- --ignored
 
-lint: build
+programs:
+	@tests/system_programs.sh
+
+lint: build format clippy types
+
+format:
 	cargo fmt --all --check
 	cargo fmt --manifest-path ebpf/Cargo.toml --check
-	cargo clippy --workspace --all-targets --quiet
-	cargo clippy --package anabranch-split --no-default-features --quiet
 	ruff check .
 	ruff format --check .
+
+clippy:
+	$(CHECKED) cargo clippy --release --workspace --all-targets --quiet
+	$(CHECKED) cargo clippy --release --package anabranch-split --no-default-features --quiet
+
+types:
 	mypy
 
 bench: build
@@ -68,7 +92,7 @@ clean:
 .make/environment: requirements.lock | .make/tools
 	@echo "installing the locked Python packages into $(VENV)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements.lock
 	@mkdir -p $(@D) && touch $@
 
 .make/extension: .make/environment pyproject.toml $(RUST_SOURCES)

@@ -13,6 +13,8 @@ need tc iproute2
 need nft nftables
 need ethtool ethtool
 need iperf3 iperf3
+need openssl openssl
+need unshare util-linux
 [ -n "$missing" ] || exit 0
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
