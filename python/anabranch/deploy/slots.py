@@ -60,9 +60,9 @@ def first_ports(groups: Iterable[Group]) -> dict[int, int]:
 def rebalanced(before: Sequence[Owner | None], ports: Sequence[int], quotas: Sequence[int]) -> list[Owner]:
     """The owner of each slot, every port having its quota and the fewest slots changing hands.
 
-    Of the slots that may move, those go first that return home. What a port without quota loses stays at home there;
-    any other slot is at home where it goes. The rule of `crates/split/src/apportion/min_move.rs`, whose history is here
-    what the switch holds.
+    Of the slots that may move, those go first that return home, then those that are away from it anyway. What a port
+    without quota loses stays at home there; any other slot is at home where it goes. The rule of
+    `crates/split/src/apportion/min_move.rs`, whose history is here what the switch holds.
     """
     lacking = dict(zip(ports, quotas, strict=True))
     idle = {port for port, quota in lacking.items() if quota == 0}
@@ -80,7 +80,7 @@ def rebalanced(before: Sequence[Owner | None], ports: Sequence[int], quotas: Seq
         after[slot] = was[1], was[1]
     needy = [port for port in ports if lacking[port] > 0]
     turn = 0
-    for slot in _far_apart(len(after)):
+    for slot in sorted(_far_apart(len(after)), key=lambda slot: _at_home(before[slot])):
         was, now = before[slot], after[slot]
         if now is not None:
             if lacking[now[0]] >= 0:
@@ -96,6 +96,10 @@ def rebalanced(before: Sequence[Owner | None], ports: Sequence[int], quotas: Seq
         else:
             del needy[turn]
     return [owner for owner in after if owner is not None]
+
+
+def _at_home(owner: Owner | None) -> bool:
+    return owner is not None and owner[0] == owner[1]
 
 
 def _far_apart(slots: int) -> list[int]:
