@@ -1,4 +1,8 @@
 //! Rejection cells: exact shares in a few cells, and nearly the least movement on a change.
+//!
+//! The cells while paths are down follow from those with all paths up, not from what was before: whatever fails and
+//! returns in whatever order, the same paths up have the same cells. The cells with all paths up follow from the changes
+//! of weights so far.
 
 use super::picker::{Picker, planned};
 use super::{Batch, Granularity, Row, Step, Technique};
@@ -14,18 +18,31 @@ use std::vec::Vec;
 pub(super) const ROW: Row = Row {
     name: "rejection-cells",
     granularity: Granularity::Stateless,
-    summary: "random probes of equal cells until one accepts; a changed path moves the minimum",
+    summary: "random probes of equal cells until one accepts; one changed path moves the minimum; the cells depend on \
+              earlier weights, not on failures",
     source: "rejection sampling over cells; disruption as log-rendezvous for one path",
     build: |members, _| {
-        let mut layout = Layout::default();
-        layout.plan(&members.effective());
-        Ok(Box::new(RejectionCells { picker: picker(layout.cells()), layout }))
+        let mut whole = Layout::default();
+        whole.plan(members.weights().as_slice());
+        let layout = living(&whole, members);
+        Ok(Box::new(RejectionCells { picker: picker(layout.cells()), whole, layout }))
     },
 };
 
 struct RejectionCells {
+    /// As if all paths were up.
+    whole: Layout,
     layout: Layout,
     picker: Box<dyn Picker>,
+}
+
+/// The layout of the paths that are up, from that of all.
+fn living(whole: &Layout, members: &Members) -> Layout {
+    let mut layout = whole.clone();
+    if !members.up().iter().all(|&up| up) {
+        layout.plan(&members.effective());
+    }
+    layout
 }
 
 fn picker(cells: &[Cell]) -> Box<dyn Picker> {
@@ -45,7 +62,8 @@ fn picker(cells: &[Cell]) -> Box<dyn Picker> {
 
 impl Technique for RejectionCells {
     fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
-        self.layout.plan(&members.effective());
+        self.whole.plan(members.weights().as_slice());
+        self.layout = living(&self.whole, members);
         self.picker = picker(self.layout.cells());
         Ok(())
     }
