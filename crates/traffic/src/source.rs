@@ -31,6 +31,37 @@ pub enum SourceError {
         /// Packets or rows that were read.
         packets: u64,
     },
+    /// Nothing to split, because the snap length left no ports.
+    #[error(
+        "{file}: no ports in {truncated} of {packets} packets: the snap length cut them off, and no other packet has a \
+         5-tuple; capture again with 96 bytes of each packet or more, as in `tcpdump -s 96`"
+    )]
+    NoPorts {
+        /// Where from.
+        file: String,
+        /// Packets that were read.
+        packets: u64,
+        /// Those whose headers were cut.
+        truncated: u64,
+    },
+}
+
+impl SourceError {
+    /// The error for a source that gave no record.
+    #[must_use]
+    pub fn nothing(file: String, counts: &TraceCounts) -> Self {
+        let packets = counts.packets;
+        match counts.truncated_headers {
+            0 => Self::NoIpPacket { file, packets },
+            truncated => Self::NoPorts { file, packets, truncated },
+        }
+    }
+
+    /// Whether what was read before the error is good: see [`TraceError::is_damage`].
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Trace(error) if error.is_damage())
+    }
 }
 
 /// A stream of packets.

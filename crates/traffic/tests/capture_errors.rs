@@ -216,6 +216,43 @@ fn damaged_compression() {
 }
 
 #[test]
+fn what_follows_gzip_data_is_said_behind_all_packets() {
+    let file = pcap_of(1, &[frame(), frame()]);
+    let followed = |bytes: &[u8]| [&gzip(&file), bytes].concat();
+    let trailing = "t.pcap: other bytes follow the gzip data, which holds 140 bytes of capture and is whole; the packets \
+                    are good, write it anew with `zcat` to be rid of the rest";
+    for rest in [&b"junk"[..], &[0xff; 300_000], &[0, 0, 7]] {
+        assert_eq!(ends_in(&followed(rest)), (2, trailing.to_owned()));
+    }
+    // The padding of tapes is none of the file, and members may follow each other.
+    assert!(read(&followed(&[0; 300_000]), Encapsulation::Outer).error.is_none());
+    let two = [gzip(&file[..90]), gzip(&file[90..])].concat();
+    assert_eq!(read(&two, Encapsulation::Outer).records.len(), 2);
+    // A member that begins and does not go on is a cut.
+    assert!(ends_in(&followed(&[0x1f, 0x8b, 8])).1.contains("damaged or cut short behind byte 140"));
+    let cut = [gzip(&file[..139]), b"junk".to_vec()].concat();
+    assert!(ends_in(&cut).1.starts_with("t.pcap: cut at byte 139, in the middle of the packet record"));
+}
+
+#[test]
+fn damage_leaves_the_packets_before_it_good_and_other_errors_do_not() {
+    let file = pcap_of(1, &[frame(), frame()]);
+    let error = |bytes: &[u8]| match open(bytes, Encapsulation::Outer) {
+        Err(error) => error,
+        Ok(reader) => drain(reader).error.unwrap(),
+    };
+    let damaged = [&file[..82], &[0xff; 40]].concat();
+    for bytes in [&file[..139], &gzip(&file)[..40], &damaged, &[&gzip(&file)[..], b"junk"].concat()] {
+        assert!(error(bytes).is_damage());
+    }
+    assert!(!error(b"src,dst").is_damage());
+    assert!(!error(&pcap_of(127, &[])).is_damage());
+    let disk = Box::new(Failing(io::Cursor::new(file)));
+    let reader = TraceReader::new("disk.pcap".to_owned(), disk, None, Encapsulation::Outer).unwrap();
+    assert!(!drain(reader).error.unwrap().is_damage());
+}
+
+#[test]
 fn lengths_that_cannot_be() {
     let text = |offset: usize, problem: &str| {
         format!(

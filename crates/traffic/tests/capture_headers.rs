@@ -223,7 +223,42 @@ fn tunnels_inner_and_outer() {
     let outcome = outer(1, &packets);
     let (vxlan, geneve) = (v4(UDP, 50_000, 4789), v6(UDP, 50_001, 6081));
     assert_eq!(tuples(&outcome), [vxlan, vxlan, geneve, geneve, geneve, vxlan, four]);
-    assert_eq!(outcome.counts.tunnelled, 0);
+    assert_eq!((outcome.counts.tunnelled, outcome.counts.tunnels), (0, 6));
+}
+
+/// GRE with checksum, key and sequence number, as the flags say, each four bytes.
+fn gre(flags: u8, carried: u16, payload: &[u8]) -> Vec<u8> {
+    let fields = vec![9; 4 * (flags & 0xb0).count_ones() as usize];
+    [&[flags, 0][..], &carried.to_be_bytes(), &fields, payload].concat()
+}
+
+const GRE: u8 = 47;
+
+#[test]
+fn vxlan_on_linux_s_own_port_and_gre() {
+    let (four, six) = (ipv4(TCP, &ports(1, 2)), ipv6(SCTP, &ports(3, 4)));
+    let old_port = udp(50_000, 8472, &[&[8, 0, 0, 0, 0, 0, 7, 0][..], &ethernet(0x0800, &four)].concat());
+    let carriers = [
+        (UDP, old_port),
+        (GRE, gre(0, 0x0800, &four)),
+        (GRE, gre(0xb0, 0x86dd, &six)),
+        (GRE, gre(0x20, 0x6558, &ethernet(0x0800, &four))),
+    ];
+    let packets = carriers.map(|(protocol, payload)| ethernet(0x0800, &ipv4(protocol, &payload)));
+    let outcome = inner(&packets);
+    assert_eq!(tuples(&outcome), [v4(TCP, 1, 2), v4(TCP, 1, 2), v6(SCTP, 3, 4), v4(TCP, 1, 2)]);
+    assert_eq!((outcome.counts.tunnelled, outcome.counts.tunnels), (4, 0));
+    let outcome = outer(1, &packets);
+    assert_eq!(tuples(&outcome), [v4(UDP, 50_000, 8472), v4(GRE, 0, 0), v4(GRE, 0, 0), v4(GRE, 0, 0)]);
+    assert_eq!((outcome.counts.tunnelled, outcome.counts.tunnels), (0, 4));
+
+    // PPTP's version, source routes, and what is no IP inside.
+    let pptp = [&[0x20, 0x81, 0x88, 0x0b][..], &[9; 40]].concat();
+    let routed = gre(0x40, 0x0800, &four);
+    let packets = [pptp, routed, gre(0, 0x0806, &[0; 28])].map(|gre| ethernet(0x0800, &ipv4(GRE, &gre)));
+    let outcome = inner(&packets);
+    assert_eq!(tuples(&outcome), [v4(GRE, 0, 0); 2]);
+    assert_eq!((outcome.counts.non_ip, outcome.counts.tunnels), (1, 2));
 }
 
 #[test]

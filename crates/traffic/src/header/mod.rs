@@ -50,6 +50,8 @@ pub(crate) struct Decoded {
     pub(crate) fragment: FragmentRole,
     /// The tuple is that of a packet inside a tunnel.
     pub(crate) tunnelled: bool,
+    /// The tuple is that of a tunnel itself.
+    pub(crate) is_tunnel: bool,
 }
 
 /// Reads headers; remembers the first fragments.
@@ -91,7 +93,7 @@ impl HeaderDecoder {
             Some(tuple) => (tuple, FragmentRole::Known),
             None => (datagram.tuple, FragmentRole::WithoutFirst),
         };
-        Ok(Decoded { tuple, fragment: role, tunnelled: tunnels > 0 })
+        Ok(Decoded { tuple, fragment: role, tunnelled: tunnels > 0, is_tunnel: tunnel::carries(&tuple) })
     }
 
     /// For a datagram whose payload starts with the header of its protocol.
@@ -105,6 +107,7 @@ impl HeaderDecoder {
         {
             return self.connection(&inner, tunnels + 1);
         }
-        Ok(Decoded { tuple, fragment: FragmentRole::Unfragmented, tunnelled: tunnels > 0 })
+        let is_tunnel = tunnel::carries(&tuple);
+        Ok(Decoded { tuple, fragment: FragmentRole::Unfragmented, tunnelled: tunnels > 0, is_tunnel })
     }
 }

@@ -1,11 +1,11 @@
-//! VXLAN (RFC 7348) and GENEVE (RFC 8926).
+//! VXLAN (RFC 7348), GENEVE (RFC 8926) and GRE (RFC 2784, RFC 2890).
 
 use super::ip::{self, Datagram};
 use super::octets::Octets;
 use super::{Unreadable, ether_type};
 use anabranch_split::{FiveTuple, protocol};
 
-/// Which headers of a VXLAN or GENEVE packet count.
+/// Which headers of a VXLAN, GENEVE or GRE packet count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encapsulation {
     /// Those of the tunnel: what a switch of the fabric hashes.
@@ -15,18 +15,44 @@ pub enum Encapsulation {
     Inner,
 }
 
-const VXLAN_PORT: u16 = 4789;
+/// IANA's number, and the one that Linux had before there was one and still has where none is given.
+const VXLAN_PORTS: [u16; 2] = [4789, 8472];
 const GENEVE_PORT: u16 = 6081;
+/// IANA's protocol number of GRE.
+const GRE: u8 = 47;
+/// EtherType of an Ethernet frame inside ("transparent Ethernet bridging").
+const ETHERNET: u16 = 0x6558;
 
-/// The packet inside, if `tuple` is a tunnel's; `payload` starts with the UDP header.
-pub(super) fn inner<'a>(tuple: &FiveTuple, payload: Octets<'a>) -> Result<Option<Datagram<'a>>, Unreadable> {
-    if tuple.protocol != protocol::UDP {
-        return Ok(None);
+enum Kind {
+    Vxlan,
+    Geneve,
+    Gre,
+}
+
+/// The kind of tunnel that packets of `tuple` are.
+#[inline]
+fn kind(tuple: &FiveTuple) -> Option<Kind> {
+    match (tuple.protocol, u16::from_be_bytes(tuple.destination_port)) {
+        (protocol::UDP, port) if VXLAN_PORTS.contains(&port) => Some(Kind::Vxlan),
+        (protocol::UDP, GENEVE_PORT) => Some(Kind::Geneve),
+        (GRE, _) => Some(Kind::Gre),
+        _ => None,
     }
-    match u16::from_be_bytes(tuple.destination_port) {
-        VXLAN_PORT => vxlan(payload.split::<8>()?.1),
-        GENEVE_PORT => geneve(payload.split::<8>()?.1),
-        _ => Ok(None),
+}
+
+/// Whether packets of `tuple` are those of a tunnel, by protocol and port.
+#[inline]
+pub(super) fn carries(tuple: &FiveTuple) -> bool {
+    kind(tuple).is_some()
+}
+
+/// The packet inside, if `tuple` is a tunnel's; `payload` starts with the UDP or GRE header.
+pub(super) fn inner<'a>(tuple: &FiveTuple, payload: Octets<'a>) -> Result<Option<Datagram<'a>>, Unreadable> {
+    match kind(tuple) {
+        None => Ok(None),
+        Some(Kind::Vxlan) => vxlan(payload.split::<8>()?.1),
+        Some(Kind::Geneve) => geneve(payload.split::<8>()?.1),
+        Some(Kind::Gre) => gre(payload),
     }
 }
 
@@ -44,10 +70,26 @@ fn geneve(payload: Octets<'_>) -> Result<Option<Datagram<'_>>, Unreadable> {
     }
     let carried = rest.skip(4 * usize::from(header[0] & 0x3f))?;
     match u16::from_be_bytes([header[2], header[3]]) {
-        0x6558 => ether_type::ethernet(carried),
+        ETHERNET => ether_type::ethernet(carried),
         0x0800 => ip::v4(carried),
         0x86dd => ip::v6(carried),
         _ => Err(Unreadable::NonIp),
+    }
+    .map(Some)
+}
+
+/// Version 0 without source routes; PPTP's (version 1) carries PPP. Checksum, key and sequence number take four bytes each.
+fn gre(payload: Octets<'_>) -> Result<Option<Datagram<'_>>, Unreadable> {
+    const CHECKSUM_KEY_SEQUENCE: u8 = 0xb0;
+    const ROUTING: u8 = 0x40;
+    let (header, rest) = payload.split::<4>()?;
+    if header[0] & ROUTING != 0 || header[1] & 0x07 != 0 {
+        return Ok(None);
+    }
+    let carried = rest.skip(4 * (header[0] & CHECKSUM_KEY_SEQUENCE).count_ones() as usize)?;
+    match u16::from_be_bytes([header[2], header[3]]) {
+        ETHERNET => ether_type::ethernet(carried),
+        carried_type => ether_type::datagram(carried_type, carried),
     }
     .map(Some)
 }

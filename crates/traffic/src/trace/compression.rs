@@ -1,8 +1,9 @@
 //! Compression, told by the first bytes.
 
 use super::TraceError;
-use flate2::bufread::MultiGzDecoder;
-use std::io::{self, BufReader, Cursor, Read};
+use flate2::bufread::GzDecoder;
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -36,7 +37,7 @@ impl Compression {
             compression,
             match compression {
                 Self::None => Box::new(input),
-                Self::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(READ_BYTES, input))),
+                Self::Gzip => Box::new(GzipMembers::new(BufReader::with_capacity(READ_BYTES, input))),
                 Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(BufReader::with_capacity(
                     READ_BYTES, input,
                 ))?),
@@ -55,7 +56,77 @@ impl Compression {
         if source.raw_os_error().is_some() {
             return TraceError::Read { file, offset, source };
         }
+        if trails(&source) {
+            return TraceError::Trailing { file, offset };
+        }
         TraceError::Compression { file, compression, offset, source }
+    }
+}
+
+/// Whether reading failed because something else follows the gzip data, which is whole.
+pub(super) fn trails(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<TrailingBytes>())
+}
+
+/// Other bytes behind the last gzip member.
+#[derive(Debug)]
+struct TrailingBytes;
+
+impl fmt::Display for TrailingBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("other bytes follow the gzip data")
+    }
+}
+
+impl std::error::Error for TrailingBytes {}
+
+/// The members of a gzip file, one after the other (RFC 1952 section 2.2). Zeros behind the last, with which tapes and
+/// block devices pad files, are its end too; gzip's own reader takes them so.
+struct GzipMembers<R> {
+    /// `None` at the end.
+    member: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> GzipMembers<R> {
+    fn new(input: R) -> Self {
+        Self { member: Some(GzDecoder::new(input)) }
+    }
+}
+
+impl<R: BufRead> Read for GzipMembers<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let read = member.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            let Some(mut rest) = self.member.take().map(GzDecoder::into_inner) else { break };
+            match skip_zeros(&mut rest)? {
+                None => break,
+                Some((0, 0x1f)) => self.member = Some(GzDecoder::new(rest)),
+                Some(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, TrailingBytes)),
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// Moves past zeros: how many there were, and the byte ahead; `None` at the end of the input.
+fn skip_zeros(input: &mut impl BufRead) -> io::Result<Option<(u64, u8)>> {
+    let mut zeros = 0;
+    loop {
+        let ahead = match input.fill_buf() {
+            Ok(ahead) => ahead,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let Some(&first) = ahead.first() else { return Ok(None) };
+        let run = ahead.iter().take_while(|&&byte| byte == 0).count();
+        if run == 0 {
+            return Ok(Some((zeros, first)));
+        }
+        zeros += run as u64;
+        input.consume(run);
     }
 }
 

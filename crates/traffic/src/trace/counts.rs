@@ -21,6 +21,8 @@ pub struct TraceCounts {
     pub fragments_without_first: u64,
     /// Of the records: those whose tuple is that of a packet inside a tunnel.
     pub tunnelled: u64,
+    /// Of the records: VXLAN, GENEVE and GRE packets whose tuple is the tunnel's own.
+    pub tunnels: u64,
 }
 
 impl TraceCounts {
@@ -33,6 +35,7 @@ impl TraceCounts {
                 self.fragments += u64::from(decoded.fragment != FragmentRole::Unfragmented);
                 self.fragments_without_first += u64::from(decoded.fragment == FragmentRole::WithoutFirst);
                 self.tunnelled += u64::from(decoded.tunnelled);
+                self.tunnels += u64::from(decoded.is_tunnel);
             }
             Err(Unreadable::NonIp) => self.non_ip += 1,
             Err(Unreadable::Truncated) => self.truncated_headers += 1,

@@ -41,6 +41,17 @@ pub enum TraceError {
         /// The decompressor's reason.
         source: io::Error,
     },
+    /// Something else follows the gzip data around the capture.
+    #[error(
+        "{file}: other bytes follow the gzip data, which holds {offset} bytes of capture and is whole; the packets are \
+         good, write it anew with `zcat` to be rid of the rest"
+    )]
+    Trailing {
+        /// Where from.
+        file: String,
+        /// Bytes of the capture.
+        offset: u64,
+    },
     /// Neither pcap nor pcapng.
     #[error(
         "{file}: not a capture: {found}; pcap and pcapng are read, plain or compressed with gzip or zstd{mend}"
@@ -111,4 +122,16 @@ pub enum TraceError {
         /// The field, its value, and what it contradicts.
         problem: String,
     },
+}
+
+impl TraceError {
+    /// Whether the file is damaged or cut here, which makes the packets before no worse; not if nothing of it is a
+    /// capture, or the system failed.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        matches!(
+            self,
+            Self::Compression { .. } | Self::Trailing { .. } | Self::Cut { .. } | Self::Damaged { .. }
+        )
+    }
 }

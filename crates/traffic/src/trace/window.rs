@@ -1,7 +1,7 @@
 //! A window that moves over the uncompressed capture: whole records, in constant memory.
 
 use super::TraceError;
-use super::compression::Compression;
+use super::compression::{Compression, trails};
 use std::io::{self, Read};
 
 /// Most bytes that one read takes from the input.
@@ -86,8 +86,9 @@ impl Window {
         let file = self.file();
         let end = self.offset + (self.end - self.start) as u64;
         match self.fault.take() {
-            Some(source) => self.compression.error(file, end, source),
-            None => TraceError::Cut { file, offset, end, record },
+            // What follows whole gzip data is no reason for a record that ends too early.
+            Some(source) if end == offset || !trails(&source) => self.compression.error(file, end, source),
+            _ => TraceError::Cut { file, offset, end, record },
         }
     }
 
