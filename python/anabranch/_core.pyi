@@ -67,6 +67,7 @@ class Recording:
     conversations: int
     counts: dict[str, int]
     table_bytes: int
+    damage: str | None
     carried: list[tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.uint64], int, int]]
 
 def replay(
@@ -78,6 +79,7 @@ def replay(
     seed: int,
     online: list[Splitter],
     progress: Callable[[int, int, int | None], None] | None,
+    partial: bool,
 ) -> Recording: ...
 def generators() -> list[tuple[str, str]]: ...
 

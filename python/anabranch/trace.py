@@ -17,7 +17,7 @@ DIRECTIONS = ("conversation", "each")
 """What one connection is: both directions of a 5-tuple, or every directed 5-tuple on its own."""
 
 ENCAPSULATIONS = ("outer", "inner")
-"""Whose 5-tuple a VXLAN or GENEVE packet has: the tunnel's, or that of the packet inside."""
+"""Whose 5-tuple a VXLAN, GENEVE or GRE packet has: the tunnel's, or that of the packet inside."""
 
 SEED_MAX = 2**32 - 1
 
@@ -62,6 +62,8 @@ class Trace:
     """Memory of the flow table at the end."""
     carried: list[Carried]
     """What each of the `online` splitters did, in their order."""
+    damage: str | None = None
+    """Where the file is damaged or cut, and how; what stands behind it was not read. None if all was read."""
 
     def __len__(self) -> int:
         """Connections."""
@@ -77,6 +79,7 @@ def read_trace(
     seed: int = 0,
     online: Sequence[Splitter] = (),
     progress: Progress | None = None,
+    partial: bool = False,
 ) -> Trace:
     """Reads a capture (pcap, pcapng; gzip and zstd too) or a flow list (CSV) in one pass.
 
@@ -90,14 +93,15 @@ def read_trace(
         seed: of the hash.
         online: splitters that are shown every packet, with its bytes and time.
         progress: see `Progress`.
+        partial: take what stands before the damage of a capture, and say it in `Trace.damage`.
 
     Raises:
-        AnabranchError: what is no trace, is damaged, or holds no IP packet.
+        AnabranchError: what is no trace, is damaged (without `partial`), or holds no IP packet.
 
     """
     name = os.fspath(path)
     recording = _core.replay(
-        name, None, encapsulation, direction, hash, seed, [splitter.core for splitter in online], progress
+        name, None, encapsulation, direction, hash, seed, [splitter.core for splitter in online], progress, partial
     )
     return _trace("standard input" if name == "-" else name, recording)
 
@@ -115,7 +119,7 @@ def generate_trace(
     """Makes traffic when there is no trace; `kind` is a name of `generators()`. Otherwise as `read_trace`."""
     made = (kind, connections)
     recording = _core.replay(
-        None, made, "outer", direction, hash, seed, [splitter.core for splitter in online], progress
+        None, made, "outer", direction, hash, seed, [splitter.core for splitter in online], progress, False
     )
     return _trace(f"generated {kind}:{connections}", recording)
 
@@ -138,4 +142,5 @@ def _trace(name: str, recording: _core.Recording) -> Trace:
         counts=recording.counts,
         table_bytes=recording.table_bytes,
         carried=[Carried(*columns) for columns in recording.carried],
+        damage=recording.damage,
     )

@@ -5,7 +5,7 @@ use crate::splitter::Splitter;
 use anabranch_split::hash::Hash;
 use anabranch_traffic::generate::Kind;
 use anabranch_traffic::trace::{Encapsulation, TraceCounts};
-use anabranch_traffic::{Carried, Connections, Direction, PacketRecord, Replay, Source, SourceError};
+use anabranch_traffic::{Carried, Connections, Direction, PacketRecord, Pick, Replay, Source, SourceError};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -32,11 +32,14 @@ pub(crate) struct Recording {
     conversations: usize,
     counts: Py<PyDict>,
     table_bytes: usize,
+    /// Where the trace is damaged or cut, if it is: what follows was not read.
+    damage: Option<String>,
     /// Connections, packets and bytes by path, connections on several paths, packets that crossed; one per splitter.
     carried: Vec<CarriedColumns>,
 }
 
-/// Reads all of `trace`, or makes what `generate` says, and shows every packet to the splitters `online`.
+/// Reads all of `trace`, or makes what `generate` says, and shows every packet to the splitters `online`. With `partial`,
+/// damage of the trace is its end.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "one call from Python, where the arguments have names")]
 pub(crate) fn replay(
@@ -49,6 +52,7 @@ pub(crate) fn replay(
     seed: u32,
     online: Vec<Py<Splitter>>,
     progress: Option<Py<PyAny>>,
+    partial: bool,
 ) -> PyResult<Recording> {
     let hash: Hash = hash.parse().map_err(plan)?;
     let direction = match direction {
@@ -61,37 +65,54 @@ pub(crate) fn replay(
         "inner" => Encapsulation::Inner,
         other => return Err(unknown("encapsulation", other, "outer or inner")),
     };
-    let (connections, keys, carried, counts) = py.detach(|| {
+    let (connections, keys, carried, counts, damage) = py.detach(|| {
         let path = trace.unwrap_or_default();
         let opened = match generate {
             Some((kind, connections)) => Source::generate(&kind, connections, seed.into()),
             None => Source::open(Path::new(path), encapsulation),
         };
         let mut from = opened.map_err(source)?;
-        let mut groups = online.iter().map(|splitter| splitter.get().group()).collect::<Vec<_>>();
-        let techniques = groups.iter_mut().map(|group| group.technique());
-        let mut replay = Replay::new(direction, hash, seed, techniques);
-        pass(&mut from, &mut replay, progress.as_ref())?;
+        let picks = online.iter().map(|splitter| {
+            let splitter = splitter.get();
+            let pick: Pick<'_> = Box::new(|batch, out| splitter.pick_parts(batch, out));
+            (pick, splitter.members())
+        });
+        let mut replay = Replay::new(direction, hash, seed, picks);
+        let damage = pass(&mut from, &mut replay, progress.as_ref())?;
         let counts = from.counts();
-        if replay.packets() == 0 {
-            let file = if path == "-" { "standard input" } else { path }.to_owned();
-            return Err(source(SourceError::NoIpPacket { file, packets: counts.packets }));
+        match damage {
+            Some(error) if !partial || replay.packets() == 0 => return Err(source(error)),
+            None if replay.packets() == 0 => {
+                let file = if path == "-" { "standard input" } else { path }.to_owned();
+                return Err(source(SourceError::nothing(file, &counts)));
+            }
+            _ => {}
         }
         let (connections, keys, carried) = replay.finish();
-        Ok((connections, keys, carried, counts))
+        Ok((connections, keys, carried, counts, damage.map(|error| error.to_string())))
     })?;
-    recording(py, &connections, keys, carried, &counts)
+    recording(py, &connections, keys, carried, &counts, damage)
 }
 
 fn unknown(key: &str, value: &str, known: &str) -> PyErr {
     AnabranchError::new_err(format!("{key}: `{value}` is unknown; use {known}"))
 }
 
-/// Runs without the GIL, and takes it every 100 ms for signals and the callback.
-fn pass(from: &mut Source, replay: &mut Replay<'_>, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+/// Runs without the GIL, and takes it every 100 ms for signals and the callback. Ends at the source's end or its damage.
+fn pass(
+    from: &mut Source,
+    replay: &mut Replay<'_>,
+    progress: Option<&Py<PyAny>>,
+) -> PyResult<Option<SourceError>> {
     let mut records: Vec<PacketRecord> = Vec::with_capacity(BATCH);
     let mut called = Instant::now();
-    while from.next_batch(&mut records, BATCH).map_err(source)? {
+    loop {
+        match from.next_batch(&mut records, BATCH) {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(error) if error.is_damage() => return Ok(Some(error)),
+            Err(error) => return Err(source(error)),
+        }
         replay.feed(&records);
         if called.elapsed() >= CALLBACK_EVERY {
             let (done, total) = from.progress();
@@ -102,7 +123,6 @@ fn pass(from: &mut Source, replay: &mut Replay<'_>, progress: Option<&Py<PyAny>>
             called = Instant::now();
         }
     }
-    Ok(())
 }
 
 fn recording(
@@ -111,6 +131,7 @@ fn recording(
     keys: Vec<u64>,
     carried: Vec<Carried>,
     counts: &TraceCounts,
+    damage: Option<String>,
 ) -> PyResult<Recording> {
     let column = |values: &[u64]| PyArray1::from_slice(py, values).unbind();
     let tuples = connections.tuples().iter().flat_map(|tuple| tuple.to_bytes()).collect::<Vec<_>>();
@@ -124,6 +145,7 @@ fn recording(
         ("fragments", counts.fragments),
         ("fragments_without_first", counts.fragments_without_first),
         ("tunnelled", counts.tunnelled),
+        ("tunnels", counts.tunnels),
     ] {
         named.set_item(name, value)?;
     }
@@ -140,6 +162,7 @@ fn recording(
         conversations: connections.conversations(),
         counts: named.unbind(),
         table_bytes: connections.memory_bytes(),
+        damage,
         carried: carried.collect(),
     })
 }

@@ -15,20 +15,20 @@ use std::time::Instant;
 pub(crate) struct Splitter {
     name: &'static str,
     granularity: Granularity,
+    /// Held while waiting for `group`, and no longer. Who works through a batch takes both anew for each part of it, so
+    /// that an update that waits is next: a mutex alone would let the batch's thread overtake it again and again.
+    next: Mutex<()>,
     group: Mutex<Group>,
 }
+
+/// Packets between two chances for an update. Under the slowest technique they take a few milliseconds, under the usual
+/// ones microseconds.
+const PART: usize = 4096;
 
 /// What changes: the technique with its state, and the group it was planned for.
 pub(crate) struct Group {
     technique: Box<dyn Technique>,
     members: Members,
-}
-
-impl Group {
-    /// The technique, and the number of its members.
-    pub(crate) fn technique(&mut self) -> (&mut dyn Technique, usize) {
-        (&mut *self.technique, self.members.len())
-    }
 }
 
 /// The group of `weights`, all alive where `up` is not given.
@@ -68,10 +68,34 @@ fn column<'a, T: numpy::Element>(
 
 impl Splitter {
     /// The group, for as long as one call works on it.
-    pub(crate) fn group(&self) -> MutexGuard<'_, Group> {
-        // A panic inside a pick would poison the lock; the plan is still whole, so go on with it.
-        self.group.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn group(&self) -> MutexGuard<'_, Group> {
+        let _next = lock(&self.next);
+        lock(&self.group)
     }
+
+    /// Members, dead ones included.
+    pub(crate) fn members(&self) -> usize {
+        self.group().members.len()
+    }
+
+    /// The member of every packet of `batch`, in order; updates that come meanwhile hold from the next part on.
+    pub(crate) fn pick_parts(&self, batch: &Batch<'_>, out: &mut [u16]) {
+        let part = |column: std::ops::Range<usize>, len: usize| if len == 0 { 0..0 } else { column };
+        for (begin, out) in (0..).step_by(PART).zip(out.chunks_mut(PART)) {
+            let here = begin..begin + out.len();
+            let part = Batch {
+                flows: &batch.flows[here.clone()],
+                bytes: &batch.bytes[part(here.clone(), batch.bytes.len())],
+                times_ns: &batch.times_ns[part(here, batch.times_ns.len())],
+            };
+            self.group().technique.pick(&part, out);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic inside a pick would poison the lock; the plan is still whole, so go on with it.
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 #[pymethods]
@@ -89,7 +113,7 @@ impl Splitter {
         let parameters = Parameters::new(parameters.unwrap_or_default());
         let technique = technique::build(row.name, &members, &parameters).map_err(plan)?;
         let group = Mutex::new(Group { technique, members });
-        Ok(Self { name: row.name, granularity: row.granularity, group })
+        Ok(Self { name: row.name, granularity: row.granularity, next: Mutex::new(()), group })
     }
 
     #[getter]
@@ -104,7 +128,7 @@ impl Splitter {
 
     #[getter]
     fn paths(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.group().members.len())
+        py.detach(|| self.members())
     }
 
     #[pyo3(signature = (keys, out=None, bytes=None, times_ns=None))]
@@ -133,7 +157,7 @@ impl Splitter {
                 return Err(AnabranchError::new_err(message));
             }
             let batch = Batch { flows, bytes, times_ns };
-            py.detach(|| self.group().technique.pick(&batch, slots));
+            py.detach(|| self.pick_parts(&batch, slots));
         }
         Ok(out)
     }

@@ -2,7 +2,7 @@
 
 use crate::{Connections, Direction, PacketRecord};
 use anabranch_split::hash::Hash;
-use anabranch_split::technique::{Batch, Technique};
+use anabranch_split::technique::Batch;
 
 /// Where a connection's packets went, before its first one.
 const NOWHERE: u16 = u16::MAX;
@@ -22,8 +22,12 @@ pub struct Carried {
     pub crossings: u64,
 }
 
+/// The member of every packet of a batch, in order, as [`anabranch_split::technique::Technique::pick`] gives it. Members
+/// may be added from one batch to the next.
+pub type Pick<'t> = Box<dyn FnMut(&Batch<'_>, &mut [u16]) + 't>;
+
 struct Online<'t> {
-    technique: &'t mut dyn Technique,
+    pick: Pick<'t>,
     carried: Carried,
     /// Member of each connection's latest packet.
     latest: Vec<u16>,
@@ -32,7 +36,12 @@ struct Online<'t> {
 
 impl Online<'_> {
     fn feed(&mut self, batch: &Batch<'_>, connections: &[u32], out: &mut [u16]) {
-        self.technique.pick(batch, out);
+        (self.pick)(batch, out);
+        let members = out.iter().max().map_or(0, |&last| usize::from(last) + 1);
+        if members > self.carried.packets.len() {
+            let Carried { connections, packets, bytes, .. } = &mut self.carried;
+            [connections, packets, bytes].into_iter().for_each(|column| column.resize(members, 0));
+        }
         let packets = out.iter().zip(connections).zip(batch.bytes);
         for ((&member, &connection), &bytes) in packets {
             let (at, connection) = (usize::from(member), connection as usize);
@@ -71,14 +80,14 @@ struct Columns {
 }
 
 impl<'t> Replay<'t> {
-    /// Starts a pass. Each technique of `online` comes with the number of its members.
+    /// Starts a pass. Each pick of `online` comes with the number of its members.
     pub fn new(
         direction: Direction,
         hash: Hash,
         seed: u32,
-        online: impl IntoIterator<Item = (&'t mut dyn Technique, usize)>,
+        online: impl IntoIterator<Item = (Pick<'t>, usize)>,
     ) -> Self {
-        let online = online.into_iter().map(|(technique, members)| {
+        let online = online.into_iter().map(|(pick, members)| {
             let zeros = vec![0; members];
             let carried = Carried {
                 connections: zeros.clone(),
@@ -86,7 +95,7 @@ impl<'t> Replay<'t> {
                 bytes: zeros,
                 ..Carried::default()
             };
-            Online { technique, carried, latest: Vec::new(), spread: Vec::new() }
+            Online { pick, carried, latest: Vec::new(), spread: Vec::new() }
         });
         Self {
             connections: Connections::new(direction),

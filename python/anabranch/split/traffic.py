@@ -9,7 +9,7 @@ from anabranch.trace import Progress, Trace, generate_trace, read_trace
 
 
 def traffic(request: Request, online: list[Splitter], progress: Progress | None) -> Trace:
-    """One pass over the traffic, shown packet by packet to the splitters `online`."""
+    """One pass over the traffic, shown packet by packet to the splitters `online`; a damaged capture ends there."""
     if request.generate is None:
         assert request.trace is not None
         return read_trace(
@@ -20,6 +20,7 @@ def traffic(request: Request, online: list[Splitter], progress: Progress | None)
             seed=request.seed,
             online=online,
             progress=progress,
+            partial=True,
         )
     kind, _, count = request.generate.partition(":")
     if not count.isdecimal():
