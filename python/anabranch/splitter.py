@@ -39,10 +39,24 @@ def techniques() -> list[Technique]:
 
 @dataclass(frozen=True)
 class Hash:
-    """A packet hash: its name, and how many bits of a key it fills."""
+    """A packet hash: its name, and how many bits its results have."""
 
     name: str
     bits: int
+    factor: int
+    """Keys are results times this: 1, but for results of 8 and 16 bits a prime that spreads them over 32."""
+
+    def results(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+        """What the function gave, from the keys of `flow_keys`; shape (n,)."""
+        results: npt.NDArray[np.uint64] = keys // np.uint64(self.factor)
+        return results
+
+    def all_keys(self) -> npt.NDArray[np.uint64] | None:
+        """Every key that there is, each once; None for a hash of 32 bits or more."""
+        if self.bits > 16:
+            return None
+        keys: npt.NDArray[np.uint64] = np.arange(2**self.bits, dtype=np.uint64) * np.uint64(self.factor)
+        return keys
 
 
 def hashes() -> list[Hash]:

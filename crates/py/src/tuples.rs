@@ -39,8 +39,8 @@ pub(crate) fn flow_keys<'py>(
     Ok(keys)
 }
 
-/// Name and width in bits of every hash.
+/// Name, width in bits, and factor from result to key of every hash.
 #[pyfunction]
-pub(crate) fn hashes() -> Vec<(&'static str, u32)> {
-    Hash::ALL.iter().map(|hash| (hash.name(), hash.bits())).collect()
+pub(crate) fn hashes() -> Vec<(&'static str, u32, u32)> {
+    Hash::ALL.iter().map(|hash| (hash.name(), hash.bits(), hash.factor())).collect()
 }

@@ -3,6 +3,7 @@
 // Helpers of tests are tests.
 #![allow(clippy::unwrap_used)]
 
+use anabranch_split::hash::{FACTOR_16, Hash};
 use anabranch_split::scheme::modulo::Reciprocal;
 use anabranch_split::technique::{self, Batch, Parameters, Technique};
 use anabranch_split::{Members, Weights};
@@ -272,4 +273,46 @@ fn cells_follow_proportions() {
     assert!(before.iter().zip(&after).all(|(b, a)| b == a || *b == 2));
     let moved = before.iter().zip(&after).filter(|(b, a)| b != a).count() as f64 / flows.len() as f64;
     assert!((moved - (2.0 / 9.0 - 3.0 / 17.0)).abs() < 0.003, "{moved}");
+}
+
+/// Every result of a narrow hash once, as keys: table techniques see them as evenly as so few can be.
+#[test]
+fn narrow_hashes_split_as_evenly_as_their_results_allow() {
+    for hash in [Hash::Crc8, Hash::Crc16] {
+        let keys: Vec<u64> =
+            (0..1u64 << hash.bits()).map(|result| result * u64::from(hash.factor())).collect();
+        assert!(keys.iter().enumerate().all(|(result, &key)| hash.result(key) == result as u64));
+        for weights in [&[1u64; 4][..], &[4, 3, 2], &[200, 57], &[1; 3]] {
+            for (name, entries) in [
+                ("min-move", None),
+                ("cdf", None),
+                ("alias", None),
+                ("wcmp", None),
+                ("linux-resilient", None),
+                ("maglev", None),
+                ("maglev", Some("257")),
+                ("maglev", Some("251")),
+                ("maglev", Some("65521")),
+            ] {
+                let parameters = Parameters::new(entries.map(|entries| ("entries", entries)));
+                let group = members(weights, None);
+                let Ok(mut technique) = technique::build(name, &group, &parameters) else { continue };
+                let picks = pick(&mut *technique, &keys);
+                // The entries that Maglev deals to one member are as good as random: so few keys have binomial noise.
+                let (room, slots) = match (name, entries) {
+                    ("maglev", _) => (4.5, 0.0),
+                    _ => (0.5, 1.0),
+                };
+                for (member, share) in technique.shares().unwrap().into_iter().enumerate() {
+                    let got = picks.iter().filter(|&&pick| usize::from(pick) == member).count() as f64;
+                    let expected = share * keys.len() as f64;
+                    let most = room * (expected * (1.0 - share)).sqrt() + slots;
+                    let what = format!("{name} {entries:?} {weights:?} under {hash}: path {member}");
+                    assert!((got - expected).abs() <= most, "{what}: {got} of {expected:.1} keys");
+                }
+            }
+        }
+    }
+    let prime = Parameters::new([("entries", FACTOR_16.to_string())]);
+    assert!(technique::build("maglev", &members(&[1, 1], None), &prime).is_err());
 }

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from anabranch.split.request import Request
 from anabranch.splitter import Hash, Splitter, hashes
-from anabranch.stats.mape import mape, mape_floor
+from anabranch.stats.mape import mape, mape_floor, times_floor
 from anabranch.stats.uniformity import chi_square, correlation, lost_expected_pct, lost_pct
 from anabranch.trace import Trace
 from anabranch.tuples import flow_keys
@@ -33,6 +33,11 @@ class HashQuality:
     scoring_mape_pct: float
     """MAPE of picking the path with the largest x_i HP_i, no finaliser, x_i the gravity of its weight."""
     floor_pct: float
+
+    @property
+    def times_floor(self) -> float | None:
+        """The scoring error as a multiple of the floor."""
+        return times_floor(self.scoring_mape_pct, self.floor_pct)
 
 
 @dataclass(frozen=True)
@@ -79,11 +84,12 @@ def compare(request: Request, trace: Trace) -> Comparison:
 
 
 def _quality(hash_: Hash, trace: Trace, asked: npt.NDArray[np.float64], seed: int) -> HashQuality:
-    mask = np.uint64(2**hash_.bits - 1)
-    values = flow_keys(trace.tuples, hash_.name, seed) & mask
+    values = hash_.results(flow_keys(trace.tuples, hash_.name, seed))
     uniformity = chi_square(values, hash_.bits)
     factors = gravity(asked)
-    per_path = [flow_keys(_with_path(trace.tuples, path), hash_.name, seed) & mask for path in range(1, asked.size + 1)]
+    per_path = [
+        hash_.results(flow_keys(_with_path(trace.tuples, path), hash_.name, seed)) for path in range(1, asked.size + 1)
+    ]
     scores = np.stack([x * (v.astype(np.float64) + 0.5) for x, v in zip(factors, per_path, strict=True)])
     picked = np.bincount(np.argmax(scores, axis=0), minlength=asked.size)
     return HashQuality(

@@ -78,6 +78,11 @@ def mape_expected(shares: Shares, asked: Shares, connections: int) -> float:
     return float(np.mean(100.0 * (mean - target + 2.0 * short) / target))
 
 
+def times_floor(error_pct: float, floor_pct: float) -> float | None:
+    """An error as a multiple of its floor; None where the floor is zero, as it is for one path: chance has no say."""
+    return error_pct / floor_pct if floor_pct > 0 else None
+
+
 def mape_band(asked: Shares, connections: int, level: float = 0.95) -> tuple[float, float]:
     """The central interval, in percent, in which one ideal split's MAPE falls with probability `level`.
 

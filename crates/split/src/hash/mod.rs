@@ -25,4 +25,4 @@ pub mod xor_fold;
 pub mod xxh3;
 
 #[cfg(feature = "plan")]
-pub use named::Hash;
+pub use named::{FACTOR_8, FACTOR_16, Hash};

@@ -7,6 +7,11 @@ use core::str::FromStr;
 use std::format;
 use std::vec::Vec;
 
+/// [`Hash::factor`] of 8 bits: beyond the length of any table.
+pub const FACTOR_8: u32 = 16_777_729;
+/// [`Hash::factor`] of 16 bits. A table of as many entries would have all keys on its first.
+pub const FACTOR_16: u32 = 65_519;
+
 /// A packet hash, by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Hash {
@@ -134,8 +139,28 @@ impl Hash {
         }
     }
 
-    /// The key of `tuple`. Results of 32 bits are zero-extended; those of 8 and 16 are repeated up to 32, because
-    /// some picks read the high bits of a key and some the low ones.
+    /// Factor from a result of the function to its key.
+    ///
+    /// Picks read the high bits of a key, its low bits, or its remainder by the length of a table, and each must see all
+    /// results of a narrow function evenly. Times a factor near 2^32 / 2^bits, results stand in their order at equal
+    /// distances; times a prime, each has a remainder of its own by every table length up to 2^bits that is no multiple of
+    /// it. [`FACTOR_8`] and [`FACTOR_16`] are primes whose multiples also fall evenly on a min-move table.
+    #[must_use]
+    pub fn factor(self) -> u32 {
+        match self.bits() {
+            8 => FACTOR_8,
+            16 => FACTOR_16,
+            _ => 1,
+        }
+    }
+
+    /// The function's result, from the key.
+    #[must_use]
+    pub fn result(self, key: u64) -> u64 {
+        key / u64::from(self.factor())
+    }
+
+    /// The key of `tuple`: the result, zero-extended, times [`Self::factor`].
     #[must_use]
     pub fn key(self, tuple: &FiveTuple, seed: u32) -> u64 {
         if self == Self::Toeplitz {
@@ -174,14 +199,14 @@ impl Hash {
         }
         match self {
             Self::Xxh3 => packed!(xxh3::xxh3),
-            Self::Crc8 => packed!(crc::crc8, repeat8),
-            Self::Crc16 => packed!(crc::crc16, repeat16),
+            Self::Crc8 => packed!(crc::crc8, widen8),
+            Self::Crc16 => packed!(crc::crc16, widen16),
             Self::Crc32 => packed!(crc::crc32),
             Self::Crc32c => packed!(crc::crc32c),
-            Self::Xor8 => packed!(xor_fold::xor8, repeat8),
-            Self::Xor16 => packed!(xor_fold::xor16, repeat16),
+            Self::Xor8 => packed!(xor_fold::xor8, widen8),
+            Self::Xor16 => packed!(xor_fold::xor16, widen16),
             Self::Xor32 => packed!(xor_fold::xor32),
-            Self::Pearson8 => packed!(pearson::pearson8, repeat8),
+            Self::Pearson8 => packed!(pearson::pearson8, widen8),
             Self::Pearson32 => packed!(pearson::pearson32),
             Self::OneAtATime => packed!(jenkins::one_at_a_time),
             Self::Lookup3 => packed!(jenkins::lookup3),
@@ -198,12 +223,12 @@ impl Hash {
     }
 }
 
-fn repeat8(hash: u8) -> u32 {
-    u32::from(hash) * 0x0101_0101
+fn widen8(result: u8) -> u32 {
+    u32::from(result) * FACTOR_8
 }
 
-fn repeat16(hash: u16) -> u32 {
-    u32::from(hash) * 0x0001_0001
+fn widen16(result: u16) -> u32 {
+    u32::from(result) * FACTOR_16
 }
 
 impl fmt::Display for Hash {

@@ -3,6 +3,7 @@
 use super::table::{Layout, Rule, Table};
 use super::{Granularity, Row};
 use crate::apportion::maglev::{is_prime, table};
+use crate::hash::FACTOR_16;
 use crate::{Members, PlanError};
 use std::format;
 
@@ -21,6 +22,14 @@ pub(super) const ROW: Row = Row {
             return Err(PlanError::new(
                 format!("entries: {entries} is not a prime up to {ENTRIES_MAX}"),
                 "give a prime, as 251, 4099 or 65537",
+            ));
+        }
+        if entries == FACTOR_16 {
+            return Err(PlanError::new(
+                format!(
+                    "entries: {entries} is the factor of all keys of 16-bit hashes: they would take one entry"
+                ),
+                "give another prime, as 65521 or 65537",
             ));
         }
         Table::boxed(Maglev { entries }, members)
