@@ -168,6 +168,35 @@ def test_connections_may_be_split_without_keys() -> None:
     assert np.array_equal(splitter.pick(tuples), splitter.pick(ab.flow_keys(tuples)))
 
 
+def test_connections_put_together_are_connections() -> None:
+    parts = [ab.five_tuples("10.0.0.1", "10.0.0.2", "tcp", np.arange(1000, 1000 + n), 80) for n in (5, 8)]
+    together = np.concatenate(parts)
+    assert together.dtype != ab.FIVE_TUPLE, "NumPy keeps the byte order now"
+    expected = np.concatenate([ab.flow_keys(part) for part in parts])
+    splitter = ab.Splitter("min-move", [4, 3, 2])
+    for tuples in (together, together.astype(ab.FIVE_TUPLE), np.repeat(together, 1)):
+        assert np.array_equal(ab.flow_keys(tuples), expected)
+        assert np.array_equal(splitter.pick(tuples), splitter.pick(expected))
+
+
+@pytest.mark.parametrize(
+    ("keys", "what"),
+    [
+        ([5, 6], "list"),
+        ((5, 6), "tuple"),
+        (7, "int"),
+        (None, "NoneType"),
+        (np.array([5, 6]), "array of int64, shape (2,)"),
+        (np.zeros((2, 2), np.uint64), "array of uint64, shape (2, 2)"),
+        (np.zeros(2, np.uint32), "array of uint32, shape (2,)"),
+    ],
+)
+def test_keys_of_another_type_are_a_type_error(keys: object, what: str) -> None:
+    with pytest.raises(TypeError, match="give a NumPy array of uint64") as raised:
+        ab.Splitter("min-move", [4, 3, 2]).pick(keys)  # type: ignore[arg-type]
+    assert str(raised.value).startswith(f"keys: {what};")
+
+
 @pytest.mark.parametrize("technique", [row.name for row in ab.techniques()])
 def test_paths_keep_their_numbers(technique: str) -> None:
     splitter = ab.Splitter(technique, [4, 3, 2])

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch import _core
-from anabranch.tuples import FIVE_TUPLE, flow_keys
+from anabranch.tuples import flow_keys
 
 Weight = int | float | Decimal | str
 """A weight as people write it. Floats count as the decimal that prints them: 0.1 is one tenth."""
@@ -142,12 +142,17 @@ class Splitter:
             bytes: bytes of each packet on the wire, shape (n,); one each when left out.
             times_ns: arrival times in nanoseconds, ascending, shape (n,); no time passes when left out.
 
+        An update by another thread does not wait for the batch: it holds from some packet of it on.
+
         Raises:
+            TypeError: keys that are no NumPy array of flow keys or connections.
             AnabranchError: an array of another length, or one that is not contiguous.
 
         """
-        if keys.dtype == FIVE_TUPLE:
+        if isinstance(keys, np.ndarray) and keys.dtype.names is not None:
             keys = flow_keys(cast("npt.NDArray[np.void]", keys))
+        if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64 or keys.ndim != 1:
+            raise TypeError(f"keys: {_kind(keys)}; give a NumPy array of uint64 of shape (n,), as flow_keys makes it")
         return self._core.pick(cast("npt.NDArray[np.uint64]", keys), out, bytes, times_ns)
 
     def update(self, weights: Sequence[Weight] | None = None, up: Sequence[bool] | None = None) -> None:
@@ -194,6 +199,13 @@ class Splitter:
     def explain(self, key: int) -> list[tuple[str, str]]:
         """How `key` comes to its path, as (what, value) steps. Does not change the state."""
         return self._core.explain(key)
+
+
+def _kind(value: object) -> str:
+    """What a value is, in an error."""
+    if isinstance(value, np.ndarray):
+        return f"array of {value.dtype}, shape {value.shape}"
+    return type(value).__name__
 
 
 def _parameter(value: object) -> str:

@@ -21,7 +21,11 @@ FIVE_TUPLE = np.dtype(
         ("version", np.uint8),
     ]
 )
-"""38 bytes in network byte order, without padding; IPv4 addresses fill the first 4 bytes of their field."""
+"""38 bytes in network byte order, without padding; IPv4 addresses fill the first 4 bytes of their field.
+
+NumPy makes arrays of the machine's byte order where it puts several together (`np.concatenate`); those are connections
+too, wherever connections are taken.
+"""
 
 PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "icmpv6": 58, "sctp": 132}
 
@@ -74,7 +78,7 @@ def flow_keys(tuples: npt.NDArray[np.void], hash: str = "xxh3", seed: int = 0) -
     """The 64-bit key of each connection, shape (n,): what `Splitter.pick` takes.
 
     Args:
-        tuples: dtype `FIVE_TUPLE`, shape (n,), contiguous.
+        tuples: dtype `FIVE_TUPLE` in any byte order, shape (n,).
         hash: a name of `hashes()`; one of fewer bits leaves the rest of a key without information.
         seed: 0 for the published function.
 
@@ -82,10 +86,25 @@ def flow_keys(tuples: npt.NDArray[np.void], hash: str = "xxh3", seed: int = 0) -
         AnabranchError: an array of another dtype, an unknown hash.
 
     """
-    if tuples.dtype != FIVE_TUPLE or tuples.ndim != 1:
+    return _core.flow_keys(tuple_bytes(tuples), hash, seed)
+
+
+def tuple_bytes(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.uint8]:
+    """Connections as bytes of shape (n, 38), in network byte order.
+
+    Raises:
+        AnabranchError: an array of another dtype or shape.
+
+    """
+    if not _holds_tuples(tuples.dtype) or tuples.ndim != 1:
         raise _core.AnabranchError(f"tuples: dtype {tuples.dtype}; make the array with five_tuples")
-    rows = np.ascontiguousarray(tuples).view(np.uint8).reshape(-1, FIVE_TUPLE.itemsize)
-    return _core.flow_keys(rows, hash, seed)
+    return np.ascontiguousarray(tuples, FIVE_TUPLE).view(np.uint8).reshape(-1, FIVE_TUPLE.itemsize)
+
+
+def _holds_tuples(dtype: np.dtype[Any]) -> bool:
+    """Whether the fields are those of `FIVE_TUPLE`, in whatever byte order."""
+    native = FIVE_TUPLE.newbyteorder("=")
+    return dtype.names == native.names and all(dtype[name].newbyteorder("=") == native[name] for name in native.names)
 
 
 def _protocol(name: str) -> int:

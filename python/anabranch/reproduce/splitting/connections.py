@@ -57,7 +57,7 @@ class Pool:
 def generate(study: Study) -> Pool:
     """The connections of a study."""
     traces = [generate_trace(kind, study.pool, hash=study.hash, seed=study.seed) for kind in study.sources]
-    # Concatenation alone would turn the ports to the machine's byte order.
+    # In network byte order, whose bytes `keys` takes as they are.
     tuples = np.concatenate([trace.tuples for trace in traces], dtype=FIVE_TUPLE)
     return Pool(
         tuples=tuples,
