@@ -86,7 +86,9 @@ def test_the_explained_path_is_the_picked_one(technique: str) -> None:
     wanted = group("4,3,0,2,6", [2])
     for hash_name in ("xxh3", "crc16", "toeplitz", "ovs-hash"):
         found = by_technique(tuples, wanted, Choice(technique), hash_name, 9)
-        picked = ab.Splitter(technique, wanted.weights, wanted.up).pick(ab.flow_keys(tuples, hash_name, 9))
+        splitter = ab.Splitter(technique, wanted.weights)
+        splitter.update(up=wanted.up)
+        picked = splitter.pick(ab.flow_keys(tuples, hash_name, 9))
         assert [one.path for one in found] == (picked + 1).tolist()
 
 

@@ -18,7 +18,7 @@ from anabranch.split.request import Choice
 from anabranch.splitter import hashes
 from anabranch.targets.group import Group, within
 from anabranch.targets.open_vswitch import WEIGHT_MAX, Switch
-from anabranch.tuples import FIVE_TUPLE, PROTOCOLS, five_tuples, flow_keys
+from anabranch.tuples import FIVE_TUPLE, PROTOCOLS, five_tuples, flow_keys, tuple_bytes
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -53,7 +53,6 @@ def parse_tuples(texts: Iterable[str]) -> npt.NDArray[np.void]:
         AnabranchError: another number of fields, or a field that is none; the message has the tuple.
 
     """
-    # Left to itself, concatenate gives ports the byte order of the machine.
     return np.concatenate([_parse(text) for text in texts], dtype=FIVE_TUPLE)
 
 
@@ -96,19 +95,27 @@ def _is_untyped(tuples: npt.NDArray[np.void] | np.void) -> npt.NDArray[np.bool_]
 def by_technique(
     tuples: npt.NDArray[np.void], group: Group, choice: Choice, hash_name: str, seed: int
 ) -> list[Explanation]:
-    """By one of the library's techniques; one that remembers connections sees them in the order given."""
-    splitter = Splitter(choice.name, group.weights, group.up, **dict(choice.parameters))
-    bits = {hash_.name: hash_.bits for hash_ in hashes()}[hash_name]
+    """By one of the library's techniques; one that remembers connections sees them in the order given.
+
+    Dead paths have failed in the group of all, as `Splitter.update` has it: connections of the others stay.
+    """
+    splitter = Splitter(choice.name, group.weights, None, **dict(choice.parameters))
+    if group.degraded:
+        splitter.update(up=group.up)
+    made_by = next(hash_ for hash_ in hashes() if hash_.name == hash_name)
     tuples = tuples.copy()
     hidden = _is_untyped(tuples)
     # `split` counts an ICMP message of a trace with ports 0.
     tuples["source_port"][hidden] = tuples["destination_port"][hidden] = 0
     keys = flow_keys(tuples, hash_name, seed)
     found = []
-    for row, key, read in zip(tuples, keys, _core.hash_input(_bytes(tuples), hash_name), strict=True):
-        value = int(key) & (2**bits - 1)
+    results = made_by.results(keys)
+    inputs = _core.hash_input(tuple_bytes(tuples), hash_name)
+    for row, key, result, read in zip(tuples, keys, results, inputs, strict=True):
         steps = [] if read is None else [("hash input", f"{_grouped(row, read)} ({len(read)} bytes)")]
-        steps.append((hash_name, f"0x{value:0{bits // 4}x} (seed {seed})"))
+        steps.append((hash_name, f"0x{int(result):0{made_by.bits // 4}x} (seed {seed})"))
+        if made_by.factor != 1:
+            steps.append(("key", f"0x{int(key):08x} = {result} x {made_by.factor}"))
         steps += splitter.explain(int(key))
         path = int(splitter.pick(np.array([key]))[0])
         found.append(Explanation(connection(row), steps, path + 1))
@@ -124,7 +131,7 @@ def by_selection(
     buckets = [(bucket_ids[path], weights[path]) for path in live]
     found = []
     for row, (basis, scores, chosen) in zip(
-        tuples, _core.ovs_select(_bytes(tuples), buckets, switch.parameter), strict=True
+        tuples, _core.ovs_select(tuple_bytes(tuples), buckets, switch.parameter), strict=True
     ):
         steps = [("fields", _fields(row)), ("basis", f"0x{basis:08x} (selection_method_param {switch.parameter})")]
         steps += [
@@ -201,10 +208,6 @@ def parse_bucket_ids(text: str | None, paths: int) -> list[int]:
 def as_json(found: Sequence[DataclassInstance], command: list[str]) -> str:
     """Everything as JSON text."""
     return json.dumps({"command": command, "connections": [asdict(one) for one in found]}, indent=2) + "\n"
-
-
-def _bytes(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.uint8]:
-    return np.ascontiguousarray(tuples, FIVE_TUPLE).view(np.uint8).reshape(-1, FIVE_TUPLE.itemsize)
 
 
 def _ends(row: np.void) -> tuple[str, str]:
