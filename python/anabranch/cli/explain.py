@@ -86,7 +86,7 @@ def explain(
             raise AnabranchError(f"{key}: {value}: not used {problem}")
 
     import anabranch as ab
-    from anabranch.cli.split import terminal
+    from anabranch.cli.split import terminal, warn_of_damage
     from anabranch.split.request import choices, choose
     from anabranch.split.write import write_whole
     from anabranch.targets import explanation
@@ -96,7 +96,9 @@ def explain(
     if file is None:
         tuples = explanation.parse_tuples(connections or ())
     else:
-        tuples = explanation.untyped(ab.read_trace(file, direction="each").tuples)
+        trace = ab.read_trace(file, direction="each", partial=True)
+        warn_of_damage(trace)
+        tuples = explanation.untyped(trace.tuples)
     if plan is not None:
         from anabranch.deploy import ovs
         from anabranch.deploy.place import Place

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -11,6 +11,9 @@ from typer.core import TyperGroup
 
 from anabranch.report.progress import PassProgress
 from anabranch.split.request import request
+
+if TYPE_CHECKING:
+    from anabranch.trace import Trace
 
 WIDTH_WITHOUT_TERMINAL = 120
 
@@ -40,7 +43,7 @@ Direction = Annotated[
     str | None,
     typer.Option(help="What one connection is: `conversation` (both directions, the default) or `each` direction."),
 ]
-Encap = Annotated[str | None, typer.Option(help="Whose 5-tuple a VXLAN or GENEVE packet has: `outer` or `inner`.")]
+Encap = Annotated[str | None, typer.Option(help="Whose 5-tuple a VXLAN, GENEVE or GRE packet has: `outer` or `inner`.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No table and no progress bar.")]
 
 
@@ -79,7 +82,8 @@ def trace(
     """Split a trace over weighted paths, and see the split you will really get.
 
     Paths count from 1, as in the VALO paper. Each change is applied to the weights as given; they do not add up.
-    `anabranch split hashes TRACE` compares packet hashes on the trace.
+    `anabranch split hashes TRACE` compares packet hashes on the trace. A capture that is damaged or cut is split up to
+    there, with a warning.
     """
     given = {key: value for key, value in locals().items() if key not in ("json", "csv", "report", "quiet")}
     wanted = request(given)
@@ -91,6 +95,7 @@ def trace(
 
     with PassProgress(wanted.trace or wanted.generate or "", quiet) as progress:
         result = run(wanted, progress)
+    warn_of_damage(result.trace)
     command = ["anabranch", *sys.argv[1:]]
     for path, text in ((json, as_json), (report, page)):
         if path is not None:
@@ -124,10 +129,20 @@ def hashes(
 
     with PassProgress(wanted.trace or wanted.generate or "", quiet) as progress:
         found = compare(wanted, traffic(wanted, [], progress))
+    warn_of_damage(found.trace)
     if json is not None:
         write_whole(json, found.as_json(["anabranch", *sys.argv[1:]]))
     if not quiet and json != "-":
         show_hashes(found, terminal())
+
+
+def warn_of_damage(trace: Trace) -> None:
+    """One line on stderr, also where nothing else is shown, if not all of a trace was read."""
+    if trace.damage is not None:
+        packets = f"{trace.counts['packets']:,}"
+        Console(stderr=True, highlight=False, emoji=False, soft_wrap=True).print(
+            f"anabranch: warning: only the first {packets} packets are counted: {trace.damage}", markup=False
+        )
 
 
 def terminal() -> Console:

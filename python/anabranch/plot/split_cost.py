@@ -20,10 +20,11 @@ def draw(result: Result) -> Figure:
     outcomes = result.techniques
     x = np.array([outcome.ns_per_decision for outcome in outcomes])
     y = np.array([max(_error(outcome), LEAST_SHOWN_PCT) for outcome in outcomes])
+    floor_pct = max(result.floor_pct, LEAST_SHOWN_PCT)
     with figure(5.6) as (drawn, axes):
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.axhline(result.floor_pct, color=FLOOR, lw=1.4, zorder=1)
+        axes.axhline(floor_pct, color=FLOOR, lw=1.4, zorder=1)
         handles = []
         for granularity, mark in GRANULARITY_MARKS.items():
             chosen = [index for index, outcome in enumerate(outcomes) if outcome.granularity == granularity]
@@ -32,7 +33,7 @@ def draw(result: Result) -> Figure:
                 axes.plot(x[chosen], y[chosen], ls="", marker=mark, ms=6, color=colour, zorder=3)
                 handles.append(Line2D([], [], ls="", marker=mark, color=colour, label=DECIDES[granularity]))
         axes.set_xlim(x.min() / 2, x.max() * 3)
-        axes.set_ylim(min(y.min(), result.floor_pct) / 5, y.max() * 2.5)
+        axes.set_ylim(min(y.min(), floor_pct) / 5, y.max() * 2.5)
         axes.grid(which="major", color=GRID)
         axes.set_axisbelow(True)
         for axis in (axes.xaxis, axes.yaxis):
@@ -41,7 +42,7 @@ def draw(result: Result) -> Figure:
         axes.set_ylabel("expected MAPE of connections, % (log scale)")
         axes.annotate(
             "noise floor",
-            (1.0, result.floor_pct),
+            (1.0, floor_pct),
             xycoords=("axes fraction", "data"),
             xytext=(-2, 3),
             textcoords="offset points",
@@ -50,7 +51,7 @@ def draw(result: Result) -> Figure:
             fontsize=8.5,
         )
         drawn.legend(handles=handles, loc="outside upper left", ncols=3, frameon=False, fontsize=8.5)
-        name_points(drawn, axes, x, y, [outcome.label for outcome in outcomes], result.floor_pct)
+        name_points(drawn, axes, x, y, [outcome.label for outcome in outcomes], floor_pct)
     return drawn
 
 

@@ -15,10 +15,10 @@ LEAST_SHOWN_PCT = 0.001
 def draw(result: Result) -> Figure:
     """A row per technique, worst first: this trace's error as a mark, what the plan leads to expect as a stroke."""
     rows = sorted(result.techniques, key=lambda outcome: outcome.mape_pct)
-    low, high = result.floor_band_pct
+    low, high, floor_pct = (max(error, LEAST_SHOWN_PCT) for error in (*result.floor_band_pct, result.floor_pct))
     with figure(1.3 + 0.27 * len(rows)) as (drawn, axes):
-        axes.axvspan(max(low, LEAST_SHOWN_PCT), high, color=FLOOR, alpha=0.12, lw=0)
-        axes.axvline(result.floor_pct, color=FLOOR, lw=1.4)
+        axes.axvspan(low, high, color=FLOOR, alpha=0.12, lw=0)
+        axes.axvline(floor_pct, color=FLOOR, lw=1.4)
         for y, outcome in enumerate(rows):
             if outcome.expected_pct is not None:
                 axes.plot([outcome.expected_pct], [y], marker="|", ms=13, mew=2.2, color=FAINT, ls="", zorder=3)
@@ -43,7 +43,7 @@ def draw(result: Result) -> Figure:
             )
         axes.set_xscale("log")
         errors = [max(outcome.mape_pct, LEAST_SHOWN_PCT) for outcome in rows]
-        axes.set_xlim(min([low, result.floor_pct / 3, *errors]) / 1.4, max([high, *errors]) * 1.4)
+        axes.set_xlim(min([low, floor_pct / 3, *errors]) / 1.4, max([high, *errors]) * 1.4)
         axes.set_ylim(-0.8, len(rows) - 0.2)
         axes.set_yticks(np.arange(len(rows)), [outcome.label for outcome in rows])
         axes.tick_params(axis="y", length=0)
@@ -54,7 +54,7 @@ def draw(result: Result) -> Figure:
         axes.set_xlabel("MAPE of connections, % (log scale)")
         axes.annotate(
             f"noise floor {pct(result.floor_pct)} %; band: 95 of 100 ideal splits",
-            (result.floor_pct, 1.0),
+            (floor_pct, 1.0),
             xycoords=("data", "axes fraction"),
             xytext=(0, 4),
             textcoords="offset points",

@@ -24,7 +24,7 @@ def page(result: Result, command: list[str]) -> str:
         count=count,
         ns=nanoseconds,
         pct=pct,
-        ratio=ratio,
+        times=lambda times: "-" if times is None else ratio(times),
         short=lambda change: short(change.kind, change.text),
     )
     moved = [

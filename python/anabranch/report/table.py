@@ -8,7 +8,7 @@ from rich.text import Text
 
 from anabranch.report.format import amount, count, nanoseconds, pct, ratio
 from anabranch.split.hashes import Comparison
-from anabranch.split.job import Moved, Outcome, Result
+from anabranch.split.job import Moved, Result
 
 PATHS_SHOWN = 5
 NEAR_FLOOR, FAR_FROM_FLOOR = 1.5, 4.0
@@ -16,13 +16,16 @@ NEAR_FLOOR, FAR_FROM_FLOOR = 1.5, 4.0
 
 
 def show(result: Result, console: Console) -> None:
-    """Prints the head, the table of techniques, that of paths, and what was refused."""
+    """Prints the head, the table of techniques, that of paths, one after each change, and what was refused."""
     _head(result, console)
     console.print(_techniques(result))
     console.print(_notes(result), style="dim", soft_wrap=True)
     if len(result.request.weights) <= PATHS_SHOWN:
         console.print()
         console.print(_paths(result))
+    for index, change in enumerate(result.request.changes):
+        console.print(f"\nafter {change.label(len(result.request.weights))}:", markup=False)
+        console.print(_after(result, index))
     for name, reason in result.refused:
         console.print(f"not run: {name}: {reason}", markup=False, soft_wrap=True)
 
@@ -49,6 +52,11 @@ def _head(result: Result, console: Console) -> None:
     skipped = {key: value for key, value in trace.counts.items() if value and key not in ("packets", "ip_packets")}
     if skipped:
         lines.append("packets: " + ", ".join(f"{count(v)} {k.replace('_', ' ')}" for k, v in skipped.items()))
+    if tunnels := trace.counts.get("tunnels", 0):
+        lines.append(
+            f"{count(tunnels)} packets belong to VXLAN, GENEVE or GRE tunnels and count for the tunnel's 5-tuple; "
+            "--encap inner splits the connections inside"
+        )
     lines += [
         f"hash {hashed.hash}, {hashed.bits} bits: {pct(hashed.lost_pct)} % of connections have the key of another, "
         f"{pct(hashed.expected_pct)} % under a perfect hash",
@@ -74,8 +82,8 @@ def _techniques(result: Result) -> Table:
         table.add_row(
             outcome.label,
             pct(outcome.mape_pct),
-            _times(outcome.mape_pct / outcome.floor_pct),
-            _expected(outcome),
+            _times(outcome.times_floor),
+            _times(outcome.times_expected),
             f"{outcome.worst_path}: {outcome.worst_path_error_pct:+.1f}",
             pct(outcome.byte_mape_pct),
             nanoseconds(outcome.ns_per_decision),
@@ -90,17 +98,12 @@ def short(kind: str, text: str) -> str:
     return {"weights": text if len(text) <= 8 else "weights", "fail": f"fail {text}", "add": f"add {text}"}[kind]
 
 
-def _times(times: float) -> Text:
-    """A multiple of the floor."""
+def _times(times: float | None) -> Text:
+    """A multiple of the floor, where there is one."""
+    if times is None:
+        return Text("-", style="dim")
     style = "green" if times <= NEAR_FLOOR else "yellow" if times <= FAR_FROM_FLOOR else "red"
     return Text(ratio(times), style=style)
-
-
-def _expected(outcome: Outcome) -> Text:
-    """What the plan's own shares lead one to expect, whatever this trace's luck."""
-    if outcome.expected_pct is None:
-        return Text("-", style="dim")
-    return _times(outcome.expected_pct / outcome.floor_pct)
 
 
 def _moved(moved: Moved) -> Text:
@@ -115,7 +118,8 @@ def _moved(moved: Moved) -> Text:
 def _notes(result: Result) -> str:
     notes = [
         "error: of this trace, as a multiple of the floor beside it; expected: over many such traces, from the plan's",
-        "own shares, - where arrivals decide; cost: one decision, flow tables by their hits, hashing not included",
+        "own shares and the hash's width, - where arrivals decide; cost: one decision, flow tables by their hits,",
+        "hashing not included",
     ]
     if result.request.changes:
         notes.append("moved: connections that change path, as a multiple of the fewest that have to")
@@ -136,6 +140,34 @@ def _paths(result: Result) -> Table:
     for outcome in result.techniques:
         columns = (outcome.got_connections, outcome.got_bytes)
         table.add_row(outcome.label, *(f"{100 * part / sum(got):.2f}" for got in columns for part in got))
+    return table
+
+
+def _after(result: Result, index: int) -> Table:
+    """Split and error of every technique after one of the changes."""
+    asked = result.techniques[0].changes[index].asked
+    numbers = range(1, len(asked) + 1) if len(asked) <= PATHS_SHOWN + 1 else range(0)
+    table = plain_table(
+        ("technique\n", False),
+        ("error\n% MAPE", True),
+        ("times\nfloor", True),
+        ("expected\nx floor", True),
+        *((f"{'connections, % of all' if path == 1 else ''}\npath {path}", True) for path in numbers),
+    )
+    table.add_row("asked", "", "", "", *(f"{100 * asked[path - 1]:.2f}" for path in numbers), style="bold")
+    for outcome in result.techniques:
+        moved = outcome.changes[index]
+        if moved.mape_pct is None or moved.got_connections is None:
+            table.add_row(outcome.label, *(Text("-", style="dim") for _ in range(3 + len(numbers))))
+            continue
+        total = sum(moved.got_connections)
+        table.add_row(
+            outcome.label,
+            pct(moved.mape_pct),
+            _times(moved.times_floor),
+            _times(moved.times_expected),
+            *(f"{100 * moved.got_connections[path - 1] / total:.2f}" for path in numbers),
+        )
     return table
 
 
@@ -162,7 +194,7 @@ def show_hashes(found: Comparison, console: Console) -> None:
             f"{quality.p_value:.3f}",
             f"{quality.correlation:+.3f}",
             pct(quality.scoring_mape_pct),
-            _times(quality.scoring_mape_pct / quality.floor_pct),
+            _times(quality.times_floor),
         )
     weights = ",".join(found.weights)
     console.print(f"{found.trace.name}: {count(len(found.trace))} connections, weights {weights}\n", markup=False)

@@ -14,7 +14,7 @@ from anabranch import AnabranchError, __version__
 from anabranch.split.change import Change
 from anabranch.split.request import Choice, Request
 from anabranch.split.traffic import traffic
-from anabranch.splitter import Splitter, hashes
+from anabranch.splitter import Hash, Splitter, hashes
 from anabranch.stats.mape import (
     byte_floor,
     mape,
@@ -22,6 +22,7 @@ from anabranch.stats.mape import (
     mape_expected,
     mape_floor,
     path_errors,
+    times_floor,
     total_variation,
 )
 from anabranch.stats.uniformity import lost_expected_pct, lost_pct
@@ -41,10 +42,26 @@ class Moved:
     """Connections on another path than before; None where a connection is on no path of its own."""
     minimum: int
     """Fewest that had to move: total variation of the asked shares; for a failure, those on the dead path."""
+    asked: list[float]
+    """Shares after the change, the dead path's zero."""
+    got_connections: list[int] | None
+    """By path after the change; None where a connection is on no path of its own, or the change is refused."""
     mape_pct: float | None
     """Error of the whole split after the change."""
+    floor_pct: float
+    expected_pct: float | None
     refused: str | None = None
     """Why the technique cannot split by the new weights."""
+
+    @property
+    def times_floor(self) -> float | None:
+        """The error after the change as a multiple of its floor."""
+        return None if self.mape_pct is None else times_floor(self.mape_pct, self.floor_pct)
+
+    @property
+    def times_expected(self) -> float | None:
+        """The expected error after the change as a multiple of its floor."""
+        return None if self.expected_pct is None else times_floor(self.expected_pct, self.floor_pct)
 
 
 @dataclass(frozen=True)
@@ -63,8 +80,8 @@ class Outcome:
     mape_pct: float
     floor_pct: float
     expected_pct: float | None
-    """Expected MAPE of these `shares` over as many connections; equals the floor where they are exact. None where
-    connections are not placed independently of each other."""
+    """Expected MAPE over as many connections, by the plan's shares of all results that the hash can have; equals the
+    floor where the shares are exact. None where connections are not placed independently of each other."""
     worst_path: int
     """Its number, from 1."""
     worst_path_error_pct: float
@@ -79,6 +96,21 @@ class Outcome:
     crossings: int
     """Packets on another path than the one before them in their connection."""
     changes: list[Moved]
+
+    @property
+    def times_floor(self) -> float | None:
+        """The error as a multiple of the floor."""
+        return times_floor(self.mape_pct, self.floor_pct)
+
+    @property
+    def times_expected(self) -> float | None:
+        """The expected error as a multiple of the floor."""
+        return None if self.expected_pct is None else times_floor(self.expected_pct, self.floor_pct)
+
+    @property
+    def times_byte_floor(self) -> float | None:
+        """The error of the bytes as a multiple of its floor."""
+        return times_floor(self.byte_mape_pct, self.byte_floor_pct)
 
 
 @dataclass(frozen=True)
@@ -127,7 +159,7 @@ def run(request: Request, progress: Progress | None = None) -> Result:
     outcomes = [
         _outcome(request, choice, splitter, carried.get(choice), trace, sample) for choice, splitter in planned.items()
     ]
-    bits = next(h.bits for h in hashes() if h.name == request.hash)
+    bits = _hash(request).bits
     return Result(
         request=request,
         trace=trace,
@@ -139,6 +171,10 @@ def run(request: Request, progress: Progress | None = None) -> Result:
         collisions=Collisions(request.hash, bits, lost_pct(trace.keys), lost_expected_pct(len(trace), bits)),
         made_by=_made_by(),
     )
+
+
+def _hash(request: Request) -> Hash:
+    return next(hash_ for hash_ in hashes() if hash_.name == request.hash)
 
 
 def _check(request: Request, change: Change) -> None:
@@ -219,11 +255,7 @@ def _outcome(
         got_bytes=[int(count) for count in carried_bytes],
         mape_pct=mape(asked, connections),
         floor_pct=mape_floor(asked, len(trace)),
-        expected_pct=(
-            mape_expected(shares, asked, len(trace))
-            if shares is not None and splitter.granularity == "stateless"
-            else None
-        ),
+        expected_pct=_expected(splitter, asked, _hash(request), len(trace)),
         worst_path=worst + 1,
         worst_path_error_pct=float(errors[worst]),
         byte_mape_pct=mape(asked, carried_bytes),
@@ -235,6 +267,18 @@ def _outcome(
         crossings=crossings,
         changes=[_moved(request, choice, change, trace, spread > 0) for change in request.changes],
     )
+
+
+def _expected(splitter: Splitter, asked: npt.NDArray[np.float64], by: Hash, connections: int) -> float | None:
+    """The MAPE to expect of a technique under a perfect hash of so many bits."""
+    shares = splitter.shares()
+    if shares is None or splitter.granularity != "stateless":
+        return None
+    keys = by.all_keys()
+    if keys is not None:
+        # So few results that the plan does not give each path its share of them.
+        shares = np.bincount(splitter.pick(keys), minlength=asked.size) / keys.size
+    return mape_expected(shares, asked, connections)
 
 
 def _moved(request: Request, choice: Choice, change: Change, trace: Trace, spreads: bool) -> Moved:
@@ -251,16 +295,27 @@ def _moved(request: Request, choice: Choice, change: Change, trace: Trace, sprea
         minimum = int(np.count_nonzero(before == change.path(paths) - 1))
     else:
         minimum = round(total_variation(asked_before, asked_after) * len(trace))
-    if spreads:
-        return Moved(change.label(paths), change.kind, None, minimum, None)
-    try:
-        splitter.update(weights, up)
-    except AnabranchError as error:
-        return Moved(change.label(paths), change.kind, None, minimum, None, str(error))
-    after = splitter.pick(trace.keys, bytes=sizes)
+    refused = None
+    if not spreads:
+        try:
+            splitter.update(weights, up)
+        except AnabranchError as error:
+            refused = str(error)
+    seen = not spreads and refused is None
+    after = splitter.pick(trace.keys, bytes=sizes) if seen else before
     connections = np.bincount(after, minlength=asked_after.size)
-    moved = int(np.count_nonzero(before != after))
-    return Moved(change.label(paths), change.kind, moved, minimum, mape(asked_after, connections))
+    return Moved(
+        change=change.label(paths),
+        kind=change.kind,
+        moved=int(np.count_nonzero(before != after)) if seen else None,
+        minimum=minimum,
+        asked=asked_after.tolist(),
+        got_connections=[int(count) for count in connections] if seen else None,
+        mape_pct=mape(asked_after, connections) if seen else None,
+        floor_pct=mape_floor(asked_after, len(trace)),
+        expected_pct=_expected(splitter, asked_after, _hash(request), len(trace)) if seen else None,
+        refused=refused,
+    )
 
 
 def _made_by() -> dict[str, str]:

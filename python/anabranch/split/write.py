@@ -18,12 +18,14 @@ from anabranch.split.job import Result
 DEFINITIONS = {
     "mape_pct": "mean over the paths of |got - asked| / asked connections, in percent (VALO Eq. 1)",
     "floor_pct": "expected mape_pct of an ideal splitter that places each connection independently",
+    "expected_pct": "expected mape_pct of the plan over many such traces, under a perfect hash of as many bits",
     "byte_mape_pct": "as mape_pct, over bytes on the wire",
     "byte_floor_pct": "expected byte_mape_pct of an ideal splitter of whole connections of these sizes",
     "asked": "share of each path, w_i / sum of w",
     "got_connections": "connections by path; where packets of one may differ, by the path of its first packet",
     "ns_per_decision": "median over repetitions of batches of decisions on this machine, hashing not included",
-    "moved": "connections on another path after the change, all taken as alive; each change starts from the weights",
+    "moved": "connections on another path after the change, all taken as alive; each change starts from the weights, "
+    "and its error is that of all connections after it",
     "minimum": "connections that had to move: total variation of the asked shares, or those on the dead path",
 }
 
@@ -61,6 +63,7 @@ def as_dict(result: Result, command: list[str]) -> dict[str, Any]:
             "read_seconds": result.read_seconds,
             "table_bytes": trace.table_bytes,
             "counts": trace.counts,
+            "damage": trace.damage,
         },
         "weights": list(request.weights),
         "hash": asdict(result.collisions),
