@@ -38,7 +38,7 @@ def test_flows_run_by_the_scenarios_scheme(tmp_path: Path, balance: str) -> None
     # New connections: those of few persistent ones may all be hashed to the other uplink.
     text = SCENARIO.replace("persistent = true", "persistent = false")
     file.write_text(text + '[[change]]\nat = "700 ms"\nlink = "leaf0-spine1"\nset = "down"\n')
-    arguments = ["-n", name, "--runs", str(tmp_path / "runs"), "--unchecked", "--switch", "ebpf"]
+    arguments = ["-n", name, "--runs", str(tmp_path / "runs"), "--unchecked", "--allow-busy", "--switch", "ebpf"]
     command = [
         sys.executable,
         "-m",
