@@ -1,14 +1,14 @@
 //! Packet-hops per second of the whole engine, data and acknowledgements alike, on one core.
 
-use anabranch_fabric::Fabric;
 use anabranch_fabric::capacity::Reference;
 use anabranch_fabric::topology::{FatTree, LeafSpine};
+use anabranch_fabric::{Change, Fabric, What};
 use anabranch_plan::{Balancing, Granularity};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Framing, Nic, Observe, Progress, Settings, simulate};
 use anabranch_traffic::load::Load;
 use anabranch_traffic::sizes::{Convention, Published, Sizes};
-use anabranch_traffic::{Flow, Pattern, workload};
+use anabranch_traffic::{Flow, Pattern, Start, workload};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 const US: u64 = 1_000_000;
@@ -75,5 +75,34 @@ fn packet_hops(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, packet_hops);
+/// What one change of a link costs at 3,456 hosts: routing plans anew, and switches take it.
+fn link_changes(criterion: &mut Criterion) {
+    let fabric = FatTree { k: 24, ..FatTree::default() }.build().expect("a fat-tree");
+    let uplink = (0..).zip(fabric.ports()).find(|(_, port)| port.from.min(port.to) >= fabric.hosts());
+    let (port, reverse) = uplink.map(|(index, port)| (index, port.reverse)).expect("a link between switches");
+    let flow = Flow {
+        src: 0,
+        dst: fabric.hosts() - 1,
+        size_bytes: 1,
+        start: Start::At(100 * US),
+        path: None,
+        job: None,
+        transport: 0,
+    };
+    let mut benches = criterion.benchmark_group("link-changes");
+    benches.sample_size(10);
+    for count in [0u64, 8] {
+        let mut settings = settings(Granularity::Flow);
+        settings.changes = (0..count)
+            .flat_map(|index| {
+                let what = if index % 2 == 0 { What::PortDown } else { What::PortUp };
+                [port, reverse].map(|port| Change { at_ps: index * US, what: what(port) })
+            })
+            .collect();
+        let run = || simulate(&fabric, &[flow], &settings, &Progress::default()).expect("a sound simulation");
+        benches.bench_function(BenchmarkId::new("fat-tree-24-3456", count), |b| b.iter(run));
+    }
+}
+
+criterion_group!(benches, packet_hops, link_changes);
 criterion_main!(benches);

@@ -5,7 +5,7 @@ use crate::network::Network;
 use crate::{SimulationError, marks};
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_plan::{Groups, Weighing};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// What stands where a leaf looks up a destination of its own.
 const LOCAL: u32 = u32::MAX;
@@ -53,14 +53,20 @@ pub(crate) struct Forwarding<B: LoadBalancer> {
 type Origin = (Option<u32>, Vec<u32>, Vec<u64>);
 
 /// What planning needs to remember.
+#[derive(Default)]
 struct Routes {
-    /// By group: its switch and the weight of each member as routing wants it.
-    groups: Vec<(u32, Vec<u64>)>,
+    /// By group: its switch and the weight of each member as routing wants it. Nothing if it is retired.
+    groups: Vec<Option<(u32, Vec<u64>)>>,
     /// Groups of each switch, by its number among the switches.
     of_switch: Vec<Vec<u32>>,
     /// [`Forwarding::group_of`] in the fabric as built.
     built: Vec<u32>,
+    /// Retired groups, by their number of members: who takes such a number takes its place among the ports.
+    retired: BTreeMap<u16, Vec<u32>>,
 }
+
+/// What decides which group an entry of the table has: the planned one, the one of the fabric as built, the one before.
+type Entry = (u32, Option<u32>, Option<u32>);
 
 impl<B: LoadBalancer> Forwarding<B> {
     pub(crate) fn new(fabric: &Fabric, weighing: Weighing, balancer: B) -> Result<Self, SimulationError> {
@@ -84,7 +90,7 @@ impl<B: LoadBalancer> Forwarding<B> {
             carries: Vec::new(),
             balancer,
             weighing,
-            routes: Routes { groups: Vec::new(), of_switch: vec![Vec::new(); switches], built: Vec::new() },
+            routes: Routes { of_switch: vec![Vec::new(); switches], ..Routes::default() },
         };
         forwarding.install(&plan, &believed, fabric)?;
         forwarding.routes.built.clone_from(&forwarding.group_of);
@@ -189,6 +195,8 @@ impl<B: LoadBalancer> Forwarding<B> {
         // Groups that replace the same one, or none, by the same ports and weights are one. Those of earlier times are
         // not: nobody told them what died since.
         let mut known: HashMap<Origin, u32> = HashMap::new();
+        let mut entries: HashMap<Entry, u32> = HashMap::new();
+        let mut last: Option<(Entry, u32)> = None;
         let mut group_of = Vec::with_capacity(plan.group_of.len());
         for (index, &planned) in plan.group_of.iter().enumerate() {
             let switch = index as u32 / self.leaves;
@@ -197,29 +205,25 @@ impl<B: LoadBalancer> Forwarding<B> {
                 continue;
             }
             let heir_of = before.get(index).copied();
-            let olds = [self.routes.built.get(index).copied(), heir_of];
-            let (ports, weights) = self.members_of(&plan.groups[planned as usize], olds);
-            // Tables and states of a group mean its members by their places: they go on only where those stay.
-            let heir_of = heir_of.filter(|&group| self.ports_of(group) == ports);
-            let key = (heir_of, ports, weights);
-            let group = match known.get(&key) {
-                Some(&group) => group,
-                None => {
-                    let group = self.members.len() as u32;
-                    let (_, ports, weights) = &key;
-                    self.members.push(Members {
-                        first: self.ports.len() as u32,
-                        len: ports.len() as u16,
-                        alive: false,
-                    });
-                    self.ports.extend(ports);
-                    self.carries.resize(self.ports.len(), false);
-                    self.routes.groups.push((switch, weights.clone()));
-                    self.weigh(fabric, group, actual, heir_of)?;
-                    known.insert(key, group);
-                    group
-                }
+            let entry = (planned, self.routes.built.get(index).copied(), heir_of);
+            // Most entries are as the one before them.
+            let group = match last.filter(|(known, _)| *known == entry).map(|(_, group)| group) {
+                Some(group) => group,
+                None => match entries.get(&entry) {
+                    Some(&group) => group,
+                    None => {
+                        let origin = self.origin(&plan.groups[planned as usize], entry.1, heir_of);
+                        let group = match known.get(&origin) {
+                            Some(&group) => group,
+                            None => self.renew(fabric, switch, &origin, actual)?,
+                        };
+                        known.insert(origin, group);
+                        entries.insert(entry, group);
+                        group
+                    }
+                },
             };
+            last = Some((entry, group));
             group_of.push(group);
         }
         self.group_of = group_of;
@@ -227,10 +231,69 @@ impl<B: LoadBalancer> Forwarding<B> {
             let row = switch * self.leaves as usize..(switch + 1) * self.leaves as usize;
             groups.clear();
             groups.extend(self.group_of[row].iter().filter(|&&group| group != LOCAL));
+            groups.dedup();
             groups.sort_unstable();
             groups.dedup();
         }
+        self.retire_unused();
         Ok(())
+    }
+
+    /// What the group that follows from a planned one is made from.
+    fn origin(&self, planned: &anabranch_plan::Group, built: Option<u32>, heir_of: Option<u32>) -> Origin {
+        let (ports, weights) = self.members_of(planned, [built, heir_of]);
+        // Tables and states of a group mean its members by their places: they go on only where those stay.
+        let heir_of = heir_of.filter(|&group| self.ports_of(group) == ports);
+        (heir_of, ports, weights)
+    }
+
+    /// The group of `origin`: the one that it continues if nothing is new, another otherwise.
+    fn renew(
+        &mut self,
+        fabric: &Fabric,
+        switch: u32,
+        origin: &Origin,
+        actual: &LinkState,
+    ) -> Result<u32, SimulationError> {
+        let (heir_of, ports, weights) = origin;
+        if let Some(heir) = *heir_of
+            && let Some((_, before)) = &self.routes.groups[heir as usize]
+            && before == weights
+        {
+            // It has heard of every change at its switch.
+            return Ok(heir);
+        }
+        let len = ports.len() as u16;
+        let group = match self.routes.retired.get_mut(&len).and_then(Vec::pop) {
+            Some(group) => group,
+            None => {
+                self.members.push(Members { first: self.ports.len() as u32, len, alive: false });
+                self.ports.resize(self.ports.len() + ports.len(), 0);
+                self.carries.resize(self.ports.len(), false);
+                self.routes.groups.push(None);
+                self.members.len() as u32 - 1
+            }
+        };
+        let first = self.members[group as usize].first as usize;
+        self.ports[first..first + ports.len()].copy_from_slice(ports);
+        self.routes.groups[group as usize] = Some((switch, weights.clone()));
+        self.weigh(fabric, group, actual, *heir_of)?;
+        Ok(group)
+    }
+
+    /// Retires the groups that are neither in use nor those of the fabric as built.
+    fn retire_unused(&mut self) {
+        let mut used = vec![false; self.members.len()];
+        for &group in self.group_of.iter().chain(&self.routes.built).filter(|&&group| group != LOCAL) {
+            used[group as usize] = true;
+        }
+        for (group, _) in (0..).zip(used).filter(|&(_, used)| !used) {
+            if self.routes.groups[group as usize].take().is_some() {
+                let len = self.members[group as usize].len;
+                self.routes.retired.entry(len).or_default().push(group);
+                self.balancer.retire(group);
+            }
+        }
     }
 
     /// Ports and weights of a planned group. If one of the `olds`, which are the group of the fabric as built and the
@@ -263,7 +326,8 @@ impl<B: LoadBalancer> Forwarding<B> {
     ) -> Result<(), SimulationError> {
         let Members { first, len, .. } = self.members[group as usize];
         let ports = &self.ports[first as usize..first as usize + usize::from(len)];
-        let (_, wanted) = &self.routes.groups[group as usize];
+        let Some((switch, wanted)) = &self.routes.groups[group as usize] else { return Ok(()) };
+        let switch = *switch;
         let weights: Vec<u64> = ports
             .iter()
             .zip(wanted)
@@ -273,7 +337,6 @@ impl<B: LoadBalancer> Forwarding<B> {
         for (carries, &weight) in self.carries[first as usize..].iter_mut().zip(&weights) {
             *carries = weight > 0;
         }
-        let switch = self.routes.groups[group as usize].0;
         self.balancer.plan(&GroupPlan { group, switch, ports, weights: &weights, heir_of })?;
         Ok(())
     }

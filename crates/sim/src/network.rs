@@ -218,7 +218,9 @@ impl Network {
     /// The port that is a source of events.
     #[inline(always)]
     pub(crate) fn port_of(&self, source: usize) -> u32 {
-        self.port_of[source]
+        debug_assert!(source < self.port_of.len(), "a source of the queue");
+        // SAFETY: there is one for every source that [`Self::queue`] was made for, and it shows no other.
+        unsafe { *self.port_of.get_unchecked(source) }
     }
 
     /// The next packet of `port`, which had none or whose packets were timed anew, arrives at `arrive_ps`;
@@ -237,7 +239,7 @@ impl Network {
         if let Some((_, next)) = self.queue.first()
             && next >= source::PORTS
         {
-            self.packets.prefetch(self.ports[self.port_of[next] as usize].next_packet());
+            self.packets.prefetch(self.ports[self.port_of(next) as usize].next_packet());
         }
         let egress = &mut self.ports[port as usize];
         let to = egress.to;

@@ -55,7 +55,7 @@ pub(crate) struct Junction<'a> {
 /// A group as it is to be from now on.
 #[derive(Clone, Copy)]
 pub(crate) struct GroupPlan<'a> {
-    /// Its number; groups count from zero, a new one is always the next.
+    /// Its number: that of a group that was retired, or the next; groups count from zero.
     pub(crate) group: u32,
     /// Its switch, counted from the first.
     pub(crate) switch: u32,
@@ -94,6 +94,9 @@ pub(crate) trait LoadBalancer {
     /// # Errors
     /// Weights that the scheme cannot hold.
     fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError>;
+
+    /// Routing uses a group no more. Its number may be given to another.
+    fn retire(&mut self, _group: u32) {}
 
     /// The member that takes the packet in `place`. Asked where a group has several members, one of them at least
     /// with a positive weight, for packets without labels, or whose label leads to a dead port. A balancer that routes

@@ -112,6 +112,14 @@ impl<S: Planned> LoadBalancer for TableBalancer<S> {
         Ok(())
     }
 
+    fn retire(&mut self, group: u32) {
+        if let Some(Group { plan, state, kept }) = self.groups.get_mut(group as usize) {
+            self.plans.release(std::mem::replace(plan, Plans::<S>::NONE));
+            *state = S::state(0);
+            *kept = Kept::new(self.granularity, 0, S::STICKY);
+        }
+    }
+
     #[inline(always)]
     fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
         let Switch { salt, stream } = &mut self.switches[at.switch as usize];

@@ -41,6 +41,10 @@ impl<B: LoadBalancer> LoadBalancer for Telemetry<B> {
         self.beneath.plan(asked)
     }
 
+    fn retire(&mut self, group: u32) {
+        self.beneath.retire(group);
+    }
+
     #[inline(always)]
     fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
         self.beneath.choose(at, place, network)

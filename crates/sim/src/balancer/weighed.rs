@@ -103,7 +103,7 @@ impl<'a, B: LoadBalancer> WeighedBalancer<'a, B> {
                 let egress = &mut network.ports[port as usize];
                 MemberStats {
                     sent_bytes: egress.sent_bytes(now_ps) - self.sent_bytes[port as usize],
-                    backlog_bytes: egress.backlog_bytes(now_ps) as u32,
+                    backlog_bytes: egress.backlog_bytes(now_ps).min(u32::MAX.into()) as u32,
                     rate_bps: egress.rate_bps(),
                     up: weight > 0,
                 }
@@ -168,6 +168,13 @@ impl<B: LoadBalancer> LoadBalancer for WeighedBalancer<'_, B> {
             None => self.groups.push(next),
         }
         self.picks.plan(&GroupPlan { weights: &weights, ..*wanted })
+    }
+
+    fn retire(&mut self, group: u32) {
+        if let Some(group) = self.groups.get_mut(group as usize) {
+            group.replaced = true;
+        }
+        self.picks.retire(group);
     }
 
     #[inline(always)]
