@@ -68,6 +68,37 @@ pub fn flow_columns(
             of_record(|record| record.sent_packets),
         ),
         column(
+            "delivered_bytes",
+            "Payload that reached the receiving host, duplicates included.",
+            of_record(|record| record.delivered_bytes),
+        ),
+        column(
+            "delivered_packets",
+            "Segments that reached the receiving host, duplicates included. What was sent was delivered, dropped or \
+             lost, or is left in the fabric at the end.",
+            of_record(|record| record.delivered_packets),
+        ),
+        column(
+            "dropped_bytes",
+            "Payload refused for want of room, or by a meter.",
+            of_record(|record| record.dropped_bytes),
+        ),
+        column(
+            "dropped_packets",
+            "Segments refused for want of room, or by a meter.",
+            of_record(|record| record.dropped_packets),
+        ),
+        column(
+            "lost_bytes",
+            "Payload lost to failures: a dead port, a lossy link, a blackhole, no path.",
+            of_record(|record| record.lost_bytes),
+        ),
+        column(
+            "lost_packets",
+            "Segments lost to failures: a dead port, a lossy link, a blackhole, no path.",
+            of_record(|record| record.lost_packets),
+        ),
+        column(
             "retransmitted_packets",
             "Segments sent again.",
             of_record(|record| record.retransmitted_packets),

@@ -54,6 +54,8 @@ pub(crate) struct Message {
     pub(crate) flow: u32,
     /// When it began, in picoseconds.
     pub(crate) start_ps: u64,
+    /// Its first byte's place in the stream.
+    pub(crate) first: u64,
     /// Its last byte's place in the stream, plus one.
     pub(crate) end: u64,
     /// Whether its last byte was delivered.
@@ -110,6 +112,7 @@ impl Connection {
             message: Message {
                 flow: 0,
                 start_ps: 0,
+                first: 0,
                 end: 0,
                 delivered: false,
                 ended: false,

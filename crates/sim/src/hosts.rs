@@ -5,7 +5,7 @@ mod multipath;
 use crate::connections::{Connection, Connections, Message, ReceivingMachine, SendingMachine, Subflow};
 use crate::edge::Opened;
 use crate::jobs::AwaitedJobs;
-use crate::network::{Address, Network, Served};
+use crate::network::{Address, Ended, Fate, Network, Served};
 use crate::pinning::Pinned;
 use crate::timers::Timer;
 use crate::transport::Transport;
@@ -14,6 +14,7 @@ use anabranch_fabric::Fabric;
 use anabranch_split::scheme::mix;
 use anabranch_traffic::{Flow, Start};
 use multipath::Multipaths;
+use std::collections::HashMap;
 
 /// No window was written down yet.
 const NO_WINDOW: u64 = u64::MAX;
@@ -41,6 +42,9 @@ pub(crate) struct Hosts {
     /// By flow: the window that was written down last, if it is watched; [`NO_WINDOW`] before the first. Empty if none is.
     watched: Vec<Option<u64>>,
     pub(crate) windows: Vec<WindowSample>,
+    /// By connection: its flows that ended while segments of theirs were under way, each with its first byte's place in
+    /// the stream, ascending.
+    past: HashMap<u32, Vec<(u64, u32)>>,
 }
 
 impl Hosts {
@@ -84,6 +88,7 @@ impl Hosts {
             hopeful: flows.iter().filter(|flow| matches!(flow.start, Start::At(_))).count() as u64,
             watched,
             windows: Vec::new(),
+            past: HashMap::new(),
         }
     }
 
@@ -118,6 +123,7 @@ impl Hosts {
         let message = Message {
             flow: index,
             start_ps: network.now_ps,
+            first: 0,
             end: flow.size_bytes,
             delivered: false,
             ended: false,
@@ -135,7 +141,8 @@ impl Hosts {
         let name = match idle {
             Some(name) => {
                 let Some(connection) = self.connections.get(name) else { return Ok(()) };
-                connection.message = Message { end: connection.message.end + flow.size_bytes, ..message };
+                let first = connection.message.end;
+                connection.message = Message { first, end: first + flow.size_bytes, ..message };
                 connection.restart_counters();
                 let opened = Opened { connection: name, fresh: false, ..Opened::of(index, &flow) };
                 network.with_edge(|edge, network| edge.opened(&opened, network));
@@ -203,6 +210,25 @@ impl Hosts {
         Ok(name)
     }
 
+    /// Counts what became of a segment for the flow that it is of: what its connection carries, or a flow before that.
+    #[cold]
+    fn count_end(&mut self, packet: &Packet, fate: Fate) {
+        if !matches!(packet.kind, Kind::Data | Kind::Datagram) {
+            return;
+        }
+        let present = self.connections.get(packet.connection).map(|connection| connection.message);
+        let flow = match present.filter(|message| !message.ended && packet.seq >= message.first) {
+            Some(message) => message.flow,
+            None => {
+                let Some(past) = self.past.get(&packet.connection) else { return };
+                let next = past.partition_point(|&(first, _)| first <= packet.seq);
+                let Some(&(_, flow)) = past.get(next.wrapping_sub(1)) else { return };
+                flow
+            }
+        };
+        self.records[flow as usize].count_end(packet.payload_bytes, fate);
+    }
+
     /// A packet reaches its host.
     #[inline(always)]
     pub(crate) fn deliver(&mut self, place: u32, network: &mut Network) {
@@ -229,11 +255,20 @@ impl Hosts {
     }
 
     fn reach_receiver(&mut self, packet: &Packet, network: &mut Network) {
-        let Some(connection) = self.connections.get(packet.connection) else { return };
+        let Some(connection) = self.connections.get(packet.connection) else {
+            return self.count_end(packet, Fate::Delivered);
+        };
         let Some(tcp) = self.transports[usize::from(connection.transport)].tcp() else { return };
+        let Message { first, ended, .. } = connection.message;
+        let of_another = (ended || packet.seq < first) && packet.kind == Kind::Data;
         let (machine, mut outlet) = connection.receiver(network);
         let ReceivingMachine::Stream(receiver) = machine else { return };
+        let before = of_another.then_some(receiver.counters);
         receiver.receive(tcp, self.framing, packet, &mut outlet);
+        if let Some(before) = before {
+            receiver.counters = before;
+            return self.count_end(packet, Fate::Delivered);
+        }
         let delivered = receiver.delivered();
         self.account(packet.connection, delivered, network);
     }
@@ -368,8 +403,11 @@ impl Hosts {
             capture.flow = connection.message.flow;
         }
         network.captures_named = network.captures.len();
-        while let Some(name) = network.lost_datagrams.pop() {
-            self.settle_datagram(name, network);
+        while let Some(Ended { packet, fate }) = network.ended.pop() {
+            self.count_end(&packet, fate);
+            if packet.kind == Kind::Datagram {
+                self.settle_datagram(packet.connection, network);
+            }
         }
     }
 
@@ -407,6 +445,9 @@ impl Hosts {
         }
         connection.write_counters(&mut self.records);
         let Connection { transport, message, .. } = *connection;
+        if self.records[message.flow as usize].left_packets() > 0 {
+            self.past.entry(name).or_default().push((message.first, message.flow));
+        }
         let persistent =
             matches!(&self.transports[usize::from(transport)], Transport::Tcp(tcp) if tcp.persistent);
         if persistent && self.flows[message.flow as usize].path.is_none() {

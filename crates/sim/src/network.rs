@@ -59,6 +59,24 @@ pub(crate) enum Served {
     Half(Option<u32>),
 }
 
+/// What became of a packet that a host sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It reached its host.
+    Delivered,
+    /// There was no room for it, or a meter dropped it.
+    Dropped,
+    /// A failure took it.
+    Lost,
+}
+
+/// A segment or datagram that will not arrive, to be counted for its flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub(crate) packet: Packet,
+    pub(crate) fate: Fate,
+}
+
 pub(crate) struct Network {
     pub(crate) now_ps: u64,
     pub(crate) queue: EventQueue,
@@ -85,10 +103,10 @@ pub(crate) struct Network {
     pub(crate) edge: Option<Box<dyn Edge>>,
     timers: Timers,
     first_timer_ps: u64,
-    /// Whether [`Self::lost_datagrams`] or [`Self::captures`] grew.
+    /// Whether [`Self::ended`] or [`Self::captures`] grew.
     pub(crate) attention: bool,
-    /// Connections of datagrams that will not arrive, to be told.
-    pub(crate) lost_datagrams: Vec<u32>,
+    /// Segments and datagrams that will not arrive, of which hosts have not heard.
+    pub(crate) ended: Vec<Ended>,
     /// By port: packets still to be captured. Empty if nothing is.
     captured: Vec<u64>,
     capture_packets_max: u64,
@@ -144,7 +162,7 @@ impl Network {
             timers: Timers::default(),
             first_timer_ps: NEVER_PS,
             attention: false,
-            lost_datagrams: Vec::new(),
+            ended: Vec::new(),
             captured: Vec::new(),
             capture_packets_max: 0,
             captures: Vec::new(),
@@ -175,7 +193,8 @@ impl Network {
             Verdict::Next(arrive_ps) => self.queue.insert(egress.source as usize, arrive_ps),
             Verdict::Queued => {}
             Verdict::Displaced(last) => self.displaced(port, last),
-            Verdict::Dropped | Verdict::Lost => return self.discard(place),
+            Verdict::Dropped => return self.discard(place, Fate::Dropped),
+            Verdict::Lost => return self.discard(place, Fate::Lost),
         }
         if !self.captured.is_empty() && self.captured[port as usize] > 0 {
             self.captured[port as usize] -= 1;
@@ -201,15 +220,15 @@ impl Network {
                 self.captures_named -= 1;
             }
         }
-        self.discard(place);
+        self.discard(place, Fate::Dropped);
     }
 
     /// Ends a packet that will not arrive.
     #[cold]
-    pub(crate) fn discard(&mut self, place: u32) {
-        let packet = self.packets.get(place);
-        if packet.kind == Kind::Datagram {
-            self.lost_datagrams.push(packet.connection);
+    pub(crate) fn discard(&mut self, place: u32, fate: Fate) {
+        let packet = *self.packets.get(place);
+        if matches!(packet.kind, Kind::Data | Kind::Datagram) {
+            self.ended.push(Ended { packet, fate });
             self.attention = true;
         }
         self.packets.free(place);
@@ -244,7 +263,7 @@ impl Network {
         let egress = &mut self.ports[port as usize];
         let to = egress.to;
         if egress.loses() {
-            self.discard(place);
+            self.discard(place, Fate::Lost);
             return None;
         }
         Some((to, place))
@@ -366,21 +385,21 @@ impl Network {
     /// Ends a packet that a meter of the load balancer drops.
     pub(crate) fn police(&mut self, place: u32) {
         self.policed += 1;
-        self.discard(place);
+        self.discard(place, Fate::Dropped);
     }
 
     /// Ends a packet that has no path.
     #[cold]
     pub(crate) fn unroutable(&mut self, place: u32) {
         self.unroutable += 1;
-        self.discard(place);
+        self.discard(place, Fate::Lost);
     }
 
     /// Ends a packet that a blackhole swallows.
     #[cold]
     pub(crate) fn blackhole(&mut self, place: u32) {
         self.blackholed += 1;
-        self.discard(place);
+        self.discard(place, Fate::Lost);
     }
 
     /// Asks the hosts' load balancer, if there is one.

@@ -1,6 +1,7 @@
 //! What a simulation yields.
 
 use crate::Packet;
+use crate::network::Fate;
 use crate::transport::{ReceiverCounters, SenderCounters};
 
 /// One flow, in the order of the flow list.
@@ -15,6 +16,19 @@ pub struct FlowRecord {
     pub sent_bytes: u64,
     /// Segments sent, retransmissions included.
     pub sent_packets: u64,
+    /// Payload bytes that reached the receiving host, duplicates included.
+    pub delivered_bytes: u64,
+    /// Segments that reached the receiving host, duplicates included. What was sent was delivered, dropped or lost, or
+    /// is left in the fabric at the end.
+    pub delivered_packets: u64,
+    /// Payload bytes refused for want of room, or by a meter.
+    pub dropped_bytes: u64,
+    /// Segments refused for want of room, or by a meter.
+    pub dropped_packets: u64,
+    /// Payload bytes lost to failures.
+    pub lost_bytes: u64,
+    /// Segments lost to failures.
+    pub lost_packets: u64,
     /// Segments sent again.
     pub retransmitted_packets: u64,
     /// Segments that arrived with a smaller number than one before them, and for the first time.
@@ -28,8 +42,26 @@ pub struct FlowRecord {
 }
 
 impl FlowRecord {
+    /// Counts what became of a segment that its connection does not count, or no more.
+    pub(crate) fn count_end(&mut self, payload_bytes: u16, fate: Fate) {
+        let (bytes, packets) = match fate {
+            Fate::Delivered => (&mut self.delivered_bytes, &mut self.delivered_packets),
+            Fate::Dropped => (&mut self.dropped_bytes, &mut self.dropped_packets),
+            Fate::Lost => (&mut self.lost_bytes, &mut self.lost_packets),
+        };
+        *bytes += u64::from(payload_bytes);
+        *packets += 1;
+    }
+
+    /// Segments of which it is not known yet what becomes.
+    pub(crate) fn left_packets(&self) -> u64 {
+        self.sent_packets - self.delivered_packets - self.dropped_packets - self.lost_packets
+    }
+
     /// Takes over what both halves counted.
     pub(crate) fn count(&mut self, sent: &SenderCounters, received: &ReceiverCounters) {
+        self.delivered_bytes = received.delivered_bytes;
+        self.delivered_packets = received.delivered_packets;
         self.sent_bytes = sent.sent_bytes;
         self.sent_packets = sent.sent_packets;
         self.retransmitted_packets = sent.retransmitted_packets;

@@ -5,7 +5,7 @@ use crate::control::{self, Control, Schedule};
 use crate::edge::Edge;
 use crate::forwarding::{Forwarding, Step};
 use crate::hosts::Hosts;
-use crate::network::{Network, source};
+use crate::network::{Fate, Network, source};
 use crate::pinning::pin;
 use crate::queue::NEVER_PS;
 use crate::timers::Timer;
@@ -229,7 +229,7 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
             match what {
                 What::PortDown(_) | What::NodeDown(_) if !carries && egress.is_up() => {
                     for place in egress.go_down(now_ps) {
-                        self.network.discard(place);
+                        self.network.discard(place, Fate::Lost);
                     }
                     self.network.set_arrival(port, NEVER_PS);
                 }

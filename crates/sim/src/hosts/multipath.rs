@@ -202,9 +202,13 @@ impl Hosts {
 
     /// Every byte is acknowledged: the subflows end, whatever they have still outstanding.
     fn end_multipath(&mut self, place: u32, network: &mut Network) {
-        self.write_multipath(place);
+        let flow = self.write_multipath(place);
+        let leaves_some = self.records[flow as usize].left_packets() > 0;
         let connections = &mut self.multipaths.all[place as usize].connections;
         for name in connections.drain(..) {
+            if leaves_some {
+                self.past.insert(name, vec![(0, flow)]);
+            }
             self.connections.close(name);
             network.with_edge(|edge, _| edge.closed(name));
         }
@@ -220,7 +224,8 @@ impl Hosts {
         }
     }
 
-    fn write_multipath(&mut self, place: u32) {
+    /// Writes down the counters of a flow. Returns its number.
+    fn write_multipath(&mut self, place: u32) -> u32 {
         let Multipath { data, connections, .. } = &self.multipaths.all[place as usize];
         let (mut sent, mut received) = (SenderCounters::default(), ReceiverCounters::default());
         let mut flow = 0;
@@ -239,6 +244,7 @@ impl Hosts {
         sent.retransmitted_packets += data.reinjected_packets;
         let record: &mut FlowRecord = &mut self.records[flow as usize];
         record.count(&sent, &received);
+        flow
     }
 
     /// Writes down the sum of the windows, if it is watched.

@@ -12,6 +12,10 @@ use crate::{Framing, Kind, Packet, marks};
 /// What a receiver counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ReceiverCounters {
+    /// Payload bytes that arrived, duplicates included.
+    pub delivered_bytes: u64,
+    /// Segments that arrived, duplicates included.
+    pub delivered_packets: u64,
     /// Segments that the network delivered behind a later one, retransmissions aside.
     pub reordered_packets: u64,
     /// Segments that arrived with a congestion mark.
@@ -29,6 +33,8 @@ impl ReceiverCounters {
 
     /// Counts what another counted as well.
     pub(crate) fn add(&mut self, other: &Self) {
+        self.delivered_bytes += other.delivered_bytes;
+        self.delivered_packets += other.delivered_packets;
         self.reordered_packets += other.reordered_packets;
         self.marked_packets += other.marked_packets;
         for (mine, others) in self.path_set.iter_mut().zip(other.path_set) {
@@ -39,6 +45,8 @@ impl ReceiverCounters {
     /// A segment or datagram from the network.
     #[inline(always)]
     pub(super) fn count(&mut self, packet: &Packet) {
+        self.delivered_bytes += u64::from(packet.payload_bytes);
+        self.delivered_packets += 1;
         let path = usize::from(packet.path & 255);
         self.path_set[path / 64] |= 1 << (path % 64);
         self.marked_packets += u64::from(packet.marks & marks::EXPERIENCED != 0);

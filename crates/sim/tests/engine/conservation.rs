@@ -3,7 +3,7 @@
 use super::setup::*;
 use anabranch_fabric::{Buffer, Change, What};
 use anabranch_plan::{Granularity, Table};
-use anabranch_sim::transport::{Control, Tcp, Transport};
+use anabranch_sim::transport::{Control, Coupling, Mptcp, Tcp, Transport};
 use anabranch_sim::{Nic, Observe, Outcome};
 use anabranch_traffic::{Flow, Start};
 use proptest::prelude::*;
@@ -41,10 +41,17 @@ proptest! {
         fail in any::<bool>(),
         interval_us in 0u64..100,
         fair in any::<bool>(),
+        transport in 0..4,
     ) {
         let link = Link { buffer: Buffer { bytes: u32::MAX, packets: buffer_packets }, ..TEN_GIG };
         let fabric = leaf_spine(LEAVES, SPINES, HOSTS_PER_LEAF, link);
-        let mut settings = settings(Transport::Tcp(Tcp::plain(Control::NewReno)));
+        let tcp = Tcp::plain(Control::NewReno);
+        let mut settings = settings(match transport {
+            0 => Transport::Tcp(tcp),
+            1 => Transport::Tcp(Tcp { persistent: true, ..tcp }),
+            2 => Transport::Mptcp(Mptcp { tcp, subflows: 3, coupling: Coupling::Lia }),
+            _ => udp(10_000_000_000),
+        });
         settings.end_ps = end_us * PS_PER_US;
         settings.nic = if fair { Nic::FAIR } else { Nic::FIFO };
         settings.observe = Observe { interval_ps: interval_us * PS_PER_US, ..Observe::default() };
@@ -71,11 +78,19 @@ proptest! {
         prop_assert!(begun <= totals.sent_packets && totals.sent_packets <= begun + totals.packets_left + gone(&totals));
         let finished = outcome.flows.iter().filter(|record| record.fct_ps != u64::MAX).count() as u64;
         prop_assert_eq!(finished, totals.flows_finished);
+        let mut left = 0;
         for (flow, record) in flows.iter().zip(&outcome.flows) {
             if record.fct_ps != u64::MAX {
                 prop_assert!(record.sent_bytes >= flow.size_bytes);
+                prop_assert!(record.delivered_bytes >= flow.size_bytes);
             }
+            let known = record.delivered_packets + record.dropped_packets + record.lost_packets;
+            prop_assert!(known <= record.sent_packets, "{:?}", record);
+            left += record.sent_packets - known;
+            let known = record.delivered_bytes + record.dropped_bytes + record.lost_bytes;
+            prop_assert!(known <= record.sent_bytes, "{:?}", record);
         }
+        prop_assert!(left <= totals.packets_left, "{} left of {}", left, totals.packets_left);
     }
 
     /// With nothing in the way every flow ends, every segment arrives once, and nothing is left but the last

@@ -95,10 +95,10 @@ fn the_fingerprint_of_the_model() {
 }
 
 const FINGERPRINTS: [u64; 6] = [
-    0x688e_33b0_7280_2353,
-    0x2e45_384f_233f_43e7,
-    0x1f94_efde_973f_cf79,
-    0xa89f_acd9_e18d_3d76,
-    0xe2c9_0783_706b_ddd0,
-    0x9dd7_f5f2_c026_ee15,
+    0xb6e9_0256_d3b4_e5db,
+    0xe594_559f_6477_f39d,
+    0x66f5_1bdb_5c78_39ec,
+    0xa6fb_3de8_d458_0d1b,
+    0xcbaf_2cbf_61d9_afa4,
+    0x6167_f072_d977_8dde,
 ];
