@@ -4,6 +4,7 @@
 #include "pinned_routing.h"
 #include "step_fifo.h"
 
+#include "ns3/fq-codel-queue-disc.h"
 #include "ns3/internet-stack-helper.h"
 #include "ns3/ipv4-l3-protocol.h"
 #include "ns3/net-device-queue-interface.h"
@@ -14,11 +15,14 @@
 #include "ns3/traffic-control-layer.h"
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 /// Leaf-spine settings; every link has the same rate and delay, every port of a switch the same room and marking.
-/// A host's own port has endless room and marks nothing.
+/// At a host's own port: endless room and no marks ("endless"); as at a switch ("switch"), which is what programs of
+/// ns-3 have that install one queue disc everywhere; or what ns-3 installs by itself ("default"): FqCoDel over a device
+/// queue of 100 packets.
 struct FabricSettings
 {
     uint32_t leaves = 4;
@@ -29,6 +33,7 @@ struct FabricSettings
     uint32_t bufferPackets = UINT32_MAX;
     uint64_t bufferBytes = 300'000;
     uint32_t markPackets = 65;
+    std::string hostQueue = "endless";
 
     uint32_t Hosts() const
     {
@@ -43,6 +48,10 @@ class LeafSpine
     explicit LeafSpine(const FabricSettings& settings)
         : m_settings(settings)
     {
+        if (settings.hostQueue != "endless" && settings.hostQueue != "switch" && settings.hostQueue != "default")
+        {
+            throw std::runtime_error("--host-queue is endless, switch or default");
+        }
         m_hosts.Create(settings.Hosts());
         m_leaves.Create(settings.leaves);
         m_spines.Create(settings.spines);
@@ -105,6 +114,10 @@ class LeafSpine
         {
             sum += queue->Dropped();
         }
+        for (const auto& disc : m_defaults)
+        {
+            sum += disc->GetStats().nTotalDroppedPackets;
+        }
         return sum;
     }
 
@@ -114,6 +127,10 @@ class LeafSpine
         for (const auto& queue : m_queues)
         {
             sum += queue->Marked();
+        }
+        for (const auto& disc : m_defaults)
+        {
+            sum += disc->GetStats().nTotalMarkedPackets;
         }
         return sum;
     }
@@ -141,7 +158,11 @@ class LeafSpine
         device->SetInterframeGap(ns3::Seconds(0));
         device->SetMtu(1500);
         auto queue = ns3::CreateObject<ns3::DropTailQueue<ns3::Packet>>();
-        queue->SetMaxSize(ns3::QueueSize("1p"));
+        const bool untouched = host && m_settings.hostQueue == "default";
+        if (!untouched)
+        {
+            queue->SetMaxSize(ns3::QueueSize("1p"));
+        }
         device->SetQueue(queue);
         node->AddDevice(device);
         auto flowControl = ns3::CreateObject<ns3::NetDeviceQueueInterface>();
@@ -151,17 +172,27 @@ class LeafSpine
         device->TraceConnectWithoutContext("PhyTxBegin",
                                            ns3::MakeBoundCallback(&LeafSpine::CountHop, m_packetHops.get()));
 
-        auto disc = ns3::CreateObject<StepFifo>();
-        if (host)
+        ns3::Ptr<ns3::QueueDisc> root;
+        if (untouched)
         {
-            disc->Configure(queue, UINT32_MAX, UINT64_MAX, UINT32_MAX);
+            root = ns3::CreateObject<ns3::FqCoDelQueueDisc>();
+            m_defaults.push_back(root);
         }
         else
         {
-            disc->Configure(queue, m_settings.bufferPackets, m_settings.bufferBytes, m_settings.markPackets);
+            auto disc = ns3::CreateObject<StepFifo>();
+            if (host && m_settings.hostQueue == "endless")
+            {
+                disc->Configure(queue, UINT32_MAX, UINT64_MAX, UINT32_MAX);
+            }
+            else
+            {
+                disc->Configure(queue, m_settings.bufferPackets, m_settings.bufferBytes, m_settings.markPackets);
+            }
+            m_queues.push_back(disc);
+            root = disc;
         }
-        node->GetObject<ns3::TrafficControlLayer>()->SetRootQueueDiscOnDevice(device, disc);
-        m_queues.push_back(disc);
+        node->GetObject<ns3::TrafficControlLayer>()->SetRootQueueDiscOnDevice(device, root);
 
         auto ipv4 = node->GetObject<ns3::Ipv4>();
         const uint32_t interface = ipv4->AddInterface(device);
@@ -182,5 +213,6 @@ class LeafSpine
     ns3::NodeContainer m_leaves;
     ns3::NodeContainer m_spines;
     std::vector<ns3::Ptr<StepFifo>> m_queues;
+    std::vector<ns3::Ptr<ns3::QueueDisc>> m_defaults;
     std::unique_ptr<uint64_t> m_packetHops = std::make_unique<uint64_t>(0);
 };
