@@ -141,7 +141,7 @@ def test_tests_prepare_what_they_need_themselves() -> None:
 
 
 def test_a_study_leaves_out_what_the_machine_cannot_do(tmp_path: Path) -> None:
-    run = bare(f'cd "$1"; "$PYTHON" -c "$2"', str(tmp_path), STUDY, world=MOUNTS)
+    run = bare('cd "$1"; "$PYTHON" -c "$2"', str(tmp_path), STUDY, world=MOUNTS)
     assert run.returncode == 0, run.stderr
     assert "lab-valo: rows kernel-... are left out: BPF file system: /sys/fs/bpf: no BPF file system here" in run.stdout
     found = json.loads((tmp_path / "runs" / "lab-valo-quick" / "result.json").read_text())

@@ -20,10 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch import AnabranchError
+from anabranch.atomic_file import write_whole
 from anabranch.deploy import marking
 from anabranch.deploy.mark_agent import Agent
 from anabranch.deploy.marking import Marks
-from anabranch.split.write import write_whole
 from lab_fixture import need_lab
 
 SERVED = {

@@ -5,6 +5,7 @@ mod error;
 mod flows;
 mod pcapng;
 mod ports;
+mod whole_file;
 
 pub use column::{Column, Values};
 pub use error::RecordError;

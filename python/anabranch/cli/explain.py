@@ -86,9 +86,9 @@ def explain(
             raise AnabranchError(f"{key}: {value}: not used {problem}")
 
     import anabranch as ab
+    from anabranch.atomic_file import write_whole
     from anabranch.cli.split import terminal, warn_of_damage
     from anabranch.split.request import choices, choose
-    from anabranch.split.write import write_whole
     from anabranch.targets import explanation
     from anabranch.targets.group import group
     from anabranch.targets.open_vswitch import Switch, parse_version

@@ -42,8 +42,8 @@ def plan(
     """Say which split each target will really give, and how to get the one asked for. Nothing is installed."""
     if weights is None:
         raise AnabranchError("weights: missing; give one per path, as in --weights 4,3,2")
+    from anabranch.atomic_file import write_whole
     from anabranch.cli.split import terminal
-    from anabranch.split.write import write_whole
     from anabranch.targets import group as groups
     from anabranch.targets import plan as plans
     from anabranch.targets.open_vswitch import Switch, parse_version

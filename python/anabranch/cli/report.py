@@ -34,11 +34,11 @@ def report(
     if not Path(out).parent.is_dir():
         raise AnabranchError(f"{out}: there is no directory {Path(out).parent}; make it first")
     # Matplotlib takes a second to load: not before the input is known to be good.
+    from anabranch.atomic_file import write_whole
     from anabranch.plot.style import save
     from anabranch.report.figures import draw
     from anabranch.report.material import gather
     from anabranch.report.runs import page
-    from anabranch.split.write import write_whole
     from anabranch.stats.size_classes import DEFAULT_BOUNDS_BYTES, parse_bounds, size_classes
 
     chosen = size_classes(parse_bounds(classes) if classes else DEFAULT_BOUNDS_BYTES)

@@ -6,11 +6,10 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from typer.core import TyperGroup
 
-from anabranch.report.progress import PassProgress
-from anabranch.split.request import request
+if TYPE_CHECKING:
+    from rich.console import Console
 
 if TYPE_CHECKING:
     from anabranch.trace import Trace
@@ -86,12 +85,16 @@ def trace(
     there, with a warning.
     """
     given = {key: value for key, value in locals().items() if key not in ("json", "csv", "report", "quiet")}
+    from anabranch.split.request import request
+
     wanted = request(given)
     # SciPy and matplotlib take a second to load: not before the input is known to be good.
+    from anabranch.atomic_file import write_whole
+    from anabranch.report.progress import PassProgress
     from anabranch.report.split import page
     from anabranch.report.table import show
     from anabranch.split.job import run
-    from anabranch.split.write import as_csv, as_json, write_whole
+    from anabranch.split.write import as_csv, as_json
 
     with PassProgress(wanted.trace or wanted.generate or "", quiet) as progress:
         result = run(wanted, progress)
@@ -121,11 +124,14 @@ def hashes(
 ) -> None:
     """Compare packet hashes on a trace: collisions, even bins, and independence between paths."""
     given = {key: value for key, value in locals().items() if key not in ("json", "quiet")}
+    from anabranch.split.request import request
+
     wanted = request({**given, "technique": ["random"]})
+    from anabranch.atomic_file import write_whole
+    from anabranch.report.progress import PassProgress
     from anabranch.report.table import show_hashes
     from anabranch.split.hashes import compare
     from anabranch.split.traffic import traffic
-    from anabranch.split.write import write_whole
 
     with PassProgress(wanted.trace or wanted.generate or "", quiet) as progress:
         found = compare(wanted, traffic(wanted, [], progress))
@@ -147,5 +153,7 @@ def warn_of_damage(trace: Trace) -> None:
 
 def terminal() -> Console:
     """Stdout; wide enough for the tables where it is a file or a pipe."""
+    from rich.console import Console
+
     console = Console(highlight=False, emoji=False)
     return console if console.is_terminal else Console(highlight=False, emoji=False, width=WIDTH_WITHOUT_TERMINAL)

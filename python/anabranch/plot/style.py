@@ -14,6 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from anabranch.atomic_file import write_whole
+
 INK, FAINT, GRID = "#1f2933", "#7b8794", "#e4e7eb"
 ACCENT, FLOOR = "#2563a8", "#c2410c"
 
@@ -74,9 +76,12 @@ def line_style(index: int) -> dict[str, Any]:
 
 def save(drawn: Figure, path: Path) -> None:
     """Writes a figure as PDF, SVG or PNG, by the name's ending; the same figure gives the same bytes."""
-    metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}[path.suffix[1:]]
+    ending = path.suffix[1:]
+    metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}[ending]
+    out = io.BytesIO()
     with mpl.rc_context(_SETTINGS):
-        drawn.savefig(path, metadata=metadata, dpi=PNG_DPI)
+        drawn.savefig(out, format=ending, metadata=metadata, dpi=PNG_DPI)
+    write_whole(path, out.getvalue())
 
 
 def svg(drawn: Figure, title: str) -> str:

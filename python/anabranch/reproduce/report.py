@@ -13,12 +13,12 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.figure import Figure
 
+from anabranch.atomic_file import write_whole
 from anabranch.plot.style import save, svg
 from anabranch.reproduce.drawing import figures
 from anabranch.reproduce.line import Line
 from anabranch.reproduce.simulate import Evaluated
 from anabranch.reproduce.table import NOTES, summary
-from anabranch.split.write import write_whole
 from anabranch.study.outcome import short
 
 COLUMNS = (
@@ -44,7 +44,7 @@ def write(
         "report.html": _page(lines, evaluated, drawn, title, command),
     }
     for name, text in files.items():
-        write_whole(str(folder / name), text)
+        write_whole(folder / name, text)
     return folder / "report.html"
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -38,12 +39,47 @@ def frames(run: Run) -> dict[str, pl.DataFrame]:
 
 
 def write_frames(tables: Mapping[str, pl.DataFrame], folder: Path, csv: bool) -> dict[str, int]:
-    """Writes Parquet, and CSV too if asked for; returns rows by file."""
+    """Writes Parquet, and CSV too if asked for; returns rows by file.
+
+    Raises:
+        OSError: a file cannot be written, because the disk is full, for instance.
+
+    """
     rows = {}
     for name, table in tables.items():
-        table.write_parquet(folder / f"{name}.parquet")
-        rows[f"{name}.parquet"] = table.height
-        if csv:
-            table.write_csv(folder / f"{name}.csv")
-            rows[f"{name}.csv"] = table.height
+        writers: dict[str, Callable[[Any], object]] = {
+            "parquet": table.write_parquet,
+            **({"csv": table.write_csv} if csv else {}),
+        }
+        for ending, writer in writers.items():
+            with (folder / f"{name}.{ending}").open("wb") as file:
+                _write(writer, _Sink(file))
+            rows[f"{name}.{ending}"] = table.height
     return rows
+
+
+class _Sink:
+    """A file that keeps the system's reason for a refusal: polars' own errors lose it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+        self.refused: OSError | None = None
+
+    def write(self, data: bytes) -> int:
+        try:
+            return self.file.write(data)
+        except OSError as error:
+            self.refused = error
+            raise
+
+    def flush(self) -> None:
+        self.file.flush()
+
+
+def _write(writer: Callable[[Any], object], sink: _Sink) -> None:
+    try:
+        writer(sink)
+    except (pl.exceptions.PolarsError, OSError):
+        if sink.refused is not None:
+            raise sink.refused from None
+        raise

@@ -1,18 +1,13 @@
-"""A result as JSON, as CSV rows, and onto disk: whole or not at all."""
+"""A result as JSON and as CSV rows."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import os
-import sys
-import tempfile
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-from anabranch._core import AnabranchError
 from anabranch.split.job import Result
 
 DEFINITIONS = {
@@ -97,24 +92,3 @@ def as_csv(result: Result) -> str:
             row += [outcome.byte_mape_pct, outcome.ns_per_decision, outcome.state_bytes]
             writer.writerow(row)
     return out.getvalue()
-
-
-def write_whole(path: str, text: str) -> None:
-    """Writes a file under a temporary name and renames it, so that it is never there by half; `-` is stdout."""
-    if path == "-":
-        sys.stdout.write(text)
-        return
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise AnabranchError(f"{path}: there is no directory {target.parent}; make it first")
-    handle, part = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(part).chmod(0o666 & ~umask)
-        Path(part).replace(target)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,16 +90,16 @@ def shard_of(sweep: Sweep, part: int, parts: int) -> list[Job]:
 def finish(sweep: Sweep, classes: Sequence[SizeClass], command: Sequence[str]) -> StudyOutcome:
     """Writes the tables, and the study's own file last."""
     # Polars takes a while to load.
-    from anabranch.split.write import write_whole
+    from anabranch.atomic_file import write_whole
     from anabranch.study.summary import cell_table, compare, summarise
 
     axes = table_values(sweep.study.axes)
     table = cell_table(sweep.cells, classes)
     for name, made in ((CELLS, table), (SUMMARY, summarise(table, list(axes))), (COMPARISON, compare(table, axes))):
         for ending, writer in (("parquet", made.write_parquet), ("csv", made.write_csv)):
-            part = sweep.folder / f".{name}.{ending}.{os.getpid()}"
-            writer(part)
-            part.replace(sweep.folder / f"{name}.{ending}")
+            table_bytes = BytesIO()
+            writer(table_bytes)
+            write_whole(sweep.folder / f"{name}.{ending}", table_bytes.getvalue())
     written = {
         "name": sweep.study.name,
         "command": list(command),

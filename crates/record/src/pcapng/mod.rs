@@ -9,13 +9,14 @@ mod container;
 mod headers;
 
 use crate::RecordError;
+use crate::whole_file::write_whole;
 use anabranch_fabric::Fabric;
 use anabranch_sim::{CapturedPacket, Framing};
 use connection_ports::ConnectionPorts;
 use container::Container;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// A captured packet and its connection's port at the host that opened it.
@@ -44,15 +45,8 @@ pub fn write_captures(
     let mut paths = Vec::new();
     for (port, mut packets) in by_port {
         let path = folder.join(format!("{}.pcapng", port_name(fabric, port, '-')));
-        let unfinished = path.with_extension("pcapng.part");
-        let written = File::create(&unfinished)
-            .and_then(|file| write_section(BufWriter::new(file), fabric, framing, &mut packets))
-            .and_then(|()| fs::rename(&unfinished, &path));
-        if let Err(source) = written {
-            // What remains, if anything, is of no use, and the first error tells why.
-            let _ = fs::remove_file(&unfinished);
-            return Err(refused(&path, source));
-        }
+        write_whole(&path, |out| write_section(out, fabric, framing, &mut packets))
+            .map_err(|source| refused(&path, source))?;
         paths.push(path);
     }
     Ok(paths)

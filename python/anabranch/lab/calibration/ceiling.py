@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from anabranch import AnabranchError
+from anabranch.atomic_file import write_whole
 from anabranch.report.format import bit_rate
 
 FILE = "ceiling.json"
@@ -80,9 +81,7 @@ class Ceiling:
 
 def write(ceiling: Ceiling, folder: Path) -> None:
     """Keeps it with a lab."""
-    new = folder / f"{FILE}.new"
-    new.write_text(json.dumps(asdict(ceiling), indent=1))
-    new.replace(folder / FILE)
+    write_whole(folder / FILE, json.dumps(asdict(ceiling), indent=1))
 
 
 def read(folder: Path) -> Ceiling | None:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from anabranch import AnabranchError
+from anabranch.atomic_file import write_whole
 
 LABS = Path("/run/anabranch/lab")
 FILE = "state.json"
@@ -121,10 +122,7 @@ def children(name: str) -> list[str]:
 
 def write(record: Record) -> None:
     """Keeps the record, whole or not at all."""
-    file = record.folder / FILE
-    new = file.with_suffix(".new")
-    new.write_text(json.dumps(asdict(record), indent=1))
-    new.replace(file)
+    write_whole(record.folder / FILE, json.dumps(asdict(record), indent=1))
 
 
 def clear(name: str) -> None:

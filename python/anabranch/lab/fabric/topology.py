@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch import AnabranchError, _core
+from anabranch.atomic_file import write_whole
 from anabranch.lab.fabric import build, iproute, pins, record, shaping
 from anabranch.lab.fabric.blueprint import LAB_NAME, Blueprint, Cable, End, Host, draw, enter, scaled
 from anabranch.lab.fabric.fabric_file import fabric_file
@@ -295,7 +296,7 @@ class Lab:
     def _build(self, progress: build.Progress | None) -> None:
         record.write(self.record)
         build.build(self.blueprint, self.switching, mark=self.record.mark, tso=self.record.tso, progress=progress)
-        self.fabric_file.write_text(fabric_file(self.record, self.blueprint, self.switching))
+        write_whole(self.fabric_file, fabric_file(self.record, self.blueprint, self.switching))
         self.record = replace(self.record, complete=True)
         record.write(self.record)
 

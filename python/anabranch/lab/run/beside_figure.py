@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
+from anabranch.atomic_file import write_whole
 from anabranch.lab.run.beside import Pairs
 from anabranch.plot import distribution
 from anabranch.plot.series import Series
@@ -18,7 +20,9 @@ def save(pairs: Pairs, classes: Sequence[SizeClass], file: Path) -> None:
     """Draws it, all seeds together; the file's ending says the format."""
     series = [Series("lab", _flows(pairs.lab, pairs.scale)), Series("simulator", _flows(pairs.simulated, 1.0))]
     within = [one for one in classes if one is not ALL_FLOWS]
-    distribution.draw(series, within, "fct_ns").savefig(file, dpi=150)
+    drawn = io.BytesIO()
+    distribution.draw(series, within, "fct_ns").savefig(drawn, format=file.suffix[1:], dpi=150)
+    write_whole(file, drawn.getvalue())
 
 
 def _flows(runs: Sequence[Run], scale: float) -> pl.DataFrame:

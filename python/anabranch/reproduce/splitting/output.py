@@ -10,10 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from anabranch.atomic_file import write_whole
 from anabranch.reproduce.splitting.accuracy import Point
 from anabranch.reproduce.splitting.job import Outcome
 from anabranch.reproduce.splitting.page import page
-from anabranch.split.write import write_whole
 
 
 def deterministic(outcome: Outcome) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def write(outcome: Outcome, folder: Path, command: Sequence[str]) -> list[Path]:
         + "\n",
     }
     for name, text in files.items():
-        write_whole(str(folder / name), text)
+        write_whole(folder / name, text)
     return [folder / name for name in files]
 
 

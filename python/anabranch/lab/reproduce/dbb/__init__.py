@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from anabranch import __version__
+from anabranch.atomic_file import write_whole
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.contention import Contention
 from anabranch.lab.calibration.processor_time import Meter
@@ -31,7 +32,6 @@ from anabranch.lab.reproduce.dbb.measure import Row, run_lab
 from anabranch.lab.reproduce.dbb.schemes import ONE_PATH, SCHEMES, Scheme
 from anabranch.lab.reproduce.dbb.simulate import can, run_simulator
 from anabranch.report.bar import Bar
-from anabranch.split.write import write_whole
 
 ALONE = Case("one path", "what the machine reorders", 1, 0.5 / PATHS)
 """Half the load of one path: nothing should be lost, and nothing overtaken."""
@@ -162,8 +162,8 @@ def _tell(found: Sequence[Row], made: Fabric, machine: Contention, quick: bool, 
         "ceiling_bps": made.ceiling_bps,
         "rows": [asdict(row) for row in found],
     }
-    write_whole(str(folder / "result.json"), json.dumps(numbers, indent=1) + "\n")
-    write_whole(str(folder / "rows.csv"), rows.as_csv(found))
+    write_whole(folder / "result.json", json.dumps(numbers, indent=1) + "\n")
+    write_whole(folder / "rows.csv", rows.as_csv(found))
     contention.write(machine, folder)
     draw(lines, [folder / "goodput.png", folder / "goodput.svg"])
     console.print(f"\nfigure and numbers: {folder}", markup=False, highlight=False)

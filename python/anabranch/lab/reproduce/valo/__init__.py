@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.console import Console
 
 from anabranch import __version__, _core
+from anabranch.atomic_file import write_whole
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.calibrate import ceiling_of
 from anabranch.lab.calibration.ceiling import HEADROOM
@@ -26,7 +27,6 @@ from anabranch.lab.reproduce.valo.fabric import Fabric, fabric
 from anabranch.lab.reproduce.valo.kernel import kernel_fabric
 from anabranch.lab.reproduce.valo.place import Place
 from anabranch.report.bar import Bar
-from anabranch.split.write import write_whole
 
 ACCURACY_BUFFER, COMPLETION_BUFFER = 1000, 100
 """Packets of a port's queue. The second is some 150 KB: the 1 MB of `studies/valo/fct` on links of a tenth and less."""
@@ -185,6 +185,6 @@ def _write(
         "completion": [asdict(line) for line in completion.lines(complete)],
         "completion_trials": [asdict(trial) for trial in complete],
     }
-    write_whole(str(folder / "result.json"), json.dumps(numbers, indent=1) + "\n")
+    write_whole(folder / "result.json", json.dumps(numbers, indent=1) + "\n")
     for ending in ("svg", "png"):
         save(lab_accuracy.draw(found), folder / f"accuracy.{ending}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from anabranch import AnabranchError
+from anabranch.atomic_file import write_whole
 from anabranch.deploy import marking
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.calibrate import ceiling_of
@@ -20,7 +21,6 @@ from anabranch.lab.reproduce.wino.measure import DRAIN_S, SCENARIO, Point, Row, 
 from anabranch.lab.reproduce.wino.schemes import SCHEMES, installed
 from anabranch.lab.reproduce.wino.table import as_csv, show
 from anabranch.report.bar import Bar
-from anabranch.split.write import write_whole
 
 SWITCHES = 3
 """That a packet passes."""
@@ -66,7 +66,7 @@ def run(quick: bool, console: Console) -> Contention:
         lab.down()
     folder = Path("runs", "lab-wino-quick" if quick else "lab-wino")
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(str(folder / "rows.csv"), as_csv(rows))
+    write_whole(folder / "rows.csv", as_csv(rows))
     write(ceiling, folder)
     machine = contention.judge(meter)
     contention.write(machine, folder)
