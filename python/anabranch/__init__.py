@@ -1,14 +1,21 @@
 """anabranch: split real connections over weighted network paths, right to the noise floor."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from anabranch._core import VERSION, AnabranchError
-from anabranch.own import Scheme
-from anabranch.results import Run, open  # noqa: A004
-from anabranch.runs.run import run
-from anabranch.schemes import LoadBalancer, schemes
-from anabranch.splitter import Hash, Splitter, Technique, Weight, hashes, techniques
-from anabranch.study.sweep import sweep
-from anabranch.trace import Carried, Trace, generate_trace, generators, read_trace
-from anabranch.tuples import FIVE_TUPLE, five_tuples, flow_keys
+
+if TYPE_CHECKING:
+    from anabranch.load_balancers import LoadBalancer, schemes
+    from anabranch.own import Scheme
+    from anabranch.results import Run, open  # noqa: A004
+    from anabranch.runs.run import run
+    from anabranch.splitter import Hash, Splitter, Technique, Weight, hashes, techniques
+    from anabranch.study.sweep import sweep
+    from anabranch.trace import Carried, Trace, generate_trace, generators, read_trace
+    from anabranch.tuples import FIVE_TUPLE, five_tuples, flow_keys
 
 __version__ = VERSION
 
@@ -37,3 +44,28 @@ __all__ = [
     "sweep",
     "techniques",
 ]
+
+# NumPy takes longer to import than most commands run: what needs it is imported when it is asked for (PEP 562).
+_MODULES = {
+    "load_balancers": ("LoadBalancer", "schemes"),
+    "own": ("Scheme",),
+    "results": ("Run", "open"),
+    "runs.run": ("run",),
+    "splitter": ("Hash", "Splitter", "Technique", "Weight", "hashes", "techniques"),
+    "study.sweep": ("sweep",),
+    "trace": ("Carried", "Trace", "generate_trace", "generators", "read_trace"),
+    "tuples": ("FIVE_TUPLE", "five_tuples", "flow_keys"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,5 +1,21 @@
 """`python -m anabranch` is the command `anabranch`."""
 
-from anabranch.cli import main
+from __future__ import annotations
 
-main()
+import sys
+
+STATUS_STOPPED = 130
+
+
+def start() -> None:
+    """Runs the command line; Ctrl-C ends it without a traceback while modules are imported, too."""
+    try:
+        from anabranch.cli import main
+
+        main()
+    except KeyboardInterrupt:
+        sys.exit(STATUS_STOPPED)
+
+
+if __name__ == "__main__":
+    start()

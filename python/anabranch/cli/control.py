@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,6 +33,8 @@ def control(
     Runs until SIGTERM, which leaves the rules in place; SIGHUP reads the file anew. With --once or --dry-run the status
     is 1 if a switch cannot be reached or does not take its plan.
     """
+    import asyncio
+
     from anabranch.control import file as fabric_file
 
     found = fabric_file.read(file)

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anabranch import AnabranchError
-from anabranch.cli.split import terminal
-from anabranch.cli.sweep import STATUS_STOPPED
-from anabranch.report.progress import PassProgress
+from anabranch.__main__ import STATUS_STOPPED
 
 if TYPE_CHECKING:
     from anabranch.reproduce.selection import Group
@@ -54,6 +52,7 @@ def _names() -> list[str]:
 
 
 def _networks(chosen: list[Group], name: str, quick: bool, output: Path, quiet: bool) -> None:
+    from anabranch.cli.split import terminal
     from anabranch.reproduce.report import write
     from anabranch.reproduce.session import run
     from anabranch.reproduce.table import show
@@ -79,6 +78,8 @@ def _networks(chosen: list[Group], name: str, quick: bool, output: Path, quiet: 
 
 def _splitting(group: Group, quick: bool, output: Path | None, quiet: bool) -> None:
     """A study that splits connections, by itself: its own table has the floor and theory too."""
+    from anabranch.cli.split import terminal
+    from anabranch.report.progress import PassProgress
     from anabranch.reproduce.splitting.study import load
 
     wanted = load(group.folder, quick)

@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
+from anabranch.__main__ import STATUS_STOPPED
 from anabranch.cli.run import Classes, Quiet, Runs
-
-STATUS_STOPPED = 130
 
 
 def register(app: typer.Typer) -> None:
@@ -27,18 +26,26 @@ def sweep(
     dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Send the cells to this Dask scheduler.")] = None,
     classes: Classes = None,
     quick: Annotated[bool, typer.Option("--quick", help="The study made small, as its [quick] says.")] = False,
+    skip_impossible: Annotated[
+        bool, typer.Option("--skip-impossible", help="Leave out cells that cannot be simulated, and name them.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run a study on all cores; results go to RUNS/NAME. What is there already is not run again."""
+    """Run a study on all cores; results go to RUNS/NAME. What is there already is not run again.
+
+    All cells are checked before the first runs. Shards, job arrays and Dask: docs/sweeps.md.
+    """
     from anabranch.cli.split import terminal
     from anabranch.runs.folder import check_writable
     from anabranch.stats.size_classes import DEFAULT_BOUNDS_BYTES, parse_bounds, size_classes
     from anabranch.study.study import load_study, parse_shard
-    from anabranch.study.sweep import finish, resolve, shard_of
+    from anabranch.study.sweep import finish, leave_out, resolve, shard_of
 
     part, parts = parse_shard(shard) if shard is not None else (1, 1)
     chosen = size_classes(parse_bounds(classes) if classes else DEFAULT_BOUNDS_BYTES)
     resolved = resolve(load_study(study, quick), runs)
+    mine = shard_of(resolved, part, parts)
+    resolved = leave_out(resolved, mine, skip=skip_impossible)
     check_writable(resolved.folder)
     from anabranch.report.sweep_progress import SweepProgress
     from anabranch.study.dask_cluster import run_on_cluster
@@ -46,7 +53,7 @@ def sweep(
 
     console = terminal()
     command = ["anabranch", *sys.argv[1:]]
-    jobs = shard_of(resolved, part, parts)
+    jobs = [job for job in mine if job.folder in resolved.jobs]
     there = len(resolved.jobs) - len(resolved.missing)
     if not quiet:
         of_shard = f", shard {shard}" if shard else ""
@@ -58,14 +65,21 @@ def sweep(
     try:
         with SweepProgress(resolved.study.name, len(jobs), quiet) as watch:
             if dask is not None:
-                run_on_cluster(dask, jobs, command, watch)
+                run_on_cluster(dask, jobs, command, watch, lambda line: typer.echo(line, err=True))
             else:
                 run_local(jobs, command, watch)
     except KeyboardInterrupt:
         left = len(resolved.missing)
         typer.echo(f"{resolved.folder}: stopped, {left} cells left; the same command runs these", err=True)
         raise typer.Exit(STATUS_STOPPED) from None
-    left = len(resolved.missing)
+    missing = resolved.missing
+    if missing and skip_impossible:
+        # Of other shards, which have not told this one what they leave out.
+        resolved = leave_out(resolved, missing, skip=True)
+        missing = resolved.missing
+    left = len(missing)
+    for one in [] if quiet else resolved.refused:
+        console.print(f"left out: {one.reason}", markup=False, soft_wrap=True)
     if left:
         console.print(f"{left} cells are left for other shards; the last one to end writes the summary", markup=False)
         return

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from anabranch.schemes import LoadBalancer, schemes
+from anabranch.load_balancers import LoadBalancer, schemes
 from anabranch.split.request import nearest
 
 SHARED, INDEPENDENT = "shared", "independent"

@@ -16,8 +16,8 @@ from anabranch.deploy.ebpf_scheme import why_not
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.run.forwarding import Switches, Wanted, said_of
 from anabranch.lab.run.transport import time_ns
+from anabranch.load_balancers import schemes
 from anabranch.netlink.namespace import inside
-from anabranch.schemes import schemes
 
 FLOWS = {
     "uniform": "slots",

@@ -1,0 +1,111 @@
+"""Load balancers and techniques on a terminal: all of them as tables, one of them as a page."""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.table import Table
+from rich.text import Text
+
+import anabranch as ab
+from anabranch.deploy.ebpf_scheme import program_names, why_not
+
+GRANULARITIES = ("flow", "flowlet", "flowcell", "packet")
+
+PLACES = {"library": "library", "Open vSwitch": "OVS", "Linux next hops": "Linux"}
+"""Beside the simulator, where all run; in a word."""
+
+WIDTHS = {"needs": 9, "eBPF": 11, "also in": 8}
+
+
+def show_all(console: Console) -> None:
+    """Prints the table of load balancers, and the one of techniques."""
+    console.print(_balancers())
+    console.print("\nAll run in the simulator. OVS, Linux and eBPF: what `anabranch apply` installs.", style="dim")
+    console.print("\nFor `anabranch split`: what a library can do with weights alone.\n", style="dim")
+    console.print(_techniques())
+    console.print("\nanabranch schemes show NAME prints a page with rule, parameters and limits.", style="dim")
+
+
+def show_page(name: str, console: Console) -> None:
+    """Prints the page of one load balancer.
+
+    Raises:
+        AnabranchError: no load balancer has that name.
+
+    """
+    known = {balancer.name: balancer for balancer in ab.schemes()}
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        mend = f"did you mean `{near[0]}`?" if near else f"use one of {', '.join(known)}"
+        raise ab.AnabranchError(f"scheme: `{name}` is unknown; {mend}")
+    balancer = known[name]
+    console.print(Markdown(_without_title_marks(balancer)))
+    console.print()
+    console.print(_facts(balancer))
+    if balancer.parameters:
+        console.print()
+        console.print(_parameters(balancer))
+
+
+def _without_title_marks(balancer: ab.LoadBalancer) -> str:
+    return re.sub(r"^# ", "## ", balancer.page, count=1)
+
+
+def _balancers() -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("balance", "decided by", "needs", "eBPF", "also in", "published"):
+        # None narrower than its longest word.
+        table.add_column(column, no_wrap=column in ("balance", "decided by"), min_width=WIDTHS.get(column))
+    kept = ""
+    for balancer in sorted(ab.schemes(), key=lambda balancer: GRANULARITIES.index(balancer.granularity)):
+        if kept != balancer.granularity:
+            table.add_row(*([""] if kept else []))
+            kept = balancer.granularity
+            table.add_row(Text(f"each {kept}", "bold"))
+        table.add_row(
+            balancer.name,
+            balancer.decided_by,
+            ", ".join(balancer.needs) or "-",
+            program_names(balancer.name) or "-",
+            ", ".join(PLACES[place] for place in balancer.runs_in if place in PLACES) or "-",
+            balancer.published,
+        )
+    return table
+
+
+def _techniques() -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in ("technique", "decides per", "what it does", "source"):
+        table.add_column(column, no_wrap=column == "technique")
+    for technique in ab.techniques():
+        table.add_row(technique.name, technique.granularity, technique.summary, technique.source)
+    return table
+
+
+def _facts(balancer: ab.LoadBalancer) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold")
+    table.add_column()
+    table.add_row("in a scenario", f'{balancer.setting} = "{balancer.name}"')
+    table.add_row("keeps together", f"a {balancer.granularity}")
+    table.add_row("decided by", balancer.decided_by)
+    table.add_row("needs", ", ".join(balancer.needs) or "nothing but the packet's headers")
+    programs = program_names(balancer.name)
+    table.add_row("runs in", ", ".join((*balancer.runs_in, *([f"eBPF: {programs}"] if programs else []))))
+    if reason := why_not(balancer):
+        table.add_row("not as eBPF", reason)
+    return table
+
+
+def _parameters(balancer: ab.LoadBalancer) -> Table:
+    table_of = balancer.setting.partition(".")[0]
+    table = Table(box=None, pad_edge=False)
+    for column in (f"key below {table_of}", "default", "meaning", "value"):
+        table.add_column(column, no_wrap=column.startswith("key"))
+    for parameter in balancer.parameters:
+        table.add_row(parameter.key, parameter.default.strip("`"), parameter.meaning, parameter.wants)
+    return table

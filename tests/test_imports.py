@@ -1,0 +1,86 @@
+"""What a command does not need is not imported, and Ctrl-C while importing is as quiet as later."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import anabranch as ab
+from small_scenario import write_small
+
+LIST_MODULES = """
+import json, sys
+from anabranch.__main__ import start
+try:
+    start()
+except SystemExit:
+    pass
+json.dump(sorted(sys.modules), sys.stderr)
+"""
+
+INTERRUPT = """
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["INTERRUPT_AT"]:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+"""
+
+
+def imported(*arguments: str) -> set[str]:
+    """Modules that a command line has imported by its end."""
+    done = subprocess.run([sys.executable, "-c", LIST_MODULES, *arguments], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stderr))
+
+
+def test_help_imports_nothing_that_takes_long() -> None:
+    found = imported("--help")
+    assert "anabranch.cli.split" in found
+    assert found.isdisjoint({"numpy", "polars", "scipy", "matplotlib", "distributed", "asyncio", "rich.markdown"})
+
+
+def test_a_verb_imports_no_other() -> None:
+    found = {name for name in imported("control", "--help") if name.startswith("anabranch.cli.")}
+    assert found == {"anabranch.cli.control"}
+
+
+def test_everything_public_is_there() -> None:
+    code = "import anabranch.cli.schemes, anabranch as ab; [getattr(ab, name) for name in ab.__all__]; ab.schemes()"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert set(ab.__all__) <= set(dir(ab))
+    with pytest.raises(AttributeError, match="has no attribute 'scheme'"):
+        ab.scheme  # noqa: B018
+
+
+@pytest.mark.parametrize("program", [["-m", "anabranch"], [str(Path(sys.executable).parent / "anabranch")]])
+@pytest.mark.parametrize(
+    ("module", "arguments"),
+    [
+        ("typer", ["--help"]),
+        ("anabranch.cli.split", ["--help"]),
+        ("numpy", ["schemes"]),
+        ("polars", ["run", "small.toml", "--quiet"]),
+    ],
+)
+def test_ctrl_c_while_importing_ends_without_a_word(
+    tmp_path: Path, program: list[str], module: str, arguments: list[str]
+) -> None:
+    write_small(tmp_path)
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPT)
+    done = subprocess.run(
+        [sys.executable, *program, *arguments],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path), "INTERRUPT_AT": module},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (130, "")
