@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch import AnabranchError
-from anabranch.deploy import plan_file, rules
+from anabranch.deploy import linux_plan, plan_file, rules
 from anabranch.deploy.difference import difference
 from anabranch.deploy.listing import match
 from anabranch.deploy.rules import Wanted
@@ -186,6 +186,19 @@ def test_multipath_takes_the_fewest_slots_that_are_near_enough() -> None:
 def test_ports_may_be_numbers_of_a_bridge_without_names() -> None:
     found = wanted(GROUP.replace('["spine0", "spine1"]', "[7, 8]"), ports={})
     assert found.groups[0].split.ports == (7, 8)
+
+
+def test_the_plan_of_the_readme_is_one_for_a_switch_and_for_a_kernel() -> None:
+    readme = (Path(__file__).parent.parent / "README.md").read_text()
+    (text,) = re.findall(r"```toml\n(# plan\.toml\n.*?)```", readme, re.DOTALL)
+    (in_switch,) = plan_file.parse(text, "plan.toml").groups
+    (in_kernel,) = linux_plan.parse(text, "plan.toml").groups
+    assert in_switch.where[0].arp
+    assert tuple(way.device for way in in_kernel.ways) == in_switch.ports
+    assert in_kernel.weights == in_switch.weights
+    assert in_kernel.prefixes == in_switch.where[0].ip_dst
+    with pytest.raises(AnabranchError, match="arp: 1: give true or false"):
+        linux_plan.parse(text.replace("arp = true", "arp = 1"), "plan.toml")
 
 
 def test_the_plans_of_the_guide_are_read() -> None:

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn, TypeVar
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 from anabranch import AnabranchError
 from anabranch.split.request import nearest
@@ -20,20 +14,6 @@ Value = TypeVar("Value")
 QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z/]+)\s*")
 TIMES_S = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}
 RATES_BPS = {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12}
-
-
-def parse_toml(text: str, file: str) -> dict[str, Any]:
-    """The tables of `text`, which came from `file`.
-
-    Raises:
-        AnabranchError: it is not TOML; the message has file and line.
-
-    """
-    try:
-        found: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise AnabranchError(f"{file}: not TOML: {error}; see the syntax at https://toml.io") from None
-    return found
 
 
 class Settings:

@@ -27,6 +27,9 @@ pub(crate) enum Value {
     Bare(String),
 }
 
+/// What the TOML reader says of a key that a table has already.
+const TWICE: &str = "duplicate key";
+
 impl Value {
     /// What it is, for messages.
     pub(crate) fn describe(&self) -> String {
@@ -67,8 +70,16 @@ impl Table {
 pub(crate) fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Table, ScenarioError> {
     let source: Arc<str> = file.into();
     let parsed = DeTable::parse(text).map_err(|error| {
-        let offset = error.span().map_or(0, |span| span.start);
-        let place = Place { source: source.clone(), line: Some(Lines::of(text).line(offset)) };
+        let span = error.span().unwrap_or(0..0);
+        let place = Place { source: source.clone(), line: Some(Lines::of(text).line(span.start)) };
+        if error.message() == TWICE {
+            let key = text.get(span).unwrap_or_default().trim();
+            return ScenarioError::new(
+                place,
+                format!("{key}: {TWICE}"),
+                "keep one of the two, or rename one",
+            );
+        }
         let problem = format!("not TOML: {}", error.message().replace('\n', ": "));
         ScenarioError::new(place, problem, "see the syntax at https://toml.io")
     })?;

@@ -16,8 +16,9 @@ from anabranch.deploy import split
 from anabranch.deploy.territory import Territory
 from anabranch.openflow.tls import Tls
 from anabranch.runs.load import read_text
-from anabranch.settings import Settings, parse_toml
+from anabranch.settings import Settings
 from anabranch.split.request import nearest
+from anabranch.toml_document import parse_toml
 
 RECIPES = tuple(name for name in split.RECIPES if name != "failover")
 """Those that split by weights."""

@@ -19,8 +19,9 @@ from anabranch.deploy.ebpf_scheme import (
 )
 from anabranch.deploy.plan_group import Network, groups_of, refuse_missing, refuse_rivals
 from anabranch.runs.load import read_text
-from anabranch.settings import Settings, parse_toml
+from anabranch.settings import Settings
 from anabranch.targets.group import group
+from anabranch.toml_document import parse_toml
 
 NAME = "plan"
 NAMES = re.compile(r"[A-Za-z0-9_-]{1,64}")

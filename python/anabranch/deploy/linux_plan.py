@@ -13,8 +13,9 @@ from anabranch.deploy import plan_group
 from anabranch.deploy.plan_group import groups_of, refuse_rivals
 from anabranch.netlink.nexthop import MPATH, RESILIENT, Prefix, Way
 from anabranch.runs.load import read_text
-from anabranch.settings import Settings, parse_toml
+from anabranch.settings import Settings
 from anabranch.targets.linux import BUCKET_COUNTS
+from anabranch.toml_document import parse_toml
 
 OWNERS = 256
 AUTO = "auto"
@@ -126,6 +127,8 @@ def _group(settings: Settings) -> WeightedWays:
 def _prefixes(settings: Settings) -> tuple[Prefix, ...]:
     """`match.ip_dst`: a kernel routes by destination."""
     mend = 'give destinations, as in match = { ip_dst = ["10.0.2.0/24"] }'
+    # Of a switch's plan: a kernel resolves addresses by itself.
+    settings.take("arp", False, lambda item: item if isinstance(item, bool) else None, "give true or false")
     found = plan_group.destinations(settings, f"a kernel's route matches destinations only; {mend}")
     if not found:
         raise AnabranchError(f"{settings.file}: {settings.path}.ip_dst: missing; {mend}")

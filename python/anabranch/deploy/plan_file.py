@@ -14,8 +14,9 @@ from anabranch.deploy.split import RECIPES, SEED_MAX
 from anabranch.deploy.territory import OWNERS, TABLES, Territory
 from anabranch.openflow.match import FIELDS
 from anabranch.runs.load import read_text
-from anabranch.settings import Settings, parse_toml
+from anabranch.settings import Settings
 from anabranch.targets.open_vswitch import SLOT_COUNTS
+from anabranch.toml_document import parse_toml
 
 AUTO = "auto"
 OWNER = 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +11,8 @@ from typing import Any
 from anabranch import AnabranchError, techniques
 from anabranch.split.change import Change, split_list
 from anabranch.splitter import hashes, weight_texts
+from anabranch.toml_document import parse_toml
 from anabranch.trace import DIRECTIONS, ENCAPSULATIONS, SEED_MAX
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 KEYS = (
     "trace",
@@ -98,11 +93,9 @@ def read_toml(path: str) -> dict[str, Any]:
     """The keys of a request file; unknown ones are an error."""
     try:
         text = Path(path).read_bytes().decode()
-        table: dict[str, Any] = tomllib.loads(text)
     except UnicodeDecodeError as error:
         raise AnabranchError(f"{path}: byte {error.start}: not UTF-8; save the file as UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise AnabranchError(f"{path}: {error}; see https://toml.io for the syntax") from None
+    table = parse_toml(text, path)
     for key in table:
         if key not in KEYS:
             raise AnabranchError(f"{path}: {key}: unknown key; {nearest(key, KEYS)}")

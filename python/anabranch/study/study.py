@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -15,11 +14,7 @@ from anabranch.runs.literal import document, literal
 from anabranch.runs.load import read_text
 from anabranch.split.request import nearest
 from anabranch.study.quick import kept, read_quick
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from anabranch.toml_document import parse_toml
 
 KEYS = ("name", "scenario", "axes", "seeds", "quick")
 QUICK_SUFFIX = "-quick"
@@ -74,10 +69,7 @@ def load_study(path: str | Path, quick: bool = False) -> Study:
 
     """
     file = str(path)
-    try:
-        table = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise AnabranchError(f"{file}: not TOML: {error}; see the syntax at https://toml.io") from None
+    table = parse_toml(read_text(path), file)
     for key in table:
         if key not in KEYS:
             raise AnabranchError(f"{file}: {key}: unknown key; {nearest(key, KEYS)}")

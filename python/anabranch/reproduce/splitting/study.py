@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from anabranch import AnabranchError
 from anabranch.split.request import Choice
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from anabranch.toml_document import parse_toml
 
 FILE = "study.toml"
 MODELS = ("equal", "exact", "volumes", "turns", "table", "none")
@@ -113,10 +108,9 @@ def load_toml(path: Path) -> dict[str, Any]:
 
     """
     try:
-        data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
+        return parse_toml(path.read_text(encoding="utf-8"), str(path))
+    except OSError as error:
         raise AnabranchError(f"{path}: {error}") from None
-    return data
 
 
 def load(folder: Path, quick: bool) -> Study:

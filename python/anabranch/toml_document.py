@@ -1,0 +1,52 @@
+"""TOML as plain data; an error names file, line and key."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+from anabranch._core import AnabranchError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+VALUE_TWICE = re.compile(r"Cannot overwrite a value \(at (?:line (\d+),|end)")
+TABLE_TWICE = re.compile(r"Cannot declare \((.*?),?\) twice \(at (?:line (\d+),|end)")
+INLINE_TWICE = re.compile(r"Duplicate inline table key ['\"](.*)['\"] \(at (?:line (\d+),|end)")
+KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+
+
+def parse_toml(text: str, file: str) -> dict[str, Any]:
+    """The tables of `text`, which came from `file`.
+
+    Raises:
+        AnabranchError: it is not TOML; the message has file and line.
+
+    """
+    try:
+        found: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        twice = _twice(text, str(error))
+        if twice is not None:
+            line, key = twice
+            raise AnabranchError(f"{file}:{line}: {key}: duplicate key; keep one of the two, or rename one") from None
+        raise AnabranchError(f"{file}: not TOML: {error}; see the syntax at https://toml.io") from None
+    return found
+
+
+def _twice(text: str, message: str) -> tuple[int, str] | None:
+    """Line and name of a key that its table has already: Python's reader says where, but not always which."""
+    lines = text.splitlines()
+    if found := VALUE_TWICE.match(message):
+        # The place is the end of the value, which may be some lines below its key.
+        for line in range(int(found[1] or len(lines)), 0, -1):
+            if key := KEY.match(lines[line - 1]):
+                return line, key[1]
+    if found := TABLE_TWICE.match(message):
+        return int(found[2] or len(lines)), ".".join(part.strip(" '\"") for part in found[1].split(","))
+    if found := INLINE_TWICE.match(message):
+        return int(found[2] or len(lines)), found[1]
+    return None
