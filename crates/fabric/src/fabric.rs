@@ -114,6 +114,19 @@ impl FabricError {
     }
 }
 
+/// Refuses two nodes of one name.
+pub(crate) fn unique_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), FabricError> {
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        None => Ok(()),
+        Some(pair) => Err(FabricError::new(
+            format!("node {}: two nodes have this name", pair[0]),
+            "give every node a name of its own",
+        )),
+    }
+}
+
 impl Fabric {
     /// Checks that hosts come first, that each has one link and to a switch, that no switch has more than 65,535
     /// ports, that ports pair up, and that names are unique.
@@ -128,14 +141,7 @@ impl Fabric {
                 "list all hosts before the switches",
             ));
         }
-        let mut names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
-        names.sort_unstable();
-        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(FabricError::new(
-                format!("node {}: two nodes have this name", pair[0]),
-                "give every node a name of its own",
-            ));
-        }
+        unique_names(nodes.iter().map(|node| node.name.as_str()))?;
         let mut first_port = vec![0u32; nodes.len() + 1];
         for (index, port) in ports.iter().enumerate() {
             let back = ports.get(port.reverse as usize);

@@ -1,5 +1,6 @@
 //! A fabric from any graph: who is a host, which tier a switch stands in, and the order of hosts.
 
+use crate::fabric::unique_names;
 use crate::topology::{Builder, LinkSettings};
 use crate::{Fabric, FabricError, Tier};
 
@@ -45,6 +46,8 @@ impl Graph {
     /// No hosts, a host with other than one link or linked to a host, a node linked to itself or out of reach, two
     /// nodes of one name, too many nodes.
     pub fn build(&self) -> Result<Fabric, FabricError> {
+        // Before anything else: of two nodes of one name, the links may all be one's.
+        unique_names(self.nodes.iter().map(|node| node.name.as_str()))?;
         let neighbours = self.neighbours()?;
         let is_host = self.hosts(&neighbours)?;
         for (host, links) in neighbours.iter().enumerate().filter(|(node, _)| is_host[*node]) {
@@ -275,6 +278,9 @@ mod tests {
         let mut twice = named(&[("h0", "s"), ("h0", "s"), ("h1", "s")]);
         twice.nodes[0].tier = Some(Tier::Host);
         assert!(error(&twice).starts_with("host h0: it has 2 links"));
+        let mut same = named(&[("h0", "s"), ("h1", "s")]);
+        same.nodes.push(same.nodes[0].clone());
+        assert_eq!(error(&same), "node h0: two nodes have this name; give every node a name of its own");
         assert!(error(&named(&[("a", "a")])).starts_with("link a - a: a node linked to itself"));
         let mut far = pair;
         far.links[0].b = 9;

@@ -10,7 +10,7 @@ use anabranch_plan::Balancing;
 use anabranch_record::{
     RecordError, flow_columns, port_columns, queue_columns, window_columns, write_captures,
 };
-use anabranch_scenario::{MODEL_VERSION, Resolved, Scenario as Written, ScenarioError, tier_name};
+use anabranch_scenario::{Files, MODEL_VERSION, Resolved, Scenario as Written, ScenarioError, tier_name};
 use anabranch_sim::{CapturedPacket, Framing, Settings, Totals, simulate, simulate_picked, simulate_weighed};
 use anabranch_traffic::{Flow, Start, TierLoad};
 use numpy::IntoPyArray;
@@ -42,11 +42,17 @@ impl Scenario {
 #[pymethods]
 impl Scenario {
     #[new]
-    #[pyo3(signature = (text, file, overrides=Vec::new()))]
-    fn new(py: Python<'_>, text: &str, file: &str, overrides: Vec<(String, String)>) -> PyResult<Self> {
+    #[pyo3(signature = (text, file, overrides=Vec::new(), copies=BTreeMap::new()))]
+    fn new(
+        py: Python<'_>,
+        text: &str,
+        file: &str,
+        overrides: Vec<(String, String)>,
+        copies: BTreeMap<String, PathBuf>,
+    ) -> PyResult<Self> {
         let resolved = py.detach(|| {
             let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-            Written::parse(text, file, &overrides)?.resolve(folder)
+            Written::parse(text, file, &overrides)?.resolve_with(&Files { folder, copies })
         });
         let resolved = resolved.map_err(refused)?;
         Ok(Self { resolved: Arc::new(resolved), flows: OnceLock::new() })
@@ -69,6 +75,24 @@ impl Scenario {
 
     fn resolved_toml(&self) -> String {
         self.resolved.to_toml()
+    }
+
+    /// The files that the scenario names: digest and name, relative to its own file.
+    fn named_files(&self) -> Vec<(String, String)> {
+        let files = self.resolved.named_files();
+        files.into_iter().map(|file| (file.digest.clone().unwrap_or_default(), file.path.clone())).collect()
+    }
+
+    /// Refuses what cannot be simulated, as `run` does.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        let (fabric, settings) = (self.resolved.fabric(), self.resolved.settings());
+        py.detach(|| {
+            // All that can refuse comes before the first events, and no more of them than a report's are simulated.
+            let stopped = anabranch_sim::Progress::default();
+            stopped.cancel();
+            simulate(fabric, self.list().map_err(refused)?, settings, &stopped).map_err(impossible)
+        })?;
+        Ok(())
     }
 
     fn topology<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -112,6 +136,11 @@ impl Scenario {
 
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         py.detach(|| Ok(self.resolved.warnings(self.list()?))).map_err(refused)
+    }
+
+    /// Number of flows between hosts that no path joins after the last change.
+    fn severed_flows(&self, py: Python<'_>) -> PyResult<usize> {
+        py.detach(|| Ok(self.resolved.severed_flows(self.list()?))).map_err(refused)
     }
 
     /// Blocks until the run has ended or `progress` has cancelled it, without the interpreter lock. `weights`, once per

@@ -50,7 +50,7 @@ pub fn port_columns(fabric: &Fabric, records: &[PortRecord]) -> Vec<Column> {
         column("backlog_max_bytes", "Most bytes waiting.", count(|record| record.backlog_max_bytes)),
         column(
             "utilization",
-            "Fraction of the interval in which the port was sending, preamble and gap included.",
+            "Fraction of the interval in which the port was sending, preamble and gap included, at the rate it had then.",
             Values::F64(records.iter().map(utilization).collect()),
         ),
     ]

@@ -3,7 +3,7 @@
 use crate::form::{Form, Reader};
 use crate::origin::Origin;
 use crate::section::fabric::{self, KINDS, Shape};
-use crate::{Place, ScenarioError, document};
+use crate::{Files, Place, ScenarioError, document};
 use anabranch_fabric::Fabric;
 use std::path::Path;
 
@@ -26,5 +26,5 @@ pub fn fabric_of(text: &str, file: &str) -> Result<Fabric, ScenarioError> {
         form.origin(&mut origin);
     });
     reader.finish()?;
-    shape.build(&origin, Path::new(file).parent().unwrap_or(Path::new("")))
+    shape.build(&origin, &Files::of(Path::new(file).parent().unwrap_or(Path::new(""))))
 }

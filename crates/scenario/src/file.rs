@@ -5,7 +5,8 @@ use crate::form::Form;
 use crate::identity::digest;
 use crate::origin::Origin;
 use crate::unit::Text;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// A file by name, and what is in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +15,28 @@ pub struct NamedFile {
     pub path: String,
     /// XXH3-128 of its content, in hexadecimal digits; none until it is read.
     pub digest: Option<String>,
+}
+
+/// Where the files are that a scenario names.
+#[derive(Clone, Debug)]
+pub struct Files<'a> {
+    /// The folder that names are relative to: the scenario's own.
+    pub folder: &'a Path,
+    /// Copies of files that are elsewhere, by digest: on another machine the name alone leads nowhere.
+    pub copies: BTreeMap<String, PathBuf>,
+}
+
+impl<'a> Files<'a> {
+    /// All files are where their names say.
+    #[must_use]
+    pub fn of(folder: &'a Path) -> Self {
+        Self { folder, copies: BTreeMap::new() }
+    }
+
+    pub(crate) fn find(&self, file: &NamedFile) -> PathBuf {
+        let copy = file.digest.as_ref().and_then(|digest| self.copies.get(digest));
+        copy.cloned().unwrap_or_else(|| self.folder.join(&file.path))
+    }
 }
 
 /// The keys `file` and `digest`; `meaning` is that of the file.
@@ -33,9 +56,9 @@ pub(crate) fn content(
     file: &mut NamedFile,
     key: &str,
     origin: &Origin,
-    folder: &Path,
+    files: &Files<'_>,
 ) -> Result<Vec<u8>, ScenarioError> {
-    let content = std::fs::read(folder.join(&file.path)).map_err(|error| {
+    let content = std::fs::read(files.find(file)).map_err(|error| {
         let problem = format!("{key}: `{}` cannot be read: {error}", file.path);
         origin.error(&problem, "give a file, relative to the scenario's own")
     })?;

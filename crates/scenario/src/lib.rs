@@ -24,7 +24,7 @@ mod workloads;
 pub use catalogue::{BALANCE, Entry, TRANSPORT, catalogue};
 pub use error::{Place, ScenarioError};
 pub use fabric_file::fabric_of;
-pub use file::NamedFile;
+pub use file::{Files, NamedFile};
 pub use identity::MODEL_VERSION;
 pub use reference::{Parameter, reference, scheme_parameters, transport_parameters};
 pub use resolve::Resolved;

@@ -24,6 +24,11 @@ impl Default for Origin {
 }
 
 impl Origin {
+    /// Whether the table has this key, or an override gave it.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.keys.iter().any(|(name, _)| *name == key)
+    }
+
     /// An error of this table. A problem that begins with one of its keys is placed there.
     pub(crate) fn error(&self, problem: &str, mend: impl Into<String>) -> ScenarioError {
         let word = problem.split([':', '.', ' ']).next().unwrap_or_default();

@@ -5,11 +5,13 @@ use crate::identity;
 use crate::section::change::{Alteration, Effect};
 use crate::section::record::Record;
 use crate::section::routing::Weights;
+use crate::section::stop;
+use crate::section::traffic::{Demand, SizeSource};
 use crate::unit::{Time, Unit};
 use crate::workloads::{Workloads, traffic_error};
-use crate::{Named, Scenario, ScenarioError};
-use anabranch_fabric::{Change, Fabric, What};
-use anabranch_plan::{Balancing, Weighing};
+use crate::{Files, Named, NamedFile, Scenario, ScenarioError, Shape};
+use anabranch_fabric::{Change, Fabric, LinkState, What};
+use anabranch_plan::{Balancing, Group, Groups, Weighing};
 use anabranch_sim::{Observe, Queueing, Settings};
 use anabranch_traffic::{Flow, Start, TierLoad, Workload, arrival_window_ps, merged_flows, offered};
 use std::path::Path;
@@ -29,12 +31,23 @@ impl Scenario {
     ///
     /// # Errors
     /// What is not there, or does not fit, by its line.
-    pub fn resolve(mut self, folder: &Path) -> Result<Resolved, ScenarioError> {
-        let mut fabric = self.fabric.build(&self.fabric_origin, folder)?;
+    pub fn resolve(self, folder: &Path) -> Result<Resolved, ScenarioError> {
+        self.resolve_with(&Files::of(folder))
+    }
+
+    /// As [`Self::resolve`], with files that may be elsewhere.
+    ///
+    /// # Errors
+    /// What is not there, or does not fit, by its line.
+    pub fn resolve_with(mut self, files: &Files<'_>) -> Result<Resolved, ScenarioError> {
+        let mut fabric = self.fabric.build(&self.fabric_origin, files)?;
         if self.host.nic.queueing == Queueing::Fifo {
             fabric.set_host_queues(self.host.buffer, self.host.marking);
         }
-        let Workloads { workloads, transports } = Workloads::of(&mut self, &fabric, folder)?;
+        let Workloads { workloads, transports, end_ps } = Workloads::of(&mut self, &fabric, files)?;
+        if !self.stop_origin.has("at") {
+            self.end_ps = self.end_ps.max(Some(stop::default_end_ps(end_ps)));
+        }
         let directory = Directory::of(&fabric);
         let mut changes = Vec::new();
         for (index, change) in self.changes.iter().enumerate() {
@@ -42,12 +55,14 @@ impl Scenario {
                 .map_err(|error| error.within(&format!("change.{index}")))?;
         }
         changes.sort_by_key(|change| change.at_ps);
+        let weighing = weighing(&directory, &self.routing.weights)
+            .and_then(|weighing| some_weight(&fabric, &self.routing.weights, weighing))
+            .map_err(|error| error.within("routing.weights"))?;
         let settings = Settings {
             seed: self.seed,
             balancing: Balancing {
                 granularity: self.routing.granularity,
-                weighing: weighing(&directory, &self.routing.weights)
-                    .map_err(|error| error.within("routing.weights"))?,
+                weighing,
                 table: self.routing.table,
                 scheme: self.routing.scheme.clone(),
             },
@@ -68,6 +83,24 @@ impl Resolved {
     #[must_use]
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
+    }
+
+    /// The files that the scenario names, with their digests.
+    #[must_use]
+    pub fn named_files(&self) -> Vec<&NamedFile> {
+        let fabric = match &self.scenario.fabric {
+            Shape::GraphMl(file, _) => Some(file),
+            _ => None,
+        };
+        let traffic = self.scenario.traffic.iter().filter_map(|traffic| match &traffic.demand {
+            Demand::FlowList(file) | Demand::Capture(file) => Some(file),
+            Demand::Poisson { sizes, .. } | Demand::Once { sizes, .. } => match &sizes.source {
+                SizeSource::File(file) => Some(file),
+                _ => None,
+            },
+            _ => None,
+        });
+        fabric.into_iter().chain(traffic).collect()
     }
 
     /// The fabric.
@@ -147,6 +180,23 @@ fn weighing(directory: &Directory<'_>, weights: &Weights) -> Result<Weighing, Sc
             Weighing::Given(ports.iter().map(given).collect::<Result<_, _>>()?)
         }
     })
+}
+
+/// Refuses written weights that leave a switch nothing to send by.
+fn some_weight(fabric: &Fabric, weights: &Weights, weighing: Weighing) -> Result<Weighing, ScenarioError> {
+    let Weights::Given(written) = weights else { return Ok(weighing) };
+    let groups = Groups::plan(fabric, &LinkState::of(fabric), &weighing);
+    let weightless =
+        |group: &Group| !group.members.is_empty() && group.members.iter().all(|member| member.weight == 0);
+    let Some(index) = groups.groups.iter().position(weightless) else { return Ok(weighing) };
+    let switch = &fabric.nodes()[groups.switch_of[index] as usize].name;
+    let own = |(name, _): &&(Named, u64)| name.text.split('>').next().map(str::trim) == Some(switch.as_str());
+    let place = written.iter().find(own).or(written.first()).map(|(name, _)| name.place.clone());
+    let problem = format!("{switch}: all of its next hops to some leaf weigh 0, so nothing gets there");
+    match place {
+        Some(place) => Err(ScenarioError::new(place, problem, "give one of them a weight above 0")),
+        None => Ok(weighing),
+    }
 }
 
 fn observe(directory: &Directory<'_>, record: &Record) -> Result<Observe, ScenarioError> {

@@ -1,14 +1,15 @@
 //! What a scenario's user should know before it runs.
 
 use crate::Resolved;
-use anabranch_fabric::{LinkState, Marking, Tier};
+use crate::unit::{Time, Unit};
+use anabranch_fabric::{Fabric, LinkState, Marking, NextHops, Tier, What};
 use anabranch_plan::{Granularity, Groups, TierUse, upward_use};
 use anabranch_sim::salt;
 use anabranch_sim::transport::Transport;
 use anabranch_traffic::sizes::{Convention, Sizes};
 use anabranch_traffic::{Flow, TierLoad, Workload};
 
-/// A tier as columns name it.
+/// A tier as columns name it: the highest is `spine` in every fabric.
 #[must_use]
 pub fn tier_name(tier: Tier) -> &'static str {
     match tier {
@@ -19,12 +20,19 @@ pub fn tier_name(tier: Tier) -> &'static str {
     }
 }
 
+/// A tier as people call it: what stands above aggregation switches is the core.
+fn tier_word(fabric: &Fabric, tier: Tier) -> &'static str {
+    let three_tiers = || fabric.nodes().iter().any(|node| node.tier == Tier::Aggregation);
+    if tier == Tier::Spine && three_tiers() { "core" } else { tier_name(tier) }
+}
+
 impl Resolved {
-    /// Each in a sentence: offered loads above what links carry, polarisation, ECN that nobody marks, and by which convention sizes
-    /// are drawn.
+    /// Each in a sentence: flows that no path carries, offered loads above what links carry, polarisation, ECN that
+    /// nobody marks, and by which convention sizes are drawn.
     #[must_use]
     pub fn warnings(&self, flows: &[Flow]) -> Vec<String> {
-        let mut warnings = overloads(&self.offered_load(flows));
+        let mut warnings = Vec::from_iter(self.severed(flows));
+        warnings.extend(overloads(self.fabric(), &self.offered_load(flows)));
         warnings.extend(self.polarised());
         warnings.extend(self.unmarked());
         warnings.extend(self.workloads().iter().enumerate().filter_map(|(index, workload)| {
@@ -36,6 +44,57 @@ impl Resolved {
             convention(index, sizes)
         }));
         warnings
+    }
+
+    /// Number of flows between hosts that no path joins after the last change.
+    #[must_use]
+    pub fn severed_flows(&self, flows: &[Flow]) -> usize {
+        let Some(state) = self.last_links() else { return 0 };
+        let fabric = self.fabric();
+        let hops = NextHops::shortest(fabric, &state);
+        let joined = |host: u32| state.link_up(fabric, fabric.ports_of(host)[0]);
+        let path = |flow: &&Flow| {
+            let [from, to] = [flow.src, flow.dst].map(|host| fabric.leaf_of(host));
+            let reached = hops.leaves.binary_search(&to).ok().and_then(|to| hops.distance(from, to as u32));
+            joined(flow.src) && joined(flow.dst) && reached.is_some()
+        };
+        flows.iter().filter(|flow| !path(flow)).count()
+    }
+
+    /// The links after the last change; none if nothing goes down.
+    fn last_links(&self) -> Option<LinkState> {
+        let fabric = self.fabric();
+        let (mut ports, mut nodes) = (vec![true; fabric.ports().len()], vec![true; fabric.nodes().len()]);
+        for change in &self.settings().changes {
+            match change.what {
+                What::PortDown(port) => ports[port as usize] = false,
+                What::PortUp(port) => ports[port as usize] = true,
+                What::NodeDown(node) => nodes[node as usize] = false,
+                What::NodeUp(node) => nodes[node as usize] = true,
+                What::PortRate(..) | What::PortLoss(..) | What::NodeBlackhole(..) => {}
+            }
+        }
+        if ports.iter().chain(&nodes).all(|&up| up) {
+            return None;
+        }
+        let carries = |(up, port): (bool, &anabranch_fabric::Port)| {
+            up && nodes[port.from as usize] && nodes[port.to as usize]
+        };
+        let up = ports.into_iter().zip(fabric.ports()).map(carries).collect();
+        Some(LinkState { up, ..LinkState::of(fabric) })
+    }
+
+    fn severed(&self, flows: &[Flow]) -> Option<String> {
+        let severed = self.severed_flows(flows);
+        let last_ps = self.settings().changes.last()?.at_ps;
+        (severed > 0).then(|| {
+            format!(
+                "{severed} of {} flows are between hosts that no path joins after the last change, at {}: what is not \
+                 received by then never is",
+                flows.len(),
+                Time.write(&last_ps).trim_matches('"')
+            )
+        })
     }
 
     /// Tiers of which a part of the next hops starves, because the switches before them chose by the same hash. Only
@@ -53,7 +112,7 @@ impl Resolved {
             format!(
                 "{}: {} of {} next hops upwards carry less than half of their share: the switches before them choose \
                  by the same hash (polarisation)",
-                tier_name(used.tier),
+                tier_word(fabric, used.tier),
                 used.starved,
                 used.next_hops
             )
@@ -75,12 +134,12 @@ impl Resolved {
     }
 }
 
-fn overloads(loads: &[TierLoad]) -> Vec<String> {
+fn overloads(fabric: &Fabric, loads: &[TierLoad]) -> Vec<String> {
     // One host's link is overloaded for a while wherever sizes have a long tail; links between switches carry many.
     let shared = |load: &TierLoad| load.from != Tier::Host && load.to != Tier::Host;
     let beyond = |load: &&TierLoad| load.load >= 1.0 || shared(load) && load.load_busiest >= 1.0;
     let sentence = |load: &TierLoad| {
-        let tiers = format!("{} to {}", tier_name(load.from), tier_name(load.to));
+        let tiers = format!("{} to {}", tier_word(fabric, load.from), tier_word(fabric, load.to));
         if load.load >= 1.0 {
             format!(
                 "{tiers}: the offered load is {:.3} of the capacity: queues grow as long as flows arrive",

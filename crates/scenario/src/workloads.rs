@@ -1,6 +1,6 @@
 //! From traffic as written to workloads: files read, distributions looked up, transports numbered.
 
-use crate::file::{content, file_error};
+use crate::file::{Files, content, file_error};
 use crate::origin::Origin;
 use crate::section::traffic::{Amount, Demand, Rate, SizeSource, SizesSetting, Traffic};
 use crate::{Scenario, ScenarioError};
@@ -19,26 +19,36 @@ use std::path::Path;
 
 /// Packets read from a capture at once.
 const BATCH: usize = 4096;
+const PS_PER_S: f64 = 1e12;
 
 /// What traffic becomes on a fabric.
 pub(crate) struct Workloads {
     pub(crate) workloads: Vec<Workload>,
     /// Those that flows name by index; the first is the scenario's own.
     pub(crate) transports: Vec<Transport>,
+    /// When the last flow begins; on average, where that is drawn.
+    pub(crate) end_ps: u64,
 }
 
 impl Workloads {
     /// Reads the files, notes their digests in `scenario`, and checks what can be checked before flows are drawn.
-    /// File names are relative to `folder`.
-    pub(crate) fn of(scenario: &mut Scenario, fabric: &Fabric, folder: &Path) -> Result<Self, ScenarioError> {
-        let mut made = Self { workloads: Vec::new(), transports: vec![scenario.transport.clone()] };
+    /// File names are those that `files` finds.
+    pub(crate) fn of(
+        scenario: &mut Scenario,
+        fabric: &Fabric,
+        files: &Files<'_>,
+    ) -> Result<Self, ScenarioError> {
+        let mut made =
+            Self { workloads: Vec::new(), transports: vec![scenario.transport.clone()], end_ps: 0 };
         for traffic in &mut scenario.traffic {
             let transport = made.transport(traffic)?;
-            let workload = workload(traffic, transport, fabric, folder)?;
+            let workload = workload(traffic, transport, fabric, files)?;
+            let mut flows_per_s = 0.0;
             if let Workload::Poisson(poisson) = &workload {
                 let rate = poisson.flows_per_s(fabric, scenario.seed);
-                rate.map_err(|error| traffic_error(&traffic.origin, error))?;
+                flows_per_s = rate.map_err(|error| traffic_error(&traffic.origin, error))?;
             }
+            made.end_ps = made.end_ps.max(end_ps(&workload, traffic, flows_per_s));
             made.workloads.push(workload);
         }
         Ok(made)
@@ -58,6 +68,26 @@ impl Workloads {
     }
 }
 
+/// When the last flow begins; on average, where arrivals end after a number.
+fn end_ps(workload: &Workload, traffic: &Traffic, flows_per_s: f64) -> u64 {
+    // What is too long for a time saturates.
+    let after = |arrivals: u64, per_s: f64| (arrivals as f64 / per_s * PS_PER_S) as u64;
+    let last_ps = match workload {
+        Workload::Given(flows) => {
+            let at_ps = |flow: &Flow| if let Start::At(at_ps) = flow.start { at_ps } else { 0 };
+            return flows.iter().map(at_ps).max().unwrap_or(0);
+        }
+        Workload::Poisson(Poisson { amount: workload::Amount::Count(count), .. }) => {
+            after(*count, flows_per_s)
+        }
+        Workload::Incast(Incast { amount: workload::Amount::Count(count), jobs_per_s, .. }) => {
+            after(*count, *jobs_per_s)
+        }
+        _ => return traffic.end_ps(),
+    };
+    traffic.start_ps.saturating_add(last_ps)
+}
+
 /// An error of traffic, at its table.
 pub(crate) fn traffic_error(origin: &Origin, error: TrafficError) -> ScenarioError {
     origin.error(&error.problem, error.mend)
@@ -67,13 +97,13 @@ fn workload(
     traffic: &mut Traffic,
     transport: u8,
     fabric: &Fabric,
-    folder: &Path,
+    files: &Files<'_>,
 ) -> Result<Workload, ScenarioError> {
     let (start_ps, origin) = (traffic.start_ps, &traffic.origin);
     Ok(match &mut traffic.demand {
         Demand::Poisson { pattern, sizes: from, rate, amount } => Workload::Poisson(Poisson {
             pattern: pattern.clone(),
-            sizes: sizes(from, origin, folder)?,
+            sizes: sizes(from, origin, files)?,
             arrivals: arrivals(*rate),
             amount: amount_of(*amount),
             start_ps,
@@ -81,7 +111,7 @@ fn workload(
         }),
         Demand::Once { pattern, sizes: from } => Workload::Once(Once {
             pattern: pattern.clone(),
-            sizes: sizes(from, origin, folder)?,
+            sizes: sizes(from, origin, files)?,
             start_ps,
             transport,
         }),
@@ -114,14 +144,14 @@ fn workload(
             })
         }
         Demand::FlowList(file) => {
-            let content = content(file, "file", origin, folder)?;
+            let content = content(file, "file", origin, files)?;
             let flows = read_host_flows(&content[..], &file.path, fabric.hosts(), transport);
             let flows = flows.map_err(|error| file_error("file", &error, origin))?;
             Workload::Given(later(flows, start_ps))
         }
         Demand::Capture(file) => {
-            content(file, "file", origin, folder)?;
-            let flows = captured(&folder.join(&file.path), fabric, transport, origin)?;
+            content(file, "file", origin, files)?;
+            let flows = captured(&files.find(file), fabric, transport, origin)?;
             Workload::Given(later(flows, start_ps))
         }
     })
@@ -145,7 +175,7 @@ fn amount_of(amount: Option<Amount>) -> workload::Amount {
     }
 }
 
-fn sizes(setting: &mut SizesSetting, origin: &Origin, folder: &Path) -> Result<Sizes, ScenarioError> {
+fn sizes(setting: &mut SizesSetting, origin: &Origin, files: &Files<'_>) -> Result<Sizes, ScenarioError> {
     Ok(match &mut setting.source {
         SizeSource::Fixed(bytes) => Sizes::Fixed(*bytes),
         SizeSource::Uniform(least, most) => Sizes::Uniform(*least, *most),
@@ -154,7 +184,7 @@ fn sizes(setting: &mut SizesSetting, origin: &Origin, folder: &Path) -> Result<S
             None => return Err(origin.error(&format!("sizes: `{name}` is unknown"), "name another")),
         },
         SizeSource::File(file) => {
-            let content = content(file, "sizes", origin, folder)?;
+            let content = content(file, "sizes", origin, files)?;
             let cdf = Cdf::read(&content[..], &file.path, setting.convention);
             Sizes::Cdf(cdf.map_err(|error| file_error("sizes", &error, origin))?)
         }

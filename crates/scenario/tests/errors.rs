@@ -37,7 +37,27 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
             "seed = ",
             "s.toml:1: not TOML: string values must be quoted, expected literal string; see the syntax at https://toml.io",
         ),
-        ("seed = 1\nseed = 2", "s.toml:2: not TOML: duplicate key; see the syntax at https://toml.io"),
+        ("seed = 1\nseed = 2", "s.toml:2: seed: duplicate key; keep one of the two, or rename one"),
+        (
+            "[fabric]\nleaves = 2\n\n[fabric]\nspines = 2",
+            "s.toml:4: fabric: duplicate key; keep one of the two, or rename one",
+        ),
+        (
+            "[fabric]\nlink.rate = \"1 Gbps\"\nlink.rate = \"2 Gbps\"",
+            "s.toml:3: rate: duplicate key; keep one of the two, or rename one",
+        ),
+        (
+            "[routing]\nweights = { \"leaf0>spine0\" = 0, \"leaf0>spine1\" = 0 }\n[fabric]\nspines = 2",
+            "s.toml:2: routing.weights: leaf0: all of its next hops to some leaf weigh 0, so nothing gets there; give one of them a weight above 0",
+        ),
+        (
+            "[fabric]\nkind = \"graph\"\n[[fabric.node]]\nname = \"h0\"\n[[fabric.node]]\nname = \"h0\"\n[[fabric.edge]]\nfrom = \"h0\"\nto = \"s\"\n[[fabric.edge]]\nfrom = \"h1\"\nto = \"s\"",
+            "s.toml:3: fabric: node h0: two nodes have this name; give every node a name of its own",
+        ),
+        (
+            "[[traffic]]\nload = 0.5\nflows = 5\nduration = \"1 s\"",
+            "s.toml:1: traffic.0: `duration` and `flows` both say how many arrive; give one of `duration` and `flows`",
+        ),
         ("[routing]\ndelay = 5", "s.toml:2: routing.delay: `5` has no unit; give a time such as \"12 us\""),
         (
             "[routing]\ndelay = \"5\"",
@@ -254,7 +274,7 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
         ),
         (
             "[[traffic]]\nload = 0.5\nflows_per_s = 3\nflows = 5",
-            "s.toml:1: traffic.0: it is not said how often flows arrive; give one of `load` and `flows_per_s`",
+            "s.toml:1: traffic.0: `load` and `flows_per_s` both say how often flows arrive; give one of `load` and `flows_per_s`",
         ),
         (
             "[[traffic]]\nload = 0\nflows = 5",

@@ -3,7 +3,7 @@
 
 use anabranch_fabric::{Change, Fabric, Rate, What};
 use anabranch_plan::{Granularity, Table, Weighing};
-use anabranch_scenario::{Resolved, Scenario, ScenarioError};
+use anabranch_scenario::{Files, Resolved, Scenario, ScenarioError};
 use anabranch_sim::transport::{Control, Coupling, Transport};
 use anabranch_traffic::Start;
 use std::path::Path;
@@ -223,4 +223,82 @@ fn warnings_tell_of_overload_and_of_marks_that_nobody_makes() {
     let unmarked = warnings(&[("fabric.link.ecn", "off")]);
     assert!(unmarked.contains("fabric.link.ecn is \"off\" everywhere"), "{unmarked}");
     assert!(!warnings(&[("fabric.link.ecn", "off"), ("transport.kind", "cubic")]).contains("ecn"));
+}
+
+#[test]
+fn the_default_end_is_after_the_last_flow_of_a_list() {
+    let text = "[[traffic]]\nkind = \"flow-list\"\nfile = \"late_flows.csv\"\n";
+    let resolved = try_resolve(text, &[]).unwrap();
+    assert_eq!(resolved.settings().end_ps, 41_000_000_000_000);
+    assert_eq!(resolved.flows().unwrap().len(), 2);
+    // The canonical text says it, and reads as the same scenario.
+    let again = try_resolve(&resolved.to_toml(), &[]).unwrap();
+    assert_eq!(again.identity(), resolved.identity());
+    let early = try_resolve(text, &[("stop.at", "\"20 s\"")]).unwrap();
+    assert!(early.flows().unwrap_err().to_string().contains("is before flow 0 begins"));
+}
+
+#[test]
+fn the_default_end_is_after_arrivals_that_end_after_a_number() {
+    let text = "[[traffic]]\nflows_per_s = 1\nflows = 100\n";
+    let resolved = try_resolve(text, &[]).unwrap();
+    assert_eq!(resolved.settings().end_ps, 110_000_000_000_000);
+    assert_eq!(resolved.flows().unwrap().len(), 100);
+}
+
+#[test]
+fn flows_that_no_path_carries_are_counted() {
+    let two = "[fabric]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n";
+    let down = "[[change]]\nat = \"3 ms\"\nswitch = [\"spine0\", \"spine1\"]\nset = \"down\"\n";
+    let up = "[[change]]\nat = \"5 ms\"\nlink = \"leaf0-spine0\"\nset = \"down\"\n\
+              [[change]]\nat = \"6 ms\"\nswitch = \"spine0\"\nset = \"up\"\n";
+    let severed = |text: &str| {
+        let resolved = resolve(text);
+        let flows = resolved.flows().unwrap();
+        let warned =
+            resolved.warnings(&flows).iter().find(|warning| warning.contains("no path joins")).cloned();
+        (resolved.severed_flows(&flows), flows.len(), warned)
+    };
+    assert_eq!(severed(two).0, 0);
+    let (lost, all, warned) = severed(&format!("{two}{down}"));
+    assert_eq!(lost, all);
+    assert_eq!(
+        warned.unwrap(),
+        format!(
+            "{all} of {all} flows are between hosts that no path joins after the last change, at 3 ms: what is not \
+             received by then never is"
+        )
+    );
+    // The link that went down stays down when its switch comes back.
+    assert_eq!(severed(&format!("{two}{down}{up}")).0, all);
+    let back = "[[change]]\nat = \"7 ms\"\nlink = \"leaf0-spine0\"\nset = \"up\"\n";
+    assert_eq!(severed(&format!("{two}{down}{up}{back}")).0, 0);
+}
+
+#[test]
+fn warnings_call_what_stands_above_aggregation_switches_the_core() {
+    let text = "[fabric]\nkind = \"fat-tree\"\nuplink = { rate = \"100 Mbps\" }\n";
+    let resolved = resolve(text);
+    let warnings = resolved.warnings(&resolved.flows().unwrap());
+    assert!(warnings.iter().any(|warning| warning.starts_with("aggregation to core: ")), "{warnings:?}");
+    assert!(!warnings.iter().any(|warning| warning.contains("spine")), "{warnings:?}");
+}
+
+#[test]
+fn files_are_named_and_found_elsewhere_by_their_digest() {
+    let text = "[[traffic]]\nkind = \"flow-list\"\nfile = \"flows.csv\"\n";
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let resolved = try_resolve(text, &[]).unwrap();
+    let [file] = resolved.named_files()[..] else { panic!("one file") };
+    let canonical = resolved.to_toml();
+    let elsewhere = |copies| {
+        let folder = Path::new("nowhere");
+        Scenario::parse(&canonical, "s.toml", &[]).unwrap().resolve_with(&Files { folder, copies })
+    };
+    assert!(elsewhere([].into()).is_err());
+    let copies = [(file.digest.clone().unwrap(), here.join("flows.csv"))].into();
+    assert_eq!(elsewhere(copies).unwrap().identity(), resolved.identity());
+    // The content counts, not who says that it is the same.
+    let other = [(file.digest.clone().unwrap(), here.join("late_flows.csv"))].into();
+    assert!(elsewhere(other).unwrap_err().to_string().contains("has the digest"));
 }

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+STATUS_NO_PATH = 1
+
 Override = Annotated[
     list[str] | None, typer.Option("-o", metavar="KEY=VALUE", help="Change a key, as in -o traffic.load=0.6.")
 ]
@@ -29,7 +31,10 @@ def run(
     classes: Classes = None,
     quiet: Quiet = False,
 ) -> None:
-    """Simulate a scenario; results go to RUNS/NAME-HASH. Columns: docs/results.md."""
+    """Simulate a scenario; results go to RUNS/NAME-HASH. Columns: docs/results.md.
+
+    Status 1 if no path joins the hosts of any flow, so that none could end.
+    """
     from anabranch.cli.split import terminal
     from anabranch.results import Run
     from anabranch.runs.folder import check_writable, place, read_manifest
@@ -58,3 +63,7 @@ def run(
             found = simulate(loaded, folder, watch, csv)
     if not quiet:
         show(found, chosen, console)
+    flows = int(found.manifest["flows_total"])
+    if flows and found.manifest["flows_unfinished"] == flows == loaded.severed_flows():
+        typer.echo(f"{folder}: no path joins the hosts of any flow after the last change, and no flow ended", err=True)
+        raise typer.Exit(STATUS_NO_PATH)

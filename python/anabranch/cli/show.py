@@ -27,7 +27,7 @@ def show(
         bool, typer.Option("--settings", help="Print every setting, the defaults too, as TOML.")
     ] = False,
 ) -> None:
-    """Show a scenario before it runs: fabric, links, paths, offered load, warnings."""
+    """Show a scenario before it runs: nodes by name, links, paths, offered load, warnings."""
     if out is not None and out.suffix[1:] not in FORMATS:
         raise AnabranchError(f"out: {out}: no format of a figure; end it with .svg, .pdf or .png")
     if out is not None and not out.parent.is_dir():

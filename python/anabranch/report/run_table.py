@@ -9,6 +9,7 @@ from rich.console import Console
 
 from anabranch.report.format import bit_rate, count, duration, pct, significant
 from anabranch.report.table import plain_table
+from anabranch.report.topology import direction_words, tier_counts
 from anabranch.stats.fct import MEASURES, STATISTICS, by_class, statistics
 from anabranch.stats.jobs import completion_ns
 from anabranch.stats.size_classes import SizeClass
@@ -28,7 +29,9 @@ def show_before(scenario: Scenario, console: Console) -> None:
     """What will be offered, and warnings: printed before the run."""
     for warning in scenario.warnings():
         console.print(f"warning: {warning}", style="yellow", markup=False, soft_wrap=True)
-    show_records("offered", scenario.offered_load(), console)
+    counts = tier_counts(scenario.topology())
+    loads = [{**row, "tier": direction_words(row["tier"], counts)} for row in scenario.offered_load()]
+    show_records("offered", loads, console)
 
 
 def show_records(title: str, records: Sequence[dict[str, Any]], console: Console) -> None:
@@ -117,10 +120,10 @@ def _show_load(run: Run, console: Console) -> None:
     table = plain_table(
         ("achieved load", False), ("ports", True), ("capacity", True), ("mean %", True), ("busiest %", True)
     )
+    counts = tier_counts(run.topology)
     for tier in achieved(run.topology, run.ports, until_ns):
-        table.add_row(
-            tier.direction, count(tier.ports), bit_rate(tier.capacity_bps), pct(tier.mean_pct), pct(tier.busiest_pct)
-        )
+        words = direction_words(tier.direction, counts)
+        table.add_row(words, count(tier.ports), bit_rate(tier.capacity_bps), pct(tier.mean_pct), pct(tier.busiest_pct))
     console.print(table)
     console.print()
 

@@ -14,7 +14,7 @@ from anabranch.plot.ticks import time_text
 from anabranch.report.format import bit_rate, count, duration
 from anabranch.report.run_table import show_before
 from anabranch.report.table import plain_table
-from anabranch.report.topology import rates, switches, tier_counts, tier_links
+from anabranch.report.topology import node_names, rates, switches, tier_counts, tier_links, tier_word
 from anabranch.stats.path_counts import path_counts
 from anabranch.stats.size_classes import bytes_text
 from anabranch.stats.tier_load import TIERS
@@ -23,11 +23,15 @@ CHANGES_SHOWN = 12
 
 
 def show(scenario: Scenario, console: Console) -> None:
-    """Nodes, links, paths, what happens, what will be offered, and warnings."""
+    """Nodes with their names, links, paths, what happens, what will be offered, and warnings."""
     topology = scenario.topology()
     counts = tier_counts(topology)
     nodes = ", ".join(f"{count(counts[tier])} {switches(tier, counts)}" for tier in TIERS if counts[tier])
-    console.print(f"{scenario.name}: {nodes}\n", markup=False, soft_wrap=True)
+    console.print(f"{scenario.name}: {nodes}", markup=False, soft_wrap=True)
+    for tier in TIERS:
+        if counts[tier]:
+            console.print(f"{tier_word(tier, counts)}: {node_names(topology, tier)}", markup=False, soft_wrap=True)
+    console.print()
     table = plain_table(
         ("links", False),
         ("number", True),
@@ -40,7 +44,7 @@ def show(scenario: Scenario, console: Console) -> None:
     for links in tier_links(topology):
         over = links.oversubscription
         table.add_row(
-            f"{links.low} - {links.high}",
+            f"{tier_word(links.low, counts)} - {tier_word(links.high, counts)}",
             count(links.links),
             rates(links.rates_bps),
             bit_rate(links.capacity_bps),

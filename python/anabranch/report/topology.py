@@ -68,12 +68,39 @@ def tier_links(topology: Mapping[str, Any]) -> list[TierLinks]:
     ]
 
 
+def tier_word(tier: str, counts: Mapping[str, int]) -> str:
+    """A tier as people call it: above aggregation switches stands the core, above leaves a spine."""
+    return "core" if tier == "spine" and counts.get("aggregation") else tier
+
+
+def direction_words(direction: str, counts: Mapping[str, int]) -> str:
+    """`aggregation to spine` and the like in the words of `tier_word`."""
+    return " to ".join(tier_word(tier, counts) for tier in direction.split(" to "))
+
+
+def node_names(topology: Mapping[str, Any], tier: str) -> str:
+    """All names of a tier: `leaf0 to leaf7` where they are numbered in a row."""
+    names = [
+        name for name, own in zip(topology["nodes"]["name"], topology["nodes"]["tier"], strict=True) if own == tier
+    ]
+    spans: list[list[str]] = []
+    after = ""
+    for name in names:
+        stem = name.rstrip("0123456789")
+        if spans and name == after:
+            spans[-1][1:] = [name]
+        else:
+            spans.append([name])
+        after = f"{stem}{int(name[len(stem) :]) + 1}" if name[len(stem) :].isdecimal() else ""
+    return ", ".join(" to ".join(span) for span in spans)
+
+
 def switches(tier: str, counts: Mapping[str, int]) -> str:
-    """What the nodes of a tier are called, counted: above aggregation switches stand cores, above leaves spines."""
+    """What the nodes of a tier are called, counted."""
     number = counts[tier]
     if tier == "aggregation":
         return tier
-    name = "core" if tier == "spine" and counts.get("aggregation") else tier
+    name = tier_word(tier, counts)
     return name if number == 1 else {"leaf": "leaves"}.get(name, f"{name}s")
 
 

@@ -3,13 +3,12 @@
 use super::graph::{self, GraphSetting};
 use super::link;
 use crate::ScenarioError;
-use crate::file::{self, NamedFile};
+use crate::file::{self, Files, NamedFile};
 use crate::form::Form;
 use crate::origin::Origin;
 use crate::unit::{Choice, Count};
 use anabranch_fabric::topology::{Clos, Dumbbell, FatTree, LeafSpine, LinkSettings, Vl2};
 use anabranch_fabric::{Fabric, graphml};
-use std::path::Path;
 
 /// A fabric of some kind, with its sizes and links.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,8 +64,8 @@ impl Shape {
         }
     }
 
-    /// Nodes and ports. A file's digest is noted; its name is relative to `folder`.
-    pub(crate) fn build(&mut self, origin: &Origin, folder: &Path) -> Result<Fabric, ScenarioError> {
+    /// Nodes and ports. A file's digest is noted.
+    pub(crate) fn build(&mut self, origin: &Origin, files: &Files<'_>) -> Result<Fabric, ScenarioError> {
         let built = match self {
             Self::LeafSpine(shape) => shape.build(),
             Self::FatTree(shape) => shape.build(),
@@ -75,7 +74,7 @@ impl Shape {
             Self::Dumbbell(shape) => shape.build(),
             Self::Graph(shape) => shape.build(),
             Self::GraphMl(file, defaults) => {
-                let content = file::content(file, "file", origin, folder)?;
+                let content = file::content(file, "file", origin, files)?;
                 let text = String::from_utf8_lossy(&content);
                 let graph = graphml::parse(&text, &file.path, defaults);
                 graph.map_err(|error| file::file_error("file", &error, origin))?.build()

@@ -150,9 +150,13 @@ fn visit_rate(form: &mut impl Form, rate: &mut Option<Rate>) {
     *rate = match (load, per_second) {
         (Some(fraction), None) => Some(Rate::Load { fraction, reference, capacity_bps: capacity }),
         (None, Some(flows)) => Some(Rate::PerSecond(flows)),
-        _ => {
-            let mend = "give one of `load` and `flows_per_s`".to_owned();
-            return form.refuse("", "it is not said how often flows arrive".to_owned(), mend);
+        (given, _) => {
+            let problem = if given.is_some() {
+                "`load` and `flows_per_s` both say how often flows arrive"
+            } else {
+                "it is not said how often flows arrive"
+            };
+            return form.refuse("", problem.to_owned(), "give one of `load` and `flows_per_s`".to_owned());
         }
     };
 }
@@ -174,11 +178,14 @@ fn visit_amount(form: &mut impl Form, count: &'static str, amount: &mut Option<A
     match (number, duration_ps) {
         (Some(number), None) => *amount = Some(Amount::Count(number)),
         (None, Some(duration_ps)) => *amount = Some(Amount::Duration(duration_ps)),
-        _ => form.refuse(
-            "",
-            "it is not said how many arrive".to_owned(),
-            format!("give one of `duration` and `{count}`"),
-        ),
+        (given, _) => {
+            let problem = if given.is_some() {
+                format!("`duration` and `{count}` both say how many arrive")
+            } else {
+                "it is not said how many arrive".to_owned()
+            };
+            form.refuse("", problem, format!("give one of `duration` and `{count}`"));
+        }
     }
 }
 
