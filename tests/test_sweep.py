@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -97,6 +98,66 @@ def test_shards_are_all_of_it_and_the_last_one_summarises(where: Path, tmp_path:
     assert (tmp_path / "both" / "summary.csv").read_bytes() == whole
 
 
+def test_the_job_array_of_the_docs_is_all_of_it(where: Path, tmp_path: Path) -> None:
+    page = (Path(__file__).parent.parent / "docs" / "sweeps.md").read_text()
+    (script,) = re.findall(r"```bash\n(#!/bin/bash\n.*?)```", page, re.DOTALL)
+    (tasks,) = re.findall(r"^#SBATCH --array=1-(\d+)$", script, re.MULTILINE)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    for task in range(1, int(tasks) + 1):
+        slurm = {"SLURM_ARRAY_TASK_ID": str(task), "SLURM_ARRAY_TASK_COUNT": tasks}
+        environment = os.environ | slurm | {"PATH": path, "RUNS": str(tmp_path)}
+        subprocess.run(["bash", "-eu", "-c", script], cwd=where, env=environment, check=True)
+        assert (tmp_path / "both" / "summary.csv").exists() == (task == int(tasks))
+    assert (tmp_path / "both" / "summary.csv").read_bytes() == (where / "runs" / "both" / "summary.csv").read_bytes()
+
+
+MIXED = """\
+name = "mixed"
+scenario = "small.toml"
+seeds = 2
+
+[axes]
+fabric.kind = ["leaf-spine", "fat-tree"]
+routing.balance = ["ecmp", "conga"]
+"""
+
+
+def write_mixed(where: Path) -> Path:
+    """A study half of whose fat-trees cannot be simulated: CONGA is for two tiers."""
+    path = write_study(where, MIXED)
+    small = where / "small.toml"
+    text = small.read_text().replace('kind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n', "")
+    small.write_text(text[: text.index("[record]")])
+    return path
+
+
+def test_an_impossible_cell_is_refused_before_any_runs(tmp_path: Path) -> None:
+    done = anabranch("sweep", str(write_mixed(tmp_path)), "--runs", str(tmp_path / "runs"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "study.toml: at fabric.kind fat-tree, routing.balance conga, seed 1: " in done.stderr
+    assert "(and 1 more cells); hint: --skip-impossible leaves such cells out" in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_impossible_cells_are_left_out_by_name(tmp_path: Path, shards: int) -> None:
+    path = write_mixed(tmp_path)
+    for part in range(1, shards + 1):
+        wanted = ("--shard", f"{part}/{shards}", "--skip-impossible")
+        done = anabranch("sweep", str(path), "--runs", str(tmp_path / "runs"), *wanted)
+        assert done.returncode == 0, done.stderr
+    for seed in (1, 2):
+        assert f"left out: at fabric.kind fat-tree, routing.balance conga, seed {seed}: " in done.stdout
+    study = ab.sweep(path, runs=tmp_path / "runs", progress=False, skip_impossible=True)
+    assert len(study.cells) == 6
+    points = study.summary.select("fabric.kind", "routing.balance").unique(maintain_order=True).rows()
+    assert points == [("leaf-spine", "ecmp"), ("leaf-spine", "conga"), ("fat-tree", "ecmp")]
+    left_out = json.loads((study.folder / "study.json").read_text())["left_out"]
+    assert [(one["point"]["routing.balance"], one["seed"]) for one in left_out] == [("conga", 1), ("conga", 2)]
+    done = anabranch("report", str(study.folder), "--out", str(tmp_path / "report.html"))
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_killed_sweep_loses_only_what_was_running(tmp_path: Path) -> None:
     study = write_study(tmp_path, STUDY.replace("seeds = 2", "seeds = 6"))
     command = [sys.executable, "-m", "anabranch", "sweep", str(study), "--runs", str(tmp_path / "runs")]
@@ -138,7 +199,7 @@ def test_nothing_is_lost_when_a_dask_worker_is_killed(where: Path, tmp_path: Pat
             if done == 2:
                 os.kill(victim, signal.SIGKILL)
 
-        run_on_cluster(cluster.scheduler_address, jobs, ["anabranch"], watch)
+        run_on_cluster(cluster.scheduler_address, jobs, ["anabranch"], watch, pytest.fail)
     assert calls == list(range(1, len(jobs) + 1))
     assert sweep.missing == []
     for cell in sweep.cells:

@@ -1,13 +1,13 @@
-"""One cell to run: enough to run it on any machine that has the files its scenario names."""
+"""One cell to run: enough to run it on any machine."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch._core import AnabranchError, Progress, Scenario
+from anabranch._core import VERSION, AnabranchError, Progress, Scenario
 from anabranch.runs.execute import execute
 from anabranch.runs.folder import written_whole
 from anabranch.runs.run import write
@@ -18,25 +18,37 @@ class Job:
     """A cell."""
 
     text: str
+    """The resolved scenario: every key with its value, and the digests of the files that it names."""
     file: str
-    overrides: tuple[tuple[str, str], ...]
+    """The scenario's file, for messages, and as the place that names of files are relative to."""
     identity: str
+    files: tuple[tuple[str, str], ...]
+    """The files that the scenario names: digest and path."""
     folder: Path
     words: str
     """The cell for people."""
+    version: str = VERSION
 
-    def scenario(self) -> Scenario:
-        """The cell's scenario.
+    def scenario(self, copies: Mapping[str, str | Path] | None = None) -> Scenario:
+        """The cell's scenario; `copies` are files it names, where these are elsewhere, by digest.
 
         Raises:
             AnabranchError: it is another one than where the job was made.
 
         """
-        scenario = Scenario(self.text, self.file, list(self.overrides))
+        if self.version != VERSION:
+            raise AnabranchError(
+                f"at {self.words}: anabranch {VERSION} is here, {self.version} where the sweep runs; hint: install the "
+                "same version everywhere"
+            )
+        try:
+            scenario = Scenario(self.text, self.file, [], dict(copies or {}))
+        except AnabranchError as error:
+            raise AnabranchError(f"at {self.words}: {error}") from None
         if scenario.identity != self.identity:
             raise AnabranchError(
-                f"{self.words}: this machine resolves the scenario otherwise; install the same version of anabranch, "
-                "and the same files that the scenario names, everywhere"
+                f"at {self.words}: this machine resolves the scenario otherwise; hint: install the same version of "
+                "anabranch everywhere"
             )
         return scenario
 
@@ -48,19 +60,33 @@ def run_here(job: Job, progress: Progress, command: Sequence[str]) -> None:
         AnabranchError: it cannot be run; the message names the cell.
 
     """
-    _run(job, progress, job.folder, command)
+    _run(job, job.scenario(), progress, job.folder, command)
 
 
-def run_away(job: Job, command: Sequence[str]) -> dict[str, bytes]:
-    """Runs a cell and returns the files of its folder: workers need no file system in common."""
+def run_away(job: Job, command: Sequence[str], contents: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Runs a cell and returns the files of its folder: workers need no file system in common.
+
+    Args:
+        job: The cell.
+        command: The command line that wants it.
+        contents: What is in the files that the scenario names, by digest.
+
+    Raises:
+        AnabranchError: it cannot be run; the message names the cell.
+
+    """
     with tempfile.TemporaryDirectory() as scratch:
+        copies = {}
+        for digest, path in job.files:
+            # What a file is, its ending may say.
+            copies[digest] = Path(scratch) / f"{digest}-{Path(path).name}"
+            copies[digest].write_bytes(contents[digest])
         folder = Path(scratch) / "cell"
-        _run(job, Progress(), folder, command)
+        _run(job, job.scenario(copies), Progress(), folder, command)
         return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def _run(job: Job, progress: Progress, folder: Path, command: Sequence[str]) -> None:
-    scenario = job.scenario()
+def _run(job: Job, scenario: Scenario, progress: Progress, folder: Path, command: Sequence[str]) -> None:
     try:
         executed = execute(scenario, progress)
     except AnabranchError as error:
@@ -68,7 +94,7 @@ def _run(job: Job, progress: Progress, folder: Path, command: Sequence[str]) -> 
     write(scenario, executed, folder, command, csv=False)
 
 
-def write_files(job: Job, files: dict[str, bytes]) -> None:
+def write_files(job: Job, files: Mapping[str, bytes]) -> None:
     """Writes what `run_away` has returned."""
     with written_whole(job.folder) as part:
         for name, content in files.items():

@@ -68,9 +68,15 @@ def compare(table: pl.DataFrame, axes: Mapping[str, list[Any]]) -> pl.DataFrame:
         keys = [*(axis for axis in axes if axis != compared), "size_class"]
         for _, group in table.group_by(keys, maintain_order=True):
             series = group.partition_by(compared, maintain_order=True, as_dict=True)
-            baseline = series[axes[compared][0],].sort("seed")
-            for part in list(series.values())[1:]:
-                ordered = part.sort("seed")
+            first = series.pop((axes[compared][0],), None)
+            # Cells that cannot be simulated may have been left out: without a first value there is nothing to compare.
+            if first is None:
+                continue
+            for part in series.values():
+                ordered = part.sort("seed").join(first, on="seed", how="semi")
+                baseline = first.sort("seed").join(part, on="seed", how="semi")
+                if not ordered.height:
+                    continue
                 head = ordered.select(*axes, "size_class").row(0, named=True)
                 for column in STATISTIC_COLUMNS:
                     if ordered[column].null_count() + baseline[column].null_count() == 0:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch._core import AnabranchError, Scenario
 from anabranch.runs.folder import check_writable, place, read_manifest
 from anabranch.study.job import Job
+from anabranch.study.local import cores
 from anabranch.study.outcome import CELLS, COMPARISON, STUDY_FILE, SUMMARY, Cell, StudyOutcome, open_study
 from anabranch.study.study import Study, labels_text, load_study, table_values
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Refused:
-    """A cell that is no scenario to this version of the program."""
+    """A cell that is left out."""
 
     point: dict[str, Any]
     seed: int
@@ -38,12 +40,19 @@ class Sweep:
     cells: list[Cell]
     jobs: dict[Path, Job]
     refused: list[Refused] = field(default_factory=list)
-    """Cells that are no scenario, where that was allowed."""
+    """Cells that are no scenario or cannot be simulated, where that was allowed."""
 
     @property
     def missing(self) -> list[Job]:
         """Jobs whose results are not there."""
         return [job for folder, job in self.jobs.items() if read_manifest(folder) is None]
+
+    def without(self, reasons: Mapping[Path, str]) -> Sweep:
+        """The same without the cells of these folders, which are kept as refused."""
+        kept = [cell for cell in self.cells if cell.folder not in reasons]
+        out = [Refused(cell.point, cell.seed, reasons[cell.folder]) for cell in self.cells if cell.folder in reasons]
+        jobs = {folder: job for folder, job in self.jobs.items() if folder not in reasons}
+        return replace(self, cells=kept, jobs=jobs, refused=[*self.refused, *out])
 
 
 def resolve(study: Study, runs: str | Path, allowed: Callable[[str], bool] | None = None) -> Sweep:
@@ -74,11 +83,45 @@ def resolve(study: Study, runs: str | Path, allowed: Callable[[str], bool] | Non
         where = place(folder, scenario)
         cells.append(Cell(point, seed, where))
         # Points that come to the same scenario share its run.
+        beside = Path(study.scenario_file).parent
+        files = tuple((digest, str(beside / path)) for digest, path in scenario.named_files())
         jobs.setdefault(
-            where,
-            Job(study.scenario_text, study.scenario_file, tuple(overrides), scenario.identity, where, words),
+            where, Job(scenario.resolved_toml(), study.scenario_file, scenario.identity, files, where, words)
         )
     return Sweep(study, folder, cells, jobs, refused)
+
+
+def impossible(jobs: Sequence[Job]) -> dict[Path, str]:
+    """The reasons of cells that cannot be simulated, by folder. Takes all cores: each draws its flows for that."""
+
+    def reason(job: Job) -> str | None:
+        try:
+            job.scenario().check()
+        except AnabranchError as error:
+            return f"at {job.words}: {error}"
+        return None
+
+    with ThreadPoolExecutor(cores(), thread_name_prefix="check") as pool:
+        found = dict(zip((job.folder for job in jobs), pool.map(reason, jobs), strict=True))
+    return {folder: words for folder, words in found.items() if words is not None}
+
+
+def leave_out(sweep: Sweep, jobs: Sequence[Job], *, skip: bool) -> Sweep:
+    """The sweep without those of `jobs` that cannot be simulated.
+
+    Raises:
+        AnabranchError: there are some, and they are not to be skipped, or nothing else is left.
+
+    """
+    reasons = impossible(jobs)
+    if reasons and not skip:
+        more = f" (and {len(reasons) - 1} more cells)" if len(reasons) > 1 else ""
+        first = next(iter(reasons.values()))
+        raise AnabranchError(f"{sweep.study.file}: {first}{more}; hint: --skip-impossible leaves such cells out")
+    left = sweep.without(reasons)
+    if not left.cells:
+        raise AnabranchError(f"{sweep.study.file}: no cell can be simulated: {next(iter(reasons.values()))}")
+    return left
 
 
 def shard_of(sweep: Sweep, part: int, parts: int) -> list[Job]:
@@ -107,22 +150,26 @@ def finish(sweep: Sweep, classes: Sequence[SizeClass], command: Sequence[str]) -
         "seeds": sweep.study.seeds,
         "interval": "95 %, Student's t over seeds",
         "size_classes": [one.label for one in classes],
+        "left_out": [{"point": one.point, "seed": one.seed, "reason": one.reason} for one in sweep.refused],
         "cells": [{"point": cell.point, "seed": cell.seed, "folder": cell.folder.name} for cell in sweep.cells],
     }
-    write_whole(str(sweep.folder / STUDY_FILE), json.dumps(written, indent=1) + "\n")
+    write_whole(sweep.folder / STUDY_FILE, json.dumps(written, indent=1) + "\n")
     return open_study(sweep.folder)
 
 
-def sweep(path: str | Path, *, runs: str | Path = "runs", progress: bool = True) -> StudyOutcome:
+def sweep(
+    path: str | Path, *, runs: str | Path = "runs", progress: bool = True, skip_impossible: bool = False
+) -> StudyOutcome:
     """Runs a study on the cores of this machine, or what is missing of it, and returns its outcome.
 
     Args:
         path: The study's TOML file.
         runs: Results go to `RUNS/NAME`.
         progress: Draw progress on stderr if that is a terminal.
+        skip_impossible: Leave out cells that cannot be simulated, instead of refusing the study.
 
     Raises:
-        AnabranchError: the study is wrong, or results cannot be written.
+        AnabranchError: the study is wrong, a cell is impossible, or results cannot be written.
 
     """
     from anabranch.report.sweep_progress import SweepProgress
@@ -131,6 +178,7 @@ def sweep(path: str | Path, *, runs: str | Path = "runs", progress: bool = True)
 
     command = ["anabranch", *sys.argv[1:]]
     resolved = resolve(load_study(path), runs)
+    resolved = leave_out(resolved, resolved.missing, skip=skip_impossible)
     check_writable(resolved.folder)
     jobs = resolved.missing
     with SweepProgress(resolved.study.name, len(jobs), quiet=not progress) as watch:

@@ -1,0 +1,76 @@
+"""A Dask scheduler and workers as processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+
+def _program(name: str) -> list[str]:
+    return [sys.executable, "-m", f"distributed.cli.dask_{name}"]
+
+
+@contextmanager
+def _process(command: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, cwd=cwd, env=os.environ | environment, stdout=quiet, stderr=quiet, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+class Cluster:
+    """A scheduler, and what was started beside it; all end with the test."""
+
+    def __init__(self, folder: Path, options: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> None:
+        pytest.importorskip("distributed", reason="distributed is not installed: pip install 'anabranch[dask]'")
+        self._folder, self._options, self._environment = folder, options, environment or {}
+        self._ends = ExitStack()
+        self.address = ""
+
+    def __enter__(self) -> Cluster:
+        file = self._folder / "scheduler.json"
+        host = ["--host", "127.0.0.1"] if not self._options else ["--host", "tls://127.0.0.1"]
+        command = [*_program("scheduler"), *host, "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+        self.scheduler = self._ends.enter_context(_process([*command, *self._options], self._folder, self._environment))
+        while not self.address:
+            assert self.scheduler.poll() is None, "the scheduler ended"
+            time.sleep(0.05)
+            try:
+                self.address = json.loads(file.read_text())["address"]
+            except (OSError, ValueError):
+                continue
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ends.close()
+
+    def worker(self) -> subprocess.Popen[str]:
+        """Starts one, in a folder of its own."""
+        folder = self._folder / "worker"
+        folder.mkdir(exist_ok=True)
+        command = [*_program("worker"), self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+        return self._ends.enter_context(_process([*command, *self._options], folder, self._environment))
+
+    def sweep(
+        self, where: Path, *arguments: str, environment: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[str]:
+        """Starts `anabranch sweep --dask` in `where`."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "anabranch", "sweep", *arguments, "--dask", self.address],
+            cwd=where,
+            env=os.environ | dict(environment or {}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
