@@ -21,24 +21,23 @@ while grep -q ' /sys/fs/bpf bpf ' /proc/mounts; do umount /sys/fs/bpf; done
 mount -t tmpfs tmpfs /run
 """
 """A machine that has just been started."""
-REQUIRE = '"$PYTHON" -c "from anabranch import _core; _core.require_bpf_file_system()"'
+CALL = "from anabranch import _core; _core.require_bpf_file_system()"
+REQUIRE = f'"$PYTHON" -c "{CALL}"'
 FILE_SYSTEMS = "grep ' /sys/fs/bpf bpf ' /proc/mounts || true"
-AT_THE_SAME_TIME = """
-import os
-from anabranch import _core
-waiting, begin = os.pipe()
-children = []
-for _ in range(32):
-    child = os.fork()
-    if child == 0:
-        os.close(begin)
-        os.read(waiting, 1)
-        _core.require_bpf_file_system()
-        os._exit(0)
-    children.append(child)
-os.close(begin)
-assert not any([os.waitpid(child, 0)[1] for child in children])
+BESIDE_ANOTHER = """
+import fcntl, os, subprocess, sys, time
+below = os.open("/sys/fs/bpf", os.O_RDONLY | os.O_DIRECTORY)
+fcntl.flock(below, fcntl.LOCK_EX)
+second = subprocess.Popen([sys.executable, "-c", sys.argv[1]])
+def waits():
+    return any("->" in line and f" {second.pid} " in line for line in open("/proc/locks"))
+while second.poll() is None and not waits():
+    time.sleep(0.01)
+subprocess.run(["mount", "-t", "bpf", "bpf", "/sys/fs/bpf"], check=True)
+os.close(below)
+sys.exit(second.wait())
 """
+"""The first of two processes that mount it: it has seen that there is none, and goes on once the second has, too."""
 SCENARIO = """\
 [fabric]
 kind = "leaf-spine"
@@ -83,9 +82,9 @@ def test_sys_may_be_read_only() -> None:
     assert len(run.stdout.splitlines()) == 1
 
 
-def test_processes_at_the_same_time_mount_one() -> None:
+def test_two_processes_at_the_same_time_mount_one() -> None:
     # A second one would hide what is pinned in the first.
-    run = bare(f'"$PYTHON" -c "$1" && {FILE_SYSTEMS}', AT_THE_SAME_TIME)
+    run = bare(f'"$PYTHON" -c "$1" "$2" && {FILE_SYSTEMS}', BESIDE_ANOTHER, CALL)
     assert run.returncode == 0, run.stderr
     assert len(run.stdout.splitlines()) == 1
 
