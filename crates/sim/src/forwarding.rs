@@ -354,3 +354,69 @@ fn by_label(carries: &[bool], place: u32, network: &mut Network) -> Option<u16> 
     packet.labels >>= 8;
     carries[usize::from(label)].then_some(label)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test may fail, its helpers too.
+mod tests {
+    use super::*;
+    use anabranch_fabric::topology::LeafSpine;
+    use anabranch_split::PlanError;
+
+    /// Remembers which groups there are and asks for nothing.
+    #[derive(Default)]
+    struct Known {
+        groups: Vec<bool>,
+    }
+
+    impl LoadBalancer for Known {
+        fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
+            let place = asked.group as usize;
+            assert!(place <= self.groups.len(), "a new number is the next");
+            if place == self.groups.len() {
+                self.groups.push(false);
+            }
+            self.groups[place] = true;
+            Ok(())
+        }
+
+        fn retire(&mut self, group: u32) {
+            assert!(std::mem::take(&mut self.groups[group as usize]), "group {group} is there");
+        }
+
+        fn choose(&mut self, _at: &Junction<'_>, _place: u32, _network: &mut Network) -> Choice {
+            Choice::NoPath
+        }
+    }
+
+    /// A thousand changes of links need no more groups than the first few, and those that are in use are known.
+    #[test]
+    fn groups_that_routing_leaves_are_used_again() {
+        let fabric = LeafSpine { leaves: 4, spines: 3, ..LeafSpine::default() }.build().unwrap();
+        let links: Vec<u32> = (0..fabric.ports().len() as u32)
+            .filter(|&port| {
+                let link = &fabric.ports()[port as usize];
+                link.from >= fabric.hosts() && link.from < link.to
+            })
+            .collect();
+        let mut forwarding = Forwarding::new(&fabric, Weighing::Capacity, Known::default()).unwrap();
+        let mut state = LinkState::of(&fabric);
+        let mut after_few = 0;
+        for round in 0..1000 {
+            for up in [false, true] {
+                let port = links[round % links.len()];
+                state.up[port as usize] = up;
+                for node in [fabric.ports()[port as usize].from, fabric.ports()[port as usize].to] {
+                    forwarding.local_change(&fabric, node, &state).unwrap();
+                }
+                forwarding.reroute(&fabric, &state, &state).unwrap();
+                let in_use = forwarding.group_of.iter().filter(|&&group| group != LOCAL);
+                assert!(in_use.into_iter().all(|&group| forwarding.balancer.groups[group as usize]));
+            }
+            if round == 2 * links.len() {
+                after_few = forwarding.members.len();
+            }
+        }
+        assert_eq!(forwarding.members.len(), after_few);
+        assert_eq!(forwarding.ports.len(), forwarding.carries.len());
+    }
+}

@@ -34,12 +34,13 @@ pub(crate) enum Verdict {
     Lost,
 }
 
-/// What is unusual about a port.
-#[derive(Default)]
+/// What is unusual about a port, and the random numbers for it.
 struct Unusual {
     down: bool,
     loss: f64,
     ramp: Option<(u32, u32, f64)>,
+    stream: Stream,
+    contest: Contest,
 }
 
 /// Those that wanted the last place of a full queue.
@@ -73,12 +74,12 @@ pub(crate) struct EgressPort {
     quiet_packets: u32,
     /// Its number among the sources of events.
     pub(crate) source: u32,
-    /// Whether [`Self::unusual`] must be looked at.
-    special: bool,
     sent_bytes: u64,
     backlog_byte_ps: u128,
     /// Time of transmission of all accepted since the interval began.
     busy_ps: u64,
+    /// Whether [`Self::unusual`] must be looked at.
+    special: bool,
     buffer_bytes: u64,
     mark_bytes: u64,
     backlog_max_bytes: u64,
@@ -95,12 +96,13 @@ pub(crate) struct EgressPort {
     /// Bytes sent in the intervals before this one.
     sent_before_bytes: u64,
     rate_bps: u64,
-    unusual: Unusual,
-    stream: Stream,
+    unusual: Box<Unusual>,
     /// What lags, and who has the last place of a full queue, are drawn from.
-    jitter: Option<Stream>,
-    contest: Contest,
+    jitter: Option<Box<Stream>>,
 }
+
+// What every packet touches is in the first two cache lines, and a port takes no more than four.
+const _: () = assert!(size_of::<EgressPort>() == 256 && std::mem::offset_of!(EgressPort, special) < 128);
 
 impl EgressPort {
     pub(crate) fn new(port: &Port, gap_bytes: u16, stream: Stream) -> Self {
@@ -142,10 +144,8 @@ impl EgressPort {
             lost_packets: 0,
             sent_before_bytes: 0,
             rate_bps: port.rate.bps(),
-            unusual: Unusual { ramp, ..Unusual::default() },
-            stream,
+            unusual: Box::new(Unusual { down: false, loss: 0.0, ramp, stream, contest: Contest::default() }),
             jitter: None,
-            contest: Contest::default(),
         };
         egress.settle();
         egress
@@ -154,7 +154,7 @@ impl EgressPort {
     /// Breaks phase locks from now on: at hosts frames enter the link after a random processing time, and the last
     /// place of a full queue is drawn by lot.
     pub(crate) fn set_jitter(&mut self, stream: Stream) {
-        self.jitter = Some(stream);
+        self.jitter = Some(Box::new(stream));
     }
 
     /// Derives what the hot path compares with.
@@ -294,11 +294,11 @@ impl EgressPort {
     /// out.
     fn displace(&mut self, now_ps: u64, frame_bytes: u64) -> Option<u32> {
         let stream = self.jitter.as_mut()?;
-        if self.contest.tail != self.tail {
-            self.contest = Contest { tail: self.tail, packets: 1 };
+        if self.unusual.contest.tail != self.tail {
+            self.unusual.contest = Contest { tail: self.tail, packets: 1 };
         }
-        self.contest.packets += 1;
-        if stream.below(self.contest.packets) != 0 || self.serving == self.tail {
+        self.unusual.contest.packets += 1;
+        if stream.below(self.unusual.contest.packets) != 0 || self.serving == self.tail {
             return None;
         }
         let last = self.at(self.tail.wrapping_sub(1));
@@ -377,7 +377,7 @@ impl EgressPort {
     /// Whether the link loses the frame that arrives now. It took its time on the link all the same.
     #[inline(always)]
     pub(crate) fn loses(&mut self) -> bool {
-        let lost = self.special && self.unusual.loss > 0.0 && self.stream.unit() < self.unusual.loss;
+        let lost = self.special && self.unusual.loss > 0.0 && self.unusual.stream.unit() < self.unusual.loss;
         self.lost_packets += u64::from(lost);
         lost
     }
@@ -391,7 +391,7 @@ impl EgressPort {
             return false;
         }
         let along = (backlog - low) as f64 / (high - low).max(1) as f64;
-        backlog >= high || self.stream.unit() < probability * along
+        backlog >= high || self.unusual.stream.unit() < probability * along
     }
 
     /// When the packet accepted last begins, or began, to be sent.
