@@ -1,7 +1,7 @@
 //! The ideal completion time of a flow: alone in the fabric as built.
 
 use crate::{Fabric, LinkState, NextHops, Rate, Serialization};
-use std::cmp::Reverse;
+use std::collections::HashMap;
 
 /// One link of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,69 +12,117 @@ pub struct Hop {
     pub delay_ps: u64,
 }
 
-/// For every pair of hosts one shortest path through the fabric as built: each switch takes the next hop with the widest
-/// way behind it, the one of least delay among equals, the first port among these. Where rates of a tier are alike,
-/// all shortest paths are worth the same; where they are not, this is what a flow could wish for.
-#[derive(Debug)]
-pub struct BestPaths<'a> {
-    fabric: &'a Fabric,
-    hops: NextHops,
-    /// By destination, once asked for: each switch's port, [`NO_WAY`] if there is none.
-    best: Vec<Option<Vec<u32>>>,
+/// All links that lie as far from the source on shortest paths to a destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// The fastest of them, with the least delay among all.
+    pub fastest: Hop,
+    /// What all of them carry together, in bits per second.
+    pub together_bps: u64,
+    /// How many they are.
+    pub links: u32,
 }
 
-const NO_WAY: u32 = u32::MAX;
+impl Stage {
+    /// Time of bytes in frames if they are spread over all links in whatever pieces.
+    fn time_ps(&self, bytes: u64) -> u64 {
+        (u128::from(bytes) * 8_000_000_000_000 / u128::from(self.together_bps)) as u64
+    }
+}
 
-impl<'a> BestPaths<'a> {
+/// The links of all shortest paths between two hosts of the fabric as built, stage by stage.
+#[derive(Debug)]
+pub struct Stages<'a> {
+    fabric: &'a Fabric,
+    hops: NextHops,
+    /// Between leaves, by source's node and destination's number.
+    between: HashMap<(u32, u32), Vec<Stage>>,
+}
+
+impl<'a> Stages<'a> {
     /// Of a fabric.
     #[must_use]
     pub fn new(fabric: &'a Fabric) -> Self {
         let hops = NextHops::shortest(fabric, &LinkState::of(fabric));
-        let best = vec![None; hops.leaves.len()];
-        Self { fabric, hops, best }
+        Self { fabric, hops, between: HashMap::new() }
     }
 
-    /// The links from one host to another. Without a way between their leaves it ends where there is none.
-    pub fn path(&mut self, src: u32, dst: u32) -> Vec<Hop> {
-        let Self { fabric, hops, best } = self;
-        let hop = |port: u32| {
-            let port = &fabric.ports()[port as usize];
-            Hop { serialization: port.rate.serialization(), delay_ps: port.delay_ps }
-        };
-        let to = fabric.leaf_of(dst);
-        let destination = hops.leaves.partition_point(|&leaf| leaf < to);
-        let best = best[destination].get_or_insert_with(|| best_ports(fabric, hops, destination as u32));
-        let mut path = vec![hop(fabric.ports_of(src)[0])];
-        let mut port = best[hops.switch(fabric.leaf_of(src))];
-        while port != NO_WAY {
-            path.push(hop(port));
-            port = best[hops.switch(fabric.ports()[port as usize].to)];
-        }
-        path.push(hop(fabric.ports()[fabric.ports_of(dst)[0] as usize].reverse));
-        path
+    /// The stages from one host to another. Without a path between their leaves only those of the hosts.
+    pub fn of(&mut self, src: u32, dst: u32) -> Vec<Stage> {
+        let Self { fabric, hops, between } = self;
+        let (from, to) = (fabric.leaf_of(src), fabric.leaf_of(dst));
+        let destination = hops.leaves.partition_point(|&leaf| leaf < to) as u32;
+        let inner =
+            between.entry((from, destination)).or_insert_with(|| stages(fabric, hops, from, destination));
+        let mut all = vec![stage(fabric, &[fabric.ports_of(src)[0]])];
+        all.extend_from_slice(inner);
+        all.push(stage(fabric, &[fabric.ports()[fabric.ports_of(dst)[0] as usize].reverse]));
+        all
     }
 }
 
-fn best_ports(fabric: &Fabric, hops: &NextHops, destination: u32) -> Vec<u32> {
-    let mut best = vec![NO_WAY; hops.switches()];
-    // Of the best way from each switch: its slowest rate and its delay.
-    let mut way = vec![(Rate::FASTEST, 0); hops.switches()];
-    for node in hops.nearest_first(destination) {
-        let by = |port: u32| {
-            let link = &fabric.ports()[port as usize];
-            let (rate, delay_ps) = way[hops.switch(link.to)];
-            (port, (link.rate.min(rate), link.delay_ps + delay_ps))
-        };
-        let widest = hops
-            .ports(node, destination)
-            .map(by)
-            .min_by_key(|&(port, (rate, delay_ps))| (Reverse(rate), delay_ps, port));
-        if let Some((port, behind)) = widest {
-            best[hops.switch(node)] = port;
-            way[hops.switch(node)] = behind;
+fn stages(fabric: &Fabric, hops: &NextHops, from: u32, destination: u32) -> Vec<Stage> {
+    let mut stages = Vec::new();
+    let mut nodes = vec![from];
+    loop {
+        let ports: Vec<u32> = nodes.iter().flat_map(|&node| hops.ports(node, destination)).collect();
+        if ports.is_empty() {
+            return stages;
         }
+        stages.push(stage(fabric, &ports));
+        nodes = ports.iter().map(|&port| fabric.ports()[port as usize].to).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
     }
-    best
+}
+
+fn stage(fabric: &Fabric, ports: &[u32]) -> Stage {
+    let links = || ports.iter().map(|&port| &fabric.ports()[port as usize]);
+    let fastest = links().map(|link| link.rate).max().unwrap_or(Rate::FASTEST);
+    Stage {
+        fastest: Hop {
+            serialization: fastest.serialization(),
+            delay_ps: links().map(|link| link.delay_ps).min().unwrap_or(0),
+        },
+        together_bps: links().map(|link| link.rate.bps()).sum(),
+        links: ports.len() as u32,
+    }
+}
+
+/// The ideal completion time of a flow of `full` frames of `full_bytes` and then one of `last_bytes` (both with preamble
+/// and gap): no load balancer that keeps to shortest paths can be faster, over however many of them it spreads the flow.
+///
+/// Over a single path it is [`path_fct_ps`]. Over several, the frames pass each stage no faster than all its links
+/// together; the first has come so far over the fastest links, and from there the last one goes on over the fastest.
+/// The last frame of a flow of few may overtake the others, for it is shorter.
+#[must_use]
+pub fn ideal_fct_ps(stages: &[Stage], full: u64, full_bytes: u32, last_bytes: u32) -> u64 {
+    if stages.iter().all(|stage| stage.links == 1) || full == 0 {
+        let path: Vec<Hop> = stages.iter().map(|stage| stage.fastest).collect();
+        return path_fct_ps(&path, full, full_bytes, last_bytes);
+    }
+    let frame_ps = |stage: &Stage, bytes| stage.fastest.serialization.frame_ps(bytes);
+    let delay_ps: u64 = stages.iter().map(|stage| stage.fastest.delay_ps).sum();
+    let mut behind_ps: u64 = stages.iter().map(|stage| frame_ps(stage, last_bytes)).sum();
+    // When a full frame, and the last one, can be at a stage first.
+    let (mut full_at_ps, mut last_at_ps) =
+        (0, full * stages.first().map_or(0, |own| frame_ps(own, full_bytes)));
+    let mut ideal_ps = 0;
+    for stage in stages {
+        behind_ps -= frame_ps(stage, last_bytes);
+        let (full_ps, all_ps) = if stage.links == 1 {
+            let full_ps = full * frame_ps(stage, full_bytes);
+            (full_ps, full_ps + frame_ps(stage, last_bytes))
+        } else {
+            let bytes = full * u64::from(full_bytes);
+            (stage.time_ps(bytes), stage.time_ps(bytes + u64::from(last_bytes)))
+        };
+        let through_ps = (full_at_ps + full_ps).max(full_at_ps.min(last_at_ps) + all_ps);
+        ideal_ps = ideal_ps.max(through_ps + behind_ps);
+        full_at_ps += frame_ps(stage, full_bytes);
+        last_at_ps += frame_ps(stage, last_bytes);
+    }
+    ideal_ps + delay_ps
 }
 
 /// Time until the last byte has arrived, in picoseconds, if `full` frames of `full_bytes` and then one of
@@ -84,7 +132,7 @@ fn best_ports(fabric: &Fabric, hops: &NextHops, destination: u32) -> Vec<u32> {
 /// The last frame leaves a hop when it is in and the frame before it is out. Both times are sums over the path: the
 /// last of n equal frames ends hop k at the time one frame takes to end it plus n - 1 times the slowest hop so far.
 #[must_use]
-pub fn ideal_fct_ps(path: &[Hop], full: u64, full_bytes: u32, last_bytes: u32) -> u64 {
+pub fn path_fct_ps(path: &[Hop], full: u64, full_bytes: u32, last_bytes: u32) -> u64 {
     // When the first full frame, and the last full one, are wholly out of each hop, and the last frame of all.
     let (mut first_ps, mut slowest_ps, mut last_ps) = (0, 0, 0);
     let mut delay_ps = 0;
@@ -111,45 +159,42 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_wishes_for_the_widest_way_and_then_the_quickest() {
-        // Between two leaves three spines: the first slow on the far side, the second far away, the third good.
+    fn stages_hold_all_links_of_shortest_paths() {
+        let leaf_spine = LeafSpine { spines: 3, ..LeafSpine::default() }.build().unwrap();
+        let links = |fabric: &Fabric, dst| {
+            Stages::new(fabric).of(0, dst).iter().map(|stage| stage.links).collect::<Vec<_>>()
+        };
+        assert_eq!(links(&leaf_spine, 1), [1, 1]);
+        assert_eq!(links(&leaf_spine, leaf_spine.hosts() - 1), [1, 3, 3, 1]);
+        let clos = Clos::default().build().unwrap();
+        assert_eq!(links(&clos, clos.hosts() - 1).len(), 6);
+    }
+
+    #[test]
+    fn a_stage_is_as_fast_as_its_links_together() {
+        // Hosts of 40 Gbit/s, two spines of 10 and 25 Gbit/s.
         let node = |name: &str| GraphNode { name: name.to_owned(), tier: None, pod: None };
-        let nodes = ["host0", "host1", "leaf0", "leaf1", "spine0", "spine1", "spine2"].map(node).to_vec();
+        let nodes = ["host0", "host1", "leaf0", "leaf1", "spine0", "spine1"].map(node).to_vec();
         let link = |a, b, rate, delay_ps| {
             let settings = LinkSettings { rate: gbps(rate), delay_ps, ..LinkSettings::default() };
             GraphLink { a, b, settings, back: None }
         };
         let links = vec![
-            link(0, 2, 10, 10),
-            link(1, 3, 10, 20),
-            link(2, 4, 40, 1),
-            link(4, 3, 1, 1),
-            link(2, 5, 40, 900),
-            link(5, 3, 40, 1),
-            link(2, 6, 25, 30),
-            link(6, 3, 40, 40),
-            link(6, 3, 40, 35),
+            link(0, 2, 40, 10),
+            link(1, 3, 40, 20),
+            link(2, 4, 10, 5),
+            link(4, 3, 10, 5),
+            link(2, 5, 25, 7),
+            link(5, 3, 25, 7),
         ];
-        let fabric = Graph { nodes: nodes.clone(), links: links.clone() }.build().unwrap();
-        let delays = |fabric: &Fabric, src, dst| {
-            BestPaths::new(fabric).path(src, dst).iter().map(|hop| hop.delay_ps).collect::<Vec<_>>()
-        };
-        assert_eq!(delays(&fabric, 0, 1), [10, 900, 1, 20], "40 Gbit/s, however far");
-        let mut even = links;
-        even[6] = link(2, 6, 40, 30);
-        let fabric = Graph { nodes, links: even }.build().unwrap();
-        assert_eq!(delays(&fabric, 0, 1), [10, 30, 35, 20], "the nearer of two of 40 Gbit/s");
-        assert_eq!(delays(&fabric, 1, 0), [20, 35, 30, 10]);
-    }
-
-    #[test]
-    fn paths_have_the_length_of_their_tiers() {
-        let leaf_spine = LeafSpine::default().build().unwrap();
-        let mut best = BestPaths::new(&leaf_spine);
-        assert_eq!([best.path(0, 1).len(), best.path(0, leaf_spine.hosts() - 1).len()], [2, 4]);
-        let clos = Clos::default().build().unwrap();
-        let mut best = BestPaths::new(&clos);
-        assert_eq!(best.path(0, clos.hosts() - 1).len(), 6);
+        let fabric = Graph { nodes, links }.build().unwrap();
+        let stages = Stages::new(&fabric).of(0, 1);
+        let together: Vec<u64> = stages.iter().map(|stage| stage.together_bps / 1_000_000_000).collect();
+        assert_eq!(together, [40, 35, 35, 40]);
+        // 1,000 frames of 1538 bytes at 35 Gbit/s; one before them at 40 and 25, one after them at 25 and 40.
+        let ideal_ps = ideal_fct_ps(&stages, 999, 1538, 1538);
+        let expected_ps = 1_538_000 * 8_000 / 35 + 2 * 1538 * 200 / 2 + 1538 * 320 + 1538 * 200 + 40;
+        assert!(ideal_ps.abs_diff(expected_ps) < 1538 * 200, "{ideal_ps} {expected_ps}");
     }
 
     proptest! {
@@ -178,7 +223,61 @@ mod tests {
                     arrived_ps = end_ps + hop.delay_ps;
                 }
             }
-            prop_assert_eq!(ideal_fct_ps(&path, full, full_bytes, last_bytes), arrived_ps);
+            prop_assert_eq!(path_fct_ps(&path, full, full_bytes, last_bytes), arrived_ps);
+        }
+    }
+
+    proptest! {
+        /// However the frames are spread over parallel paths, and in whatever order they meet again.
+        #[test]
+        fn nobody_is_faster(
+            hosts in (0usize..5, 0usize..5),
+            spines in prop::collection::vec((0usize..5, 0usize..5, 0u64..2_000_000, 0u64..2_000_000), 1..5),
+            choices in prop::collection::vec(any::<prop::sample::Index>(), 1..30),
+            full_bytes in 84u32..1539,
+            last_share in 0.0f64..1.0,
+        ) {
+            const RATES: [u64; 5] = [1, 3, 10, 25, 40];
+            let serialization = |rate: usize| gbps(RATES[rate]).serialization();
+            let last_bytes = 84.max((f64::from(full_bytes) * last_share) as u32).min(full_bytes);
+            let full = choices.len() - 1;
+            let (src, dst) = (serialization(hosts.0), serialization(hosts.1));
+            let mut free_ps = vec![(0, 0); spines.len()];
+            let mut sent_ps = 0;
+            let mut met = Vec::new();
+            for (frame, choice) in choices.iter().enumerate() {
+                let bytes = if frame == full { last_bytes } else { full_bytes };
+                sent_ps += src.frame_ps(bytes);
+                let path = choice.index(spines.len());
+                let (up, down, up_ps, down_ps) = spines[path];
+                let (up_free, down_free) = &mut free_ps[path];
+                *up_free = sent_ps.max(*up_free) + serialization(up).frame_ps(bytes);
+                *down_free = (*up_free + up_ps).max(*down_free) + serialization(down).frame_ps(bytes);
+                met.push((*down_free + down_ps, bytes));
+            }
+            met.sort_unstable();
+            let end_ps = met.iter().fold(0, |free_ps, &(at_ps, bytes)| at_ps.max(free_ps) + dst.frame_ps(bytes));
+            let own = |rate: usize| Stage {
+                fastest: Hop { serialization: serialization(rate), delay_ps: 0 },
+                together_bps: RATES[rate] * 1_000_000_000,
+                links: 1,
+            };
+            let of = |links: Vec<(usize, u64)>| Stage {
+                fastest: Hop {
+                    serialization: serialization(links.iter().map(|link| link.0).max().unwrap()),
+                    delay_ps: links.iter().map(|link| link.1).min().unwrap(),
+                },
+                together_bps: links.iter().map(|link| RATES[link.0] * 1_000_000_000).sum(),
+                links: links.len() as u32,
+            };
+            let stages = [
+                own(hosts.0),
+                of(spines.iter().map(|spine| (spine.0, spine.2)).collect()),
+                of(spines.iter().map(|spine| (spine.1, spine.3)).collect()),
+                own(hosts.1),
+            ];
+            let ideal_ps = ideal_fct_ps(&stages, full as u64, full_bytes, last_bytes);
+            prop_assert!(ideal_ps <= end_ps, "{} {}", ideal_ps, end_ps);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::column::{Column, Values, column, ns};
 use anabranch_fabric::Fabric;
-use anabranch_fabric::ideal::{BestPaths, Hop, ideal_fct_ps};
+use anabranch_fabric::ideal::{Stage, Stages, ideal_fct_ps};
 use anabranch_sim::transport::Transport;
 use anabranch_sim::{FlowRecord, Framing};
 use anabranch_traffic::Flow;
@@ -49,7 +49,9 @@ pub fn flow_columns(
         ),
         column(
             "ideal_fct_ns",
-            "The same flow alone on the fabric as built: all frames sent at once along a shortest path.",
+            "The same flow alone on the fabric as built: all frames sent at once, over all shortest paths together. No load \
+             balancer can be faster, unless a link becomes faster than built or a failure opens longer paths of faster \
+             links.",
             Values::F64(ideal.iter().map(|&ps| ns(ps)).collect()),
         ),
         column(
@@ -135,17 +137,17 @@ pub fn flow_columns(
 
 /// Ideal completion time of each flow, in picoseconds.
 fn ideal_fcts_ps(fabric: &Fabric, framing: Framing, flows: &[Flow]) -> Vec<u64> {
-    let mut paths = BestPaths::new(fabric);
-    // Hosts of one leaf may have links of different rates: the path is known by its hosts.
-    let mut known: HashMap<(u32, u32), Vec<Hop>> = HashMap::new();
+    let mut stages = Stages::new(fabric);
+    // Hosts of one leaf may have links of different rates: the stages are known by their hosts.
+    let mut known: HashMap<(u32, u32), Vec<Stage>> = HashMap::new();
     let most = u64::from(framing.payload_bytes_max);
     let wire = |payload: u64| u32::from(framing.frame_bytes(payload as u16)) + u32::from(framing.gap_bytes);
     flows
         .iter()
         .map(|flow| {
-            let path = known.entry((flow.src, flow.dst)).or_insert_with(|| paths.path(flow.src, flow.dst));
+            let stages = known.entry((flow.src, flow.dst)).or_insert_with(|| stages.of(flow.src, flow.dst));
             let full = (flow.size_bytes - 1) / most;
-            ideal_fct_ps(path, full, wire(most), wire(flow.size_bytes - full * most))
+            ideal_fct_ps(stages, full, wire(most), wire(flow.size_bytes - full * most))
         })
         .collect()
 }
