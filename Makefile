@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: demo test test-python test-rust test-slow build programs lint format clippy types cargo-test bench clean
+.PHONY: demo test test-python test-rust test-slow attack build programs lint format clippy types cargo-test bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -51,6 +51,11 @@ cargo-test:
 test-slow: build
 	pytest --quiet -m slow
 	$(CHECKED) cargo test --release --package anabranch-kernel --test objects --quiet -- --ignored
+
+# Random scenarios for as long as asked for: make attack SEED=7 MINUTES=60, or COUNT=100000 (docs/attack.md).
+attack: .make/tools
+	@ATTACK_SEED="$(SEED)" ATTACK_FIRST="$(FIRST)" ATTACK_COUNT="$(COUNT)" ATTACK_MINUTES="$(MINUTES)" $(CHECKED) \
+	  cargo test --release --package anabranch-record --test attack --quiet -- --ignored --nocapture on_demand
 
 programs:
 	@tests/system_programs.sh

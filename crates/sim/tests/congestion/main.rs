@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 mod alike;
-mod anything;
 mod conga;
 mod conweave;
 mod hula;

@@ -7,14 +7,12 @@ mod barriers;
 mod cards;
 mod closed_forms;
 mod connections;
-
 mod conservation;
 mod dbb;
 mod determinism;
 mod edges;
 mod failures;
 mod host_schemes;
-mod host_schemes_anywhere;
 mod mptcp;
 mod own_scheme;
 mod pinning;

@@ -1,0 +1,153 @@
+//! Which flows must arrive: streams whose ends are joined by live links after the last change, given time enough.
+
+use crate::broken::Broken;
+use anabranch_fabric::{Fabric, LinkState, NextHops, What};
+use anabranch_scenario::{Resolved, Weights};
+use anabranch_sim::transport::{Reorder, Tcp, Transport};
+use anabranch_sim::{FlowRecord, Settings};
+use anabranch_traffic::{Flow, Start};
+
+/// A link that loses more than this of its frames may keep a stream from arriving in any time.
+const LOSS_MAX: f64 = 0.2;
+/// What load balancers hold back and wait for by themselves; drawn parameters are in proportion to the traffic.
+const HELD_PS: u128 = 20_000_000_000;
+
+/// The fabric after all changes.
+struct Final {
+    state: LinkState,
+    loss: Vec<f64>,
+    blackhole: bool,
+}
+
+impl Final {
+    /// A link carries if it was not taken down and the nodes at both ends are up.
+    fn of(fabric: &Fabric, settings: &Settings) -> Self {
+        let ports = fabric.ports().len();
+        let (mut port_up, mut node_up) = (vec![true; ports], vec![true; fabric.nodes().len()]);
+        let mut last = Self { state: LinkState::of(fabric), loss: vec![0.0; ports], blackhole: false };
+        let mut blackholes = vec![0.0; fabric.nodes().len()];
+        for change in &settings.changes {
+            match change.what {
+                What::PortDown(port) => port_up[port as usize] = false,
+                What::PortUp(port) => port_up[port as usize] = true,
+                What::NodeDown(node) => node_up[node as usize] = false,
+                What::NodeUp(node) => node_up[node as usize] = true,
+                What::PortRate(port, rate) => last.state.rate[port as usize] = rate,
+                What::PortLoss(port, loss) => last.loss[port as usize] = loss,
+                What::NodeBlackhole(node, fraction) => blackholes[node as usize] = fraction,
+            }
+        }
+        for (index, port) in fabric.ports().iter().enumerate() {
+            last.state.up[index] = port_up[index] && node_up[port.from as usize] && node_up[port.to as usize];
+        }
+        last.blackhole = blackholes.iter().any(|&fraction| fraction > 0.0);
+        last
+    }
+}
+
+/// Frames of a payload.
+pub(crate) fn frames(settings: &Settings, payload_bytes: u64) -> u64 {
+    payload_bytes.div_ceil(settings.framing.payload_bytes_max.into())
+}
+
+/// Bytes that a payload occupies on a link at least.
+pub(crate) fn wire_bytes(settings: &Settings, payload_bytes: u64) -> u64 {
+    let (framing, frames) = (settings.framing, frames(settings, payload_bytes));
+    let whole = payload_bytes + frames * u64::from(framing.header_bytes);
+    whole.max(frames * u64::from(framing.frame_bytes_min)) + frames * u64::from(framing.gap_bytes)
+}
+
+fn streams(settings: &Settings) -> impl Iterator<Item = &Tcp> {
+    settings.transports.iter().filter_map(Transport::tcp)
+}
+
+/// The longest that a packet may be on its way: everything else is before it, on the slowest link there ever is.
+fn wait_ps(fabric: &Fabric, settings: &Settings, flows: &[Flow]) -> u128 {
+    let changed = settings.changes.iter().filter_map(|change| match change.what {
+        What::PortRate(_, rate) => Some(rate),
+        _ => None,
+    });
+    let slowest = fabric.ports().iter().map(|port| port.rate).chain(changed).min();
+    let wire: u64 = flows.iter().map(|flow| 2 * wire_bytes(settings, flow.size_bytes) + 4000).sum();
+    let sent_ps = slowest.map_or(0, |rate| u128::from(rate.serialization().bytes_ps(wire)));
+    let signal_ps: u128 = fabric.ports().iter().map(|port| u128::from(port.delay_ps)).max().unwrap_or(0) * 20;
+    let hold_ps = streams(settings).map(|tcp| match tcp.reorder {
+        Reorder::None => 0,
+        Reorder::Hold { timeout_ps } | Reorder::Flowcell { timeout_ps, .. } => u128::from(timeout_ps),
+    });
+    let ack_ps = streams(settings).map(|tcp| u128::from(tcp.ack_delay_ps)).max().unwrap_or(0);
+    let datagrams = |flow: &Flow| match &settings.transports[usize::from(flow.transport)] {
+        Transport::Udp(udp) => {
+            u128::from(udp.rate.serialization().bytes_ps(wire_bytes(settings, flow.size_bytes)))
+        }
+        _ => 0,
+    };
+    let paced_ps: u128 = flows.iter().map(datagrams).sum();
+    sent_ps + signal_ps + hold_ps.max().unwrap_or(0) + ack_ps + paced_ps
+}
+
+/// When all that is known beforehand has begun and changed, and routing has learned of it.
+fn settled_ps(settings: &Settings, flows: &[Flow]) -> u128 {
+    let changed = settings.changes.iter().map(|change| change.at_ps).max().unwrap_or(0);
+    let begun = flows.iter().map(|flow| match flow.start {
+        Start::At(at_ps) => at_ps,
+        Start::After { .. } | Start::AfterJob { .. } => 0,
+    });
+    let computed: u128 = flows
+        .iter()
+        .map(|flow| match flow.start {
+            Start::At(_) => 0,
+            Start::After { delay_ps, .. } | Start::AfterJob { delay_ps, .. } => u128::from(delay_ps),
+        })
+        .sum();
+    let known = changed.max(begun.max().unwrap_or(0));
+    u128::from(known) + u128::from(settings.routing_delay_ps) + computed
+}
+
+/// A time at which every stream has long arrived if it can: a timeout and the longest wait for each packet, twice.
+pub(crate) fn needed_ps(resolved: &Resolved, flows: &[Flow]) -> u64 {
+    let settings = resolved.settings();
+    let packets: u64 = flows.iter().map(|flow| frames(settings, flow.size_bytes) + 4).sum();
+    let timeout_ps = streams(settings).map(|tcp| u128::from(tcp.rto_max_ps)).max().unwrap_or(0);
+    let each_ps = 4 * wait_ps(resolved.fabric(), settings, flows) + timeout_ps + HELD_PS;
+    let needed_ps = settled_ps(settings, flows) + 2 * each_ps * u128::from(packets + 50);
+    u64::try_from(needed_ps).unwrap_or(u64::MAX)
+}
+
+/// Refuses a stream that began, could arrive, had the time, and did not.
+pub(crate) fn check(resolved: &Resolved, flows: &[Flow], records: &[FlowRecord]) -> Result<(), Broken> {
+    let (fabric, settings) = (resolved.fabric(), resolved.settings());
+    if records.iter().all(|record| record.fct_ps != u64::MAX) || settings.end_ps < needed_ps(resolved, flows)
+    {
+        return Ok(());
+    }
+    let last = Final::of(fabric, settings);
+    let framing = settings.framing;
+    let frame_bytes = u32::from(framing.frame_bytes(framing.payload_bytes_max));
+    let tiny = fabric.ports().iter().any(|port| port.buffer.bytes < frame_bytes);
+    let weightless = matches!(&resolved.scenario().routing.weights, Weights::Given(given) if given.iter().any(|row| row.1 == 0));
+    let wait_ps = wait_ps(fabric, settings, flows);
+    let hasty = streams(settings).any(|tcp| u128::from(tcp.rto_max_ps) < 2 * wait_ps);
+    if last.blackhole || last.loss.iter().any(|&loss| loss > LOSS_MAX) || tiny || weightless || hasty {
+        return Ok(());
+    }
+    let hops = NextHops::shortest(fabric, &last.state);
+    let joined = |src: u32, dst: u32| {
+        let host_up = |host: u32| last.state.link_up(fabric, fabric.ports_of(host)[0]);
+        let destination = hops.leaves.binary_search(&fabric.leaf_of(dst)).ok();
+        let reached = fabric.leaf_of(src) == fabric.leaf_of(dst)
+            || destination.is_some_and(|leaf| hops.ports(fabric.leaf_of(src), leaf as u32).next().is_some());
+        host_up(src) && host_up(dst) && reached
+    };
+    for (index, (flow, record)) in flows.iter().zip(records).enumerate() {
+        let stream = settings.transports[usize::from(flow.transport)].tcp().is_some();
+        let unfinished = record.start_ps != u64::MAX && record.fct_ps == u64::MAX;
+        if stream && unfinished && joined(flow.src, flow.dst) && joined(flow.dst, flow.src) {
+            return Err(Broken::new(
+                "every stream arrives",
+                format!("flow {index}, {flow:?}, did not, in {} ps: {record:?}", settings.end_ps),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! Fabrics of every kind, small, with links of any rate, delay, buffer and marking.
+
+use super::Framing;
+use crate::dice::{Dice, quoted, rate, size, time};
+use crate::draft::{Draft, Table};
+
+const KINDS: [&str; 7] = ["leaf-spine", "fat-tree", "clos", "vl2", "dumbbell", "graph", "graphml"];
+/// GraphML files of this repository's tests.
+const FILES: [&str; 4] = [
+    "crates/fabric/tests/graphml/igraph-tiers.graphml",
+    "crates/fabric/tests/graphml/networkx-directed.graphml",
+    "crates/fabric/tests/graphml/networkx-multigraph.graphml",
+    "crates/scenario/tests/two.graphml",
+];
+const NICE_BPS: [u64; 6] =
+    [1_000_000_000, 10_000_000_000, 25_000_000_000, 40_000_000_000, 100_000_000_000, 400_000_000_000];
+pub(super) const LEAST_BPS: u64 = 64_000;
+pub(super) const MOST_BPS: u64 = 8_000_000_000_000;
+
+pub(super) fn draw(dice: &mut Dice, framing: Framing, draft: &mut Draft) {
+    let kind = KINDS[[0, 0, 0, 0, 1, 1, 2, 3, 4, 4, 5, 6][dice.below(12) as usize]];
+    let base_bps = some_rate(dice);
+    let mut table = Table::new("[fabric]");
+    table.set("kind", quoted(kind));
+    let (counts, tiers): (&[(&str, u64, u64)], &[&str]) = match kind {
+        "leaf-spine" => (
+            &[("leaves", 1, 5), ("spines", 1, 5), ("hosts_per_leaf", 1, 5), ("parallel_links", 1, 3)],
+            &["host_link", "uplink"],
+        ),
+        "fat-tree" => (&[("hosts_per_leaf", 1, 3)], &["host_link", "uplink"]),
+        "clos" => (
+            &[
+                ("pods", 1, 3),
+                ("leaves_per_pod", 1, 3),
+                ("aggregations_per_pod", 1, 3),
+                ("cores_per_aggregation", 1, 3),
+                ("hosts_per_leaf", 1, 3),
+            ],
+            &["host_link", "uplink", "core_link"],
+        ),
+        "vl2" => {
+            (&[("leaves", 1, 5), ("intermediates", 1, 3), ("hosts_per_leaf", 1, 4)], &["host_link", "uplink"])
+        }
+        "dumbbell" => (&[("hosts_per_side", 1, 5)], &["host_link", "bottleneck"]),
+        _ => (&[], &[]),
+    };
+    match kind {
+        "fat-tree" => table.set("k", dice.pick(&["2", "4", "4"])),
+        "vl2" => table.set("aggregations", dice.pick(&["2", "4", "6"])),
+        "graphml" => table.set("file", quoted(dice.pick(&FILES))),
+        _ => {}
+    }
+    for &(key, least, most) in counts {
+        table.set(key, dice.between(least, most).to_string());
+    }
+    link(dice, "link.", base_bps, framing, &mut table);
+    for tier in tiers {
+        if dice.chance(0.4) {
+            let bps = another_rate(dice, base_bps);
+            link(dice, &format!("{tier}."), bps, framing, &mut table);
+        }
+    }
+    draft.tables.push(table);
+    if kind == "graph" {
+        graph(dice, base_bps, framing, draft);
+    }
+}
+
+/// Any rate, round ones first.
+fn some_rate(dice: &mut Dice) -> u64 {
+    match dice.below(10) {
+        0..5 => dice.pick(&NICE_BPS),
+        5 => dice.pick(&[LEAST_BPS, MOST_BPS, 100_000, 1_000_000]),
+        _ => dice.magnitude(LEAST_BPS, MOST_BPS),
+    }
+}
+
+/// A rate not too far from `base_bps`, now and then any.
+pub(super) fn another_rate(dice: &mut Dice, base_bps: u64) -> u64 {
+    match dice.below(10) {
+        0..5 => {
+            let (times, of) = dice.pick(&[(1, 10), (1, 4), (1, 2), (1, 1), (2, 1), (4, 1), (10, 1)]);
+            (base_bps / of * times).clamp(LEAST_BPS, MOST_BPS)
+        }
+        5..9 => dice.magnitude((base_bps / 20).max(LEAST_BPS), (base_bps.saturating_mul(20)).min(MOST_BPS)),
+        _ => some_rate(dice),
+    }
+}
+
+/// The network card of hosts.
+pub(super) fn draw_host(dice: &mut Dice, framing: Framing, draft: &mut Draft) {
+    let mut table = Table::new("[host]");
+    if dice.chance(0.6) {
+        if dice.chance(0.6) {
+            table.set("limit", room(dice, framing));
+        }
+    } else {
+        table.set("nic", quoted("fifo"));
+        if dice.chance(0.6) {
+            table.set("buffer", room(dice, framing));
+        }
+        if dice.chance(0.6) {
+            table.set("ecn", marking(dice, framing));
+        }
+    }
+    if dice.chance(0.3) {
+        table.set("jitter", "false");
+    }
+    draft.tables.push(table);
+}
+
+/// The keys of a link, each with `prefix` before it.
+fn link(dice: &mut Dice, prefix: &str, bps: u64, framing: Framing, table: &mut Table) {
+    table.set(&format!("{prefix}rate"), rate(bps));
+    if dice.chance(0.5) {
+        let frame_ps = ((framing.frame_bytes * 8) as u128 * 1_000_000_000_000 / u128::from(bps)) as u64;
+        let delay_ps = match dice.below(4) {
+            0 => 0,
+            1 => dice.pick(&[1, 500_000, 5_000_000]),
+            2 => dice.magnitude(1, 2_000_000_000),
+            _ => dice.magnitude(1, 20 * frame_ps + 1),
+        };
+        table.set(&format!("{prefix}delay"), time(delay_ps));
+    }
+    if dice.chance(0.6) {
+        table.set(&format!("{prefix}buffer"), room(dice, framing));
+    }
+    if dice.chance(0.5) {
+        table.set(&format!("{prefix}ecn"), marking(dice, framing));
+    }
+}
+
+/// Room for waiting frames, now and then for less than one.
+fn room(dice: &mut Dice, framing: Framing) -> String {
+    let packets = dice.magnitude(1, 200);
+    match dice.below(12) {
+        0..2 => quoted("unlimited"),
+        2..7 => format!("\"{packets} packets\""),
+        7..11 => size((framing.frame_bytes * packets + dice.below(2)).min(u32::MAX.into())),
+        _ => size(dice.magnitude(1, framing.frame_bytes)),
+    }
+}
+
+fn marking(dice: &mut Dice, framing: Framing) -> String {
+    let low = framing.frame_bytes * dice.below(20);
+    let high = low + dice.magnitude(1, 20 * framing.frame_bytes);
+    match dice.below(4) {
+        0 => quoted("off"),
+        1 => format!("\"{} packets\"", dice.magnitude(1, 100)),
+        2 => size(dice.magnitude(1, 100 * framing.frame_bytes)),
+        _ => {
+            format!("{{ low = {}, high = {}, probability = {:.2} }}", size(low), size(high), dice.unit())
+        }
+    }
+}
+
+/// Switches in a random tree with some links more, and hosts at some of them.
+fn graph(dice: &mut Dice, base_bps: u64, framing: Framing, draft: &mut Draft) {
+    let switches = dice.between(1, 6);
+    let mut edges = Vec::new();
+    for switch in 1..switches {
+        edges.push((format!("s{}", dice.below(switch)), format!("s{switch}")));
+    }
+    for _ in 0..dice.below(2 * switches) {
+        let (a, b) = (dice.below(switches), dice.below(switches));
+        if a != b {
+            edges.push((format!("s{a}"), format!("s{b}")));
+        }
+    }
+    let hosts = dice.between(2, 8);
+    edges.extend((0..hosts).map(|host| (format!("h{host}"), format!("s{}", dice.below(switches)))));
+    for (from, to) in edges {
+        let mut edge = Table::new("[[fabric.edge]]");
+        edge.set("from", quoted(&from));
+        edge.set("to", quoted(&to));
+        if dice.chance(0.4) {
+            edge.set("rate", rate(another_rate(dice, base_bps)));
+        }
+        if dice.chance(0.2) {
+            let mut back = Table::new("");
+            let bps = another_rate(dice, base_bps);
+            link(dice, "", bps, framing, &mut back);
+            let keys: Vec<String> = back.keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+            edge.set("back", format!("{{ {} }}", keys.join(", ")));
+        }
+        draft.tables.push(edge);
+    }
+    // Names give hosts their tier: a switch may have one link too.
+    for host in 0..hosts {
+        let mut node = Table::new("[[fabric.node]]");
+        node.set("name", quoted(&format!("h{host}")));
+        node.set("tier", quoted("host"));
+        draft.tables.push(node);
+    }
+}

@@ -1,0 +1,74 @@
+//! Transports: every kind, with timeouts, windows and acknowledgements of any size.
+
+use super::fabric::{LEAST_BPS, MOST_BPS};
+use super::{Framing, Pace};
+use crate::dice::{Dice, quoted, rate, size, time};
+use crate::draft::{Draft, Table};
+
+const KINDS: [&str; 5] = ["dctcp", "newreno", "cubic", "mptcp", "udp"];
+
+/// Least of the largest timeouts: a flow that cannot arrive times out until the end.
+const RTO_MAX_PS: u64 = 2_000_000_000;
+
+pub(super) fn draw(dice: &mut Dice, pace: Pace, framing: Framing, draft: &mut Draft) {
+    let mut table = Table::new("[transport]");
+    keys(dice, pace, framing, &mut table);
+    draft.tables.push(table);
+}
+
+/// The keys of a transport.
+pub(super) fn keys(dice: &mut Dice, pace: Pace, framing: Framing, table: &mut Table) {
+    let kind = KINDS[[0, 0, 0, 1, 1, 2, 2, 3, 3, 4][dice.below(10) as usize]];
+    table.set("kind", quoted(kind));
+    if kind == "udp" {
+        let bits = u128::from(pace.packets * 8 * (framing.frame_bytes + framing.gap_bytes));
+        let paced_bps = (bits * 1_000_000_000_000 / u128::from(pace.traffic_ps)) as u64;
+        let bps = dice.magnitude(paced_bps / 10, paced_bps.saturating_mul(50)).clamp(LEAST_BPS, MOST_BPS);
+        table.set("rate", rate(bps));
+        return;
+    }
+    let mut maybe = |probability: f64, key: &str, value: &mut dyn FnMut(&mut Dice) -> String| {
+        if dice.chance(probability) {
+            let value = value(dice);
+            table.set(key, value);
+        }
+    };
+    if kind == "mptcp" {
+        maybe(0.7, "subflows", &mut |dice| dice.magnitude(1, 9).to_string());
+        maybe(0.3, "coupling", &mut |_| quoted("uncoupled"));
+    } else {
+        maybe(0.35, "persistent", &mut |_| "true".to_owned());
+    }
+    if kind == "dctcp" {
+        maybe(0.2, "gain", &mut |dice| dice.pick(&["0.001", "0.5", "1.0"]).to_owned());
+    } else {
+        maybe(0.3, "ecn", &mut |_| "true".to_owned());
+    }
+    if kind == "cubic" {
+        maybe(0.3, "hystart", &mut |_| "false".to_owned());
+    }
+    maybe(0.3, "initial_window", &mut |dice| dice.magnitude(1, 1000).to_string());
+    maybe(0.3, "window_max", &mut |dice| {
+        size(dice.magnitude(framing.payload_bytes.max(1460), 100 * framing.payload_bytes.max(1460)))
+    });
+    maybe(0.2, "sack", &mut |_| "false".to_owned());
+    maybe(0.2, "dup_ack_threshold", &mut |dice| dice.magnitude(1, 1000).to_string());
+    maybe(0.3, "rack", &mut |_| "true".to_owned());
+    maybe(0.3, "ack_every", &mut |dice| dice.magnitude(1, 64).to_string());
+    maybe(0.3, "handshake", &mut |_| "false".to_owned());
+    maybe(0.6, "min_rto", &mut |dice| match dice.chance(0.3) {
+        true => time(pace.grid_ps * dice.between(1, 4)),
+        false => time(dice.magnitude(1_000_000, 4 * pace.traffic_ps)),
+    });
+    maybe(0.2, "initial_rto", &mut |dice| time(dice.magnitude(1_000_000, 40 * pace.traffic_ps)));
+    let longest_ps = pace.traffic_ps.max(RTO_MAX_PS);
+    maybe(0.2, "max_rto", &mut |dice| time(dice.magnitude(longest_ps, 400 * longest_ps)));
+    maybe(0.2, "ack_delay", &mut |dice| time(dice.magnitude(1, pace.traffic_ps)));
+    maybe(0.2, "reorder", &mut |dice| {
+        let hold = time(dice.magnitude(1, pace.traffic_ps));
+        match dice.chance(0.5) {
+            true => format!("{{ hold = {hold} }}"),
+            false => format!("{{ hold = {hold}, flowcell = {} }}", size(dice.magnitude(1, 100_000))),
+        }
+    });
+}

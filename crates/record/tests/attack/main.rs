@@ -1,0 +1,97 @@
+//! A random attack: scenarios that nobody wrote, and what must hold of every one.
+//!
+//! `draw` writes scenarios as text, so that reading them is attacked too; `trial` runs one and holds it to the
+//! invariants: packets accounted for and sums that agree (`counts`), no flow faster than its links (`bound`), every
+//! stream arrives that has a path and the time (`arrival`), two runs equal to the bit, nothing panics. It is compiled
+//! with debug assertions and overflow checks, so that wrapping numbers panic. `cargo test` tries a fixed number of
+//! scenarios of a fixed seed; `make attack` tries others, as many or as long as asked for.
+#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
+
+mod arrival;
+mod bound;
+mod broken;
+mod campaign;
+mod counts;
+mod dice;
+mod draft;
+mod draw;
+mod panics;
+mod shrink;
+mod trial;
+
+use anabranch_scenario::{BALANCE, catalogue};
+use campaign::{Attack, say};
+use std::env;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+/// Scenarios of `cargo test`: about 30 s on two processors.
+const COUNT: u32 = 6_000;
+/// Most of them that may be refused, in hundredths: parameters that contradict each other, load balancers that refuse
+/// a fabric by name.
+const REFUSED_PERCENT_MAX: u64 = 12;
+
+/// Most of them that may be given up, in thousandths: what makes runs endless breaks this.
+const GIVEN_UP_PERMILLE_MAX: u64 = 5;
+
+/// Wrapping numbers are found only by a build that checks them.
+#[test]
+fn the_build_checks_numbers() {
+    assert!(cfg!(debug_assertions), "build the attack with debug-assertions = true");
+    let most = std::hint::black_box(u8::MAX);
+    panics::keep();
+    let added = std::panic::catch_unwind(|| most + std::hint::black_box(1));
+    assert!(added.is_err(), "build the attack with overflow-checks = true");
+}
+
+#[test]
+fn no_random_scenario_breaks_an_invariant() {
+    let attack = Attack { seed: 1, first: 0, count: COUNT, duration: None, progress: None };
+    let report = attack.run();
+    assert!(report.broken.is_empty(), "{}", report.failures(attack.seed));
+    let refused: u64 = report.refused.values().sum();
+    assert!(refused * 100 <= REFUSED_PERCENT_MAX * u64::from(COUNT), "refused: {:#?}", report.refused);
+    let given_up = report.refused.get(trial::GIVEN_UP).copied().unwrap_or(0);
+    assert!(
+        given_up * 1000 <= GIVEN_UP_PERMILLE_MAX * u64::from(COUNT),
+        "{given_up} scenarios were given up"
+    );
+    for entry in catalogue().into_iter().filter(|entry| entry.key == BALANCE) {
+        assert!(report.ran.contains_key(&format!("routing {}", entry.name)), "{} never ran", entry.name);
+    }
+}
+
+/// For `make attack`: `ATTACK_SEED`, `ATTACK_FIRST`, `ATTACK_COUNT` and `ATTACK_MINUTES` say which and how many.
+#[test]
+#[ignore = "as long as asked for: make attack"]
+fn on_demand() {
+    let minutes: Option<f64> = asked("ATTACK_MINUTES");
+    let count = asked("ATTACK_COUNT").unwrap_or(if minutes.is_some() { u32::MAX } else { COUNT });
+    let attack = Attack {
+        seed: asked("ATTACK_SEED").unwrap_or(1),
+        first: asked("ATTACK_FIRST").unwrap_or(0),
+        count,
+        duration: minutes.map(|minutes| Duration::from_secs_f64(60.0 * minutes)),
+        progress: Some(Duration::from_secs(10)),
+    };
+    say(&format!("{attack:?}"));
+    let begun = Instant::now();
+    let report = attack.run();
+    for (what, times) in &report.ran {
+        say(&format!("ran {times} times: {what}"));
+    }
+    for (reason, times) in &report.refused {
+        say(&format!("refused {times} times: {reason}"));
+    }
+    say(&report.line(begun.elapsed()));
+    assert!(report.broken.is_empty(), "{}", report.failures(attack.seed));
+}
+
+/// The value of a variable; an empty one is none.
+fn asked<T: FromStr>(name: &str) -> Option<T> {
+    let text = env::var(name).ok().filter(|text| !text.is_empty())?;
+    match text.parse() {
+        Ok(value) => Some(value),
+        Err(_) => panic!("{name}={text}: not a number; hint: {name}=7"),
+    }
+}

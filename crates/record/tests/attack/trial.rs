@@ -1,0 +1,152 @@
+//! One scenario: read, resolved, written and read again, run twice, recorded, and held to every invariant.
+
+use crate::broken::{Broken, holds};
+use crate::{arrival, bound, counts};
+use anabranch_record::{
+    Column, Values, flow_columns, port_columns, queue_columns, window_columns, write_capture,
+};
+use anabranch_scenario::{Resolved, Scenario};
+use anabranch_sim::{Outcome, Progress, simulate};
+use anabranch_traffic::Flow;
+use std::path::Path;
+
+/// Events after which a run is given up: far more than drawn scenarios have, but for those whose flows time out until
+/// the end because they cannot arrive.
+pub(crate) const EVENTS_MAX: u64 = 1_000_000;
+/// Why a run is refused that was given up.
+pub(crate) const GIVEN_UP: &str = "given up, for it takes too long";
+
+/// What became of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It ran, with so many events, and every invariant holds.
+    Held { events: u64 },
+    /// It is no scenario, or one that its load balancer refuses.
+    Refused(String),
+    /// It broke an invariant.
+    Broken(Broken),
+}
+
+/// Why a trial ends early.
+enum End {
+    Refused(String),
+    Broken(Broken),
+}
+
+impl From<Broken> for End {
+    fn from(broken: Broken) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+/// Tries a scenario.
+pub(crate) fn run(text: &str, folder: &Path, progress: &Progress) -> Verdict {
+    match crate::panics::caught(|| held(text, folder, progress)) {
+        Ok(Ok(events)) => Verdict::Held { events },
+        Ok(Err(End::Refused(reason))) => Verdict::Refused(reason),
+        Ok(Err(End::Broken(broken))) | Err(broken) => Verdict::Broken(broken),
+    }
+}
+
+fn held(text: &str, folder: &Path, progress: &Progress) -> Result<u64, End> {
+    let resolved = resolve(text, "attack.toml", folder).map_err(End::Refused)?;
+    let canonical = resolved.to_toml();
+    let again = resolve(&canonical, "again.toml", folder)
+        .map_err(|error| Broken::new("the canonical text is a scenario", format!("{error}\n{canonical}")))?;
+    holds(
+        again.to_toml() == canonical && again.identity() == resolved.identity(),
+        "the canonical text reads as itself",
+        || canonical.clone(),
+    )?;
+    let means_the_same = again.settings() == resolved.settings() && again.fabric() == resolved.fabric();
+    holds(means_the_same, "the canonical text means the same", || {
+        format!("{:?}\n{:?}\n{canonical}", resolved.settings(), again.settings())
+    })?;
+    let flows = resolved.flows().map_err(|error| End::Refused(error.to_string()))?;
+    holds(again.flows().as_ref() == Ok(&flows), "flows are drawn the same twice", || canonical.clone())?;
+    let _ = (resolved.warnings(&flows), resolved.offered_load(&flows));
+    let first = simulated(&resolved, &flows, progress)?;
+    let second = simulated(&again, &flows, progress)?;
+    compare(&first, &second)?;
+    counts::check(&resolved, &flows, &first)?;
+    bound::check(&resolved, &flows, &first.flows)?;
+    recorded(&resolved, &flows, &first)?;
+    arrival::check(&resolved, &flows, &first.flows)?;
+    Ok(first.totals.events)
+}
+
+fn resolve(text: &str, name: &str, folder: &Path) -> Result<Resolved, String> {
+    Scenario::parse(text, name, &[])
+        .and_then(|scenario| scenario.resolve(folder))
+        .map_err(|error| error.to_string())
+}
+
+fn simulated(resolved: &Resolved, flows: &[Flow], progress: &Progress) -> Result<Outcome, End> {
+    let outcome = simulate(resolved.fabric(), flows, resolved.settings(), progress)
+        .map_err(|error| End::Refused(error.to_string()))?;
+    // By events, not by whether the watcher was quick enough: the same scenarios are given up on every machine.
+    if progress.is_cancelled() || outcome.totals.events > EVENTS_MAX {
+        return Err(End::Refused(GIVEN_UP.to_owned()));
+    }
+    Ok(outcome)
+}
+
+fn compare(first: &Outcome, second: &Outcome) -> Result<(), Broken> {
+    let differs = |what: &str| Err(Broken::new("two runs are equal to the bit", format!("{what} differ")));
+    if first.totals != second.totals {
+        return differs(&format!("{:?} and {:?}", first.totals, second.totals));
+    }
+    if first.flows != second.flows {
+        return differs("rows of flows");
+    }
+    if first.ports != second.ports {
+        return differs("rows of ports");
+    }
+    if first.queues != second.queues || first.windows != second.windows || first.counts != second.counts {
+        return differs("samples or counts");
+    }
+    if format!("{:?}", first.captures) != format!("{:?}", second.captures) {
+        return differs("captured packets");
+    }
+    Ok(())
+}
+
+/// The tables that are written: their sums are those of the manifest, and every number is one.
+fn recorded(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> Result<(), Broken> {
+    let (fabric, settings) = (resolved.fabric(), resolved.settings());
+    let of_flows = flow_columns(fabric, settings.framing, &settings.transports, flows, &outcome.flows);
+    let of_ports = port_columns(fabric, &outcome.ports);
+    let samples = [queue_columns(&outcome.queues), window_columns(&outcome.windows)];
+    for column in of_flows.iter().chain(&of_ports).chain(samples.iter().flatten()) {
+        let finite = match &column.values {
+            Values::F64(values) => values.iter().all(|value| value.is_finite()),
+            Values::OptionalF64(values) => values.iter().flatten().all(|value| value.is_finite()),
+            Values::U64(_) | Values::OptionalU64(_) | Values::Bool(_) => true,
+        };
+        holds(finite, "recorded numbers are finite", || format!("{}: {:?}", column.name, column.values))?;
+    }
+    let totals = &outcome.totals;
+    let manifest = [
+        ("sent_packets", totals.packet_hops, &of_ports),
+        ("marked_packets", totals.marked_packets, &of_ports),
+        ("finished", totals.flows_finished, &of_flows),
+    ];
+    for (name, counted, columns) in manifest {
+        let summed = sum(columns, name);
+        holds(summed == Some(counted), "the manifest's counts are those of the tables", || {
+            format!("{name}: {counted} and {summed:?}")
+        })?;
+    }
+    // Frames without room for TCP's headers are refused, which is no failure.
+    let _ = write_capture("attack.pcapng", std::io::sink(), fabric, settings.framing, &outcome.captures);
+    Ok(())
+}
+
+fn sum(columns: &[Column], name: &str) -> Option<u64> {
+    let column = columns.iter().find(|column| column.name == name)?;
+    match &column.values {
+        Values::U64(values) => Some(values.iter().sum()),
+        Values::Bool(values) => Some(values.iter().filter(|&&value| value).count() as u64),
+        _ => None,
+    }
+}
