@@ -217,7 +217,8 @@ impl Network {
             {
                 self.captures.remove(index);
                 self.captured[port as usize] += 1;
-                self.captures_named -= 1;
+                // One of this very event is not named yet.
+                self.captures_named -= usize::from(index < self.captures_named);
             }
         }
         self.discard(place, Fate::Dropped);
