@@ -1,6 +1,7 @@
 //! DBB: links carry what was planned, and TCP does not mistake what is left of reordering for loss.
 
 use super::setup::*;
+use anabranch_fabric::topology::Clos;
 use anabranch_fabric::{Change, Fabric, Node, Rate, Tier, What};
 use anabranch_plan::{Balancing, Dbb, Granularity, PairBandwidth, Scheme};
 use anabranch_sim::transport::{Control, Tcp, Transport};
@@ -62,6 +63,17 @@ fn four_pairs_at_40_gbps_reorder_too_little_for_tcp_to_notice() {
     assert!((36.0..37.7).contains(&independent), "{independent}");
     // The paper's testbed: 15.77.
     assert!(random < 28.0, "{random}");
+}
+
+/// A leaf with one next hop has no choice to make, and its packets have a list of turns at the next switch all the same.
+#[test]
+fn a_leaf_with_one_uplink_is_a_source_too() {
+    let shape = Clos { aggregations_per_pod: 1, cores_per_aggregation: 3, ..Clos::default() };
+    let fabric = shape.build().unwrap();
+    let last = fabric.hosts() - 1;
+    let settings = with(counting(Counter::Shared), Transport::Tcp(Tcp::plain(Control::NewReno)));
+    let outcome = run(&fabric, &[flow(0, last, 300_000, 0), flow(last, 1, 300_000, 0)], &settings);
+    assert_eq!((outcome.totals.flows_finished, outcome.totals.lost_packets), (2, 0), "{:?}", outcome.totals);
 }
 
 /// Frames that left by a port.

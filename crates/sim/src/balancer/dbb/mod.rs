@@ -94,6 +94,8 @@ impl DbbBalancer {
 }
 
 impl LoadBalancer for DbbBalancer {
+    const DEPARTS: bool = true;
+
     /// Lists come from the controller; what is dead here is not its to know before routing does.
     fn plan(&mut self, _asked: &GroupPlan<'_>) -> Result<(), PlanError> {
         Ok(())
@@ -135,6 +137,17 @@ impl LoadBalancer for DbbBalancer {
         match at.ports.iter().position(|&member| member == port) {
             Some(member) => Choice::Member(member as u16),
             None => Choice::NoPath,
+        }
+    }
+
+    /// A leaf with one next hop is asked nothing: the packet learns here where it comes from.
+    #[inline(always)]
+    fn depart(&mut self, switch: u32, _port: u32, place: u32, network: &mut Network) {
+        let packet = network.packets.get(place);
+        if packet.tag == 0
+            && let Some(from) = self.leaf_at[switch as usize]
+        {
+            packet.tag = from + 1;
         }
     }
 
