@@ -33,6 +33,13 @@ impl EventQueue {
         (1 << (63 - self.bits)) - 1
     }
 
+    /// The key of an event. One after the horizon stands right behind it, where no run comes: its time would wrap into one
+    /// that is too early.
+    #[inline(always)]
+    fn key(&self, source: usize, at_ps: u64) -> u64 {
+        at_ps.min(self.horizon_ps() + 1) << self.bits | source as u64
+    }
+
     /// The earliest event: its time and its source.
     #[inline(always)]
     pub(crate) fn first(&self) -> Option<(u64, usize)> {
@@ -43,7 +50,7 @@ impl EventQueue {
     /// The next event of `source` is at `at_ps`, whatever it was before; [`NEVER_PS`] if it has none.
     #[inline(always)]
     pub(crate) fn set(&mut self, source: usize, at_ps: u64) {
-        let key = at_ps << self.bits | source as u64;
+        let key = self.key(source, at_ps);
         let mut key = select_unpredictable(at_ps == NEVER_PS, NEVER, key);
         let mut node = self.leaves + source;
         assert!(node < self.tree.len(), "a source of this queue");
@@ -64,7 +71,7 @@ impl EventQueue {
     /// written behind a branch that is rarely taken, so that the processor goes on with the next event meanwhile.
     #[inline(always)]
     pub(crate) fn insert(&mut self, source: usize, at_ps: u64) {
-        let key = at_ps << self.bits | source as u64;
+        let key = self.key(source, at_ps);
         let mut node = self.leaves + source;
         assert!(node < self.tree.len(), "a source of this queue");
         while node > 1 {
@@ -84,6 +91,22 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn what_is_beyond_the_horizon_comes_after_it() {
+        let mut queue = EventQueue::new(200);
+        let horizon_ps = queue.horizon_ps();
+        for at_ps in [horizon_ps + 1, 2 * horizon_ps + 7, i64::MAX as u64, NEVER_PS - 1] {
+            queue.set(3, at_ps);
+            queue.set(4, NEVER_PS);
+            queue.insert(4, at_ps);
+            assert!(
+                queue.first().is_some_and(|(first_ps, _)| first_ps > horizon_ps),
+                "{at_ps}: {:?}",
+                queue.first()
+            );
+        }
+    }
 
     proptest! {
         #[test]
