@@ -26,7 +26,7 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 /// Scenarios of `cargo test`: about 30 s on two processors.
-const COUNT: u32 = 6_000;
+const COUNT: u32 = 10_000;
 /// Most of them that may be refused, in hundredths: parameters that contradict each other, load balancers that refuse
 /// a fabric by name.
 const REFUSED_PERCENT_MAX: u64 = 12;
