@@ -37,11 +37,18 @@ const GIVEN_UP_PERMILLE_MAX: u64 = 5;
 /// Wrapping numbers are found only by a build that checks them.
 #[test]
 fn the_build_checks_numbers() {
-    assert!(cfg!(debug_assertions), "build the attack with debug-assertions = true");
-    let most = std::hint::black_box(u8::MAX);
-    panics::keep();
-    let added = std::panic::catch_unwind(|| most + std::hint::black_box(1));
-    assert!(added.is_err(), "build the attack with overflow-checks = true");
+    let checked = std::thread::spawn(|| {
+        panics::keep();
+        let most = std::hint::black_box(u8::MAX);
+        let added = panics::caught(|| most + std::hint::black_box(1));
+        let asserted = panics::caught(|| debug_assert!(most == std::hint::black_box(0)));
+        (added.is_err(), asserted.is_err())
+    });
+    let (overflow_checks, debug_assertions) = checked.join().unwrap();
+    assert!(
+        overflow_checks && debug_assertions,
+        "build the attack with overflow-checks and debug-assertions"
+    );
 }
 
 #[test]

@@ -21,7 +21,13 @@ pub(crate) fn keep() {
             }
             let place =
                 info.location().map_or("somewhere".to_owned(), |at| format!("{}:{}", at.file(), at.line()));
-            let message = info.payload_as_str().unwrap_or("a panic without a message").to_owned();
+            let payload = info.payload();
+            let message = payload
+                .downcast_ref::<&str>()
+                .copied()
+                .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+                .unwrap_or("a panic without a message")
+                .to_owned();
             LAST.with(|last| *last.borrow_mut() = Some((place, message)));
         }));
     });

@@ -113,7 +113,7 @@ pub(super) fn draw_host(dice: &mut Dice, framing: Framing, draft: &mut Draft) {
 fn link(dice: &mut Dice, prefix: &str, bps: u64, framing: Framing, table: &mut Table) {
     table.set(&format!("{prefix}rate"), rate(bps));
     if dice.chance(0.5) {
-        let frame_ps = ((framing.frame_bytes * 8) as u128 * 1_000_000_000_000 / u128::from(bps)) as u64;
+        let frame_ps = (u128::from(framing.frame_bytes * 8) * 1_000_000_000_000 / u128::from(bps)) as u64;
         let delay_ps = match dice.below(4) {
             0 => 0,
             1 => dice.pick(&[1, 500_000, 5_000_000]),
