@@ -277,8 +277,9 @@ fn flows_that_no_path_carries_are_counted() {
 
 #[test]
 fn warnings_call_what_stands_above_aggregation_switches_the_core() {
-    let text = "[fabric]\nkind = \"fat-tree\"\nuplink = { rate = \"100 Mbps\" }\n";
-    let resolved = resolve(text);
+    let text = "[fabric]\nkind = \"fat-tree\"\n\
+                [[traffic]]\npattern = \"inter-pod\"\nload = 1.5\nduration = \"50 ms\"\n";
+    let resolved = try_resolve(text, &[]).unwrap();
     let warnings = resolved.warnings(&resolved.flows().unwrap());
     assert!(warnings.iter().any(|warning| warning.starts_with("aggregation to core: ")), "{warnings:?}");
     assert!(!warnings.iter().any(|warning| warning.contains("spine")), "{warnings:?}");
