@@ -111,6 +111,11 @@ impl Cards {
         fits
     }
 
+    /// Whether packets of a half wait.
+    pub(crate) fn waits(&self, owner: Owner, slot: u32) -> bool {
+        self.queues.get(slot as usize).is_some_and(|queue| queue.owner == owner)
+    }
+
     /// Lets a packet wait behind those of its owner, whose queue was `slot` when it waited last. Returns where it is now,
     /// and whether the card has no time of its next turn yet.
     pub(crate) fn wait(

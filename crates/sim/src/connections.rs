@@ -216,6 +216,10 @@ impl Host for Outlet<'_> {
         self.network.room(self.owner, *self.slot, frame_bytes)
     }
 
+    fn waits(&mut self) -> bool {
+        self.network.waits(self.owner, *self.slot)
+    }
+
     #[inline(always)]
     fn wake_at(&mut self, at_ps: u64) {
         if at_ps < *self.wake_ps {

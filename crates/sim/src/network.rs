@@ -315,6 +315,11 @@ impl Network {
         self.cards.as_mut().is_none_or(|cards| cards.room(owner, slot, frame_bytes.into()))
     }
 
+    /// Whether a half has packets in its host's card.
+    pub(crate) fn waits(&self, owner: Owner, slot: u32) -> bool {
+        self.cards.as_ref().is_some_and(|cards| cards.waits(owner, slot))
+    }
+
     /// The host whose card's turns are due now.
     pub(crate) fn begin_service(&mut self) -> Option<u32> {
         self.cards.as_mut()?.begin_service()

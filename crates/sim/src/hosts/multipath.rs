@@ -49,6 +49,10 @@ impl Host for Feed<'_> {
         self.outlet.room(frame_bytes)
     }
 
+    fn waits(&mut self) -> bool {
+        self.outlet.waits()
+    }
+
     #[inline(always)]
     fn wake_at(&mut self, at_ps: u64) {
         self.outlet.wake_at(at_ps);

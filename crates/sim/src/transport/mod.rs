@@ -45,6 +45,10 @@ pub trait Host {
     fn room(&mut self, _frame_bytes: u16) -> bool {
         true
     }
+    /// Whether packets of this half have not left the host's card yet.
+    fn waits(&mut self) -> bool {
+        false
+    }
     /// Wants [`Sender::wake`] or [`Receiver::wake`] at this time. Only the earliest wish is kept; a wake-up that
     /// comes earlier than the half needs (its deadline moved) is answered by wishing again.
     fn wake_at(&mut self, at_ps: u64);

@@ -238,3 +238,15 @@ fn same_seed_same_bits_another_seed_others() {
     assert_eq!(of_seed(1), of_seed(1));
     assert_ne!(of_seed(1).0, of_seed(2).0);
 }
+
+/// Two hundred connections of a host wait longer for their turn than their timeout: that is no loss.
+#[test]
+fn what_waits_in_the_card_does_not_time_out() {
+    let fabric = leaf_spine(2, 4, 200, TEN_GIG);
+    let flows: Vec<_> = (0..200).map(|i| flow(0, 200 + i, 200_000, 0)).collect();
+    let tcp =
+        Tcp { rto_min_ps: 300 * PS_PER_US, rto_initial_ps: 300 * PS_PER_US, ..Tcp::plain(Control::NewReno) };
+    let outcome = run(&fabric, &flows, &under(fair(2), Transport::Tcp(tcp)));
+    let timeouts: u32 = outcome.flows.iter().map(|record| record.timeouts).sum();
+    assert_eq!((outcome.totals.flows_finished, timeouts), (200, 0));
+}

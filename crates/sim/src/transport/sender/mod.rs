@@ -239,7 +239,12 @@ impl Sender {
             self.transmit(cx, host);
         }
         if self.rto_at_ps <= now_ps {
-            self.timed_out(cx, host);
+            if host.waits() {
+                // What has not left the host is not lost (Linux: skb_still_in_host_queue).
+                self.rto_at_ps = now_ps + self.rtt.timeout_ps(tcp);
+            } else {
+                self.timed_out(cx, host);
+            }
         }
         self.arm(host);
     }
