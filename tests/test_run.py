@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -90,6 +91,24 @@ def test_tables_are_printed(where: Path) -> None:
     for word in ("size class", "up to 100 KB", "leaf to spine", "slowdown", "packet-hops in", "unfinished"):
         assert word in text
     assert text.index("offered") < text.index("size class")
+
+
+def test_deep_queues_of_hosts_are_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "hosts.toml"
+    path.write_text(
+        '[fabric]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n'
+        '[[traffic]]\nkind = "flow-list"\nfile = "flows.csv"\n'
+    )
+    (tmp_path / "flows.csv").write_text("id,src,dst,size_bytes,start_ns\n0,0,2,30000000,0\n1,0,3,30000000,0\n")
+    begins = "warning: hosts, not switches, hold the deepest queues: "
+    for nic, warns in (("fifo", True), ("fair", False)):
+        done = anabranch("run", str(path), "-o", f"host.nic={nic}", "--runs", str(tmp_path / "runs"))
+        assert done.returncode == 0, done.stderr
+        assert (begins in done.stdout) == warns, done.stdout
+        (folder,) = (tmp_path / "runs").iterdir()
+        manifest = ab.open(folder).manifest
+        assert any(begins.removeprefix("warning: ") in text for text in manifest["warnings"]) == warns
+        shutil.rmtree(folder)
 
 
 def test_what_is_there_is_not_run_again(where: Path, run: ab.Run) -> None:

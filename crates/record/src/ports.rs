@@ -44,7 +44,7 @@ pub fn port_columns(fabric: &Fabric, records: &[PortRecord]) -> Vec<Column> {
         column("marked_packets", "Congestion marks set.", count(|record| record.marked_packets)),
         column(
             "backlog_mean_bytes",
-            "Mean over time of the bytes waiting, the frame in service included.",
+            "Mean over time of the bytes waiting, the frame in service and, at a host, its network card included.",
             Values::F64(records.iter().map(mean).collect()),
         ),
         column("backlog_max_bytes", "Most bytes waiting.", count(|record| record.backlog_max_bytes)),
@@ -64,7 +64,7 @@ pub fn queue_columns(samples: &[QueueSample]) -> Vec<Column> {
         column("time_ns", "When.", Values::F64(samples.iter().map(|s| ns(s.time_ps)).collect())),
         column(
             "backlog_bytes",
-            "Bytes waiting, the frame in service included.",
+            "Bytes waiting, the frame in service and, at a host, its network card included.",
             Values::U64(samples.iter().map(|s| s.backlog_bytes).collect()),
         ),
     ]

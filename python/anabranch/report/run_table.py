@@ -10,6 +10,7 @@ from rich.console import Console
 from anabranch.report.format import bit_rate, count, duration, pct, significant
 from anabranch.report.table import plain_table
 from anabranch.report.topology import direction_words, tier_counts
+from anabranch.stats import host_queues
 from anabranch.stats.fct import MEASURES, STATISTICS, by_class, statistics
 from anabranch.stats.jobs import completion_ns
 from anabranch.stats.size_classes import SizeClass
@@ -78,6 +79,9 @@ def show(run: Run, classes: Sequence[SizeClass], console: Console) -> None:
     counted = [f"{count(number)} {what}" for what, number in manifest.get("balancer", {}).items()]
     if counted:
         console.print("; ".join(counted), markup=False, soft_wrap=True)
+    for warning in manifest["warnings"]:
+        if warning.startswith(host_queues.BEGINNING):
+            console.print(f"warning: {warning}", style="yellow", markup=False, soft_wrap=True)
     hops, wall_s = int(manifest["packet_hops"]), float(manifest["wall_s"])
     console.print(
         f"{count(hops)} packet-hops in {wall_s:.2f} s: {hops / max(wall_s, 1e-9) / 1e6:.1f} million/s",

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from anabranch import _core
 from anabranch.runs.execute import Executed
+from anabranch.stats import host_queues
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -49,10 +50,15 @@ def origin(scenario: _core.Scenario, command: Sequence[str], started_at: str) ->
 
 
 def manifest(
-    scenario: _core.Scenario, executed: Executed, flows: pl.DataFrame, files: dict[str, int], command: Sequence[str]
+    scenario: _core.Scenario,
+    executed: Executed,
+    tables: Mapping[str, pl.DataFrame],
+    files: dict[str, int],
+    command: Sequence[str],
 ) -> dict[str, Any]:
     """Plain data, ready for JSON."""
-    totals = executed.run.totals
+    totals, flows = executed.run.totals, tables["flows"]
+    of_hosts = host_queues.warning(scenario.topology(), tables["ports"])
     return {
         **origin(scenario, command, executed.started_at),
         **{key: plain(value) for key, value in totals.items()},
@@ -63,7 +69,7 @@ def manifest(
         "flows_total": flows.height,
         "flows_unfinished": flows.height - int(flows["finished"].sum()),
         "offered_load": [{key: plain(value) for key, value in row.items()} for row in scenario.offered_load()],
-        "warnings": list(scenario.warnings()),
+        "warnings": [*scenario.warnings(), *([of_hosts] if of_hosts else [])],
         "definitions": DEFINITIONS,
         "columns": {
             table: {name: {"type": kind, "meaning": meaning} for name, kind, meaning in rows}

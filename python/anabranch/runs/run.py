@@ -86,5 +86,5 @@ def write(
         topology = json.dumps(scenario.topology(), default=lambda array: array.tolist())
         (part / "topology.json").write_text(topology + "\n", encoding="utf-8")
         files |= {Path(name).name: 1 for name in executed.run.write_captures(str(part))}
-        written = manifest(scenario, executed, tables["flows"], files, command) | dict(own_scheme)
+        written = manifest(scenario, executed, tables, files, command) | dict(own_scheme)
         (part / MANIFEST).write_text(json.dumps(written, indent=1, allow_nan=False) + "\n", encoding="utf-8")
