@@ -4,6 +4,7 @@
 #include "pinned_routing.h"
 #include "step_fifo.h"
 
+#include "ns3/boolean.h"
 #include "ns3/fq-codel-queue-disc.h"
 #include "ns3/internet-stack-helper.h"
 #include "ns3/ipv4-l3-protocol.h"
@@ -21,8 +22,8 @@
 
 /// Leaf-spine settings; every link has the same rate and delay, every port of a switch the same room and marking.
 /// At a host's own port: endless room and no marks ("endless"); as at a switch ("switch"), which is what programs of
-/// ns-3 have that install one queue disc everywhere; or what ns-3 installs by itself ("default"): FqCoDel over a device
-/// queue of 100 packets.
+/// ns-3 have that install one queue disc everywhere; a queue for each flow, served in turn ("fair": FqCoDel without
+/// CoDel); or what ns-3 installs by itself ("default": FqCoDel over a device queue of 100 packets).
 struct FabricSettings
 {
     uint32_t leaves = 4;
@@ -48,9 +49,10 @@ class LeafSpine
     explicit LeafSpine(const FabricSettings& settings)
         : m_settings(settings)
     {
-        if (settings.hostQueue != "endless" && settings.hostQueue != "switch" && settings.hostQueue != "default")
+        if (settings.hostQueue != "endless" && settings.hostQueue != "switch" && settings.hostQueue != "fair" &&
+            settings.hostQueue != "default")
         {
-            throw std::runtime_error("--host-queue is endless, switch or default");
+            throw std::runtime_error("--host-queue is endless, switch, fair or default");
         }
         m_hosts.Create(settings.Hosts());
         m_leaves.Create(settings.leaves);
@@ -114,7 +116,7 @@ class LeafSpine
         {
             sum += queue->Dropped();
         }
-        for (const auto& disc : m_defaults)
+        for (const auto& disc : m_fair)
         {
             sum += disc->GetStats().nTotalDroppedPackets;
         }
@@ -128,7 +130,7 @@ class LeafSpine
         {
             sum += queue->Marked();
         }
-        for (const auto& disc : m_defaults)
+        for (const auto& disc : m_fair)
         {
             sum += disc->GetStats().nTotalMarkedPackets;
         }
@@ -173,10 +175,16 @@ class LeafSpine
                                            ns3::MakeBoundCallback(&LeafSpine::CountHop, m_packetHops.get()));
 
         ns3::Ptr<ns3::QueueDisc> root;
-        if (untouched)
+        if (untouched || (host && m_settings.hostQueue == "fair"))
         {
             root = ns3::CreateObject<ns3::FqCoDelQueueDisc>();
-            m_defaults.push_back(root);
+            if (!untouched)
+            {
+                root->SetAttribute("MaxSize", ns3::QueueSizeValue(ns3::QueueSize("1000000p")));
+                root->SetAttribute("Target", ns3::StringValue("1000s"));
+                root->SetAttribute("UseEcn", ns3::BooleanValue(false));
+            }
+            m_fair.push_back(root);
         }
         else
         {
@@ -213,6 +221,6 @@ class LeafSpine
     ns3::NodeContainer m_leaves;
     ns3::NodeContainer m_spines;
     std::vector<ns3::Ptr<StepFifo>> m_queues;
-    std::vector<ns3::Ptr<ns3::QueueDisc>> m_defaults;
+    std::vector<ns3::Ptr<ns3::QueueDisc>> m_fair;
     std::unique_ptr<uint64_t> m_packetHops = std::make_unique<uint64_t>(0);
 };
