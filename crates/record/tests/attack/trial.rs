@@ -125,6 +125,10 @@ fn recorded(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> Result<()
         };
         holds(finite, "recorded numbers are finite", || format!("{}: {:?}", column.name, column.values))?;
     }
+    // After a failure a longer path may be faster than the shortest ones of the fabric as built.
+    if settings.changes.is_empty() {
+        above_ideal(&of_flows)?;
+    }
     let totals = &outcome.totals;
     let manifest = [
         ("sent_packets", totals.packet_hops, &of_ports),
@@ -139,6 +143,24 @@ fn recorded(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> Result<()
     }
     // Frames without room for TCP's headers are refused, which is no failure.
     let _ = write_capture("attack.pcapng", std::io::sink(), fabric, settings.framing, &outcome.captures);
+    Ok(())
+}
+
+/// No flow takes less than its ideal time, the same to a nanosecond's rounding.
+fn above_ideal(columns: &[Column]) -> Result<(), Broken> {
+    let values = |name: &str| columns.iter().find(|column| column.name == name).map(|column| &column.values);
+    let (Some(Values::OptionalF64(taken)), Some(Values::F64(ideal))) =
+        (values("fct_ns"), values("ideal_fct_ns"))
+    else {
+        return Err(Broken::new("flows have an ideal time", "no columns fct_ns and ideal_fct_ns"));
+    };
+    for (flow, (taken_ns, ideal_ns)) in taken.iter().zip(ideal).enumerate() {
+        if let Some(taken_ns) = taken_ns {
+            holds(*taken_ns >= *ideal_ns * (1.0 - 1e-12), "no flow is below its ideal", || {
+                format!("flow {flow} took {taken_ns} ns, ideal are {ideal_ns} ns")
+            })?;
+        }
+    }
     Ok(())
 }
 
