@@ -89,7 +89,7 @@ impl Cards {
             queues: Vec::new(),
             free: Vec::new(),
             behind: Vec::new(),
-            due: EventQueue::new(hosts as usize),
+            due: EventQueue::new(&(0..hosts).collect::<Vec<_>>()),
         }
     }
 

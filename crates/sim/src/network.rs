@@ -24,14 +24,15 @@ pub(crate) mod source {
     pub(crate) const PORTS: usize = 3;
 }
 
-/// By source: its port. The order of the ports is drawn from the seed, each order as likely as any other.
-fn ranking(ports: u32, seed: u64) -> Box<[u32]> {
+/// Sources by rank. The order of the ports is drawn from the seed, each order as likely as any other.
+fn ranking(ports: usize, seed: u64) -> Vec<u32> {
     let mut stream = Stream::new(seed, "ties");
-    let mut ranked: Vec<u32> = (0..ports).collect();
-    for last in (1..ranked.len()).rev() {
-        ranked.swap(last, stream.below(last as u64 + 1) as usize);
+    let mut ranked: Vec<u32> = (0..(source::PORTS + ports) as u32).collect();
+    let of_ports = &mut ranked[source::PORTS..];
+    for last in (1..ports).rev() {
+        of_ports.swap(last, stream.below(last as u64 + 1) as usize);
     }
-    [0; source::PORTS].into_iter().chain(ranked).collect()
+    ranked
 }
 
 /// Where a half of a connection sends.
@@ -81,8 +82,6 @@ pub(crate) struct Network {
     pub(crate) now_ps: u64,
     pub(crate) queue: EventQueue,
     pub(crate) ports: Vec<EgressPort>,
-    /// By source of events: the port, if it is one.
-    port_of: Box<[u32]>,
     pub(crate) packets: Slab,
     /// Packets that hosts, or switches' load balancers, sent.
     pub(crate) sent: u64,
@@ -118,7 +117,7 @@ pub(crate) struct Network {
 
 impl Network {
     pub(crate) fn new(fabric: &Fabric, framing: Framing, nic: &Nic, seed: u64) -> Self {
-        let mut ports: Vec<EgressPort> = (0..)
+        let ports: Vec<EgressPort> = (0..)
             .zip(fabric.ports())
             .map(|(index, port)| {
                 let mut port = port.clone();
@@ -133,10 +132,6 @@ impl Network {
                 egress
             })
             .collect();
-        let port_of = ranking(ports.len() as u32, seed);
-        for (source, &port) in (0..).zip(&port_of).skip(source::PORTS) {
-            ports[port as usize].source = source;
-        }
         let cards = match nic.queueing {
             Queueing::Fair { limit } => {
                 let frame_bytes = framing.frame_bytes(framing.payload_bytes_max);
@@ -146,9 +141,8 @@ impl Network {
         };
         Self {
             now_ps: 0,
-            queue: EventQueue::new(source::PORTS + ports.len()),
+            queue: EventQueue::new(&ranking(ports.len(), seed)),
             ports,
-            port_of,
             packets: Slab::default(),
             sent: 0,
             delivered: 0,
@@ -188,9 +182,8 @@ impl Network {
     #[inline(always)]
     fn enqueue_at<const HOST: bool>(&mut self, port: u32, place: u32) {
         let packet = self.packets.get(place);
-        let egress = &mut self.ports[port as usize];
-        match egress.enqueue::<HOST>(self.now_ps, place, packet) {
-            Verdict::Next(arrive_ps) => self.queue.insert(egress.source as usize, arrive_ps),
+        match self.ports[port as usize].enqueue::<HOST>(self.now_ps, place, packet) {
+            Verdict::Next(arrive_ps) => self.queue.insert(source::PORTS + port as usize, arrive_ps),
             Verdict::Queued => {}
             Verdict::Displaced(last) => self.displaced(port, last),
             Verdict::Dropped => return self.discard(place, Fate::Dropped),
@@ -235,33 +228,25 @@ impl Network {
         self.packets.free(place);
     }
 
-    /// The port that is a source of events.
-    #[inline(always)]
-    pub(crate) fn port_of(&self, source: usize) -> u32 {
-        debug_assert!(source < self.port_of.len(), "a source of the queue");
-        // SAFETY: there is one for every source that [`Self::queue`] was made for, and it shows no other.
-        unsafe { *self.port_of.get_unchecked(source) }
-    }
-
     /// The next packet of `port`, which had none or whose packets were timed anew, arrives at `arrive_ps`;
     /// [`NEVER_PS`] if there is none.
     pub(crate) fn set_arrival(&mut self, port: u32, arrive_ps: u64) {
-        self.queue.set(self.ports[port as usize].source as usize, arrive_ps);
+        self.queue.set(source::PORTS + port as usize, arrive_ps);
     }
 
-    /// Takes the packet that arrives at the end of the link of `port`, which is `source`, now; `None` if the link lost it.
+    /// Takes the packet that arrives at the end of `port`'s link now; `None` if the link lost it.
     #[inline(always)]
-    pub(crate) fn arrival(&mut self, source: usize, port: u32) -> Option<(u32, u32)> {
-        let egress = &mut self.ports[port as usize];
+    pub(crate) fn arrival(&mut self, port: usize) -> Option<(u32, u32)> {
+        let egress = &mut self.ports[port];
         let (place, next_ps) = egress.arrive();
-        self.queue.set(source, next_ps);
+        self.queue.set(source::PORTS + port, next_ps);
         // Most likely the next event: its port, its place in the ring and its packet are fetched meanwhile.
         if let Some((_, next)) = self.queue.first()
             && next >= source::PORTS
         {
-            self.packets.prefetch(self.ports[self.port_of(next) as usize].next_packet());
+            self.packets.prefetch(self.ports[next - source::PORTS].next_packet());
         }
-        let egress = &mut self.ports[port as usize];
+        let egress = &mut self.ports[port];
         let to = egress.to;
         if egress.loses() {
             self.discard(place, Fate::Lost);

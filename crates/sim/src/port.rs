@@ -72,8 +72,6 @@ pub(crate) struct EgressPort {
     /// Backlogs up to these can neither fill the buffer, nor mark, nor be the largest yet: no need to know better.
     quiet_bytes: u64,
     quiet_packets: u32,
-    /// Its number among the sources of events.
-    pub(crate) source: u32,
     sent_bytes: u64,
     backlog_byte_ps: u128,
     /// Time of transmission of all accepted since the interval began.
@@ -127,7 +125,6 @@ impl EgressPort {
             backlog_packets: 0,
             quiet_bytes: 0,
             quiet_packets: 0,
-            source: 0,
             buffer_bytes: limit(port.buffer.bytes),
             buffer_packets: port.buffer.packets,
             mark_bytes,

@@ -2,15 +2,18 @@
 //!
 //! A source (a port, the timers, ...) shows only its next event; the tree finds the earliest of all sources. So the
 //! queue holds links, not packets, and an update touches one leaf-to-root path: a handful of independent loads and a
-//! chain of minima. Events at the same time are ordered by the number of their source; which source has which number is
-//! the caller's to say.
+//! chain of minima. Events at the same time are ordered by the ranks of their sources. A source's place in the tree is
+//! its number, not its rank: ports that work together stand together.
 
 use std::hint::select_unpredictable;
 
-/// Winner tree. Keys are `time << bits | source`, so that one minimum decides both.
+/// Winner tree. Keys are `time << bits | rank`, so that one minimum decides both.
 pub(crate) struct EventQueue {
     /// `tree[1]` is the earliest of all; source `s` is the leaf `tree[leaves + s]`.
     tree: Box<[u64]>,
+    /// By source, and the other way round. Each has as many entries as the tree has leaves.
+    rank_of: Box<[u32]>,
+    source_of: Box<[u32]>,
     leaves: usize,
     bits: u32,
 }
@@ -22,10 +25,21 @@ const NEVER: u64 = u64::MAX;
 pub(crate) const NEVER_PS: u64 = u64::MAX;
 
 impl EventQueue {
-    /// For so many sources, none with an event.
-    pub(crate) fn new(sources: usize) -> Self {
-        let leaves = sources.next_power_of_two().max(2);
-        Self { tree: vec![NEVER; 2 * leaves].into(), leaves, bits: leaves.trailing_zeros() }
+    /// For these sources, by rank, none with an event.
+    pub(crate) fn new(ranked: &[u32]) -> Self {
+        let leaves = ranked.len().next_power_of_two().max(2);
+        let (mut rank_of, mut source_of) = (vec![0; leaves], vec![0; leaves]);
+        for (rank, &source) in (0..).zip(ranked) {
+            rank_of[source as usize] = rank;
+            source_of[rank as usize] = source;
+        }
+        Self {
+            tree: vec![NEVER; 2 * leaves].into(),
+            rank_of: rank_of.into(),
+            source_of: source_of.into(),
+            leaves,
+            bits: leaves.trailing_zeros(),
+        }
     }
 
     /// Times must stay below this.
@@ -33,29 +47,35 @@ impl EventQueue {
         (1 << (63 - self.bits)) - 1
     }
 
-    /// The key of an event. One after the horizon stands right behind it, where no run comes: its time would wrap into one
-    /// that is too early.
-    #[inline(always)]
-    fn key(&self, source: usize, at_ps: u64) -> u64 {
-        at_ps.min(self.horizon_ps() + 1) << self.bits | source as u64
-    }
-
     /// The earliest event: its time and its source.
     #[inline(always)]
     pub(crate) fn first(&self) -> Option<(u64, usize)> {
         let key = self.tree[1];
-        (key != NEVER).then(|| (key >> self.bits, key as usize & (self.leaves - 1)))
+        if key == NEVER {
+            return None;
+        }
+        // SAFETY: there are as many entries as leaves.
+        let source = unsafe { *self.source_of.get_unchecked(key as usize & (self.leaves - 1)) };
+        Some((key >> self.bits, source as usize))
+    }
+
+    /// Key of an event of a source. One after the horizon stands right behind it, where no run comes: its time would wrap
+    /// into one that is too early.
+    #[inline(always)]
+    fn key(&self, source: usize, at_ps: u64) -> u64 {
+        assert!(source < self.leaves, "a source of this queue");
+        // SAFETY: there are as many entries as leaves.
+        let rank = unsafe { *self.rank_of.get_unchecked(source) };
+        at_ps.min(self.horizon_ps() + 1) << self.bits | u64::from(rank)
     }
 
     /// The next event of `source` is at `at_ps`, whatever it was before; [`NEVER_PS`] if it has none.
     #[inline(always)]
     pub(crate) fn set(&mut self, source: usize, at_ps: u64) {
-        let key = self.key(source, at_ps);
-        let mut key = select_unpredictable(at_ps == NEVER_PS, NEVER, key);
+        let mut key = select_unpredictable(at_ps == NEVER_PS, NEVER, self.key(source, at_ps));
         let mut node = self.leaves + source;
-        assert!(node < self.tree.len(), "a source of this queue");
         while node > 1 {
-            // SAFETY: `node` is below the tree's length, which is even, and only shrinks; so is its sibling.
+            // SAFETY: `node` is below the tree's length, twice that of its leaves, and only shrinks; so is its sibling.
             unsafe {
                 *self.tree.get_unchecked_mut(node) = key;
                 key = key.min(*self.tree.get_unchecked(node ^ 1));
@@ -73,7 +93,6 @@ impl EventQueue {
     pub(crate) fn insert(&mut self, source: usize, at_ps: u64) {
         let key = self.key(source, at_ps);
         let mut node = self.leaves + source;
-        assert!(node < self.tree.len(), "a source of this queue");
         while node > 1 {
             // SAFETY: `node` is below the tree's length and only shrinks.
             let entry = unsafe { self.tree.get_unchecked_mut(node) };
@@ -94,7 +113,7 @@ mod tests {
 
     #[test]
     fn what_is_beyond_the_horizon_comes_after_it() {
-        let mut queue = EventQueue::new(200);
+        let mut queue = EventQueue::new(&(0..200).collect::<Vec<_>>());
         let horizon_ps = queue.horizon_ps();
         for at_ps in [horizon_ps + 1, 2 * horizon_ps + 7, i64::MAX as u64, NEVER_PS - 1] {
             queue.set(3, at_ps);
@@ -111,10 +130,11 @@ mod tests {
     proptest! {
         #[test]
         fn the_first_is_the_least_of_a_sorted_set(
-            sources in 1usize..70,
+            ranked in (1u32..70).prop_flat_map(|sources| Just((0..sources).collect::<Vec<_>>()).prop_shuffle()),
             steps in prop::collection::vec((any::<prop::sample::Index>(), prop::option::of(0u64..1000)), 1..300),
         ) {
-            let mut queue = EventQueue::new(sources);
+            let sources = ranked.len();
+            let mut queue = EventQueue::new(&ranked);
             let mut times = vec![None; sources];
             for (index, time) in steps {
                 let source = index.index(sources);
@@ -125,9 +145,12 @@ mod tests {
                     Some(at_ps) => queue.set(source, at_ps),
                     None => queue.set(source, NEVER_PS),
                 }
-                let sorted: BTreeSet<(u64, usize)> =
-                    times.iter().enumerate().filter_map(|(s, t)| t.map(|t| (t, s))).collect();
-                prop_assert_eq!(queue.first(), sorted.first().copied());
+                let sorted: BTreeSet<(u64, usize, usize)> = ranked
+                    .iter()
+                    .enumerate()
+                    .filter_map(|(rank, &s)| times[s as usize].map(|t| (t, rank, s as usize)))
+                    .collect();
+                prop_assert_eq!(queue.first(), sorted.first().map(|&(time, _, source)| (time, source)));
             }
         }
     }

@@ -119,7 +119,7 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
                 }
             }
             if source >= source::PORTS {
-                self.arrive(source);
+                self.arrive(source - source::PORTS);
             } else if source == source::TIMERS {
                 self.timer()?;
             } else if source == source::CARDS {
@@ -153,11 +153,10 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
         progress.flows_finished.store(self.hosts.finished, Ordering::Relaxed);
     }
 
-    /// A packet reaches the other end of the link of the port that is `source`.
+    /// A packet reaches the other end of a port's link.
     #[inline(always)]
-    fn arrive(&mut self, source: usize) {
-        let port = self.network.port_of(source);
-        let Some((node, place)) = self.network.arrival(source, port) else { return };
+    fn arrive(&mut self, port: usize) {
+        let Some((node, place)) = self.network.arrival(port) else { return };
         if node < self.hosts_count {
             self.hosts.deliver(place, &mut self.network);
             return;
@@ -173,7 +172,7 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
         let switch = node - self.hosts_count;
         if B::PROBES && packet.kind == Kind::Probe {
             self.network.probe_link_bytes += u64::from(packet.frame_bytes);
-            self.forwarding.probe(switch, port, place, &mut self.network);
+            self.forwarding.probe(switch, port as u32, place, &mut self.network);
             return;
         }
         match self.forwarding.forward(switch, place, &mut self.network) {

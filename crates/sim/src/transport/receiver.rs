@@ -95,7 +95,7 @@ impl Receiver {
     }
 
     /// Takes a [`Kind::Syn`] or a [`Kind::Data`].
-    #[inline]
+    #[inline(always)]
     pub fn receive<H: Host>(&mut self, tcp: &Tcp, framing: Framing, packet: &Packet, host: &mut H) {
         let cx = Context { tcp, framing };
         if packet.kind == Kind::Syn {
