@@ -41,7 +41,16 @@ class Cluster:
     def __enter__(self) -> Cluster:
         file = self._folder / "scheduler.json"
         host = ["--host", "127.0.0.1"] if not self._options else ["--host", "tls://127.0.0.1"]
-        command = [*_program("scheduler"), *host, "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+        command = [
+            *_program("scheduler"),
+            *host,
+            "--port",
+            "0",
+            "--dashboard-address",
+            "127.0.0.1:0",
+            "--scheduler-file",
+            str(file),
+        ]
         self.scheduler = self._ends.enter_context(_process([*command, *self._options], self._folder, self._environment))
         while not self.address:
             assert self.scheduler.poll() is None, "the scheduler ended"
@@ -59,7 +68,15 @@ class Cluster:
         """Starts one, in a folder of its own."""
         folder = self._folder / "worker"
         folder.mkdir(exist_ok=True)
-        command = [*_program("worker"), self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+        command = [
+            *_program("worker"),
+            self.address,
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--dashboard-address",
+            "127.0.0.1:0",
+        ]
         return self._ends.enter_context(_process([*command, *self._options], folder, self._environment))
 
     def sweep(

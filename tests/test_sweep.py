@@ -189,7 +189,7 @@ def test_nothing_is_lost_when_a_dask_worker_is_killed(where: Path, tmp_path: Pat
     check_writable(sweep.folder)
     jobs = sweep.missing
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs=50
     ) as cluster:
         victim = next(iter(cluster.workers.values())).pid
         calls = []
