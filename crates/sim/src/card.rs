@@ -1,14 +1,18 @@
 //! Network cards that serve the connections of their host in turn.
 //!
 //! A card stands before its host's port. While nobody waits, a packet goes to the port as long as the port is busy for
-//! no more than one full frame; otherwise it waits in a queue of its half of a connection. The card takes from those
-//! queues in turn (deficit round robin), two full frames at a time, whenever the port has sent what it was given.
+//! no more than three full frames (Linux: byte queue limits); otherwise it waits in a queue of its half of a connection.
+//! The card takes from those queues in turn (deficit round robin), two full frames at a time, whenever the port has sent
+//! what it was given.
 
 use crate::queue::{EventQueue, NEVER_PS};
 use anabranch_fabric::Buffer;
 
 /// No place.
 const NONE: u32 = u32::MAX;
+
+/// Full frames with which a port is still ready for more.
+const FRAMES_AHEAD: u32 = 3;
 
 /// Full frames that a queue may send in one turn (Linux: fq's quantum).
 const FRAMES_A_TURN: u32 = 2;
@@ -68,8 +72,9 @@ pub(crate) enum Turn {
 /// The fair cards of all hosts.
 pub(crate) struct Cards {
     limit: Buffer,
-    /// Bytes of a full frame.
-    pub(crate) frame_bytes: u32,
+    /// Bytes with which a port is still ready for more.
+    pub(crate) ahead_bytes: u32,
+    turn_bytes: u32,
     cards: Vec<Card>,
     queues: Vec<Waiting>,
     free: Vec<u32>,
@@ -84,7 +89,9 @@ impl Cards {
             Card { first: NONE, last: NONE, own: NONE, serving: false, waiting_bytes: 0, waiting_byte_ps: 0 };
         Self {
             limit,
-            frame_bytes,
+            // What a rate can tell the time of.
+            ahead_bytes: (FRAMES_AHEAD * frame_bytes).min(u16::MAX.into()),
+            turn_bytes: FRAMES_A_TURN * frame_bytes,
             cards: vec![card; hosts as usize],
             queues: Vec::new(),
             free: Vec::new(),
@@ -184,7 +191,7 @@ impl Cards {
     /// The turn of the first queue begins.
     pub(crate) fn begin_turn(&mut self, host: u32) {
         let first = self.cards[host as usize].first;
-        self.queues[first as usize].credit += FRAMES_A_TURN * self.frame_bytes;
+        self.queues[first as usize].credit += self.turn_bytes;
     }
 
     /// The packet in front of the queue whose turn it is, if `frame_bytes` says that its frame is within what the

@@ -186,8 +186,6 @@ impl Hosts {
         connection.message = message;
         connection.subflow = subflow;
         connection.transport = flow.transport;
-        connection.src = flow.src;
-        connection.dst = flow.dst;
         connection.sending.address = Address {
             connection: name,
             host: flow.src,
@@ -398,8 +396,8 @@ impl Hosts {
                 continue;
             }
             let connection = self.connections.last_user(capture.packet.connection);
-            let sent_back = capture.packet.destination == connection.src;
-            capture.src = if sent_back { connection.dst } else { connection.src };
+            let Address { host, destination, .. } = connection.sending.address;
+            capture.src = if capture.packet.destination == host { destination } else { host };
             capture.flow = connection.message.flow;
         }
         network.captures_named = network.captures.len();

@@ -16,6 +16,7 @@ mod error;
 mod forwarding;
 mod hosts;
 mod jobs;
+mod lots;
 mod needs;
 mod network;
 mod nic;

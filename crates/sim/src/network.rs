@@ -280,7 +280,7 @@ impl Network {
         let now_ps = self.now_ps;
         if let Some(cards) = &mut self.cards {
             let egress = &mut self.ports[port as usize];
-            if !cards.is_empty(host) || !egress.is_ready(now_ps, cards.frame_bytes) {
+            if !cards.is_empty(host) || !egress.is_ready(now_ps, cards.ahead_bytes) {
                 let idle;
                 (*slot, idle) = cards.wait(host, owner, *slot, Arrived { place, frame_bytes }, now_ps);
                 egress.note_waiting(now_ps, cards.waiting_bytes(host));
@@ -315,7 +315,7 @@ impl Network {
     #[inline]
     pub(crate) fn serve(&mut self, host: u32, port: u32) -> Served {
         let Some(cards) = &mut self.cards else { return Served::Nobody };
-        if cards.is_empty(host) || !self.ports[port as usize].is_ready(self.now_ps, cards.frame_bytes) {
+        if cards.is_empty(host) || !self.ports[port as usize].is_ready(self.now_ps, cards.ahead_bytes) {
             return Served::Nobody;
         }
         cards.begin_turn(host);

@@ -4,6 +4,7 @@
 //! other end is computed at enqueue, and only that arrival is an event. Waiting, served and propagating packets
 //! stand in one ring; the backlog is brought up to date when someone asks.
 
+use crate::lots::Lots;
 use crate::queue::NEVER_PS;
 use crate::{Packet, PortRecord, marks};
 use anabranch_fabric::{Marking, Port, Rate, Serialization};
@@ -48,7 +49,7 @@ struct Unusual {
 struct Contest {
     /// [`EgressPort::tail`] since one of them has it.
     tail: u32,
-    packets: u64,
+    packets: u32,
 }
 
 /// Laid out so that what every packet touches lies in two cache lines.
@@ -96,7 +97,7 @@ pub(crate) struct EgressPort {
     rate_bps: u64,
     unusual: Box<Unusual>,
     /// What lags, and who has the last place of a full queue, are drawn from.
-    jitter: Option<Box<Stream>>,
+    lots: Lots,
 }
 
 // What every packet touches is in the first two cache lines, and a port takes no more than four.
@@ -142,7 +143,7 @@ impl EgressPort {
             sent_before_bytes: 0,
             rate_bps: port.rate.bps(),
             unusual: Box::new(Unusual { down: false, loss: 0.0, ramp, stream, contest: Contest::default() }),
-            jitter: None,
+            lots: Lots::default(),
         };
         egress.settle();
         egress
@@ -150,8 +151,8 @@ impl EgressPort {
 
     /// Breaks phase locks from now on: at hosts frames enter the link after a random processing time, and the last
     /// place of a full queue is drawn by lot.
-    pub(crate) fn set_jitter(&mut self, stream: Stream) {
-        self.jitter = Some(Box::new(stream));
+    pub(crate) fn set_jitter(&mut self, mut stream: Stream) {
+        self.lots = Lots::of(&mut stream);
     }
 
     /// Derives what the hot path compares with.
@@ -216,8 +217,10 @@ impl EgressPort {
     /// wire, so that its phase is; more if it would overtake the one before.
     #[inline]
     fn late(&mut self, prompt_ps: u64, wire_bytes: u32) -> (u64, u16) {
-        let Some(stream) = &mut self.jitter else { return (prompt_ps, 0) };
-        let lag_bytes = stream.below(wire_bytes.into()) as u16;
+        if !self.lots.are_drawn() {
+            return (prompt_ps, 0);
+        }
+        let lag_bytes = self.lots.below(wire_bytes) as u16;
         let mut late = (prompt_ps + self.serialization.frame_ps(lag_bytes.into()), lag_bytes);
         if self.head != self.tail {
             let last_ps = self.at(self.tail.wrapping_sub(1)).arrive_ps;
@@ -290,12 +293,14 @@ impl EgressPort {
     /// in step decide it for ever by who comes a moment earlier. If the newcomer has it, the one that had it is taken
     /// out.
     fn displace(&mut self, now_ps: u64, frame_bytes: u64) -> Option<u32> {
-        let stream = self.jitter.as_mut()?;
+        if !self.lots.are_drawn() {
+            return None;
+        }
         if self.unusual.contest.tail != self.tail {
             self.unusual.contest = Contest { tail: self.tail, packets: 1 };
         }
         self.unusual.contest.packets += 1;
-        if stream.below(self.unusual.contest.packets) != 0 || self.serving == self.tail {
+        if self.lots.below(self.unusual.contest.packets) != 0 || self.serving == self.tail {
             return None;
         }
         let last = self.at(self.tail.wrapping_sub(1));
