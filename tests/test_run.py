@@ -96,8 +96,7 @@ def test_tables_are_printed(where: Path) -> None:
 def test_deep_queues_of_hosts_are_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "hosts.toml"
     path.write_text(
-        '[fabric]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n'
-        '[[traffic]]\nkind = "flow-list"\nfile = "flows.csv"\n'
+        '[fabric]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n[[traffic]]\nkind = "flow-list"\nfile = "flows.csv"\n'
     )
     (tmp_path / "flows.csv").write_text("id,src,dst,size_bytes,start_ns\n0,0,2,30000000,0\n1,0,3,30000000,0\n")
     begins = "warning: hosts, not switches, hold the deepest queues: "
