@@ -4,10 +4,13 @@
 //! other end is computed at enqueue, and only that arrival is an event. Waiting, served and propagating packets
 //! stand in one ring; the backlog is brought up to date when someone asks.
 
+mod change;
+mod count;
+
 use crate::lots::Lots;
 use crate::queue::NEVER_PS;
-use crate::{Packet, PortRecord, marks};
-use anabranch_fabric::{Marking, Port, Rate, Serialization};
+use crate::{Packet, marks};
+use anabranch_fabric::{Marking, Port, Serialization};
 use anabranch_traffic::random::Stream;
 use std::hint::select_unpredictable;
 
@@ -429,159 +432,9 @@ impl EgressPort {
         self.backlog_bytes
     }
 
-    /// Bytes sent until now; a frame counts when it begins to be sent.
-    pub(crate) fn sent_bytes(&mut self, now_ps: u64) -> u64 {
-        self.sent_before_bytes + self.sent_bytes - self.take_unsent(now_ps).bytes
-    }
-
     /// The rate it sends at.
     pub(crate) fn rate_bps(&self) -> u64 {
         self.rate_bps
-    }
-
-    /// Kills the port: everything on the link and in the queue is lost. Returns it.
-    pub(crate) fn go_down(&mut self, now_ps: u64) -> Vec<u32> {
-        let unsent = self.take_unsent(now_ps);
-        self.sent_bytes -= unsent.bytes;
-        self.first_sent = self.first_sent.wrapping_add(unsent.packets);
-        self.backlog_byte_ps -= unsent.backlog_byte_ps;
-        let mut lost = Vec::new();
-        while self.head != self.tail {
-            lost.push(self.at(self.head).packet);
-            self.head = self.head.wrapping_add(1);
-        }
-        self.lost_packets += lost.len() as u64;
-        self.serving = self.head;
-        self.backlog_bytes = 0;
-        self.backlog_packets = 0;
-        self.busy_ps -= self.free_ps.saturating_sub(now_ps);
-        self.free_ps = now_ps;
-        self.unusual.down = true;
-        self.settle();
-        lost
-    }
-
-    pub(crate) fn go_up(&mut self) {
-        self.unusual.down = false;
-        self.settle();
-    }
-
-    pub(crate) fn is_up(&self) -> bool {
-        !self.unusual.down
-    }
-
-    /// Probability with which the link loses each frame.
-    pub(crate) fn set_loss(&mut self, loss: f64) {
-        self.unusual.loss = loss;
-        self.settle();
-    }
-
-    /// Sends at another rate from now on. The rest of the frame in service takes its old share of the new time;
-    /// waiting frames are timed anew, with their lags. Returns when the next packet arrives.
-    pub(crate) fn set_rate(&mut self, now_ps: u64, rate: Rate) -> Option<u64> {
-        self.advance(now_ps);
-        self.rate_bps = rate.bps();
-        let old = std::mem::replace(&mut self.serialization, rate.serialization());
-        let mask = self.ring.len() - 1;
-        let mut last_ps = self.end_lags(now_ps, old);
-        let mut free_ps = now_ps;
-        let mut index = self.serving;
-        while index != self.tail {
-            let accepted = self.at(index);
-            let lag_bytes = accepted.lag_bytes.into();
-            let wire_bytes = u32::from(accepted.frame_bytes) + self.gap_bytes;
-            let end_ps = accepted.arrive_ps - self.delay_ps - old.frame_ps(lag_bytes);
-            let (before_ps, after_ps) = (old.frame_ps(wire_bytes), self.serialization.frame_ps(wire_bytes));
-            let began_ps = began_ps(self.retimed, index, end_ps, before_ps);
-            let left_ps = if began_ps < now_ps {
-                self.retimed = Some((index, began_ps));
-                (u128::from(end_ps - now_ps) * u128::from(after_ps) / u128::from(before_ps)) as u64
-            } else {
-                after_ps
-            };
-            free_ps += left_ps;
-            self.backlog_byte_ps += u128::from(accepted.frame_bytes) * u128::from(free_ps - now_ps);
-            self.backlog_byte_ps -= u128::from(accepted.frame_bytes) * u128::from(end_ps - now_ps);
-            let prompt_ps = free_ps + self.delay_ps;
-            let mut late = (prompt_ps + self.serialization.frame_ps(lag_bytes), accepted.lag_bytes);
-            if late.0 < last_ps {
-                late = self.late_until(prompt_ps, last_ps);
-            }
-            let accepted = &mut self.ring[index as usize & mask];
-            (accepted.arrive_ps, accepted.lag_bytes) = late;
-            last_ps = accepted.arrive_ps;
-            index = index.wrapping_add(1);
-        }
-        // What is left takes its new time.
-        self.busy_ps = self.busy_ps - self.free_ps.saturating_sub(now_ps) + (free_ps - now_ps);
-        self.free_ps = free_ps;
-        (self.head != self.tail).then(|| self.at(self.head).arrive_ps)
-    }
-
-    /// Ends the lags of frames that are sent: their measure is the old rate's. Returns when the last of them arrives.
-    fn end_lags(&mut self, now_ps: u64, old: Serialization) -> u64 {
-        let mask = self.ring.len() - 1;
-        let mut last_ps = 0;
-        let mut index = self.head;
-        while index != self.serving {
-            let accepted = &mut self.ring[index as usize & mask];
-            if accepted.lag_bytes > 0 {
-                accepted.arrive_ps =
-                    (accepted.arrive_ps - old.frame_ps(accepted.lag_bytes.into())).max(now_ps).max(last_ps);
-                accepted.lag_bytes = 0;
-            }
-            last_ps = accepted.arrive_ps;
-            index = index.wrapping_add(1);
-        }
-        last_ps
-    }
-
-    /// What was counted at enqueue but belongs to the time after `now_ps`.
-    fn take_unsent(&mut self, now_ps: u64) -> Unsent {
-        self.advance(now_ps);
-        let mut unsent = Unsent::default();
-        let mut index = self.serving;
-        while index != self.tail {
-            let accepted = self.at(index);
-            let end_ps = self.end_ps(accepted);
-            let frame_ps = self.serialization.frame_ps(u32::from(accepted.frame_bytes) + self.gap_bytes);
-            if began_ps(self.retimed, index, end_ps, frame_ps) >= now_ps {
-                unsent.bytes += u64::from(accepted.frame_bytes);
-                unsent.packets += 1;
-            }
-            unsent.backlog_byte_ps += u128::from(accepted.frame_bytes) * u128::from(end_ps - now_ps);
-            index = index.wrapping_add(1);
-        }
-        unsent
-    }
-
-    /// Ends an interval: its record, and fresh counters. What waits is counted where it is sent.
-    pub(crate) fn end_interval(&mut self, port: u32, start_ps: u64, now_ps: u64) -> PortRecord {
-        let unsent = self.take_unsent(now_ps);
-        let record = PortRecord {
-            port,
-            start_ps,
-            length_ps: now_ps - start_ps,
-            sent_bytes: self.sent_bytes - unsent.bytes,
-            sent_packets: u64::from(self.tail.wrapping_sub(self.first_sent) - unsent.packets),
-            dropped_packets: self.dropped_packets,
-            lost_packets: self.lost_packets,
-            marked_packets: self.marked_packets,
-            backlog_max_bytes: self.backlog_max_bytes,
-            backlog_byte_ps: self.backlog_byte_ps - unsent.backlog_byte_ps,
-            busy_ps: self.busy_ps - self.free_ps.saturating_sub(now_ps),
-        };
-        self.sent_before_bytes += record.sent_bytes;
-        self.sent_bytes = unsent.bytes;
-        self.first_sent = self.tail.wrapping_sub(unsent.packets);
-        self.dropped_packets = 0;
-        self.lost_packets = 0;
-        self.marked_packets = 0;
-        self.backlog_max_bytes = self.backlog_bytes;
-        self.backlog_byte_ps = unsent.backlog_byte_ps;
-        self.busy_ps = self.free_ps.saturating_sub(now_ps);
-        self.settle();
-        record
     }
 }
 
@@ -596,14 +449,6 @@ fn began_ps(retimed: Option<(u32, u64)>, index: u32, end_ps: u64, frame_ps: u64)
         Some((frame, began_ps)) if frame == index => began_ps,
         _ => end_ps - frame_ps,
     }
-}
-
-/// Counted at enqueue, not yet begun.
-#[derive(Default)]
-struct Unsent {
-    bytes: u64,
-    packets: u32,
-    backlog_byte_ps: u128,
 }
 
 #[cfg(test)]

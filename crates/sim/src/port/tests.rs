@@ -2,6 +2,7 @@
 
 use super::*;
 use anabranch_fabric::Buffer;
+use anabranch_fabric::Rate;
 use proptest::prelude::*;
 
 const GAP: u16 = 20;
