@@ -52,8 +52,6 @@ pub(crate) struct Half<M> {
 pub(crate) struct Message {
     /// The flow.
     pub(crate) flow: u32,
-    /// When it began, in picoseconds.
-    pub(crate) start_ps: u64,
     /// Its first byte's place in the stream.
     pub(crate) first: u64,
     /// Its last byte's place in the stream, plus one.
@@ -62,8 +60,6 @@ pub(crate) struct Message {
     pub(crate) delivered: bool,
     /// Whether nothing of it is left to be acknowledged either: a persistent connection is idle from then on.
     pub(crate) ended: bool,
-    /// Datagrams that arrived or were lost.
-    pub(crate) settled_datagrams: u64,
 }
 
 /// Which subflow of which flow of MPTCP a connection is.
@@ -105,15 +101,7 @@ impl Connection {
                 wake_ps: u64::MAX,
                 slot: 0,
             },
-            message: Message {
-                flow: 0,
-                start_ps: 0,
-                first: 0,
-                end: 0,
-                delivered: false,
-                ended: false,
-                settled_datagrams: 0,
-            },
+            message: Message { flow: 0, first: 0, end: 0, delivered: false, ended: false },
             subflow: None,
             transport: 0,
             open: true,

@@ -120,15 +120,7 @@ impl Hosts {
 
     fn begin(&mut self, index: u32, network: &mut Network) -> Result<(), SimulationError> {
         let flow = self.flows[index as usize];
-        let message = Message {
-            flow: index,
-            start_ps: network.now_ps,
-            first: 0,
-            end: flow.size_bytes,
-            delivered: false,
-            ended: false,
-            settled_datagrams: 0,
-        };
+        let message = Message { flow: index, first: 0, end: flow.size_bytes, delivered: false, ended: false };
         self.records[index as usize].start_ps = network.now_ps;
         let transport = &self.transports[usize::from(flow.transport)];
         if let Transport::Mptcp(mptcp) = transport {
@@ -374,10 +366,11 @@ impl Hosts {
     /// A datagram arrived or was lost. The flow ends when all are accounted for, and has finished if none is missing.
     fn settle_datagram(&mut self, name: u32, network: &mut Network) {
         let Some(connection) = self.connections.get(name) else { return };
-        connection.message.settled_datagrams += 1;
         let SendingMachine::Datagrams(datagrams) = &connection.sending.machine else { return };
         let ReceivingMachine::Datagrams(receiver) = &connection.receiving.machine else { return };
-        let all = datagrams.idle() && connection.message.settled_datagrams == datagrams.counters.sent_packets;
+        let FlowRecord { dropped_packets, lost_packets, .. } = self.records[connection.message.flow as usize];
+        let settled_packets = receiver.counters.delivered_packets + dropped_packets + lost_packets;
+        let all = datagrams.idle() && settled_packets == datagrams.counters.sent_packets;
         if receiver.delivered() >= connection.message.end {
             self.deliver_last(name, network);
         }
@@ -413,8 +406,9 @@ impl Hosts {
     fn deliver_last(&mut self, name: u32, network: &mut Network) {
         let Some(connection) = self.connections.get(name) else { return };
         connection.message.delivered = true;
-        let Message { flow, start_ps, .. } = connection.message;
-        self.records[flow as usize].fct_ps = network.now_ps - start_ps;
+        let flow = connection.message.flow;
+        let record = &mut self.records[flow as usize];
+        record.fct_ps = network.now_ps - record.start_ps;
         self.finished += 1;
         self.hopeful -= 1;
         let first = self.waiting.partition_point(|&(awaited, _)| awaited < flow);
