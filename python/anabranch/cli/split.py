@@ -144,6 +144,8 @@ def hashes(
 
 def warn_of_damage(trace: Trace) -> None:
     """One line on stderr, also where nothing else is shown, if not all of a trace was read."""
+    from rich.console import Console
+
     if trace.damage is not None:
         packets = f"{trace.counts['packets']:,}"
         Console(stderr=True, highlight=False, emoji=False, soft_wrap=True).print(
