@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn, TypeVar
 
-from anabranch import AnabranchError
-from anabranch.split.request import nearest
+from anabranch.errors import AnabranchError
+from anabranch.hints import nearest
 
 Value = TypeVar("Value")
 

@@ -14,8 +14,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from anabranch import AnabranchError, __version__
 from anabranch.__main__ import STATUS_STOPPED
+from anabranch._core import VERSION
+from anabranch.errors import AnabranchError
 
 STATUS_BAD_INPUT = 2
 VERBS = sorted(module.name for module in pkgutil.iter_modules(__path__))
@@ -51,7 +52,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"anabranch {__version__}")
+        typer.echo(f"anabranch {VERSION}")
         raise typer.Exit
 
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from anabranch import AnabranchError
 from anabranch.deploy.place import DryRun, Place, Plan, TargetName, options
+from anabranch.errors import AnabranchError
 
 
 def register(app: typer.Typer) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 
 if TYPE_CHECKING:
     from anabranch.control.state import Snapshot

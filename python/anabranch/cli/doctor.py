@@ -17,8 +17,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anabranch import AnabranchError, __version__, _core
+from anabranch import _core
+from anabranch._core import VERSION
 from anabranch.deploy.ebpf_leftovers import leftovers
+from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.machine import FOR_NAMESPACES, lacking
 
 SWITCH_MODULES = ("aiohttp", "ovs", "prometheus_client", "pyroute2")
@@ -63,7 +65,7 @@ def examine() -> Iterator[Finding]:
     version = platform.python_version()
     yield Finding("Python", f"{version}, {sys.executable}", sys.version_info >= (3, 10), "install Python 3.10 or newer")
     build = "release" if _core.OPTIMISED else "debug: costs per decision are meaningless"
-    yield Finding("extension", f"{__version__}, {build} build", _core.OPTIMISED, "make build")
+    yield Finding("extension", f"{VERSION}, {build} build", _core.OPTIMISED, "make build")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     yield Finding("processor", f"{_processor()}, {cores} cores", True)
     flags = _cpu_flags()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +88,8 @@ def explain(
     import anabranch as ab
     from anabranch.atomic_file import write_whole
     from anabranch.cli.split import terminal, warn_of_damage
-    from anabranch.split.request import choices, choose
+    from anabranch.hints import choose
+    from anabranch.split.request import choices
     from anabranch.targets import explanation
     from anabranch.targets.group import group
     from anabranch.targets.open_vswitch import Switch, parse_version

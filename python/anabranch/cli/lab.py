@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch import AnabranchError
 from anabranch.cli.run import Classes, Override, Quiet, Runs
 from anabranch.cli.split import terminal
+from anabranch.errors import AnabranchError
 
 if TYPE_CHECKING:
     from anabranch.lab.fabric.topology import Lab

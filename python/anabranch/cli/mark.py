@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 
 
 def register(app: typer.Typer) -> None:

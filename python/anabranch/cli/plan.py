@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 
 STATUS_BOUND_MISSED = 1
 

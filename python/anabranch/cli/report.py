@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from anabranch import AnabranchError
 from anabranch.cli.run import Classes
+from anabranch.errors import AnabranchError
 
 FORMATS = ("pdf", "svg", "png")
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch import AnabranchError
 from anabranch.__main__ import STATUS_STOPPED
+from anabranch.errors import AnabranchError
 
 if TYPE_CHECKING:
     from anabranch.reproduce.selection import Group

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from anabranch import AnabranchError
 from anabranch.cli.report import FORMATS
 from anabranch.cli.run import Override
+from anabranch.errors import AnabranchError
 
 
 def register(app: typer.Typer) -> None:

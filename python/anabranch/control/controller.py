@@ -8,7 +8,6 @@ import time
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
-from anabranch import AnabranchError
 from anabranch.control import policy
 from anabranch.control.backoff import Backoff
 from anabranch.control.ending import end
@@ -24,6 +23,7 @@ from anabranch.control.session import TIMEOUT_S, Session, Timing
 from anabranch.control.snapshot import snapshot
 from anabranch.control.state import Snapshot
 from anabranch.control.topology import End
+from anabranch.errors import AnabranchError
 from anabranch.openflow.connection import Connection
 from anabranch.openflow.listener import serve
 from anabranch.openflow.tables import Tables

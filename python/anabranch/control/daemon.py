@@ -7,12 +7,12 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from anabranch import AnabranchError
 from anabranch.control import file as fabric_file
 from anabranch.control.controller import Controller
 from anabranch.control.file import FabricFile
 from anabranch.control.log import RecentEvents
 from anabranch.control.pages.site import Site
+from anabranch.errors import AnabranchError
 
 
 async def run(file: FabricFile, recent: RecentEvents) -> None:

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from anabranch import AnabranchError
 from anabranch.control.backoff import Backoff
 from anabranch.control.ending import end
 from anabranch.control.file import PORT_NAME_MAX
@@ -21,6 +20,7 @@ from anabranch.control.kernel_session import OWN, KernelSession
 from anabranch.control.network import Interface, Network
 from anabranch.control.session import Timing
 from anabranch.deploy.ebpf_folder import folder_of, own_folder, require_file_system
+from anabranch.errors import AnabranchError
 from anabranch.netlink.link_monitor import LinkMonitor
 from anabranch.netlink.namespace import inside, place
 from anabranch.netlink.nexthop import Device

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from anabranch import AnabranchError, _core
+from anabranch import _core
 from anabranch.control import datapath, kernel_rules
 from anabranch.control.backoff import Backoff
 from anabranch.control.event import Events
@@ -21,6 +21,7 @@ from anabranch.control.network import Network
 from anabranch.control.policy import Plan, PlannedGroup
 from anabranch.control.session import Record, Timing
 from anabranch.control.state import SwitchState
+from anabranch.errors import AnabranchError
 from anabranch.netlink.namespace import inside
 
 Groups = tuple[_core.KernelGroup, ...]

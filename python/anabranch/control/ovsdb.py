@@ -14,8 +14,8 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from anabranch import AnabranchError
 from anabranch.control.network import Interface
+from anabranch.errors import AnabranchError
 
 MESSAGE_BYTES_MAX = 16 << 20
 DEPTH_MAX = 64

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from anabranch import AnabranchError
 from anabranch.control.backoff import Backoff
 from anabranch.control.ending import end
 from anabranch.control.event import Events
@@ -21,6 +20,7 @@ from anabranch.control.shares import Shares
 from anabranch.control.state import SwitchState
 from anabranch.deploy.difference import Difference, difference
 from anabranch.deploy.territory import COOKIE_MASK, Territory
+from anabranch.errors import AnabranchError
 from anabranch.openflow.connection import Connection, connect
 from anabranch.openflow.error import Disconnected, ProtocolError
 from anabranch.openflow.port import Port

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 
 VERSION = "OpenFlow15"
 TIMEOUT_MS = 5000

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from anabranch import AnabranchError
 from anabranch.deploy import ebpf_datapath, ebpf_listing, ebpf_plan
 from anabranch.deploy.ebpf_datapath import Standing
 from anabranch.deploy.ebpf_folder import own_folder
@@ -18,6 +17,7 @@ from anabranch.deploy.ebpf_wanted import MISSING, Held, Wanted, refuse_errors, w
 from anabranch.deploy.place import Place
 from anabranch.deploy.target import Outcome
 from anabranch.deploy.verification import Measured, Verified
+from anabranch.errors import AnabranchError
 from anabranch.netlink import kernel
 from anabranch.netlink.connection import Connection
 from anabranch.netlink.nexthop import Device

@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from anabranch import AnabranchError
 from anabranch._core import KernelDatapath, KernelGroup
 from anabranch.deploy.ebpf_folder import ROOT, own_folder, require_file_system
 from anabranch.deploy.ebpf_wanted import Held
+from anabranch.errors import AnabranchError
 
 NEW, OLD = "+new", "+old"
 HALF = "+half"

@@ -13,12 +13,12 @@ from datetime import datetime
 from rich.console import Console
 from rich.text import Text
 
-from anabranch import AnabranchError
 from anabranch.deploy import ebpf
 from anabranch.deploy.ebpf_datapath import ChangedElsewhereError
 from anabranch.deploy.link_state import lives
 from anabranch.deploy.place import Place
 from anabranch.deploy.show import STYLES
+from anabranch.errors import AnabranchError
 from anabranch.netlink.link_monitor import LinkEvent, LinkMonitor
 
 NEWS_MS = 1000

@@ -14,9 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch import AnabranchError
 from anabranch._core import KernelDatapath
 from anabranch.deploy.ebpf_folder import ROOT
+from anabranch.errors import AnabranchError
 
 PROCESSES = Path("/proc")
 NAMESPACE = re.compile(r"net:\[(\d+)\]")

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch import AnabranchError
 from anabranch.deploy import plan_group
 from anabranch.deploy.ebpf_scheme import (
     DBB,
@@ -18,6 +17,7 @@ from anabranch.deploy.ebpf_scheme import (
     refusal,
 )
 from anabranch.deploy.plan_group import Network, groups_of, refuse_missing, refuse_rivals
+from anabranch.errors import AnabranchError
 from anabranch.runs.load import read_text
 from anabranch.settings import Settings
 from anabranch.targets.group import group

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from anabranch.hints import nearest
 from anabranch.load_balancers import LoadBalancer, schemes
-from anabranch.split.request import nearest
 
 SHARED, INDEPENDENT = "shared", "independent"
 """Whether all packets of a group are counted together, on each processor by itself, or each flow's by itself."""

@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch import AnabranchError
 from anabranch._core import KernelGroup, kernel_shares
 from anabranch.deploy.ebpf_folder import own_namespace
 from anabranch.deploy.ebpf_plan import EbpfPlan, WeightedMembers
 from anabranch.deploy.ebpf_scheme import PLAIN
 from anabranch.deploy.link_state import lives, unusable
 from anabranch.deploy.plan_group import refuse_error
+from anabranch.errors import AnabranchError
+from anabranch.hints import nearest
 from anabranch.netlink.nexthop import Device
-from anabranch.split.request import nearest
 from anabranch.stats.mape import mape
 from anabranch.targets.group import group
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from anabranch.hints import nearest
 from anabranch.netlink.nexthop import Device
-from anabranch.split.request import nearest
 
 
 def lives(device: Device) -> bool:

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from anabranch import AnabranchError
 from anabranch.deploy import linux_plan, linux_state
 from anabranch.deploy.linux_state import State, Step
 from anabranch.deploy.linux_wanted import Installed, Wanted, wanted
 from anabranch.deploy.place import Place
 from anabranch.deploy.target import Outcome
 from anabranch.deploy.verification import Measured, Verified
+from anabranch.errors import AnabranchError
 from anabranch.netlink import kernel
 from anabranch.netlink.connection import Connection, KernelRefusedError
 from anabranch.netlink.lookup import look_up

@@ -8,9 +8,9 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from anabranch import AnabranchError
 from anabranch.deploy import plan_group
 from anabranch.deploy.plan_group import groups_of, refuse_rivals
+from anabranch.errors import AnabranchError
 from anabranch.netlink.nexthop import MPATH, RESILIENT, Prefix, Way
 from anabranch.runs.load import read_text
 from anabranch.settings import Settings

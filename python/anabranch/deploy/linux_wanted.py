@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count
 
-from anabranch import AnabranchError
 from anabranch.deploy.link_state import lives, unusable
 from anabranch.deploy.linux_plan import LinuxPlan, WeightedWays
 from anabranch.deploy.linux_state import NEXTHOPS, PROTOCOL, State, first_number
 from anabranch.deploy.plan_group import refuse_error
+from anabranch.errors import AnabranchError
 from anabranch.netlink.nexthop import MPATH, Device, Nexthop, NexthopGroup, Resilience, Route, Way
 from anabranch.targets import linux
 from anabranch.targets.group import Group, fitted, group, short

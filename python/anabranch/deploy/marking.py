@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 
 TABLE = "anabranch_mark"
 FAMILY = "ip"

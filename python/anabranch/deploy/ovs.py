@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from anabranch import AnabranchError
 from anabranch.deploy import database, listing, plan_file, rules
 from anabranch.deploy.difference import Difference, difference
 from anabranch.deploy.place import RUN_FOLDER, Place
@@ -21,12 +20,13 @@ from anabranch.deploy.prediction import Predicted, Ways
 from anabranch.deploy.split import path_group
 from anabranch.deploy.target import Outcome
 from anabranch.deploy.verification import Measured, Verified
+from anabranch.errors import AnabranchError
+from anabranch.hints import nearest
 from anabranch.openflow.connection import Connection, connect
 from anabranch.openflow.modification import FlowMod, GroupMod, MeterMod
 from anabranch.openflow.reference import groups_of_flow, groups_of_group, meters_of_flow, meters_of_group
 from anabranch.openflow.tables import Flow, Group, Tables
 from anabranch.openflow.tls import Tls
-from anabranch.split.request import nearest
 from anabranch.stats.mape import mape
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 
 RUN_FOLDER = Path("/var/run/openvswitch")
 

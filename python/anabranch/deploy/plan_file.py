@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from anabranch import AnabranchError
 from anabranch.deploy import plan_group
 from anabranch.deploy.plan_group import Network, groups_of, refuse_missing
 from anabranch.deploy.split import RECIPES, SEED_MAX
 from anabranch.deploy.territory import OWNERS, TABLES, Territory
+from anabranch.errors import AnabranchError
 from anabranch.openflow.match import FIELDS
 from anabranch.runs.load import read_text
 from anabranch.settings import Settings

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, NoReturn, Protocol, TypeVar
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.settings import Settings
 from anabranch.split.request import weights_of
 from anabranch.targets.plan import BOUND_PCT, parse_bound

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from anabranch import AnabranchError
 from anabranch.deploy import listing
 from anabranch.deploy.slots import SLOT, SPLIT
+from anabranch.errors import AnabranchError
 from anabranch.openflow.action import ANY, Multipath, SetField, ToGroup
 from anabranch.openflow.match import IPV4, IPV6, Match
 from anabranch.openflow.tables import FAST_FAILOVER, SELECT, Bucket, Flow, Group, Tables

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
 
-from anabranch import AnabranchError, _core
+from anabranch import _core
 from anabranch.deploy.territory import COOKIE_MASK, Territory
+from anabranch.errors import AnabranchError
 from anabranch.openflow.action import Action, Metered, Output, ToGroup
 from anabranch.openflow.match import IPV4, Match
 from anabranch.openflow.tables import FAST_FAILOVER, Bucket, Flow, Group, Meter, Tables

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from anabranch import AnabranchError, Splitter, _core
+from anabranch import _core
 from anabranch.deploy import slots
 from anabranch.deploy.territory import GROUPS_PER_OWNER, Territory
+from anabranch.errors import AnabranchError
+from anabranch.hints import choose
 from anabranch.openflow.action import Action, Multipath, Output, SetField, ToGroup
 from anabranch.openflow.tables import FAST_FAILOVER, SELECT, Bucket, Flow, Group, Selection, Tables
-from anabranch.split.request import choose
-from anabranch.splitter import weight_texts
+from anabranch.splitter import Splitter, weight_texts
 from anabranch.targets import open_vswitch
 from anabranch.targets.group import Group as Paths
 from anabranch.targets.group import exact, group, within

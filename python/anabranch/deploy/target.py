@@ -8,7 +8,7 @@ from typing import Protocol, cast
 
 from anabranch.deploy.place import Place
 from anabranch.deploy.verification import Verified
-from anabranch.split.request import choose
+from anabranch.hints import choose
 
 TARGETS = {"ovs": "anabranch.deploy.ovs", "linux": "anabranch.deploy.linux", "ebpf": "anabranch.deploy.ebpf"}
 

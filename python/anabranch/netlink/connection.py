@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 
 HEADER = struct.Struct("=IHHII")
 """Length, type, flags, sequence number, port."""

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.netlink.connection import (
     DUMP,
     DUMP_INTERRUPTED,

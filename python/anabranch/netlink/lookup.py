@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.netlink.connection import HEADER, NLMSG_ERROR, REQUEST, Connection, attributes, messages
 from anabranch.netlink.kernel import FAMILIES
 from anabranch.netlink.message import RTM_GETROUTE, rtmsg

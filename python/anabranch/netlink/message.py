@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 
 try:
     from pyroute2.netlink import NLA_F_NESTED, nla, nlmsg

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 
 NAMED = Path("/run/netns")
 CLONE_NEWNET = 0x40000000

@@ -9,7 +9,7 @@ import functools
 import struct
 from collections.abc import Sequence
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.openflow.action import CONTROLLER, Action, Foreign, Metered, Multipath, Output, SetField, ToGroup
 from anabranch.openflow.blocks import HEAD, blocks, pad
 from anabranch.openflow.match import FIELDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 
 PORT = 6653
 """Assigned to OpenFlow by IANA."""

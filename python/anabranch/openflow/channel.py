@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.openflow.error import Disconnected, ProtocolError, Refused, SwitchError, decode_error
 from anabranch.openflow.framing import VERSION, Frames, Kind, Message, message
 from anabranch.openflow.handshake import HELLO, INCOMPATIBLE, check_hello

@@ -6,7 +6,7 @@ import itertools
 import struct
 from collections.abc import Sequence
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.openflow.bundle import MOST, Step, check_control, encode_add, encode_control
 from anabranch.openflow.channel import Batch, Channel
 from anabranch.openflow.error import Refused, SwitchError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 
 if TYPE_CHECKING:
     from anabranch.openflow.modification import Mod

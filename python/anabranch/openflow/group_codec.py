@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.openflow.action import ANY
 from anabranch.openflow.action_list import decode_actions, encode_actions
 from anabranch.openflow.blocks import blocks, pad, unpack

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.openflow.address import UNIX, Address, parse_address
 from anabranch.openflow.channel import Channel
 from anabranch.openflow.connection import TIMEOUT_S, Connection, introduce

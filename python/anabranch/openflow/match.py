@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 
 OPENFLOW_BASIC = 0x8000
 NICIRA_1 = 0x0001

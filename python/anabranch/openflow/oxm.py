@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.openflow.blocks import pad, padded, unpack
 from anabranch.openflow.error import ProtocolError
 from anabranch.openflow.match import FIELDS, NICIRA_1, Field, Match

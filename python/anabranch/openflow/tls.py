@@ -6,7 +6,7 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.openflow.address import SSL, Address
 
 X509_NOT_YET_VALID, X509_EXPIRED = 9, 10

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from anabranch import __version__
+from anabranch._core import VERSION
 from anabranch.plot.style import svg
 from anabranch.report.figures import Drawn
 from anabranch.report.format import amount, bit_rate, count, duration, pct, ratio, significant
@@ -51,7 +51,7 @@ def page(material: Material, classes: Sequence[SizeClass], figures: Sequence[Dra
         definitions=first["definitions"],
         columns=first["columns"],
         warnings=list(dict.fromkeys(text for run in material.runs for text in run.manifest["warnings"])),
-        version=__version__,
+        version=VERSION,
         model_version=first["model_version"],
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.reproduce.measure import Measure, read_classes, read_measure, read_quantity
 from anabranch.reproduce.quantity import Quantity
 from anabranch.reproduce.splitting.study import load_toml

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from anabranch._core import AnabranchError
+from anabranch.hints import nearest
 from anabranch.reproduce.measure import Labels, Measure
 from anabranch.reproduce.quantity import Quantity
 from anabranch.reproduce.values import LEFT_OUT, Values
-from anabranch.split.request import nearest
 from anabranch.stats.confidence import half_width, paired_ratio
 
 

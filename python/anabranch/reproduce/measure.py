@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from anabranch.hints import nearest
 from anabranch.reproduce.quantity import LOWER_IS_BETTER, UNITS, Quantity
-from anabranch.split.request import nearest
 from anabranch.stats.fct import STATISTICS
 from anabranch.stats.size_classes import ALL_FLOWS, SizeClass, parse_bounds
 

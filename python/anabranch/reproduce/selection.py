@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anabranch
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
+from anabranch.hints import nearest
 from anabranch.reproduce.splitting.study import load_toml
-from anabranch.split.request import nearest
 
 FILE = "study.toml"
 PAPERS = ("valo", "wino", "dbb", "tdlb", "luopan")

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from anabranch import AnabranchError, __version__
+from anabranch._core import VERSION
+from anabranch.errors import AnabranchError
 from anabranch.split.change import Change
 from anabranch.split.request import Choice, Request
 from anabranch.split.traffic import traffic
@@ -320,7 +321,7 @@ def _moved(request: Request, choice: Choice, change: Change, trace: Trace, sprea
 
 def _made_by() -> dict[str, str]:
     return {
-        "anabranch": __version__,
+        "anabranch": VERSION,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",

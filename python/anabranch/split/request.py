@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anabranch import AnabranchError, techniques
+from anabranch.errors import AnabranchError
+from anabranch.hints import choose, nearest
 from anabranch.split.change import Change, split_list
-from anabranch.splitter import hashes, weight_texts
+from anabranch.splitter import hashes, techniques, weight_texts
 from anabranch.toml_document import parse_toml
 from anabranch.trace import DIRECTIONS, ENCAPSULATIONS, SEED_MAX
 
@@ -55,20 +55,6 @@ class Request:
     seed: int = 0
     direction: str = "conversation"
     encapsulation: str = "outer"
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The mend of an unknown word: the nearest known one, or all of them."""
-    names = list(known)
-    near = difflib.get_close_matches(word, names, 1)
-    return f"did you mean {near[0]}?" if near else f"use one of {', '.join(names)}"
-
-
-def choose(word: str, known: Sequence[str], where: str) -> str:
-    """`word` if it is known; otherwise an error that names the nearest one."""
-    if word not in known:
-        raise AnabranchError(f"{where}: {word}: unknown; {nearest(word, known)}")
-    return word
 
 
 def choices(items: Iterable[str], where: str = "technique") -> tuple[Choice, ...]:

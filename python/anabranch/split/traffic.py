@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.split.request import Request
 from anabranch.splitter import Splitter
 from anabranch.trace import Progress, Trace, generate_trace, read_trace

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anabranch._core import AnabranchError
-from anabranch.split.request import nearest
+from anabranch.hints import nearest
 
 KEYS = ("note", "seeds", "scenario", "axes")
 

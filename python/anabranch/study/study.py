@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from anabranch._core import AnabranchError
+from anabranch.hints import nearest
 from anabranch.runs.literal import document, literal
 from anabranch.runs.load import read_text
-from anabranch.split.request import nearest
 from anabranch.study.quick import kept, read_quick
 from anabranch.toml_document import parse_toml
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from anabranch import AnabranchError, _core
+from anabranch import _core
+from anabranch.errors import AnabranchError
 from anabranch.stats.mape import mape
 from anabranch.targets.group import Group, short
 from anabranch.targets.recipe import Recipe, Target, recipe

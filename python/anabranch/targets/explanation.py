@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from anabranch import AnabranchError, Splitter, _core
+from anabranch import _core
+from anabranch.errors import AnabranchError
 from anabranch.split.change import split_list
 from anabranch.split.request import Choice
-from anabranch.splitter import hashes
+from anabranch.splitter import Splitter, hashes
 from anabranch.targets.group import Group, within
 from anabranch.targets.open_vswitch import WEIGHT_MAX, Switch
 from anabranch.tuples import FIVE_TUPLE, PROTOCOLS, five_tuples, flow_keys, tuple_bytes

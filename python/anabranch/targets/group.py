@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from anabranch import AnabranchError, Splitter, _core
+from anabranch import _core
+from anabranch.errors import AnabranchError
 from anabranch.split.change import Change, split_list
 from anabranch.split.request import read_toml, weights_of
-from anabranch.splitter import Weight
+from anabranch.splitter import Splitter, Weight
 
 
 @dataclass(frozen=True)

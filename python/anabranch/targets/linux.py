@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from anabranch import AnabranchError, Splitter, _core
+from anabranch import _core
+from anabranch.errors import AnabranchError
+from anabranch.splitter import Splitter
 from anabranch.targets.group import Group, exact, fitted, short, within
 from anabranch.targets.recipe import Recipe, Target, recipe
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anabranch import AnabranchError, Splitter, _core
+from anabranch import _core
+from anabranch.errors import AnabranchError
+from anabranch.splitter import Splitter
 from anabranch.stats.mape import mape
 from anabranch.targets.group import Group, exact, short, within
 from anabranch.targets.recipe import Recipe, Target, recipe

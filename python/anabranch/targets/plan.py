@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from anabranch import AnabranchError, __version__
-from anabranch.split.request import choose
+from anabranch._core import VERSION
+from anabranch.errors import AnabranchError
+from anabranch.hints import choose
 from anabranch.targets import ebpf, linux, open_vswitch, table
 from anabranch.targets.group import Group
 from anabranch.targets.open_vswitch import Switch
@@ -36,7 +37,7 @@ class Plan:
         """Everything as JSON text."""
         found: dict[str, Any] = {
             "command": command,
-            "made_by": f"anabranch {__version__}",
+            "made_by": f"anabranch {VERSION}",
             "group": asdict(self.group),
             "wanted": [float(share) for share in self.group.asked],
             "bound_pct": self.bound_pct,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from anabranch import AnabranchError, Splitter
+from anabranch.errors import AnabranchError
+from anabranch.splitter import Splitter
 from anabranch.targets.group import Group, exact, short
 from anabranch.targets.recipe import Recipe, Target, recipe
 

@@ -11,7 +11,7 @@ from time import monotonic
 
 from aiohttp import web
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 
 CONNECTIONS_MAX = 64
 SOURCE_CONNECTIONS_MAX = 16

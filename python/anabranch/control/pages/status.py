@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from anabranch import __version__
+from anabranch._core import VERSION
 from anabranch.control.log import Event
 from anabranch.control.pages.drawing import picture, switch_state
 from anabranch.control.pages.health import reasons
@@ -66,7 +66,7 @@ def page(snapshot: Snapshot, events: Sequence[Event]) -> str:
         stops=STOPS,
         bar_width=BAR_WIDTH,
         refresh_s=REFRESH_S,
-        version=__version__,
+        version=VERSION,
         ago=_ago(snapshot.time_s),
     )
 
@@ -79,7 +79,7 @@ def style() -> bytes:
 def as_json(snapshot: Snapshot) -> str:
     """The whole snapshot; whether it is converged, and if not why, on top."""
     # Row by row: one call of the encoder for all would hold the controller's loop, as it holds the interpreter.
-    head = {"converged": snapshot.converged, "reasons": reasons(snapshot), "version": __version__}
+    head = {"converged": snapshot.converged, "reasons": reasons(snapshot), "version": VERSION}
     parts = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
     for name, value in vars(snapshot).items():
         if isinstance(value, tuple):

@@ -19,12 +19,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from anabranch import Splitter, _core
+from anabranch import _core
 from anabranch.control.file import FabricFile
 from anabranch.control.policy import Plan, Policy, View
 from anabranch.control.rules import Members, Rules, Weigher, Weights
 from anabranch.openflow.action import Output
 from anabranch.openflow.tables import Group
+from anabranch.splitter import Splitter
 from anabranch.targets.group import exact
 
 UNITS = 1000

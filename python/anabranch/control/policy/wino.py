@@ -16,13 +16,13 @@ from statistics import median
 from time import monotonic
 from typing import Any
 
-from anabranch import AnabranchError
 from anabranch.control.file import FabricFile
 from anabranch.control.policy import Plan, Policy, View
 from anabranch.control.policy.equal import Weighed
 from anabranch.deploy import slices
 from anabranch.deploy.slices import Cut, Pair, Slices
 from anabranch.deploy.split import PATHS_MAX, SPLITS_MAX
+from anabranch.errors import AnabranchError
 from anabranch.openflow.action import Metered, Output, ToGroup
 from anabranch.openflow.match import Match
 from anabranch.openflow.tables import Flow, Group, Meter, Tables

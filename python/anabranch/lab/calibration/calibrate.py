@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from anabranch import five_tuples
 from anabranch.lab.calibration import ceiling
 from anabranch.lab.calibration.ceiling import Ceiling, PathCeiling
 from anabranch.lab.calibration.goodput import goodput_bps
@@ -25,6 +24,7 @@ from anabranch.lab.fabric.switching import OVS
 from anabranch.lab.fabric.topology import Lab, remove
 from anabranch.lab.traffic.bursts import frames, send
 from anabranch.netlink.namespace import inside
+from anabranch.tuples import five_tuples
 
 CHAIN = """[fabric]
 kind = "graph"

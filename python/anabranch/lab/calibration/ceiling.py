@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from anabranch import AnabranchError
 from anabranch.atomic_file import write_whole
+from anabranch.errors import AnabranchError
 from anabranch.report.format import bit_rate
 
 FILE = "ceiling.json"

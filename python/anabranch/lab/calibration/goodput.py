@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.blueprint import Host
 from anabranch.netlink.namespace import inside
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.blueprint import Blueprint, enter
 from anabranch.lab.fabric.machine import check_machine
 from anabranch.lab.fabric.open_vswitch import DATABASE, SWITCH, OpenVSwitch

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from anabranch import AnabranchError, _core
+from anabranch import _core
 from anabranch.control.topology import Topology
+from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.kernel_switches import SCHEME, Towards
 from anabranch.lab.fabric.topology import Lab
 

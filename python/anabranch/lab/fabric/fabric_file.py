@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from anabranch import AnabranchError, _core
+from anabranch import _core
+from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.blueprint import Blueprint, scaled
 from anabranch.lab.fabric.record import Record
 from anabranch.lab.fabric.switching import Switching

@@ -6,7 +6,7 @@ import os
 import subprocess
 from collections.abc import Iterable, Sequence
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.processes import end
 from anabranch.netlink.namespace import NAMED
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anabranch import AnabranchError, _core
+from anabranch import _core
 from anabranch.control.datapath import stand
 from anabranch.control.kernel_rules import seed_of
 from anabranch.deploy.ebpf_folder import folder_of, require_file_system
+from anabranch.errors import AnabranchError
 from anabranch.lab.fabric import host_ports, iproute, pins
 from anabranch.lab.fabric.blueprint import Blueprint
 from anabranch.lab.fabric.machine import check_machine

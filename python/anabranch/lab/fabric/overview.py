@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.lab.fabric import record
 from anabranch.lab.fabric.processes import marked
 from anabranch.lab.fabric.record import Record

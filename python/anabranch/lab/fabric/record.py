@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from anabranch import AnabranchError
 from anabranch.atomic_file import write_whole
+from anabranch.errors import AnabranchError
 
 LABS = Path("/run/anabranch/lab")
 FILE = "state.json"

@@ -14,7 +14,7 @@ import platform
 import socket
 from pathlib import Path
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
 """asm-generic/socket.h; the plain options stop at net.core.wmem_max."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.blueprint import Blueprint
 from anabranch.lab.fabric.record import Record
 

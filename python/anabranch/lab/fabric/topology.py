@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anabranch import AnabranchError, _core
+from anabranch import _core
 from anabranch.atomic_file import write_whole
+from anabranch.errors import AnabranchError
 from anabranch.lab.fabric import build, iproute, pins, record, shaping
 from anabranch.lab.fabric.blueprint import LAB_NAME, Blueprint, Cable, End, Host, draw, enter, scaled
 from anabranch.lab.fabric.fabric_file import fabric_file

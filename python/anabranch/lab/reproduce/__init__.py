@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.contention import Contention
 

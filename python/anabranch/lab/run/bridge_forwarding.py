@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from anabranch import AnabranchError
 from anabranch.control.policy import View
 from anabranch.control.rules import Rules
 from anabranch.deploy.difference import difference
+from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.run.forwarding import Switches, Wanted, said_of
 from anabranch.openflow.connection import connect

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from anabranch import AnabranchError, _core
+from anabranch import _core
+from anabranch.errors import AnabranchError
 from anabranch.lab.calibration.contention import judge
 from anabranch.lab.calibration.processor_time import Meter
 from anabranch.lab.fabric.switching import OVS

@@ -12,7 +12,8 @@ from typing import Any
 
 from rich.console import Console
 
-from anabranch import AnabranchError, _core
+from anabranch import _core
+from anabranch.errors import AnabranchError
 from anabranch.lab.calibration import contention, unloaded
 from anabranch.lab.calibration.calibrate import ceiling_of, remove_left
 from anabranch.lab.calibration.contention import Contention, judge, usable_scale

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.netlink.namespace import inside
 from anabranch.tuples import PROTOCOLS
 

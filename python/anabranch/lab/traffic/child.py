@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 
 SILENCE_S = 30
 """That is taken for its end; it speaks five times a second."""

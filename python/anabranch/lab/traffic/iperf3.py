@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.lab.traffic.play import Endpoint
 from anabranch.netlink.namespace import place
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.netlink.namespace import inside
 
 SYSCTL = re.compile(r"net(\.[a-z0-9_]+)+")

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.lab.traffic.bursts import Bytes, open_outlet, send_batch
 from anabranch.netlink.namespace import inside
 

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.lab.traffic import kernel_counters
 from anabranch.lab.traffic.connection import PORT, Connection, Flow
 from anabranch.lab.traffic.parent import Parent, asked, say

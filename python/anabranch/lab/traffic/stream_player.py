@@ -17,7 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.lab.traffic import kernel_counters, tcp_info
 from anabranch.lab.traffic.connection import RECEIVE_CHUNK, RESET_ON_CLOSE, SCRATCH, WAKE_BYTES
 from anabranch.lab.traffic.parent import Parent, asked, say

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.reproduce.splitting.study import load_toml
 
 FILE = "expected.toml"

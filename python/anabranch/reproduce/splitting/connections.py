@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from anabranch import FIVE_TUPLE, flow_keys, generate_trace
 from anabranch.reproduce.splitting.study import Study
+from anabranch.trace import generate_trace
+from anabranch.tuples import FIVE_TUPLE, flow_keys
 
 
 def stream(seed: int, *purpose: object) -> np.random.Generator:

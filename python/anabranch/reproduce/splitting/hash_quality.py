@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anabranch import generate_trace
 from anabranch.reproduce.splitting.study import Study
 from anabranch.split.hashes import HashQuality, compare
 from anabranch.split.request import Request
+from anabranch.trace import generate_trace
 
 
 @dataclass(frozen=True)

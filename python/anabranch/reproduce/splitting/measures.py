@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anabranch import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.reproduce.splitting.accuracy import Point
 from anabranch.reproduce.splitting.connections import stream
 from anabranch.reproduce.splitting.cost import ChangeCost, Cost

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import binom
 
-from anabranch import generate_trace
 from anabranch.reproduce.splitting.study import Study
 from anabranch.reproduce.splitting.theory import LEVEL, Band, volume_shares
 from anabranch.splitter import Splitter
+from anabranch.trace import generate_trace
 
 
 @dataclass(frozen=True)

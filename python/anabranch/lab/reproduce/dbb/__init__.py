@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from anabranch import __version__
+from anabranch._core import VERSION
 from anabranch.atomic_file import write_whole
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.contention import Contention
@@ -156,7 +156,7 @@ def _tell(found: Sequence[Row], made: Fabric, machine: Contention, quick: bool, 
     folder = Path("runs", "lab-dbb-quick" if quick else "lab-dbb")
     folder.mkdir(parents=True, exist_ok=True)
     numbers = {
-        "made_by": f"anabranch {__version__}",
+        "made_by": f"anabranch {VERSION}",
         "link_bps": made.link_bps,
         "pairs": PAIRS,
         "ceiling_bps": made.ceiling_bps,

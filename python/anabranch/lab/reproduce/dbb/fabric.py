@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch import AnabranchError
 from anabranch.deploy import marking
+from anabranch.errors import AnabranchError
 from anabranch.lab.calibration.ceiling import HEADROOM
 from anabranch.lab.fabric import datapaths, host_ports, offload
 from anabranch.lab.fabric.topology import Lab

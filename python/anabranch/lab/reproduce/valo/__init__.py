@@ -14,7 +14,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from anabranch import __version__, _core
+from anabranch import _core
+from anabranch._core import VERSION
 from anabranch.atomic_file import write_whole
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.calibrate import ceiling_of
@@ -178,7 +179,7 @@ def _write(
 
     folder.mkdir(parents=True, exist_ok=True)
     numbers = {
-        "made_by": f"anabranch {__version__}",
+        "made_by": f"anabranch {VERSION}",
         "open_vswitch": version,
         "accuracy": [asdict(line) | {"as_expected": line.as_expected} for line in found],
         "trials": [asdict(trial) for of_paths in accurate.values() for trial in of_paths],

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from anabranch import AnabranchError, Splitter
 from anabranch.deploy.split import Split
+from anabranch.errors import AnabranchError
 from anabranch.lab.reproduce.valo import kernel
 from anabranch.lab.reproduce.valo.expectation import Expectation, Shares, expectation
 from anabranch.lab.reproduce.valo.place import EDGES, Place
 from anabranch.lab.traffic.bursts import Bytes, frames
 from anabranch.lab.traffic.paced_sender import LostError, PacedSender
+from anabranch.splitter import Splitter
 from anabranch.stats.mape import mape
 from anabranch.tuples import five_tuples
 

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from anabranch import AnabranchError, Splitter, _core
+from anabranch import _core
+from anabranch.errors import AnabranchError
 from anabranch.lab.reproduce.valo.accuracy import SCHEMES, WEIGHT_MAX, WEIGHT_MIN
 from anabranch.lab.reproduce.valo.fabric import Fabric
 from anabranch.lab.reproduce.valo.place import EDGES, Place
 from anabranch.lab.traffic.play import Endpoint, Options, play
 from anabranch.openflow.tables import Flow
+from anabranch.splitter import Splitter
 from anabranch.stats.confidence import Ratio, paired_ratio
 
 IDEAL = "ideal"

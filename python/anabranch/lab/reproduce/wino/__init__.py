@@ -7,9 +7,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from anabranch import AnabranchError
 from anabranch.atomic_file import write_whole
 from anabranch.deploy import marking
+from anabranch.errors import AnabranchError
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.calibrate import ceiling_of
 from anabranch.lab.calibration.ceiling import HEADROOM, write

@@ -1,0 +1,22 @@
+"""Hints of error messages: what the user probably meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from anabranch.errors import AnabranchError
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Hint for an unknown word: the nearest known one, or all of them."""
+    names = list(known)
+    near = difflib.get_close_matches(word, names, 1)
+    return f"did you mean {near[0]}?" if near else f"use one of {', '.join(names)}"
+
+
+def choose(word: str, known: Sequence[str], where: str) -> str:
+    """Return `word` if it is known, else raise an error that names the nearest known word."""
+    if word not in known:
+        raise AnabranchError(f"{where}: {word}: unknown; {nearest(word, known)}")
+    return word
