@@ -1,0 +1,301 @@
+"""The house's words: how doc comments begin, and which words public names do without.
+
+A doc comment opens with a noun phrase or with a verb and its object, complete by itself. A fragment ("Of the leaf",
+"What a port holds", "As it was sent") sends its reader in search of the rest of the sentence.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
+# The share of fragments that no part of the tree may exceed, in percent.
+LIMIT = 3
+# Parts that are still above it, each with a limit of its own. Limits only ever go down.
+LIMITS = {
+    "bench": 21,
+    "crates/balancers": 16,
+    "crates/fabric": 6,
+    "crates/form": 16,
+    "crates/kernel": 20,
+    "crates/plan": 16,
+    "crates/py": 19,
+    "crates/record": 12,
+    "crates/scenario": 15,
+    "crates/sim": 16,
+    "crates/split": 12,
+    "crates/traffic": 15,
+    "ebpf": 20,
+    "python/anabranch": 14,
+    "tests": 11,
+    "vectors": 4,
+}
+FRAGMENT = re.compile(
+    r"(?:Of|For|What|Where|As|That|Whose|Who|By|To whom|Whatever|Whoever|Those|So many)\b", re.IGNORECASE
+)
+
+# The left column of the glossary: words, or rows of words, that no public name contains.
+RETIRED = (
+    "aim",
+    "alone",
+    "books",
+    "edge",
+    "found",
+    "hand",
+    "held",
+    "machine",
+    "made",
+    "mend",
+    "place",
+    "police",
+    "standing",
+    "strand",
+    "tell",
+    "telling",
+    "territory",
+    "there",
+    "to be",
+    "told",
+    "unusual",
+    "wanted",
+    "way",
+)
+# Names in which such a word has its plain meaning: an edge of a graph, the computer we run on, a hook of asyncio.
+PLAIN = {
+    "Edge",
+    "EdgeSetting",
+    "edge",
+    "edges",
+    "connection_made",
+    "machine",
+    "check_machine",
+}
+# Names that still contain a retired word. The lists only ever get shorter.
+REMAINING: dict[str, set[str]] = {
+    "rust": {
+        "EntropyEdge",
+        "Held",
+        "HermesEdge",
+        "Place",
+        "Police",
+        "PrestoEdge",
+        "ReceivingMachine",
+        "RelayedEdge",
+        "SapsEdge",
+        "SendingMachine",
+        "WinoEdge",
+        "alone",
+        "close_books",
+        "close_multipath_books",
+        "hand_up",
+        "held",
+        "made",
+        "mend",
+        "place",
+        "police",
+        "take_place",
+        "tell",
+        "telling",
+        "there",
+        "wake_edge",
+        "wanted",
+        "with_edge",
+    },
+    "python": {
+        "ALONE",
+        "EDGES",
+        "FigureWanted",
+        "Found",
+        "Held",
+        "Made",
+        "PLACES",
+        "Place",
+        "Standing",
+        "TOLD",
+        "Tell",
+        "Territory",
+        "Wanted",
+        "Way",
+        "Ways",
+        "WeightedWays",
+        "ebpf_wanted",
+        "found",
+        "held",
+        "is_there",
+        "linux_wanted",
+        "made_by",
+        "mend",
+        "place",
+        "places",
+        "read_made",
+        "standing",
+        "tell",
+        "territory",
+        "wanted",
+        "wanted_share",
+        "way",
+        "ways",
+    },
+    "option": set(),
+    "key": set(),
+}
+
+
+class Comment(NamedTuple):
+    """A doc comment's first line, and where it stands."""
+
+    part: str
+    position: str
+    opening: str
+
+
+class Name(NamedTuple):
+    """A public name: its kind, its text, and one file that has it."""
+
+    kind: str
+    text: str
+    file: str
+
+
+def tracked(*suffixes: str) -> list[str]:
+    """Files of the repository with one of these suffixes, as git lists them."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [name for name in listed.split("\0") if name.endswith(suffixes) and (ROOT / name).is_file()]
+
+
+def part_of(file: str) -> str:
+    """The part of the tree a file belongs to: a crate, the Python package, or a folder at the root."""
+    names = file.split("/")
+    return "/".join(names[: 2 if names[0] in {"crates", "python"} else 1])
+
+
+def rust_openings(text: str) -> Iterator[tuple[int, str]]:
+    """First lines of the doc comments of a Rust file, with their numbers."""
+    before = None
+    for number, line in enumerate(text.splitlines(), 1):
+        mark = re.match(r"\s*(///|//!)(?!/)\s?(.*)", line)
+        if mark and mark[1] != before and mark[2].strip():
+            yield number, mark[2].strip()
+        before = mark and mark[1]
+
+
+def python_openings(text: str) -> Iterator[tuple[int, str]]:
+    """First lines of the docstrings of a Python file, with their numbers."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            docstring = ast.get_docstring(node)
+            if docstring:
+                yield node.body[0].lineno, docstring.splitlines()[0]
+
+
+def comments() -> Iterator[Comment]:
+    """All doc comments of the tree."""
+    for file in tracked(".rs", ".py"):
+        openings = rust_openings if file.endswith(".rs") else python_openings
+        for line, opening in openings((ROOT / file).read_text()):
+            yield Comment(part_of(file), f"{file}:{line}", opening)
+
+
+def rust_names(text: str) -> Iterator[str]:
+    """Public items, fields and variants of a Rust file."""
+    qualifiers = r'(?:(?:const|unsafe|async|extern(?: "C")?) )*'
+    item = rf"^\s*pub(?:\([^)]*\))? {qualifiers}(?:(?:fn|struct|enum|trait|mod|type|static|const|union) )?(\w+)"
+    yield from re.findall(item, text, re.MULTILINE)
+    for body in re.findall(r"^pub(?:\([^)]*\))? enum \w+[^{]*\{(.*?)^\}", text, re.MULTILINE | re.DOTALL):
+        yield from re.findall(r"^    ([A-Z]\w*)", body, re.MULTILINE)
+
+
+def python_names(file: str, tree: ast.Module) -> Iterator[str]:
+    """The module's own name, its functions, classes and constants, and their methods and fields."""
+    yield Path(file).parent.name if file.endswith("__init__.py") else Path(file).stem
+    rooms: list[ast.Module | ast.ClassDef] = [tree]
+    while rooms:
+        for node in rooms.pop().body:
+            if isinstance(node, ast.ClassDef):
+                rooms.append(node)
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                yield node.name
+            if isinstance(node, ast.Assign | ast.AnnAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def toml_keys(table: object) -> Iterator[str]:
+    """All keys of a document, at any depth."""
+    if isinstance(table, dict):
+        yield from table
+    for value in table.values() if isinstance(table, dict) else table if isinstance(table, list) else ():
+        yield from toml_keys(value)
+
+
+def public_names() -> Iterator[Name]:
+    """What the tree calls its public things: Rust items, Python's, options of the command line, keys of files."""
+    for file in tracked(".rs", ".py", ".toml", ".md"):
+        text = (ROOT / file).read_text()
+        names: list[tuple[str, str]] = []
+        match Path(file).parts[0], Path(file).suffix:
+            case (("crates" | "ebpf"), ".rs"):
+                names += [("rust", name) for name in rust_names(text)]
+            case "python", ".py":
+                names += [("python", name) for name in python_names(file, ast.parse(text)) if name[0] != "_"]
+                if "/cli/" in file:
+                    names += [("option", name) for name in re.findall(r'"--([a-z][a-z-]+)(?:/[^"]*)?"', text)]
+            case _, ".toml" if Path(file).name not in {"Cargo.toml", "pyproject.toml"}:
+                names += [("key", key) for path in toml_keys(tomllib.loads(text)) for key in path.split(".")]
+            case "docs", ".md":
+                keys = re.findall(r"^\| `([a-z_.\[\]]+)` \|", text, re.MULTILINE)
+                names += [("key", key) for path in keys for key in path.split(".")]
+        yield from (Name(kind, name, file) for kind, name in names)
+
+
+def words(name: str) -> str:
+    """The words of a name in any spelling, in small letters with spaces around each."""
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", " ", name)
+    return f" {apart.strip().lower()} "
+
+
+def retired_word(name: str) -> str | None:
+    """The first retired word that a name contains, also in the plural."""
+    return next((word for word in RETIRED if re.search(rf" {word}s? ", words(name))), None)
+
+
+def test_doc_comments_open_with_something_complete() -> None:
+    total: dict[str, int] = {}
+    fragments: dict[str, list[Comment]] = {}
+    for comment in comments():
+        total[comment.part] = total.get(comment.part, 0) + 1
+        if FRAGMENT.match(comment.opening):
+            fragments.setdefault(comment.part, []).append(comment)
+    above = [
+        f"{part}: {len(ones)} of {total[part]} doc comments open with a fragment, at most {limit} % may:\n"
+        + "\n".join(f"  {one.position}: {one.opening}" for one in ones)
+        for part, ones in sorted(fragments.items())
+        if len(ones) > math.floor(total[part] * (limit := LIMITS.get(part, LIMIT)) / 100)
+    ]
+    assert not above, "\n".join(above)
+
+
+@pytest.mark.parametrize("kind", sorted(REMAINING))
+def test_public_names_contain_no_retired_word(kind: str) -> None:
+    names = [name for name in public_names() if name.kind == kind]
+    assert len({name.text for name in names}) > 20, "too few names were seen for this test to mean anything"
+    offending = {
+        name.text: f"{name.text}: {word} ({name.file})"
+        for name in names
+        if name.text not in REMAINING[kind] | PLAIN and (word := retired_word(name.text))
+    }
+    assert not offending, "\n".join(sorted(offending.values()))
