@@ -1,15 +1,16 @@
-//! Reference capacities: what a load is a fraction of.
+//! Reference capacities: loads are given as fractions of one of them.
 
 use crate::{Fabric, Tier};
 
-/// What a load is a fraction of.
+/// Capacity that a load is given as a fraction of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// All links from leaves upwards: what traffic between racks can use. Without any, all host links.
+    /// Sum of all links from leaves upwards, which all traffic between racks shares. Sum of all host links if there are
+    /// none.
     Uplink,
-    /// All links from hosts.
+    /// Sum of all links from hosts.
     Host,
-    /// The most that can flow from one half of the leaves to the other, both ways together.
+    /// Largest flow from one half of the leaves to the other, both directions together.
     Bisection,
 }
 

@@ -1,52 +1,52 @@
-//! Nodes and ports.
+//! Nodes and ports of a fabric.
 
 use crate::Rate;
 
-/// Most ports of a node: the members of a group are numbered in 16 bits.
+/// Largest number of ports of a node: members of a group are numbered in 16 bits.
 const PORTS_MAX: usize = 65_535;
 
-/// How far a node stands from the hosts. Paths go up the tiers and down again.
+/// Distance of a node from the hosts. Paths go up the tiers and down again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// A host.
+    /// Host.
     Host,
-    /// A switch with hosts: leaf, edge, top of rack.
+    /// Switch with hosts: leaf, edge, top of rack.
     Leaf,
-    /// Above the leaves of a pod in a fabric of three tiers.
+    /// Switch above the leaves of a pod, in a fabric of three tiers.
     Aggregation,
-    /// The top: spine or core.
+    /// Switch of the top tier: spine or core.
     Spine,
 }
 
-/// A host or a switch.
+/// Host or switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Unique in the fabric: `host3`, `leaf1`, `spine0`, `agg2.1`, `core5`.
+    /// Name, unique in the fabric: `host3`, `leaf1`, `spine0`, `agg2.1`, `core5`.
     pub name: String,
-    /// How far from the hosts.
+    /// Distance from the hosts.
     pub tier: Tier,
-    /// The pod it stands in, where the fabric has pods.
+    /// Pod of the node, in fabrics that have pods.
     pub pod: Option<u32>,
 }
 
 /// Room for waiting frames at a port, the frame in service included. A frame that fits neither limit is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// Most bytes of waiting frames (without preamble and gap).
+    /// Largest sum of waiting frames in bytes, without preamble and gap.
     pub bytes: u32,
-    /// Most waiting frames.
+    /// Largest number of waiting frames.
     pub packets: u32,
 }
 
 impl Buffer {
-    /// Never full.
+    /// Buffer that is never full.
     pub const UNLIMITED: Self = Self { bytes: u32::MAX, packets: u32::MAX };
 }
 
-/// When a port marks a packet that can be marked (ECN, RFC 3168), decided at enqueue.
+/// Rule by which a port marks packets that can be marked (ECN, RFC 3168). It is applied when a packet is enqueued.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Marking {
-    /// Never.
+    /// Marks nothing.
     Off,
     /// DCTCP's step (RFC 8257 section 3.1): mark if the backlog before this packet has reached either limit.
     Step {
@@ -67,26 +67,26 @@ pub enum Marking {
     },
 }
 
-/// The sending end of one direction of a link.
+/// Sending end of one direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Port {
     /// Node that sends.
     pub from: u32,
     /// Node that receives.
     pub to: u32,
-    /// The port of the other direction.
+    /// Port of the other direction of the link.
     pub reverse: u32,
-    /// How fast frames leave.
+    /// Rate at which frames leave.
     pub rate: Rate,
-    /// Time of the signal on the link, in picoseconds.
+    /// Propagation delay of the link, in picoseconds.
     pub delay_ps: u64,
     /// Room for waiting frames.
     pub buffer: Buffer,
-    /// When frames are marked.
+    /// Rule by which frames are marked.
     pub marking: Marking,
 }
 
-/// A fabric. Nodes `0..hosts` are hosts, each with exactly one link.
+/// Fabric of nodes and ports. Nodes `0..hosts` are hosts, each with exactly one link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fabric {
     nodes: Vec<Node>,
@@ -97,24 +97,24 @@ pub struct Fabric {
     first_port: Vec<u32>,
 }
 
-/// Why this is no fabric, and what to do about it.
+/// Reason why nodes and ports form no fabric, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}; {mend}")]
 pub struct FabricError {
-    /// The key and value at fault.
+    /// Key and value at fault.
     pub problem: String,
-    /// What would work.
+    /// Values that would work.
     pub mend: String,
 }
 
 impl FabricError {
-    /// An error from its two halves.
+    /// Joins the two halves of an error.
     pub fn new(problem: impl Into<String>, mend: impl Into<String>) -> Self {
         Self { problem: problem.into(), mend: mend.into() }
     }
 }
 
-/// Refuses two nodes of one name.
+/// Refuses two nodes with the same name.
 pub(crate) fn unique_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), FabricError> {
     let mut names: Vec<&str> = names.collect();
     names.sort_unstable();
@@ -128,11 +128,11 @@ pub(crate) fn unique_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(
 }
 
 impl Fabric {
-    /// Checks that hosts come first, that each has one link and to a switch, that no switch has more than 65,535
-    /// ports, that ports pair up, and that names are unique.
+    /// Checks that hosts come first, that each host has exactly one link, which leads to a switch, that no switch has
+    /// more than 65,535 ports, that ports pair up, and that names are unique.
     ///
     /// # Errors
-    /// The first rule that is broken, by the name of the node.
+    /// Names the first broken rule and the node that breaks it.
     pub fn new(nodes: Vec<Node>, ports: Vec<Port>) -> Result<Self, FabricError> {
         let hosts = nodes.iter().take_while(|node| node.tier == Tier::Host).count() as u32;
         if let Some(late) = nodes[hosts as usize..].iter().find(|node| node.tier == Tier::Host) {
@@ -181,7 +181,7 @@ impl Fabric {
         Ok(fabric)
     }
 
-    /// Gives every host's own port this room and this marking.
+    /// Sets the buffer and the marking of every host's own port.
     pub fn set_host_queues(&mut self, buffer: Buffer, marking: Marking) {
         for port in self.ports.iter_mut().filter(|port| port.from < self.hosts) {
             (port.buffer, port.marking) = (buffer, marking);

@@ -1,50 +1,51 @@
-//! A fabric from any graph: who is a host, which tier a switch stands in, and the order of hosts.
+//! Fabrics from graphs: finds hosts, gives switches their tiers, and puts hosts in order.
 
 use crate::fabric::unique_names;
 use crate::topology::{Builder, LinkSettings};
 use crate::{Fabric, FabricError, Tier};
 
-/// A node of a graph.
+/// Node of a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphNode {
-    /// Unique in the graph.
+    /// Name, unique in the graph.
     pub name: String,
-    /// How far from the hosts; derived where none is given.
+    /// Distance from the hosts; derived from the links if `None`.
     pub tier: Option<Tier>,
-    /// The pod it stands in.
+    /// Pod of the node.
     pub pod: Option<u32>,
 }
 
-/// A link of a graph. Two links between the same nodes are parallel links.
+/// Link of a graph. Two links between the same nodes are parallel links.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GraphLink {
-    /// One end, an index into [`Graph::nodes`].
+    /// One end, as an index into [`Graph::nodes`].
     pub a: u32,
-    /// The other end.
+    /// Other end, as an index into [`Graph::nodes`].
     pub b: u32,
-    /// The link from `a` to `b`.
+    /// Settings of the direction from `a` to `b`.
     pub settings: LinkSettings,
-    /// The link from `b` to `a`; the same settings where none are given.
+    /// Settings of the direction from `b` to `a`; those of the other direction if `None`.
     pub back: Option<LinkSettings>,
 }
 
-/// A graph of hosts and switches.
+/// Graph of hosts and switches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Graph {
     /// Hosts and switches in any order.
     pub nodes: Vec<GraphNode>,
-    /// Links; their ports keep this order.
+    /// Links; the fabric's ports keep their order.
     pub links: Vec<GraphLink>,
 }
 
 impl Graph {
-    /// The fabric. Hosts are the nodes of tier host or, where no node has a tier, those with a single link. A switch
-    /// without a tier is a leaf if it is linked to a host, a spine if none is farther from the hosts, an aggregation
-    /// between. Hosts come first, in the order of their leaves and then their own; switches keep their order.
+    /// Builds the fabric. Hosts are the nodes of tier host or, if no node has a tier, those with a single link. A
+    /// switch without a tier becomes a leaf if it is linked to a host, a spine if no switch is farther from the hosts,
+    /// and an aggregation otherwise. Hosts come first, ordered by leaf and then as in the graph; switches keep their
+    /// order.
     ///
     /// # Errors
-    /// No hosts, a host with other than one link or linked to a host, a node linked to itself or out of reach, two
-    /// nodes of one name, too many nodes.
+    /// Refuses a graph without hosts, a host with several links or none or with a link to a host, a node that is linked
+    /// to itself or out of reach, two nodes of one name, and too many nodes.
     pub fn build(&self) -> Result<Fabric, FabricError> {
         // Before anything else: of two nodes of one name, the links may all be one's.
         unique_names(self.nodes.iter().map(|node| node.name.as_str()))?;
@@ -94,7 +95,7 @@ impl Graph {
         &self.nodes[node as usize].name
     }
 
-    /// The nodes at the other ends of each node's links, parallel links once each.
+    /// Nodes at the other ends of each node's links; parallel links count once.
     fn neighbours(&self) -> Result<Vec<Vec<u32>>, FabricError> {
         let mut neighbours = vec![Vec::new(); self.nodes.len()];
         for (index, link) in self.links.iter().enumerate() {
@@ -116,7 +117,7 @@ impl Graph {
         Ok(neighbours)
     }
 
-    /// Whether each node is a host.
+    /// Tells of each node whether it is a host.
     fn hosts(&self, neighbours: &[Vec<u32>]) -> Result<Vec<bool>, FabricError> {
         let given = self.nodes.iter().any(|node| node.tier.is_some());
         let is_host: Vec<bool> = if given {
@@ -140,7 +141,7 @@ impl Graph {
         })
     }
 
-    /// Links from each node to the nearest host, over switches only.
+    /// Number of links from each node to the nearest host, over switches only.
     fn distance_from_hosts(
         &self,
         neighbours: &[Vec<u32>],
@@ -161,7 +162,7 @@ impl Graph {
     }
 }
 
-/// Links from the nearest of `starts` to each node; `u32::MAX` where there is no way.
+/// Number of links from the nearest of `starts` to each node; `u32::MAX` if there is no path.
 fn breadth_first(neighbours: &[Vec<u32>], starts: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut distance = vec![u32::MAX; neighbours.len()];
     let mut queue: Vec<u32> = starts.collect();
@@ -188,7 +189,7 @@ mod tests {
     use crate::topology::{Clos, LeafSpine};
     use proptest::prelude::*;
 
-    /// The graph that a fabric is, its nodes in the order of `shuffle`.
+    /// Graph that describes `fabric`, with its nodes in the order of `shuffle`.
     fn graph(fabric: &Fabric, tiers: bool, shuffle: &[u32]) -> Graph {
         let mut at = vec![0; shuffle.len()];
         (0..).zip(shuffle).for_each(|(place, &node)| at[node as usize] = place);

@@ -1,4 +1,4 @@
-//! The ideal completion time of a flow: alone in the fabric as built.
+//! Ideal completion time of a flow: alone in the fabric as built.
 
 use crate::{Fabric, LinkState, NextHops, Rate, Serialization};
 use std::collections::HashMap;
@@ -6,48 +6,49 @@ use std::collections::HashMap;
 /// One link of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// Time of bytes on it.
+    /// Time that bytes take to be sent.
     pub serialization: Serialization,
-    /// Time of the signal, in picoseconds.
+    /// Propagation delay, in picoseconds.
     pub delay_ps: u64,
 }
 
-/// All links that lie as far from the source on shortest paths to a destination.
+/// All links at the same distance from the source on the shortest paths to a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// The fastest of them, with the least delay among all.
+    /// Rate of the fastest link, with the smallest delay of all links.
     pub fastest: Hop,
-    /// What all of them carry together, in bits per second.
+    /// Sum of the links' rates, in bits per second.
     pub together_bps: u64,
-    /// How many they are.
+    /// Number of links.
     pub links: u32,
 }
 
 impl Stage {
-    /// Time of bytes in frames if they are spread over all links in whatever pieces.
+    /// Time that bytes in frames take if they are spread over all links in any pieces.
     fn time_ps(&self, bytes: u64) -> u64 {
         (u128::from(bytes) * 8_000_000_000_000 / u128::from(self.together_bps)) as u64
     }
 }
 
-/// The links of all shortest paths between two hosts of the fabric as built, stage by stage.
+/// Links of all shortest paths between two hosts of the fabric as built, stage by stage.
 #[derive(Debug)]
 pub struct Stages<'a> {
     fabric: &'a Fabric,
     hops: NextHops,
-    /// Between leaves, by source's node and destination's number.
+    /// Stages between two leaves, by the source leaf's node and the destination's number.
     between: HashMap<(u32, u32), Vec<Stage>>,
 }
 
 impl<'a> Stages<'a> {
-    /// Of a fabric.
+    /// Prepares the stages of a fabric; they are computed when they are asked for.
     #[must_use]
     pub fn new(fabric: &'a Fabric) -> Self {
         let hops = NextHops::shortest(fabric, &LinkState::of(fabric));
         Self { fabric, hops, between: HashMap::new() }
     }
 
-    /// The stages from one host to another. Without a path between their leaves only those of the hosts.
+    /// Lists the stages from one host to another. If their leaves have no path between them, these are the hosts' own
+    /// links.
     pub fn of(&mut self, src: u32, dst: u32) -> Vec<Stage> {
         let Self { fabric, hops, between } = self;
         let (from, to) = (fabric.leaf_of(src), fabric.leaf_of(dst));
@@ -89,12 +90,13 @@ fn stage(fabric: &Fabric, ports: &[u32]) -> Stage {
     }
 }
 
-/// The ideal completion time of a flow of `full` frames of `full_bytes` and then one of `last_bytes` (both with preamble
-/// and gap): no load balancer that keeps to shortest paths can be faster, over however many of them it spreads the flow.
+/// Ideal completion time of a flow of `full` frames of `full_bytes` and then one of `last_bytes` (both with preamble
+/// and gap). No load balancer that keeps to shortest paths can be faster, however many of them it spreads the flow
+/// over.
 ///
-/// Over a single path it is [`path_fct_ps`]. Over several, the frames pass each stage no faster than all its links
-/// together; the first has come so far over the fastest links, and from there the last one goes on over the fastest.
-/// The last frame of a flow of few may overtake the others, for it is shorter.
+/// Over a single path it equals [`path_fct_ps`]. Over several, frames pass each stage no faster than all its links
+/// together: the first frame has reached a stage over the fastest links, and the last one goes on from there over the
+/// fastest. In a flow of few frames the last may overtake the others, because it is shorter.
 #[must_use]
 pub fn ideal_fct_ps(stages: &[Stage], full: u64, full_bytes: u32, last_bytes: u32) -> u64 {
     if stages.iter().all(|stage| stage.links == 1) || full == 0 {
@@ -129,8 +131,9 @@ pub fn ideal_fct_ps(stages: &[Stage], full: u64, full_bytes: u32, last_bytes: u3
 /// `last_bytes` (both with preamble and gap) are sent one after the other over an empty path: no window, no
 /// handshake, no acknowledgements. Every node stores a frame whole before it forwards it.
 ///
-/// The last frame leaves a hop when it is in and the frame before it is out. Both times are sums over the path: the
-/// last of n equal frames ends hop k at the time one frame takes to end it plus n - 1 times the slowest hop so far.
+/// The last frame leaves a hop when it has arrived there and the frame before it has left. Both times are sums over the
+/// path: the last of n equal frames leaves hop k at the time one frame takes to leave it plus n - 1 times the slowest
+/// hop so far.
 #[must_use]
 pub fn path_fct_ps(path: &[Hop], full: u64, full_bytes: u32, last_bytes: u32) -> u64 {
     // When the first full frame, and the last full one, are wholly out of each hop, and the last frame of all.
@@ -198,7 +201,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the recurrence frame by frame.
+        /// Compares with the recurrence, frame by frame.
         #[test]
         fn agrees_with_every_frame_on_its_way(
             hops in prop::collection::vec((0usize..5, 0u64..3_000_000), 1..7),
@@ -228,7 +231,7 @@ mod tests {
     }
 
     proptest! {
-        /// However the frames are spread over parallel paths, and in whatever order they meet again.
+        /// Spreads frames over parallel paths in any order; none of them beats the ideal.
         #[test]
         fn nobody_is_faster(
             hosts in (0usize..5, 0usize..5),

@@ -1,4 +1,4 @@
-//! Fabrics: nodes, ports, what fails, and the ways between hosts.
+//! Fabrics: nodes, ports, changes and failures, and the paths between hosts.
 //!
 //! A fabric is a list of nodes and a list of ports. A port is the sending end of one direction of a link; the two
 //! directions of a link are two ports that name each other. Hosts are the first nodes, numbered leaf by leaf, so a

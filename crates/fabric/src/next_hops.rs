@@ -1,20 +1,20 @@
-//! Shortest-path next hops: for every switch and every destination leaf, the ports that lie on a shortest path.
+//! Shortest-path next hops: for every switch and every destination leaf, the ports on a shortest path.
 
 use crate::{Fabric, Rate};
 
-/// What routing knows of the ports: which carry, and how fast.
+/// State of the links as routing knows it: which ports carry, and how fast.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkState {
-    /// Whether each port carries, if the nodes at both ends of its link do.
+    /// Whether each port is up by itself. It carries if the nodes at both ends of its link are up too.
     pub up: Vec<bool>,
-    /// Whether each node carries. A node that comes back finds its ports as they are, not as it left them.
+    /// Whether each node is up. Its ports keep their own state: a port that failed while its node was down stays down.
     pub node_up: Vec<bool>,
-    /// The rate of each port.
+    /// Rate of each port.
     pub rate: Vec<Rate>,
 }
 
 impl LinkState {
-    /// Everything as built.
+    /// State of a fabric as built.
     #[must_use]
     pub fn of(fabric: &Fabric) -> Self {
         Self {
@@ -24,44 +24,44 @@ impl LinkState {
         }
     }
 
-    /// Whether a port carries: itself, and the nodes at both ends of its link.
+    /// Whether a port carries: it is up itself, and so are the nodes at both ends of its link.
     #[must_use]
     pub fn port_up(&self, fabric: &Fabric, port: u32) -> bool {
         let link = &fabric.ports()[port as usize];
         self.up[port as usize] && self.node_up[link.from as usize] && self.node_up[link.to as usize]
     }
 
-    /// Whether both directions of a port's link carry. Routing uses no link that is dead one way.
+    /// Whether both directions of a port's link carry. Routing avoids links with a dead direction.
     #[must_use]
     pub fn link_up(&self, fabric: &Fabric, port: u32) -> bool {
         self.port_up(fabric, port) && self.up[fabric.ports()[port as usize].reverse as usize]
     }
 }
 
-/// A port of a switch to another.
+/// Port from one switch to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Link {
     port: u32,
-    /// The switch it leads to, counted from the first switch.
+    /// Switch at the other end, counted from the first switch.
     to: u32,
 }
 
 /// Shortest next hops between switches, by number of links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextHops {
-    /// The leaves: switches with hosts, ascending. A destination is an index into this list.
+    /// Leaves: switches with hosts, ascending. A destination is an index into this list.
     pub leaves: Vec<u32>,
-    /// Nodes before the first switch.
+    /// Number of nodes before the first switch.
     hosts: u32,
-    /// Links of each switch that carry, by ascending port: `links[first[s]..first[s + 1]]`.
+    /// Links that carry, of each switch, by ascending port: `links[first[s]..first[s + 1]]`.
     links: Vec<Link>,
     first: Vec<u32>,
-    /// `distance[destination * switches + s]`; `u32::MAX` where there is no way.
+    /// Number of links to each destination: `distance[destination * switches + s]`; `u32::MAX` if there is no path.
     distance: Vec<u32>,
 }
 
 impl NextHops {
-    /// Over the links that carry. No path leads through a host.
+    /// Finds shortest paths over the links that carry. No path leads through a host.
     #[must_use]
     pub fn shortest(fabric: &Fabric, state: &LinkState) -> Self {
         let hosts = fabric.hosts();
@@ -88,7 +88,7 @@ impl NextHops {
         hops
     }
 
-    /// Breadth-first from a leaf: fills its row of distances.
+    /// Fills a leaf's row of distances, breadth-first from the leaf.
     fn measure(&self, leaf: u32, row: &mut [u32], queue: &mut Vec<u32>) {
         queue.clear();
         queue.push(leaf);
@@ -111,13 +111,13 @@ impl NextHops {
         &self.links[self.first[switch] as usize..self.first[switch + 1] as usize]
     }
 
-    /// The distances of all switches to a destination.
+    /// Distances of all switches to a destination.
     fn row(&self, destination: u32) -> &[u32] {
         let switches = self.first.len() - 1;
         &self.distance[destination as usize * switches..][..switches]
     }
 
-    /// The number of a switch among the switches, by which flat arrays are indexed: its node less the hosts.
+    /// Number of a switch among the switches, which indexes flat arrays: its node less the number of hosts.
     #[must_use]
     pub fn switch(&self, node: u32) -> usize {
         (node - self.hosts) as usize
@@ -129,13 +129,13 @@ impl NextHops {
         self.first.len() - 1
     }
 
-    /// Links from a switch (a node) to destination number `destination`; `None` if there is no way.
+    /// Number of links from a switch (a node) to destination number `destination`; `None` if there is no path.
     #[must_use]
     pub fn distance(&self, node: u32, destination: u32) -> Option<u32> {
         Some(self.row(destination)[self.switch(node)]).filter(|&links| links != u32::MAX)
     }
 
-    /// The ports of a switch (a node) on a shortest path to destination number `destination`, ascending.
+    /// Ports of a switch (a node) on a shortest path to destination number `destination`, ascending.
     pub fn ports(&self, node: u32, destination: u32) -> impl Iterator<Item = u32> + '_ {
         let (row, switch) = (self.row(destination), self.switch(node));
         // Links carry both ways, so whoever is linked to a switch with a way has one too.
@@ -143,8 +143,8 @@ impl NextHops {
         self.links_of(switch).iter().filter(move |link| row[link.to as usize] < here).map(|link| link.port)
     }
 
-    /// The switches (nodes) that have a way to destination number `destination`, nearest first, the leaf itself at
-    /// the head.
+    /// Switches (nodes) that have a path to destination number `destination`, nearest first; the leaf itself is the
+    /// first.
     #[must_use]
     pub fn nearest_first(&self, destination: u32) -> Vec<u32> {
         let row = self.row(destination);

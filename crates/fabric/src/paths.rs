@@ -1,23 +1,23 @@
-//! Paths: all shortest ways between two leaves, numbered, each with the labels that lead along it.
+//! Paths: all shortest paths between two leaves, numbered, each with the labels that lead along it.
 
 use crate::{Fabric, FabricError, NextHops};
 
-/// Most choices a packet's stack of labels holds.
+/// Largest number of choices that a packet's stack of labels holds.
 const LABELS_MAX: u32 = 4;
-/// Most next hops a label tells apart.
+/// Largest number of next hops that a label distinguishes.
 const CHOICES_MAX: usize = 256;
 
 /// One shortest path between two leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// The ports it leaves by, one per switch, the last leaf's port to the host excepted.
+    /// Ports that the path takes, one per switch, without the last leaf's port to the host.
     pub ports: Vec<u32>,
-    /// Its choices, eight bits each, the first lowest: one for each switch that has more than one next hop. A choice
-    /// counts the switch's next hops in ascending order of port.
+    /// Choices along the path, eight bits each, the first lowest: one for each switch with more than one next hop. A
+    /// choice counts the switch's next hops in ascending order of port.
     pub labels: u32,
 }
 
-/// Number of shortest paths from every switch, by [`NextHops::switch`], to destination number `destination`.
+/// Number of shortest paths from each switch, by [`NextHops::switch`], to destination number `destination`.
 #[must_use]
 pub fn path_counts(fabric: &Fabric, hops: &NextHops, destination: u32) -> Vec<u64> {
     let mut counts = vec![0u64; hops.switches()];
@@ -33,11 +33,11 @@ pub fn path_counts(fabric: &Fabric, hops: &NextHops, destination: u32) -> Vec<u6
     counts
 }
 
-/// Path number `index`, modulo their number, of the shortest paths from leaf `from` (a node) to destination number
-/// `destination`, in lexicographic order of choices. `counts` as of [`path_counts`].
+/// Finds path number `index`, modulo their number, of the shortest paths from leaf `from` (a node) to destination
+/// number `destination`, in lexicographic order of choices. `counts` is what [`path_counts`] returned.
 ///
 /// # Errors
-/// No way, or more choices than labels hold.
+/// Fails if there is no path, or if it has more choices than labels hold.
 pub fn path(
     fabric: &Fabric,
     hops: &NextHops,

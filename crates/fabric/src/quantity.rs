@@ -2,7 +2,7 @@
 
 use crate::Rate;
 
-/// A unit's name and its worth in the smallest one.
+/// Name of a unit, and its value in the smallest unit.
 pub type Scale = (&'static str, u64);
 
 /// Units of time, in picoseconds.
@@ -12,20 +12,21 @@ pub const TIMES: &[Scale] =
 pub const RATES: &[Scale] =
     &[("Tbps", 1_000_000_000_000), ("Gbps", 1_000_000_000), ("Mbps", 1_000_000), ("kbps", 1_000), ("bps", 1)];
 
-/// A rate; without a unit in bits per second. `None` if it is none, or not within the bounds of [`Rate`].
+/// Reads a rate; a bare number is in bits per second. `None` if the text is no rate or is outside the bounds of
+/// [`Rate`].
 #[must_use]
 pub fn rate(text: &str) -> Option<Rate> {
     Rate::from_bps(smallest(text, RATES, "bps")?)
 }
 
-/// A time in picoseconds; without a unit in seconds. `None` if it is none, negative, or longer than 2^53 picoseconds
-/// (two and a half hours), beyond which binary fractions no longer tell picoseconds apart.
+/// Reads a time in picoseconds; a bare number is in seconds. `None` if the text is no time, is negative, or is longer
+/// than 2^53 picoseconds (two and a half hours), beyond which binary fractions no longer distinguish picoseconds.
 #[must_use]
 pub fn time_ps(text: &str) -> Option<u64> {
     smallest(text, TIMES, "s")
 }
 
-/// The one spelling of a unit that tables have: `us` of `µs`, `Gbps` of `Gbit/s` and `Gb/s`.
+/// Reduces the spellings of a unit to the one that tables have: `us` for `µs`, `Gbps` for `Gbit/s` and `Gb/s`.
 #[must_use]
 pub fn spelling(unit: &str) -> String {
     match unit {
@@ -35,7 +36,7 @@ pub fn spelling(unit: &str) -> String {
     }
 }
 
-/// To the nearest smallest unit: programs write binary fractions, such as 2.4999999999999998e-06 seconds.
+/// Rounds to the nearest smallest unit: programs write binary fractions, such as 2.4999999999999998e-06 seconds.
 fn smallest(text: &str, scales: &[Scale], plain: &str) -> Option<u64> {
     let text = text.trim();
     let bytes = text.as_bytes();

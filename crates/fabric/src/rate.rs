@@ -1,11 +1,11 @@
-//! Rates, and the time bytes take.
+//! Rates, and the time that bytes take.
 
 /// Picoseconds in a second.
 const PS_PER_S: u128 = 1_000_000_000_000;
-/// Fraction bits of [`Serialization`].
+/// Number of fraction bits of [`Serialization`].
 const FRACTION_BITS: u32 = 20;
 
-/// A rate in bits per second, above zero.
+/// Rate in bits per second, above zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate(u64);
 
@@ -15,16 +15,16 @@ impl Rate {
     /// Fastest rate: 8 Tbit/s, one picosecond a byte.
     pub const MOST_BPS: u64 = 8_000_000_000_000;
 
-    /// [`Self::MOST_BPS`].
+    /// Rate of [`Self::MOST_BPS`].
     pub const FASTEST: Self = Self(Self::MOST_BPS);
 
-    /// `None` outside [`Self::LEAST_BPS`] to [`Self::MOST_BPS`].
+    /// Makes a rate; `None` outside [`Self::LEAST_BPS`] to [`Self::MOST_BPS`].
     #[must_use]
     pub const fn from_bps(bps: u64) -> Option<Self> {
         if bps < Self::LEAST_BPS || bps > Self::MOST_BPS { None } else { Some(Self(bps)) }
     }
 
-    /// Bits per second.
+    /// Rate in bits per second.
     #[must_use]
     pub const fn bps(self) -> u64 {
         self.0
@@ -46,7 +46,7 @@ pub struct Serialization {
 }
 
 impl Serialization {
-    /// Time on the wire of one frame of at most 64 KiB, in picoseconds, rounded up.
+    /// Time that a frame of at most 64 KiB takes on the wire, in picoseconds, rounded up.
     #[inline(always)]
     #[must_use]
     pub const fn frame_ps(self, bytes: u32) -> u64 {
@@ -54,7 +54,7 @@ impl Serialization {
         (self.ps_per_byte_q20 * bytes as u64 + ((1 << FRACTION_BITS) - 1)) >> FRACTION_BITS
     }
 
-    /// Time of any number of bytes, in picoseconds, rounded up.
+    /// Time that any number of bytes takes, in picoseconds, rounded up.
     #[must_use]
     pub const fn bytes_ps(self, bytes: u64) -> u64 {
         ((self.ps_per_byte_q20 as u128 * bytes as u128 + ((1 << FRACTION_BITS) - 1)) >> FRACTION_BITS) as u64

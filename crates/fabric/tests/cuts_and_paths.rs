@@ -11,7 +11,7 @@ use petgraph::algo::ford_fulkerson;
 use petgraph::graph::DiGraph;
 use proptest::prelude::*;
 
-/// Switches in a chain with further links between them, of unlike rates each way, and hosts on some.
+/// Chain of switches with further links between them, unequal rates in the two directions, and hosts on some switches.
 fn fabric() -> impl Strategy<Value = Fabric> {
     (2..10u32).prop_flat_map(|switches| {
         let links = prop::collection::vec((0..switches, 1..switches, 0..4usize, 0..4usize), 0..20);
@@ -57,8 +57,8 @@ proptest! {
         prop_assert_eq!(bisection_bps(&fabric), flow_bps);
     }
 
-    /// The walks of d links from a to b are entry (a, b) of the adjacency matrix to the power d; where d is the
-    /// distance they are the shortest paths.
+    /// Counts walks: those of d links from a to b are entry (a, b) of the adjacency matrix to the power d. If d is the
+    /// distance, they are the shortest paths.
     #[test]
     fn paths_are_as_many_as_shortest_walks(fabric in fabric()) {
         let hops = NextHops::shortest(&fabric, &LinkState::of(&fabric));

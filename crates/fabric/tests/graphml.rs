@@ -20,10 +20,10 @@ fn link(gbps: u64, delay_ps: u64) -> LinkSettings {
     LinkSettings { rate: Rate::from_bps(gbps * 1_000_000_000).unwrap(), delay_ps, ..LinkSettings::default() }
 }
 
-/// The ends, rate and delay of a port.
+/// Ends, rate and delay of a port.
 type Direction<'a> = (&'a str, &'a str, u64, u64);
 
-/// Names and tiers of nodes, and all ports, in an order of their own.
+/// Names and tiers of the nodes, and all ports, each sorted.
 fn facts(fabric: &Fabric) -> (Vec<(&str, Tier)>, Vec<Direction<'_>>) {
     let name = |node: u32| fabric.nodes()[node as usize].name.as_str();
     let mut nodes: Vec<_> = fabric.nodes().iter().map(|node| (node.name.as_str(), node.tier)).collect();
@@ -96,7 +96,7 @@ fn tiers_of_igraph_are_understood_and_hosts_follow_their_leaves() {
     assert_eq!(derived.build().unwrap(), found);
 }
 
-/// A switch with two hosts; `nodes` and `edges` are added.
+/// GraphML file of a switch with two hosts, `nodes` and `edges`.
 fn file(keys: &str, nodes: &str, edges: &str) -> String {
     format!(
         "<graphml>\n{keys}\n<graph edgedefault=\"undirected\">\n<node id=\"s\"/><node id=\"a\"/><node id=\"b\"/>\n\
@@ -169,7 +169,7 @@ fn what_is_refused_is_named_with_line_and_mend() {
 }
 
 proptest! {
-    /// Damage is an error or another graph, never a panic.
+    /// Damages a file: the result is an error or another graph, never a panic.
     #[test]
     fn damaged_files_do_no_harm(at: prop::sample::Index, length in 0..40usize, instead in "[<>/\"=a-z0-9]{0,4}") {
         let mut text = std::fs::read_to_string(path("networkx-directed.graphml")).unwrap();

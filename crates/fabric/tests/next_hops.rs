@@ -5,7 +5,7 @@ use anabranch_fabric::topology::LinkSettings;
 use anabranch_fabric::{Fabric, Graph, GraphLink, GraphNode, LinkState, NextHops, Tier};
 use proptest::prelude::*;
 
-/// Switches in a chain with further links between them, hosts on some, and ports that are dead.
+/// Chain of switches with further links between them, hosts on some, and dead ports.
 fn fabric() -> impl Strategy<Value = (Fabric, LinkState)> {
     (2..12u32).prop_flat_map(|switches| {
         let links = prop::collection::vec((0..switches, 1..switches), 0..30);
@@ -33,7 +33,7 @@ fn fabric() -> impl Strategy<Value = (Fabric, LinkState)> {
     })
 }
 
-/// Links between all pairs of switches, `None` where there is no way.
+/// Number of links between all pairs of switches, `None` if there is no path.
 fn all_pairs(fabric: &Fabric, state: &LinkState) -> Vec<Vec<Option<u32>>> {
     let nodes = fabric.nodes().len();
     let mut links = vec![vec![None; nodes]; nodes];

@@ -1,4 +1,4 @@
-//! A column: its name with its unit, its values, and what they mean.
+//! Column of a table: its name with its unit, its values, and their meaning.
 
 /// Values of a column.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +16,7 @@ pub enum Values {
 }
 
 impl Values {
-    /// The type's name, as in the schema.
+    /// Name of the type, as the schema writes it.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -26,7 +26,7 @@ impl Values {
         }
     }
 
-    /// Rows.
+    /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -38,30 +38,30 @@ impl Values {
         }
     }
 
-    /// Whether there is no row.
+    /// Whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// One column of a table.
+/// Column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Name, ending in its unit.
     pub name: &'static str,
-    /// What it means, in a sentence.
+    /// Meaning of the values, in a sentence.
     pub meaning: &'static str,
-    /// Its values.
+    /// Values, one per row.
     pub values: Values,
 }
 
-/// Shorthand for tables.
+/// Makes a column in one line.
 pub(crate) fn column(name: &'static str, meaning: &'static str, values: Values) -> Column {
     Column { name, meaning, values }
 }
 
-/// Picoseconds as nanoseconds.
+/// Converts picoseconds to nanoseconds.
 pub(crate) fn ns(ps: u64) -> f64 {
     ps as f64 / 1e3
 }

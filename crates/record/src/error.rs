@@ -1,27 +1,27 @@
-//! Why something of a run cannot be written.
+//! Errors of writing a run's results.
 
 use std::io;
 
-/// What is wrong, and the mend.
+/// Reason why a result cannot be written, with a hint.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// The system refuses.
+    /// The operating system refused to write.
     #[error("{file}: cannot be written: {source}; mend that, or choose another folder")]
     Write {
-        /// The file or folder.
+        /// File or folder.
         file: String,
-        /// The system's reason.
+        /// Reason given by the operating system.
         source: io::Error,
     },
-    /// Frames that cannot carry the headers of a capture.
+    /// The frames cannot carry the headers of a capture.
     #[error("{file}: {problem}; {mend}")]
     Framing {
-        /// The capture.
+        /// File of the capture.
         file: String,
-        /// The size, and what it contradicts.
+        /// Size at fault, and what it contradicts.
         problem: String,
-        /// What would work.
+        /// Settings that would work.
         mend: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! The table of flows: one row each, in the order of the flow list.
+//! Table of flows: one row each, in the order of the flow list.
 
 use crate::column::{Column, Values, column, ns};
 use anabranch_fabric::Fabric;
@@ -8,10 +8,10 @@ use anabranch_sim::{FlowRecord, Framing};
 use anabranch_traffic::Flow;
 use std::collections::HashMap;
 
-/// What never was.
+/// Time of an event that did not happen.
 const NONE: u64 = u64::MAX;
 
-/// Rows of all flows; one that did not begin has neither start nor FCT, one that did not end no FCT.
+/// Columns of all flows. A flow that did not begin has neither start nor FCT; one that did not end has no FCT.
 #[must_use]
 pub fn flow_columns(
     fabric: &Fabric,

@@ -1,4 +1,4 @@
-//! What a run leaves behind: tables whose columns carry units and meanings.
+//! Results of a run: tables whose columns carry units and meanings, and captures.
 
 mod column;
 mod error;

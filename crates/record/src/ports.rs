@@ -1,4 +1,4 @@
-//! The tables of ports, queues and windows.
+//! Tables of ports, queues and windows.
 
 use crate::column::{Column, Values, column, ns};
 use anabranch_fabric::Fabric;

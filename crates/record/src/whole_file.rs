@@ -1,15 +1,15 @@
-//! Files written whole or not at all.
+//! Files that are written whole or not at all.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::Path;
 
-/// Writes a file so that it is never there by half. A regular file is replaced by a rename, and its mode and owner
-/// stay; it is written into where that is not allowed. Symbolic links are followed. A device, a FIFO or whatever else
-/// stands at `path` is written into and stays what it is.
+/// Writes a file so that it never exists half-written. A regular file is replaced by a rename and keeps its mode and
+/// owner; it is overwritten in place if a rename is not allowed. Symbolic links are followed. A device, a FIFO or any
+/// other special file at `path` is written into and stays what it is.
 ///
-/// `content` may be asked twice.
+/// May call `content` twice.
 pub(crate) fn write_whole(
     path: &Path,
     mut content: impl FnMut(&mut dyn Write) -> io::Result<()>,

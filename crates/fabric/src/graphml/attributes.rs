@@ -1,32 +1,32 @@
-//! Attributes of elements: what `<key>` declares and `<data>` gives.
+//! Attributes of elements: `<key>` declares them, `<data>` gives their values.
 
 use super::children;
 use roxmltree::Node;
 use std::borrow::Cow;
 
-/// The declared attributes, in the order of the file.
+/// Declared attributes, in the order of the file.
 pub(super) struct Keys<'a>(Vec<Key<'a>>);
 
 struct Key<'a> {
     id: &'a str,
-    /// What it is for: `node`, `edge`, `graph` or `all`.
+    /// Kind of element that has it: `node`, `edge`, `graph` or `all`.
     domain: &'a str,
-    /// In lower case.
+    /// Name in lower case.
     name: String,
     default: Option<Node<'a, 'a>>,
 }
 
-/// A value that an element has.
+/// Value of an attribute of one element.
 pub(super) struct Value<'a> {
-    /// The attribute's name in lower case.
+    /// Name of the attribute in lower case.
     pub(super) key: String,
-    /// Without blanks around it, not empty.
+    /// Text without blanks around it, not empty.
     pub(super) text: &'a str,
-    /// Where it stands.
+    /// Element of the document that holds it.
     pub(super) element: Node<'a, 'a>,
 }
 
-/// The values of one element.
+/// Values of all attributes of one element.
 pub(super) struct Attributes<'a>(Vec<Value<'a>>);
 
 impl<'a> Keys<'a> {
@@ -43,7 +43,7 @@ impl<'a> Keys<'a> {
         Self(keys.collect())
     }
 
-    /// The values of an element of this domain; those it does not give are the defaults.
+    /// Collects the values of an element of this domain; attributes it does not give have their declared defaults.
     pub(super) fn attributes(&self, domain: &str, element: Node<'a, 'a>) -> Attributes<'a> {
         let keys = self.0.iter().filter(|key| key.domain == domain || key.domain == "all");
         let values = keys.filter_map(|key| {
@@ -57,14 +57,14 @@ impl<'a> Keys<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// The value of the first of these names that has one.
+    /// Finds the value of the first of these names that has one.
     pub(super) fn first(&self, names: &[&str]) -> Option<&Value<'a>> {
         names.iter().find_map(|name| self.0.iter().find(|value| value.key == *name))
     }
 }
 
 impl<'a> Value<'a> {
-    /// A bare number with the unit that the graph declares for this attribute.
+    /// Completes a bare number with the unit that the graph declares for this attribute.
     pub(super) fn with_unit(&self, graph: &Attributes<'_>) -> Cow<'a, str> {
         let unit = graph.first(&[&format!("{}_unit", self.key)]);
         match unit.filter(|_| self.text.parse::<f64>().is_ok()) {

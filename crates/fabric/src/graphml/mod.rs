@@ -11,21 +11,21 @@ use roxmltree::{Document, Node};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// What is wrong with a GraphML file, where, and what would be right.
+/// Error in a GraphML file: its position, what is wrong, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {problem}; {mend}", line.map(|n| format!(":{n}")).unwrap_or_default())]
 pub struct GraphmlError {
-    /// The file, as the user named it.
+    /// File, as the user named it.
     pub file: String,
-    /// Line, counted from one; none if the fault is not in one line.
+    /// Line, counted from one; `None` if the fault is not in a single line.
     pub line: Option<u32>,
-    /// The element and value at fault.
+    /// Element and value at fault.
     pub problem: String,
-    /// What would work.
+    /// Values that would work.
     pub mend: String,
 }
 
-/// A fault, and the byte of the text where it stands.
+/// Fault and the byte of the text at which it was found.
 struct Fault {
     at: Option<usize>,
     problem: String,
@@ -39,13 +39,14 @@ impl Fault {
 }
 
 const NAMES: [&str; 2] = ["name", "label"];
-/// What says that a node is a host comes first: FNSS (fnss.github.io) calls hosts `host` by type and `leaf` by layer.
+/// Names of the attribute that holds the tier. Those that can say "host" come first: FNSS (fnss.github.io) calls hosts
+/// `host` in `type` and `leaf` in `layer`.
 const TIERS: [&str; 4] = ["type", "role", "tier", "layer"];
 const PODS: [&str; 1] = ["pod"];
 const RATES: [&str; 3] = ["rate", "capacity", "bandwidth"];
 const DELAYS: [&str; 2] = ["delay", "latency"];
 
-/// What files call the tiers. A switch or router stands in the tier that its distance from the hosts says.
+/// Words that files use for tiers. The tier of a switch or router is derived from its distance to the hosts.
 const TIER_WORDS: [(&str, Option<Tier>); 19] = [
     ("host", Some(Tier::Host)),
     ("server", Some(Tier::Host)),
@@ -68,10 +69,10 @@ const TIER_WORDS: [(&str, Option<Tier>); 19] = [
     ("node", None),
 ];
 
-/// Reads the file at `path` and builds its fabric. Links are as `defaults` where the file does not say otherwise.
+/// Reads the file at `path` and builds its fabric. Links have the settings of `defaults` unless the file gives others.
 ///
 /// # Errors
-/// A file that cannot be read, that [`parse`] refuses, or whose graph is no fabric.
+/// Fails if the file cannot be read, if [`parse`] refuses it, or if its graph is no fabric.
 pub fn read(path: &Path, defaults: &LinkSettings) -> Result<Fabric, GraphmlError> {
     let file = path.display().to_string();
     let of_file =
@@ -82,7 +83,7 @@ pub fn read(path: &Path, defaults: &LinkSettings) -> Result<Fabric, GraphmlError
     parse(&text, &file, defaults)?.build().map_err(|error| of_file(error.problem, error.mend))
 }
 
-/// The graph that `text` describes; `file` names it in errors. Attributes that are read, by name, in any case of
+/// Reads the graph that `text` describes; errors name the file `file`. These attributes are read, in any case of
 /// letters:
 ///
 /// - of nodes `name` or `label` (else the id), `type`, `role`, `tier` or `layer` (words such as `host`, `leaf`, `tor`, `agg`,
@@ -91,12 +92,12 @@ pub fn read(path: &Path, defaults: &LinkSettings) -> Result<Fabric, GraphmlError
 ///   with a unit, `10 Gbps`, `1 us`. The graph's attribute `capacity_unit`, or that of another of these names, is
 ///   the unit of bare numbers.
 ///
-/// An undirected edge is a link, the same both ways. The n-th directed edge from one node to another and the n-th
+/// An undirected edge is a link with equal directions. The n-th directed edge from one node to another and the n-th
 /// edge back are the two directions of a link.
 ///
 /// # Errors
-/// What is no XML or no GraphML; nested graphs and hyperedges; a value that is not understood; an edge to a node that
-/// is not there; a directed edge without one back.
+/// Refuses text that is no XML or no GraphML, nested graphs, hyperedges, values that are not understood, edges to nodes
+/// that do not exist, and a directed edge without one back.
 pub fn parse(text: &str, file: &str, defaults: &LinkSettings) -> Result<Graph, GraphmlError> {
     let document = Document::parse(text).map_err(|error| GraphmlError {
         file: file.to_owned(),

@@ -1,4 +1,4 @@
-//! Edges to links: an undirected edge is one, two directed ones are the directions of one.
+//! Pairs edges into links: an undirected edge is a link, two opposite directed edges are the directions of one link.
 
 use super::Fault;
 use crate::topology::LinkSettings;
@@ -6,7 +6,7 @@ use crate::{GraphLink, GraphNode};
 use roxmltree::Node;
 use std::collections::{HashMap, VecDeque};
 
-/// An edge as written.
+/// Edge as the file gives it.
 pub(super) struct Edge<'a> {
     pub(super) source: u32,
     pub(super) target: u32,
@@ -15,7 +15,7 @@ pub(super) struct Edge<'a> {
     pub(super) element: Node<'a, 'a>,
 }
 
-/// The links, in the order of their first edges.
+/// Pairs edges into links, in the order of each link's first edge.
 pub(super) fn pair(edges: &[Edge<'_>], nodes: &[GraphNode]) -> Result<Vec<GraphLink>, Fault> {
     let mut links: Vec<GraphLink> = Vec::new();
     // Links that lack their direction back, by (source, target), with the edge they come from.

@@ -1,28 +1,29 @@
-//! Nodes and links, one after the other.
+//! Builder that collects nodes and links one by one.
 
 use crate::{Buffer, Fabric, FabricError, Marking, Node, Port, Rate, Tier};
 
-/// Most nodes of a fabric: more would not fit the memory of the machines this runs on.
+/// Largest number of nodes: a larger fabric would not fit into memory.
 const NODES_MAX: u128 = 1 << 20;
-/// Most links, for the same reason: twice what a fat-tree of 128-port switches has without its hosts.
+/// Largest number of links, for the same reason: twice what a fat-tree of 128-port switches has without its hosts.
 const LINKS_MAX: u128 = 1 << 21;
 
-/// A link, or one direction of it.
+/// Settings of a link, or of one direction of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkSettings {
     /// Rate of each direction.
     pub rate: Rate,
-    /// Time of the signal from one end to the other, in picoseconds.
+    /// Propagation delay from one end to the other, in picoseconds.
     pub delay_ps: u64,
-    /// Room for waiting frames at each end that is a switch. Hosts wait at their own port without limit, as Linux
-    /// holds back what its own queue cannot take.
+    /// Room for waiting frames at each end that is a switch. Frames of a host wait in its own port without limit, as
+    /// Linux holds back what its own queue cannot take.
     pub buffer: Buffer,
-    /// When a switch marks frames.
+    /// Rule by which a switch marks frames.
     pub marking: Marking,
 }
 
 impl Default for LinkSettings {
-    /// 10 Gbit/s, 1 us, 300 KB, marked from 65 packets: the fabric of the Luopan paper with DCTCP's threshold.
+    /// Settings of the Luopan paper's fabric: 10 Gbit/s, 1 us, 300 KB; and DCTCP's threshold: marked from 65 packets
+    /// on.
     fn default() -> Self {
         let rate = const { Rate::from_bps(10_000_000_000).expect("a rate in range") };
         Self {
@@ -34,7 +35,7 @@ impl Default for LinkSettings {
     }
 }
 
-/// Collects nodes and links.
+/// Builder that collects nodes and links.
 #[derive(Default)]
 pub(crate) struct Builder {
     nodes: Vec<Node>,
@@ -42,10 +43,10 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// A builder for so many nodes and links.
+    /// Prepares for a number of nodes and links.
     ///
     /// # Errors
-    /// Too many, or a count of zero among `counts`, by its key.
+    /// Refuses too many of them, and a count of zero among `counts`, which it names by its key.
     pub(crate) fn new(counts: &[(&str, u32)], nodes: u128, links: u128) -> Result<Self, FabricError> {
         if let Some((key, _)) = counts.iter().find(|(_, count)| *count == 0) {
             return Err(FabricError::new(format!("{key}: 0"), "give at least 1"));
@@ -61,18 +62,18 @@ impl Builder {
         Ok(Self::default())
     }
 
-    /// Adds a node; returns its number.
+    /// Adds a node and returns its number.
     pub(crate) fn node(&mut self, name: String, tier: Tier, pod: Option<u32>) -> u32 {
         self.nodes.push(Node { name, tier, pod });
         self.nodes.len() as u32 - 1
     }
 
-    /// Adds a link, the same in both directions.
+    /// Adds a link with equal directions.
     pub(super) fn link(&mut self, a: u32, b: u32, settings: &LinkSettings) {
         self.duplex(a, b, settings, settings);
     }
 
-    /// Adds a link, its directions `a` to `b` and back.
+    /// Adds a link with the directions `a` to `b` and back.
     pub(crate) fn duplex(&mut self, a: u32, b: u32, forth: &LinkSettings, back: &LinkSettings) {
         let first = self.ports.len() as u32;
         for (from, to, reverse, settings) in [(a, b, first + 1, forth), (b, a, first, back)] {
@@ -89,7 +90,7 @@ impl Builder {
         }
     }
 
-    /// The fabric.
+    /// Builds the fabric.
     pub(crate) fn build(self) -> Result<Fabric, FabricError> {
         Fabric::new(self.nodes, self.ports)
     }

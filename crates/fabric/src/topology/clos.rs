@@ -4,25 +4,25 @@ use super::LinkSettings;
 use super::builder::Builder;
 use crate::{Fabric, FabricError, Tier};
 
-/// A fabric of three tiers. Within a pod every leaf is linked to every aggregation. The cores stand in as many
-/// groups as a pod has aggregations; aggregation number a of every pod is linked to every core of group a.
+/// Fabric of three tiers. Within a pod every leaf is linked to every aggregation. The cores form as many groups as a
+/// pod has aggregations; aggregation number a of every pod is linked to every core of group a.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clos {
-    /// Pods.
+    /// Number of pods.
     pub pods: u32,
-    /// Leaves of each pod.
+    /// Number of leaves of each pod.
     pub leaves_per_pod: u32,
-    /// Aggregations of each pod.
+    /// Number of aggregations of each pod.
     pub aggregations_per_pod: u32,
-    /// Cores of each group: uplinks of each aggregation.
+    /// Number of cores of each group, which is the number of uplinks of each aggregation.
     pub cores_per_aggregation: u32,
-    /// Hosts of each leaf.
+    /// Number of hosts of each leaf.
     pub hosts_per_leaf: u32,
-    /// Links of hosts.
+    /// Settings of the hosts' links.
     pub host_link: LinkSettings,
-    /// Links between leaves and aggregations.
+    /// Settings of the links between leaves and aggregations.
     pub uplink: LinkSettings,
-    /// Links between aggregations and cores.
+    /// Settings of the links between aggregations and cores.
     pub core_link: LinkSettings,
 }
 
@@ -42,10 +42,10 @@ impl Default for Clos {
 }
 
 impl Clos {
-    /// Nodes and ports, tier by tier, each by pod.
+    /// Builds nodes and ports tier by tier, and each tier pod by pod.
     ///
     /// # Errors
-    /// A count of zero, or too many nodes or links.
+    /// Refuses a count of zero, and too many nodes or links.
     pub fn build(&self) -> Result<Fabric, FabricError> {
         let Self {
             pods, leaves_per_pod, aggregations_per_pod, cores_per_aggregation, hosts_per_leaf, ..

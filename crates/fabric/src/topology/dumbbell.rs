@@ -4,14 +4,14 @@ use super::LinkSettings;
 use super::builder::Builder;
 use crate::{Fabric, FabricError, Tier};
 
-/// A dumbbell.
+/// Dumbbell of two switches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dumbbell {
-    /// Hosts on each side.
+    /// Number of hosts on each side.
     pub hosts_per_side: u32,
-    /// Links of hosts.
+    /// Settings of the hosts' links.
     pub host_link: LinkSettings,
-    /// The link in the middle.
+    /// Settings of the link in the middle.
     pub bottleneck: LinkSettings,
 }
 
@@ -22,10 +22,10 @@ impl Default for Dumbbell {
 }
 
 impl Dumbbell {
-    /// Hosts of the left switch first.
+    /// Builds the fabric; hosts of the left switch come first.
     ///
     /// # Errors
-    /// No hosts, or too many.
+    /// Refuses no hosts, and too many.
     pub fn build(&self) -> Result<Fabric, FabricError> {
         let side = self.hosts_per_side;
         let mut builder =

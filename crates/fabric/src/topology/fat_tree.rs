@@ -6,13 +6,13 @@ use crate::{Fabric, FabricError};
 /// A k-ary fat-tree: k pods of k/2 leaves and k/2 aggregations, (k/2)^2 cores, k/2 hosts a leaf.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FatTree {
-    /// Ports of a switch, and number of pods: even.
+    /// Number of ports of a switch and of pods. It is even.
     pub k: u32,
-    /// Hosts of each leaf: k/2 without over-subscription, 2 k for 4:1. Zero stands for k/2.
+    /// Number of hosts of each leaf: k/2 without over-subscription, 2 k for 4:1. Zero stands for k/2.
     pub hosts_per_leaf: u32,
-    /// Links of hosts.
+    /// Settings of the hosts' links.
     pub host_link: LinkSettings,
-    /// Links between switches.
+    /// Settings of the links between switches.
     pub uplink: LinkSettings,
 }
 
@@ -23,10 +23,10 @@ impl Default for FatTree {
 }
 
 impl FatTree {
-    /// As [`Clos::build`].
+    /// Builds nodes and ports in the order of [`Clos::build`].
     ///
     /// # Errors
-    /// An odd k, or too many nodes.
+    /// Refuses an odd k, and too many nodes.
     pub fn build(&self) -> Result<Fabric, FabricError> {
         if self.k == 0 || !self.k.is_multiple_of(2) {
             return Err(FabricError::new(

@@ -4,20 +4,20 @@ use super::LinkSettings;
 use super::builder::Builder;
 use crate::{Fabric, FabricError, Tier};
 
-/// A leaf-spine fabric.
+/// Fabric of leaves and spines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeafSpine {
-    /// Leaves.
+    /// Number of leaves.
     pub leaves: u32,
-    /// Spines.
+    /// Number of spines.
     pub spines: u32,
-    /// Hosts of each leaf.
+    /// Number of hosts of each leaf.
     pub hosts_per_leaf: u32,
-    /// Links between each leaf and each spine.
+    /// Number of links between each leaf and each spine.
     pub parallel_links: u32,
-    /// Links of hosts.
+    /// Settings of the hosts' links.
     pub host_link: LinkSettings,
-    /// Links between leaves and spines.
+    /// Settings of the links between leaves and spines.
     pub uplink: LinkSettings,
 }
 
@@ -35,10 +35,10 @@ impl Default for LeafSpine {
 }
 
 impl LeafSpine {
-    /// Ports in this order: host and leaf of each host; then leaf and spine of each pair, by leaf, spine, link.
+    /// Builds ports in this order: host and leaf of each host; then leaf and spine of each pair, by leaf, spine, link.
     ///
     /// # Errors
-    /// A count of zero, or too many nodes or links.
+    /// Refuses a count of zero, and too many nodes or links.
     pub fn build(&self) -> Result<Fabric, FabricError> {
         let Self { leaves, spines, hosts_per_leaf, parallel_links, .. } = *self;
         let counts = [

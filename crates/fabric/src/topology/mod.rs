@@ -1,4 +1,4 @@
-//! Fabrics that are built by rule.
+//! Fabrics that are built by a rule.
 
 mod builder;
 mod clos;

@@ -1,4 +1,4 @@
-//! Counts, capacities and paths against what the published fabrics say of themselves.
+//! Counts, capacities and paths, compared with what the published fabrics state.
 
 use super::*;
 use crate::capacity::{Reference, bisection_bps, reference_bps};
@@ -11,7 +11,7 @@ fn count(fabric: &Fabric, tier: Tier) -> usize {
     fabric.nodes().iter().filter(|node| node.tier == tier).count()
 }
 
-/// Shortest paths between the leaves of two hosts.
+/// Number of shortest paths between the leaves of two hosts.
 fn paths_between(fabric: &Fabric, src: u32, dst: u32) -> u64 {
     let hops = NextHops::shortest(fabric, &LinkState::of(fabric));
     let destination = hops.leaves.binary_search(&fabric.leaf_of(dst)).unwrap() as u32;

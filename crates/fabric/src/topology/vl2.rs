@@ -5,21 +5,21 @@ use super::LinkSettings;
 use super::builder::Builder;
 use crate::{Fabric, FabricError, Tier};
 
-/// A VL2 fabric. Leaf number i is linked to aggregations 2i and 2i + 1, modulo their number; every aggregation is
-/// linked to every intermediate switch.
+/// VL2 fabric. Leaf number i is linked to aggregations 2i and 2i + 1, modulo their number; every aggregation is linked
+/// to every intermediate switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vl2 {
-    /// Leaves.
+    /// Number of leaves.
     pub leaves: u32,
-    /// Aggregations: even.
+    /// Number of aggregations. It is even.
     pub aggregations: u32,
-    /// Intermediate switches, the top.
+    /// Number of intermediate switches, the top tier.
     pub intermediates: u32,
-    /// Hosts of each leaf.
+    /// Number of hosts of each leaf.
     pub hosts_per_leaf: u32,
-    /// Links of hosts.
+    /// Settings of the hosts' links.
     pub host_link: LinkSettings,
-    /// Links between switches.
+    /// Settings of the links between switches.
     pub uplink: LinkSettings,
 }
 
@@ -37,10 +37,10 @@ impl Default for Vl2 {
 }
 
 impl Vl2 {
-    /// Nodes and ports, tier by tier.
+    /// Builds nodes and ports tier by tier.
     ///
     /// # Errors
-    /// A count of zero, an odd number of aggregations, or too many nodes or links.
+    /// Refuses a count of zero, an odd number of aggregations, and too many nodes or links.
     pub fn build(&self) -> Result<Fabric, FabricError> {
         let Self { leaves, aggregations, intermediates, hosts_per_leaf, .. } = *self;
         let counts = [

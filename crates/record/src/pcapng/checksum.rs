@@ -1,6 +1,6 @@
-//! The Internet checksum (RFC 1071).
+//! Internet checksum (RFC 1071).
 
-/// Ones' complement sum of 16-bit words, an odd last byte filled up by zero, and what was summed before.
+/// Adds 16-bit words in ones' complement to the sum `before`; an odd last byte is padded with zero.
 pub(super) fn sum(before: u32, bytes: &[u8]) -> u32 {
     let (words, odd) = bytes.as_chunks::<2>();
     let words = words.iter().map(|&word| u32::from(u16::from_be_bytes(word)));
@@ -8,7 +8,7 @@ pub(super) fn sum(before: u32, bytes: &[u8]) -> u32 {
     words.fold(before + odd, |sum, word| sum + word)
 }
 
-/// The checksum of what was summed: at most 128 KiB, so that nothing was carried out.
+/// Checksum of all words that were added. They must be at most 128 KiB, so that no carry is lost.
 pub(super) fn finish(sum: u32) -> u16 {
     let folded = (sum & 0xffff) + (sum >> 16);
     !((folded & 0xffff) + (folded >> 16)) as u16
@@ -18,7 +18,7 @@ pub(super) fn finish(sum: u32) -> u16 {
 mod tests {
     use super::*;
 
-    /// The example of RFC 1071, section 3.
+    /// Checks the example of RFC 1071, section 3.
     #[test]
     fn the_example_of_the_rfc() {
         let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];

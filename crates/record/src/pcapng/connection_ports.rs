@@ -1,4 +1,4 @@
-//! Which TCP or UDP port the host that opens a connection has.
+//! TCP or UDP ports of the hosts that open connections.
 
 use anabranch_sim::{CapturedPacket, Kind};
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 const FIRST: u16 = 49_152;
 const COUNT: u16 = u16::MAX - FIRST + 1;
 
-/// The hosts of a connection: who opened it, and whom to.
+/// Hosts of a connection: the one that opened it, and the one it was opened to.
 pub(super) fn ends(capture: &CapturedPacket) -> (u32, u32) {
     match capture.packet.kind {
         Kind::Data | Kind::Syn | Kind::Datagram | Kind::Probe | Kind::HostProbe => {
@@ -18,17 +18,17 @@ pub(super) fn ends(capture: &CapturedPacket) -> (u32, u32) {
     }
 }
 
-/// Ports in use. Between two hosts they are given in order and come again after 16,384 connections.
+/// Ports in use. Between two hosts they are assigned in order and used again after 16,384 connections.
 #[derive(Default)]
 pub(super) struct ConnectionPorts {
-    /// By hosts and name of the connection: its port, and the flow it was first seen with.
+    /// Port and first flow of each connection, by its two hosts and its name.
     given: HashMap<(u32, u32, u32), (u16, u32)>,
-    /// By hosts: connections so far.
+    /// Number of connections so far, by their two hosts.
     counts: HashMap<(u32, u32), u16>,
 }
 
 impl ConnectionPorts {
-    /// The port of the connection of the packet that was captured next.
+    /// Port of the connection that `capture` belongs to. Captures must be given in order of time.
     pub(super) fn of(&mut self, capture: &CapturedPacket) -> u16 {
         let (client, server) = ends(capture);
         let Self { given, counts } = self;

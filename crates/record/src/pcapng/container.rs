@@ -1,4 +1,4 @@
-//! The pcapng format: a section of blocks (draft-ietf-opsawg-pcapng). Little-endian.
+//! Writer of the pcapng format: a section of little-endian blocks (draft-ietf-opsawg-pcapng).
 
 use std::io::{self, Write};
 
@@ -17,13 +17,13 @@ const OPTION_SPEED: u16 = 8;
 const OPTION_TIME_RESOLUTION: u16 = 9;
 const OPTION_FCS_BYTES: u16 = 13;
 
-/// Times are in picoseconds.
+/// Resolution of times: picoseconds.
 const TIME_RESOLUTION: u8 = 12;
 
-/// Writes one section.
+/// Writer of one section.
 pub(super) struct Container<W> {
     out: W,
-    /// The body of the block at hand.
+    /// Body of the current block.
     body: Vec<u8>,
 }
 
@@ -32,7 +32,7 @@ impl<W: Write> Container<W> {
         Self { out, body: Vec::new() }
     }
 
-    /// The section header: who wrote this.
+    /// Writes the section header, which names the program and the hardware.
     pub(super) fn section(&mut self, hardware: &str, application: &str) -> io::Result<()> {
         self.body.extend(BYTE_ORDER_MAGIC.to_le_bytes());
         self.body.extend(1u16.to_le_bytes());
@@ -45,7 +45,8 @@ impl<W: Write> Container<W> {
         self.end_block(SECTION_HEADER)
     }
 
-    /// The next interface, an Ethernet link; they are numbered from zero. At most `snap_bytes` of a frame are kept.
+    /// Writes the next interface, an Ethernet link; interfaces are numbered from zero. At most `snap_bytes` of a frame
+    /// are kept.
     pub(super) fn interface(&mut self, name: &str, rate_bps: u64, snap_bytes: u32) -> io::Result<()> {
         self.body.extend(LINK_TYPE_ETHERNET.to_le_bytes());
         self.body.extend(0u16.to_le_bytes());
@@ -59,7 +60,7 @@ impl<W: Write> Container<W> {
         self.end_block(INTERFACE_DESCRIPTION)
     }
 
-    /// A frame of `frame_bytes` (without its checksum), of which `captured` is kept.
+    /// Writes a frame of `frame_bytes` (without its checksum), of which `captured` is kept.
     pub(super) fn packet(
         &mut self,
         interface: u32,

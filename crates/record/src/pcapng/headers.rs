@@ -1,14 +1,14 @@
-//! The headers of a frame: Ethernet II, IPv4, TCP or UDP.
+//! Headers of a frame: Ethernet II, IPv4, TCP or UDP.
 //!
-//! What the simulator does not model is constant: time to live, identification (RFC 6864 lets it be anything where
-//! fragmentation is forbidden), the window. What it models as a distance in a stream is a sequence number: SYN has
-//! number 0, the first byte number 1.
+//! Fields that the simulator does not model are constant: time to live, identification (RFC 6864 allows any value if
+//! fragmentation is forbidden), the window. Positions in a stream become sequence numbers: SYN has number 0, the first
+//! byte number 1.
 
 use super::checksum;
 use super::connection_ports::ends;
 use anabranch_sim::{CapturedPacket, Framing, Kind, Packet, SackBlock, marks};
 
-/// The port of the host that is connected to.
+/// Port of the host that a connection is opened to.
 const SERVER_PORT: u16 = 5001;
 const TIME_TO_LIVE: u8 = 64;
 const DO_NOT_FRAGMENT: u16 = 0x4000;
@@ -20,9 +20,9 @@ const IPV4_BYTES: usize = 20;
 const TCP_BYTES: usize = 20;
 const UDP_BYTES: usize = 8;
 const OPTIONS_BYTES_MAX: usize = 40;
-/// Behind the frame; no capture has it.
+/// Bytes of the frame check sequence behind a frame, which no capture contains.
 pub(super) const FCS_BYTES: u16 = 4;
-/// Most that headers take.
+/// Largest sum of all headers in bytes.
 pub(super) const BYTES_MAX: usize = ETHERNET_BYTES + IPV4_BYTES + TCP_BYTES + OPTIONS_BYTES_MAX;
 
 const SYN: u8 = 0x02;
@@ -31,19 +31,19 @@ const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
 
 const NO_OPERATION: u8 = 1;
-/// Window scale and window that never bind: the simulator's receivers advertise none.
+/// Window scale that, with the largest window, never limits the sender: the simulator's receivers advertise no window.
 const WINDOW_SHIFT: u8 = 14;
 const WINDOW: u16 = u16::MAX;
-/// What the timestamps option takes with its padding, and so do the options of SYN without it.
+/// Bytes of the timestamps option with its padding; the options of a SYN without timestamps take as many.
 const OPTION_SET_BYTES: usize = 12;
 
-/// Least [`Framing::header_bytes`] around a packet of this kind.
+/// Smallest [`Framing::header_bytes`] around a packet of this kind.
 pub(super) fn bytes_min(kind: Kind) -> u16 {
     let transport = if kind.is_datagram() { UDP_BYTES } else { TCP_BYTES };
     (ETHERNET_BYTES + IPV4_BYTES + transport) as u16 + FCS_BYTES
 }
 
-/// Puts the headers of a packet into `out`. Checksums are those of a payload of zeros.
+/// Writes the headers of a packet into `out`. Checksums are those of a payload of zeros.
 pub(super) fn write(capture: &CapturedPacket, client_port: u16, framing: Framing, out: &mut Vec<u8>) {
     let packet = &capture.packet;
     let (source, destination) = (capture.src, packet.destination);
@@ -76,13 +76,13 @@ pub(super) fn write(capture: &CapturedPacket, client_port: u16, framing: Framing
     out[checksum_at..checksum_at + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// Locally administered.
+/// Ethernet address of a host, locally administered.
 fn mac(host: u32) -> [u8; 6] {
     let [a, b, c, d] = host.to_be_bytes();
     [0x02, 0, a, b, c, d]
 }
 
-/// 10.0.0.1 is host 0.
+/// IPv4 address of a host: host 0 has 10.0.0.1.
 fn address(host: u32) -> [u8; 4] {
     ((10 << 24) + host + 1).to_be_bytes()
 }
@@ -104,7 +104,7 @@ fn ipv4(packet: &Packet, protocol: u8, segment_bytes: u16, addresses: ([u8; 4], 
     header[10..12].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// What stands behind the ports.
+/// Writes the fields of the TCP header behind the ports.
 fn tcp(packet: &Packet, framing: Framing, out: &mut Vec<u8>) {
     let number = (packet.seq as u32).wrapping_add(1);
     let (seq, ack, mut flags) = match packet.kind {
@@ -128,9 +128,9 @@ fn tcp(packet: &Packet, framing: Framing, out: &mut Vec<u8>) {
     out[offset_at] = ((TCP_BYTES + out.len() - options_at) as u8 / 4) << 4;
 }
 
-/// Options as far as [`Framing::header_bytes`] has room for them: of a handshake what Wireshark needs to follow the
-/// stream (RFC 9293, 2018, 7323), then SACK blocks, of which at least one is preferred to timestamps, then
-/// timestamps. Of those the half that the simulator does not model is zero.
+/// Writes TCP options as far as [`Framing::header_bytes`] has room for them: in a handshake the options that Wireshark
+/// needs to follow the stream (RFC 9293, 2018, 7323), then SACK blocks, of which at least one is preferred to
+/// timestamps, then timestamps. The half of the timestamps that the simulator does not model is zero.
 fn options(packet: &Packet, framing: Framing, out: &mut Vec<u8>) {
     let room = usize::from(framing.header_bytes - bytes_min(packet.kind)).min(OPTIONS_BYTES_MAX);
     let handshake = matches!(packet.kind, Kind::Syn | Kind::SynAck) && room >= OPTION_SET_BYTES;

@@ -1,7 +1,7 @@
-//! Captured packets as pcapng, for Wireshark and whatever else reads captures.
+//! Captured packets as pcapng, for Wireshark and other programs that read captures.
 //!
-//! The simulator's packets have no bytes: headers are made from what the simulator knows of them, payloads are cut
-//! off. Times are those of the simulation, in picoseconds from its start, which reads as 1970.
+//! The simulator's packets have no bytes: headers are made from the simulator's fields, payloads are cut off. Times are
+//! those of the simulation, in picoseconds from its start, which reads as 1970.
 
 mod checksum;
 mod connection_ports;
@@ -19,16 +19,16 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A captured packet and its connection's port at the host that opened it.
+/// Captured packet and its connection's port at the host that opened it.
 type Addressed<'a> = (&'a CapturedPacket, u16);
 
-/// Writes the packets of each port into a file of its own in `folder`, which is made if need be: `leaf0-spine1.pcapng`,
-/// or `leaf0-spine1-0.pcapng` and so on where links are parallel. A connection has the same addresses and ports in all
-/// of them. Returns the files, by number of the port; a port that sent nothing has none.
+/// Writes the packets of each port into a file of its own in `folder`, which is created if necessary:
+/// `leaf0-spine1.pcapng`, or `leaf0-spine1-0.pcapng` and so on for parallel links. A connection has the same addresses
+/// and ports in all of them. Returns the files by number of the port; a port that sent nothing has none.
 ///
 /// # Errors
-/// A file that cannot be written: it is not there, those before it are complete. Frames that have no room for the
-/// headers: nothing is written.
+/// Fails if a file cannot be written: that file does not exist then, and those before it are complete. Fails before
+/// anything is written if the frames have no room for the headers.
 pub fn write_captures(
     folder: &Path,
     fabric: &Fabric,
@@ -52,11 +52,11 @@ pub fn write_captures(
     Ok(paths)
 }
 
-/// Writes all packets as one capture, an interface for each port that sent any, in order of time. Errors call it
-/// `name`.
+/// Writes all packets as one capture in order of time, with an interface for each port that sent any. Errors call the
+/// capture `name`.
 ///
 /// # Errors
-/// As [`write_captures`].
+/// Fails in the cases of [`write_captures`].
 pub fn write_capture<W: Write>(
     name: &str,
     out: W,
@@ -74,7 +74,7 @@ fn address(captures: &[CapturedPacket]) -> Vec<Addressed<'_>> {
     captures.iter().map(|capture| (capture, ports.of(capture))).collect()
 }
 
-/// That the frames are of this framing, and long enough.
+/// Checks that the frames have this framing, and are long enough.
 fn check(file: &str, framing: Framing, captures: &[CapturedPacket]) -> Result<(), RecordError> {
     let error = |problem, mend| Err(RecordError::Framing { file: file.to_owned(), problem, mend });
     for CapturedPacket { packet, .. } in captures {
@@ -121,7 +121,7 @@ fn write_section<W: Write>(
     container.flush()
 }
 
-/// The names of a port's two nodes, and its number among parallel links.
+/// Names of a port's two nodes, and its number among parallel links.
 fn port_name(fabric: &Fabric, port: u32, between: char) -> String {
     let (ports, nodes) = (fabric.ports(), fabric.nodes());
     let (from, to) = (ports[port as usize].from, ports[port as usize].to);

@@ -1,4 +1,4 @@
-//! Which flows must arrive: streams whose ends are joined by live links after the last change, given time enough.
+//! Flows that must arrive: streams whose ends are joined by live links after the last change, given enough time.
 
 use crate::broken::Broken;
 use anabranch_fabric::{Fabric, LinkState, NextHops, What};
@@ -7,12 +7,12 @@ use anabranch_sim::transport::{Reorder, Tcp, Transport};
 use anabranch_sim::{FlowRecord, Settings};
 use anabranch_traffic::{Flow, Start};
 
-/// A link that loses more than this of its frames may keep a stream from arriving in any time.
+/// Loss rate of a link above which a stream may take any time to arrive.
 const LOSS_MAX: f64 = 0.2;
-/// What load balancers hold back and wait for by themselves; drawn parameters are in proportion to the traffic.
+/// Time that load balancers hold packets back or wait by themselves; drawn parameters are in proportion to the traffic.
 const HELD_PS: u128 = 20_000_000_000;
 
-/// The fabric after all changes.
+/// Fabric after all changes.
 struct Final {
     state: LinkState,
     loss: Vec<f64>,
@@ -20,7 +20,7 @@ struct Final {
 }
 
 impl Final {
-    /// A link carries if it was not taken down and the nodes at both ends are up.
+    /// Applies all changes: a link carries if it was not taken down and the nodes at both ends are up.
     fn of(fabric: &Fabric, settings: &Settings) -> Self {
         let ports = fabric.ports().len();
         let (mut port_up, mut node_up) = (vec![true; ports], vec![true; fabric.nodes().len()]);
@@ -45,12 +45,12 @@ impl Final {
     }
 }
 
-/// Frames of a payload.
+/// Number of frames of a payload.
 pub(crate) fn frames(settings: &Settings, payload_bytes: u64) -> u64 {
     payload_bytes.div_ceil(settings.framing.payload_bytes_max.into())
 }
 
-/// Bytes that a payload occupies on a link at least.
+/// Least number of bytes that a payload occupies on a link.
 pub(crate) fn wire_bytes(settings: &Settings, payload_bytes: u64) -> u64 {
     let (framing, frames) = (settings.framing, frames(settings, payload_bytes));
     let whole = payload_bytes + frames * u64::from(framing.header_bytes);
@@ -61,7 +61,7 @@ fn streams(settings: &Settings) -> impl Iterator<Item = &Tcp> {
     settings.transports.iter().filter_map(Transport::tcp)
 }
 
-/// The longest that a packet may be on its way: everything else is before it, on the slowest link there ever is.
+/// Longest time that a packet may take: everything else is before it, on the slowest link that ever exists.
 fn wait_ps(fabric: &Fabric, settings: &Settings, flows: &[Flow]) -> u128 {
     let changed = settings.changes.iter().filter_map(|change| match change.what {
         What::PortRate(_, rate) => Some(rate),
@@ -86,7 +86,7 @@ fn wait_ps(fabric: &Fabric, settings: &Settings, flows: &[Flow]) -> u128 {
     sent_ps + signal_ps + hold_ps.max().unwrap_or(0) + ack_ps + paced_ps
 }
 
-/// When all that is known beforehand has begun and changed, and routing has learned of it.
+/// Time at which everything that is known beforehand has begun and changed, and routing has learned of it.
 fn settled_ps(settings: &Settings, flows: &[Flow]) -> u128 {
     let changed = settings.changes.iter().map(|change| change.at_ps).max().unwrap_or(0);
     let begun = flows.iter().map(|flow| match flow.start {
@@ -104,7 +104,7 @@ fn settled_ps(settings: &Settings, flows: &[Flow]) -> u128 {
     u128::from(known) + u128::from(settings.routing_delay_ps) + computed
 }
 
-/// A time at which every stream has long arrived if it can: a timeout and the longest wait for each packet, twice.
+/// Time at which every stream that can arrive has long arrived: a timeout and the longest wait for each packet, twice.
 pub(crate) fn needed_ps(resolved: &Resolved, flows: &[Flow]) -> u64 {
     let settings = resolved.settings();
     let packets: u64 = flows.iter().map(|flow| frames(settings, flow.size_bytes) + 4).sum();
@@ -114,7 +114,7 @@ pub(crate) fn needed_ps(resolved: &Resolved, flows: &[Flow]) -> u64 {
     u64::try_from(needed_ps).unwrap_or(u64::MAX)
 }
 
-/// A time that runs reach: the engine's clock has room for fewer picoseconds the more ports there are.
+/// Latest time that runs reach: the engine's clock has room for fewer picoseconds the more ports there are.
 fn horizon_ps(fabric: &Fabric) -> u64 {
     1 << (62 - fabric.ports().len().next_power_of_two().trailing_zeros())
 }

@@ -1,4 +1,4 @@
-//! The least time that a flow can take, from first principles: no path, or set of paths, is quicker.
+//! Least time that a flow can take, from first principles: no path, or set of paths, is quicker.
 
 use crate::arrival::{frames, wire_bytes};
 use crate::broken::{Broken, holds};
@@ -8,7 +8,7 @@ use anabranch_sim::{FlowRecord, Settings};
 use anabranch_traffic::Flow;
 use std::collections::BTreeMap;
 
-/// The fastest that each port ever is.
+/// Highest rate that each port ever has.
 fn fastest(fabric: &Fabric, settings: &Settings) -> Vec<Rate> {
     let mut rates: Vec<Rate> = fabric.ports().iter().map(|port| port.rate).collect();
     for change in &settings.changes {
@@ -19,7 +19,7 @@ fn fastest(fabric: &Fabric, settings: &Settings) -> Vec<Rate> {
     rates
 }
 
-/// By node: the least time from it to a host for a frame of `bytes`, that host's own link left out.
+/// Least time from each node to a host for a frame of `bytes`, without that host's own link.
 fn quickest(fabric: &Fabric, rates: &[Rate], to: u32, bytes: u64) -> Vec<u64> {
     let mut times = vec![u64::MAX; fabric.nodes().len()];
     times[fabric.leaf_of(to) as usize] = 0;
@@ -44,8 +44,9 @@ fn quickest(fabric: &Fabric, rates: &[Rate], to: u32, bytes: u64) -> Vec<u64> {
     }
 }
 
-/// Refuses a flow that took less. All of it leaves by the sender's link, and the frame that leaves last, be it the
-/// smallest, has its way before it; all of it comes by the receiver's link, and the frame that comes first had too.
+/// Refuses a flow that took less. All of it leaves by the sender's link, and the frame that leaves last, even if it is
+/// the smallest, still has its path before it; all of it arrives by the receiver's link, and the frame that arrives
+/// first had its path before.
 pub(crate) fn check(resolved: &Resolved, flows: &[Flow], records: &[FlowRecord]) -> Result<(), Broken> {
     let (fabric, settings) = (resolved.fabric(), resolved.settings());
     let rates = fastest(fabric, settings);

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// Which invariant a run broke, and by what.
+/// Invariant that a run broke, with evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
-    /// The invariant, or the place of a panic: two runs that break the same are taken for the same failure.
+    /// Name of the invariant, or position of a panic: two runs with the same one are taken for the same failure.
     pub(crate) invariant: String,
     /// Numbers that contradict it.
     pub(crate) detail: String,
@@ -31,7 +31,7 @@ pub(crate) fn same(invariant: &str, what: &str, one: u64, other: u64) -> Result<
     Err(Broken::new(invariant, format!("{what}: {one} and {other}")))
 }
 
-/// Refuses what does not hold.
+/// Refuses a claim that does not hold.
 pub(crate) fn holds(holds: bool, invariant: &str, detail: impl FnOnce() -> String) -> Result<(), Broken> {
     if holds { Ok(()) } else { Err(Broken::new(invariant, detail())) }
 }

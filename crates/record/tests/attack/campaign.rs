@@ -1,4 +1,4 @@
-//! An attack: scenarios by number, on all processors, until so many are tried or so long has passed.
+//! Attack: scenarios by number, on all processors, until a number of them is tried or a time has passed.
 
 use crate::broken::Broken;
 use crate::draft::Draft;
@@ -14,43 +14,43 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Kinds of failures after which an attack ends.
+/// Number of kinds of failures after which an attack ends.
 const KINDS_MAX: usize = 12;
-/// Time between two looks at what runs.
+/// Time between two looks at the running trials.
 const LOOK: Duration = Duration::from_millis(100);
-/// A trial that takes longer is shown while it runs: nothing else would tell of an endless loop.
+/// Time after which a trial is shown while it runs: otherwise an endless loop would go unnoticed.
 const LONG: Duration = Duration::from_secs(120);
 
-/// What is asked for.
+/// Attack as the user asked for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Attack {
     pub(crate) seed: u64,
     /// Number of the first scenario.
     pub(crate) first: u32,
-    /// Scenarios, at most.
+    /// Largest number of scenarios.
     pub(crate) count: u32,
-    /// No scenario begins after so long.
+    /// Time after which no scenario begins.
     pub(crate) duration: Option<Duration>,
     /// Time between two lines of progress, if any.
     pub(crate) progress: Option<Duration>,
 }
 
-/// What came of it.
+/// Result of an attack.
 #[derive(Default)]
 pub(crate) struct Report {
     pub(crate) held: u64,
     pub(crate) events: u64,
-    /// The longest that a scenario took, and its number.
+    /// Longest time that a scenario took, and its number.
     pub(crate) slowest: (Duration, u32),
-    /// Reasons, with how often.
+    /// Reasons of refusals, and how often each was given.
     pub(crate) refused: BTreeMap<String, u64>,
-    /// By value of `kind` or `balance` with its table: scenarios that ran.
+    /// Number of scenarios that ran, by value of `kind` or `balance` with its table.
     pub(crate) ran: BTreeMap<String, u64>,
-    /// By invariant: how often, and the first scenario by number.
+    /// Number of failures and the first scenario that failed, by invariant.
     pub(crate) broken: BTreeMap<String, (u64, u32, Draft, Broken)>,
 }
 
-/// What a thread tries.
+/// Scenario that a thread tries at the moment.
 struct Slot {
     progress: Arc<Progress>,
     number: u32,
@@ -62,13 +62,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// File names in scenarios are relative to the repository.
+/// Folder that file names in scenarios are relative to: the repository.
 pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 impl Attack {
-    /// Tries all, and makes what failed small.
+    /// Tries all scenarios, and shrinks those that failed.
     pub(crate) fn run(&self) -> Report {
         let begun = Instant::now();
         let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -117,7 +117,7 @@ impl Attack {
         }
     }
 
-    /// Gives up runs without end, and says how far the attack is.
+    /// Ends runs that never would, and reports how far the attack is.
     fn watch(
         &self,
         begun: Instant,
@@ -147,13 +147,13 @@ impl Attack {
     }
 }
 
-/// Tells the user at once, whatever the test harness captures.
+/// Prints at once, even if the test harness captures output.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "attack: {text}");
 }
 
 impl Report {
-    /// Makes every failure's scenario small.
+    /// Shrinks the scenario of every failure.
     fn shrink(&mut self) {
         panics::keep();
         for (invariant, (_, _, draft, broken)) in &mut self.broken {
@@ -220,7 +220,7 @@ impl Report {
         )
     }
 
-    /// Every failure: the invariant, the seed and number, and the scenario.
+    /// Lists every failure: the invariant, the seed and number, and the scenario.
     pub(crate) fn failures(&self, seed: u64) -> String {
         let mut text = String::new();
         for (times, number, draft, broken) in self.broken.values() {

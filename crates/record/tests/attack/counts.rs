@@ -1,11 +1,11 @@
-//! What every outcome's counts must satisfy: nothing unaccounted, sums that agree, intervals without gaps.
+//! Conditions on the counts of every outcome: nothing unaccounted, sums that agree, intervals without gaps.
 
 use crate::broken::{Broken, holds, same};
 use anabranch_scenario::{Resolved, Weights};
 use anabranch_sim::{FlowRecord, Outcome, PortRecord};
 use anabranch_traffic::{Flow, Start};
 
-/// What meters drop stands in no port's record.
+/// Counter of packets that meters drop; no port's record contains them.
 const BY_METERS: &str = "packets dropped by meters";
 
 pub(crate) fn check(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> Result<(), Broken> {
@@ -38,7 +38,7 @@ fn check_packets(resolved: &Resolved, outcome: &Outcome) -> Result<(), Broken> {
     )
 }
 
-/// Intervals follow each other from the start to the end, and hold no more than their length.
+/// Checks that intervals follow each other from the start to the end and hold no more than their length.
 fn check_intervals(resolved: &Resolved, outcome: &Outcome) -> Result<(), Broken> {
     let ports = resolved.fabric().ports().len();
     same("every interval has a row per port", "ports, rows", 0, (outcome.ports.len() % ports) as u64)?;
@@ -59,7 +59,7 @@ fn check_intervals(resolved: &Resolved, outcome: &Outcome) -> Result<(), Broken>
     same("intervals follow each other", "end of the last, end of the run", start_ps, outcome.totals.end_ps)
 }
 
-/// Segments of a flow that are still in the fabric, or in its host's card.
+/// Number of segments of a flow that are still in the fabric, or in its host's card.
 fn left_packets(record: &FlowRecord) -> u64 {
     record
         .sent_packets

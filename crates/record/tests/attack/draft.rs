@@ -1,11 +1,11 @@
-//! A scenario as text in pieces: tables of keys, so that pieces can be left out.
+//! Scenario as text in pieces: tables of keys, so that pieces can be left out.
 
 use std::fmt::Write as _;
 
 /// One table with its keys, in the order of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
-    /// The header as TOML has it, with its brackets; empty for the keys at the top.
+    /// Header as TOML has it, with its brackets; empty for the keys at the top.
     pub(crate) header: String,
     /// Keys and values as TOML.
     pub(crate) keys: Vec<(String, String)>,
@@ -31,7 +31,7 @@ impl Table {
     }
 }
 
-/// A scenario.
+/// Scenario as a list of tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Draft {
     pub(crate) tables: Vec<Table>,
@@ -43,7 +43,7 @@ impl Draft {
         self.tables.iter().find(|table| table.header == header)
     }
 
-    /// The first table with this header, made where there is none.
+    /// The first table with this header, which is added if there is none.
     pub(crate) fn table_mut(&mut self, header: &str) -> &mut Table {
         let place = self.tables.iter().position(|table| table.header == header);
         let place = place.unwrap_or_else(|| {
@@ -53,7 +53,7 @@ impl Draft {
         &mut self.tables[place]
     }
 
-    /// The text. Tables without keys stand in it too: an entry of `[[traffic]]` may be all defaults.
+    /// Text of the scenario. It contains tables without keys too: an entry of `[[traffic]]` may be all defaults.
     pub(crate) fn to_toml(&self) -> String {
         let mut text = String::new();
         for table in &self.tables {

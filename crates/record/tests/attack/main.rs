@@ -1,4 +1,4 @@
-//! A random attack: scenarios that nobody wrote, and what must hold of every one.
+//! Random attack: scenarios that nobody wrote, and invariants that every one must keep.
 //!
 //! `draw` writes scenarios as text, so that reading them is attacked too; `trial` runs one and holds it to the
 //! invariants: packets accounted for and sums that agree (`counts`), no flow faster than its links (`bound`), every
@@ -25,16 +25,16 @@ use std::env;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-/// Scenarios of `cargo test`: about 30 s on two processors.
+/// Number of scenarios of `cargo test`: about 30 s on two processors.
 const COUNT: u32 = 10_000;
-/// Most of them that may be refused, in hundredths: parameters that contradict each other, load balancers that refuse
-/// a fabric by name.
+/// Largest share of them that may be refused, in hundredths: parameters that contradict each other, load balancers that
+/// refuse a fabric by name.
 const REFUSED_PERCENT_MAX: u64 = 12;
 
-/// Most of them that may be given up, in thousandths: what makes runs endless breaks this.
+/// Largest share of them that may be given up, in thousandths: a change that makes runs endless breaks this.
 const GIVEN_UP_PERMILLE_MAX: u64 = 5;
 
-/// Wrapping numbers are found only by a build that checks them.
+/// Checks that the build checks numbers: only then are wrapping numbers found.
 #[test]
 fn the_build_checks_numbers() {
     let checked = std::thread::spawn(|| {
@@ -68,7 +68,7 @@ fn no_random_scenario_breaks_an_invariant() {
     }
 }
 
-/// For `make attack`: `ATTACK_SEED`, `ATTACK_FIRST`, `ATTACK_COUNT` and `ATTACK_MINUTES` say which and how many.
+/// Runs `make attack`: `ATTACK_SEED`, `ATTACK_FIRST`, `ATTACK_COUNT` and `ATTACK_MINUTES` choose the scenarios.
 #[test]
 #[ignore = "as long as asked for: make attack"]
 fn on_demand() {
@@ -94,7 +94,7 @@ fn on_demand() {
     assert!(report.broken.is_empty(), "{}", report.failures(attack.seed));
 }
 
-/// The value of a variable; an empty one is none.
+/// Value of an environment variable; `None` if it is empty.
 fn asked<T: FromStr>(name: &str) -> Option<T> {
     let text = env::var(name).ok().filter(|text| !text.is_empty())?;
     match text.parse() {

@@ -10,7 +10,7 @@ thread_local! {
     static QUIET: RefCell<bool> = const { RefCell::new(false) };
 }
 
-/// From now on panics of this thread are kept.
+/// Keeps panics of this thread from now on.
 pub(crate) fn keep() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -34,7 +34,7 @@ pub(crate) fn keep() {
     QUIET.with(|quiet| *quiet.borrow_mut() = true);
 }
 
-/// What `act` returns; a panic in it breaks the invariant that there is none, and is named by its place.
+/// Returns what `act` returns. A panic in it breaks the invariant that there is none, and is named by its position.
 pub(crate) fn caught<T>(act: impl FnOnce() -> T) -> Result<T, Broken> {
     panic::catch_unwind(AssertUnwindSafe(act)).map_err(|_| {
         let (place, message) = LAST.with(|last| last.borrow_mut().take()).unwrap_or_default();

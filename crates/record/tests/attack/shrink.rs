@@ -1,4 +1,4 @@
-//! A smaller scenario that breaks the same invariant: tables and keys are left out and numbers made small while it does.
+//! Search for a smaller scenario that breaks the same invariant: leaves out tables and keys and makes numbers smaller.
 
 use crate::draft::Draft;
 use crate::trial::{self, Verdict};
@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Most trials for one failure.
+/// Largest number of trials for one failure.
 const TRIALS_MAX: u32 = 600;
 
-/// Events after which a trial is given up: a key that is left out may have kept a scenario small.
+/// Number of events after which a trial is given up: a key that is left out may have kept a scenario small.
 const EVENTS_MAX: u64 = 100_000;
 
 /// The smallest scenario found that breaks `invariant`.
@@ -75,7 +75,7 @@ fn without_tables(draft: &Draft) -> Candidates<'_> {
     }))
 }
 
-/// Every key of a draft, by its table and its place in it.
+/// Lists every key of a draft, by its table and its position in it.
 fn keys(draft: &Draft) -> impl Iterator<Item = (usize, usize)> + '_ {
     (0..draft.tables.len()).flat_map(|table| (0..draft.tables[table].keys.len()).map(move |key| (table, key)))
 }
@@ -88,7 +88,7 @@ fn without_keys(draft: &Draft) -> Candidates<'_> {
     }))
 }
 
-/// Whole numbers, and the numbers of quantities, as 1 and halved.
+/// Lists drafts with whole numbers, and the numbers of quantities, set to 1 and halved.
 fn with_smaller_numbers(draft: &Draft) -> Candidates<'_> {
     Box::new(keys(draft).flat_map(move |(table, key)| {
         let value = draft.tables[table].keys[key].1.clone();

@@ -1,4 +1,5 @@
-//! One scenario: read, resolved, written and read again, run twice, recorded, and held to every invariant.
+//! Trial of one scenario: it is read, resolved, written and read again, run twice, recorded, and held to every
+//! invariant.
 
 use crate::broken::{Broken, holds};
 use crate::{arrival, bound, counts};
@@ -10,24 +11,24 @@ use anabranch_sim::{Outcome, Progress, simulate};
 use anabranch_traffic::Flow;
 use std::path::Path;
 
-/// Events after which a run is given up: far more than drawn scenarios have, but for those whose flows time out until
-/// the end because they cannot arrive.
+/// Number of events after which a run is given up. Drawn scenarios have far fewer, unless their flows cannot arrive and
+/// time out until the end.
 pub(crate) const EVENTS_MAX: u64 = 1_000_000;
-/// Why a run is refused that was given up.
+/// Reason for refusing a run that was given up.
 pub(crate) const GIVEN_UP: &str = "given up, for it takes too long";
 
-/// What became of a scenario.
+/// Result of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It ran, with so many events, and every invariant holds.
+    /// The scenario ran, with so many events, and every invariant held.
     Held { events: u64 },
-    /// It is no scenario, or one that its load balancer refuses.
+    /// The text is no scenario, or its load balancer refuses it.
     Refused(String),
-    /// It broke an invariant.
+    /// The scenario broke an invariant.
     Broken(Broken),
 }
 
-/// Why a trial ends early.
+/// Reason why a trial ends early.
 enum End {
     Refused(String),
     Broken(Broken),
@@ -111,7 +112,7 @@ fn compare(first: &Outcome, second: &Outcome) -> Result<(), Broken> {
     Ok(())
 }
 
-/// The tables that are written: their sums are those of the manifest, and every number is one.
+/// Checks the tables that are written: their sums are those of the manifest, and every number is finite.
 fn recorded(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> Result<(), Broken> {
     let (fabric, settings) = (resolved.fabric(), resolved.settings());
     let of_flows = flow_columns(fabric, settings.framing, &settings.transports, flows, &outcome.flows);
@@ -146,7 +147,7 @@ fn recorded(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> Result<()
     Ok(())
 }
 
-/// No flow takes less than its ideal time, the same to a nanosecond's rounding.
+/// Checks that no flow takes less than its ideal time, up to rounding to a nanosecond.
 fn above_ideal(columns: &[Column]) -> Result<(), Broken> {
     let values = |name: &str| columns.iter().find(|column| column.name == name).map(|column| &column.values);
     let (Some(Values::OptionalF64(taken)), Some(Values::F64(ideal))) =

@@ -1,4 +1,4 @@
-//! A packet worked out by hand, byte by byte.
+//! Packet worked out by hand, byte by byte.
 
 use super::simulated::*;
 use anabranch_fabric::topology::LeafSpine;

@@ -7,7 +7,7 @@ use anabranch_sim::{CapturedPacket, Framing};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// An empty place.
+/// Creates an empty folder.
 fn place(name: &str) -> PathBuf {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&place);

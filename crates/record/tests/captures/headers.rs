@@ -6,7 +6,7 @@ use anabranch_sim::{CapturedPacket, Framing, Kind, Packet, SackBlock, marks};
 use etherparse::{Ethernet2Header, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
 use proptest::prelude::*;
 
-/// What is kept of the only packet of a capture.
+/// Kept bytes of the only packet of a capture.
 fn kept(file: &[u8]) -> &[u8] {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
     let block = file.len() - word(file.len() - 4);

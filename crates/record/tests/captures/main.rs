@@ -1,4 +1,4 @@
-//! Captures of simulations, read back by others.
+//! Captures of simulations, read back by other programs.
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 mod bytes;

@@ -67,7 +67,7 @@ pub(crate) fn captures(fabric: &Fabric, flows: &[Flow], settings: &Settings) -> 
     simulate(fabric, flows, settings, &Progress::default()).unwrap().captures
 }
 
-/// A segment to be changed.
+/// Segment that tests modify.
 pub(crate) fn data(connection: u32) -> Packet {
     Packet { connection, frame_bytes: 70, ..Packet::default() }
 }

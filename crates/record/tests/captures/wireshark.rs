@@ -1,4 +1,4 @@
-//! What Wireshark makes of captures. Skipped where there is no tshark.
+//! Captures as Wireshark reads them. Skipped if tshark is not installed.
 
 use super::simulated::*;
 use anabranch_fabric::{Change, Fabric, What};
@@ -8,7 +8,7 @@ use anabranch_sim::{CapturedPacket, Framing, Kind, marks};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Severities from here on are complaints (`PI_NOTE` of Wireshark's epan/proto.h); below it only tells.
+/// Least severity of complaints (`PI_NOTE` of Wireshark's epan/proto.h); messages below it are informative.
 const NOTE: u64 = 0x0040_0000;
 
 const PS_PER_S: u64 = 1_000_000_000_000;

@@ -1,4 +1,4 @@
-//! What happens to a fabric: links and switches that fail, return, slow down, and lose.
+//! Changes of a fabric: links and switches that fail, return, slow down, and lose frames.
 
 use super::Pace;
 use super::fabric::{LEAST_BPS, another_rate};
@@ -6,7 +6,7 @@ use crate::dice::{Dice, quoted, rate, time};
 use crate::draft::{Draft, Table};
 use anabranch_fabric::Fabric;
 
-/// Changes, most of them undone later where every flow is to arrive (`patient`).
+/// Draws changes. Most of them are undone later if every flow is to arrive (`patient`).
 pub(super) fn draw(dice: &mut Dice, pace: Pace, fabric: &Fabric, patient: bool, draft: &mut Draft) {
     if dice.chance(0.3) {
         return;

@@ -66,7 +66,7 @@ pub(super) fn draw(dice: &mut Dice, framing: Framing, draft: &mut Draft) {
     }
 }
 
-/// Any rate, round ones first.
+/// Draws any rate, round ones first.
 fn some_rate(dice: &mut Dice) -> u64 {
     match dice.below(10) {
         0..5 => dice.pick(&NICE_BPS),
@@ -75,7 +75,7 @@ fn some_rate(dice: &mut Dice) -> u64 {
     }
 }
 
-/// A rate not too far from `base_bps`, now and then any.
+/// Draws a rate near `base_bps`, or sometimes any rate.
 pub(super) fn another_rate(dice: &mut Dice, base_bps: u64) -> u64 {
     match dice.below(10) {
         0..5 => {
@@ -109,7 +109,7 @@ pub(super) fn draw_host(dice: &mut Dice, framing: Framing, draft: &mut Draft) {
     draft.tables.push(table);
 }
 
-/// The keys of a link, each with `prefix` before it.
+/// Draws the keys of a link, each with `prefix` before it.
 fn link(dice: &mut Dice, prefix: &str, bps: u64, framing: Framing, table: &mut Table) {
     table.set(&format!("{prefix}rate"), rate(bps));
     if dice.chance(0.5) {
@@ -130,7 +130,7 @@ fn link(dice: &mut Dice, prefix: &str, bps: u64, framing: Framing, table: &mut T
     }
 }
 
-/// Room for waiting frames, now and then for less than one.
+/// Draws room for waiting frames, sometimes less than a frame needs.
 fn room(dice: &mut Dice, framing: Framing) -> String {
     let packets = dice.magnitude(1, 200);
     match dice.below(12) {
@@ -154,7 +154,7 @@ fn marking(dice: &mut Dice, framing: Framing) -> String {
     }
 }
 
-/// Switches in a random tree with some links more, and hosts at some of them.
+/// Draws a random tree of switches with some further links, and hosts at some of them.
 fn graph(dice: &mut Dice, base_bps: u64, framing: Framing, draft: &mut Draft) {
     let switches = dice.between(1, 6);
     let mut edges = Vec::new();

@@ -17,14 +17,14 @@ use anabranch_fabric::Fabric;
 use anabranch_scenario::{Resolved, Scenario};
 use std::path::Path;
 
-/// Most packets' worth of payload in a scenario.
+/// Largest payload of a scenario, in packets.
 const PACKETS_MAX: u64 = 500;
-/// Drafts that are tried for one scenario: parameters that contradict each other are refused.
+/// Number of drafts that are tried for one scenario: parameters that contradict each other are refused.
 const TRIES: u32 = 8;
-/// Most rounds of probes, or of records, that a scenario is drawn with.
+/// Largest number of rounds of probes, or of records, in a drawn scenario.
 const ROUNDS_MAX: u64 = 2_000;
 
-/// Bytes around a payload, as drawn.
+/// Sizes of frames, as drawn.
 #[derive(Clone, Copy)]
 pub(crate) struct Framing {
     pub(crate) payload_bytes: u64,
@@ -33,14 +33,14 @@ pub(crate) struct Framing {
     pub(crate) gap_bytes: u64,
 }
 
-/// How long things take in a scenario.
+/// Times that a scenario takes, by estimate.
 #[derive(Clone, Copy)]
 pub(crate) struct Pace {
-    /// Packets' worth of payload.
+    /// Number of packets that the payload fills.
     pub(crate) packets: u64,
-    /// All of it on the slowest link, in picoseconds.
+    /// Time to send all of it on the slowest link, in picoseconds.
     pub(crate) traffic_ps: u64,
-    /// A round number of picoseconds on whose multiples things coincide.
+    /// Grid in picoseconds, a round number, on whose multiples events coincide.
     pub(crate) grid_ps: u64,
 }
 
@@ -55,7 +55,7 @@ impl Pace {
         Self { packets, traffic_ps, grid_ps: round(traffic_ps / 8) }
     }
 
-    /// A time at which something may happen.
+    /// Draws a time at which something may happen.
     pub(crate) fn moment(self, dice: &mut Dice) -> u64 {
         match dice.below(8) {
             0 => 0,
@@ -65,7 +65,7 @@ impl Pace {
     }
 }
 
-/// The largest of 1, 2 and 5 times a power of ten that is no larger.
+/// Rounds down to 1, 2 or 5 times a power of ten.
 fn round(ps: u64) -> u64 {
     let mut power = 1;
     while ps / power >= 10 {
@@ -74,7 +74,7 @@ fn round(ps: u64) -> u64 {
     [5, 2, 1].into_iter().map(|times| times * power).find(|&rounded| rounded <= ps).unwrap_or(1)
 }
 
-/// The scenario of a number in the attack of a seed. File names in it are relative to `folder`.
+/// Draws the scenario of a number in the attack of a seed. File names in it are relative to `folder`.
 pub(crate) fn scenario(seed: u64, number: u32, folder: &Path) -> Draft {
     let mut dice = Dice::new(seed, number);
     let mut draft = Draft::default();
@@ -111,7 +111,7 @@ fn one(dice: &mut Dice, folder: &Path) -> Draft {
     draft
 }
 
-/// The fabric alone, if anyone can send to another there.
+/// Builds the fabric alone, if any host can send to another there.
 fn built(draft: &Draft, folder: &Path) -> Option<Fabric> {
     let mut alone = draft.clone();
     alone.tables.push(Table { keys: vec![("kind".into(), "\"once\"".into())], ..Table::new("[[traffic]]") });
@@ -142,7 +142,7 @@ fn framing(dice: &mut Dice, draft: &mut Draft) -> Framing {
     Framing { payload_bytes, frame_bytes: (payload_bytes + header_bytes).max(least_bytes), gap_bytes }
 }
 
-/// When it ends, and what is recorded.
+/// Draws when the scenario ends, and what is recorded.
 fn end(dice: &mut Dice, pace: Pace, patient: bool, folder: &Path, draft: &mut Draft) {
     let needed = patient
         .then(|| resolved(draft, folder))

@@ -19,7 +19,7 @@ const TABLES: [&str; 10] = [
     "deficit",
     "shortest-queue",
 ];
-/// Periods of what goes on as long as the simulation does, by scheme.
+/// Keys of periodic work that goes on as long as the simulation does, by scheme.
 const PERIODS: [(&str, &str, u64); 5] = [
     ("hula", "period", 200_000_000),
     ("hermes", "probe_interval", 500_000_000),
@@ -78,7 +78,7 @@ fn weights(dice: &mut Dice, fabric: &Fabric) -> String {
     format!("{{ {} }}", pairs.join(", "))
 }
 
-/// A value for a parameter, by what the reference says it may be; none for what is not known.
+/// Draws a value for a parameter from the reference's description; `None` if the description is not known.
 fn value(dice: &mut Dice, pace: Pace, parameter: &Parameter) -> Option<String> {
     let wants = parameter.wants.as_str();
     Some(if wants.starts_with("a time") {
@@ -109,7 +109,7 @@ fn value(dice: &mut Dice, pace: Pace, parameter: &Parameter) -> Option<String> {
     })
 }
 
-/// Lengthens the period of what goes on without end, so that a run has at most so many rounds of it.
+/// Lengthens the periods of endless work, so that a run has at most `rounds_max` rounds of it.
 pub(super) fn slow_down(draft: &mut Draft, rounds_max: u64) {
     let parse = |text: &str| {
         let mut words = text.trim_matches('"').split(' ');

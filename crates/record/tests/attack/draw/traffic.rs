@@ -37,14 +37,14 @@ pub(super) fn draw(dice: &mut Dice, pace: Pace, framing: Framing, fabric: &Fabri
     }
 }
 
-/// What an entry may send in all.
+/// Amount that an entry may send in all.
 #[derive(Clone, Copy)]
 struct Payload {
     bytes: u64,
 }
 
 impl Payload {
-    /// The size of one of so many flows.
+    /// Draws the size of one of `flows` flows.
     fn size(self, dice: &mut Dice, flows: u64) -> u64 {
         let each = (self.bytes / flows.max(1)).max(1);
         let around = [each, each + 1, each.saturating_sub(1), dice.between(1, each)];
@@ -61,7 +61,7 @@ impl Payload {
     }
 }
 
-/// A pattern, and how many flows it has if every sender sends one.
+/// Draws a pattern; returns it with the number of flows it has if every sender sends one.
 fn pattern(dice: &mut Dice, fabric: &Fabric) -> (String, u64) {
     let hosts = u64::from(fabric.hosts());
     let leaves: std::collections::BTreeSet<u32> =

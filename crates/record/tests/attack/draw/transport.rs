@@ -7,7 +7,7 @@ use crate::draft::{Draft, Table};
 
 const KINDS: [&str; 5] = ["dctcp", "newreno", "cubic", "mptcp", "udp"];
 
-/// Least of the largest timeouts: a flow that cannot arrive times out until the end.
+/// Smallest upper limit of timeouts: a flow that cannot arrive times out until the end.
 const RTO_MAX_PS: u64 = 2_000_000_000;
 
 pub(super) fn draw(dice: &mut Dice, pace: Pace, framing: Framing, draft: &mut Draft) {
