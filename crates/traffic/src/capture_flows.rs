@@ -1,27 +1,28 @@
-//! The connections of a capture as flows between hosts.
+//! Connections of a capture as flows between hosts.
 
 use crate::load::leaves;
 use crate::{Connections, Direction, Flow, Start, TrafficError};
 use anabranch_fabric::Fabric;
 use std::collections::HashMap;
 
-/// What became of a capture's connections.
+/// Flows made from a capture's connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureFlows {
     /// One flow per direction of a conversation, in the order of their first packets.
     pub flows: Vec<Flow>,
-    /// Directions whose two addresses came to the same host: they cross no link and are left out.
+    /// Number of directions whose two addresses map to the same host: they cross no link and are left out.
     pub local: u64,
-    /// Addresses seen. Where there are more than hosts, several share a host.
+    /// Number of addresses seen. If there are more than hosts, several share a host.
     pub addresses: u64,
 }
 
-/// One flow per direction of a conversation: all its bytes (as counted on the wire) from the time of its first packet,
-/// counted from the capture's first. Addresses are dealt to hosts in the order in which they appear, source before
-/// destination: one to each leaf in turn, each time to the leaf's next host, and around again when all hosts have one.
+/// Makes one flow per direction of a conversation: all its bytes (as counted on the wire) from the time of its first
+/// packet, counted from the capture's first. Addresses are dealt to hosts in the order in which they appear, source
+/// before destination: one to each leaf in turn, each time to the leaf's next host, and around again when all hosts
+/// have one.
 ///
 /// # Errors
-/// Connections that are not counted by direction, or none that crosses a link.
+/// Refuses connections that are not counted by direction, or of which none crosses a link.
 pub fn capture_flows(
     connections: &Connections,
     fabric: &Fabric,
@@ -79,7 +80,7 @@ pub fn capture_flows(
     Ok(CaptureFlows { flows, local, addresses: hosts.len() as u64 })
 }
 
-/// Hosts in the order in which addresses are dealt to them: the first of each leaf, the second of each leaf, ...
+/// Hosts in the order in which addresses are dealt to them: the first of each leaf, the second of each leaf, and so on.
 fn dealing_order(fabric: &Fabric) -> Vec<u32> {
     let leaves = leaves(fabric);
     let mut dealt = vec![0u32; leaves.len()];

@@ -1,11 +1,11 @@
-//! The streaming table of connections: from packets to how many, how large, how long.
+//! Streaming table of connections: counts packets into how many, how large, how long.
 
 use crate::PacketRecord;
 use anabranch_split::FiveTuple;
 use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What one connection is.
+/// Unit in which connections are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
     /// Both directions of a 5-tuple are one connection, under the 5-tuple of its first packet (the initiator's).
@@ -19,16 +19,16 @@ pub enum Direction {
 #[derive(Debug)]
 pub struct Connections {
     direction: Direction,
-    /// Indexes into the columns. Only ever looked up: its order would change with the hash.
+    /// Indexes into the columns, by hash. The table is never iterated: its order would change with the hash.
     table: HashTable<u32>,
     tuples: Vec<FiveTuple>,
     packets: Vec<u64>,
     bytes: Vec<u64>,
     first_ns: Vec<u64>,
     last_ns: Vec<u64>,
-    /// One bit per connection: whether the other end was heard ([`Direction::Conversation`] only).
+    /// One bit per connection: whether the other end has sent ([`Direction::Conversation`] only).
     answered: Vec<u64>,
-    /// Conversations of which both directions were seen.
+    /// Number of conversations of which both directions were seen.
     two_way: usize,
 }
 
@@ -41,8 +41,8 @@ fn end_hash(address: [u8; 16], port: [u8; 2]) -> u64 {
     xxh3_64(&end)
 }
 
-/// All bits in which two 5-tuples differ, folded together. Free of branches: which direction a packet has is a
-/// coin toss that no predictor learns.
+/// All bits in which two 5-tuples differ, combined by or. Free of branches: the direction of a packet is a coin toss
+/// that no branch predictor learns.
 #[inline]
 fn difference(a: &FiveTuple, b: &FiveTuple) -> u128 {
     let address = |bytes: [u8; 16]| u128::from_ne_bytes(bytes);
@@ -56,8 +56,8 @@ fn difference(a: &FiveTuple, b: &FiveTuple) -> u128 {
 }
 
 impl Direction {
-    /// Under [`Direction::Conversation`] the same from both ends, so that one probe finds either. The sum needs a
-    /// non-linear hash under it: with a linear one, 1 -> 4 and 2 -> 3 would collide.
+    /// Hash of a 5-tuple. Under [`Direction::Conversation`] it is the same from both ends, so that one probe finds
+    /// either. The sum needs a non-linear hash under it: with a linear one, 1 -> 4 and 2 -> 3 would collide.
     #[inline]
     fn hash(self, tuple: &FiveTuple) -> u64 {
         let destination = end_hash(tuple.destination, tuple.destination_port);
@@ -73,7 +73,7 @@ impl Direction {
 }
 
 impl Connections {
-    /// An empty table.
+    /// Makes an empty table.
     #[must_use]
     pub fn new(direction: Direction) -> Self {
         Self {
@@ -92,7 +92,7 @@ impl Connections {
     /// Counts one packet, and returns the index of its connection.
     ///
     /// # Panics
-    /// At the 2^32nd connection, which would need 400 GB.
+    /// Panics at the 2^32nd connection, which would need 400 GB.
     pub fn observe(&mut self, packet: &PacketRecord) -> u32 {
         let tuple = &packet.tuple;
         let hash = self.direction.hash(tuple);
@@ -137,13 +137,13 @@ impl Connections {
         index
     }
 
-    /// What counts as one connection.
+    /// Unit in which connections are counted.
     #[must_use]
     pub fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// How many connections.
+    /// Number of connections.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tuples.len()
@@ -161,31 +161,31 @@ impl Connections {
         &self.tuples
     }
 
-    /// Packets of each connection.
+    /// Number of packets of each connection.
     #[must_use]
     pub fn packets(&self) -> &[u64] {
         &self.packets
     }
 
-    /// Bytes on the wire of each connection.
+    /// Number of bytes on the wire of each connection.
     #[must_use]
     pub fn bytes(&self) -> &[u64] {
         &self.bytes
     }
 
-    /// Time of each connection's first packet in the order seen, nanoseconds since the Unix epoch.
+    /// Time of each connection's first packet in the order seen, in nanoseconds since the Unix epoch.
     #[must_use]
     pub fn first_ns(&self) -> &[u64] {
         &self.first_ns
     }
 
-    /// Latest packet of each connection, nanoseconds since the Unix epoch.
+    /// Time of the latest packet of each connection, in nanoseconds since the Unix epoch.
     #[must_use]
     pub fn last_ns(&self) -> &[u64] {
         &self.last_ns
     }
 
-    /// Distinct directed 5-tuples seen, whatever the direction counted by.
+    /// Number of distinct directed 5-tuples seen, in either unit of counting.
     #[must_use]
     pub fn five_tuples(&self) -> usize {
         match self.direction {
@@ -194,7 +194,7 @@ impl Connections {
         }
     }
 
-    /// Distinct conversations seen, whatever the direction counted by.
+    /// Number of distinct conversations seen, in either unit of counting.
     #[must_use]
     pub fn conversations(&self) -> usize {
         match self.direction {
@@ -203,7 +203,7 @@ impl Connections {
         }
     }
 
-    /// Bytes held, spare capacity included.
+    /// Memory of the table in bytes, spare capacity included.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         let counters =

@@ -1,26 +1,26 @@
-//! Rows of a CSV file, with the line each stands in, and what is wrong with one.
+//! Rows of a CSV file with their line numbers, and errors in them.
 
 use csv::StringRecord;
 use std::io::{self, Read};
 
-/// What is wrong with a CSV file, where, and what would be right.
+/// Error in a CSV file: its position, what is wrong, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {problem}; {mend}", line.map(|n| format!(":{n}")).unwrap_or_default())]
 pub struct CsvError {
-    /// The file, as the user named it.
+    /// File, as the user named it.
     pub file: String,
-    /// Line, counted from one; none if the fault is not in one line.
+    /// Line, counted from one; `None` if the fault is not in a single line.
     pub line: Option<u64>,
-    /// The column and value at fault, and why.
+    /// Column and value at fault, and why.
     pub problem: String,
-    /// What would work.
+    /// Values that would work.
     pub mend: String,
 }
 
-/// What is wrong, and the mend.
+/// Problem and hint of an error.
 pub(crate) type Fault = (String, String);
 
-/// Reads rows under a header, in constant memory. Lines that start with `#` are comments.
+/// Reader of rows under a header, in constant memory. Lines that start with `#` are comments.
 pub(crate) struct CsvRows<R> {
     file: String,
     rows: csv::Reader<UnixLines<R>>,
@@ -42,23 +42,23 @@ impl<R: Read> CsvRows<R> {
         Ok(rows)
     }
 
-    /// The names of the columns; the CSV reader takes off a byte order mark.
+    /// Names of the columns; the CSV reader removes a byte order mark.
     pub(crate) fn header(&self) -> &StringRecord {
         &self.header
     }
 
-    /// Where the column of this name stands.
+    /// Position of the column with this name.
     pub(crate) fn column(&self, name: &str) -> Option<usize> {
         self.header.iter().position(|column| column == name)
     }
 
-    /// Where the column of this name stands; `form` says how the file should begin.
+    /// Position of the column with this name, or an error in which `form` says how the file should begin.
     pub(crate) fn required(&self, name: &str, form: &str) -> Result<usize, CsvError> {
         let fault = || (format!("the header has no column `{name}`"), form.to_string());
         self.column(name).ok_or_else(|| self.fault(fault()))
     }
 
-    /// The next row, of as many fields as the header; none at the end.
+    /// Reads the next row, which has as many fields as the header; `None` at the end.
     pub(crate) fn read(&mut self) -> Result<Option<&StringRecord>, CsvError> {
         match self.rows.read_record(&mut self.row) {
             Ok(true) => Ok(Some(&self.row)),
@@ -67,7 +67,7 @@ impl<R: Read> CsvRows<R> {
         }
     }
 
-    /// A fault in the row read last, or in the header before the first.
+    /// Error in the row read last, or in the header before the first row.
     pub(crate) fn fault(&self, (problem, mend): Fault) -> CsvError {
         // The position of a row is where reading began, before blank lines and comments. Behind it, every row has
         // ended with one line feed.
@@ -75,7 +75,7 @@ impl<R: Read> CsvRows<R> {
         CsvError { file: self.file.clone(), line: Some(line), problem, mend }
     }
 
-    /// A fault of the file as a whole.
+    /// Error of the file as a whole.
     pub(crate) fn fault_of_file(&self, (problem, mend): Fault) -> CsvError {
         CsvError { file: self.file.clone(), line: None, problem, mend }
     }
@@ -95,7 +95,7 @@ impl<R: Read> CsvRows<R> {
     }
 }
 
-/// Text whose lines all end with one line feed, the last one too.
+/// Reader that ends every line with one line feed, the last one too.
 struct UnixLines<R> {
     input: R,
     last: u8,

@@ -1,4 +1,4 @@
-//! Flow lists: CSV files with one 5-tuple per row, for those who have flow records and no capture.
+//! Flow lists: CSV files with one 5-tuple per row, for users with flow records and no capture.
 
 use crate::PacketRecord;
 use crate::csv_rows::{CsvError, CsvRows, Fault};
@@ -7,14 +7,14 @@ use csv::StringRecord;
 use std::io::Read;
 use std::net::IpAddr;
 
-/// A field of a row, and the names that flow exporters give it. Case, spaces, `-` and `.` do not matter.
+/// Field of a row, and the names that flow exporters give it. Case, spaces, `-` and `.` do not matter.
 struct Column {
     name: &'static str,
     synonyms: &'static [&'static str],
     required: bool,
 }
 
-/// In the order of [`Positions`].
+/// Fields of a row, in the order of [`Positions`].
 const COLUMNS: [Column; 7] = [
     Column {
         name: "src",
@@ -42,10 +42,10 @@ const COLUMNS: [Column; 7] = [
     Column { name: "time_ns", synonyms: &["timestamp_ns", "start_ns", "first_ns"], required: false },
 ];
 
-/// Where the header put each of [`COLUMNS`].
+/// Column of each of [`COLUMNS`] in the header, if it has one.
 type Positions = [Option<usize>; COLUMNS.len()];
 
-/// IANA names of protocols that flow records carry; any other is written as its number.
+/// IANA names of protocols that flow records carry; any other protocol is written as its number.
 const PROTOCOL_NAMES: [(&str, u8); 14] = [
     ("icmp", protocol::ICMP),
     ("igmp", 2),
@@ -63,11 +63,11 @@ const PROTOCOL_NAMES: [(&str, u8); 14] = [
     ("udplite", 136),
 ];
 
-/// Reads a flow list row by row, in constant memory.
+/// Reader of a flow list, row by row, in constant memory.
 pub struct FlowListReader {
     rows: CsvRows<Box<dyn Read + Send>>,
     positions: Positions,
-    /// The error that follows the records already handed out.
+    /// Error that follows the records already returned.
     held: Option<CsvError>,
     ended: bool,
 }
@@ -79,11 +79,11 @@ impl std::fmt::Debug for FlowListReader {
 }
 
 impl FlowListReader {
-    /// Reads the header of `input`, already decompressed; `file` names it in errors. Lines that start with `#` are
-    /// comments, and columns of other names are passed over.
+    /// Reads the header of `input`, which is already decompressed; `file` names it in errors. Lines that start with `#`
+    /// are comments, and columns of other names are ignored.
     ///
     /// # Errors
-    /// A header without a source, destination, protocol or port, or that names one of them twice.
+    /// Refuses a header without a source, destination, protocol or port, or with one of them twice.
     pub fn new(input: Box<dyn Read + Send>, file: &str) -> Result<Self, CsvError> {
         let rows = CsvRows::new(input, file)?;
         let positions = positions(rows.header()).map_err(|fault| rows.fault(fault))?;
@@ -106,8 +106,8 @@ impl FlowListReader {
     /// file. False at the end, with no records.
     ///
     /// # Errors
-    /// A row that is no flow, text that is not UTF-8, or a failing disk: after all records before it were returned.
-    /// Then the reader is at its end.
+    /// Fails at a row that is no flow, text that is not UTF-8, or a failing disk, after all records before it were
+    /// returned. The reader is then at its end.
     pub fn next_batch(&mut self, records: &mut Vec<PacketRecord>, limit: usize) -> Result<bool, CsvError> {
         records.clear();
         if let Some(error) = self.held.take() {
@@ -136,7 +136,7 @@ impl FlowListReader {
     }
 }
 
-/// A column name without what exporters vary in.
+/// Column name in lower case, without the characters in which exporters vary.
 fn plain(name: &str) -> String {
     name.trim_start_matches('\u{feff}').trim().to_ascii_lowercase().replace([' ', '-', '.'], "_")
 }
@@ -210,7 +210,7 @@ impl Fields<'_> {
         }
     }
 
-    /// A whole number, or `absent` where the list has no such column.
+    /// Reads a whole number, or returns `absent` if the list has no such column.
     fn number(&self, column: usize, absent: u64, mend: &str) -> Result<u64, Fault> {
         match self.positions[column] {
             None => Ok(absent),

@@ -1,15 +1,15 @@
-//! Flows between hosts as CSV: what one simulator is given, another can be given too.
+//! Flows between hosts as CSV: a list given to one simulator can be given to another.
 
 use crate::csv_rows::{CsvError, CsvRows, Fault};
 use crate::{Flow, Start, TrafficError};
 use csv::StringRecord;
 use std::io::{self, Read, Write};
 
-/// What a list looks like.
+/// Form of a list, as errors describe it.
 const FORM: &str =
     "begin the list with the line id,src,dst,size_bytes,start_ns and, if flows are pinned, path";
 
-/// Where the columns stand.
+/// Positions of the columns.
 struct Columns {
     id: usize,
     src: usize,
@@ -19,13 +19,13 @@ struct Columns {
     path: Option<usize>,
 }
 
-/// Reads flows between hosts `0..hosts`, numbered leaf by leaf. `id` counts the rows from 0, for it names the flow in
-/// results. `start_ns` may have up to three decimals, which are picoseconds. `path` may be empty; without it flows are
-/// not pinned. Lines that start with `#` are comments, and columns of other names are passed over. All flows get the
+/// Reads flows between hosts `0..hosts`, numbered leaf by leaf. `id` counts the rows from 0, because it names the flow
+/// in results. `start_ns` may have up to three decimals, which are picoseconds. `path` may be empty; without it flows
+/// are not pinned. Lines that start with `#` are comments, and columns of other names are ignored. All flows get the
 /// given transport. `file` names the input in errors.
 ///
 /// # Errors
-/// A header without these columns, a list without rows, and the first row that is no such flow.
+/// Refuses a header without these columns, a list without rows, and the first row that is no such flow.
 pub fn read_host_flows(
     input: impl Read,
     file: &str,
@@ -95,7 +95,7 @@ fn number(row: &StringRecord, column: usize, name: &str, mend: &str, most: u64) 
     value.ok_or_else(|| (format!("column `{name}`: `{text}` is out of range"), mend.to_string()))
 }
 
-/// Nanoseconds with up to three decimals.
+/// Reads nanoseconds with up to three decimals.
 fn picoseconds(text: &str) -> Result<u64, Fault> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
@@ -111,10 +111,10 @@ fn picoseconds(text: &str) -> Result<u64, Fault> {
     })
 }
 
-/// Writes flows as [`read_host_flows`] reads them; the column `path` only if one is pinned.
+/// Writes flows in the form of [`read_host_flows`]; the column `path` only if a flow is pinned.
 ///
 /// # Errors
-/// A flow that waits for another: its start is not known before it is simulated. A failing disk.
+/// Fails at a flow that waits for another, because its start is unknown before it is simulated, and at a failing disk.
 pub fn write_host_flows(flows: &[Flow], output: &mut impl Write) -> io::Result<()> {
     let pinned = flows.iter().any(|flow| flow.path.is_some());
     writeln!(output, "id,src,dst,size_bytes,start_ns{}", if pinned { ",path" } else { "" })?;

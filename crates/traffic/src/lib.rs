@@ -1,4 +1,4 @@
-//! Traffic: where packets and connections come from.
+//! Traffic: sources of packets and connections.
 
 mod capture_flows;
 mod connections;

@@ -1,11 +1,11 @@
-//! Load: how many flows a second make a fraction of a capacity.
+//! Load: the number of flows a second that makes a fraction of a capacity.
 //!
-//! Load counts payload, as the field's generators do (TrafficGenerator and the simulations that descend from it:
-//! lambda = load * capacity / (8 * mean size)). On the wire there is more: headers, preamble and gap add 6.2% to full
-//! Ethernet frames, and acknowledgements come on top.
+//! Load counts payload, as the field's generators do (TrafficGenerator and the simulations that descend from it: lambda
+//! = load * capacity / (8 * mean size)). On the wire there is more: headers, preamble and gap add 6.2% to full Ethernet
+//! frames, and acknowledgements come on top.
 //!
-//! Of the traffic, that part counts which must pass the reference; of the capacity, those links count that such
-//! traffic can use:
+//! Only traffic that must cross the reference links counts, and of the capacity only the links that such traffic can
+//! use:
 //!
 //! | reference | payload that counts | capacity |
 //! |---|---|---|
@@ -13,7 +13,7 @@
 //! | uplink | between racks | links upwards from leaves that send, or downwards to leaves that receive, whichever are less |
 //! | bisection | between the halves of the leaves | the largest flow between the halves, in each direction in use |
 //!
-//! So a load of 0.6 on the uplinks means that their mean utilisation by payload is 0.6 whatever share of the pairs
+//! So a load of 0.6 on the uplinks means that their mean utilisation by payload is 0.6, whatever share of the pairs
 //! stays inside a rack; and traffic into one pod is measured at that pod's entrance. A fabric without uplinks is
 //! measured at its hosts.
 
@@ -22,19 +22,19 @@ use crate::pattern::Senders;
 use anabranch_fabric::Fabric;
 use anabranch_fabric::capacity::{Reference, bisection_bps};
 
-/// How much is offered.
+/// Offered load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// Part of the capacity, above zero.
+    /// Fraction of the capacity, above zero.
     pub fraction: f64,
-    /// What it is a part of.
+    /// Capacity that the fraction refers to.
     pub reference: Reference,
-    /// The capacity in bits per second, where it is not the one as built: what a failure leaves, for example.
+    /// Capacity in bits per second if it is not the one as built: for example, what remains after a failure.
     pub capacity_bps: Option<f64>,
 }
 
 impl Load {
-    /// Flows a second, all senders together, each as often as any other.
+    /// Flows a second of all senders together; all senders have the same rate.
     pub(crate) fn flows_per_s(
         &self,
         fabric: &Fabric,
@@ -65,7 +65,7 @@ impl Load {
     }
 }
 
-/// The name people type.
+/// Name of a reference, as users write it.
 #[must_use]
 pub fn name(reference: Reference) -> &'static str {
     match reference {
@@ -75,9 +75,9 @@ pub fn name(reference: Reference) -> &'static str {
     }
 }
 
-/// What a load refers to, for one pattern.
+/// Traffic and capacity that a load refers to, for one pattern.
 struct Counted {
-    /// The share of flows that counts.
+    /// Share of the flows that counts.
     share: f64,
     capacity_bps: f64,
 }

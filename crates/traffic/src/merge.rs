@@ -1,15 +1,15 @@
-//! Several workloads in one list.
+//! Several workloads merged into one list.
 
 use crate::random::Stream;
 use crate::{Flow, Start, TrafficError, Workload};
 use anabranch_fabric::Fabric;
 
-/// The flows of several workloads by the time they may begin at the earliest, ties in the order of the workloads.
-/// Every workload draws from a seed of its own, and its jobs follow those of the workloads before it. The flows of a
-/// single workload keep their order.
+/// Merges the flows of several workloads by the earliest time at which they may begin, ties in the order of the
+/// workloads. Every workload draws from a seed of its own, and its jobs follow those of the workloads before it. The
+/// flows of a single workload keep their order.
 ///
 /// # Errors
-/// A workload's, and more flows or jobs than indexes hold.
+/// Returns a workload's error, and refuses more flows or jobs than indexes hold.
 pub fn merged_flows(workloads: &[Workload], fabric: &Fabric, seed: u64) -> Result<Vec<Flow>, TrafficError> {
     let mut lists = Vec::with_capacity(workloads.len());
     let (mut flows_before, mut jobs_before) = (0u64, 0u64);
@@ -39,7 +39,7 @@ pub fn merged_flows(workloads: &[Workload], fabric: &Fabric, seed: u64) -> Resul
     Ok(sorted(&lists))
 }
 
-/// All flows by their earliest start; those that wait for a flow wait for its new number.
+/// Sorts all flows by their earliest start, and renumbers the flows that others wait for.
 fn sorted(lists: &[Vec<Flow>]) -> Vec<Flow> {
     let mut order: Vec<(u64, usize, usize)> = Vec::new();
     for (list, flows) in lists.iter().enumerate() {
@@ -61,8 +61,8 @@ fn sorted(lists: &[Vec<Flow>]) -> Vec<Flow> {
     order.iter().map(renumbered).collect()
 }
 
-/// When each flow may begin at the earliest: what it waits for may end as soon as it begins. Never before what it
-/// waits for, so an order by this time keeps awaited flows before waiting ones.
+/// Earliest time at which each flow may begin: a flow that is waited for may end as soon as it begins. It is never
+/// before that of the awaited flow, so an order by this time keeps awaited flows before waiting ones.
 fn earliest_ps(flows: &[Flow]) -> Vec<u64> {
     let mut earliest: Vec<u64> = Vec::with_capacity(flows.len());
     // By job: the latest of its flows so far.

@@ -1,4 +1,4 @@
-//! Offered load of every tier, from the flows themselves.
+//! Offered load of every tier, computed from the flows.
 
 use crate::load::leaves;
 use crate::{Flow, Start};
@@ -8,23 +8,23 @@ use std::collections::BTreeMap;
 /// All ports from one tier to another, as one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TierLoad {
-    /// The tier that sends.
+    /// Tier that sends.
     pub from: Tier,
-    /// The tier that receives.
+    /// Tier that receives.
     pub to: Tier,
-    /// How many ports.
+    /// Number of ports.
     pub ports: u32,
     /// Sum of their rates, in bits per second.
     pub capacity_bps: f64,
-    /// Payload offered to them, in bits per second.
+    /// Payload that is offered to them, in bits per second.
     pub payload_bps: f64,
-    /// `payload_bps / capacity_bps`.
+    /// Load: `payload_bps / capacity_bps`.
     pub load: f64,
-    /// The load of the busiest of these ports if every switch splits evenly over its shortest next hops.
+    /// Load of the busiest of these ports if every switch splits evenly over its shortest next hops.
     pub load_busiest: f64,
 }
 
-/// From the first arrival to the last, in picoseconds; none if all flows that begin at a time begin at once.
+/// Time from the first arrival to the last, in picoseconds; `None` if all flows with a start time begin at once.
 #[must_use]
 pub fn arrival_window_ps(flows: &[Flow]) -> Option<u64> {
     let starts = || {
@@ -37,11 +37,11 @@ pub fn arrival_window_ps(flows: &[Flow]) -> Option<u64> {
     (window_ps > 0).then_some(window_ps)
 }
 
-/// The payload of `flows` over `window_ps` and the fabric as built, tier by tier: going up, then down. Flows that wait
-/// for others are left out: when they begin is the network's affair.
+/// Computes the payload of `flows` over `window_ps` and the fabric as built, tier by tier: going up, then down. Flows
+/// that wait for others are left out: their start depends on the network.
 ///
-/// What passes between two tiers does not depend on how switches split where all shortest paths pass the same tiers,
-/// as in every fabric of leaves, pods and spines.
+/// If all shortest paths cross the same tiers, as in every fabric of leaves, pods and spines, the traffic between two
+/// tiers does not depend on how switches split.
 #[must_use]
 pub fn offered(fabric: &Fabric, flows: &[Flow], window_ps: u64) -> Vec<TierLoad> {
     let leaves = leaves(fabric);
@@ -63,7 +63,7 @@ pub fn offered(fabric: &Fabric, flows: &[Flow], window_ps: u64) -> Vec<TierLoad>
     by_tier(fabric, &bytes, window_ps)
 }
 
-/// Adds what leaves send to one of them to the ports on its way, split evenly at every switch.
+/// Adds the bytes that leaves send to one of them to the ports on their paths, split evenly at every switch.
 fn spread(
     fabric: &Fabric,
     hops: &NextHops,

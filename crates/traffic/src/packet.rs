@@ -1,14 +1,14 @@
-//! What a trace yields.
+//! Records that a trace yields.
 
 use anabranch_split::FiveTuple;
 
-/// One packet as the split sees it.
+/// Packet with the fields that a split needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketRecord {
     /// Time of capture, in nanoseconds since the Unix epoch.
     pub time_ns: u64,
-    /// Bytes on the wire: the original length, whatever the capture kept of it.
+    /// Bytes on the wire: the original length, even if the capture kept less.
     pub bytes: u64,
-    /// The connection it belongs to, in its own direction.
+    /// Connection it belongs to, in the packet's own direction.
     pub tuple: FiveTuple,
 }

@@ -1,42 +1,42 @@
-//! Who sends to whom.
+//! Patterns of traffic: the pairs of senders and receivers.
 
 use crate::TrafficError;
 use crate::load::leaves;
 use crate::random::Stream;
 use anabranch_fabric::Fabric;
 
-/// Who sends to whom. Racks are the hosts of one leaf.
+/// Pattern of traffic: which hosts send to which. Racks are the hosts of one leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Every host to any other host, each alike.
+    /// Every host sends to any other host, all equally likely.
     RandomPairs,
-    /// Every host to any host of another rack, each alike.
+    /// Every host sends to any host of another rack, all equally likely.
     InterRack,
-    /// Every host to any host of another pod, each alike.
+    /// Every host sends to any host of another pod, all equally likely.
     InterPod,
-    /// Hosts of the first half of the leaves to any host of the second half, each alike.
+    /// Hosts of the first half of the leaves send to any host of the second half, all equally likely.
     LeftToRight,
-    /// Every host to one other for good: a random cycle through all hosts.
+    /// Every host sends to a single other host: a random cycle through all hosts.
     Permutation,
-    /// Every host to the one so many numbers further, around the end.
+    /// Every host sends to the host this many numbers further, around the end.
     Stride(u32),
-    /// Hosts of all other pods to any host of this one, each alike: non-uniform traffic.
+    /// Hosts of all other pods send to any host of this one, all equally likely: non-uniform traffic.
     IntoPod(u32),
-    /// Every host to every other.
+    /// Every host sends to every other.
     AllToAll,
-    /// These pairs of source and destination.
+    /// Pairs of source and destination, as given.
     Pairs(Vec<(u32, u32)>),
 }
 
-/// One independent source of flows.
+/// Independent source of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sender {
     pub(crate) host: u32,
-    /// Its only destination, if it has one.
+    /// Single destination, if it has one.
     pub(crate) to: Option<u32>,
 }
 
-/// What a sender without a destination of its own may not send to, besides itself.
+/// Hosts, besides itself, that a sender without a single destination must not send to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Avoid {
     Itself,
@@ -44,17 +44,17 @@ enum Avoid {
     Pod,
 }
 
-/// A pattern on a fabric.
+/// Pattern on a fabric.
 #[derive(Debug)]
 pub(crate) struct Senders {
     pub(crate) senders: Vec<Sender>,
-    /// What senders without a destination of their own draw from.
+    /// Hosts that senders without a single destination draw from.
     receivers: Vec<u32>,
     avoid: Avoid,
     places: Vec<Place>,
 }
 
-/// Where a host stands.
+/// Position of a host in the fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     leaf: u32,
@@ -62,7 +62,7 @@ struct Place {
 }
 
 impl Pattern {
-    /// The pattern on a fabric.
+    /// Applies the pattern to a fabric.
     pub(crate) fn on(&self, fabric: &Fabric, seed: u64) -> Result<Senders, TrafficError> {
         let hosts = fabric.hosts();
         if hosts < 2 {
@@ -106,7 +106,7 @@ impl Pattern {
         Ok(Senders { senders, receivers, avoid, places })
     }
 
-    /// The pairs of a pattern in which every sender has one destination.
+    /// Pairs of a pattern in which every sender has one destination.
     fn pairs(&self, hosts: u32, seed: u64) -> Vec<(u32, u32)> {
         let further = |host: u32, by: u32| ((u64::from(host) + u64::from(by)) % u64::from(hosts)) as u32;
         match self {
@@ -123,7 +123,7 @@ impl Pattern {
         }
     }
 
-    /// Refuses a pattern by which somebody would have nobody to send to.
+    /// Refuses a pattern in which a sender would have no receiver.
     fn check(&self, places: &[Place]) -> Result<(), TrafficError> {
         let hosts = places.len() as u32;
         let one_rack = places.iter().all(|place| place.leaf == places[0].leaf);
@@ -171,7 +171,7 @@ impl Pattern {
     }
 }
 
-/// A random cycle through all hosts: nobody sends to itself (Sattolo 1986).
+/// Random cycle through all hosts: no host sends to itself (Sattolo 1986).
 fn cycle(hosts: u32, stream: &mut Stream) -> Vec<(u32, u32)> {
     let mut to: Vec<u32> = (0..hosts).collect();
     for last in (1..to.len()).rev() {
@@ -191,7 +191,7 @@ impl Senders {
             }
     }
 
-    /// The destination of a flow: drawn until it is one that the sender may send to.
+    /// Draws the destination of a flow, until it is one that the sender may send to.
     pub(crate) fn destination(&self, sender: Sender, stream: &mut Stream) -> u32 {
         sender.to.unwrap_or_else(|| {
             loop {
@@ -203,13 +203,13 @@ impl Senders {
         })
     }
 
-    /// The hosts that receive, each once or more.
+    /// Hosts that receive. Each occurs at least once, some may repeat.
     pub(crate) fn receivers(&self) -> impl Iterator<Item = u32> {
         self.receivers.iter().copied().chain(self.senders.iter().filter_map(|sender| sender.to))
     }
 
-    /// What goes from one class of racks to another: `class` gives the class of a host, below `classes`, and is the
-    /// same for all hosts of a rack.
+    /// Traffic between classes of racks: `class` gives the class of a host, below `classes`, and is the same for all
+    /// hosts of a rack.
     pub(crate) fn crossing(&self, classes: usize, class: impl Fn(u32) -> usize) -> Crossing {
         let mut crossing = Crossing { share: 0.0, left: vec![false; classes], reached: vec![false; classes] };
         // Hosts of one rack may send to the same receivers, themselves apart: one count for all of them.
@@ -246,13 +246,13 @@ impl Senders {
     }
 }
 
-/// How much of a pattern's traffic goes from one class of hosts to another.
+/// Part of a pattern's traffic that goes from one class of hosts to another.
 #[derive(Debug)]
 pub(crate) struct Crossing {
-    /// The share of flows.
+    /// Share of the flows.
     pub(crate) share: f64,
-    /// Classes that they leave.
+    /// Whether flows leave each class.
     pub(crate) left: Vec<bool>,
-    /// Classes that they reach.
+    /// Whether flows reach each class.
     pub(crate) reached: Vec<bool>,
 }

@@ -1,13 +1,13 @@
-//! One pass over traffic: connections are counted, and techniques that must see every packet are driven by it.
+//! Single pass over traffic: counts connections, and drives techniques that must see every packet.
 
 use crate::{Connections, Direction, PacketRecord};
 use anabranch_split::hash::Hash;
 use anabranch_split::technique::Batch;
 
-/// Where a connection's packets went, before its first one.
+/// Member of a connection before its first packet.
 const NOWHERE: u16 = u16::MAX;
 
-/// What one technique, driven packet by packet, made of the traffic so far.
+/// Traffic that each member of one technique has carried so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Carried {
     /// Connections by the member that carried their first packet.
@@ -16,14 +16,15 @@ pub struct Carried {
     pub packets: Vec<u64>,
     /// Bytes on the wire by member.
     pub bytes: Vec<u64>,
-    /// Connections that used more than one member.
+    /// Number of connections that used more than one member.
     pub spread: u64,
-    /// Packets that took another member than the packet before them in their connection: where order can be lost.
+    /// Number of packets that took another member than the packet before them in their connection: there, order can be
+    /// lost.
     pub crossings: u64,
 }
 
-/// The member of every packet of a batch, in order, as [`anabranch_split::technique::Technique::pick`] gives it. Members
-/// may be added from one batch to the next.
+/// Picks the member of every packet of a batch, in order, as [`anabranch_split::technique::Technique::pick`] does.
+/// Members may be added from one batch to the next.
 pub type Pick<'t> = Box<dyn FnMut(&Batch<'_>, &mut [u16]) + 't>;
 
 struct Online<'t> {
@@ -58,12 +59,12 @@ impl Online<'_> {
     }
 }
 
-/// A pass over traffic. Memory grows with connections, not with packets.
+/// Pass over traffic. Memory grows with connections, not with packets.
 pub struct Replay<'t> {
     connections: Connections,
     hash: Hash,
     seed: u32,
-    /// One per connection: the hash of the 5-tuple that names it, whichever direction a packet takes.
+    /// One key per connection: the hash of the 5-tuple that names it, whichever direction a packet takes.
     keys: Vec<u64>,
     online: Vec<Online<'t>>,
     packets: u64,
@@ -141,19 +142,19 @@ impl<'t> Replay<'t> {
         }
     }
 
-    /// Packets seen.
+    /// Number of packets seen.
     #[must_use]
     pub fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// The connections so far.
+    /// Connections so far.
     #[must_use]
     pub fn connections(&self) -> &Connections {
         &self.connections
     }
 
-    /// Ends the pass: connections, their keys, and what each online technique carried.
+    /// Ends the pass; returns connections, their keys, and the traffic of each online technique.
     #[must_use]
     pub fn finish(self) -> (Connections, Vec<u64>, Vec<Carried>) {
         (self.connections, self.keys, self.online.into_iter().map(|online| online.carried).collect())

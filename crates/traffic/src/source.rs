@@ -1,4 +1,4 @@
-//! Where packets come from: a capture or a flow list, told by its name, or a generator.
+//! Sources of packets: a capture, a flow list, or a generator.
 
 use crate::generate::{GenerateError, Generator, Kind};
 use crate::trace::{Compression, Counted, Encapsulation, TraceCounts, TraceError, TraceReader};
@@ -8,46 +8,46 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Why a source cannot be read (any further).
+/// Reason why a source cannot be read, or not any further.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// A capture's.
+    /// Error in a capture.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// A flow list's.
+    /// Error in a flow list.
     #[error(transparent)]
     FlowList(#[from] CsvError),
-    /// A generator's.
+    /// Error of a generator.
     #[error(transparent)]
     Generate(#[from] GenerateError),
-    /// Nothing to split.
+    /// The source has no IP packet.
     #[error(
         "{file}: no IP packet among {packets}; give a capture of IPv4 or IPv6 traffic, or a flow list whose name \
          ends in .csv"
     )]
     NoIpPacket {
-        /// Where from.
+        /// File, as the user named it.
         file: String,
-        /// Packets or rows that were read.
+        /// Number of packets or rows that were read.
         packets: u64,
     },
-    /// Nothing to split, because the snap length left no ports.
+    /// No packet has ports, because the snap length cut them off.
     #[error(
         "{file}: no ports in {truncated} of {packets} packets: the snap length cut them off, and no other packet has a \
          5-tuple; capture again with 96 bytes of each packet or more, as in `tcpdump -s 96`"
     )]
     NoPorts {
-        /// Where from.
+        /// File, as the user named it.
         file: String,
-        /// Packets that were read.
+        /// Number of packets that were read.
         packets: u64,
-        /// Those whose headers were cut.
+        /// Number of packets whose headers were cut.
         truncated: u64,
     },
 }
 
 impl SourceError {
-    /// The error for a source that gave no record.
+    /// Makes the error for a source that gave no record.
     #[must_use]
     pub fn nothing(file: String, counts: &TraceCounts) -> Self {
         let packets = counts.packets;
@@ -57,43 +57,43 @@ impl SourceError {
         }
     }
 
-    /// Whether what was read before the error is good: see [`TraceError::is_damage`].
+    /// Whether the records before the error are good: see [`TraceError::is_damage`].
     #[must_use]
     pub fn is_damage(&self) -> bool {
         matches!(self, Self::Trace(error) if error.is_damage())
     }
 }
 
-/// A stream of packets.
+/// Stream of packets.
 pub enum Source {
-    /// A capture.
+    /// Packets of a capture.
     Capture(TraceReader),
-    /// A flow list.
+    /// Rows of a flow list.
     FlowList {
-        /// Its rows.
+        /// Reader of the rows.
         reader: FlowListReader,
-        /// Rows read.
+        /// Number of rows read.
         rows: u64,
-        /// Bytes read of the file, compressed as it is.
+        /// Number of bytes read of the file, compressed as it is.
         bytes_read: Arc<AtomicU64>,
-        /// Bytes of the file.
+        /// Size of the file in bytes.
         total_bytes: u64,
     },
-    /// A generator.
+    /// Packets that are generated.
     Generator {
-        /// Makes packets.
+        /// Generator of the packets.
         made: Box<Generator>,
-        /// Packets made.
+        /// Number of packets generated.
         packets: u64,
     },
 }
 
 impl Source {
-    /// Opens what stands at `path`: a flow list if its name ends in `.csv`, `.csv.gz` or `.csv.zst`, a capture if
-    /// not; `-` is a capture on standard input.
+    /// Opens the file at `path`: a flow list if its name ends in `.csv`, `.csv.gz` or `.csv.zst`, a capture if not; `-`
+    /// is a capture on standard input.
     ///
     /// # Errors
-    /// What cannot be opened, and what is neither.
+    /// Fails if the file cannot be opened, or is neither.
     pub fn open(path: &Path, encapsulation: Encapsulation) -> Result<Self, SourceError> {
         let file = path.display().to_string();
         let name = file.to_ascii_lowercase();
@@ -114,19 +114,19 @@ impl Source {
         Ok(Self::FlowList { reader, rows: 0, bytes_read, total_bytes })
     }
 
-    /// Makes traffic of `connections` connections.
+    /// Generates traffic of `connections` connections.
     ///
     /// # Errors
-    /// A kind that there is not, or a number of connections that it cannot give.
+    /// Refuses an unknown kind, and a number of connections that the kind cannot give.
     pub fn generate(kind: &str, connections: u64, seed: u64) -> Result<Self, SourceError> {
         let made = Box::new(Generator::new(Kind::parse(kind)?, connections, seed)?);
         Ok(Self::Generator { made, packets: 0 })
     }
 
-    /// Replaces `records` by the next ones, of `limit` packets or rows at most; false at the end.
+    /// Replaces `records` by the next ones, of `limit` packets or rows at most; returns false at the end.
     ///
     /// # Errors
-    /// Damage, after all records before it were returned.
+    /// Reports damage after all records before it were returned.
     pub fn next_batch(&mut self, records: &mut Vec<PacketRecord>, limit: usize) -> Result<bool, SourceError> {
         Ok(match self {
             Self::Capture(reader) => reader.next_batch(records, limit)?,
@@ -143,7 +143,7 @@ impl Source {
         })
     }
 
-    /// What was read so far. Every row of a flow list counts as a packet.
+    /// Counts of the packets read so far. Every row of a flow list counts as a packet.
     #[must_use]
     pub fn counts(&self) -> TraceCounts {
         match self {
@@ -154,7 +154,7 @@ impl Source {
         }
     }
 
-    /// Bytes read of the file, and how many there are, where known; of a generator, packets.
+    /// Bytes read so far, and their total if it is known; packets for a generator.
     #[must_use]
     pub fn progress(&self) -> (u64, Option<u64>) {
         match self {

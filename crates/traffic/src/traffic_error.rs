@@ -1,17 +1,17 @@
-//! Why there is no such traffic.
+//! Errors in the settings of traffic.
 
-/// What is wrong with a workload, and what would work.
+/// Error in a workload: what is wrong, and what would work.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}; {mend}")]
 pub struct TrafficError {
-    /// The setting and value at fault.
+    /// Setting and value at fault.
     pub problem: String,
-    /// What would work.
+    /// Values that would work.
     pub mend: String,
 }
 
 impl TrafficError {
-    /// An error from its two halves.
+    /// Joins the two halves of an error.
     pub(crate) fn new(problem: impl Into<String>, mend: impl Into<String>) -> Self {
         Self { problem: problem.into(), mend: mend.into() }
     }

@@ -1,4 +1,4 @@
-//! Every input that fuzzing found worth keeping, replayed.
+//! Inputs that fuzzing found worth keeping, replayed.
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 mod capture_bytes;

@@ -1,4 +1,4 @@
-//! The text of every error: file, byte, what is wrong, and the mend.
+//! Text of every error: file, byte, what is wrong, and the hint.
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 mod capture_bytes;
@@ -13,7 +13,7 @@ fn frame() -> Vec<u8> {
     ethernet(0x0800, &ipv4(UDP, &udp(1, 53, b"")))
 }
 
-/// The error that a file ends in, behind so many records.
+/// Number of records before the error, and the error that a file ends in.
 fn ends_in(bytes: &[u8]) -> (usize, String) {
     match open(bytes, Encapsulation::Outer) {
         Err(error) => (0, error.to_string()),
@@ -92,7 +92,7 @@ fn what_cannot_be_opened_or_read() {
     );
 }
 
-/// A disk that fails behind its bytes.
+/// Disk that fails behind its bytes.
 struct Failing(io::Cursor<Vec<u8>>);
 
 impl Read for Failing {

@@ -1,4 +1,4 @@
-//! The header decoder against the `etherparse` crate: what it builds, and what it makes of random damage.
+//! The header decoder against the `etherparse` crate, on built packets and on randomly damaged ones.
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 mod capture_bytes;
@@ -18,11 +18,11 @@ struct Description {
     v6: bool,
     addresses: ([u8; 16], [u8; 16]),
     ports: (u16, u16),
-    /// TCP, UDP, or ICMP.
+    /// Protocol: TCP, UDP, or ICMP.
     protocol: u8,
     vlans: usize,
     options: usize,
-    /// Hop-by-hop, routing, destination options, final destination options, atomic fragment.
+    /// Extension headers: hop-by-hop, routing, destination options, final destination options, atomic fragment.
     extensions: [bool; 5],
     payload: Vec<u8>,
 }
@@ -109,7 +109,7 @@ fn build(d: &Description) -> Vec<u8> {
     bytes
 }
 
-/// What the builder was asked for.
+/// Tuple of the packet that the builder was asked for.
 fn wanted(d: &Description) -> FiveTuple {
     let (source, destination) = if d.protocol == protocol::ICMP { (0, 0) } else { d.ports };
     if d.v6 {
@@ -120,7 +120,7 @@ fn wanted(d: &Description) -> FiveTuple {
     }
 }
 
-/// The tuple that etherparse reads, if the packet is sound in its eyes and no fragment.
+/// Tuple that etherparse reads, if it accepts the packet and the packet is no fragment.
 fn by_etherparse(bytes: &[u8]) -> Option<FiveTuple> {
     let packet = SlicedPacket::from_ethernet(bytes).ok()?;
     let (mut tuple, payload) = match packet.net? {
@@ -160,7 +160,7 @@ proptest! {
         prop_assert_eq!(outcome.records[0].tuple, wanted(&description));
     }
 
-    /// Damage bytes of the headers: whatever etherparse still accepts, both must read alike.
+    /// Damages bytes of the headers: if etherparse still accepts the packet, both must read it alike.
     #[test]
     fn damaged_packets_that_etherparse_accepts(
         description in descriptions(),

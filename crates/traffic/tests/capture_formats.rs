@@ -1,4 +1,4 @@
-//! The containers: pcap and pcapng in every variant, compressed or not.
+//! Containers: pcap and pcapng in every variant, compressed or not.
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 mod capture_bytes;
@@ -18,7 +18,7 @@ fn tuple(port: u16) -> FiveTuple {
     FiveTuple::v4([10, 0, 0, 1], [10, 0, 0, 2], protocol::UDP, port, 53)
 }
 
-/// (time, bytes, source port) of each record.
+/// Time, bytes and source port of each record.
 fn brief(outcome: &Outcome) -> Vec<(u64, u64, u16)> {
     assert!(outcome.error.is_none(), "{:?}", outcome.error);
     outcome.records.iter().map(|r| (r.time_ns, r.bytes, u16::from_be_bytes(r.tuple.source_port))).collect()
@@ -119,7 +119,7 @@ fn a_record_larger_than_the_window_is_read_whole_and_a_larger_unknown_block_is_s
     assert_eq!(brief(&read(&file.file, Encapsulation::Outer)), [(1000, 700_000, 1), (2000, 42, 2)]);
 }
 
-/// Gives one byte at a time, with interruptions.
+/// Input that gives one byte at a time, with interruptions.
 struct Trickle(Vec<u8>, usize);
 
 impl Read for Trickle {
@@ -161,7 +161,7 @@ fn progress_counts_compressed_bytes_and_files_have_a_length() {
     assert_eq!(reader.progress(), (bytes.len() as u64, Some(bytes.len() as u64)));
 }
 
-/// What pcap-parser finds in a file: ticks since 1970 (microseconds), original length, captured bytes.
+/// Packets that pcap-parser finds in a file: ticks since 1970 (microseconds), original length, captured bytes.
 fn by_pcap_parser(file: &[u8]) -> Vec<(u64, u64, Vec<u8>)> {
     let mut reader = pcap_parser::create_reader(1 << 17, io::Cursor::new(file.to_vec())).unwrap();
     let mut packets = Vec::new();
@@ -191,7 +191,7 @@ fn by_pcap_parser(file: &[u8]) -> Vec<(u64, u64, Vec<u8>)> {
 }
 
 proptest! {
-    /// Random packets in random lengths: both readers see the same times, lengths and ports.
+    /// Compares times, lengths and ports of both readers on random packets of random lengths.
     #[test]
     fn agrees_with_pcap_parser(
         packets in prop::collection::vec((0u32..4_000_000_000, 0u32..1_000_000, 0usize..3000, any::<u16>()), 0..40),
@@ -219,8 +219,7 @@ proptest! {
         }
     }
 
-    /// Whatever a capture is cut to, the packets before the cut are returned, and only a cut inside a record is an
-    /// error.
+    /// Cuts a capture anywhere: the packets before the cut are returned, and only a cut inside a record is an error.
     #[test]
     fn a_cut_loses_nothing_before_it(cut in 24usize..24 + 5 * 58) {
         let file = pcap_of(1, &(0..5).map(frame).collect::<Vec<_>>());

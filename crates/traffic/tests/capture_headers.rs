@@ -29,7 +29,7 @@ fn inner(packets: &[Vec<u8>]) -> Outcome {
     read(&pcap_of(1, packets), Encapsulation::Inner)
 }
 
-/// An extension header of eight bytes.
+/// Extension header of eight bytes.
 fn extension(next: u8, rest: &[u8]) -> Vec<u8> {
     [&[next, 0, 1, 4, 0, 0, 0, 0][..], rest].concat()
 }
@@ -226,7 +226,7 @@ fn tunnels_inner_and_outer() {
     assert_eq!((outcome.counts.tunnelled, outcome.counts.tunnels), (0, 6));
 }
 
-/// GRE with checksum, key and sequence number, as the flags say, each four bytes.
+/// GRE header with checksum, key and sequence number as the flags say, four bytes each.
 fn gre(flags: u8, carried: u16, payload: &[u8]) -> Vec<u8> {
     let fields = vec![9; 4 * (flags & 0xb0).count_ones() as usize];
     [&[flags, 0][..], &carried.to_be_bytes(), &fields, payload].concat()

@@ -1,4 +1,4 @@
-//! ClassBench-like headers: what a classifier at the edge of an Internet provider sees.
+//! ClassBench-like headers, such as a classifier at the edge of an Internet provider sees.
 //!
 //! After Taylor and Turner, "ClassBench: A Packet Classification Benchmark", IEEE/ACM Transactions on Networking
 //! 15(3), 2007. Modelled: a filter set whose source and destination prefixes are paths through binary trees with a
@@ -13,7 +13,7 @@ use anabranch_split::{FiveTuple, protocol};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const FILTERS: usize = 4096;
-/// A hundredth of what the filters with a wildcard port can give.
+/// Largest number of connections: a hundredth of what filters with a wildcard port can give.
 pub(super) const CONNECTIONS_MAX: u64 = 1 << 21;
 
 /// Share of nodes with two children, for each byte of an address.
@@ -26,14 +26,14 @@ const DESTINATION_LENGTHS: [(u8, u32); 5] = [(0, 5), (16, 10), (24, 25), (28, 10
 const PROTOCOLS: [(u8, u32); 4] =
     [(protocol::TCP, 75), (protocol::UDP, 20), (protocol::ICMP, 4), (protocol::SCTP, 1)];
 
-/// What a filter says of a port.
+/// Condition of a filter on a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PortClass {
-    /// WC: any.
+    /// WC: any port.
     Wildcard,
-    /// HI: 1024 to 65535.
+    /// HI: ports 1024 to 65535.
     High,
-    /// LO: 0 to 1023.
+    /// LO: ports 0 to 1023.
     Low,
     /// EM: one well-known port.
     Exact,
@@ -41,7 +41,7 @@ enum PortClass {
 
 use PortClass::{Exact, High, Low, Wildcard};
 
-/// Classes of source and destination port together.
+/// Classes of source and destination port together, with weights.
 const PORT_PAIRS: [(PortClass, PortClass, u32); 7] = [
     (Wildcard, Exact, 50),
     (High, Exact, 20),
@@ -54,14 +54,14 @@ const PORT_PAIRS: [(PortClass, PortClass, u32); 7] = [
 const WELL_KNOWN: [(u16, u32); 10] =
     [(443, 30), (80, 25), (53, 15), (25, 6), (22, 6), (123, 5), (3389, 4), (1521, 3), (5060, 3), (8080, 3)];
 
-/// A tree of prefixes that is never stored: a node's children follow from a hash of its path.
+/// Tree of prefixes that is never stored: a node's children follow from a hash of its path.
 #[derive(Debug)]
 struct PrefixTree {
     seed: u64,
 }
 
 impl PrefixTree {
-    /// Descends `length` levels; a heavier child is `1 / (2 - skew)` of a branching node's draws.
+    /// Descends `length` levels; the heavier child gets `1 / (2 - skew)` of a branching node's draws.
     fn draw(&self, length: u8, stream: &mut Stream) -> u32 {
         let mut prefix = 0;
         for level in 0..length {
@@ -84,7 +84,7 @@ struct Prefix {
 }
 
 impl Prefix {
-    /// An address under the prefix, its free bits even.
+    /// Draws an address under the prefix; its free bits are uniform.
     fn fill(&self, stream: &mut Stream) -> [u8; 4] {
         let free = u32::MAX.checked_shr(u32::from(self.length)).unwrap_or(0);
         (self.bits | (stream.bits() as u32 & free)).to_be_bytes()
@@ -96,7 +96,7 @@ struct Filter {
     source: Prefix,
     destination: Prefix,
     protocol: u8,
-    /// First port and count, for source and destination.
+    /// First port and number of ports, for source and destination.
     ports: [(u16, u64); 2],
 }
 

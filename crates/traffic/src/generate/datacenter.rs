@@ -1,8 +1,8 @@
-//! A datacenter: racks of hosts with one role each, services on few ports, clients on ephemeral ones.
+//! Datacenter: racks of hosts with one role each, services on few ports, clients on ephemeral ones.
 //!
-//! That a machine has one role and a rack one kind of machine, and that most traffic leaves the rack, is from Roy et
-//! al., "Inside the Social Network's (Datacenter) Network", SIGCOMM 2015. The numbers below are our own choice. Not
-//! modelled: popular objects, client and server of one request tree, sizes that depend on the service.
+//! Roy et al., "Inside the Social Network's (Datacenter) Network", SIGCOMM 2015, observed that a machine has one role,
+//! that a rack has one kind of machine, and that most traffic leaves the rack. The numbers below are our own choice.
+//! Not modelled: popular objects, client and server of one request tree, sizes that depend on the service.
 
 use super::Endpoints;
 use crate::random::Stream;
@@ -14,7 +14,8 @@ const HOSTS_PER_RACK: u64 = 32;
 const HOSTS: u64 = PODS * RACKS_PER_POD * HOSTS_PER_RACK;
 /// Linux's range of ephemeral ports (`net.ipv4.ip_local_port_range`).
 const EPHEMERAL: std::ops::Range<u16> = 32_768..61_000;
-/// Below a thousandth of the client ports towards the rarest service, so that few draws repeat.
+/// Largest number of connections: below a thousandth of the client ports towards the rarest service, so that few draws
+/// repeat.
 pub(super) const CONNECTIONS_MAX: u64 = 1 << 24;
 
 struct Service {
@@ -27,7 +28,8 @@ const fn service(port: u16, protocol: u8, weight: u32) -> Service {
     Service { port, protocol, weight }
 }
 
-/// HTTPS, HTTP, MySQL, Redis, Kafka, HDFS, then memcached and DNS over UDP; weights in percent of connections.
+/// Services, with weights in percent of connections: HTTPS, HTTP, MySQL, Redis, Kafka, HDFS, then memcached and DNS
+/// over UDP.
 const SERVICES: [Service; 8] = [
     service(443, protocol::TCP, 25),
     service(80, protocol::TCP, 15),
@@ -63,7 +65,7 @@ impl Datacenter {
     }
 }
 
-/// 10.pod.rack.host, hosts from one.
+/// Address of a host: 10.pod.rack.host, hosts from one.
 fn address(host: u64) -> [u8; 4] {
     let (rack, host) = (host / HOSTS_PER_RACK, host % HOSTS_PER_RACK);
     [10, (rack / RACKS_PER_POD) as u8, (rack % RACKS_PER_POD) as u8, 1 + host as u8]

@@ -1,4 +1,4 @@
-//! Traffic for those who have no capture: 5-tuples of a chosen kind with web-search sizes, fixed by a seed.
+//! Generated traffic, for users without a capture: 5-tuples of a chosen kind with web-search sizes, fixed by a seed.
 //!
 //! A generator gives one direction of each connection, application bytes without headers, and times from zero.
 
@@ -16,14 +16,14 @@ use schedule::Schedule;
 
 pub use schedule::{CONNECTION_RATE_BPS, MEAN_GAP_NS, RECORD_BYTES_MAX};
 
-/// Where the 5-tuples come from.
+/// Kind of generator, by the source of its 5-tuples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Prefixes and ports as in packet filters.
     ClassBench,
     /// Racks of servers with one role each.
     Datacenter,
-    /// One /24 of clients to one server port.
+    /// One /24 of clients that connect to one server port.
     OneService,
     /// Source ports that count up.
     SequentialPorts,
@@ -31,22 +31,22 @@ pub enum Kind {
     Nat,
 }
 
-/// Why there is no such traffic, and what to do about it.
+/// Reason why traffic cannot be generated, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}; {mend}")]
 pub struct GenerateError {
-    /// The key and value at fault.
+    /// Key and value at fault.
     pub problem: String,
-    /// What would work.
+    /// Values that would work.
     pub mend: String,
 }
 
 impl Kind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 5] =
         [Self::ClassBench, Self::Datacenter, Self::OneService, Self::SequentialPorts, Self::Nat];
 
-    /// The name people type.
+    /// Name of the kind, as users write it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl Kind {
         }
     }
 
-    /// What it is, in one line.
+    /// Description of the kind in one line.
     #[must_use]
     pub fn summary(self) -> &'static str {
         match self {
@@ -72,10 +72,10 @@ impl Kind {
         }
     }
 
-    /// The kind of that name.
+    /// Finds the kind with this name.
     ///
     /// # Errors
-    /// A name of none.
+    /// Refuses an unknown name.
     pub fn parse(name: &str) -> Result<Self, GenerateError> {
         Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| GenerateError {
             problem: format!("generate: `{name}` is no kind of traffic"),
@@ -83,7 +83,7 @@ impl Kind {
         })
     }
 
-    /// Most connections it can give.
+    /// Largest number of connections it can give.
     #[must_use]
     pub fn connections_max(self) -> u64 {
         match self {
@@ -106,26 +106,26 @@ impl Kind {
     }
 }
 
-/// Draws the two ends of connections; the same ends may come twice.
+/// Source of the two ends of connections; the same ends may be drawn twice.
 trait Endpoints: Send + std::fmt::Debug {
     fn draw(&mut self) -> FiveTuple;
 }
 
-/// A stream of packets in order of time, of exactly as many connections as asked.
+/// Stream of packets in order of time, of exactly as many connections as asked for.
 #[derive(Debug)]
 pub struct Generator {
     endpoints: Box<dyn Endpoints>,
     schedule: Schedule,
-    /// What was given out, to tell a repeated draw.
+    /// Connections given so far, to recognise a repeated draw.
     known: Connections,
     connections: usize,
 }
 
 impl Generator {
-    /// Traffic of `connections` conversations, no two with the same 5-tuple in either direction.
+    /// Generates traffic of `connections` conversations, no two with the same 5-tuple in either direction.
     ///
     /// # Errors
-    /// None asked for, or more than the kind can give.
+    /// Refuses zero connections, and more than the kind can give.
     pub fn new(kind: Kind, connections: u64, seed: u64) -> Result<Self, GenerateError> {
         let most = kind.connections_max();
         let fits = (1..=most).contains(&connections).then(|| usize::try_from(connections).ok()).flatten();
@@ -141,7 +141,8 @@ impl Generator {
         })
     }
 
-    /// Replaces `records` by the next `limit` (at least one), or fewer at the end. False at the end, with no records.
+    /// Replaces `records` by the next `limit` (at least one), or fewer at the end. Returns false at the end, with no
+    /// records.
     pub fn next_batch(&mut self, records: &mut Vec<PacketRecord>, limit: usize) -> bool {
         records.clear();
         while records.len() < limit.max(1) {
@@ -157,7 +158,7 @@ impl Generator {
         !records.is_empty()
     }
 
-    /// The next 5-tuple that was not given out before. Ends: every kind can give far more than its maximum, or gives
+    /// Draws a 5-tuple that was not given before. This ends: every kind can give far more than its maximum, or gives
     /// each once.
     fn fresh(&mut self) -> FiveTuple {
         loop {
@@ -236,7 +237,7 @@ mod tests {
         }
     }
 
-    /// What a seed gives is part of published results: FNV-1a over times and bytes, taken at version 0.1.0.
+    /// Compares generated traffic with version 0.1.0, by FNV-1a over times and bytes: it is part of published results.
     #[test]
     fn a_seed_gives_the_same_bits_in_every_version() {
         let records = all(Kind::Datacenter, 5000, 7, 4096);

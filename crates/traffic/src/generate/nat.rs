@@ -1,4 +1,4 @@
-//! Adversarial: a network behind one public address. One source, many of its ports, few destinations.
+//! Adversarial kind: a network behind one public address, with one source, many ports and few destinations.
 
 use super::Endpoints;
 use super::port_walk::{PORTS, PortWalk};
@@ -6,9 +6,10 @@ use crate::random::Stream;
 use anabranch_split::{FiveTuple, protocol};
 
 const DESTINATIONS: u64 = 16;
-/// Web over TCP and over QUIC.
+/// Transport protocols: web over TCP and over QUIC.
 const PROTOCOLS: [u8; 2] = [protocol::TCP, protocol::UDP];
-/// A port serves again towards another destination, as in Linux's translator: it keeps 5-tuples distinct, not ports.
+/// Largest number of connections. A port serves again towards another destination, as in Linux's translator: it keeps
+/// 5-tuples distinct, not ports.
 pub(super) const CONNECTIONS_MAX: u64 = DESTINATIONS * PROTOCOLS.len() as u64 * PORTS;
 
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Adversarial: one /24 of clients, one server, one port. Only a byte of address and the source port vary.
+//! Adversarial kind: one /24 of clients, one server, one port. Only a byte of address and the source port vary.
 
 use super::Endpoints;
 use super::port_walk::{PORTS, PortWalk};
@@ -6,7 +6,7 @@ use crate::random::Stream;
 use anabranch_split::{FiveTuple, protocol};
 
 const CLIENTS: u64 = 254;
-/// Every client with every port.
+/// Largest number of connections: every client with every port.
 pub(super) const CONNECTIONS_MAX: u64 = CLIENTS * PORTS;
 
 #[derive(Debug)]

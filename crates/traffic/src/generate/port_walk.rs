@@ -2,12 +2,12 @@
 
 use crate::random::Stream;
 
-/// The ports a client may use (RFC 6056 section 3.2): 1024 to 65535.
+/// First of the ports that a client may use (RFC 6056 section 3.2): 1024 to 65535.
 pub(super) const FIRST_PORT: u16 = 1024;
-/// How many they are.
+/// Number of ports that a client may use.
 pub(super) const PORTS: u64 = 65_536 - FIRST_PORT as u64;
 
-/// A walk through all ports with a stride that shares no factor with their number.
+/// Walk through all ports, with a stride that shares no factor with their number.
 #[derive(Debug)]
 pub(super) struct PortWalk {
     at: u64,

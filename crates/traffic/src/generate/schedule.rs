@@ -1,4 +1,4 @@
-//! When connections start, and how their bytes interleave.
+//! Schedule of connections: when they start, and how their bytes interleave.
 
 use crate::PacketRecord;
 use crate::random::Stream;
@@ -7,14 +7,14 @@ use anabranch_split::FiveTuple;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Largest record: what segmentation offload hands down at once (64 KiB).
+/// Largest record in bytes: 64 KiB, the most that segmentation offload passes down at once.
 pub const RECORD_BYTES_MAX: u64 = 64 << 10;
-/// Connections start as a Poisson process, this far apart on average: 100,000 a second.
+/// Mean time between starts of connections, a Poisson process: 100,000 a second.
 pub const MEAN_GAP_NS: f64 = 10_000.0;
-/// Every connection sends at this rate, which spaces its records: 64 KiB every 524,288 ns.
+/// Rate of every connection, which spaces its records: 64 KiB every 524,288 ns.
 pub const CONNECTION_RATE_BPS: u64 = 1_000_000_000;
 
-/// What a connection has still to send, in order of time, then of start.
+/// Remaining bytes of a connection. Ordered by time, then by start.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Sending {
     time_ns: u64,
@@ -60,7 +60,7 @@ impl Schedule {
         self.next_start_ns += self.arrivals.exponential(MEAN_GAP_NS);
     }
 
-    /// The next record of the connections in progress.
+    /// Takes the next record of the connections in progress.
     pub(super) fn send(&mut self) -> Option<PacketRecord> {
         let Reverse(sending) = self.active.pop()?;
         let bytes = sending.bytes_left.min(RECORD_BYTES_MAX);

@@ -1,10 +1,10 @@
-//! Adversarial: source ports that count up, as from a load generator; then the next client address.
+//! Adversarial kind: source ports that count up, as from a load generator; then the next client address.
 
 use super::Endpoints;
 use super::port_walk::{FIRST_PORT, PORTS};
 use anabranch_split::{FiveTuple, protocol};
 
-/// A /16 of clients, each with every port.
+/// Largest number of connections: a /16 of clients, each with every port.
 pub(super) const CONNECTIONS_MAX: u64 = PORTS << 16;
 
 #[derive(Debug, Default)]

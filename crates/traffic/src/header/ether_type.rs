@@ -4,17 +4,18 @@ use super::ip::{self, Datagram};
 use super::octets::Octets;
 use super::{Unreadable, mpls};
 
-/// Real stacks have two; more than this is no packet.
+/// Largest number of tags: real stacks have two.
 const TAGS_MAX: usize = 8;
 
-/// Destination, source, type. Below 0x0600 the field is an IEEE 802.3 length, and no IP follows.
+/// Reads an Ethernet header: destination, source, type. Below 0x0600 the type is an IEEE 802.3 length, and no IP
+/// follows.
 #[inline]
 pub(super) fn ethernet(frame: Octets<'_>) -> Result<Datagram<'_>, Unreadable> {
     let (header, rest) = frame.split::<14>()?;
     datagram(u16::from_be_bytes([header[12], header[13]]), rest)
 }
 
-/// The datagram behind an EtherType (IANA "IEEE 802 Numbers").
+/// Reads the datagram behind an EtherType (IANA "IEEE 802 Numbers").
 #[inline]
 pub(super) fn datagram(mut ether_type: u16, mut rest: Octets<'_>) -> Result<Datagram<'_>, Unreadable> {
     for _ in 0..=TAGS_MAX {

@@ -1,13 +1,13 @@
-//! First fragments, remembered for the ones that follow without ports.
+//! Memory of first fragments, for the later ones that have no ports.
 
 use anabranch_split::FiveTuple;
 use std::collections::HashMap;
 
-/// First fragments remembered; the oldest is forgotten. A link of 100 Gbps full of 1,500-byte fragments takes 8 ms
-/// to send that many.
+/// Number of first fragments remembered; the oldest is forgotten. A link of 100 Gbps full of 1,500-byte fragments takes
+/// 8 ms to send that many.
 const ENTRIES: usize = 65_536;
 
-/// What RFC 791 and RFC 8200 reassemble by.
+/// Fields by which RFC 791 and RFC 8200 reassemble a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FragmentKey {
     source: [u8; 16],
@@ -18,7 +18,7 @@ pub(super) struct FragmentKey {
 }
 
 impl FragmentKey {
-    /// `tuple.protocol` is IPv4's protocol field, or IPv6's number of the fragment header.
+    /// Makes a key; `tuple.protocol` is IPv4's protocol field, or IPv6's number of the fragment header.
     pub(super) fn new(tuple: &FiveTuple, id: u32) -> Self {
         Self {
             source: tuple.source,
@@ -30,15 +30,15 @@ impl FragmentKey {
     }
 }
 
-/// What an IP header says about fragmentation.
+/// Fragmentation fields of an IP header.
 #[derive(Clone, Copy)]
 pub(super) struct Fragment {
-    /// Offset zero: the transport header is in it.
+    /// Whether the offset is zero: the fragment contains the transport header.
     pub(super) is_first: bool,
     pub(super) key: FragmentKey,
 }
 
-/// A ring of first fragments in order of arrival, and an index into it.
+/// Ring of first fragments in order of arrival, and an index into it.
 #[derive(Default)]
 pub(super) struct FragmentTable {
     ring: Vec<(FragmentKey, FiveTuple)>,

@@ -5,7 +5,7 @@ use super::fragment::{Fragment, FragmentKey};
 use super::octets::Octets;
 use anabranch_split::FiveTuple;
 
-/// Hosts send each kind once, destination options twice (RFC 8200 section 4.1).
+/// Largest number of extension headers. Hosts send each kind once, destination options twice (RFC 8200 section 4.1).
 const EXTENSIONS_MAX: usize = 16;
 
 const HOP_BY_HOP: u8 = 0;
@@ -14,16 +14,16 @@ const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 const DESTINATION_OPTIONS: u8 = 60;
 
-/// An IP packet, its extension headers taken off.
+/// IP packet without its extension headers.
 pub(super) struct Datagram<'a> {
-    /// Addresses and protocol; ports are still zero.
+    /// Addresses and protocol; the ports are still zero.
     pub(super) tuple: FiveTuple,
     pub(super) fragment: Option<Fragment>,
-    /// From the header of `tuple.protocol` on, unless this is a later fragment.
+    /// Bytes from the header of `tuple.protocol` on, unless this is a later fragment.
     pub(super) payload: Octets<'a>,
 }
 
-/// IPv4 or IPv6, as the version field says.
+/// Reads IPv4 or IPv6, as the version field says.
 pub(super) fn by_version(octets: Octets<'_>) -> Result<Datagram<'_>, Unreadable> {
     match octets.first()? >> 4 {
         4 => v4(octets),
@@ -107,7 +107,7 @@ fn extensions(mut tuple: FiveTuple, mut payload: Octets<'_>) -> Result<Datagram<
     Err(Unreadable::Malformed)
 }
 
-/// Authentication header (RFC 4302): its length is in words of four bytes, less two.
+/// Skips an authentication header (RFC 4302): its length is in words of four bytes, less two.
 fn authentication(payload: Octets<'_>) -> Result<(u8, Octets<'_>), Unreadable> {
     let (h, _) = payload.split::<2>()?;
     Ok((h[0], payload.skip(4 * (usize::from(h[1]) + 2))?))

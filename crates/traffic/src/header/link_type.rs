@@ -1,10 +1,10 @@
-//! Link types (`LINKTYPE_*` of the tcpdump.org registry) and where each one's IP header begins.
+//! Link types (`LINKTYPE_*` of the tcpdump.org registry), and the start of the IP header in each.
 
 use super::ip::{self, Datagram};
 use super::octets::Octets;
 use super::{Unreadable, ether_type, linux_cooked, loopback};
 
-/// What the first header of a packet is.
+/// Kind of the first header of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkType {
     Ethernet,
@@ -17,11 +17,11 @@ pub(crate) enum LinkType {
 }
 
 impl LinkType {
-    /// Names and numbers of all that is read, for error messages.
+    /// Names and numbers of all link types that are read, for error messages.
     pub(crate) const READ: &'static str = "Ethernet (1), Linux cooked (113, 276), raw IP (12, 14, 101, 228, 229) \
                                            and loopback (0, 108)";
 
-    /// By number. 12 and 14 are `DLT_RAW` as some systems write it without translation.
+    /// Finds the link type by its number. 12 and 14 are `DLT_RAW` as some systems write it without translation.
     pub(crate) fn from_number(number: u16) -> Option<Self> {
         Some(match number {
             0 | 108 => Self::Loopback,

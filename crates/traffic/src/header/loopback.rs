@@ -4,8 +4,8 @@ use super::Unreadable;
 use super::ip::{self, Datagram};
 use super::octets::Octets;
 
-/// `LINKTYPE_NULL` has the byte order of the capturing host, which the file does not tell: families are small, so
-/// the half with the zeros tells.
+/// Reads the address family. `LINKTYPE_NULL` has the byte order of the capturing host, which the file does not give:
+/// families are small, so the half with the zeros reveals it.
 pub(super) fn datagram(octets: Octets<'_>) -> Result<Datagram<'_>, Unreadable> {
     let (&family, rest) = octets.split::<4>()?;
     let big_endian = u32::from_be_bytes(family);

@@ -1,4 +1,4 @@
-//! From the bytes of a packet to its 5-tuple, one header per file.
+//! Parsers from the bytes of a packet to its 5-tuple, one header per file.
 
 mod ether_type;
 mod fragment;
@@ -19,42 +19,42 @@ use octets::Octets;
 pub(crate) use link_type::LinkType;
 pub use tunnel::Encapsulation;
 
-/// Tunnels in tunnels that are followed inwards.
+/// Largest depth of tunnels in tunnels that are followed inwards.
 const TUNNELS_MAX: u32 = 4;
 
-/// Why a packet has no 5-tuple.
+/// Reason why a packet has no 5-tuple.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
-    /// It carries something else than IP.
+    /// The packet carries something else than IP.
     NonIp,
-    /// The snap length cut it above the ports.
+    /// The snap length cut the packet before its ports.
     Truncated,
-    /// Its headers contradict themselves or end before they should.
+    /// The headers contradict themselves or end too early.
     Malformed,
 }
 
-/// A packet's part in a fragmented datagram.
+/// Role of a packet in a fragmented datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FragmentRole {
     Unfragmented,
-    /// It has the ports, or its first fragment was seen.
+    /// Fragment whose ports are known: it has them, or its first fragment was seen.
     Known,
-    /// A later fragment whose first was not seen: it has no ports.
+    /// Later fragment whose first fragment was not seen: it has no ports.
     WithoutFirst,
 }
 
-/// What the headers of one packet say.
+/// Decoded headers of one packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Decoded {
     pub(crate) tuple: FiveTuple,
     pub(crate) fragment: FragmentRole,
-    /// The tuple is that of a packet inside a tunnel.
+    /// Whether the tuple is that of a packet inside a tunnel.
     pub(crate) tunnelled: bool,
-    /// The tuple is that of a tunnel itself.
+    /// Whether the tuple is that of a tunnel itself.
     pub(crate) is_tunnel: bool,
 }
 
-/// Reads headers; remembers the first fragments.
+/// Decoder of headers, which remembers first fragments.
 pub(crate) struct HeaderDecoder {
     encapsulation: Encapsulation,
     fragments: FragmentTable,
@@ -65,7 +65,7 @@ impl HeaderDecoder {
         Self { encapsulation, fragments: FragmentTable::default() }
     }
 
-    /// The 5-tuple of a packet of which the capture kept `bytes`.
+    /// Decodes the 5-tuple of a packet of which the capture kept `bytes`.
     #[inline]
     pub(crate) fn decode(
         &mut self,
@@ -96,7 +96,7 @@ impl HeaderDecoder {
         Ok(Decoded { tuple, fragment: role, tunnelled: tunnels > 0, is_tunnel: tunnel::carries(&tuple) })
     }
 
-    /// For a datagram whose payload starts with the header of its protocol.
+    /// Completes a datagram whose payload starts with the header of its protocol.
     #[inline]
     fn defragmented(&mut self, datagram: &Datagram<'_>, tunnels: u32) -> Result<Decoded, Unreadable> {
         let Datagram { mut tuple, payload, .. } = *datagram;

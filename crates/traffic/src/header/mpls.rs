@@ -6,8 +6,8 @@ use super::octets::Octets;
 
 const LABELS_MAX: usize = 16;
 
-/// Labels do not say what they carry: as routers do for load balancing (RFC 4928), the nibble behind the last one is
-/// taken for an IP version. Anything else is a pseudowire (RFC 4385).
+/// Reads the packet behind the labels. They do not say what they carry: as routers do for load balancing (RFC 4928),
+/// the nibble behind the last one is taken for an IP version. Anything else is a pseudowire (RFC 4385).
 pub(super) fn datagram(mut rest: Octets<'_>) -> Result<Datagram<'_>, Unreadable> {
     for _ in 0..LABELS_MAX {
         let (label, below) = rest.split::<4>()?;

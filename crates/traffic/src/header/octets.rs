@@ -1,11 +1,11 @@
-//! The bytes of a packet from one header on, and whether they are all that was on the wire.
+//! Bytes of a packet from one header on, and whether they are all that was on the wire.
 
 use super::Unreadable;
 
 #[derive(Clone, Copy)]
 pub(super) struct Octets<'a> {
     bytes: &'a [u8],
-    /// Nothing of what these bytes belong to was cut off by the snap length.
+    /// Whether the snap length cut nothing off the packet or datagram of these bytes.
     whole: bool,
 }
 
@@ -14,7 +14,7 @@ impl<'a> Octets<'a> {
         Self { bytes, whole: bytes.len() as u64 >= original_bytes }
     }
 
-    /// The header of `N` bytes in front, and what follows it.
+    /// Splits off the first `N` bytes, a header.
     #[inline]
     pub(super) fn split<const N: usize>(self) -> Result<(&'a [u8; N], Self), Unreadable> {
         match self.bytes.split_first_chunk::<N>() {
@@ -23,7 +23,7 @@ impl<'a> Octets<'a> {
         }
     }
 
-    /// What follows `n` more bytes.
+    /// Skips `n` bytes.
     #[inline]
     pub(super) fn skip(self, n: usize) -> Result<Self, Unreadable> {
         match self.bytes.get(n..) {
@@ -32,7 +32,7 @@ impl<'a> Octets<'a> {
         }
     }
 
-    /// No more than the `n` bytes that a length field grants: what lies behind them is padding or a checksum.
+    /// Limits the bytes to the `n` that a length field grants: behind them is padding or a checksum.
     #[inline]
     pub(super) fn clip(self, n: usize) -> Self {
         match self.bytes.get(..n) {
@@ -45,7 +45,7 @@ impl<'a> Octets<'a> {
         self.bytes.first().copied().ok_or_else(|| self.short())
     }
 
-    /// Why bytes are missing: the snap length took them, or the packet never had them.
+    /// Reason why bytes are missing: the snap length cut them, or the packet never had them.
     fn short(self) -> Unreadable {
         if self.whole { Unreadable::Malformed } else { Unreadable::Truncated }
     }

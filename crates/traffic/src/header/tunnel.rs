@@ -5,17 +5,17 @@ use super::octets::Octets;
 use super::{Unreadable, ether_type};
 use anabranch_split::{FiveTuple, protocol};
 
-/// Which headers of a VXLAN, GENEVE or GRE packet count.
+/// Choice between the headers of a VXLAN, GENEVE or GRE tunnel and those inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encapsulation {
-    /// Those of the tunnel: what a switch of the fabric hashes.
+    /// Headers of the tunnel, which a switch of the fabric hashes.
     #[default]
     Outer,
-    /// Those of the packet inside, down to four tunnels deep.
+    /// Headers of the packet inside, down to four tunnels deep.
     Inner,
 }
 
-/// IANA's number, and the one that Linux had before there was one and still has where none is given.
+/// UDP ports of VXLAN: IANA's number, and the earlier one that is still Linux's default.
 const VXLAN_PORTS: [u16; 2] = [4789, 8472];
 const GENEVE_PORT: u16 = 6081;
 /// IANA's protocol number of GRE.
@@ -29,7 +29,7 @@ enum Kind {
     Gre,
 }
 
-/// The kind of tunnel that packets of `tuple` are.
+/// Kind of tunnel that packets of `tuple` belong to.
 #[inline]
 fn kind(tuple: &FiveTuple) -> Option<Kind> {
     match (tuple.protocol, u16::from_be_bytes(tuple.destination_port)) {
@@ -46,7 +46,7 @@ pub(super) fn carries(tuple: &FiveTuple) -> bool {
     kind(tuple).is_some()
 }
 
-/// The packet inside, if `tuple` is a tunnel's; `payload` starts with the UDP or GRE header.
+/// Reads the packet inside if `tuple` is a tunnel's; `payload` starts with the UDP or GRE header.
 pub(super) fn inner<'a>(tuple: &FiveTuple, payload: Octets<'a>) -> Result<Option<Datagram<'a>>, Unreadable> {
     match kind(tuple) {
         None => Ok(None),
@@ -56,13 +56,13 @@ pub(super) fn inner<'a>(tuple: &FiveTuple, payload: Octets<'a>) -> Result<Option
     }
 }
 
-/// Without the I flag there is no valid network identifier, and this is some other use of the port.
+/// Reads VXLAN. Without the I flag there is no valid network identifier, and the port has another use.
 fn vxlan(payload: Octets<'_>) -> Result<Option<Datagram<'_>>, Unreadable> {
     let (header, frame) = payload.split::<8>()?;
     if header[0] & 0x08 == 0 { Ok(None) } else { ether_type::ethernet(frame).map(Some) }
 }
 
-/// Version 0 only; control messages (O flag) belong to the tunnel itself.
+/// Reads GENEVE, version 0 only; control messages (O flag) belong to the tunnel itself.
 fn geneve(payload: Octets<'_>) -> Result<Option<Datagram<'_>>, Unreadable> {
     let (header, rest) = payload.split::<8>()?;
     if header[0] >> 6 != 0 || header[1] & 0x80 != 0 {
@@ -78,7 +78,8 @@ fn geneve(payload: Octets<'_>) -> Result<Option<Datagram<'_>>, Unreadable> {
     .map(Some)
 }
 
-/// Version 0 without source routes; PPTP's (version 1) carries PPP. Checksum, key and sequence number take four bytes each.
+/// Reads GRE, version 0 without source routes; PPTP's (version 1) carries PPP. Checksum, key and sequence number take
+/// four bytes each.
 fn gre(payload: Octets<'_>) -> Result<Option<Datagram<'_>>, Unreadable> {
     const CHECKSUM_KEY_SEQUENCE: u8 = 0xb0;
     const ROUTING: u8 = 0x40;

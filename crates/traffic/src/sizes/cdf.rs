@@ -1,30 +1,31 @@
-//! A cumulative distribution of flow sizes, and the two ways the field draws from one.
+//! Cumulative distribution of flow sizes, and two conventions of drawing from one.
 
 use crate::csv_rows::{CsvError, CsvRows, Fault};
 use crate::random::Stream;
 use std::io::Read;
 
-/// Largest size: beyond it doubles no longer hold every byte.
+/// Largest size in bytes: beyond it doubles no longer hold every whole number.
 const BYTES_MAX: f64 = (1u64 << 53) as f64;
-/// What a file of sizes looks like.
+/// Form of a file of sizes, as errors describe it.
 const FORM: &str =
     "begin with the line size_bytes,cdf and give a size and the share of flows up to it per row";
 
-/// How a size is drawn between two knots. The mean, hence the rate of arrivals at a load, depends on it.
+/// Convention by which a size is drawn between two knots. The mean, hence the rate of arrivals at a load, depends on
+/// it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Convention {
-    /// Evenly between the knots (TrafficGenerator, the CONGA family of ns-3 simulations, HPCC, ConWeave).
+    /// Draws uniformly between the knots (TrafficGenerator, the CONGA family of ns-3 simulations, HPCC, ConWeave).
     #[default]
     Linear,
-    /// Always the upper knot (Homa, netbench).
+    /// Draws always the upper knot (Homa, netbench).
     Step,
 }
 
 impl Convention {
-    /// Both.
+    /// All conventions.
     pub const ALL: [Self; 2] = [Self::Linear, Self::Step];
 
-    /// The name people type.
+    /// Name of the convention, as users write it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -34,27 +35,27 @@ impl Convention {
     }
 }
 
-/// A size, and the share of flows that are no larger.
+/// Size, and the share of flows that are no larger.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Knot {
     bytes: f64,
     share: f64,
 }
 
-/// A cumulative distribution of flow sizes. A share at the first knot is that of flows of exactly its size.
+/// Cumulative distribution of flow sizes. The share at the first knot is that of flows of exactly its size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cdf {
-    /// By ascending size and share; the last share is 1.
+    /// Knots by ascending size and share; the last share is 1.
     knots: Vec<Knot>,
     convention: Convention,
 }
 
 impl Cdf {
     /// Reads CSV with the columns `size_bytes` and `cdf`; lines that start with `#` are comments, and columns of other
-    /// names are passed over. `file` names it in errors.
+    /// names are ignored. `file` names it in errors.
     ///
     /// # Errors
-    /// A header without these columns, and the first row that does not continue a cumulative distribution.
+    /// Refuses a header without these columns, and the first row that does not continue a cumulative distribution.
     pub fn read(input: impl Read, file: &str, convention: Convention) -> Result<Self, CsvError> {
         let mut rows = CsvRows::new(input, file)?;
         let (size, cdf) = (rows.required("size_bytes", FORM)?, rows.required("cdf", FORM)?);
@@ -76,20 +77,20 @@ impl Cdf {
         Err(rows.fault_of_file((fault.0, fault.1.to_string())))
     }
 
-    /// How sizes are drawn.
+    /// Convention by which sizes are drawn.
     #[must_use]
     pub fn convention(&self) -> Convention {
         self.convention
     }
 
-    /// The same knots drawn the other way.
+    /// The same knots with another convention.
     #[must_use]
     pub fn with(mut self, convention: Convention) -> Self {
         self.convention = convention;
         self
     }
 
-    /// A flow size in whole bytes, rounded down, at least one.
+    /// Draws a flow size in whole bytes, rounded down, at least one.
     pub fn draw_bytes(&self, stream: &mut Stream) -> u64 {
         let u = stream.unit();
         let above = self.knots.partition_point(|knot| knot.share <= u);
@@ -104,7 +105,7 @@ impl Cdf {
         (bytes as u64).max(1)
     }
 
-    /// The mean of the distribution in bytes, before sizes are rounded down to whole bytes.
+    /// Mean of the distribution in bytes, before sizes are rounded down to whole bytes.
     #[must_use]
     pub fn mean_bytes(&self) -> f64 {
         let first = self.knots[0];
@@ -118,7 +119,7 @@ impl Cdf {
         first.share * first.bytes + rest.sum::<f64>()
     }
 
-    /// The share of flows of at most so many bytes.
+    /// Share of flows of at most `bytes`.
     #[must_use]
     pub fn share(&self, bytes: f64) -> f64 {
         let above = self.knots.partition_point(|knot| knot.bytes <= bytes);
@@ -134,7 +135,7 @@ impl Cdf {
         }
     }
 
-    /// The smallest size that at least this share of flows does not exceed, in bytes.
+    /// Smallest size in bytes that at least this share of flows does not exceed.
     #[must_use]
     pub fn quantile_bytes(&self, share: f64) -> f64 {
         let above = self.knots.partition_point(|knot| knot.share < share).min(self.knots.len() - 1);

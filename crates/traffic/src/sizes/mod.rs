@@ -8,19 +8,19 @@ pub use published::{PUBLISHED, Published};
 
 use crate::random::Stream;
 
-/// Where flow sizes come from.
+/// Distribution of flow sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sizes {
-    /// Every flow alike, in bytes.
+    /// All flows have this size in bytes.
     Fixed(u64),
-    /// Every whole number of bytes from the first to the second, both included, alike.
+    /// All whole numbers of bytes from the first to the second, both included, are equally likely.
     Uniform(u64, u64),
-    /// A cumulative distribution.
+    /// Sizes follow a cumulative distribution.
     Cdf(Cdf),
 }
 
 impl Sizes {
-    /// A flow size in bytes, at least one.
+    /// Draws a flow size in bytes, at least one.
     pub fn draw_bytes(&self, stream: &mut Stream) -> u64 {
         match self {
             Self::Fixed(bytes) => *bytes,
@@ -29,7 +29,7 @@ impl Sizes {
         }
     }
 
-    /// The mean that arrival rates are computed from, in bytes.
+    /// Mean in bytes, from which arrival rates are computed.
     #[must_use]
     pub fn mean_bytes(&self) -> f64 {
         match self {
@@ -39,7 +39,7 @@ impl Sizes {
         }
     }
 
-    /// Why no flow can be drawn: what is wrong, and the mend.
+    /// Reason why no flow can be drawn: what is wrong, and a hint.
     pub(crate) fn fault(&self) -> Option<(String, &'static str)> {
         match self {
             Self::Fixed(0) => Some(("size = 0".to_string(), "give every flow at least one byte")),

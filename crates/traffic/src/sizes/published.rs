@@ -5,36 +5,36 @@
 
 use super::{Cdf, Convention};
 
-/// A published distribution.
+/// Published distribution.
 #[derive(Clone, Copy, Debug)]
 pub struct Published {
-    /// The name people type.
+    /// Name, as users write it.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub summary: &'static str,
-    /// Who published it, and who tabulated it as it stands here.
+    /// Publication, and the tabulation that is used here.
     pub source: &'static str,
     csv: &'static str,
 }
 
 impl Published {
-    /// The table of that name.
+    /// Finds the table with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         PUBLISHED.iter().find(|table| table.name == name)
     }
 
-    /// Its distribution.
+    /// Distribution of the table.
     ///
     /// # Panics
-    /// Never: the tests read every table.
+    /// Never panics: the tests read every table.
     #[must_use]
     pub fn cdf(&self, convention: Convention) -> Cdf {
         Cdf::read(self.csv.as_bytes(), self.name, convention).expect("published tables are valid")
     }
 }
 
-/// A table by its name, its file, its summary and its source.
+/// Makes a table from its name, its file, its summary and its source.
 macro_rules! table {
     ($name:literal, $file:literal, $summary:literal, $source:literal) => {
         Published {
@@ -46,7 +46,7 @@ macro_rules! table {
     };
 }
 
-/// Every table, by kind of service.
+/// All tables, by kind of service.
 pub const PUBLISHED: [Published; 18] = [
     table!(
         "web-search",
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use crate::random::Stream;
 
-    /// Means in bytes by the linear and the step convention of the tables as published (whole, not thinned), computed
+    /// Means in bytes by the linear and the step convention, of the tables as published (whole, not thinned), computed
     /// by another program.
     const MEANS: [(&str, f64, f64); 18] = [
         ("web-search", 1_711_250.0, 2_434_900.0),
@@ -202,7 +202,7 @@ mod tests {
         assert!(PUBLISHED.iter().all(|table| MEANS.iter().any(|mean| mean.0 == table.name)));
     }
 
-    /// Median in bytes, and shares of flows up to 100 kB and above 1 MB, as published.
+    /// Compares with the published median in bytes, and with shares of flows up to 100 kB and above 1 MB.
     #[test]
     fn quantiles_are_the_published_ones() {
         for (name, median, up_to_100_kb, above_1_mb) in [
@@ -231,8 +231,8 @@ mod tests {
         }
     }
 
-    /// The load-balancing literature on its own workloads: 90% of cache flows within six flowcells of 64 KiB
-    /// (Luopan), 80% of data-mining flows below 10 kB (Wino), fewer than 5% above 35 MB (TDLB).
+    /// Compares with statements of load-balancing papers on their own workloads: 90% of cache flows within six
+    /// flowcells of 64 KiB (Luopan), 80% of data-mining flows below 10 kB (Wino), fewer than 5% above 35 MB (TDLB).
     #[test]
     fn statements_of_papers_hold() {
         let cdf = |name| Published::named(name).unwrap().cdf(Convention::Linear);

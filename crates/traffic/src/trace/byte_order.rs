@@ -1,4 +1,4 @@
-//! Captures are written in the byte order of the host that took them.
+//! Byte order of a capture: that of the host that took it.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ByteOrder {
@@ -30,7 +30,7 @@ impl ByteOrder {
         }
     }
 
-    /// The first `N` words of four bytes, or `None` if there are fewer.
+    /// Reads the first `N` words of four bytes; `None` if there are fewer.
     #[inline]
     pub(super) fn words<const N: usize>(self, bytes: &[u8]) -> Option<[u32; N]> {
         let mut words = [0; N];

@@ -1,4 +1,4 @@
-//! Compression, told by the first bytes.
+//! Compression of a capture, recognised by its first bytes.
 
 use super::TraceError;
 use flate2::bufread::GzDecoder;
@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Compressed bytes that are read at once.
+/// Number of compressed bytes that are read at once.
 const READ_BYTES: usize = 128 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,8 @@ pub(crate) enum Compression {
 }
 
 impl Compression {
-    /// RFC 1952 section 2.3.1; RFC 8878 sections 3.1.1 and 3.1.2 (parallel compressors begin with a skippable frame).
+    /// Recognises the formats of RFC 1952 section 2.3.1 and RFC 8878 sections 3.1.1 and 3.1.2 (parallel compressors
+    /// begin with a skippable frame).
     fn of(magic: &[u8]) -> Self {
         match magic {
             [0x1f, 0x8b, ..] => Self::Gzip,
@@ -27,7 +28,7 @@ impl Compression {
         }
     }
 
-    /// The uncompressed bytes of `input`.
+    /// Uncompresses `input`.
     pub(crate) fn detect(mut input: Box<dyn Read + Send>) -> io::Result<(Self, Box<dyn Read + Send>)> {
         let mut magic = Vec::with_capacity(4);
         input.by_ref().take(4).read_to_end(&mut magic)?;
@@ -45,7 +46,7 @@ impl Compression {
         ))
     }
 
-    /// What it means that reading failed with `source` behind byte `offset` of the capture.
+    /// Explains why reading failed with `source` behind byte `offset` of the capture.
     pub(super) fn error(self, file: String, offset: u64, source: io::Error) -> TraceError {
         let compression = match self {
             Self::Gzip => "gzip",
@@ -68,7 +69,7 @@ pub(super) fn trails(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<TrailingBytes>())
 }
 
-/// Other bytes behind the last gzip member.
+/// Error: other bytes follow the last gzip member.
 #[derive(Debug)]
 struct TrailingBytes;
 
@@ -80,10 +81,10 @@ impl fmt::Display for TrailingBytes {
 
 impl std::error::Error for TrailingBytes {}
 
-/// The members of a gzip file, one after the other (RFC 1952 section 2.2). Zeros behind the last, with which tapes and
-/// block devices pad files, are its end too; gzip's own reader takes them so.
+/// Reader of the members of a gzip file, one after the other (RFC 1952 section 2.2). Zeros behind the last member are
+/// its end too: tapes and block devices pad files with them. gzip's own reader does the same.
 struct GzipMembers<R> {
-    /// `None` at the end.
+    /// Current member; `None` at the end.
     member: Option<GzDecoder<R>>,
 }
 
@@ -111,7 +112,7 @@ impl<R: BufRead> Read for GzipMembers<R> {
     }
 }
 
-/// Moves past zeros: how many there were, and the byte ahead; `None` at the end of the input.
+/// Skips zeros; returns their number and the byte ahead, or `None` at the end of the input.
 fn skip_zeros(input: &mut impl BufRead) -> io::Result<Option<(u64, u8)>> {
     let mut zeros = 0;
     loop {
@@ -130,7 +131,7 @@ fn skip_zeros(input: &mut impl BufRead) -> io::Result<Option<(u64, u8)>> {
     }
 }
 
-/// Counts the bytes that pass.
+/// Reader that counts the bytes that pass.
 pub(crate) struct Counted<R> {
     pub(crate) input: R,
     pub(crate) bytes: Arc<AtomicU64>,

@@ -1,27 +1,27 @@
-//! What a capture held, and what could not be used.
+//! Counts of a capture's packets: those that were used, and why others were not.
 
 use crate::header::{Decoded, FragmentRole, Unreadable};
 
-/// Packets read so far, by what became of them: `packets = ip_packets + non_ip + truncated_headers + malformed`.
+/// Counts of the packets read so far: `packets = ip_packets + non_ip + truncated_headers + malformed`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceCounts {
-    /// All of them.
+    /// All packets.
     pub packets: u64,
-    /// Those that became records.
+    /// Packets that became records.
     pub ip_packets: u64,
-    /// ARP, LLDP, spanning tree and whatever else is no IP.
+    /// Packets without IP: ARP, LLDP, spanning tree and others.
     pub non_ip: u64,
-    /// Cut by the snap length before their ports could be read.
+    /// Packets cut by the snap length before their ports.
     pub truncated_headers: u64,
-    /// Headers that contradict themselves or end too early although the packet was captured whole.
+    /// Packets whose headers contradict themselves or end too early although the packet was captured whole.
     pub malformed: u64,
-    /// Of the records: fragments of a larger IP packet, the first ones included.
+    /// Records that are fragments of a larger IP packet, first fragments included.
     pub fragments: u64,
-    /// Of the fragments: those whose first fragment was not seen before them; their ports are 0.
+    /// Fragments whose first fragment was not seen before them; their ports are 0.
     pub fragments_without_first: u64,
-    /// Of the records: those whose tuple is that of a packet inside a tunnel.
+    /// Records whose tuple is that of a packet inside a tunnel.
     pub tunnelled: u64,
-    /// Of the records: VXLAN, GENEVE and GRE packets whose tuple is the tunnel's own.
+    /// Records of VXLAN, GENEVE and GRE packets whose tuple is the tunnel's own.
     pub tunnels: u64,
 }
 

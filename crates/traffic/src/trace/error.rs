@@ -1,9 +1,9 @@
-//! Why a capture cannot be read (any further).
+//! Errors of reading a capture.
 
 use crate::header::LinkType;
 use std::io;
 
-/// What is wrong, in which file, at which byte, and the mend. Offsets count bytes of the uncompressed capture.
+/// Error in a capture: the file, the byte, what is wrong, and a hint. Offsets count bytes of the uncompressed capture.
 /// Packets returned before the error are good.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -11,19 +11,19 @@ pub enum TraceError {
     /// The file cannot be opened.
     #[error("{file}: cannot be opened: {source}; give the path of a capture, or - for standard input")]
     Open {
-        /// The path as given.
+        /// Path as given.
         file: String,
-        /// The system's reason.
+        /// Reason given by the operating system.
         source: io::Error,
     },
-    /// The system failed while reading.
+    /// The operating system failed while reading.
     #[error("{file}: cannot be read at byte {offset}: {source}; mend that and start again")]
     Read {
-        /// Where from.
+        /// File, as the user named it.
         file: String,
-        /// First byte that is missing.
+        /// Offset of the first byte that is missing.
         offset: u64,
-        /// The system's reason.
+        /// Reason given by the operating system.
         source: io::Error,
     },
     /// The compressed data around the capture is damaged.
@@ -32,66 +32,66 @@ pub enum TraceError {
          or compress it again, `{compression} --test` tells whether a copy is good"
     )]
     Compression {
-        /// Where from.
+        /// File, as the user named it.
         file: String,
         /// `gzip` or `zstd`.
         compression: &'static str,
-        /// Bytes that came out before.
+        /// Number of bytes that came out before.
         offset: u64,
-        /// The decompressor's reason.
+        /// Reason given by the decompressor.
         source: io::Error,
     },
-    /// Something else follows the gzip data around the capture.
+    /// Other bytes follow the gzip data around the capture.
     #[error(
         "{file}: other bytes follow the gzip data, which holds {offset} bytes of capture and is whole; the packets are \
          good, write it anew with `zcat` to be rid of the rest"
     )]
     Trailing {
-        /// Where from.
+        /// File, as the user named it.
         file: String,
-        /// Bytes of the capture.
+        /// Number of bytes of the capture.
         offset: u64,
     },
-    /// Neither pcap nor pcapng.
+    /// The input is neither pcap nor pcapng.
     #[error(
         "{file}: not a capture: {found}; pcap and pcapng are read, plain or compressed with gzip or zstd{mend}"
     )]
     NotACapture {
-        /// Where from.
+        /// File, as the user named it.
         file: String,
-        /// What the first bytes look like.
+        /// Description of the first bytes.
         found: String,
-        /// How to make a capture of it, where that is known; empty or starting with a colon.
+        /// Command that makes a capture of it, if one is known; empty or starting with a colon.
         mend: &'static str,
     },
-    /// A version of the format that nobody defined, or that has long been abandoned.
+    /// The format has a version that nobody defined, or that has long been abandoned.
     #[error("{file}: byte {offset}: {format} version {major}.{minor} is not read, {read} is; {mend}")]
     Version {
-        /// Where from.
+        /// File, as the user named it.
         file: String,
-        /// Where the version stands.
+        /// Offset of the version.
         offset: u64,
         /// `pcap` or `pcapng`.
         format: &'static str,
-        /// Major version found.
+        /// Major version of the file.
         major: u16,
-        /// Minor version found.
+        /// Minor version of the file.
         minor: u16,
         /// Versions that are read.
         read: &'static str,
-        /// What to do.
+        /// Action to take.
         mend: &'static str,
     },
-    /// Packets of a link whose headers are not read.
+    /// Packets have a link type whose headers are not read.
     #[error("{file}: byte {offset}: link type {number} is not read, only {}; {mend}", LinkType::READ)]
     LinkTypeUnknown {
-        /// Where from.
+        /// File, as the user named it.
         file: String,
-        /// Where the link type stands, or the first packet that has it.
+        /// Offset of the link type, or of the first packet that has it.
         offset: u64,
         /// Number in the tcpdump.org registry of link types.
         number: u16,
-        /// What to do.
+        /// Action to take.
         mend: String,
     },
     /// The file ends inside a record.
@@ -100,33 +100,33 @@ pub enum TraceError {
          it are good; copy or capture it again for the rest"
     )]
     Cut {
-        /// Where from.
+        /// File, as the user named it.
         file: String,
-        /// First byte of the record.
+        /// Offset of the record's first byte.
         offset: u64,
-        /// Bytes there are.
+        /// Number of bytes in the file.
         end: u64,
-        /// The kind of record.
+        /// Kind of the record.
         record: &'static str,
     },
-    /// A length or number that cannot be true: the file is damaged from here on.
+    /// A length or number cannot be true: the file is damaged from here on.
     #[error(
         "{file}: byte {offset}: {problem}: the file is damaged here, the packets before are good; copy or capture it \
          again"
     )]
     Damaged {
-        /// Where from.
+        /// File, as the user named it.
         file: String,
-        /// First byte of the record.
+        /// Offset of the record's first byte.
         offset: u64,
-        /// The field, its value, and what it contradicts.
+        /// Field, its value, and what it contradicts.
         problem: String,
     },
 }
 
 impl TraceError {
-    /// Whether the file is damaged or cut here, which makes the packets before no worse; not if nothing of it is a
-    /// capture, or the system failed.
+    /// Whether the file is damaged or cut here, so that the packets before are still good. False if none of it is a
+    /// capture, or if the operating system failed.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         matches!(

@@ -1,4 +1,4 @@
-//! pcapng's interfaces: link type, and the unit and origin of their times.
+//! Interfaces of pcapng: link type, and the unit and origin of their times.
 
 use super::byte_order::ByteOrder;
 use crate::header::LinkType;
@@ -8,19 +8,19 @@ const OPTION_TSRESOL: u16 = 9;
 const OPTION_TSOFFSET: u16 = 14;
 const NS_PER_S: i128 = 1_000_000_000;
 
-/// From ticks to nanoseconds.
+/// Unit of times, converted to nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tick {
-    /// A tick is so many nanoseconds.
+    /// A tick is this many nanoseconds.
     Nanoseconds(u64),
-    /// A nanosecond is so many ticks.
+    /// A nanosecond is this many ticks.
     PerNanosecond(u64),
-    /// A second is two to this power of ticks.
+    /// A second is two to this power ticks.
     PowerOfTwo(u32),
 }
 
 impl Tick {
-    /// `if_tsresol`: the high bit chooses base 2 over base 10, the rest is the negative exponent.
+    /// Reads `if_tsresol`: the high bit chooses base 2 over base 10, the rest is the negative exponent.
     fn from_tsresol(value: u8) -> Self {
         let exponent = u32::from(value & 0x7f);
         if value & 0x80 != 0 {
@@ -42,19 +42,19 @@ impl Tick {
     }
 }
 
-/// One interface description block.
+/// Interface description block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Interface {
     pub(super) link_number: u16,
     pub(super) link_type: Option<LinkType>,
-    /// Most bytes kept of a packet; 0 for no limit.
+    /// Largest number of bytes kept of a packet; 0 for no limit.
     pub(super) snap_bytes: u32,
     tick: Tick,
     offset_ns: i128,
 }
 
 impl Interface {
-    /// From the body of the block.
+    /// Parses the body of the block.
     pub(super) fn parse(order: ByteOrder, body: &[u8]) -> Result<Self, String> {
         let Some((&[l0, l1, _, _, s0, s1, s2, s3], mut options)) = body.split_first_chunk::<8>() else {
             return Err(format!("an interface description of {} bytes", body.len()));
@@ -91,7 +91,7 @@ impl Interface {
         Ok(interface)
     }
 
-    /// Nanoseconds since the epoch, at the nearest end of the range where they do not fit.
+    /// Converts ticks to nanoseconds since the epoch; times out of range become the nearest end of the range.
     #[inline]
     pub(super) fn time_ns(&self, ticks_high: u32, ticks_low: u32) -> u64 {
         let ticks = u64::from(ticks_high) << 32 | u64::from(ticks_low);
@@ -104,7 +104,7 @@ impl Interface {
 mod tests {
     use super::*;
 
-    /// An interface with `if_tsresol` and `if_tsoffset`, big-endian.
+    /// Interface with `if_tsresol` and `if_tsoffset`, big-endian.
     fn interface(resolution: u8, offset_s: i64) -> Interface {
         let mut body = vec![0, 1, 0, 0, 0, 0, 0, 0, 0, 9, 0, 1, resolution, 0, 0, 0, 0, 14, 0, 8];
         body.extend(offset_s.to_be_bytes());

@@ -8,7 +8,7 @@ use crate::header::LinkType;
 
 const HEADER_BYTES: usize = 24;
 const RECORD_HEADER_BYTES: usize = 16;
-/// libpcap's own limit; records may be longer only if the header's snap length says so.
+/// Snap length that libpcap limits itself to; records may be longer only if the header's snap length says so.
 const SNAP_BYTES_MAX: u32 = 262_144;
 
 pub(super) struct Pcap {

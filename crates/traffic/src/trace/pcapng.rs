@@ -8,15 +8,15 @@ use super::window::{RECORD_MAX, Window};
 use crate::header::LinkType;
 use std::ops::Range;
 
-/// Section headers read the same in both byte orders.
+/// Block type of section headers, which reads the same in both byte orders.
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
-/// Obsolete, still found in old captures.
+/// Block type of packets that is obsolete, but found in old captures.
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 
-/// Type and length in front of a block's body, the length again behind it.
+/// Bytes in front of a block's body: type and length. The length follows again behind it.
 const BLOCK_HEAD_BYTES: usize = 8;
 const BLOCK_TAIL_BYTES: usize = 4;
 const INTERFACES_MAX: usize = 65_536;
@@ -24,11 +24,11 @@ const INTERFACES_MAX: usize = 65_536;
 pub(super) struct Pcapng {
     order: ByteOrder,
     interfaces: Vec<Interface>,
-    /// Of the packet before: simple packet blocks have no time of their own.
+    /// Time of the packet before: simple packet blocks have no time of their own.
     time_ns: u64,
 }
 
-/// The fields of a packet block; `captured` is a place in the block's body.
+/// Fields of a packet block; `captured` is a position in the block's body.
 struct PacketFields {
     time_ns: u64,
     original_bytes: u32,
@@ -92,7 +92,7 @@ impl Pcapng {
         }
     }
 
-    /// Type and total length of the block ahead; a section header sets the byte order. `None` at the end.
+    /// Reads type and total length of the block ahead; a section header sets the byte order. `None` at the end.
     #[inline]
     fn block_head(&mut self, window: &mut Window) -> Result<Option<(u32, u32)>, TraceError> {
         let offset = window.offset();
@@ -121,7 +121,7 @@ impl Pcapng {
         Ok(Some((kind, bytes)))
     }
 
-    /// The body of the block ahead.
+    /// Reads the body of the block ahead.
     #[inline]
     fn whole_block<'w>(
         &self,
@@ -202,7 +202,7 @@ impl Pcapng {
     }
 }
 
-/// What is wrong with a packet block.
+/// Error in a packet block.
 enum Wrong {
     Block(String),
     LinkType { id: u32, number: u16 },
@@ -225,7 +225,7 @@ impl Wrong {
     }
 }
 
-/// A block ends with its length again; without a `tail` it is cut.
+/// Checks that a block ends with its length again; without a `tail` it is cut.
 #[inline]
 fn check_tail(
     window: &mut Window,
@@ -244,7 +244,7 @@ fn check_tail(
     }
 }
 
-/// The section header ahead must be of major version 1.
+/// Checks that the section header ahead has major version 1.
 fn check_version(order: ByteOrder, window: &mut Window, offset: u64) -> Result<(), TraceError> {
     let Some(&[.., a, b, c, d]) = window.ahead(16).first_chunk::<16>() else {
         return Err(window.cut(offset, "section header block"));

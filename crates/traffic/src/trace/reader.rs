@@ -1,4 +1,4 @@
-//! The reader of captures.
+//! Reader of captures.
 
 use super::compression::{Compression, Counted};
 use super::pcap::Pcap;
@@ -14,12 +14,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One packet as the container has it.
+/// Packet as the container gives it.
 pub(super) struct Frame<'w> {
     pub(super) time_ns: u64,
     pub(super) original_bytes: u64,
     pub(super) link_type: LinkType,
-    /// What was captured of it.
+    /// Captured bytes of the packet.
     pub(super) bytes: &'w [u8],
 }
 
@@ -52,8 +52,8 @@ impl Container {
     }
 }
 
-/// Reads a capture packet by packet, in constant memory: pcap or pcapng, plain or compressed with gzip or zstd, told
-/// by the first bytes.
+/// Reader of a capture packet by packet, in constant memory: pcap or pcapng, plain or compressed with gzip or zstd,
+/// recognised by the first bytes.
 ///
 /// A later fragment of an IP packet has the tuple of its first fragment, if that was among the 65,536 first fragments
 /// before it.
@@ -64,7 +64,7 @@ pub struct TraceReader {
     counts: TraceCounts,
     bytes_read: Arc<AtomicU64>,
     total_bytes: Option<u64>,
-    /// An error that stands behind records already returned.
+    /// Error that follows the records already returned.
     held: Option<TraceError>,
     ended: bool,
 }
@@ -73,7 +73,7 @@ impl TraceReader {
     /// Opens the capture at `path`; `-` is standard input.
     ///
     /// # Errors
-    /// What cannot be opened, and what [`Self::new`] refuses.
+    /// Fails if the file cannot be opened, or if [`Self::new`] refuses it.
     pub fn open(path: &Path, encapsulation: Encapsulation) -> Result<Self, TraceError> {
         if path.as_os_str() == "-" {
             return Self::new("standard input".to_owned(), Box::new(io::stdin()), None, encapsulation);
@@ -85,10 +85,10 @@ impl TraceReader {
         Self::new(name, Box::new(file), total_bytes, encapsulation)
     }
 
-    /// Reads a capture from `input`; errors call it `name`. `total_bytes` is its (compressed) length, where known.
+    /// Reads a capture from `input`; errors call it `name`. `total_bytes` is its (compressed) length, if it is known.
     ///
     /// # Errors
-    /// Input that is no capture, or a pcap file of an unknown version or link type.
+    /// Refuses input that is no capture, and a pcap file of an unknown version or link type.
     pub fn new(
         name: String,
         input: Box<dyn Read + Send>,
@@ -115,11 +115,11 @@ impl TraceReader {
         })
     }
 
-    /// Replaces `records` by those of the next packets, in the order of the capture: it looks at `limit` packets (at
-    /// least one), so `records` holds that many or, where some are no IP, fewer. False at the end, with no records.
+    /// Replaces `records` by those of the next packets, in the order of the capture. Looks at `limit` packets (at least
+    /// one): packets that are no IP give no record. Returns false at the end, with no records.
     ///
     /// # Errors
-    /// Damage, a cut, a failing disk: after all records that stand before it were returned. Then the reader is at its
+    /// Fails at damage, a cut, or a failing disk, after all records before it were returned. The reader is then at its
     /// end.
     pub fn next_batch(&mut self, records: &mut Vec<PacketRecord>, limit: usize) -> Result<bool, TraceError> {
         records.clear();
@@ -156,13 +156,13 @@ impl TraceReader {
         Ok(true)
     }
 
-    /// What was read so far.
+    /// Counts of the packets read so far.
     #[must_use]
     pub fn counts(&self) -> &TraceCounts {
         &self.counts
     }
 
-    /// Bytes read of the file, compressed as it is, and its length where known.
+    /// Bytes read of the file, compressed as it is, and its length if it is known.
     #[must_use]
     pub fn progress(&self) -> (u64, Option<u64>) {
         (self.bytes_read.load(Ordering::Relaxed), self.total_bytes)

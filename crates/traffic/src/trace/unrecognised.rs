@@ -1,12 +1,12 @@
-//! What an input looks like that is no capture.
+//! Explanations of input that is no capture.
 
 use super::TraceError;
 use super::window::Window;
 
-/// Bytes that are looked at, and shown.
+/// Number of bytes that are examined and shown.
 const HEAD_BYTES: usize = 8;
 
-/// The error for what is ahead at the start of the input.
+/// Makes the error for the bytes at the start of the input.
 #[cold]
 pub(super) fn error(window: &mut Window) -> TraceError {
     let ahead = window.ahead(HEAD_BYTES);
@@ -18,7 +18,7 @@ pub(super) fn error(window: &mut Window) -> TraceError {
     TraceError::NotACapture { file: window.file(), found, mend }
 }
 
-/// What a file that begins with `head` is, and how to make a capture of it.
+/// Says what a file that begins with `head` is, and how to make a capture of it.
 fn look_at(head: &[u8]) -> (String, &'static str) {
     let hex = head.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
     let (kind, mend) = match head {

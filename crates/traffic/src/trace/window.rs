@@ -1,13 +1,13 @@
-//! A window that moves over the uncompressed capture: whole records, in constant memory.
+//! Window that moves over the uncompressed capture: whole records, in constant memory.
 
 use super::TraceError;
 use super::compression::{Compression, trails};
 use std::io::{self, Read};
 
-/// Most bytes that one read takes from the input.
+/// Largest number of bytes that one read takes from the input.
 const READ_BYTES: usize = 256 * 1024;
-/// Longest record that is kept whole. No capture tool writes packets of this size: `tcpdump` stops at 262,144 bytes,
-/// libpcap refuses larger blocks.
+/// Longest record that is kept whole, in bytes. No capture tool writes packets of this size: `tcpdump` stops at 262,144
+/// bytes, libpcap refuses larger blocks.
 pub(super) const RECORD_MAX: usize = 16 * 1024 * 1024;
 
 pub(super) struct Window {
@@ -15,10 +15,10 @@ pub(super) struct Window {
     compression: Compression,
     input: Box<dyn Read + Send>,
     buffer: Vec<u8>,
-    /// Bytes of `buffer` that are read and not yet taken.
+    /// Position in `buffer` of the first byte that is not taken yet.
     start: usize,
     end: usize,
-    /// Place of `start` in the capture.
+    /// Offset of `start` in the capture.
     offset: u64,
     ended: bool,
     fault: Option<io::Error>,
@@ -30,7 +30,7 @@ impl Window {
         Self { file, compression, input, buffer, start: 0, end: 0, offset: 0, ended: false, fault: None }
     }
 
-    /// Place in the capture of the next byte.
+    /// Offset of the next byte in the capture.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
@@ -39,7 +39,7 @@ impl Window {
         self.file.clone()
     }
 
-    /// The bytes ahead: `bytes` (at most [`RECORD_MAX`]) or more, fewer only where the input ends.
+    /// Shows the bytes ahead: `bytes` (at most [`RECORD_MAX`]) or more, fewer only if the input ends.
     #[inline]
     pub(super) fn ahead(&mut self, bytes: usize) -> &[u8] {
         if self.end - self.start < bytes {
@@ -48,7 +48,7 @@ impl Window {
         &self.buffer[self.start..self.end]
     }
 
-    /// Moves past `bytes` of what is ahead, and shows them.
+    /// Takes `bytes` of those ahead, and shows them.
     #[inline]
     pub(super) fn take(&mut self, bytes: usize) -> &[u8] {
         let from = self.start;
@@ -57,7 +57,7 @@ impl Window {
         &self.buffer[from..self.start]
     }
 
-    /// Moves past `bytes`, however many; false if the input ends before.
+    /// Skips any number of `bytes`; returns false if the input ends before.
     pub(super) fn skip(&mut self, mut bytes: u64) -> bool {
         while bytes > 0 {
             let there = self.ahead(1).len();
@@ -71,17 +71,17 @@ impl Window {
         true
     }
 
-    /// Whether the input ended, and in order, with nothing ahead.
+    /// Whether the input ended without an error and nothing is ahead.
     pub(super) fn is_at_end(&self) -> bool {
         self.ended && self.fault.is_none() && self.start == self.end
     }
 
-    /// Whether reading failed behind what is ahead.
+    /// Whether reading failed behind the bytes ahead.
     pub(super) fn has_failed(&self) -> bool {
         self.fault.is_some()
     }
 
-    /// The error for a `record` that begins at `offset` and is not all there.
+    /// Makes the error for a `record` that begins at `offset` and is incomplete.
     pub(super) fn cut(&mut self, offset: u64, record: &'static str) -> TraceError {
         let file = self.file();
         let end = self.offset + (self.end - self.start) as u64;
@@ -92,7 +92,7 @@ impl Window {
         }
     }
 
-    /// The error for a `problem` of the record that begins at `offset`.
+    /// Makes the error for a `problem` of the record that begins at `offset`.
     pub(super) fn damaged(&self, offset: u64, problem: String) -> TraceError {
         TraceError::Damaged { file: self.file(), offset, problem }
     }

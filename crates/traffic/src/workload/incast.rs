@@ -9,28 +9,28 @@ use anabranch_fabric::Fabric;
 /// Jobs in which servers answer one client, all starting at once. Jobs arrive as a Poisson process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incast {
-    /// Servers of each job, drawn anew for each from all hosts but its client.
+    /// Number of servers of each job, drawn anew for each from all hosts but its client.
     pub servers: u32,
-    /// What each server sends, in bytes.
+    /// Bytes that each server sends.
     pub response_bytes: u64,
-    /// Jobs a second in the whole fabric.
+    /// Number of jobs a second in the whole fabric.
     pub jobs_per_s: f64,
-    /// Who asks.
+    /// Hosts that may be clients.
     pub clients: Clients,
-    /// How many jobs.
+    /// Number of jobs, or the time in which they arrive.
     pub amount: Amount,
-    /// When jobs begin to arrive, in picoseconds.
+    /// Time from which jobs arrive, in picoseconds.
     pub start_ps: u64,
     /// Index into the simulation's list of transports.
     pub transport: u8,
 }
 
-/// Who asks in an incast.
+/// Hosts that may be the client of an incast.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Clients {
-    /// Any host, each alike, drawn anew for each job.
+    /// Any host, all equally likely, drawn anew for each job.
     Any,
-    /// One of these, each alike, drawn anew for each job.
+    /// Any of these hosts, all equally likely, drawn anew for each job.
     Among(Vec<u32>),
 }
 
@@ -82,7 +82,7 @@ impl Incast {
     }
 }
 
-/// So many hosts besides the client, every set alike, ascending (Floyd's sampling, Bentley 1987).
+/// Draws `count` hosts besides the client, every set equally likely, ascending (Floyd's sampling, Bentley 1987).
 fn servers(stream: &mut Stream, hosts: u32, client: u32, count: u32) -> Vec<u32> {
     let mut chosen = std::collections::BTreeSet::new();
     for last in hosts - 1 - count..hosts - 1 {

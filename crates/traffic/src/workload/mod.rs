@@ -15,29 +15,29 @@ pub use ring_all_reduce::RingAllReduce;
 use crate::{Flow, TrafficError};
 use anabranch_fabric::Fabric;
 
-/// One kind of traffic; a simulation may carry several at once, see [`crate::merged_flows`].
+/// Kind of traffic; a simulation may carry several at once, see [`crate::merged_flows`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
     /// Flows that arrive at random times.
     Poisson(Poisson),
     /// One flow from every sender of a pattern, all at once.
     Once(Once),
-    /// Many servers answer one client at once.
+    /// Many servers that answer one client at once.
     Incast(Incast),
     /// Gradients summed around a ring of workers.
     RingAllReduce(RingAllReduce),
-    /// Gradients pushed to servers, parameters pulled from them.
+    /// Gradients pushed to servers, and parameters pulled from them.
     ParameterServer(ParameterServer),
-    /// A list as it stands.
+    /// List of flows as given.
     Given(Vec<Flow>),
 }
 
 impl Workload {
-    /// The flows, in the order in which they begin; those of a given list in its own. Times are whole nanoseconds, so
-    /// that a list written as CSV is the list that was simulated.
+    /// Makes the flows, in the order in which they begin; those of a given list keep its order. Times are whole
+    /// nanoseconds, so that a list written as CSV is the list that was simulated.
     ///
     /// # Errors
-    /// The first setting that makes no sense, on this fabric or at all.
+    /// Names the first setting that is wrong on this fabric, or on any.
     pub fn flows(&self, fabric: &Fabric, seed: u64) -> Result<Vec<Flow>, TrafficError> {
         match self {
             Self::Poisson(poisson) => poisson.flows(fabric, seed),
@@ -50,7 +50,7 @@ impl Workload {
     }
 }
 
-/// A time that arrivals have reached, as picoseconds of a whole nanosecond.
+/// Converts the current time of arrivals to picoseconds, rounded down to a whole nanosecond.
 fn whole_ns(time_ns: f64) -> u64 {
     time_ns as u64 * 1000
 }
@@ -70,7 +70,7 @@ fn check_hosts(fabric: &Fabric, what: &str, hosts: &[u32]) -> Result<(), Traffic
     }
 }
 
-/// The size of part `index` of `parts` of so many bytes: the parts are as equal as whole bytes allow.
+/// Size of part `index` of `bytes` in `parts`: the parts are as equal as whole bytes allow.
 fn part_bytes(bytes: u64, parts: usize, index: usize) -> u64 {
     let upto = |index: usize| (u128::from(bytes) * index as u128 / parts as u128) as u64;
     upto(index + 1) - upto(index)

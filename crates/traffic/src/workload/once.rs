@@ -9,11 +9,11 @@ use anabranch_fabric::Fabric;
 /// flows between given pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Once {
-    /// Who sends to whom.
+    /// Pattern of senders and receivers.
     pub pattern: Pattern,
-    /// How much.
+    /// Sizes of the flows.
     pub sizes: Sizes,
-    /// When, in picoseconds.
+    /// Start of all flows, in picoseconds.
     pub start_ps: u64,
     /// Index into the simulation's list of transports.
     pub transport: u8,

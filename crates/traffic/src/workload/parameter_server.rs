@@ -4,29 +4,30 @@ use super::{check_hosts, check_iterations, part_bytes};
 use crate::{Flow, Start, TrafficError};
 use anabranch_fabric::Fabric;
 
-/// Every worker pushes its part of the gradients to every server; when a server has all pushes, it sends its part of
-/// the parameters to every worker; when all workers have all parts, they compute, and the next iteration begins (Li et
-/// al., OSDI 2014, with a barrier). A surrogate: no real job's timing is behind it.
+/// Settings of parameter servers. Every worker pushes its part of the gradients to every server; when a server has all
+/// pushes, it sends its part of the parameters to every worker; when all workers have all parts, they compute, and the
+/// next iteration begins (Li et al., OSDI 2014, with a barrier). It is a surrogate: it does not have the timing of a
+/// real job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParameterServer {
     /// Hosts that compute.
     pub workers: Vec<u32>,
-    /// Hosts that hold the parameters, each a part; none of them a worker.
+    /// Hosts that hold a part of the parameters each; none of them is a worker.
     pub servers: Vec<u32>,
-    /// All parameters, in bytes.
+    /// Size of all parameters, in bytes.
     pub bytes: u64,
-    /// How many times.
+    /// Number of iterations.
     pub iterations: u32,
-    /// From the last pull of an iteration to the pushes of the next, in picoseconds.
+    /// Time from the last pull of an iteration to the pushes of the next, in picoseconds.
     pub compute_ps: u64,
-    /// When the first begins, in picoseconds.
+    /// Start of the first iteration, in picoseconds.
     pub start_ps: u64,
     /// Index into the simulation's list of transports.
     pub transport: u8,
 }
 
 impl ParameterServer {
-    /// In each iteration one job per server for its pushes, and one for all pulls.
+    /// Makes, in each iteration, one job per server for its pushes and one for all pulls.
     pub(super) fn flows(&self, fabric: &Fabric) -> Result<Vec<Flow>, TrafficError> {
         let all = [&self.workers[..], &self.servers].concat();
         check_hosts(fabric, "parameter server: workers and servers", &all)?;

@@ -10,44 +10,45 @@ use anabranch_fabric::Fabric;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Flows at random times. Every sender has its own process of the same rate and its own random streams, so their sum
-/// is a Poisson process, and a host more leaves the others' times and sizes as they are at the same rate per host.
+/// Flows at random times. Every sender has a process of its own, all of the same rate, and random streams of its own,
+/// so that their sum is a Poisson process, and one more host does not change the times and sizes of the others at the
+/// same rate per host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Poisson {
-    /// Who sends to whom.
+    /// Pattern of senders and receivers.
     pub pattern: Pattern,
-    /// How much.
+    /// Sizes of the flows.
     pub sizes: Sizes,
-    /// How often.
+    /// Rate of arrivals.
     pub arrivals: Arrivals,
-    /// How many.
+    /// Number of flows, or the time in which they arrive.
     pub amount: Amount,
-    /// When arrivals begin, in picoseconds.
+    /// Time from which flows arrive, in picoseconds.
     pub start_ps: u64,
     /// Index into the simulation's list of transports.
     pub transport: u8,
 }
 
-/// How often flows, or jobs, arrive.
+/// Rate at which flows, or jobs, arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// As often as makes a load.
+    /// Rate that makes this load.
     Load(Load),
-    /// So many a second, all senders together.
+    /// Arrivals a second, all senders together.
     PerSecond(f64),
 }
 
-/// When arrivals end.
+/// End of arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// After so many.
+    /// Ends after this many arrivals.
     Count(u64),
-    /// After so long, in picoseconds.
+    /// Ends after this time, in picoseconds.
     Duration(u64),
 }
 
 impl Amount {
-    /// Whether an arrival, the `done`-th from zero and `time_ps` after the start, still belongs.
+    /// Whether arrival number `done`, counted from zero, at `time_ps` after the start is before the end.
     pub(super) fn includes(self, done: u64, time_ps: u64) -> bool {
         match self {
             Self::Count(count) => done < count,
@@ -72,7 +73,7 @@ impl Amount {
     }
 }
 
-/// Refuses rates that are none.
+/// Refuses rates that are not above zero and finite.
 pub(super) fn check_rate(per_s: f64) -> Result<(), TrafficError> {
     if per_s > 0.0 && per_s.is_finite() {
         return Ok(());
@@ -80,7 +81,7 @@ pub(super) fn check_rate(per_s: f64) -> Result<(), TrafficError> {
     Err(TrafficError::new(format!("{per_s} arrivals a second"), "give a rate above 0"))
 }
 
-/// The streams of one sender.
+/// Random streams of one sender.
 struct Process {
     sender: Sender,
     gaps: Stream,
@@ -93,7 +94,7 @@ impl Poisson {
     /// Flows a second, all senders together.
     ///
     /// # Errors
-    /// A pattern, a load or sizes that make no sense on this fabric.
+    /// Refuses a pattern, a load or sizes that make no sense on this fabric.
     pub fn flows_per_s(&self, fabric: &Fabric, seed: u64) -> Result<f64, TrafficError> {
         self.rate(fabric, &self.pattern.on(fabric, seed)?)
     }

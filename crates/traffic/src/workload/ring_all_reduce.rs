@@ -4,27 +4,28 @@ use super::{check_hosts, check_iterations, part_bytes};
 use crate::{Flow, Start, TrafficError};
 use anabranch_fabric::Fabric;
 
-/// Workers around a ring sum a vector in chunks (Patarasuk and Yuan, JPDC 2009): N - 1 steps of reduce-scatter, then
-/// N - 1 of all-gather. In each step every worker sends one chunk of 1/N to its right neighbour, once the chunk of the
-/// step before has come from its left. A surrogate: no real job's timing is behind it.
+/// Settings of a ring all-reduce. Workers around a ring sum a vector in chunks (Patarasuk and Yuan, JPDC 2009): N - 1
+/// steps of reduce-scatter, then N - 1 of all-gather. In each step every worker sends one chunk of 1/N to its right
+/// neighbour, once the chunk of the step before has come from its left. It is a surrogate: it does not have the timing
+/// of a real job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RingAllReduce {
-    /// The ring, in order.
+    /// Workers in the order of the ring.
     pub workers: Vec<u32>,
-    /// What is summed, in bytes.
+    /// Size of the vector, in bytes.
     pub bytes: u64,
-    /// How many times.
+    /// Number of iterations.
     pub iterations: u32,
-    /// From a worker's last chunk of an iteration to its first of the next, in picoseconds.
+    /// Time from a worker's last chunk of an iteration to its first of the next, in picoseconds.
     pub compute_ps: u64,
-    /// When the first begins, in picoseconds.
+    /// Start of the first iteration, in picoseconds.
     pub start_ps: u64,
     /// Index into the simulation's list of transports.
     pub transport: u8,
 }
 
 impl RingAllReduce {
-    /// One job per iteration.
+    /// Makes one job per iteration.
     pub(super) fn flows(&self, fabric: &Fabric) -> Result<Vec<Flow>, TrafficError> {
         let n = self.workers.len();
         check_hosts(fabric, "ring all-reduce workers", &self.workers)?;

@@ -1,11 +1,11 @@
-//! Captures and packets, byte by byte, and how tests read them back.
+//! Captures and packets, byte by byte, and readers for tests.
 #![allow(dead_code)] // Each test program uses its part.
 
 use anabranch_traffic::PacketRecord;
 use anabranch_traffic::trace::{Encapsulation, TraceCounts, TraceError, TraceReader};
 use std::io::{Cursor, Write};
 
-/// `Little` or `Big`.
+/// Byte order: `Little` or `Big`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Order {
     Little,
@@ -50,7 +50,7 @@ pub(crate) fn pcap(order: Order, magic: u32, link: u32, packets: &[(u32, u32, u3
 pub(crate) const MICROSECONDS: u32 = 0xa1b2_c3d4;
 pub(crate) const NANOSECONDS: u32 = 0xa1b2_3c4d;
 
-/// A pcap file of whole packets, one per second.
+/// Pcap file of whole packets, one per second.
 pub(crate) fn pcap_of(link: u32, packets: &[Vec<u8>]) -> Vec<u8> {
     let packets: Vec<_> =
         (1..).zip(packets).map(|(i, bytes)| (i, 0, bytes.len() as u32, bytes.clone())).collect();
@@ -87,7 +87,7 @@ impl Pcapng {
         self
     }
 
-    /// With options (code, value).
+    /// Adds an interface with options (code, value).
     pub(crate) fn interface(&mut self, link: u16, snap: u32, options: &[(u16, Vec<u8>)]) -> &mut Self {
         let order = self.order;
         let mut body = [&order.u16(link)[..], &order.u16(0), &order.u32(snap)].concat();
@@ -136,7 +136,7 @@ pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
     ::zstd::encode_all(bytes, 1).unwrap()
 }
 
-/// Everything a reader gives: records, counts, and the error that ended it.
+/// Result of reading a capture: records, counts, and the error that ended it.
 pub(crate) struct Outcome {
     pub(crate) records: Vec<PacketRecord>,
     pub(crate) counts: TraceCounts,
@@ -176,17 +176,17 @@ pub(crate) fn ethernet(ether_type: u16, payload: &[u8]) -> Vec<u8> {
     [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2][..], &ether_type.to_be_bytes(), payload].concat()
 }
 
-/// A tag of four bytes with the type that follows it.
+/// Tag of four bytes with the type that follows it.
 pub(crate) fn tag(next_type: u16, payload: &[u8]) -> Vec<u8> {
     [&[0, 42][..], &next_type.to_be_bytes(), payload].concat()
 }
 
-/// 10.0.0.1 to 10.0.0.2, without options.
+/// Packet from 10.0.0.1 to 10.0.0.2, without options.
 pub(crate) fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
     ipv4_fragment(protocol, 0, 0, payload)
 }
 
-/// With identification, and the word of flags and offset.
+/// Fragment with identification, and the word of flags and offset.
 pub(crate) fn ipv4_fragment(protocol: u8, id: u16, flags_offset: u16, payload: &[u8]) -> Vec<u8> {
     let total = (20 + payload.len()) as u16;
     [
@@ -208,7 +208,7 @@ pub(crate) fn ipv6(next_header: u8, payload: &[u8]) -> Vec<u8> {
     [&[0x60, 0, 0, 0][..], &length, &[next_header, 64], &V6_SOURCE, &V6_DESTINATION, payload].concat()
 }
 
-/// The ports, and as much of a header as TCP and SCTP have at least; enough for UDP too.
+/// Ports, and the smallest header of TCP and SCTP around them; enough for UDP too.
 pub(crate) fn ports(source: u16, destination: u16) -> Vec<u8> {
     [&source.to_be_bytes()[..], &destination.to_be_bytes(), &[0; 16]].concat()
 }
@@ -218,12 +218,12 @@ pub(crate) fn udp(source: u16, destination: u16, payload: &[u8]) -> Vec<u8> {
     [&source.to_be_bytes()[..], &destination.to_be_bytes(), &length.to_be_bytes(), &[0, 0], payload].concat()
 }
 
-/// With the I flag and network 7.
+/// VXLAN header with the I flag and network 7.
 pub(crate) fn vxlan(frame: &[u8]) -> Vec<u8> {
     udp(50_000, 4789, &[&[8, 0, 0, 0, 0, 0, 7, 0][..], frame].concat())
 }
 
-/// With eight bytes of options.
+/// GENEVE header with eight bytes of options.
 pub(crate) fn geneve(protocol_type: u16, payload: &[u8]) -> Vec<u8> {
     let [high, low] = protocol_type.to_be_bytes();
     let header = [2, 0, high, low, 0, 0, 7, 0, 1, 2, 3, 1, 9, 9, 9, 9];

@@ -1,11 +1,11 @@
-//! All-reduce and parameter servers: volumes, and who waits for whom.
+//! All-reduce and parameter servers: volumes and dependencies.
 
 use crate::setup::leaf_spine;
 use anabranch_traffic::workload::{ParameterServer, RingAllReduce};
 use anabranch_traffic::{Flow, Start, Workload};
 use proptest::prelude::*;
 
-/// ResNet-50: 25,557,032 parameters of four bytes.
+/// Bytes of ResNet-50: 25,557,032 parameters of four bytes.
 const RESNET_50: u64 = 102_228_128;
 
 fn ring(workers: Vec<u32>, bytes: u64, iterations: u32) -> Vec<Flow> {
@@ -24,8 +24,8 @@ fn a_ring_of_four_sends_what_the_formula_says() {
 }
 
 proptest! {
-    /// The collective itself, played out: a flow carries its chunk from a worker that has it. After N - 1 steps every
-    /// chunk is summed somewhere, after 2 (N - 1) every worker has every sum.
+    /// Plays the collective: a flow carries its chunk from a worker that has it. After N - 1 steps every chunk is
+    /// summed at some worker, after 2 (N - 1) every worker has every sum.
     #[test]
     fn chunks_travel_around_the_ring(n in 2usize..9, bytes in 1000u64..100_000, iterations in 1u32..4) {
         let workers: Vec<u32> = (0..n as u32).map(|i| i * 3 + 1).collect();
@@ -69,7 +69,7 @@ fn parameter_server(workers: Vec<u32>, servers: Vec<u32>, iterations: u32) -> Ve
     Workload::ParameterServer(servers).flows(&leaf_spine(), 1).unwrap()
 }
 
-/// VALO's trace: 4 workers and 4 servers, 16 pushes and 16 pulls of 25.6 MB.
+/// Compares with VALO's trace: 4 workers and 4 servers, 16 pushes and 16 pulls of 25.6 MB.
 #[test]
 fn four_workers_and_four_servers_push_and_pull() {
     let flows = parameter_server(vec![0, 1, 2, 3], vec![8, 9, 10, 11], 2);

@@ -5,7 +5,7 @@ use anabranch_traffic::Workload;
 use anabranch_traffic::workload::{Amount, Clients, Incast};
 use std::collections::BTreeSet;
 
-/// The incast of the flowcell literature: 1 MB from 20 servers, 7,500 jobs in 250 ms, 240 Gbit/s in all.
+/// Incast of the flowcell literature: 1 MB from 20 servers, 7,500 jobs in 250 ms, 240 Gbit/s in all.
 fn incast() -> Incast {
     Incast {
         servers: 20,

@@ -1,4 +1,4 @@
-//! Loads: the rates that follow from them, and what every tier is offered.
+//! Loads: the rates that follow from them, and the load that every tier is offered.
 
 use crate::setup::{PS_PER_S, at_ps, fat_tree, leaf_spine, load, poisson};
 use anabranch_fabric::capacity::Reference;
@@ -15,7 +15,8 @@ fn tier_load(fabric: &Fabric, flows: &[Flow], from: Tier, to: Tier) -> f64 {
     rows.iter().find(|row| (row.from, row.to) == (from, to)).unwrap().load
 }
 
-/// lambda = load * capacity / (8 * mean), the rule of TrafficGenerator and of the ns-3 simulations that follow it.
+/// Checks lambda = load * capacity / (8 * mean), the rule of TrafficGenerator and of the ns-3 simulations that follow
+/// it.
 #[test]
 fn rates_are_those_of_the_literature() {
     let fabric = leaf_spine();
@@ -44,7 +45,7 @@ fn rates_are_those_of_the_literature() {
     assert!((degraded.flows_per_s(&fabric, 1).unwrap() - expected).abs() < 1e-6);
 }
 
-/// The reference tier is offered the load that was asked, whatever the pattern.
+/// Checks that the reference tier is offered the load that was asked for, with every pattern.
 #[test]
 fn the_reference_is_offered_what_was_asked() {
     let (flat, deep) = (leaf_spine(), fat_tree());
@@ -72,7 +73,7 @@ fn the_reference_is_offered_what_was_asked() {
     }
 }
 
-/// One flow on a fat-tree, port by port: it passes each tier once, and splits over two and four ports.
+/// Follows one flow on a fat-tree, port by port: it passes each tier once, and splits over two and four ports.
 #[test]
 fn one_flow_is_offered_to_each_tier_once() {
     let fabric = fat_tree();
@@ -108,7 +109,8 @@ fn one_flow_is_offered_to_each_tier_once() {
     }
 }
 
-/// Arrivals of all hosts together are a Poisson process: gaps are exponential, and counts have their mean as variance.
+/// Checks that arrivals of all hosts together are a Poisson process: gaps are exponential, and the variance of counts
+/// is their mean.
 #[test]
 fn arrivals_are_poisson() {
     let fabric = leaf_spine();
@@ -154,7 +156,7 @@ fn arrivals_end_by_number_or_by_time() {
     assert_eq!(flows(Amount::Count(500)), by_time[..500]);
 }
 
-/// A rack more at the same rate per host: the old hosts send at the same times and the same sizes.
+/// Adds a rack at the same rate per host: the old hosts send at the same times and the same sizes.
 #[test]
 fn a_new_host_shifts_nobodys_numbers() {
     let sent = |leaves: u32| {

@@ -1,4 +1,4 @@
-//! Several workloads in one list.
+//! Several workloads merged into one list.
 
 use crate::setup::{at_ps, leaf_spine, load, poisson};
 use anabranch_fabric::capacity::Reference;
@@ -90,7 +90,7 @@ fn workloads_draw_from_seeds_of_their_own() {
     assert_ne!(flows, merged_flows(&[background(), background()], &fabric, 2).unwrap());
 }
 
-/// A list given by the user keeps its order, for its numbers name the flows in results.
+/// Checks that a list given by the user keeps its order, because its numbers name the flows in results.
 #[test]
 fn a_single_list_stays_as_it_is() {
     let flow = |at_ps| Flow {

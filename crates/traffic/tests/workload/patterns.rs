@@ -1,4 +1,4 @@
-//! Patterns: who sends to whom.
+//! Patterns of senders and receivers.
 
 use crate::setup::{fat_tree, leaf_spine, poisson};
 use anabranch_fabric::Fabric;
@@ -13,7 +13,7 @@ fn flows(fabric: &Fabric, pattern: Pattern, count: u64) -> Vec<Flow> {
     Workload::Poisson(workload).flows(fabric, 1).unwrap()
 }
 
-/// Every pair that may occur does, and each as often as any other: chi-square at 4 deviations.
+/// Checks that every possible pair occurs, and equally often: chi-square at 4 deviations.
 fn are_uniform(flows: &[Flow], pairs: usize) {
     let mut seen: BTreeMap<(u32, u32), f64> = BTreeMap::new();
     for flow in flows {

@@ -10,12 +10,12 @@ use anabranch_traffic::{Flow, Pattern, Start};
 
 pub(crate) const PS_PER_S: u64 = 1_000_000_000_000;
 
-/// 4 leaves of 8 hosts, 4 spines, all at 10 Gbit/s: 2:1 over-subscribed.
+/// Fabric of 4 leaves of 8 hosts and 4 spines, all at 10 Gbit/s: 2:1 over-subscribed.
 pub(crate) fn leaf_spine() -> Fabric {
     LeafSpine::default().build().unwrap()
 }
 
-/// The fat-tree of 4 pods and 16 hosts, four to a pod.
+/// Fat-tree of 4 pods and 16 hosts, four to a pod.
 pub(crate) fn fat_tree() -> Fabric {
     FatTree { k: 4, ..FatTree::default() }.build().unwrap()
 }
@@ -24,7 +24,7 @@ pub(crate) fn load(fraction: f64, reference: Reference) -> Arrivals {
     Arrivals::Load(Load { fraction, reference, capacity_bps: None })
 }
 
-/// 100 kB flows from time zero.
+/// Flows of 100 kB from time zero.
 pub(crate) fn poisson(pattern: Pattern, arrivals: Arrivals, amount: Amount) -> Poisson {
     Poisson { pattern, sizes: Sizes::Fixed(100_000), arrivals, amount, start_ps: 0, transport: 0 }
 }
