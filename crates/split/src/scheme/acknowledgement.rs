@@ -1,32 +1,32 @@
-//! What comes back to a sending host about the packets of one flow, for the schemes that run there.
+//! Feedback to a sending host about the packets of one flow, for schemes that run in hosts.
 
-/// What a host learns of packets it sent.
+/// News for a host about packets it sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feedback {
     /// An acknowledgement arrived.
     Acknowledged(Acknowledged),
-    /// A switch on the way trimmed a packet to its header and the receiver asked for it again.
+    /// A switch trimmed a packet to its header, and the receiver asked for it again.
     Trimmed {
-        /// Entropy value the packet carried.
+        /// Entropy value of the trimmed packet.
         entropy: u16,
     },
     /// The retransmission timer expired.
     TimedOut {
-        /// Entropy value of the packet that is missing, where the host knows it.
+        /// Entropy value of the missing packet, if the host knows it.
         entropy: Option<u16>,
     },
 }
 
-/// An acknowledgement, which may stand for several packets.
+/// Acknowledgement, which may stand for several packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Acknowledged {
-    /// Entropy value of the packet that caused it, if it is told.
+    /// Entropy value of the packet that caused it, if it is reported.
     pub entropy: Option<u16>,
     /// Whether that packet arrived with a congestion mark.
     pub marked: bool,
-    /// Bytes it acknowledges that none did before.
+    /// Number of bytes acknowledged for the first time.
     pub bytes: u32,
-    /// Those of them that it says were marked.
+    /// Number of those bytes that are reported as marked.
     pub marked_bytes: u32,
     /// Whether it ends a round trip ([`Round`]).
     pub round_ended: bool,
@@ -35,7 +35,7 @@ pub struct Acknowledged {
 }
 
 impl Feedback {
-    /// The entropy value of a packet that arrived without a mark.
+    /// Entropy value of a packet that arrived without a mark.
     #[inline]
     #[must_use]
     pub fn good(&self) -> Option<u16> {
@@ -46,7 +46,7 @@ impl Feedback {
     }
 }
 
-/// Round trips of a flow, told by its byte numbers: one ends when more is acknowledged than had been sent when it
+/// Round trips of a flow, recognised by its byte numbers: one ends when more is acknowledged than had been sent when it
 /// began (the observation window of RFC 8257, section 3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Round {
@@ -54,8 +54,8 @@ pub struct Round {
 }
 
 impl Round {
-    /// Whether an acknowledgement of all bytes before `acknowledged` ends the round, the first byte not yet sent being
-    /// `next`; the next round begins then.
+    /// Whether an acknowledgement of all bytes before `acknowledged` ends the round; `next` is the first byte not yet
+    /// sent. If it does, the next round begins.
     #[inline]
     pub fn ended(&mut self, acknowledged: u64, next: u64) -> bool {
         let ended = acknowledged > self.end;
@@ -66,7 +66,7 @@ impl Round {
     }
 }
 
-/// Bytes of a round, and those of them that were marked.
+/// Bytes of a round, and how many of them were marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Marked {
     bytes: u64,
@@ -74,7 +74,7 @@ pub struct Marked {
 }
 
 impl Marked {
-    /// Counts an acknowledgement; at the end of a round gives the sums and begins anew.
+    /// Counts an acknowledgement; at the end of a round, returns the sums and starts from zero.
     #[inline]
     pub fn count(&mut self, acknowledged: &Acknowledged) -> Option<Self> {
         self.bytes = self.bytes.saturating_add(acknowledged.bytes.into());

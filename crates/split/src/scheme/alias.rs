@@ -1,20 +1,21 @@
-//! The alias method: equal columns of hashes, each cut at one point between two members.
+//! Alias method: equal columns of hashes, each cut at one point between two members.
 
 use super::{Packet, Scheme};
 use crate::Env;
 
-/// Hashes of one column: those below `split` go to `lower`, the rest to `upper`.
+/// Hashes of one column: those below `split` belong to `lower`, the others to `upper`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Column {
     /// First hash of `upper`, as an absolute hash.
     pub split: u32,
     /// Member of the hashes below `split`.
     pub lower: u16,
-    /// Member of the others.
+    /// Member of the other hashes.
     pub upper: u16,
 }
 
-/// `N` columns, a power of two above one; the top bits of the hash choose the column (Walker 1977, Vose 1991).
+/// Pick from `N` columns, a power of two above one; the top bits of the hash choose the column (Walker 1977, Vose
+/// 1991).
 pub struct Alias<const N: usize>;
 
 impl<const N: usize> Scheme for Alias<N> {

@@ -1,19 +1,20 @@
-//! Score-based picks for eight flows at once on x86-64 with AVX2 and FMA. Lanes are flows; members go in turn.
+//! Score-based picks of eight flows at once, on x86-64 with AVX2 and FMA. Each lane is a flow; members are scored in
+//! turn.
 
 use super::lanes::settle;
 use super::rendezvous_bound::{BUMP, ERROR, FAITHFUL};
 use super::{rendezvous, score, score16};
 use core::arch::x86_64::*;
 
-/// Flows side by side.
+/// Number of flows side by side.
 pub(super) const LANES: usize = 8;
 
-/// Whether this machine runs the functions below.
+/// Whether this processor has the instructions of this module.
 pub(super) fn available() -> bool {
     std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma")
 }
 
-/// The selection hashes of eight flows.
+/// Loads the selection hashes of eight flows.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn load(flows: &[u64; LANES]) -> __m256i {
@@ -26,7 +27,7 @@ fn load(flows: &[u64; LANES]) -> __m256i {
     _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_castps_si256(words))
 }
 
-/// Eight members, each in a 32-bit lane.
+/// Stores eight members, each in a 32-bit lane.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn store(members: __m256i) -> [u16; LANES] {
@@ -46,7 +47,7 @@ fn every(value: u32) -> __m256i {
     _mm256_set1_epi32(value as i32)
 }
 
-/// [`super::mix::finalise`].
+/// Finalises eight hashes; see [`super::mix::finalise`].
 #[inline]
 #[target_feature(enable = "avx2")]
 fn finalise(mut h: __m256i) -> __m256i {
@@ -64,7 +65,7 @@ fn rotate_left<const LEFT: i32, const RIGHT: i32>(x: __m256i) -> __m256i {
     _mm256_or_si256(_mm256_slli_epi32::<LEFT>(x), _mm256_srli_epi32::<RIGHT>(x))
 }
 
-/// [`super::Score`]: 64-bit scores of the even and of the odd lanes are kept apart, as the multiplier yields them.
+/// Picks by [`super::Score`]: the 64-bit scores of even and odd lanes are kept apart, as the multiplier yields them.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn score(plan: &[score::Entry], flows: &[u64; LANES]) -> [u16; LANES] {
@@ -86,7 +87,7 @@ pub(super) fn score(plan: &[score::Entry], flows: &[u64; LANES]) -> [u16; LANES]
     store(winner)
 }
 
-/// [`super::Score16`]: the products stay below 2^32 and are compared with the sign bit turned.
+/// Picks by [`super::Score16`]: the products stay below 2^32 and are compared with the sign bit flipped.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn score16(plan: &[score16::Bucket], flows: &[u64; LANES]) -> [u16; LANES] {
@@ -110,8 +111,8 @@ pub(super) fn score16(plan: &[score16::Bucket], flows: &[u64; LANES]) -> [u16; L
     store(winner)
 }
 
-/// `-log2((hash + 1/2) / 2^32)` within [`ERROR`], by the bits of its single-precision form: exponent and mantissa
-/// read as one number are `log2` up to a smooth bump, which a polynomial takes out.
+/// Approximates `-log2((hash + 1/2) / 2^32)` within [`ERROR`], from the bits of its single-precision form: exponent and
+/// mantissa read as one number are `log2` up to a smooth bump, which a polynomial removes.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn approximate_neg_log2(hash: __m256i) -> __m256 {
@@ -130,9 +131,9 @@ fn approximate_neg_log2(hash: __m256i) -> __m256 {
     _mm256_fmadd_ps(_mm256_fmsub_ps(f, f, f), ratio, line)
 }
 
-/// [`super::Rendezvous`]: single precision knows each score within a bound. Where the best score's upper bound lies
-/// below every other's lower bound the winner is proven to be the integer pick's; the few other flows (about 1.2e-4
-/// times the members) are asked one by one.
+/// Picks by [`super::Rendezvous`]. Single precision knows each score within a bound: if the best score's upper bound is
+/// below every other's lower bound, the winner is certainly that of the integer pick. The few other flows (about 1.2e-4
+/// times the number of members) are picked one by one.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn rendezvous(plan: &[rendezvous::Entry], flows: &[u64; LANES]) -> [u16; LANES] {

@@ -1,19 +1,20 @@
-//! [`super::avx2`] in sixteen lanes, on x86-64 with AVX-512 F: comparisons yield masks, and rotations are instructions.
+//! Score-based picks of sixteen flows at once, on x86-64 with AVX-512 F: [`super::avx2`] with masks from comparisons
+//! and with rotation instructions.
 
 use super::lanes::settle;
 use super::rendezvous_bound::{BUMP, ERROR, FAITHFUL};
 use super::{rendezvous, score, score16};
 use core::arch::x86_64::*;
 
-/// Flows side by side.
+/// Number of flows side by side.
 pub(super) const LANES: usize = 16;
 
-/// Whether this machine runs the functions below.
+/// Whether this processor has the instructions of this module.
 pub(super) fn available() -> bool {
     std::is_x86_feature_detected!("avx512f")
 }
 
-/// The selection hashes of sixteen flows.
+/// Loads the selection hashes of sixteen flows.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load(flows: &[u64; LANES]) -> __m512i {
@@ -25,7 +26,7 @@ fn load(flows: &[u64; LANES]) -> __m512i {
     _mm512_inserti64x4::<1>(low, _mm512_cvtepi64_epi32(high))
 }
 
-/// Sixteen members, each in a 32-bit lane.
+/// Stores sixteen members, each in a 32-bit lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn store(members: __m512i) -> [u16; LANES] {
@@ -44,7 +45,7 @@ fn every(value: u32) -> __m512i {
     _mm512_set1_epi32(value as i32)
 }
 
-/// [`super::mix::finalise`].
+/// Finalises sixteen hashes; see [`super::mix::finalise`].
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn finalise(mut h: __m512i) -> __m512i {
@@ -55,7 +56,7 @@ fn finalise(mut h: __m512i) -> __m512i {
     _mm512_xor_si512(h, _mm512_srli_epi32::<16>(h))
 }
 
-/// [`super::Score`]: 64-bit scores of the even and of the odd lanes are kept apart, and so are their winners.
+/// Picks by [`super::Score`]: the 64-bit scores of even and odd lanes, and their winners, are kept apart.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn score(plan: &[score::Entry], flows: &[u64; LANES]) -> [u16; LANES] {
@@ -79,7 +80,7 @@ pub(super) fn score(plan: &[score::Entry], flows: &[u64; LANES]) -> [u16; LANES]
     store(_mm512_mask_mov_epi32(winner_even, 0b1010_1010_1010_1010, winner_odd))
 }
 
-/// [`super::Score16`].
+/// Picks by [`super::Score16`].
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn score16(plan: &[score16::Bucket], flows: &[u64; LANES]) -> [u16; LANES] {
@@ -102,7 +103,7 @@ pub(super) fn score16(plan: &[score16::Bucket], flows: &[u64; LANES]) -> [u16; L
     store(winner)
 }
 
-/// `-log2((hash + 1/2) / 2^32)` within [`ERROR`], as [`super::avx2`] computes it.
+/// Approximates `-log2((hash + 1/2) / 2^32)` within [`ERROR`], as [`super::avx2`] does.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn approximate_neg_log2(hash: __m512i) -> __m512 {
@@ -119,7 +120,7 @@ fn approximate_neg_log2(hash: __m512i) -> __m512 {
     _mm512_fmadd_ps(_mm512_fmsub_ps(f, f, f), ratio, line)
 }
 
-/// [`super::Rendezvous`], by bounds in single precision as [`super::avx2::rendezvous`].
+/// Picks by [`super::Rendezvous`], with bounds in single precision as in [`super::avx2::rendezvous`].
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn rendezvous(plan: &[rendezvous::Entry], flows: &[u64; LANES]) -> [u16; LANES] {

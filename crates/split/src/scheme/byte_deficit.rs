@@ -1,30 +1,31 @@
-//! Byte deficit: a flow, flowcell or flowlet takes the path that is most bytes behind its quota, until it ends.
+//! Byte deficit: a flow, flowcell or flowlet takes the path that is most bytes behind its quota, and keeps it until it
+//! ends.
 
 use super::{Flows, Packet, Scheme};
 use crate::{Env, capability};
 use core::marker::PhantomData;
 
-/// Largest deficit in bytes at every boundary of `B`; bytes are charged as they pass.
+/// Pick of the largest deficit in bytes at every boundary of `B`; bytes are charged as they pass.
 pub struct ByteDeficit<B, Q, M, C>(PhantomData<(B, Q, M, C)>);
 
-/// What is placed as one: when does it end, and what must be remembered to know?
+/// Rule for the end of a unit, whose packets stay together, and the note that the rule needs.
 pub trait Boundary {
-    /// Bits of [`crate::capability`] this takes.
+    /// Bits of [`crate::capability`] that the rule needs.
     const NEEDS: u32;
-    /// What is remembered per flow.
+    /// Note that is remembered of each flow.
     type Note: Copy;
-    /// The note of a unit that begins with `packet` at `now_ns`.
+    /// Makes the note of a unit that begins with `packet` at `now_ns`.
     fn begin(packet: &Packet, now_ns: u64) -> Self::Note;
-    /// The note after one more packet, or `None` if that packet begins the next unit.
+    /// Updates the note after one more packet; returns `None` if that packet begins the next unit.
     fn go_on(&self, note: Self::Note, packet: &Packet, now_ns: u64) -> Option<Self::Note>;
-    /// Whether the unit is over whatever comes next, so that forgetting it changes nothing.
+    /// Whether the unit has ended, whatever packet comes next, so that forgetting it changes nothing.
     #[inline(always)]
     fn is_over(&self, _note: Self::Note, _now_ns: u64) -> bool {
         false
     }
 }
 
-/// A flow stays where its first packet went.
+/// Boundary of whole flows: a flow keeps the path of its first packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WholeFlow;
 
@@ -41,28 +42,28 @@ impl Boundary for WholeFlow {
     }
 }
 
-/// Quotas, and where units end.
+/// Quotas, and the boundary of units.
 #[derive(Clone, Debug)]
 pub struct Plan<B, Q> {
-    /// Share of each member in units of 2^-32; their sum is exactly 2^32.
+    /// Share of each member in units of 2^-32; the sum is exactly 2^32.
     pub quotas: Q,
-    /// What is placed as one.
+    /// Boundary of units.
     pub boundary: B,
 }
 
-/// Flows under way, and the bytes each path was sent under this plan.
+/// Flows in progress, and the bytes that each path was sent under this plan.
 #[derive(Clone, Debug, Default)]
 pub struct State<M, C> {
     /// Path and note of each flow.
     pub flows: M,
     /// Bytes sent, one count per member.
     pub sent: C,
-    /// Their sum.
+    /// Sum of the counts.
     pub total: u64,
 }
 
-/// The member with the largest `q_i * total - sent_i`, ties to the lowest index; those without a quota are no
-/// candidates.
+/// Finds the member with the largest `q_i * total - sent_i`, ties to the lowest index; members without a quota are
+/// excluded.
 #[inline(always)]
 #[must_use]
 pub fn largest_deficit(quotas: &[u64], sent: &[u64], total: u64) -> u16 {
@@ -77,7 +78,7 @@ pub fn largest_deficit(quotas: &[u64], sent: &[u64], total: u64) -> u16 {
     best.0
 }
 
-/// Places looked at for ended units with each new one.
+/// Number of table entries that are searched for ended units with each new unit.
 const SWEPT_PER_UNIT: usize = 8;
 
 impl<B, Q, M, C> Scheme for ByteDeficit<B, Q, M, C>

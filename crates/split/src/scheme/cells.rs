@@ -1,30 +1,30 @@
-//! Rejection cells: probe equal cells at random until one accepts.
+//! Rejection cells: a flow probes equal cells at random until one accepts.
 //!
 //! A member owns cells in proportion to its weight: whole ones, which always accept, and at most one that accepts a
-//! fraction of its probes; cells that nobody owns accept nothing. A flow probes one fixed random sequence of (cell,
-//! level) and takes the owner of the first that accepts, so each member gets its accepting area over the total, and
-//! a change of one member's area moves only flows into it or out of it. What a flow may cost is bounded: after
-//! [`PROBES_MAX`] refusals the last cell's member takes it, which for an accepting area of a quarter is one flow in
-//! 10^8.
+//! fraction of its probes; cells without an owner accept nothing. A flow probes one fixed random sequence of (cell,
+//! level) and takes the owner of the first that accepts, so each member gets its accepting area over the total, and a
+//! change of one member's area moves only flows into it or out of it. The cost of a flow is bounded: after
+//! [`PROBES_MAX`] refusals the last cell's member takes it, which happens to one flow in 10^8 for an accepting area of
+//! a quarter.
 
 use super::{Packet, Scheme};
 use crate::Env;
 
-/// Level of a cell that accepts every probe, but for one in 2^47. Its low bits leave room for the owner.
+/// Level of a cell that accepts every probe, except one in 2^47. Its low bits leave room for the owner.
 pub const LEVEL_FULL: u64 = (1 << LEVEL_BITS) - 1;
 const LEVEL_BITS: u32 = 47;
-/// Probes of one flow, at most.
+/// Largest number of probes of one flow.
 pub const PROBES_MAX: usize = 64;
-/// Probes made whether needed or not: a branch per probe costs more than the probe, since no one can predict it.
+/// Number of probes that are always made: a branch per probe costs more than the probe, because it cannot be predicted.
 const PROBES_AT_ONCE: usize = 4;
 
-/// One cell: the accepting level in the upper 47 bits, the owner in the lower 16, so that one comparison with a
-/// random word reads the level and leaves the owner in the register.
+/// One cell: the accepting level in the upper 47 bits, the owner in the lower 16, so that one comparison with a random
+/// word reads the level and leaves the owner in the register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cell(u64);
 
 impl Cell {
-    /// A cell that accepts `level` of [`LEVEL_FULL`] probes for `member`.
+    /// Makes a cell that accepts `level` of [`LEVEL_FULL`] probes for `member`.
     #[must_use]
     pub const fn new(member: u16, level: u64) -> Self {
         Self(level << (64 - LEVEL_BITS) | member as u64)
@@ -41,24 +41,24 @@ impl Cell {
     }
 }
 
-/// `N` cells, a power of two from 2 to 2^16.
+/// Pick from `N` cells, a power of two from 2 to 2^16.
 pub struct Cells<const N: usize>;
 
-/// Where the random words of a flow's probes start: the hash, mixed once as in SplitMix64 (Steele, Lea, Flood 2014).
+/// Start of the random words of a flow's probes: the hash, mixed once as in SplitMix64 (Steele, Lea, Flood 2014).
 #[inline(always)]
 const fn start(hash: u32) -> u64 {
     let x = (hash as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (x ^ (x >> 32)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
-/// The word after `word`: a linear congruential generator (multiplier of Steele and Vigna, "Computationally easy,
+/// Next word after `word`, from a linear congruential generator (multiplier of Steele and Vigna, "Computationally easy,
 /// spectrally good multipliers for congruential pseudorandom number generators", 2022). Its upper bits are random.
 #[inline(always)]
 const fn next(word: u64) -> u64 {
     word.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1)
 }
 
-/// The cell (of 2^`bits`) that a word probes, and the level, in the upper bits.
+/// Cell (of 2^`bits`) that a word probes, and the level, in the upper bits.
 #[inline(always)]
 const fn probe(word: u64, bits: u32) -> (usize, u64) {
     ((word >> (64 - bits)) as usize, word << bits)
@@ -89,10 +89,11 @@ impl<const N: usize> Scheme for Cells<N> {
     }
 }
 
-/// No cell: what the first probes leave if none accepts. A value, not a flag, keeps them free of branches.
+/// Value that means no cell: the result of the first probes if none accepts. A value, not a flag, keeps them free of
+/// branches.
 const REFUSED: u64 = u64::MAX;
 
-/// The rest of the probes, from `word` on.
+/// Makes the remaining probes, from `word` on.
 #[cold]
 fn search<const N: usize>(plan: &[Cell; N], mut word: u64) -> u16 {
     let mut cell = Cell::default();
@@ -107,7 +108,7 @@ fn search<const N: usize>(plan: &[Cell; N], mut word: u64) -> u16 {
     cell.member()
 }
 
-/// The probes of one flow over `cells`, a power of two, up to the one that ends it: the cell, and whether it accepts.
+/// Probes of one flow over `cells`, a power of two, up to the one that ends it: the cell, and whether it accepts.
 pub fn probes(hash: u32, cells: &[Cell]) -> impl Iterator<Item = (usize, bool)> {
     let mut word = start(hash);
     let mut refused = true;

@@ -11,44 +11,44 @@ use core::marker::PhantomData;
 /// Flowlets over weighted paths (members); flows in `M`, paths in `C`, entries of scores in `G`.
 pub struct Clove<M, C, G>(PhantomData<(M, C, G)>);
 
-/// How a new flowlet finds its path.
+/// Rule by which a new flowlet gets its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Selection {
     /// Smooth weighted round robin on the weights: the path that is most behind its share.
     #[default]
     Turns,
-    /// At random in proportion to the weights, as in a public ns-3 model.
+    /// Random path in proportion to the weights, as in a public ns-3 model.
     Random,
-    /// The path whose most utilised link is least utilised, as last relayed: Clove-INT.
+    /// Path whose most utilised link is least utilised, as last relayed: Clove-INT.
     LeastUtilised,
-    /// Highest score by (flow, number of the flowlet) over the gravities of the weights: Clove+VALO.
+    /// Path with the highest score by (flow, number of the flowlet) over the gravities of the weights: Clove+VALO.
     Score,
 }
 
-/// What can be set.
+/// Parameters of Clove.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
-    /// How a new flowlet finds its path.
+    /// Rule by which a new flowlet gets its path.
     pub selection: Selection,
     /// Longest pause within a flowlet, in nanoseconds.
     pub gap_ns: u64,
-    /// Least time between two cuts of one path's weight, in nanoseconds: half a round trip. Scores follow weights no more
-    /// often either.
+    /// Shortest time between two cuts of one path's weight, in nanoseconds: half a round trip. It also bounds how often
+    /// scores follow weights.
     pub interval_ns: u64,
     /// Part of its weight that a marked path loses, in millionths.
     pub cut_ppm: u32,
-    /// How long a mark makes a path congested, in nanoseconds: it inherits nothing meanwhile.
+    /// Time for which a mark makes a path congested, in nanoseconds: meanwhile it inherits no weight.
     pub congested_ns: u64,
     /// Age at which a relayed utilisation counts as zero, in nanoseconds, so that the path is tried again.
     pub ageing_ns: u64,
     /// Period of the estimators of the switches, in nanoseconds.
     pub period_ns: u64,
-    /// What those lose each period, at least 1/32.
+    /// Fraction that the estimators lose each period, at least 1/32.
     pub alpha: f64,
 }
 
 impl Parameters {
-    /// How switches measure the utilisation of links.
+    /// Estimator by which switches measure the utilisation of links.
     #[must_use]
     pub const fn estimator(&self) -> Estimator {
         Estimator { period_ns: self.period_ns, alpha: Estimator::alpha(self.alpha), level_bits: 7 }
@@ -72,21 +72,21 @@ impl Default for Parameters {
     }
 }
 
-/// A weight of one.
+/// Weight of one.
 pub const ONE: u32 = 1 << 24;
 
-/// What is known of one path.
+/// State of one path.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
-    /// Its weight in units of 1 / [`ONE`]. All weights sum to the number of paths, to the unit, while none dies.
+    /// Weight in units of 1 / [`ONE`]. While no path is dead, all weights sum to exactly the number of paths.
     pub weight: u32,
-    /// What smooth weighted round robin owes it.
+    /// Credit of the path in smooth weighted round robin.
     credit: i64,
-    /// When a mark last cut it.
+    /// Time of the last cut by a mark.
     cut_ns: Option<u64>,
-    /// When the utilisation was relayed.
+    /// Time at which the utilisation was relayed.
     heard_ns: Option<u64>,
-    /// Of the path's most utilised link, in the switches' own unit.
+    /// Utilisation of the path's most utilised link, in the switches' own unit.
     utilisation: u8,
 }
 
@@ -96,10 +96,10 @@ impl Default for Path {
     }
 }
 
-/// What is remembered of a flow.
+/// Note on a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Note {
-    /// When its last packet went, in nanoseconds.
+    /// Time of its last packet, in nanoseconds.
     pub last_ns: u64,
     /// Number of its flowlet.
     pub flowlet: u32,
@@ -110,29 +110,29 @@ pub struct Note {
 pub struct State<M, C, G> {
     /// Path and note of each flow.
     pub flows: M,
-    /// What is known of each path.
+    /// State of each path.
     pub paths: C,
-    /// For [`Selection::Score`]: its `entries` are the control half's to make.
+    /// Scores for [`Selection::Score`]: the control half makes their `entries`.
     pub scored: Scored<G>,
 }
 
-/// What the destination relays about the paths towards it.
+/// News that the destination relays about the paths towards it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feedback {
     /// A packet arrived by this path with congestion experienced.
     Marked(u16),
-    /// The utilisation of the most utilised link that a packet met on a path.
+    /// A packet met links on a path; this is the utilisation of the most utilised one.
     Utilisation {
-        /// The path.
+        /// Path of the packet.
         path: u16,
-        /// In the switches' own unit.
+        /// Utilisation in the switches' own unit.
         level: u8,
     },
 }
 
-/// Places looked at for forgotten flows with each new flowlet.
+/// Number of table entries that are searched for forgotten flows with each new flowlet.
 const SWEPT_PER_FLOWLET: usize = 8;
-/// Gaps after which an idle flow is forgotten, and with it the number of its flowlet.
+/// Number of gaps after which an idle flow is forgotten, and with it the number of its flowlet.
 const GAPS_REMEMBERED: u64 = 64;
 
 impl<M, C, G> Scheme for Clove<M, C, G>
@@ -198,7 +198,7 @@ where
         }
     }
 
-    /// The dead lose their flowlets; those who return know nothing and weigh one.
+    /// Purges the flowlets of dead paths; a path that returns starts without knowledge and with a weight of one.
     fn port_changed<E: Env>(
         _plan: &Parameters,
         state: &mut State<M, C, G>,
@@ -216,8 +216,9 @@ where
     }
 }
 
-/// Takes its part from a marked path and spreads it evenly over those that were not marked of late, or over all others if
-/// there is none. Whether any weight moved: not within the interval, and not without heirs.
+/// Takes the cut from a marked path and spreads it evenly over the paths that were not marked lately, or over all
+/// others if there is none. Returns whether any weight moved: none does within the interval, or without a path to
+/// inherit.
 fn cut<E: Env>(plan: &Parameters, paths: &mut [Path], marked: u16, env: &mut E) -> bool {
     let now_ns = env.now_ns();
     let since = |path: &Path| path.cut_ns.map_or(u64::MAX, |cut_ns| now_ns.saturating_sub(cut_ns));
@@ -248,7 +249,8 @@ fn cut<E: Env>(plan: &Parameters, paths: &mut [Path], marked: u16, env: &mut E) 
     removed > 0
 }
 
-/// Smooth weighted round robin: everyone earns its weight, the richest pays for all and goes. Ties to the lowest index.
+/// Smooth weighted round robin: every path earns its weight, the richest is picked and pays for all. Ties go to the
+/// lowest index.
 #[inline(always)]
 fn most_behind<E: Env>(paths: &mut [Path], env: &E) -> u16 {
     let mut total = 0;
@@ -266,7 +268,7 @@ fn most_behind<E: Env>(paths: &mut [Path], env: &E) -> u16 {
     richest.1
 }
 
-/// One of the living in proportion to its weight.
+/// Draws a living path in proportion to its weight.
 #[inline(always)]
 fn drawn<E: Env>(paths: &[Path], env: &mut E) -> u16 {
     let bits = env.random_u32();
@@ -285,7 +287,8 @@ fn drawn<E: Env>(paths: &[Path], env: &mut E) -> u16 {
     last
 }
 
-/// The living path whose relayed utilisation is least, one of them at random; not heard of lately is zero.
+/// Finds the living path with the least relayed utilisation, one of them at random; a path without recent news counts
+/// as zero.
 #[inline(always)]
 fn least_utilised<E: Env>(paths: &[Path], ageing_ns: u64, env: &mut E) -> u16 {
     let now_ns = env.now_ns();

@@ -6,31 +6,33 @@ use super::{Flows, Packet, Scheme};
 use crate::{Env, capability, random_below};
 use core::marker::PhantomData;
 
-/// The leaf's half of CONGA, a member being an uplink of the leaf. `U` holds a number per uplink, `D` a
-/// register per uplink, `T` a metric per leaf and uplink, `R` a byte per leaf.
+/// The leaf's half of CONGA; a member is an uplink of the leaf. `U` holds a number per uplink, `D` a register per
+/// uplink, `T` a metric per leaf and uplink, `R` a byte per leaf.
 pub struct Conga<U, D, T, R, M>(PhantomData<(U, D, T, R, M)>);
 
-/// What CONGA is told.
+/// Parameters of CONGA.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     /// Time between two losses of the registers, in nanoseconds.
     pub period_ns: u64,
-    /// What registers lose each time, at least 1/32.
+    /// Fraction that registers lose each time, at least 1/32.
     pub alpha: f64,
     /// Bits of a level (Q), 1 to 7.
     pub level_bits: u8,
-    /// Whether a link is measured by its own rate; by that of the fastest between switches if not.
+    /// Whether a link is measured by its own rate; if not, by that of the fastest link between switches.
     pub own_rates: bool,
     /// Longest pause within a flowlet, in nanoseconds.
     pub gap_ns: u64,
     /// Age at which a metric counts as zero, in nanoseconds.
     pub age_ns: u64,
-    /// Uplinks looked at for a new flowlet, neighbours in number from a random one on; all of them if zero.
+    /// Number of uplinks that are compared for a new flowlet, consecutive ones from a random one on; all of them if
+    /// zero.
     pub candidates: u16,
 }
 
 impl Default for Parameters {
-    /// Registers look back over 150 us, near the 160 us of the paper; its 3 bits, 500 us and 10 ms.
+    /// Defaults: registers look back over 150 us, near the 160 us of the paper; 3 bits, 500 us and 10 ms as in the
+    /// paper.
     fn default() -> Self {
         Self {
             period_ns: 30_000,
@@ -45,7 +47,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// How links are measured.
+    /// Estimator by which links are measured.
     #[must_use]
     pub const fn estimator(&self) -> Estimator {
         Estimator {
@@ -56,24 +58,24 @@ impl Parameters {
     }
 }
 
-/// What a leaf works with.
+/// Plan of a leaf.
 #[derive(Clone, Debug)]
 pub struct Plan<U> {
-    /// How links are measured.
+    /// Estimator by which links are measured.
     pub estimator: Estimator,
-    /// By uplink: where its register stands when it is wholly busy, as of [`Estimator::full_bytes`].
+    /// Value of each uplink's register when the link is fully busy: [`Estimator::full_bytes`].
     pub full_bytes: U,
-    /// Uplinks of the leaf that has most: the length of a row of metrics.
+    /// Number of uplinks of the leaf that has most: the length of a row of metrics.
     pub row: u16,
-    /// As in [`Parameters::gap_ns`].
+    /// Longest pause within a flowlet: [`Parameters::gap_ns`].
     pub gap_ns: u64,
-    /// As in [`Parameters::age_ns`].
+    /// Age of metrics: [`Parameters::age_ns`].
     pub age_ns: u64,
-    /// As in [`Parameters::candidates`].
+    /// Number of uplinks that are compared: [`Parameters::candidates`].
     pub candidates: u16,
 }
 
-/// What is known of one way between two leaves.
+/// Metric of one path between two leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Metric {
     level: u8,
@@ -96,34 +98,34 @@ impl Metric {
     }
 }
 
-/// What a leaf remembers. Rows of metrics are indexed by leaf, then uplink.
+/// State of a leaf. Rows of metrics are indexed by leaf, then uplink.
 #[derive(Clone, Debug, Default)]
 pub struct State<D, T, R, M> {
-    /// How busy each uplink is.
+    /// Load of each uplink.
     pub registers: D,
-    /// Of the ways to other leaves, by own uplink (Congestion-To-Leaf).
+    /// Metrics of the paths to other leaves, by own uplink (Congestion-To-Leaf).
     pub to_leaf: T,
-    /// Of the ways from other leaves, by their uplink (Congestion-From-Leaf).
+    /// Metrics of the paths from other leaves, by their uplink (Congestion-From-Leaf).
     pub from_leaf: T,
-    /// By leaf: whose turn it is in the feedback to it.
+    /// Next metric in the rotation of feedback to each leaf.
     pub turns: R,
     /// Uplink and time of the last packet of each flow.
     pub flowlets: M,
 }
 
-/// A packet that arrives at the leaf it goes to.
+/// Packet that arrives at its destination leaf.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived {
-    /// The leaf it comes from.
+    /// Leaf that the packet comes from.
     pub leaf: u32,
-    /// Its [`Packet::tag`].
+    /// Header in its [`Packet::tag`].
     pub tag: u32,
 }
 
-/// Places looked at for flows to forget with each new flowlet.
+/// Number of table entries that are searched for forgotten flows with each new flowlet.
 const SWEPT_PER_FLOWLET: usize = 8;
 
-/// The row of a leaf, or nothing.
+/// Row of a leaf; empty if the leaf has none.
 #[inline(always)]
 fn row(metrics: &mut [Metric], leaf: u32, row: u16) -> &mut [Metric] {
     let first = leaf as usize * usize::from(row);
@@ -144,7 +146,7 @@ where
     type State = State<D, T, R, M>;
     type Feedback = Arrived;
 
-    /// Asks the place which uplinks lead to the packet's leaf, and writes the packet's tag.
+    /// Asks the environment which uplinks lead to the packet's leaf, and writes the packet's tag.
     #[inline(always)]
     fn pick<E: Env>(plan: &Plan<U>, state: &mut Self::State, packet: &mut Packet, env: &mut E) -> u16 {
         let Plan { estimator, gap_ns, age_ns, candidates, .. } = *plan;
@@ -226,7 +228,7 @@ where
     }
 }
 
-/// The living uplink of least level: the old one if it is among them, else one of them at random.
+/// Finds the living uplink of least level: the old one if it is among them, else one of them at random.
 #[inline(always)]
 fn least<E: Env>(
     mut level: impl FnMut(usize) -> Option<u8>,
@@ -262,7 +264,7 @@ fn least<E: Env>(
     best
 }
 
-/// The next item to feed back: those that changed before those that did not, in rotation.
+/// Next item to feed back, in rotation: changed metrics before unchanged ones.
 #[inline(always)]
 fn next_feedback(heard: &mut [Metric], turn: &mut u8, age_ns: u64, now_ns: u64) -> Option<Item> {
     let rotated = |step: usize| (usize::from(*turn) + step) % heard.len().max(1);

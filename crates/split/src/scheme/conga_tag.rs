@@ -1,7 +1,7 @@
-//! CONGA's header in the 32 bits that travel with a packet: load-balancing tag, congestion extent, and one
-//! item of feedback.
+//! CONGA's header in the 32 bits that travel with a packet: load-balancing tag, congestion extent, and one item of
+//! feedback.
 //!
-//! The paper's fields have 4, 3, 4 and 3 bits (section 3.1); here 8, 7, 8 and 7, for up to 256 uplinks and 7
+//! The paper's fields have 4, 3, 4 and 3 bits (section 3.1); here they have 8, 7, 8 and 7, for up to 256 uplinks and 7
 //! bits of level.
 
 const UPLINK_BITS: u32 = 8;
@@ -13,31 +13,31 @@ const FED: u32 = 1 << (FED_LEVEL_AT + LEVEL_BITS);
 const PRESENT: u32 = FED << 1;
 const LEVEL_MASK: u32 = (1 << LEVEL_BITS) - 1;
 
-/// Most uplinks a tag tells apart.
+/// Largest number of uplinks that a tag distinguishes.
 pub const UPLINKS_MAX: usize = 1 << UPLINK_BITS;
 
-/// What one leaf tells another about one of the other's uplinks.
+/// Item of feedback: news from one leaf to another about one of the other's uplinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// The uplink, as the leaf that hears this numbers its own (FB_LBTag).
+    /// Uplink, as the leaf that receives the item numbers its own (FB_LBTag).
     pub uplink: u8,
-    /// The highest level on the way from there (FB_Metric).
+    /// Highest level on the path from there (FB_Metric).
     pub level: u8,
 }
 
-/// The header.
+/// Header of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// The uplink by which the packet left its leaf (LBTag).
+    /// Uplink by which the packet left its leaf (LBTag).
     pub uplink: u8,
-    /// The highest level it met after that (CE).
+    /// Highest level it met after that (CE).
     pub level: u8,
-    /// Feedback for the leaf it goes to.
+    /// Feedback for the leaf that the packet goes to.
     pub feedback: Option<Item>,
 }
 
 impl Tag {
-    /// As it travels.
+    /// Packs the header into 32 bits.
     #[inline(always)]
     #[must_use]
     pub const fn pack(self) -> u32 {
@@ -50,7 +50,7 @@ impl Tag {
         }
     }
 
-    /// Of a packet that has one.
+    /// Unpacks the header of a packet; `None` if it has none.
     #[inline(always)]
     #[must_use]
     pub const fn unpack(tag: u32) -> Option<Self> {
@@ -67,7 +67,7 @@ impl Tag {
     }
 }
 
-/// The tag of a packet that a spine sends on by a link of this level.
+/// Raises the congestion extent of a packet that a spine sends on by a link of this level.
 #[inline(always)]
 #[must_use]
 pub const fn raised(tag: u32, level: u8) -> u32 {

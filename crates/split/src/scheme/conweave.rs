@@ -5,19 +5,19 @@ use super::{Flows, Packet, Scheme};
 use crate::{Env, capability, random_below};
 use core::marker::PhantomData;
 
-/// The source leaf's half of ConWeave, a member being a path to the packet's leaf. `P` holds a time per path.
+/// The source leaf's half of ConWeave; a member is a path to the packet's leaf. `P` holds a time per path.
 pub struct ConWeave<P, M>(PhantomData<(P, M)>);
 
-/// What ConWeave is told.
+/// Parameters of ConWeave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// What a reply may take beyond the round trip of an empty fabric, in nanoseconds.
+    /// Time that a reply may take beyond the round trip of an empty fabric, in nanoseconds.
     pub extra_reply_ns: u64,
-    /// How long a path is not chosen after a marked packet came by it, in nanoseconds.
+    /// Time for which a path is not chosen after a marked packet came by it, in nanoseconds.
     pub pause_ns: u64,
-    /// What the last packets on the old path may take beyond the time predicted for them, in nanoseconds.
+    /// Time that the last packets on the old path may take beyond the predicted time, in nanoseconds.
     pub extra_hold_ns: u64,
-    /// How long packets of the new path are held where nothing came by the old one to predict from, in
+    /// Time for which packets of the new path are held if no packet of the old path allows a prediction, in
     /// nanoseconds.
     pub default_hold_ns: u64,
     /// Pause after which a flow begins a round, and may choose a path, in nanoseconds.
@@ -29,7 +29,7 @@ pub struct Parameters {
 }
 
 impl Default for Parameters {
-    /// Those of the authors' simulation of a leaf-spine fabric at 100 Gbit/s.
+    /// Defaults of the authors' simulation of a leaf-spine fabric at 100 Gbit/s.
     fn default() -> Self {
         Self {
             extra_reply_ns: 4_000,
@@ -43,51 +43,51 @@ impl Default for Parameters {
     }
 }
 
-/// Parameters, and the way to a leaf.
+/// Parameters, and the paths to a leaf.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// The parameters.
+    /// Parameters of ConWeave.
     pub parameters: Parameters,
-    /// Paths to the leaf.
+    /// Number of paths to the leaf.
     pub paths: u16,
     /// Round trip to the leaf through an empty fabric, in nanoseconds.
     pub round_trip_ns: u64,
 }
 
-/// Where a flow stands, beside its path.
+/// State of a flow's round, beside its path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Round {
     epoch: Epoch,
-    /// Whether it was rerouted in this epoch.
+    /// Whether the flow was rerouted in this epoch.
     rerouted: bool,
-    /// Whether the epoch's question is answered, so that the next packet may begin another.
+    /// Whether the epoch's request is answered, so that the next packet may begin another epoch.
     settled: bool,
-    /// When a reply is overdue; `None` if none is awaited.
+    /// Time at which a reply is overdue; `None` if none is awaited.
     deadline_ns: Option<u64>,
     last_ns: u64,
-    /// When the tail was sent.
+    /// Time at which the tail was sent.
     tail: Stamp,
 }
 
-/// What a source leaf remembers.
+/// State of a source leaf.
 #[derive(Clone, Debug, Default)]
 pub struct State<P, M> {
-    /// By path to this leaf: until when it is not chosen, in nanoseconds.
+    /// Time until which each path to this leaf is not chosen, in nanoseconds.
     pub paused_ns: P,
     /// Path and round of each flow.
     pub flows: M,
 }
 
-/// A control packet that arrives.
+/// Control packet that arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived {
-    /// The flow it is about.
+    /// Flow that it is about.
     pub flow: u64,
-    /// What it says.
+    /// Message of the packet.
     pub control: Control,
 }
 
-/// Places looked at for flows to forget with each new one.
+/// Number of table entries that are searched for flows to forget with each new flow.
 const SWEPT_PER_FLOW: usize = 8;
 
 impl<P: AsMut<[u64]>, M: Flows<Note = Round>> Scheme for ConWeave<P, M> {
@@ -153,7 +153,7 @@ impl<P: AsMut<[u64]>, M: Flows<Note = Round>> Scheme for ConWeave<P, M> {
         path
     }
 
-    /// A reply in time, or the tail's arrival, settles the epoch: nothing is on the way that could be
+    /// Settles the epoch if a reply is in time or the tail arrived: then no packet is on its path that could be
     /// overtaken.
     fn learn<E: Env>(plan: &Plan, state: &mut State<P, M>, arrived: &Arrived, env: &mut E) {
         let now_ns = env.now_ns();
@@ -185,8 +185,8 @@ fn idle(round: &Round, now_ns: u64) -> u64 {
     now_ns.saturating_sub(round.last_ns)
 }
 
-/// The first of two paths drawn that is not paused; if both are, `old`, or one of those drawn where there is
-/// no old one.
+/// Draws two paths and returns the first that is not paused; if both are paused, `old`, or one of the two if there is
+/// no old path.
 #[inline(always)]
 fn fresh_path<E: Env>(paths: u16, paused_ns: &[u64], old: Option<u16>, env: &mut E) -> u16 {
     let now_ns = env.now_ns();

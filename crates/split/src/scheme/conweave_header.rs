@@ -1,7 +1,7 @@
 //! ConWeave's headers in the 32 bits that travel with a packet.
 //!
-//! Data and control packets are told apart by what they are, not here. Times are in steps of 64 ns and wrap
-//! after 4.2 ms, epochs wrap after 16.
+//! The kind of a packet distinguishes data and control, not the header. Times are in steps of 64 ns and wrap after 4.2
+//! ms, epochs wrap after 16.
 
 const EPOCH_BITS: u32 = 4;
 const PATH_BITS: u32 = 9;
@@ -12,26 +12,26 @@ const TIME_AT: u32 = PATH_AT + PATH_BITS;
 const EPOCH_MASK: u32 = (1 << EPOCH_BITS) - 1;
 const PATH_MASK: u32 = (1 << PATH_BITS) - 1;
 
-/// Most paths between two leaves.
+/// Largest number of paths between two leaves.
 pub const PATHS_MAX: usize = 1 << PATH_BITS;
 
-/// A time as it travels.
+/// Time in a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Stamp(u16);
 
 impl Stamp {
-    /// Steps of 2^6 ns.
+    /// Binary logarithm of a step: 2^6 ns.
     const SHIFT: u32 = 6;
 
-    /// Of a time in nanoseconds.
+    /// Converts a time in nanoseconds.
     #[inline(always)]
     #[must_use]
     pub const fn of(now_ns: u64) -> Self {
         Self((now_ns >> Self::SHIFT) as u16)
     }
 
-    /// Nanoseconds from an earlier stamp to this one; zero where that one is the later, by up to half of what
-    /// wraps.
+    /// Nanoseconds from an earlier stamp to this one; zero if `earlier` is the later one, by up to half of the wrapping
+    /// time.
     #[inline(always)]
     #[must_use]
     pub const fn since(self, earlier: Self) -> u64 {
@@ -40,19 +40,19 @@ impl Stamp {
     }
 }
 
-/// A number of a flow's rounds, modulo 16.
+/// Number of a flow's round, modulo 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Epoch(u8);
 
 impl Epoch {
-    /// The one after this.
+    /// Next epoch.
     #[inline(always)]
     #[must_use]
     pub const fn next(self) -> Self {
         Self((self.0 + 1) & EPOCH_MASK as u8)
     }
 
-    /// Whether this comes after another, which is no further than seven away.
+    /// Whether this epoch comes after another, which must be at most seven away.
     #[inline(always)]
     #[must_use]
     pub const fn is_after(self, other: Self) -> bool {
@@ -61,35 +61,35 @@ impl Epoch {
     }
 }
 
-/// What a data packet asks for.
+/// Request of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Flag {
-    /// Nothing.
+    /// No request.
     #[default]
     Plain,
-    /// The first of an epoch: a reply, by which the round trip is judged (RTT request).
+    /// First packet of an epoch: asks for a reply, which measures the round trip (RTT request).
     Init,
-    /// The last on the old path: a reply once it has arrived (CLEAR).
+    /// Last packet on the old path: asks for a reply once it has arrived (CLEAR).
     Tail,
 }
 
-/// The header of a data packet.
+/// Header of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Header {
-    /// The round.
+    /// Number of the round.
     pub epoch: Epoch,
     /// Whether it was sent after the reroute of this round.
     pub rerouted: bool,
-    /// What it asks for.
+    /// Request of the packet.
     pub flag: Flag,
-    /// The path it takes.
+    /// Path of the packet.
     pub path: u16,
-    /// When it was sent; after a reroute, when the tail was.
+    /// Time at which it was sent; after a reroute, the time at which the tail was sent.
     pub sent: Stamp,
 }
 
 impl Header {
-    /// As it travels.
+    /// Packs the header into 32 bits.
     #[inline(always)]
     #[must_use]
     pub const fn pack(self) -> u32 {
@@ -105,7 +105,7 @@ impl Header {
             | (self.sent.0 as u32) << TIME_AT
     }
 
-    /// Of a packet that has one.
+    /// Unpacks the header of a packet; `None` if it has none.
     #[inline(always)]
     #[must_use]
     pub const fn unpack(tag: u32) -> Option<Self> {
@@ -125,7 +125,7 @@ impl Header {
     }
 }
 
-/// What the destination leaf sends back.
+/// Message from the destination leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// The first packet of an epoch has arrived (RTT reply).
@@ -137,7 +137,7 @@ pub enum Control {
 }
 
 impl Control {
-    /// As it travels.
+    /// Packs the message into 32 bits.
     #[inline(always)]
     #[must_use]
     pub const fn pack(self) -> u32 {
@@ -149,7 +149,7 @@ impl Control {
         value << 2 | kind
     }
 
-    /// Of a control packet.
+    /// Unpacks the message of a control packet.
     #[inline(always)]
     #[must_use]
     pub const fn unpack(tag: u32) -> Option<Self> {

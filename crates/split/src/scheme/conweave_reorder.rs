@@ -1,55 +1,55 @@
 //! The destination leaf's half of ConWeave: packets of the new path wait until the old path is empty.
 //!
-//! The state of one flow, without the packets themselves: the place holds those, in order, and does as it is
-//! told.
+//! This is the state of one flow without its packets: the environment holds those, in order, and carries out the
+//! verdicts.
 
 use super::conweave::Parameters;
 use super::conweave_header::{Control, Epoch, Flag, Header, Stamp};
 
-/// A flow at its destination leaf.
+/// State of a flow at its destination leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reordering {
     known: bool,
     epoch: Epoch,
-    /// Whether the old path of this epoch is taken for empty.
+    /// Whether the old path of this epoch is considered empty.
     cleared: bool,
-    /// When the last packet before the reroute arrived and was sent, if one has in this epoch.
+    /// Time of arrival and stamp of the last packet before the reroute, if one has arrived in this epoch.
     before: Option<(u64, Stamp)>,
-    /// When the tail was, or will have been, sent.
+    /// Time at which the tail was, or will have been, sent.
     tail: Option<Stamp>,
-    /// When what is held is let go, in nanoseconds; `None` if nothing is held.
+    /// Time at which held packets are released, in nanoseconds; `None` if none is held.
     deadline_ns: Option<u64>,
     last_ns: u64,
 }
 
-/// What to do with a packet and with those that are held.
+/// Verdict on a packet and on those that are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Verdict {
-    /// Let go what is held, before this packet.
+    /// Release the held packets before this packet.
     pub release_before: bool,
-    /// Hold this packet, behind what is held.
+    /// Hold this packet, behind those already held.
     pub hold: bool,
-    /// Let go what is held, after this packet.
+    /// Release the held packets after this packet.
     pub release_after: bool,
-    /// Send this back.
+    /// Send this message back.
     pub answer: Option<Control>,
 }
 
 impl Reordering {
-    /// When what is held is let go if nothing comes before, in nanoseconds.
+    /// Time at which held packets are released if nothing happens before, in nanoseconds.
     #[must_use]
     pub fn deadline_ns(&self) -> Option<u64> {
         self.deadline_ns
     }
 
-    /// Whether the flow may be forgotten. Sooner than the source does, which numbers epochs from the start
-    /// again when it forgets.
+    /// Whether the flow may be forgotten. This is sooner than at the source, which numbers epochs from the start again
+    /// when it forgets a flow.
     #[must_use]
     pub fn is_over(&self, parameters: &Parameters, now_ns: u64) -> bool {
         self.deadline_ns.is_none() && now_ns.saturating_sub(self.last_ns) > parameters.age_ns / 2
     }
 
-    /// A packet arrives.
+    /// Processes the arrival of a packet.
     #[inline]
     pub fn arrive(&mut self, parameters: &Parameters, header: &Header, now_ns: u64) -> Verdict {
         if !self.known || self.is_over(parameters, now_ns) {
@@ -89,7 +89,7 @@ impl Reordering {
         verdict
     }
 
-    /// When the tail should be here: as long after the last packet before it as it was sent after that one.
+    /// Predicts when the tail arrives: it follows the last packet before it after the same time as it was sent.
     fn predicted_ns(&self, parameters: &Parameters, now_ns: u64) -> u64 {
         let due_ns = match (self.before, self.tail) {
             (Some((arrived_ns, sent)), Some(tail)) => arrived_ns + tail.since(sent),
@@ -98,7 +98,7 @@ impl Reordering {
         (due_ns + parameters.extra_hold_ns).max(now_ns)
     }
 
-    /// The deadline has come: whether what is held is to be let go. The tail is taken for lost.
+    /// Processes the deadline: returns whether held packets are to be released. The tail is considered lost.
     #[must_use]
     pub fn expire(&mut self, now_ns: u64) -> bool {
         let expired = self.deadline_ns.is_some_and(|deadline_ns| deadline_ns <= now_ns);

@@ -3,20 +3,21 @@
 use super::{Packet, Scheme};
 use crate::Env;
 
-/// Most bounds for which counting all of them beats a search.
+/// Largest number of bounds for which counting all of them is faster than a search.
 const COUNTED_MAX: usize = 16;
 
 /// Ends of the members' intervals, in order of the members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds<const N: usize> {
-    /// The first member with an interval; those before it have none.
+    /// First member with an interval; those before it have none.
     pub first: u16,
-    /// Greatest hash of each member from `first` on. A member without hashes repeats the bound before it; entries
-    /// from the last member on are `u32::MAX`.
+    /// Greatest hash of each member from `first` on. A member without hashes repeats the bound before it; entries from
+    /// the last member on are `u32::MAX`.
     pub last: [u32; N],
 }
 
-/// Cumulative bounds of up to `N` members, a power of two: all are counted up to 16, else halved log2 N times.
+/// Pick from cumulative bounds of up to `N` members, a power of two: up to 16 bounds are all counted, more are halved
+/// log2 N times.
 pub struct Cumulative<const N: usize>;
 
 impl<const N: usize> Scheme for Cumulative<N> {

@@ -1,18 +1,18 @@
-//! A cycle: every packet takes the next entry of a sequence (packet-level WRR; DBB's shared counters).
+//! Cycle: every packet takes the next entry of a sequence (packet-level WRR; DBB's shared counters).
 
 use super::{List, Packet, Scheme};
 use crate::Env;
 use core::marker::PhantomData;
 
-/// Next entry of a list `L` for each packet, whoever it belongs to.
+/// Pick of the next entry of a list `L` for each packet of any flow.
 pub struct Cycle<L: ?Sized = [u16]>(PhantomData<L>);
 
 impl<L: List<u16> + ?Sized> Scheme for Cycle<L> {
     const NAME: &'static str = "cycle";
     const NEEDS: u32 = 0;
-    /// The member of each turn.
+    /// Member of each turn.
     type Plan = L;
-    /// Place of the next turn.
+    /// Position of the next turn.
     type State = u32;
     type Feedback = ();
 

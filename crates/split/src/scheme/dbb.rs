@@ -4,30 +4,30 @@ use super::flow_cycle::Start;
 use super::{Cycle, FlowCycle, Scheme};
 use crate::capability;
 
-/// Who counts.
+/// Owner of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Counter {
-    /// All packets of a pair of leaves.
+    /// All packets of a pair of leaves share a counter.
     #[default]
     Shared,
-    /// The packets of each flow.
+    /// The packets of each flow have a counter.
     Independent,
 }
 
-/// One counter of a pair at a switch: its cycle begins where its state says.
+/// Counter of a pair of leaves at a switch: its cycle begins where its state says.
 pub type Shared = Cycle;
 
-/// A counter for each flow.
+/// Counter of each flow.
 pub type Independent<C, M> = FlowCycle<C, M>;
 
-/// What the switches are told besides their lists.
+/// Parameters of the switches, besides their lists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
-    /// Who counts.
+    /// Owner of the counters.
     pub counter: Counter,
-    /// Where a counter begins. `None`: at the first entry if it is shared, anywhere if it is a flow's.
+    /// Entry at which a counter begins. `None`: the first entry for a shared counter, a random one for a flow's.
     pub start: Option<Start>,
-    /// A flow's counter is forgotten after this silence, in nanoseconds.
+    /// Silence after which a flow's counter is forgotten, in nanoseconds.
     pub idle_ns: u64,
 }
 
@@ -38,7 +38,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// Bits of [`capability`] it cannot do without: switches behind the first know a packet's pair by a tag.
+    /// Bits of [`capability`] that it needs: switches behind the first recognise a packet's pair by a tag.
     #[must_use]
     pub fn needs(&self) -> u32 {
         let start = if self.start() == Start::Random { capability::RANDOM } else { 0 };
@@ -49,7 +49,7 @@ impl Parameters {
         capability::TAG | start | counter
     }
 
-    /// Where counters begin.
+    /// Entry at which counters begin.
     #[must_use]
     pub fn start(&self) -> Start {
         self.start.unwrap_or(match self.counter {

@@ -1,8 +1,8 @@
 //! Deficit: a new flow takes the path that is furthest behind its quota of the flows active now, and keeps it.
 //!
 //! The rule is the quota method of Balinski and Young (1975, "The quota method of apportionment"), which is earliest
-//! deadline first with release times: among the members whose next flow would not take them a whole flow over quota,
-//! the one whose quota is first to demand it. Without departures every prefix of arrivals is within one flow of every
+//! deadline first with release times: among the members that the next flow would not take a whole flow over quota, the
+//! one whose quota is first to demand it. Without departures every prefix of arrivals is within one flow of every
 //! quota. The more obvious rule, largest `q_i (A+1) - a_i`, is not: weights 1, 62, 1, 62, 8 leave it 1.15 flows behind.
 
 use super::{Flows, Packet, Scheme};
@@ -10,37 +10,38 @@ use crate::Env;
 use core::hint::select_unpredictable;
 use core::marker::PhantomData;
 
-/// Places looked at for idle flows with each new flow.
+/// Number of table entries that are searched for idle flows with each new flow.
 const SWEPT_PER_ARRIVAL: usize = 4;
 
-/// Exact quota on active flows.
+/// Pick that keeps exact quotas of the active flows.
 pub struct Deficit<P, M, C>(PhantomData<(P, M, C)>);
 
-/// When members are due.
+/// Turns of the members.
 #[derive(Clone, Debug)]
 pub struct Plan<P> {
-    /// Flows between two turns of each member, `W / w_i`, in units of 2^-32; `u64::MAX` for a member without weight.
+    /// Number of flows between two turns of each member, `W / w_i`, in units of 2^-32; `u64::MAX` for a member without
+    /// weight.
     pub periods: P,
-    /// A flow without packets for this long, in nanoseconds, is over.
+    /// Time without packets after which a flow has ended, in nanoseconds.
     pub idle_ns: u64,
 }
 
 /// Active flows and their number on each path.
 #[derive(Clone, Debug, Default)]
 pub struct State<M, C> {
-    /// What each active flow got, and when it was last seen.
+    /// Path of each active flow, and the time it was last seen.
     pub flows: M,
     /// Active flows, one count per member.
     pub active: C,
-    /// Their sum.
+    /// Sum of the counts.
     pub total: u64,
 }
 
-/// When a flow was last seen, where the place has a clock; `()` where it has none.
+/// Time at which a flow was last seen, in environments with a clock; `()` in those without.
 pub trait LastSeen: Copy + Default {
-    /// Whether time is kept at all.
+    /// Whether time is recorded at all.
     const KEPT: bool;
-    /// Seen at `now_ns`.
+    /// Records that the flow was seen at `now_ns`.
     fn at(now_ns: u64) -> Self;
     /// Whether the flow has been idle for more than `idle_ns`.
     fn idle(self, now_ns: u64, idle_ns: u64) -> bool;
@@ -58,14 +59,14 @@ impl LastSeen for () {
     }
 }
 
-/// Time in ticks of 2^16 ns in four bytes: comes round after 78 hours.
+/// Time in ticks of 2^16 ns in four bytes: wraps after 78 hours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ticks(u32);
 
 impl Ticks {
     /// Nanoseconds of one tick.
     pub const NS: u64 = 1 << 16;
-    /// Longest idle time that can be told: half of the round.
+    /// Longest idle time that can be measured: half of the wrapping time.
     pub const IDLE_NS_MAX: u64 = Self::NS << 31;
 }
 
@@ -84,7 +85,7 @@ impl LastSeen for Ticks {
     }
 }
 
-/// The member due first, given the flows that each has and their sum; ties to the lowest index.
+/// Finds the member that is due first, given the number of flows of each and their sum; ties to the lowest index.
 #[inline(always)]
 #[must_use]
 pub fn first_due(periods: &[u64], active: &[u32], total: u64) -> u16 {

@@ -1,42 +1,42 @@
-//! Discounting rate estimator: how busy a link is, in a register that each packet raises and time lowers
-//! (CONGA, Alizadeh et al., SIGCOMM 2014, section 3.2).
+//! Discounting rate estimator: the load of a link, in a register that each packet raises and time lowers (CONGA,
+//! Alizadeh et al., SIGCOMM 2014, section 3.2).
 //!
-//! The register grows by the bytes of each packet and loses a fraction alpha every period. At a steady rate R
-//! it stands at R * period / alpha just before it loses, so `period / alpha` is the time it looks back over.
+//! The register grows by the bytes of each packet and loses a fraction alpha every period. At a steady rate R it
+//! reaches R * period / alpha just before it loses, so it looks back over the time `period / alpha`.
 //!
-//! No timer runs: a register remembers the period it is in and makes up for those that passed when it is next
-//! looked at. All registers lose at multiples of the period, as if one timer served the switch, and each loss
-//! is rounded by itself, so what is read is what the timer would have left, to the bit, where alpha is 1/32
-//! or more: below, a register that was left alone for over 1024 periods has lost less than it should.
+//! There is no timer: a register remembers its period and makes up for those that passed when it is next read. All
+//! registers lose at multiples of the period, as if one timer served the switch, and each loss is rounded by itself, so
+//! the value read is bit for bit what the timer would have left if alpha is 1/32 or more. For smaller alpha, a register
+//! that was left alone for over 1024 periods has lost less than it should.
 
-/// Fraction bits of [`Estimator::alpha`].
+/// Number of fraction bits of [`Estimator::alpha`].
 const ALPHA_BITS: u32 = 24;
-/// Fraction bits of the register.
+/// Number of fraction bits of the register.
 const BYTE_BITS: u32 = 8;
-/// Most of the register: what is left of 64 bits beside alpha, 4 GiB.
+/// Largest value of the register: 4 GiB, what remains of 64 bits beside alpha.
 const REGISTER_MAX: u64 = (1 << (64 - ALPHA_BITS)) - 1;
-/// Periods made up for at once: any register has come to rest by then.
+/// Number of periods made up for at once: any register is constant after that many.
 const PERIODS_MAX: u64 = 1024;
 
-/// How registers lose, and how they are read.
+/// Settings of registers: how they lose, and how they are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimator {
     /// Time between two losses, in nanoseconds, not zero.
     pub period_ns: u64,
-    /// What is lost, in units of 2^-24.
+    /// Fraction that is lost, in units of 2^-24.
     pub alpha: u32,
     /// Bits of a level (Q), 1 to 7.
     pub level_bits: u8,
 }
 
 impl Estimator {
-    /// The fraction in units of 2^-24.
+    /// Converts a fraction to units of 2^-24.
     #[must_use]
     pub const fn alpha(fraction: f64) -> u32 {
         (fraction * (1u64 << ALPHA_BITS) as f64) as u32
     }
 
-    /// Bytes at which the register of a link stands that is wholly busy: what [`Register::level`] divides by.
+    /// Value of the register of a fully busy link, in bytes, by which [`Register::level`] divides.
     #[must_use]
     pub const fn full_bytes(&self, rate_bps: u64) -> u64 {
         let period_bytes = rate_bps as u128 * self.period_ns as u128 / 8_000_000_000;
@@ -44,7 +44,7 @@ impl Estimator {
         ((period_bytes << ALPHA_BITS) / alpha as u128) as u64
     }
 
-    /// The largest level.
+    /// Largest level.
     #[inline(always)]
     #[must_use]
     pub const fn level_max(&self) -> u8 {
@@ -52,12 +52,12 @@ impl Estimator {
     }
 }
 
-/// The register of one link.
+/// Register of one link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Register {
-    /// In units of 2^-8 bytes.
+    /// Value in units of 2^-8 bytes.
     value: u64,
-    /// The period it is in.
+    /// Number of the current period.
     period: u64,
 }
 
@@ -77,22 +77,22 @@ impl Register {
         }
     }
 
-    /// Bytes leave by the link.
+    /// Adds bytes that leave by the link.
     #[inline(always)]
     pub fn add(&mut self, estimator: &Estimator, bytes: u32, now_ns: u64) {
         self.lose(estimator, now_ns);
         self.value = (self.value + (u64::from(bytes) << BYTE_BITS)).min(REGISTER_MAX);
     }
 
-    /// Bytes the register stands at.
+    /// Value of the register in bytes.
     #[inline(always)]
     pub fn bytes(&mut self, estimator: &Estimator, now_ns: u64) -> u64 {
         self.lose(estimator, now_ns);
         self.value >> BYTE_BITS
     }
 
-    /// How busy the link is, in 2^Q levels: the highest also where a burst takes the register beyond a busy
-    /// link's.
+    /// Load of the link, in 2^Q levels: the highest also if a burst takes the register beyond that of a fully busy
+    /// link.
     #[inline(always)]
     pub fn level(&mut self, estimator: &Estimator, full_bytes: u64, now_ns: u64) -> u8 {
         let raw = (self.bytes(estimator, now_ns) << (estimator.level_bits & 7)) / full_bytes.max(1);
@@ -106,7 +106,7 @@ mod tests {
 
     const CONGA: Estimator = Estimator { period_ns: 30_000, alpha: Estimator::alpha(0.2), level_bits: 3 };
 
-    /// A register under 125-byte packets at a steady rate, just before a loss.
+    /// Register after 125-byte packets at a steady rate, just before a loss.
     fn steady(rate_bps: u64) -> (Register, u64) {
         let estimator = CONGA;
         let mut register = Register::default();

@@ -1,7 +1,8 @@
-//! DRILL(d, m): the shortest of d queues drawn at random and the m shortest remembered (Ghorbani et al., SIGCOMM 2017).
+//! DRILL(d, m): picks the shortest of d queues drawn at random and the m shortest remembered (Ghorbani et al., SIGCOMM
+//! 2017).
 //!
-//! With all queues sampled and none remembered, decided once for each flowcell, it is Luopan's Local Sampling
-//! (TPDS 2019, section 4.1).
+//! If all queues are sampled, none is remembered, and a decision is made once per flowcell, it is Luopan's Local
+//! Sampling (TPDS 2019, section 4.1).
 //!
 //! The remembered queues are compared first and replaced only by a strictly shorter one, as in public implementations;
 //! queues count the packet in service. DRILL's quivers, which split flows over symmetric components of an asymmetric
@@ -11,17 +12,18 @@ use super::{Packet, Scheme};
 use crate::{Env, capability, random_below};
 use core::marker::PhantomData;
 
-/// Least backlog of some members, at most `MEMORY` remembered; entries in `C`.
+/// Pick of the least backlog of some members, at most `MEMORY` of them remembered; entries in `C`.
 pub struct Drill<C, const MEMORY: usize>(PhantomData<C>);
 
-/// Whom to sample, and how many.
+/// Members to sample, and the number of samples.
 #[derive(Clone, Debug)]
 pub struct Plan<C> {
-    /// Members that live, each as often as it weighs.
+    /// Living members, each as often as its weight says.
     pub entries: C,
-    /// Fresh samples a decision (d); all entries in order, from a random one on, if there are no more than that.
+    /// Number of fresh samples a decision (d). If there are no more entries than that, all of them are compared in
+    /// order, from a random one on.
     pub samples: u16,
-    /// Queues remembered (m), at most `MEMORY`.
+    /// Number of queues remembered (m), at most `MEMORY`.
     pub memory: u16,
 }
 
@@ -92,7 +94,7 @@ impl<C: AsRef<[u16]>, const MEMORY: usize> Scheme for Drill<C, MEMORY> {
     }
 }
 
-/// Puts `member` first among those remembered, the oldest dropping out.
+/// Puts `member` first among those remembered; the oldest drops out.
 #[inline(always)]
 fn remember<const MEMORY: usize>(memory: u16, state: &mut State<MEMORY>, member: u16) {
     let room = usize::from(memory).min(MEMORY);

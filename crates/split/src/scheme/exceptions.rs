@@ -1,49 +1,49 @@
-//! Hash and exceptions: a hash decides, except for the few flows that are moved to keep every path near its quota.
+//! Hash and exceptions: a hash decides, except for a few flows that are moved to keep every path near its quota.
 //!
-//! The deviation is the binomial one of an ideal hash. Over 40 thousand flows on 4 paths, a quarter of it as the bound
+//! The deviation is the binomial one of an ideal hash. Over 40 thousand flows on 4 paths, a bound of a quarter of it
 //! leaves 0.2 of the hash's error and stores 0.8 % of the flows if the number of flows is known beforehand (the
 //! horizon), 1.4 % if the bound must grow with it.
 //!
-//! Only the moved flows have their paths stored. What tells a flow's first packet from the rest is [`Arrivals`]: the
-//! rule must run once per flow, and a flow without an exception leaves no other trace.
+//! Only moved flows have their paths stored. [`Arrivals`] distinguishes a flow's first packet from the others: the rule
+//! must run once per flow, and a flow without an exception leaves no other trace.
 
 use super::byte_deficit::largest_deficit;
 use super::{Flows, Packet, Scheme};
 use crate::Env;
 use core::marker::PhantomData;
 
-/// Hash pick of `H` unless that path is more than `tau` standard deviations over its quota.
+/// Pick by the hash of `H`, unless that path is more than `tau` standard deviations over its quota.
 pub struct Exceptions<H, Q, M, A, C>(PhantomData<(H, Q, M, A, C)>);
 
-/// What tells first packets: a TCP SYN, a connection tracker, or a filter of the flows seen.
+/// Recogniser of first packets: a TCP SYN, a connection tracker, or a filter of the flows seen.
 pub trait Arrivals {
     /// Whether this is the first packet of `flow`; from then on it is not.
     fn is_first(&mut self, flow: u64) -> bool;
 }
 
-/// The hash's plan, and how far it may stray.
+/// Plan of the hash, and the bound on its deviation.
 #[derive(Clone, Debug)]
 pub struct Plan<P, Q> {
     /// Plan of the hash pick.
     pub hash: P,
-    /// Share of each member in units of 2^-32; their sum is exactly 2^32.
+    /// Share of each member in units of 2^-32; the sum is exactly 2^32.
     pub quotas: Q,
-    /// `tau^2` in units of 2^-16.
+    /// Bound `tau^2` in units of 2^-16.
     pub tau_squared: u32,
-    /// Flows whose deviation is allowed from the start; beyond that many, it grows with their number.
+    /// Number of flows whose deviation is allowed from the start; beyond that many, it grows with their number.
     pub horizon: u64,
 }
 
 /// Exceptions, and the flows that each path got under this plan.
 #[derive(Clone, Debug, Default)]
 pub struct State<M, A, C> {
-    /// Flows that are not where the hash says.
+    /// Flows on another path than the hash's.
     pub flows: M,
-    /// What tells first packets.
+    /// Recogniser of first packets.
     pub arrivals: A,
-    /// Flows, one count per member.
+    /// Number of flows, one count per member.
     pub counts: C,
-    /// Their sum.
+    /// Sum of the counts.
     pub total: u64,
 }
 

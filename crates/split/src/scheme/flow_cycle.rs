@@ -1,43 +1,43 @@
-//! A cycle for each flow: every packet takes the next entry of a sequence, counted by its flow.
+//! Cycle for each flow: every packet takes the next entry of a sequence, counted by its flow.
 
 use super::{Flows, List, Packet, Scheme};
 use crate::{Env, capability, random_below};
 use core::marker::PhantomData;
 
-/// Next entry for each packet of a flow; entries in `C`, counters in `M`.
+/// Pick of the next entry for each packet of a flow; entries in `C`, counters in `M`.
 pub struct FlowCycle<C, M>(PhantomData<(C, M)>);
 
-/// Where a counter begins.
+/// Entry at which a counter begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u32)]
 pub enum Start {
-    /// Anywhere: short flows spread over all entries.
+    /// Random entry: short flows spread over all entries.
     #[default]
     Random,
-    /// At the first entry.
+    /// First entry.
     First,
 }
 
-/// The sequence, and how counters live.
+/// Sequence of turns, and the lifetime of counters.
 #[derive(Clone, Debug)]
 pub struct Plan<C> {
-    /// The member of each turn.
+    /// Member of each turn.
     pub turns: C,
-    /// Where a new flow begins.
+    /// Entry at which a new flow begins.
     pub start: Start,
-    /// A flow that was silent for longer is forgotten; in nanoseconds.
+    /// Silence after which a flow is forgotten, in nanoseconds.
     pub idle_ns: u64,
 }
 
-/// A flow's counter.
+/// Counter of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counter {
-    /// The next turn.
+    /// Position of the next turn.
     next: u32,
     seen_ns: u64,
 }
 
-/// Places looked at for silent flows with each new one.
+/// Number of table entries that are searched for silent flows with each new flow.
 const SWEPT_PER_FLOW: usize = 8;
 
 impl<C: List<u16>, M: Flows<Note = Counter>> Scheme for FlowCycle<C, M> {

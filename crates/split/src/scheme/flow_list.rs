@@ -1,5 +1,5 @@
-//! Flow list: a linked list scanned from its head for every packet, as the artefact of the VALO paper keeps the
-//! routing results of its WRR (`ofproto-dpif-xlate.c`, `group_best_live_bucket`). Here to measure what that costs.
+//! Flow list: a linked list scanned from its head for every packet, as the artefact of the VALO paper keeps the routing
+//! results of its WRR (`ofproto-dpif-xlate.c`, `group_best_live_bucket`). It exists to measure its cost.
 
 use super::Flows;
 use std::collections::LinkedList;

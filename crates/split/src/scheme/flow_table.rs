@@ -1,28 +1,29 @@
-//! Flow table: open addressing, linear probing, 8 bytes per place for key and member together.
+//! Flow table: open addressing, linear probing, 8 bytes per slot for key and member together.
 //!
-//! A place holds 53 bits of a mix of the 64-bit key and 11 bits of member. The mix is a bijection, so two flows are
-//! taken for one only if their keys are equal, or differ and agree in those 53 bits: for N random keys N^2 / 2^54
+//! A slot holds 53 bits of a mix of the 64-bit key and 11 bits of member. The mix is a bijection, so two flows are
+//! mistaken for one only if their keys are equal, or differ and agree in those 53 bits: for N random keys N^2 / 2^54
 //! such pairs are expected (8e-7 at 120 thousand flows, 6e-5 at a million). The home of a flow is the top of the same
 //! bits, so that growth and deletion need no key. Deletion shifts the rest of the cluster back (Knuth, TAOCP vol. 3,
-//! 6.4, algorithm R): no tombstones, hence no rot under churn.
+//! 6.4, algorithm R): there are no tombstones, hence the table does not degrade under churn.
 //!
-//! Look-ups compare four places at a time without branching on each: where in its cluster a flow lies is random, and a
-//! mispredicted branch costs more than four comparisons.
+//! Look-ups compare four slots at a time without branching on each: the position of a flow in its cluster is random,
+//! and a mispredicted branch costs more than four comparisons.
 
 use super::Flows;
 use std::vec;
 use std::vec::Vec;
 
-/// Low bits of a place: member + 1, zero where empty.
+/// Number of low bits of a slot that hold member + 1; they are zero in an empty slot.
 const MEMBER_BITS: u32 = 11;
 const MEMBER_MASK: u64 = (1 << MEMBER_BITS) - 1;
-/// Homes of a new table, as a power of two.
+/// Number of homes of a new table, as a power of two.
 const BITS_MIN: u32 = 6;
-/// Places after the last home, so that probing never wraps round; a cluster that would reach their end grows the table.
+/// Number of slots after the last home, so that probing never wraps around; a cluster that would reach their end grows
+/// the table.
 const TAIL: usize = 64;
-/// Places compared at once.
+/// Number of slots compared at once.
 const WINDOW: usize = 4;
-/// Places swept at once, at most 64.
+/// Number of slots swept at once, at most 64.
 const SWEPT_AT_ONCE: usize = 64;
 const EMPTY: u64 = 0;
 
@@ -48,7 +49,7 @@ impl<N: Copy + Default> FlowTable<N> {
         Self { words: vec![EMPTY; places], notes: vec![N::default(); places], len: 0, bits, hand: 0 }
     }
 
-    /// A table that holds `flows` of them without growing.
+    /// Makes a table that holds `flows` of them without growing.
     #[must_use]
     pub fn with_capacity(flows: usize) -> Self {
         let mut bits = BITS_MIN;
@@ -58,24 +59,25 @@ impl<N: Copy + Default> FlowTable<N> {
         Self::with_bits(bits)
     }
 
-    /// Most flows at 2^`bits` homes: 9/16, where a miss probes 3.1 places on average (Knuth, 6.4, eq. 24).
+    /// Largest number of flows at 2^`bits` homes: 9/16, where a miss probes 3.1 slots on average (Knuth, 6.4, eq. 24).
     const fn limit(bits: u32) -> usize {
         (1 << bits) / 16 * 9
     }
 
-    /// The key's identity in place: Fibonacci hashing (Knuth, 6.4) of the folded key, both steps bijective.
+    /// Identity of the key, in the bits of a slot that hold it: Fibonacci hashing (Knuth, 6.4) of the folded key, both
+    /// steps bijective.
     #[inline(always)]
     const fn tag(flow: u64) -> u64 {
         (flow ^ (flow >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) & !MEMBER_MASK
     }
 
-    /// Where the search for the tag of `word` begins.
+    /// Slot at which the search for the tag of `word` begins.
     #[inline(always)]
     fn home(&self, word: u64) -> usize {
         (word >> (64 - self.bits)) as usize
     }
 
-    /// The place of `tag`, or the empty place that ends its cluster, with its word; `None` at the end of the table.
+    /// Finds the slot of `tag`, or the empty slot that ends its cluster, with its word; `None` at the end of the table.
     #[inline(always)]
     fn find(&self, tag: u64) -> Option<(usize, u64)> {
         let mut at = self.home(tag);
@@ -95,10 +97,11 @@ impl<N: Copy + Default> FlowTable<N> {
         }
     }
 
-    /// [`Self::find`] for a flow that is known and near its home, as nearly all are: its place, and its member bits.
+    /// Finds a flow that is known and near its home, as nearly all are: its slot, and its member bits. [`Self::find`]
+    /// finds the others.
     ///
     /// At most one word differs from the tag in its member bits alone, so the least difference tells whether there is
-    /// one; where it stands is needed only by those who keep notes.
+    /// one; only tables with notes need its position.
     #[inline(always)]
     fn glance(&self, tag: u64) -> Option<(usize, u64)> {
         let home = self.home(tag);
@@ -113,7 +116,7 @@ impl<N: Copy + Default> FlowTable<N> {
         Some((home + at(b, 1) + at(c, 2) + at(d, 3), least))
     }
 
-    /// The place of `tag` and its member, or an empty place counted as taken.
+    /// Finds the slot of `tag` and its member, or takes an empty slot and counts it.
     #[inline(never)]
     fn place(&mut self, tag: u64) -> (Option<usize>, Option<u16>) {
         let mut place = self.find(tag);
@@ -143,7 +146,7 @@ impl<N: Copy + Default> FlowTable<N> {
         };
     }
 
-    /// The same flows in a table of 2^`bits` homes, or `None` where a cluster reaches its end.
+    /// Copies the flows to a table of 2^`bits` homes; `None` if a cluster reaches its end.
     fn copied(&self, bits: u32) -> Option<Self> {
         let mut copy = Self::with_bits(bits);
         for (&word, &note) in self.words.iter().zip(&self.notes).filter(|&(&word, _)| word != EMPTY) {
@@ -162,7 +165,7 @@ impl<N: Copy + Default> FlowTable<N> {
         }
     }
 
-    /// Empties the place `hole`, moving back what would no longer be found.
+    /// Empties the slot `hole`, moving back the flows that would not be found otherwise.
     fn remove(&mut self, mut hole: usize) {
         let mut at = hole + 1;
         while let (Some(&word), Some(&note)) = (self.words.get(at), self.notes.get(at))
@@ -179,7 +182,7 @@ impl<N: Copy + Default> FlowTable<N> {
     }
 }
 
-/// One bit for each word of the window that passes `test`.
+/// Makes a word with one bit for each word of the window that passes `test`.
 #[inline(always)]
 fn places(window: &[u64; WINDOW], test: impl Fn(u64) -> bool) -> u32 {
     window.iter().enumerate().fold(0, |bits, (i, &word)| bits | u32::from(test(word)) << i)
@@ -258,7 +261,8 @@ impl<N: Copy + Default> Flows for FlowTable<N> {
         }
     }
 
-    /// Worth 30 % at 120 thousand flows with notes and half the time at a million, nothing below 40 thousand.
+    /// Fetches the home of `flow`. It saves 30 % at 120 thousand flows with notes and half the time at a million,
+    /// nothing below 40 thousand.
     #[inline(always)]
     #[allow(unsafe_code)]
     fn prefetch(&self, flow: u64) {

@@ -4,21 +4,21 @@ use super::acknowledgement::{Feedback, Marked};
 use super::{Packet, Scheme};
 use crate::{Env, capability};
 
-/// A flow keeps its path until too many of its bytes come back marked. What it picks is the number that enters the
+/// Pick that keeps a flow on its path until too many of its bytes come back marked. It picks the number that enters the
 /// hash beside the flow's identity (V in the paper), zero at first.
 pub struct FlowBender;
 
-/// When to move.
+/// Conditions for a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// Fraction of marked bytes above which a round trip is congested (T), in millionths.
     pub threshold_ppm: u32,
-    /// Congested round trips in a row after which the flow moves (N).
+    /// Number of consecutive congested round trips after which the flow moves (N).
     pub rounds: u16,
 }
 
 impl Parameters {
-    /// T = 5 %, N = 1.
+    /// Defaults: T = 5 %, N = 1.
     pub const DEFAULT: Self = Self { threshold_ppm: 50_000, rounds: 1 };
 }
 
@@ -28,7 +28,7 @@ impl Default for Parameters {
     }
 }
 
-/// One flow.
+/// State of one flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct State {
     value: u16,

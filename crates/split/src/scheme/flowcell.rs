@@ -1,22 +1,22 @@
-//! Flowcells: at most so many consecutive bytes of one flow (Presto, SIGCOMM 2015, sec. 3.1: 64 KB).
+//! Flowcells: a limited number of consecutive bytes of one flow (Presto, SIGCOMM 2015, sec. 3.1: 64 KB).
 
 use super::Packet;
 use super::byte_deficit::Boundary;
 
-/// Ends when the next packet would take it over [`Self::bytes`].
+/// Boundary that ends a unit when the next packet would take it over [`Self::bytes`].
 #[derive(Clone, Copy, Debug)]
 pub struct Flowcell {
-    /// Largest cell, counted in the bytes that packets are said to have.
+    /// Largest cell, in the bytes that packets are reported to have.
     pub bytes: u32,
 }
 
 impl Flowcell {
-    /// 64 KiB, the largest segment that a host hands to its network card at once.
+    /// Default of 64 KiB: the largest segment that a host passes to its network card at once.
     pub const BYTES: u32 = 1 << 16;
 }
 
-/// The number of the flowcell, of `cell_bytes` of payload each, that a packet belongs to by its first byte's place in the
-/// stream. Sender and receiver find the same, and what is sent again keeps its cell.
+/// Number of the flowcell, of `cell_bytes` of payload each, that a packet belongs to by the position of its first byte
+/// in the stream. Sender and receiver compute the same number, and a retransmitted packet keeps its cell.
 #[inline(always)]
 #[must_use]
 pub fn number(first_byte: u64, cell_bytes: u64) -> u64 {
@@ -39,8 +39,8 @@ impl Boundary for Flowcell {
     }
 }
 
-/// Flowcells as the sender numbered them ([`Packet::cell`]): a unit ends when the number grows. What is sent again, with a
-/// number of the past, goes with the cell of the day.
+/// Boundary of flowcells that the sender numbered ([`Packet::cell`]): a unit ends when the number grows. A
+/// retransmission with an older number goes with the current cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Numbered;
 

@@ -3,7 +3,7 @@
 use super::byte_deficit::Boundary;
 use crate::{Packet, capability};
 
-/// Ends at a gap of more than [`Self::gap_ns`].
+/// Boundary that ends a unit at a gap of more than [`Self::gap_ns`].
 #[derive(Clone, Copy, Debug)]
 pub struct Flowlet {
     /// Longest pause within a flowlet, in nanoseconds.
@@ -11,7 +11,7 @@ pub struct Flowlet {
 }
 
 impl Flowlet {
-    /// 500 us, the gap of LetFlow and CONGA.
+    /// Default of 500 us, the gap of LetFlow and CONGA.
     pub const GAP_NS: u64 = 500_000;
 }
 

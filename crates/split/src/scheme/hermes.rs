@@ -14,18 +14,18 @@ pub use path::{Class, Path};
 /// Flows that move with caution; flows in `M`, paths (members) in `C`.
 pub struct Hermes<M, C>(PhantomData<(M, C)>);
 
-/// What is remembered of a flow.
+/// Note on a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Note {
     sent_bytes: u64,
     rate: Register,
     last_ns: u64,
-    /// When it came to its path, and from where.
+    /// Time at which it came to its path, and the path it came from.
     moved_ns: u64,
     before: u16,
-    /// When it last asked whether to move.
+    /// Time at which it last asked whether to move.
     tried_ns: u64,
-    /// Whether anything sent on its path was acknowledged.
+    /// Whether any packet sent on its path was acknowledged.
     answered: bool,
     timed_out: bool,
     closed: bool,
@@ -36,33 +36,33 @@ pub struct Note {
 pub struct State<M, C> {
     /// Path and note of each flow.
     pub flows: M,
-    /// What is known of each path.
+    /// State of each path.
     pub paths: C,
-    /// Least round trip that was measured, in nanoseconds; zero before the first.
+    /// Shortest round trip that was measured, in nanoseconds; zero before the first.
     least_rtt_ns: u32,
 }
 
-/// What hosts tell of what they sent.
+/// News from hosts about the packets they sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feedback {
-    /// A flow was acknowledged.
+    /// A packet of a flow was acknowledged.
     Acknowledged {
-        /// The flow.
+        /// Flow of the packet.
         flow: u64,
-        /// Whom it goes to.
+        /// Destination of the flow.
         destination: u32,
-        /// When what is acknowledged was sent, in nanoseconds.
+        /// Time at which the acknowledged packet was sent, in nanoseconds.
         sent_ns: u64,
-        /// Whether `sent_ns` tells a round trip: not if the packet was sent twice.
+        /// Whether `sent_ns` gives a round trip: it does not if the packet was sent twice.
         timed: bool,
         /// Whether congestion was experienced.
         marked: bool,
     },
     /// A probe came back.
     Probed {
-        /// The path it took.
+        /// Path of the probe.
         path: u16,
-        /// Its round trip in nanoseconds.
+        /// Round trip of the probe in nanoseconds.
         rtt_ns: u32,
         /// Whether congestion was experienced.
         marked: bool,
@@ -71,18 +71,18 @@ pub enum Feedback {
     Retransmitted(u64),
     /// The retransmission timer of a flow expired.
     TimedOut {
-        /// The flow.
+        /// Flow of the timer.
         flow: u64,
-        /// Whom it goes to.
+        /// Destination of the flow.
         destination: u32,
     },
     /// A flow ended.
     Closed(u64),
 }
 
-/// Places looked at for flows that ended with each packet that looks for a path.
+/// Number of table entries that are searched for ended flows with each packet that looks for a path.
 const SWEPT_PER_CHOICE: usize = 8;
-/// Time after which a flow that sends nothing is taken for ended, in nanoseconds.
+/// Time without packets after which a flow has ended, in nanoseconds.
 const IDLE_NS: u64 = 1_000_000_000;
 
 impl<M: Flows<Note = Note>, C: AsRef<[Path]> + AsMut<[Path]>> Scheme for Hermes<M, C> {
@@ -181,12 +181,12 @@ impl<M: Flows<Note = Note>, C: AsRef<[Path]> + AsMut<[Path]>> Scheme for Hermes<
         }
     }
 
-    /// Flows that ended are on no path any more.
+    /// Removes ended flows from their paths.
     fn tick<E: Env>(_plan: &Parameters, state: &mut State<M, C>, env: &mut E) {
         state.forget(usize::MAX, env.now_ns());
     }
 
-    /// Who returns is not known; flows on a dead path look for another with their next packet.
+    /// Forgets a path that returns; flows on a dead path look for another with their next packet.
     fn port_changed<E: Env>(
         _plan: &Parameters,
         state: &mut State<M, C>,
@@ -201,7 +201,7 @@ impl<M: Flows<Note = Note>, C: AsRef<[Path]> + AsMut<[Path]>> Scheme for Hermes<
 }
 
 impl<M, C> State<M, C> {
-    /// Nothing known yet.
+    /// Makes a state without knowledge.
     pub const fn new(flows: M, paths: C) -> Self {
         Self { flows, paths, least_rtt_ns: 0 }
     }
@@ -223,7 +223,7 @@ impl<M: Flows<Note = Note>, C: AsMut<[Path]>> State<M, C> {
         }
     }
 
-    /// Looks at so many places for flows that ended.
+    /// Searches the next table entries for ended flows.
     fn forget(&mut self, places: usize, now_ns: u64) {
         let Self { flows, paths, .. } = self;
         let ended = |_, note: &Note| note.closed || now_ns.saturating_sub(note.last_ns) > IDLE_NS;
@@ -244,14 +244,14 @@ impl<M: Flows<Note = Note>, C: AsMut<[Path]>> State<M, C> {
     }
 }
 
-/// Whether a flow may go on where it is.
+/// Whether a flow may stay on its path.
 fn stays_usable<E: Env>(plan: &Parameters, paths: &[Path], path: u16, note: &Note, env: &mut E) -> bool {
     let now_ns = env.now_ns();
     let failed = paths.get(usize::from(path)).is_none_or(|path| path.has_failed(plan, now_ns));
     !note.timed_out && env.up(path) && !failed
 }
 
-/// A better path for a flow on a congested one, if it sent enough to be worth it and is slow enough to gain.
+/// Finds a better path for a flow on a congested one, if it has sent enough to be worth it and is slow enough to gain.
 #[inline(always)]
 fn may_move<E: Env>(
     plan: &Parameters,
@@ -275,7 +275,7 @@ fn may_move<E: Env>(
         .flatten()
 }
 
-/// The note of a flow that leaves `from` for `to`.
+/// Makes the note of a flow that leaves `from` for `to`.
 fn moved(note: Note, from: u16, paths: &mut [Path], to: u16, now_ns: u64) -> Note {
     if let Some(path) = paths.get_mut(usize::from(from)) {
         path.flows = path.flows.saturating_sub(1);

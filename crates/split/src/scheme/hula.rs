@@ -4,13 +4,13 @@ use super::{Flowlet, Packet, Scheme, Units, uniform};
 use crate::{Env, capability};
 use core::marker::PhantomData;
 
-/// Flowlets that each take the best hop of the day; `B` holds a [`Best`] per leaf.
+/// Flowlets that each take the current best hop; `B` holds a [`Best`] per leaf.
 pub type Hula<B, M> = Units<Flowlet, BestHop<B>, M>;
 
-/// The best hop known.
+/// Pick of the best known hop.
 pub struct BestHop<B>(PhantomData<B>);
 
-/// What HULA is told.
+/// Parameters of HULA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// Longest pause within a flowlet, in nanoseconds.
@@ -19,14 +19,14 @@ pub struct Parameters {
     pub period_ns: u64,
     /// Frame of a probe, in bytes.
     pub probe_bytes: u16,
-    /// Time that a link's utilisation looks back over, in nanoseconds, below 2^32.
+    /// Time over which a link's utilisation looks back, in nanoseconds, below 2^32.
     pub tau_ns: u64,
-    /// Age at which the best hop is believed no longer, in nanoseconds.
+    /// Age at which the best hop expires, in nanoseconds.
     pub keep_ns: u64,
 }
 
 impl Default for Parameters {
-    /// Twice the period and three times it, where the paper says "at least twice" and "a few".
+    /// Defaults: twice the period and three times it, where the paper says "at least twice" and "a few".
     fn default() -> Self {
         let period_ns = 200_000;
         Self { gap_ns: 100_000, period_ns, probe_bytes: 64, tau_ns: 2 * period_ns, keep_ns: 3 * period_ns }
@@ -34,8 +34,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// Share of a link's rate that probes take, one from each of `leaves` in each period: preamble and gap
-    /// not counted.
+    /// Share of a link's rate that probes take, one from each of `leaves` in each period: preamble and gap not counted.
     #[must_use]
     pub fn overhead(&self, leaves: u32, rate_bps: u64) -> f64 {
         let bits = f64::from(self.probe_bytes) * 8.0 * f64::from(leaves);
@@ -43,16 +42,16 @@ impl Parameters {
     }
 }
 
-/// Where to look for a hop.
+/// Members of a switch, and the age of their news.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Members there are.
+    /// Number of members.
     pub members: u16,
-    /// As in [`Parameters::keep_ns`].
+    /// Age at which the best hop expires: [`Parameters::keep_ns`].
     pub keep_ns: u64,
 }
 
-/// The best hop towards one leaf.
+/// Best hop towards one leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Best {
     member: u16,
@@ -68,18 +67,18 @@ impl Best {
     }
 }
 
-/// A probe that arrives.
+/// Probe that arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
-    /// The leaf that sent it.
+    /// Leaf that sent it.
     pub leaf: u32,
-    /// The member it came in by: data towards the leaf would leave there.
+    /// Member it came in by: data towards the leaf would leave there.
     pub member: u16,
-    /// The highest utilisation on the way from here to the leaf, this member's link included.
+    /// Highest utilisation on the path from here to the leaf, this member's link included.
     pub utilisation: u16,
 }
 
-/// Hears of a way; whether it is now the best, so that others are to be told.
+/// Records a probe; returns whether its path is now the best, so that neighbours are to be notified.
 #[inline(always)]
 pub fn hear(best: &mut [Best], probe: &Probe, keep_ns: u64, now_ns: u64) -> bool {
     let Some(best) = best.get_mut(probe.leaf as usize) else { return false };
@@ -100,7 +99,7 @@ impl<B: AsRef<[Best]> + AsMut<[Best]>> Scheme for BestHop<B> {
     type State = B;
     type Feedback = Probe;
 
-    /// Where no probe tells, the hash decides among the members that are up.
+    /// Picks by hash among the members that are up if no probe has arrived.
     #[inline(always)]
     fn pick<E: Env>(plan: &Plan, state: &mut B, packet: &mut Packet, env: &mut E) -> u16 {
         let now_ns = env.now_ns();

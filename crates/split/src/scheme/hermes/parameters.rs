@@ -1,68 +1,69 @@
-//! What can be set of Hermes.
+//! Parameters of Hermes.
 
 use crate::scheme::dre::Estimator;
 
-/// One, as fractions count it.
+/// Fraction of one.
 pub const ONE: u32 = 1_000_000;
 
-/// What can be set. Fractions are in units of 1 / [`ONE`].
+/// Parameters of Hermes. Fractions are in units of 1 / [`ONE`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// Round trip of an empty path in nanoseconds, above which the thresholds are; the least that was measured if not given.
+    /// Round trip of an empty path in nanoseconds, to which the thresholds are added; the shortest that was measured if
+    /// `None`.
     pub rtt_base_ns: Option<u64>,
-    /// A round trip is short below this, in nanoseconds above the base.
+    /// Round trips are short below this many nanoseconds above the base.
     pub rtt_low_ns: u64,
-    /// A round trip is long above this, in nanoseconds above the base.
+    /// Round trips are long above this many nanoseconds above the base.
     pub rtt_high_ns: u64,
-    /// A path is notably better if its round trip is shorter by more than this, in nanoseconds.
+    /// Difference of round trips above which a path is notably better, in nanoseconds.
     pub better_rtt_ns: u64,
-    /// Marks are many from this fraction on.
+    /// Fraction of marks from which on they are many.
     pub marked_high: u32,
-    /// A path is notably better if its fraction of marks is lower by more than this.
+    /// Difference of the fractions of marks above which a path is notably better.
     pub better_marked: u32,
     /// Whether marks count at all.
     pub by_marks: bool,
     /// Whether a good path need not be notably better.
     pub any_good: bool,
-    /// A flow that sent no more than this stays (S), in bytes.
+    /// Number of bytes up to which a flow stays (S).
     pub sent_min_bytes: u64,
-    /// A flow that sends faster than this fraction of its host's link stays (R).
+    /// Fraction of its host's link rate above which a flow stays (R).
     pub rate_max: u32,
-    /// Rate of that link, in bits per second: the place's to say.
+    /// Rate of that link, in bits per second, set by the environment.
     pub link_bps: u64,
-    /// How rates are measured: as CONGA measures links.
+    /// Estimator by which rates are measured, as CONGA measures links.
     pub estimator: Estimator,
-    /// Whether paths are compared by flows on them instead of bytes sent.
+    /// Whether paths are compared by the flows on them instead of the bytes sent.
     pub by_flows: bool,
     /// Probability that a flow that may move does.
     pub move_probability: u32,
-    /// Least time between two attempts of a flow to move, in nanoseconds.
+    /// Shortest time between two attempts of a flow to move, in nanoseconds.
     pub guard_ns: u64,
-    /// Age at which nothing is known of a path any more, in nanoseconds; never if not given.
+    /// Age at which knowledge of a path expires, in nanoseconds; never if `None`.
     pub ageing_ns: Option<u64>,
-    /// Timeouts without an answer that make a path failed.
+    /// Number of timeouts without an answer that make a path failed.
     pub timeouts_max: u8,
-    /// A path that is not congested has failed if more than this fraction of packets was sent again,
+    /// Fraction of packets sent again in an interval above which a path that is not congested has failed.
     pub loss_high: u32,
-    /// in an interval of this length, in nanoseconds,
+    /// Length of that interval, in nanoseconds.
     pub loss_interval_ns: u64,
-    /// and at least so many packets.
+    /// Smallest number of packets in such an interval that makes a path failed.
     pub loss_packets_min: u32,
-    /// Time after which a failed path is tried again, in nanoseconds; never if not given.
+    /// Time after which a failed path is tried again, in nanoseconds; never if `None`.
     pub forgive_ns: Option<u64>,
-    /// Time between two rounds of probes, in nanoseconds; zero: no probes.
+    /// Time between two rounds of probes, in nanoseconds; no probes if zero.
     pub probe_interval_ns: u64,
 }
 
 impl Parameters {
-    /// Bytes at which the register of a flow stands that sends as fast as may move.
+    /// Register value, in bytes, of a flow that sends at the highest rate of a flow that may move.
     pub(super) const fn rate_max_bytes(&self) -> u64 {
         self.estimator.full_bytes(self.link_bps / ONE as u64 * self.rate_max as u64)
     }
 }
 
 impl Default for Parameters {
-    /// Of the paper as generally known, for links of 10 Gb/s that mark at 65 packets: such a queue takes 80 us.
+    /// Defaults that follow the paper, for links of 10 Gb/s that mark at 65 packets: such a queue takes 80 us.
     fn default() -> Self {
         Self {
             rtt_base_ns: None,

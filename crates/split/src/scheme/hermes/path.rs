@@ -1,41 +1,41 @@
-//! What Hermes senses of one path: round trips, marks, losses, and how much goes there from here.
+//! State of one path in Hermes: round trips, marks, losses, and the load sent there from here.
 
 use super::{Least, Parameters};
 use crate::Env;
 use crate::scheme::dre::Register;
 
-/// What a path is good for.
+/// Class of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Few marks and a short round trip.
     Good,
-    /// Neither, or nothing is known.
+    /// Neither good nor congested, or unknown.
     Grey,
     /// Many marks and a long round trip.
     Congested,
 }
 
-/// What is known of one path, as far as hosts of one rack told each other.
+/// Knowledge of one path that hosts of one rack share.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Path {
-    /// Average round trip in nanoseconds, and average fraction of marks in units of 1 / [`super::ONE`]; of no meaning before
-    /// anything was heard.
+    /// Average round trip in nanoseconds, and average fraction of marks in units of 1 / [`super::ONE`]; meaningless
+    /// before the first sample.
     pub(super) rtt_ns: u32,
     pub(super) marked: u32,
-    /// When something was last heard, in nanoseconds.
+    /// Time of the last sample, in nanoseconds.
     heard_ns: Option<u64>,
-    /// Bytes sent from here.
+    /// Load sent from here.
     pub(super) rate: Register,
-    /// Flows that are on it.
+    /// Number of flows on the path.
     pub(super) flows: u32,
-    /// Packets sent in this interval of losses, those sent again, and when it began.
+    /// Packets sent in this interval of losses, those sent again, and the start of the interval.
     sent: u32,
     again: u32,
     counted_ns: u64,
     /// Timeouts towards one destination since it last answered.
     unanswered: u8,
     destination: u32,
-    /// When it was found to have failed.
+    /// Time at which the path was found to have failed.
     failed_ns: Option<u64>,
 }
 
@@ -43,12 +43,12 @@ pub struct Path {
 const AVERAGE_SHIFT: u32 = 3;
 
 impl Path {
-    /// A path of which nothing is known, with the flows that are on this.
+    /// Makes a path without knowledge, with the flows that are on this one.
     pub(super) fn forgotten(&self) -> Self {
         Self { flows: self.flows, ..Self::default() }
     }
 
-    /// One round trip, and whether its packet was marked.
+    /// Records one round trip, and whether its packet was marked.
     pub(super) fn hear(&mut self, plan: &Parameters, rtt_ns: Option<u32>, marked: bool, now_ns: u64) {
         let fraction = if marked { super::ONE } else { 0 };
         if self.is_known(plan, now_ns) {
@@ -62,7 +62,7 @@ impl Path {
         self.heard_ns = Some(now_ns);
     }
 
-    /// Whether anything is known that is not too old.
+    /// Whether there is knowledge that is not too old.
     fn is_known(&self, plan: &Parameters, now_ns: u64) -> bool {
         let too_old = |heard_ns: u64| {
             plan.ageing_ns.is_some_and(|ageing_ns| now_ns.saturating_sub(heard_ns) > ageing_ns)
@@ -70,7 +70,7 @@ impl Path {
         self.heard_ns.is_some_and(|heard_ns| !too_old(heard_ns))
     }
 
-    /// What it is good for, `base_ns` being the round trip of an empty path.
+    /// Class of the path; `base_ns` is the round trip of an empty path.
     pub(super) fn class(&self, plan: &Parameters, base_ns: u64, now_ns: u64) -> Class {
         if !self.is_known(plan, now_ns) {
             return Class::Grey;
@@ -95,13 +95,13 @@ impl Path {
             && (other.marked > margin_marks || !plan.by_marks)
     }
 
-    /// What is compared between paths of one class.
+    /// Load by which paths of one class are compared.
     pub(super) fn load(&mut self, plan: &Parameters, now_ns: u64) -> u64 {
         if plan.by_flows { self.flows.into() } else { self.rate.bytes(&plan.estimator, now_ns) }
     }
 
-    /// A packet goes there. At the end of an interval in which too many were sent again although the path is not congested,
-    /// it has failed: a switch drops at random.
+    /// Records a packet that goes there. A path that is not congested has failed if too many packets were sent again in
+    /// an interval: a switch drops at random.
     pub(super) fn send(&mut self, plan: &Parameters, bytes: u32, base_ns: u64, now_ns: u64) {
         self.rate.add(&plan.estimator, bytes, now_ns);
         self.sent = self.sent.saturating_add(1);
@@ -117,20 +117,20 @@ impl Path {
         (self.sent, self.again, self.counted_ns) = (0, 0, now_ns);
     }
 
-    /// A packet that went there is sent again.
+    /// Records that a packet that went there is sent again.
     pub(super) fn lose(&mut self) {
         self.again = self.again.saturating_add(1);
     }
 
-    /// Something that went there was acknowledged by `destination`.
+    /// Records that `destination` acknowledged a packet that went there.
     pub(super) fn answer(&mut self, destination: u32) {
         if self.destination == destination {
             self.unanswered = 0;
         }
     }
 
-    /// A flow to `destination` timed out of which nothing was acknowledged here. Often enough in a row, the path has failed:
-    /// a switch drops all that goes there.
+    /// Records a timeout of a flow to `destination` without any acknowledgement on this path. After enough of them in a
+    /// row the path has failed: a switch drops everything that goes there.
     pub(super) fn time_out(&mut self, plan: &Parameters, destination: u32, now_ns: u64) {
         if self.destination != destination {
             self.unanswered = 0;
@@ -142,7 +142,7 @@ impl Path {
         }
     }
 
-    /// Whether it is to be avoided altogether.
+    /// Whether the path must be avoided.
     #[must_use]
     pub fn has_failed(&self, plan: &Parameters, now_ns: u64) -> bool {
         let forgiven =
@@ -156,8 +156,8 @@ fn average(old: u32, new: u32) -> u32 {
     (sum >> AVERAGE_SHIFT) as u32
 }
 
-/// For a flow that needs a path: the good one with least load, else the grey one, else one at random that has not failed,
-/// else one at random that lives.
+/// Picks a path for a flow that needs one: the good path with least load, else such a grey one, else a random one that
+/// has not failed, else a random one that lives.
 pub(super) fn place<E: Env>(plan: &Parameters, paths: &mut [Path], base_ns: u64, env: &mut E) -> u16 {
     let now_ns = env.now_ns();
     let [mut good, mut grey] = [Least::default(); 2];
@@ -182,7 +182,8 @@ pub(super) fn place<E: Env>(plan: &Parameters, paths: &mut [Path], base_ns: u64,
     by_class.or(working.member()).or(living.member()).unwrap_or(0)
 }
 
-/// For a flow on the congested path `from`: the good path with least load that is notably better, else such a grey one.
+/// Picks a path for a flow on the congested path `from`: the good path with least load that is notably better, else
+/// such a grey one.
 pub(super) fn replace<E: Env>(
     plan: &Parameters,
     paths: &mut [Path],
