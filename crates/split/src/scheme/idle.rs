@@ -1,13 +1,13 @@
-//! Units that also end when nothing of them came for a while, so that the table of flows forgets who has gone.
+//! Units that also end after a pause, so that the table forgets flows that have ended.
 
 use super::Packet;
 use super::byte_deficit::Boundary;
 use crate::capability;
 
-/// Ends where `B` does, and after a pause (Luopan, section 3.2: 1 ms).
+/// Boundary that ends a unit where `B` does, and after a pause (Luopan, section 3.2: 1 ms).
 #[derive(Clone, Copy, Debug)]
 pub struct Idle<B> {
-    /// What else ends a unit.
+    /// Boundary that ends a unit otherwise.
     pub boundary: B,
     /// Longest pause in nanoseconds.
     pub idle_ns: u64,
@@ -15,7 +15,7 @@ pub struct Idle<B> {
 
 impl<B: Boundary> Boundary for Idle<B> {
     const NEEDS: u32 = B::NEEDS | capability::CLOCK;
-    /// The other's note, and the time of the last packet in nanoseconds.
+    /// Note of the other boundary, and the time of the last packet in nanoseconds.
     type Note = (B::Note, u64);
 
     #[inline(always)]

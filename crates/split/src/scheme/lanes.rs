@@ -1,12 +1,13 @@
-//! Batches of score-based picks. On x86-64 sixteen or eight flows go side by side, by the widest vectors the machine
-//! has; elsewhere the packet's own pick runs in a loop. All give the same picks, bit for bit.
+//! Batches of score-based picks. On x86-64 sixteen or eight flows are picked side by side, with the widest vectors of
+//! the processor; elsewhere the single pick runs in a loop. All give the same picks, bit for bit.
 
 use super::{Rendezvous, Score, Score16, each, rendezvous, score, score16};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 use crate::{Packet, Scheme, Still};
 
-/// A batch of `$scheme`: in blocks by `$kernel` of the widest instruction set there is, the rest one by one.
+/// Makes a batch of `$scheme`: blocks by `$kernel` of the widest instruction set that there is, the remaining flows one
+/// by one.
 macro_rules! batch {
     ($(#[$doc:meta])* $name:ident, $scheme:ty, $plan:ty, $kernel:ident) => {
         $(#[$doc])*
@@ -43,26 +44,26 @@ macro_rules! batch {
 }
 
 batch! {
-    /// [`Score`] for one packet of each flow.
+    /// Picks by [`Score`] for one packet of each flow.
     score_batch, Score, [score::Entry], score
 }
 
 batch! {
-    /// [`Score16`] for one packet of each flow.
+    /// Picks by [`Score16`] for one packet of each flow.
     score16_batch, Score16, [score16::Bucket], score16
 }
 
 batch! {
-    /// [`Rendezvous`] for one packet of each flow: same picks as [`rendezvous_portable`].
+    /// Picks by [`Rendezvous`] for one packet of each flow: the same picks as [`rendezvous_portable`].
     rendezvous_batch, Rendezvous, [rendezvous::Entry], rendezvous
 }
 
-/// [`Rendezvous`] for one packet of each flow, in integers alone.
+/// Picks by [`Rendezvous`] for one packet of each flow, in integers alone.
 pub fn rendezvous_portable(plan: &[rendezvous::Entry], flows: &[u64], out: &mut [u16]) {
     each::<Rendezvous, _>(plan, &mut (), &mut Still, flows, out);
 }
 
-/// Asks the integer pick in the lanes that are not `certain`.
+/// Repeats the lanes that are not `certain` with the integer pick.
 #[cold]
 #[cfg(target_arch = "x86_64")]
 pub(super) fn settle<const L: usize>(
@@ -86,7 +87,7 @@ mod tests {
     use std::vec;
     use std::vec::Vec;
 
-    /// The picks of one instruction set, whatever the machine would choose; `None` where it has not got it.
+    /// Picks by one instruction set, whatever the processor would choose; `None` if it lacks the set.
     macro_rules! by {
         ($set:ident::$kernel:ident, $plan:expr, $flows:expr) => {
             $set::available().then(|| {
@@ -98,7 +99,7 @@ mod tests {
         };
     }
 
-    /// Both sets against the picks one by one.
+    /// Compares both sets with single picks.
     macro_rules! assert_sets {
         ($kernel:ident, $plan:expr, $flows:expr, $single:expr) => {
             #[cfg(target_arch = "x86_64")]
@@ -145,8 +146,8 @@ mod tests {
         }
     }
 
-    /// Ten million flows over close and over very unequal weights: what the filter cannot decide must be rare
-    /// enough to be cheap, and decided right.
+    /// Compares ten million flows over close and over very unequal weights: flows that the filter cannot decide must be
+    /// rare enough to be cheap, and decided right.
     #[test]
     fn rendezvous_twins_agree_on_many_flows() {
         let flows =

@@ -1,18 +1,18 @@
-//! The least of several, by backlog or whatever else is compared; ties at random.
+//! Least of several members, by backlog or another key; ties at random.
 
 use crate::{Env, random_below};
 
-/// The least of what is offered, those equal to it each as likely.
+/// Least member offered so far; those equal to it are equally likely.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Least<K = u32> {
     member: u16,
     key: K,
-    /// Members offered with this key.
+    /// Number of members offered with this key.
     equals: u32,
 }
 
 impl<K: Copy + PartialOrd> Least<K> {
-    /// One more member and what it is compared by.
+    /// Offers one more member and the key it is compared by.
     #[inline(always)]
     pub fn offer<E: Env>(&mut self, member: u16, key: K, env: &mut E) {
         if self.equals == 0 || key < self.key {
@@ -25,7 +25,7 @@ impl<K: Copy + PartialOrd> Least<K> {
         }
     }
 
-    /// The member, if any was offered.
+    /// Least member, if any was offered.
     #[inline(always)]
     #[must_use]
     pub const fn member(self) -> Option<u16> {

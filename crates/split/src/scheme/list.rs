@@ -1,6 +1,6 @@
-//! Entries of a plan, wherever a place keeps them.
+//! Entries of a plan, wherever an environment keeps them.
 
-/// A list that schemes read.
+/// List that schemes read.
 pub trait List<T> {
     /// Entry number `index`, if there is one.
     fn get(&self, index: usize) -> Option<&T>;
@@ -17,7 +17,7 @@ pub trait List<T> {
     /// Visits all entries in order.
     fn each(&self, visit: impl FnMut(&T));
 
-    /// The first entry that is `wanted` behind number `index`, or else from the beginning on.
+    /// First entry that passes `wanted` behind number `index`, or else from the beginning on.
     fn next(&self, index: usize, wanted: impl Fn(&T) -> bool) -> Option<&T>;
 }
 
@@ -68,8 +68,8 @@ impl<T, L: List<T> + ?Sized> List<T> for &L {
     }
 }
 
-/// Up to `N` entries, a power of two, in place: what a map of the kernel holds. Its verifier follows a counter below a
-/// constant, not the end of a slice.
+/// List of up to `N` entries, a power of two, in place: the form that a map of the kernel holds. Its verifier can
+/// follow a counter below a constant, not the end of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Bounded<T, const N: usize> {
@@ -78,7 +78,7 @@ pub struct Bounded<T, const N: usize> {
 }
 
 impl<T: Copy, const N: usize> Bounded<T, N> {
-    /// The first `N` of `entries`; `filler` stands where there are fewer, and is never read.
+    /// Takes the first `N` of `entries`; `filler` fills up the rest, and is never read.
     #[must_use]
     pub fn new(entries: &[T], filler: T) -> Self {
         let mut held = [filler; N];

@@ -1,12 +1,12 @@
-//! The second hash of score-based picks: one value per (flow, member).
+//! Second hash of score-based picks: one value per (flow, member).
 //!
-//! It must not be linear over GF(2). CRC, Toeplitz and XOR of (flow, member) pass a chi-square test one member at
-//! a time, yet their values for different members differ by a constant, and scoring over them is 52 to 109 % off.
+//! It must not be linear over GF(2). CRC, Toeplitz and XOR of (flow, member) pass a chi-square test one member at a
+//! time, yet their values for different members differ by a constant, and scoring over them is 52 to 109 % off.
 
 /// Odd constant that spreads member numbers over 32 bits (2^32 divided by the golden ratio).
 const SPREAD: u32 = 0x9e37_79b9;
 
-/// The finaliser of Murmur3-32: every input bit reaches every output bit.
+/// Finaliser of Murmur3-32: every input bit affects every output bit.
 #[inline(always)]
 #[must_use]
 pub fn finalise(mut h: u32) -> u32 {
@@ -24,21 +24,21 @@ pub fn scramble(word: u32) -> u32 {
     word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
 }
 
-/// Murmur3-32's step: one word into the hash.
+/// Murmur3-32's step: adds one word to the hash.
 #[inline(always)]
 #[must_use]
 pub fn absorb(hash: u32, word: u32) -> u32 {
     (hash ^ scramble(word)).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64)
 }
 
-/// What `member` adds to a flow's hash; computed once per plan.
+/// Part of the hash that depends on the member alone, computed once per plan.
 #[inline(always)]
 #[must_use]
 pub fn salt(member: u16) -> u32 {
     u32::from(member).wrapping_mul(SPREAD)
 }
 
-/// A uniform 32-bit value for a flow's `hash` and a member's [`salt`].
+/// Uniform 32-bit value for a flow's `hash` and a member's [`salt`].
 #[inline(always)]
 #[must_use]
 pub fn value(hash: u32, salt: u32) -> u32 {

@@ -1,4 +1,4 @@
-//! The data half: one file per way of picking, each a few dozen instructions over a plan.
+//! The data half: one file per pick, each a few dozen instructions over a plan.
 
 use crate::Env;
 
@@ -122,24 +122,24 @@ pub use vms::Vms;
 pub use wfq::Wfq;
 pub use wildcard::Wildcard;
 
-/// What a scheme may know of a packet.
+/// Packet with the fields that a scheme may read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Packet {
-    /// Hash of the flow's identity. Selection uses the low 32 bits; flow tables tell flows apart by all 64.
+    /// Hash of the flow's identity. Selection uses the low 32 bits; flow tables distinguish flows by all 64.
     pub flow: u64,
     /// Bytes on the wire.
     pub bytes: u32,
-    /// Number of the packet's flowcell within its flow, never falling except for what is sent again. Zero where the place
-    /// does not count them.
+    /// Number of the packet's flowcell within its flow. It never falls, except for retransmissions. Zero in
+    /// environments that do not count flowcells.
     pub cell: u32,
-    /// Where it goes, as the place numbers destinations (a leaf in a fabric). Zero where there is one.
+    /// Destination, as the environment numbers them (a leaf in a fabric). Zero if there is only one.
     pub destination: u32,
-    /// What travels with the packet for the scheme's own use, read and written.
+    /// Field that travels with the packet for the scheme's own use, read and written.
     pub tag: u32,
 }
 
 impl Packet {
-    /// The 32 bits that select a slot or seed a score.
+    /// Low 32 bits of the flow's hash, which select a slot or seed a score.
     #[inline(always)]
     #[must_use]
     pub fn hash(&self) -> u32 {
@@ -147,23 +147,24 @@ impl Packet {
     }
 }
 
-/// One scheme. It has no `self`: plan and state are arguments, so each lives where the place keeps such things.
+/// One scheme: the decision over a plan. It has no `self`: plan and state are arguments, so each lives where the
+/// environment keeps such things.
 pub trait Scheme {
-    /// The name people type.
+    /// Name, as users write it.
     const NAME: &'static str;
-    /// Bits of [`crate::capability`] it cannot do without.
+    /// Bits of [`crate::capability`] that the scheme needs.
     const NEEDS: u32;
-    /// Read-only and shared.
+    /// Data that picks read; shared by all packets.
     type Plan: ?Sized;
-    /// Plain data of one switch, host, thread or CPU.
+    /// Data that picks change: plain data of one switch, host, thread or CPU.
     type State: ?Sized;
-    /// What comes back about earlier choices; `()` where nothing does.
+    /// News about earlier picks; `()` for schemes that need none.
     type Feedback;
 
-    /// The member (index into the group) that carries `packet`.
+    /// Picks the member (index into the group) that carries `packet`.
     fn pick<E: Env>(plan: &Self::Plan, state: &mut Self::State, packet: &mut Packet, env: &mut E) -> u16;
 
-    /// A packet leaves by `member`, whether this scheme chose it or not.
+    /// Reports that a packet leaves by `member`, whether this scheme picked it or not.
     #[inline(always)]
     fn depart<E: Env>(
         _plan: &Self::Plan,
@@ -174,16 +175,16 @@ pub trait Scheme {
     ) {
     }
 
-    /// Something came back.
+    /// Reports feedback about earlier picks.
     #[inline(always)]
     fn learn<E: Env>(_plan: &Self::Plan, _state: &mut Self::State, _feedback: &Self::Feedback, _env: &mut E) {
     }
 
-    /// Time passed: expire what is idle.
+    /// Reports that time has passed: forgets what is idle.
     #[inline(always)]
     fn tick<E: Env>(_plan: &Self::Plan, _state: &mut Self::State, _env: &mut E) {}
 
-    /// A member died or returned: purge what names it.
+    /// Reports that a member died or returned: forgets what depended on it.
     #[inline(always)]
     fn port_changed<E: Env>(
         _plan: &Self::Plan,
@@ -195,7 +196,7 @@ pub trait Scheme {
     }
 }
 
-/// The checked door to [`Scheme::pick`]: a scheme that needs what a place cannot give does not compile there.
+/// Checked entry to [`Scheme::pick`]: a scheme that needs what an environment does not give fails to compile there.
 #[inline(always)]
 pub fn pick<S: Scheme, E: Env>(
     plan: &S::Plan,

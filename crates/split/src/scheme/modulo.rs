@@ -1,20 +1,20 @@
-//! A table of any length, indexed by `hash % length` without a division.
+//! Table of any length, indexed by `hash % length` without a division.
 
 use super::{Packet, Scheme};
 use crate::Env;
 use core::marker::PhantomData;
 
-/// `hash % length` for one length, by its reciprocal: Lemire, Kaser, Kurz, "Faster remainder by direct computation"
-/// (Softw. Pract. Exper. 2019), theorem 1 with F = 64 fraction bits, exact for every 32-bit hash and length.
+/// Reciprocal of a length, for `hash % length`: Lemire, Kaser, Kurz, "Faster remainder by direct computation" (Softw.
+/// Pract. Exper. 2019), theorem 1 with F = 64 fraction bits, exact for every 32-bit hash and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reciprocal {
-    /// ceil(2^64 / length) modulo 2^64: zero for a length of one, where the remainder is zero too.
+    /// Inverse: ceil(2^64 / length) modulo 2^64. It is zero for a length of one, where the remainder is zero too.
     inverse: u64,
     length: u32,
 }
 
 impl Reciprocal {
-    /// `None` for zero.
+    /// Makes the reciprocal of `length`; `None` for zero.
     #[must_use]
     pub const fn new(length: u32) -> Option<Self> {
         if length == 0 {
@@ -23,7 +23,7 @@ impl Reciprocal {
         Some(Self { inverse: (u64::MAX / length as u64).wrapping_add(1), length })
     }
 
-    /// `hash % length`.
+    /// Remainder `hash % length`.
     #[inline(always)]
     #[must_use]
     pub const fn remainder(self, hash: u32) -> u32 {
@@ -40,7 +40,7 @@ pub struct ModuloTable<S> {
 }
 
 impl<S: AsRef<[u16]>> ModuloTable<S> {
-    /// `None` for an empty table or one of more than `u32::MAX` entries.
+    /// Makes a table; `None` if it is empty or has more than `u32::MAX` entries.
     #[must_use]
     pub fn new(entries: S) -> Option<Self> {
         let length = u32::try_from(entries.as_ref().len()).ok()?;
@@ -48,7 +48,7 @@ impl<S: AsRef<[u16]>> ModuloTable<S> {
     }
 }
 
-/// Slot table of any length, kept in an `S` (`Box<[u16]>`, `[u16; 256]`).
+/// Pick from a slot table of any length, kept in an `S` (`Box<[u16]>`, `[u16; 256]`).
 pub struct Modulo<S>(PhantomData<S>);
 
 impl<S: AsRef<[u16]>> Scheme for Modulo<S> {

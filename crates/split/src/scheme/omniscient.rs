@@ -6,13 +6,14 @@ use super::{Packet, Scheme};
 use crate::{Env, capability};
 use core::marker::PhantomData;
 
-/// The path with the least backlog of all that live, as the place tells it at the moment of the choice.
+/// Pick of the path with the least backlog of all living ones, as the environment reports it at the moment of the
+/// decision.
 pub struct Omniscient<P: ?Sized>(PhantomData<P>);
 
 impl<P: Paths + ?Sized> Scheme for Omniscient<P> {
     const NAME: &'static str = "omniscient";
     const NEEDS: u32 = capability::BACKLOG | capability::RANDOM;
-    /// Living paths; [`Env::backlog_bytes`] tells the sum over all ports of one to the packet's destination.
+    /// Living paths; [`Env::backlog_bytes`] is the sum over all ports of a path to the packet's destination.
     type Plan = P;
     type State = ();
     type Feedback = ();

@@ -1,4 +1,4 @@
-//! Whole paths as members: which of the numbered paths to a destination carry now.
+//! Whole paths as members: the numbered paths to a destination that carry now.
 
 /// Living paths by destination. A path keeps its number when others die, so that what was learnt of it stays true.
 pub trait Paths {

@@ -4,25 +4,27 @@ use super::acknowledgement::{Feedback, Marked};
 use super::{Packet, Scheme};
 use crate::{Env, capability, random_below};
 
-/// A flow under sustained congestion moves, at once or, earlier, when nothing of it is in flight. What it picks is its
-/// flow label, zero at first.
+/// Pick that moves a flow under sustained congestion, at once or, earlier, when nothing of it is in flight. It picks
+/// the flow's label, zero at first.
 pub struct Plb;
 
-/// When to move.
+/// Conditions for a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// Fraction of marked bytes from which on a round trip is congested, in 256ths.
     pub threshold_256ths: u32,
-    /// Congested round trips in a row after which the flow moves when it is idle; never for that if zero.
+    /// Number of consecutive congested round trips after which the flow moves when it is idle; it never moves for that
+    /// if zero.
     pub idle_rounds: u16,
-    /// Congested round trips in a row after which the flow moves in any case.
+    /// Number of consecutive congested round trips after which the flow moves in any case.
     pub rounds: u16,
-    /// After a timeout, congestion moves the flow for this long not, and at most twice as long, in nanoseconds.
+    /// Shortest time after a timeout during which congestion does not move the flow, in nanoseconds; the longest is
+    /// twice that.
     pub suspend_ns: u64,
 }
 
 impl Parameters {
-    /// Linux's: 128/256, 3 and 12 round trips, 60 s.
+    /// Defaults of Linux: 128/256, 3 and 12 round trips, 60 s.
     pub const DEFAULT: Self =
         Self { threshold_256ths: 128, idle_rounds: 3, rounds: 12, suspend_ns: 60_000_000_000 };
 }
@@ -33,7 +35,7 @@ impl Default for Parameters {
     }
 }
 
-/// One flow.
+/// State of one flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct State {
     label: u16,
@@ -44,7 +46,7 @@ pub struct State {
 }
 
 impl State {
-    /// Moves the flow if it has cause and leave to.
+    /// Moves the flow if it must and may move.
     fn check<E: Env>(&mut self, plan: &Parameters, env: &mut E) {
         let forced = self.congested_rounds >= plan.rounds;
         let gently = self.idle && plan.idle_rounds > 0 && self.congested_rounds >= plan.idle_rounds;
@@ -66,7 +68,7 @@ impl Scheme for Plb {
     type State = State;
     type Feedback = Feedback;
 
-    /// A flow that was idle is asked again whether it should move before it sends.
+    /// Checks, before it sends, whether a flow that was idle should move.
     #[inline(always)]
     fn pick<E: Env>(plan: &Parameters, state: &mut State, _packet: &mut Packet, env: &mut E) -> u16 {
         if state.idle {

@@ -4,32 +4,32 @@ use super::{List, Packet, Scheme};
 use crate::{Env, capability, random_below};
 use core::marker::PhantomData;
 
-/// Flowcells of a flow ([`Packet::cell`]) take the paths of a list `L` in turn, from a random one on.
+/// Flowcells of a flow ([`Packet::cell`]) that take the paths of a list `L` in turn, from a random one on.
 pub struct Presto<L: ?Sized = [u16]>(PhantomData<L>);
 
 impl Presto {
-    /// Payload of a flowcell in the public ns-3 implementation that comparisons with Presto were made with: ten packets of
-    /// 1,400 bytes. The paper's is [`super::Flowcell::BYTES`].
+    /// Payload of a flowcell in the public ns-3 implementation that comparisons with Presto used: ten packets of 1,400
+    /// bytes. The paper's is [`super::Flowcell::BYTES`].
     pub const CELL_BYTES_AS_PUBLISHED: u32 = 14_000;
 }
 
-/// One flow.
+/// State of one flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct State {
     begun: bool,
-    /// Where in the list the flow began.
+    /// Position in the list at which the flow began.
     start: u32,
 }
 
 impl<L: List<u16> + ?Sized> Scheme for Presto<L> {
     const NAME: &'static str = "presto";
     const NEEDS: u32 = capability::RANDOM;
-    /// Paths, each as often as it weighs.
+    /// Paths, each as often as its weight says.
     type Plan = L;
     type State = State;
     type Feedback = ();
 
-    /// A path that is known to be dead is passed over for the next of the list that is not.
+    /// Skips a path that is known to be dead, and takes the next of the list that is not.
     #[inline(always)]
     fn pick<E: Env>(list: &L, state: &mut State, packet: &mut Packet, env: &mut E) -> u16 {
         if !state.begun {

@@ -1,6 +1,6 @@
-//! Quota: whatever is placed next goes to the member that is due first by the quota method, for weights of any size.
+//! Quota: the next unit goes to the member that is due first by the quota method, for weights of any size.
 //!
-//! The rule of [`super::deficit`] over everything placed so far, without departures and without a stored sequence: every
+//! It is the rule of [`super::deficit`] over all units so far, without departures and without a stored sequence: every
 //! prefix is within one of every quota (Balinski and Young, 1975).
 
 use super::deficit::first_due;
@@ -8,25 +8,26 @@ use super::{Packet, Scheme};
 use crate::Env;
 use core::marker::PhantomData;
 
-/// Placements after which counting begins anew: each count is then within one of its quota, and no product overflows.
+/// Number of units after which counting restarts from zero: each count is then within one of its quota, and no product
+/// overflows.
 const ROUND: u64 = 1 << 20;
 
-/// Exact shares of what is placed; periods in `P`, counts in `C`.
+/// Pick with exact shares of the units; periods in `P`, counts in `C`.
 pub struct Quota<P, C>(PhantomData<(P, C)>);
 
-/// What each member was given in this round.
+/// Units that each member was given in this round.
 #[derive(Clone, Debug, Default)]
 pub struct State<C> {
-    /// One count per member.
+    /// Number of units, one count per member.
     pub placed: C,
-    /// Their sum.
+    /// Sum of the counts.
     pub total: u64,
 }
 
 impl<P: AsRef<[u64]>, C: AsMut<[u32]>> Scheme for Quota<P, C> {
     const NAME: &'static str = "quota";
     const NEEDS: u32 = 0;
-    /// Placements between two turns of each member, as in [`super::deficit::Plan::periods`].
+    /// Number of units between two turns of each member: [`super::deficit::Plan::periods`].
     type Plan = P;
     type State = State<C>;
     type Feedback = ();

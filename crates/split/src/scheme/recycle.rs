@@ -1,16 +1,16 @@
-//! Recycled entropy values, first come first served: how REPS was before it had a ring and a freeze (`reps_legacy` of
-//! the public UEC simulator), and `mixed`, which falls back on [`uec::Bitmap`] where that draws at random.
+//! Recycled entropy values, first come first served: REPS before it had a ring and a freeze (`reps_legacy` of the
+//! public UEC simulator), and `mixed`, which falls back on [`uec::Bitmap`] where REPS draws at random.
 
 use super::acknowledgement::Feedback;
 use super::{Packet, Scheme, uec};
 use crate::{Env, capability, random_below};
 use core::marker::PhantomData;
 
-/// The first packets take all values in turn; then unmarked values again in the order of their return, kept in `Q`, or
-/// a random one.
+/// Pick of recycled values: the first packets take all values in turn; later ones take unmarked values in the order of
+/// their return, kept in `Q`, or a random one.
 pub struct Recycle<Q>(PhantomData<Q>);
 
-/// Unmarked values again in the order of their return, kept in `Q`, or what [`uec::Bitmap`] says.
+/// Pick of unmarked values in the order of their return, kept in `Q`, or else of [`uec::Bitmap`].
 pub struct Mixed<Q, P>(PhantomData<(Q, P)>);
 
 /// Values that wait to be used again. Beyond the length of `Q`, the oldest is forgotten.
@@ -22,7 +22,7 @@ pub struct Queue<Q> {
 }
 
 impl<Q: AsRef<[u16]> + AsMut<[u16]>> Queue<Q> {
-    /// An empty one in `values`.
+    /// Makes an empty queue in `values`.
     pub fn new(values: Q) -> Self {
         Self { values, first: 0, len: 0 }
     }
@@ -56,17 +56,17 @@ impl<Q: AsRef<[u16]> + AsMut<[u16]>> Queue<Q> {
     }
 }
 
-/// One flow of [`Recycle`].
+/// State of one flow of [`Recycle`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct State<Q> {
     queue: Queue<Q>,
-    /// Packets sent before anything came back.
+    /// Number of packets sent before the first feedback.
     first: u32,
     heard: bool,
 }
 
 impl<Q: AsRef<[u16]> + AsMut<[u16]>> State<Q> {
-    /// With room for returned values in `values`.
+    /// Makes a state with room for returned values in `values`.
     pub fn new(values: Q) -> Self {
         Self { queue: Queue::new(values), first: 0, heard: false }
     }
@@ -94,7 +94,7 @@ impl<Q: AsRef<[u16]> + AsMut<[u16]>> Scheme for Recycle<Q> {
     }
 }
 
-/// One flow of [`Mixed`].
+/// State of one flow of [`Mixed`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MixedState<Q, P> {
     queue: Queue<Q>,
@@ -102,7 +102,7 @@ pub struct MixedState<Q, P> {
 }
 
 impl<Q: AsRef<[u16]> + AsMut<[u16]>, P> MixedState<Q, P> {
-    /// With room for returned values in `values`, and `penalties` of zero, one for each entropy value.
+    /// Makes a state with room for returned values in `values`, and `penalties` of zero, one for each entropy value.
     pub fn new(values: Q, penalties: P) -> Self {
         Self { queue: Queue::new(values), bitmap: uec::State::new(penalties) }
     }

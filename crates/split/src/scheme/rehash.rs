@@ -1,11 +1,11 @@
-//! A second hash of the flow before another scheme picks, so that two decisions on one key are independent.
+//! Second hash of the flow before another scheme picks, so that two decisions on one key are independent.
 
 use super::mix::finalise;
 use super::{Packet, Scheme};
 use crate::Env;
 use core::marker::PhantomData;
 
-/// `S` over the finalised hash.
+/// Pick of `S` over the finalised hash.
 pub struct Rehash<S>(PhantomData<S>);
 
 impl<S: Scheme> Scheme for Rehash<S> {

@@ -1,11 +1,12 @@
-//! What the receiving end of many paths tells the sending end: news of one path with each packet that goes back.
+//! Relay of news from the receiving end of many paths to the sending end: one path with each packet that returns.
 //!
-//! Clove's hypervisors carry marks and utilisations so in their encapsulation (CoNEXT 2017), VMS's virtual switches what
-//! reached them by each channel. A path with news waits its turn; what is news again before that is told once.
+//! Clove's hypervisors relay marks and utilisations like this in their encapsulation (CoNEXT 2017), VMS's virtual
+//! switches relay what reached them by each channel. A path with news waits for its turn; news that changes before that
+//! is sent once.
 
 use core::marker::PhantomData;
 
-/// Paths that can be told apart: six bits of a [`Tag`], and the bits of a word here.
+/// Number of paths that can be distinguished: six bits of a [`Tag`], and the bits of a word here.
 pub const PATHS: usize = 64;
 
 /// News by path, the values in `C`.
@@ -18,12 +19,13 @@ pub struct Relay<T, C> {
 }
 
 impl<T: Copy, C: AsRef<[T]> + AsMut<[T]>> Relay<T, C> {
-    /// Nothing heard yet, the values being those of `news`.
+    /// Makes a relay without news, whose values are those of `news`.
     pub const fn new(news: C) -> Self {
         Self { news, fresh: 0, last: 0, value: PhantomData }
     }
 
-    /// What `path` has come to, as `change` makes it of what it was, if it does. A path that has no place is ignored.
+    /// Records the news of `path` that `change` makes of the old value, if it makes any. Ignores a path beyond the
+    /// table.
     #[inline(always)]
     pub fn hear(&mut self, path: u16, change: impl FnOnce(T) -> Option<T>) {
         if usize::from(path) < PATHS
@@ -35,7 +37,7 @@ impl<T: Copy, C: AsRef<[T]> + AsMut<[T]>> Relay<T, C> {
         }
     }
 
-    /// The next path with news, in rotation, and the news.
+    /// Takes the next path with news, in rotation, and the news.
     #[inline(always)]
     pub fn tell(&mut self) -> Option<(u16, T)> {
         if self.fresh == 0 {
@@ -50,16 +52,16 @@ impl<T: Copy, C: AsRef<[T]> + AsMut<[T]>> Relay<T, C> {
     }
 }
 
-/// [`crate::Packet::tag`] of schemes at the edge: the path this packet takes, and news of one path of the other
-/// direction.
+/// Header of balancers in hosts, in [`crate::Packet::tag`]: the path this packet takes, and news of one path of the
+/// other direction.
 ///
-/// Bit 0: whether an edge wrote it. 1 to 6: path. 7 to 12: path that the news is about. 13: whether there is news. 14:
-/// whether ECN is the edge's own, to be taken off again. 15 to 31: the news, of which the upper 8 bits may be the level of the
-/// most utilised link that the packet met instead.
+/// Bit 0: whether a host wrote it. 1 to 6: path. 7 to 12: path that the news is about. 13: whether there is news. 14:
+/// whether ECN is the balancer's own, to be removed again. 15 to 31: the news, of which the upper 8 bits may instead be
+/// the level of the most utilised link that the packet met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Tag(pub u32);
 
-/// Bits of [`Tag::news`].
+/// Number of bits of [`Tag::news`].
 pub const NEWS_BITS: u32 = 17;
 
 const WRITTEN: u32 = 1;
@@ -72,28 +74,28 @@ const NEWS_AT: u32 = 15;
 const LEVEL_AT: u32 = 24;
 
 impl Tag {
-    /// A packet that takes `path` and tells nothing.
+    /// Tag of a packet that takes `path`, without news.
     #[inline(always)]
     #[must_use]
     pub const fn new(path: u16) -> Self {
         Self(WRITTEN | (path as u32 & PATH_MASK) << PATH_AT)
     }
 
-    /// The same, telling news of `about`, of which [`NEWS_BITS`] bits count. What it told before must have been nothing.
+    /// Adds news of `about`, of which [`NEWS_BITS`] bits count. The tag must have no news before.
     #[inline(always)]
     #[must_use]
     pub const fn telling(self, about: u16, news: u32) -> Self {
         Self(self.0 | (about as u32 & PATH_MASK) << ABOUT_AT | TOLD | news << NEWS_AT)
     }
 
-    /// Says that the packet's ECN capability is the edge's, not the transport's.
+    /// Records that the packet's ECN capability is the balancer's, not the transport's.
     #[inline(always)]
     #[must_use]
     pub const fn with_own_ecn(self) -> Self {
         Self(self.0 | OWN_ECN)
     }
 
-    /// The packet meets a link of this level.
+    /// Records that the packet meets a link of this level.
     #[inline(always)]
     #[must_use]
     pub const fn raised(self, level: u8) -> Self {
@@ -104,28 +106,28 @@ impl Tag {
         }
     }
 
-    /// The path the packet took; nothing if no edge wrote the tag.
+    /// Path that the packet took; `None` if no host wrote the tag.
     #[inline(always)]
     #[must_use]
     pub const fn path(self) -> Option<u16> {
         if self.0 & WRITTEN == 0 { None } else { Some((self.0 >> PATH_AT & PATH_MASK) as u16) }
     }
 
-    /// The level of the most utilised link met, if packets are raised.
+    /// Level of the most utilised link met, in packets whose level is raised.
     #[inline(always)]
     #[must_use]
     pub const fn level(self) -> u8 {
         (self.0 >> LEVEL_AT) as u8
     }
 
-    /// Whether the packet's ECN capability is the edge's.
+    /// Whether the packet's ECN capability is the balancer's.
     #[inline(always)]
     #[must_use]
     pub const fn own_ecn(self) -> bool {
         self.0 & OWN_ECN != 0
     }
 
-    /// A path of the other direction and the news of it.
+    /// Path of the other direction, and its news.
     #[inline(always)]
     #[must_use]
     pub const fn news(self) -> Option<(u16, u32)> {

@@ -1,25 +1,25 @@
 //! Logarithmic rendezvous: the least `-log2(U_i) / w_i` wins, which makes every share exactly `w_i / W` and moves
 //! exactly the minimum when one weight changes (Thaler & Ravishankar 1998 with the weights of Ceph's straw2).
 //!
-//! Integers only. The logarithm is a table of 2^11 cells with linear interpolation: within 5e-8 of the true value,
-//! and within 1.3e-4 *relative* towards `U = 1`, where a path of one millionth of the weight is decided.
+//! Integers only. The logarithm is a table of 2^11 cells with linear interpolation: within 5e-8 of the true value, and
+//! within 1.3e-4 *relative* towards `U = 1`, where a path of one millionth of the weight is decided.
 
 use super::{List, Packet, Scheme, mix};
 use crate::Env;
 use core::hint::select_unpredictable;
 use core::marker::PhantomData;
 
-/// Binary digits of a fraction in the table and in [`neg_log2`].
+/// Number of binary digits of a fraction in the table and in [`neg_log2`].
 const FRACTION_BITS: u32 = 31;
 const CELL_BITS: u32 = 11;
 const CELLS: usize = 1 << CELL_BITS;
-/// Digits of the normalised hash below its leading one and its cell.
+/// Number of digits of the normalised hash below its leading one and its cell.
 const REST_BITS: u32 = 31 - CELL_BITS;
 
-/// Bytes of the table of logarithms, shared by all groups.
+/// Bytes of the table of logarithms, which all groups share.
 pub const TABLE_BYTES: usize = size_of::<[u32; CELLS + 1]>();
 
-/// `log2(1 + i / 2048)` in units of 2^-31, rounded; the last entry is one.
+/// Table of `log2(1 + i / 2048)` in units of 2^-31, rounded; the last entry is one.
 static LOG2: [u32; CELLS + 1] = log2_table();
 
 const fn log2_table() -> [u32; CELLS + 1] {
@@ -32,7 +32,7 @@ const fn log2_table() -> [u32; CELLS + 1] {
     table
 }
 
-/// `log2(numerator / 2^11)` for a quotient in [1, 2], digit by digit: squaring doubles the logarithm, so each
+/// Computes `log2(numerator / 2^11)` for a quotient in [1, 2], digit by digit: squaring doubles the logarithm, so each
 /// square's integer part is the next digit.
 const fn log2_fraction(numerator: u64) -> u32 {
     if numerator == 2 * CELLS as u64 {
@@ -55,7 +55,7 @@ const fn log2_fraction(numerator: u64) -> u32 {
     (digits >> 1) + (digits & 1)
 }
 
-/// `-log2((hash + 1/2) / 2^32)` in units of 2^-31, at most 33 * 2^31.
+/// Computes `-log2((hash + 1/2) / 2^32)` in units of 2^-31, at most 33 * 2^31.
 #[inline(always)]
 #[must_use]
 pub fn neg_log2(hash: u32) -> u64 {
@@ -71,30 +71,30 @@ pub fn neg_log2(hash: u32) -> u64 {
     ((u64::from(zeros) + 1) << FRACTION_BITS) - log
 }
 
-/// One living member.
+/// Living member.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Entry {
-    /// Its salt in the second hash.
+    /// Salt of the member in the second hash.
     pub salt: u32,
-    /// `1 / w` as mantissa, 2^26 to 2^27 - 1.
+    /// Mantissa of `1 / w`, 2^26 to 2^27 - 1.
     pub reciprocal: u32,
-    /// How many binary orders `1 / w` lies below the lightest member's.
+    /// Number of binary orders that `1 / w` lies below the lightest member's.
     pub shift: u32,
-    /// `1 / w` in single precision, relative to the lightest member's: for the filter of [`super::lanes`].
+    /// Single-precision `1 / w`, relative to the lightest member's: for the filter of [`super::lanes`].
     pub approximate: f32,
-    /// Its number in the group.
+    /// Number of the member in the group.
     pub member: u16,
 }
 
-/// The score of one member: the time of its first arrival in a race of Poisson processes with rates `w_i`.
+/// Score of one member: the time of its first arrival in a race of Poisson processes with rates `w_i`.
 #[inline(always)]
 #[must_use]
 pub fn score(hash: u32, entry: &Entry) -> u64 {
     (neg_log2(mix::value(hash, entry.salt)) * u64::from(entry.reciprocal)) >> (entry.shift & 63)
 }
 
-/// Logarithmic rendezvous over a list `L`; the first of equal scores wins.
+/// Pick by logarithmic rendezvous over a list `L`; the first of equal scores wins.
 pub struct Rendezvous<L: ?Sized = [Entry]>(PhantomData<L>);
 
 impl<L: List<Entry> + ?Sized> Scheme for Rendezvous<L> {

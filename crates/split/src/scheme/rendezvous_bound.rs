@@ -1,13 +1,13 @@
-//! What the SIMD twins of rendezvous know of a logarithm in single precision, and how far they may trust it.
+//! Bounds of logarithms in single precision, which the SIMD twins of rendezvous trust.
 
-/// Bound of the error of the approximate `-log2 U` for hashes of [`FAITHFUL`] and more: fit 1.6e-5, dropped low
-/// bit 8e-6, single-precision rounding below 1e-5, the integer table's own 5e-8.
+/// Bound of the error of the approximate `-log2 U` for hashes of [`FAITHFUL`] and more: fit 1.6e-5, dropped low bit
+/// 8e-6, single-precision rounding below 1e-5, the integer table's own 5e-8.
 pub(super) const ERROR: f32 = 4e-5;
 
-/// Below this, the bit that the conversion drops weighs too much.
+/// Least hash for which the bit that the conversion drops is negligible.
 pub(super) const FAITHFUL: u32 = 1 << 18;
 
-/// `(log2(1 + f) - f) / (f (1 - f))` on [0, 1], fitted so that the product is off by at most 1.55e-5.
+/// Polynomial for `(log2(1 + f) - f) / (f (1 - f))` on [0, 1], fitted so that the product is off by at most 1.55e-5.
 pub(super) const BUMP: [f32; 4] = [0.441_916_05, -0.267_173_38, 0.148_416_14, -0.045_143_68];
 
 #[cfg(test)]

@@ -4,25 +4,25 @@ use super::acknowledgement::Feedback;
 use super::{Packet, Scheme};
 use crate::{Env, capability, random_below};
 
-/// Entropy values remembered.
+/// Number of entropy values remembered.
 const REMEMBERED: u8 = 8;
 
-/// Entropy values whose packets arrived unmarked are used once more each.
+/// Pick that uses entropy values whose packets arrived unmarked once more each.
 pub struct Reps;
 
-/// How many paths to tell apart, and what follows a timeout.
+/// Number of paths to distinguish, and the behaviour after a timeout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// Entropy values there are, at most 65,536.
+    /// Number of entropy values, at most 65,536.
     pub entropies: u32,
-    /// After a timeout, only remembered values are used for this long, in nanoseconds.
+    /// Time after a timeout during which only remembered values are used, in nanoseconds.
     pub freeze_ns: u64,
-    /// Packets with random values after that.
+    /// Number of packets with random values after that.
     pub explored: u16,
 }
 
 impl Parameters {
-    /// 64 values, 10 ms, 16 packets.
+    /// Defaults: 64 values, 10 ms, 16 packets.
     pub const DEFAULT: Self = Self { entropies: 64, freeze_ns: 10_000_000, explored: 16 };
 }
 
@@ -32,21 +32,21 @@ impl Default for Parameters {
     }
 }
 
-/// One flow.
+/// State of one flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct State {
-    /// A ring, written at `head`.
+    /// Ring of values, written at `head`.
     ring: [u16; REMEMBERED as usize],
     head: u8,
-    /// Places of the ring written so far.
+    /// Number of ring slots written so far.
     known: u8,
-    /// Of the values before `head`, those not used again yet.
+    /// Number of values before `head` that were not used again yet.
     fresh: u8,
-    /// Place of the ring whose turn it is while frozen.
+    /// Ring slot whose turn it is while frozen.
     turn: u8,
-    /// Packets still to be sent with random values.
+    /// Number of packets still to be sent with random values.
     exploring: u16,
-    /// Zero unless frozen.
+    /// End of the freeze; zero unless frozen.
     frozen_until_ns: u64,
 }
 

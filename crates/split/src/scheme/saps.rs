@@ -3,27 +3,28 @@
 use super::FlowCycle;
 use crate::capability;
 
-/// A virtual topology: a stretch of a list of paths.
+/// Virtual topology: a section of a list of paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// Its first path in the list.
+    /// Position of its first path in the list.
     pub first: u16,
     /// Number of its paths.
     pub len: u16,
-    /// Draws of 32 bits below this, and not below that of the topology before, fall to it. The last has
-    /// [`u32::MAX`], which falls to it as well.
+    /// Upper end of its draws: draws of 32 bits below this, and not below the ceiling of the topology before, choose
+    /// it. The last has [`u32::MAX`], which chooses it as well.
     pub ceiling: u32,
 }
 
-/// Where the packets of one flow go in turn.
+/// Spraying of the packets of one flow over paths in turn.
 pub type Spraying<C, M> = FlowCycle<C, M>;
 
-/// What hosts are told besides the topologies.
+/// Parameters of hosts, besides the topologies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
-    /// Flows of more bytes are long. The Wino paper uses 100 KB for web search and 1000 KB for data mining (its Table I).
+    /// Flows of more bytes are long. The Wino paper uses 100 KB for web search and 1000 KB for data mining (its Table
+    /// I).
     pub threshold_bytes: u64,
-    /// A flow's turn is forgotten after this silence, in nanoseconds.
+    /// Silence after which a flow's turn is forgotten, in nanoseconds.
     pub idle_ns: u64,
 }
 
@@ -34,14 +35,14 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// Bits of [`capability`] it cannot do without.
+    /// Bits of [`capability`] that it needs.
     #[must_use]
     pub const fn needs(&self) -> u32 {
         capability::CLOCK | capability::RANDOM | capability::TAG
     }
 
-    /// The topology of a flow: the first, which has the most bandwidth, if it is long; else the one that its draw of 32
-    /// random bits falls to. `None` if there is none.
+    /// Topology of a flow: the first, which has the most bandwidth, if it is long; else the one that its draw of 32
+    /// random bits chooses. `None` if there is none.
     #[inline(always)]
     #[must_use]
     pub fn topology<'a>(
@@ -61,7 +62,7 @@ impl Parameters {
 mod tests {
     use super::*;
 
-    /// 600 Mbit/s on one path, 200 on each of two: draws fall 3 : 2.
+    /// Topologies of 600 Mbit/s on one path and 200 on each of two: draws choose them 3 : 2.
     fn topologies() -> [Topology; 2] {
         let ceiling = (u64::from(u32::MAX) * 6 / 10) as u32;
         [Topology { first: 0, len: 1, ceiling }, Topology { first: 1, len: 2, ceiling: u32::MAX }]

@@ -1,37 +1,37 @@
 //! Scoring: every member draws a value, multiplied by its weight; the highest product wins.
 //!
-//! With plain weights this is highest-random-weight hashing as Open vSwitch does it, whose shares are *not* the
-//! weights (VALO Eq. 6). With gravities for weights the shares are exact (VALO Eq. 16).
+//! With plain weights this is highest-random-weight hashing as Open vSwitch does it, whose shares are *not* the weights
+//! (VALO Eq. 6). With gravities for weights the shares are exact (VALO Eq. 16).
 
 use super::{List, Packet, Scheme, mix};
 use crate::Env;
 use core::hint::select_unpredictable;
 use core::marker::PhantomData;
 
-/// Bits of a weight: a product of a 32-bit value and a 31-bit weight compares as a signed 64-bit integer, which
-/// is the comparison that AVX2 has.
+/// Number of bits of a weight: a product of a 32-bit value and a 31-bit weight compares as a signed 64-bit integer,
+/// which is the comparison that AVX2 has.
 pub const WEIGHT_BITS: u32 = 31;
 
-/// One living member.
+/// Living member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Entry {
-    /// Its salt in the second hash.
+    /// Salt of the member in the second hash.
     pub salt: u32,
-    /// Its weight, 1 to 2^31 - 1.
+    /// Weight of the member, 1 to 2^31 - 1.
     pub weight: u32,
-    /// Its number in the group.
+    /// Number of the member in the group.
     pub member: u16,
 }
 
-/// The score of one member, zero or more.
+/// Score of one member, zero or more.
 #[inline(always)]
 #[must_use]
 pub fn score(hash: u32, entry: &Entry) -> i64 {
     i64::from(mix::value(hash, entry.salt)) * i64::from(entry.weight)
 }
 
-/// Scoring with 32-bit values and 31-bit weights over a list `L`; the first of equal scores wins.
+/// Pick by scores of 32-bit values and 31-bit weights over a list `L`; the first of equal scores wins.
 pub struct Score<L: ?Sized = [Entry]>(PhantomData<L>);
 
 impl<L: List<Entry> + ?Sized> Scheme for Score<L> {

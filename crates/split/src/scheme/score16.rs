@@ -7,25 +7,25 @@ use super::{Packet, Scheme, mix};
 use crate::Env;
 use core::hint::select_unpredictable;
 
-/// One live bucket.
+/// Live bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// [`mix::open_vswitch::salt`] of its id.
+    /// Salt of its id: [`mix::open_vswitch::salt`].
     pub salt: u32,
     /// OpenFlow weight, 1 to 65535.
     pub weight: u16,
-    /// Its number in the group.
+    /// Number of the bucket in the group.
     pub member: u16,
 }
 
-/// The score of one bucket, with the flow's hash as basis.
+/// Score of one bucket, with the flow's hash as basis.
 #[inline(always)]
 #[must_use]
 pub fn score(basis: u32, bucket: &Bucket) -> u32 {
     (mix::open_vswitch::value(basis, bucket.salt) & 0xffff) * u32::from(bucket.weight)
 }
 
-/// Open vSwitch's scorer.
+/// Pick of Open vSwitch's scorer.
 pub struct Score16;
 
 impl Scheme for Score16 {

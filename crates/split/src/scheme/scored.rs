@@ -1,33 +1,33 @@
-//! Scores over weights that move: entries that the control half makes anew when enough has changed and time has passed.
+//! Scores over weights that move: the control half makes new entries when enough has changed and time has passed.
 
 use super::score::Entry;
 use super::{Packet, Scheme, Score, mix};
 use crate::Still;
 
-/// Entries of [`Score`] in `G`, and whether they are of yesterday.
+/// Entries of [`Score`] in `G`, and whether they are outdated.
 #[derive(Clone, Debug, Default)]
 pub struct Scored<G> {
-    /// Gravities of the living (VALO Eq. 16), from the weights as they were when these were made.
+    /// Gravities of the living members (VALO Eq. 16), from the weights at the time they were made.
     pub entries: G,
     moved: bool,
     made_ns: Option<u64>,
 }
 
 impl<G> Scored<G> {
-    /// The weights have moved.
+    /// Records that the weights have moved.
     #[inline(always)]
     pub fn move_on(&mut self) {
         self.moved = true;
     }
 
-    /// Who lives has changed: the next [`Self::due`] is at once.
+    /// Records that members died or returned: entries are due at once.
     #[inline(always)]
     pub fn renew(&mut self) {
         self.made_ns = None;
     }
 
-    /// Whether to make entries now: there are none yet, or weights have moved and `interval_ns` has passed since the last.
-    /// Whoever is told so makes them.
+    /// Whether to make entries now: there are none yet, or weights have moved and `interval_ns` has passed since the
+    /// last. The caller must make them if so.
     #[inline(always)]
     pub fn due(&mut self, now_ns: u64, interval_ns: u64) -> bool {
         let due =
@@ -41,7 +41,7 @@ impl<G> Scored<G> {
 }
 
 impl<G: AsRef<[Entry]>> Scored<G> {
-    /// The member of the `number`-th unit of a flow: highest score, the key being (flow, number). `None` without entries.
+    /// Member of the `number`-th unit of a flow: highest score, the key being (flow, number). `None` without entries.
     #[inline(always)]
     pub fn pick(&self, flow: u64, number: u32) -> Option<u16> {
         let entries = self.entries.as_ref();

@@ -1,22 +1,23 @@
-//! Filter of the flows seen: a Bloom filter whose bits of one flow share a word (Putze, Sanders, Singler 2007,
-//! "Cache-, hash- and space-efficient Bloom filters"), in layers of doubling size as flows come (Almeida et al. 2007,
-//! "Scalable Bloom filters"). 24 bits per flow at capacity.
+//! Filter of the flows seen: a Bloom filter whose bits of one flow share a word (Putze, Sanders, Singler 2007, "Cache-,
+//! hash- and space-efficient Bloom filters"), in layers of doubling size as flows come (Almeida et al. 2007, "Scalable
+//! Bloom filters"). 24 bits per flow at capacity.
 
 use super::exceptions::Arrivals;
 use std::vec;
 use std::vec::Vec;
 
 const WORDS_MIN: usize = 4096;
-/// Flows for eight words of 64 bits, and bits set per flow.
+/// Number of flows for eight words of 64 bits, and of bits set per flow.
 const FLOWS_PER_EIGHT_WORDS: usize = 21;
 const BITS_PER_FLOW: u32 = 5;
 
-/// Flows seen so far. A known flow is always recognised; of the new ones, fewer than one in 200 is taken for known.
+/// Flows seen so far. A known flow is always recognised; of the new ones, fewer than one in 200 is mistaken for a known
+/// one.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// The newest last, each twice as large as the one before.
+    /// Layers of words, the newest last, each twice as large as the one before.
     layers: Vec<Vec<u64>>,
-    /// Flows that the newest layer has room for.
+    /// Number of flows that the newest layer has room for.
     room: usize,
 }
 
@@ -34,13 +35,13 @@ impl Seen {
         self.layers.push(vec![0; words]);
     }
 
-    /// Bytes allocated.
+    /// Number of bytes allocated.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.layers.iter().map(|words| size_of_val(&words[..])).sum()
     }
 
-    /// Whether `flow` was seen, without seeing it.
+    /// Whether `flow` was seen; does not record it.
     #[must_use]
     pub fn contains(&self, flow: u64) -> bool {
         let (place, bits) = spread(flow);
@@ -48,7 +49,7 @@ impl Seen {
     }
 }
 
-/// Where a flow is kept, as a fraction of 2^32, and its bits within the word.
+/// Position of a flow, as a fraction of 2^32, and its bits within the word.
 fn spread(flow: u64) -> (u64, u64) {
     // Two rounds of xor-shift and multiply (constants of the SplitMix64 finaliser, Steele et al. 2014).
     let mut mixed = (flow ^ (flow >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,16 +1,16 @@
-//! A table of 2^k slots, indexed by the low bits of the hash: one load per packet.
+//! Table of 2^k slots, indexed by the low bits of the hash: one load per packet.
 
 use super::{Packet, Scheme};
 use crate::Env;
 use core::marker::PhantomData;
 
-/// Slot table of `N` entries, a power of two, each naming a member in a `P` (`u8` or `u16`).
+/// Pick from a table of `N` slots, a power of two, each naming a member in a `P` (`u8` or `u16`).
 pub struct Slots<P, const N: usize>(PhantomData<P>);
 
 impl<P: Copy + Into<u16>, const N: usize> Scheme for Slots<P, N> {
     const NAME: &'static str = "slots";
     const NEEDS: u32 = 0;
-    /// The member of each slot.
+    /// Member of each slot.
     type Plan = [P; N];
     type State = ();
     type Feedback = ();

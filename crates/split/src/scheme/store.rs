@@ -1,12 +1,12 @@
-//! Where a scheme's tables lie: on a heap, in a static array, in a kernel's map.
+//! Storage of a scheme's tables: on a heap, in a static array, in a kernel's map.
 
-/// A place for tables of any plain type.
+/// Storage for tables of any plain type.
 pub trait Store {
-    /// A table of `T`.
+    /// Table of `T`.
     type Of<T: Copy>: AsRef<[T]> + AsMut<[T]>;
 }
 
-/// Tables on the heap.
+/// Storage on the heap.
 #[cfg(feature = "plan")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
@@ -16,7 +16,7 @@ impl Store for Heap {
     type Of<T: Copy> = std::boxed::Box<[T]>;
 }
 
-/// Tables of `N` places each.
+/// Storage of tables with `N` entries each.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fixed<const N: usize>;
 

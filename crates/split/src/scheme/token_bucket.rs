@@ -1,31 +1,31 @@
-//! A token bucket: at most a burst at once and a rate in the long run, as a meter that drops what exceeds it or as a shaper
-//! that delays it. Exact in integers: tokens are counted in billionths of a bit, of which a rate of one bit per second
-//! yields one every nanosecond.
+//! Token bucket: at most a burst at once and a rate in the long run, as a meter that drops what exceeds it or as a
+//! shaper that delays it. Exact in integers: tokens are counted in billionths of a bit, of which a rate of one bit per
+//! second yields one every nanosecond.
 
 /// Tokens of one bit.
 const PER_BIT: i64 = 1_000_000_000;
 /// Largest depth: what 63 bits count.
 const DEPTH_MAX_BYTES: u64 = (i64::MAX / PER_BIT / 8) as u64;
 
-/// A token bucket, full at the origin of time.
+/// Token bucket, full at the origin of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenBucket {
     rate_bps: u64,
     depth: i64,
-    /// Tokens at [`Self::at_ns`]. Below zero: what was promised to frames that wait.
+    /// Tokens at [`Self::at_ns`]. Negative if tokens are promised to frames that wait.
     level: i64,
     at_ns: u64,
 }
 
 impl TokenBucket {
-    /// A bucket of `rate_bps` bits per second and `depth_bytes`, at most 1.1 GB.
+    /// Makes a bucket of `rate_bps` bits per second and `depth_bytes`, at most 1.1 GB.
     #[must_use]
     pub fn new(rate_bps: u64, depth_bytes: u64) -> Self {
         let depth = depth_bytes.min(DEPTH_MAX_BYTES) as i64 * 8 * PER_BIT;
         Self { rate_bps, depth, level: depth, at_ns: 0 }
     }
 
-    /// The depth of Wino's meters, in bytes: what the rate sends in `burst_ns` nanoseconds, and no less than two frames of
+    /// Depth of Wino's meters, in bytes: what the rate sends in `burst_ns` nanoseconds, and at least two frames of
     /// `mtu_bytes`.
     #[must_use]
     pub fn depth_bytes(rate_bps: u64, burst_ns: u64, mtu_bytes: u32) -> u64 {
@@ -45,7 +45,7 @@ impl TokenBucket {
         passes
     }
 
-    /// When a frame may pass: now, or once those before it and itself have their tokens.
+    /// Time at which a frame may pass: now, or once those before it and itself have their tokens.
     #[inline(always)]
     pub fn shape(&mut self, bytes: u32, now_ns: u64) -> u64 {
         self.fill(now_ns);
@@ -57,7 +57,7 @@ impl TokenBucket {
         self.level.unsigned_abs().div_ceil(self.rate_bps.max(1)).saturating_add(now_ns)
     }
 
-    /// How long the last of those that wait still has to, in nanoseconds.
+    /// Time that the last of the waiting frames still has to wait, in nanoseconds.
     #[must_use]
     pub fn wait_ns(&self, now_ns: u64) -> u64 {
         let mut then = *self;

@@ -4,13 +4,13 @@ use super::{Flows, Packet, Scheme};
 use crate::Env;
 use core::marker::PhantomData;
 
-/// Weighted round robin over a sequence of members (VALO sec. 2.2.2): how the sequence is ordered is the plan's.
+/// Weighted round robin over a sequence of members (VALO sec. 2.2.2); the plan decides the order of the sequence.
 pub struct Turns<M>(PhantomData<M>);
 
-/// The routing results and whose turn it is.
+/// Paths of the flows, and the next turn.
 #[derive(Clone, Debug, Default)]
 pub struct State<M> {
-    /// What each flow got.
+    /// Path of each flow.
     pub flows: M,
     /// Index of the next entry.
     pub next: usize,
@@ -19,7 +19,7 @@ pub struct State<M> {
 impl<M: Flows<Note = ()>> Scheme for Turns<M> {
     const NAME: &'static str = "turns";
     const NEEDS: u32 = 0;
-    /// One member per turn.
+    /// Member of each turn.
     type Plan = [u16];
     type State = State<M>;
     type Feedback = ();

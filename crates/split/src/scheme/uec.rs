@@ -5,24 +5,24 @@ use super::{Packet, Scheme};
 use crate::{Env, capability};
 use core::marker::PhantomData;
 
-/// Each packet takes the next entropy value of a random order of all, whatever comes back.
+/// Pick that gives each packet the next entropy value of a random order of all, whatever the feedback.
 pub struct Oblivious;
 
-/// As [`Oblivious`], but values that did badly are passed over; penalties in `P`, one byte per value.
+/// Pick of [`Oblivious`] that skips values with penalties, which are in `P`, one byte per value.
 pub struct Bitmap<P>(PhantomData<P>);
 
-/// How many paths to tell apart.
+/// Number of paths to distinguish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// Entropy values: a power of two, at most 65,536.
+    /// Number of entropy values: a power of two, at most 65,536.
     pub entropies: u32,
 }
 
 impl Parameters {
-    /// 64 values.
+    /// Default of 64 values.
     pub const DEFAULT: Self = Self { entropies: 64 };
 
-    /// Of entropy values, the bits that vary within a flow.
+    /// Mask of the bits of entropy values that vary within a flow.
     #[inline]
     const fn mask(&self) -> u16 {
         let bounded = if self.entropies > 1 << 16 { 1 << 16 } else { self.entropies };
@@ -36,8 +36,8 @@ impl Default for Parameters {
     }
 }
 
-/// All values of a mask in turn, each round in another order: a counter XOR bits drawn for the round. The bits beyond
-/// the mask are drawn once.
+/// Permutation of all values of a mask, in another order each round: a counter XOR bits drawn for the round. The bits
+/// beyond the mask are drawn once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Permutation {
     begun: bool,
@@ -60,7 +60,7 @@ impl Permutation {
         }
     }
 
-    /// The value whose turn it is, without its fixed bits.
+    /// Value of the current turn, without its fixed bits.
     #[inline]
     const fn low(&self, mask: u16) -> u16 {
         (self.count ^ self.flips) & mask
@@ -92,14 +92,14 @@ impl Scheme for Oblivious {
     }
 }
 
-/// Most penalty points of a value.
+/// Largest number of penalty points of a value.
 const PENALTY_MAX: u8 = 15;
-/// For a packet that arrived marked.
+/// Penalty for a packet that arrived marked.
 const PENALTY_MARKED: u8 = 1;
-/// For a packet that was trimmed.
+/// Penalty for a packet that was trimmed.
 const PENALTY_TRIMMED: u8 = 4;
 
-/// One flow's order and penalties.
+/// Order and penalties of one flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct State<P> {
     order: Permutation,
@@ -107,7 +107,7 @@ pub struct State<P> {
 }
 
 impl<P> State<P> {
-    /// With `penalties` of zero, one for each entropy value.
+    /// Makes a state with `penalties` of zero, one for each entropy value.
     pub fn new(penalties: P) -> Self {
         Self { order: Permutation::default(), penalties }
     }
@@ -120,7 +120,7 @@ impl<P: AsMut<[u8]>> Scheme for Bitmap<P> {
     type State = State<P>;
     type Feedback = Feedback;
 
-    /// The first value that is passed over is forgiven a point.
+    /// Skips values with penalties; the first one skipped is forgiven a point.
     fn pick<E: Env>(plan: &Parameters, state: &mut State<P>, _packet: &mut Packet, env: &mut E) -> u16 {
         let mask = plan.mask();
         let State { order, penalties } = state;

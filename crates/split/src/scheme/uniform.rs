@@ -1,13 +1,13 @@
-//! One entry of a list, each as likely: ECMP without weights.
+//! One entry of a list, all equally likely: ECMP without weights.
 
 use super::{List, Packet, Scheme};
 use crate::Env;
 use core::marker::PhantomData;
 
-/// Equal choice among the entries of a list `L`.
+/// Pick of an entry of a list `L`, all equally likely.
 pub struct Uniform<L: ?Sized = [u16]>(PhantomData<L>);
 
-/// The entry of `hash` in a list of `len`: the high half of the product, even for any length.
+/// Position of the entry of `hash` in a list of `len`: the high half of the product, even for any length.
 #[inline(always)]
 #[must_use]
 pub fn index(hash: u32, len: usize) -> usize {

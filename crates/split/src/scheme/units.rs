@@ -1,39 +1,40 @@
-//! Units of a flow that stay together, flowlets or flowcells: the first packet of each picks, the rest follow.
+//! Units of a flow that stay together, flowlets or flowcells: the first packet of each is picked for, the others
+//! follow.
 //!
-//! LetFlow (Vanini et al., NSDI 2017, section 3.1) is flowlets that pick at random, a flowcell at random is a baseline of Luopan
-//! (TPDS 2019, section 2), and any other scheme may pick as well.
+//! LetFlow (Vanini et al., NSDI 2017, section 3.1) is flowlets with random picks, a flowcell at random is a baseline of
+//! Luopan (TPDS 2019, section 2), and any other scheme may pick as well.
 
 use super::byte_deficit::Boundary;
 use super::{Flows, Packet, Scheme};
 use crate::{Env, capability};
 use core::marker::PhantomData;
 
-/// Each unit of boundary `B` goes where `S` sends its first packet, remembered in `M`.
+/// Pick that sends each unit of boundary `B` where `S` sends its first packet, remembered in `M`.
 pub struct Units<B, S, M>(PhantomData<(B, S, M)>);
 
-/// Where units end, and the plan of whoever picks for them.
+/// Boundary of units, and the plan of the scheme that picks for them.
 #[derive(Clone, Debug)]
 pub struct Plan<B, P> {
-    /// Where units end.
+    /// Boundary of units.
     pub boundary: B,
-    /// What picks for them.
+    /// Plan of the scheme that picks for units.
     pub picker: P,
 }
 
-/// Units under way, and the picker's own.
+/// Units in progress, and the state of the scheme that picks for them.
 #[derive(Clone, Debug, Default)]
 pub struct State<M, T> {
     /// Member and note of each flow.
     pub flows: M,
-    /// The picker's.
+    /// State of the scheme that picks for units.
     pub picker: T,
 }
 
-/// Places looked at for ended units with each new one.
+/// Number of table entries that are searched for ended units with each new unit.
 const SWEPT_PER_UNIT: usize = 8;
 
-/// As [`Units`], for a place that keeps the parts of plan and state by itself. The picker is asked with random bits for a
-/// hash, so that the units of a flow are independent.
+/// Picks like [`Units`], in an environment that keeps the parts of plan and state separately. The scheme `S` is given
+/// random bits for a hash, so that the units of a flow are independent.
 #[inline(always)]
 pub fn pick<B: Boundary, S: Scheme, M: Flows<Note = B::Note>, E: Env>(
     boundary: &B,

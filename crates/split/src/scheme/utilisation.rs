@@ -1,17 +1,16 @@
-//! How busy a link is, from the sizes and gaps of its packets (HULA, Katta et al., SOSR 2016, section 3.2).
+//! Utilisation of a link, from the sizes and gaps of its packets (HULA, Katta et al., SOSR 2016, section 3.2).
 //!
-//! A packet of D bytes that leaves dt after the one before makes `U = D + U * (1 - dt / tau)`, or D alone
-//! once dt reaches tau. At a steady rate R, U stands at R * tau, so the link's utilisation is U over rate
-//! times tau.
+//! A packet of D bytes that leaves dt after the one before makes `U = D + U * (1 - dt / tau)`, or D alone once dt
+//! reaches tau. At a steady rate R, U stands at R * tau, so the link's utilisation is U over rate times tau.
 
-/// One: a link that is wholly busy.
+/// Utilisation of one: a fully busy link.
 pub const ONE: u16 = 1 << 14;
-/// The most that is told apart: just under four.
+/// Largest utilisation that is distinguished: just under four.
 pub const MOST: u16 = u16::MAX;
-/// Most of U, so that its product with a time of 32 bits fits 64 bits.
+/// Largest U, so that its product with a time of 32 bits fits 64 bits.
 const BYTES_MAX: u64 = u32::MAX as u64;
 
-/// What one link has carried of late.
+/// Recent traffic of one link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recent {
     bytes: u64,
@@ -19,7 +18,7 @@ pub struct Recent {
 }
 
 impl Recent {
-    /// U as it has become since the last packet. `tau_ns` is not zero and below 2^32.
+    /// Value of U, decayed since the last packet. `tau_ns` is not zero and below 2^32.
     #[inline(always)]
     #[must_use]
     pub fn bytes(&self, tau_ns: u64, now_ns: u64) -> u64 {
@@ -27,14 +26,14 @@ impl Recent {
         self.bytes * left_ns.min(BYTES_MAX) / tau_ns.max(1)
     }
 
-    /// Bytes leave by the link.
+    /// Adds bytes that leave by the link.
     #[inline(always)]
     pub fn add(&mut self, tau_ns: u64, bytes: u32, now_ns: u64) {
         self.bytes = (self.bytes(tau_ns, now_ns) + u64::from(bytes)).min(BYTES_MAX);
         self.last_ns = now_ns;
     }
 
-    /// The utilisation, in units of 1 / [`ONE`]. `full_bytes` is rate times tau.
+    /// Utilisation, in units of 1 / [`ONE`]. `full_bytes` is rate times tau.
     #[inline(always)]
     #[must_use]
     pub fn utilisation(&self, tau_ns: u64, full_bytes: u64, now_ns: u64) -> u16 {
@@ -43,7 +42,7 @@ impl Recent {
     }
 }
 
-/// Bytes of U on a link that is wholly busy.
+/// Bytes of U on a fully busy link.
 #[must_use]
 pub const fn full_bytes(rate_bps: u64, tau_ns: u64) -> u64 {
     (rate_bps as u128 * tau_ns as u128 / 8_000_000_000) as u64

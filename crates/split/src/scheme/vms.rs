@@ -13,34 +13,34 @@ pub use channel::{Channel, ONE};
 /// Packets over weighted channels (members); channels in `C`, entries of scores in `G`.
 pub struct Vms<C, G>(PhantomData<(C, G)>);
 
-/// How a packet finds its channel.
+/// Rule by which a packet gets its channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Selection {
-    /// Two channels at random, the heavier of them: the VALO paper's reading.
+    /// Heavier of two random channels: the VALO paper's reading.
     #[default]
     HeavierOfTwo,
-    /// A channel with room in its virtual window.
+    /// Channel with room in its virtual window.
     Window,
-    /// Highest score by (flow, number of the 64 KB unit) over the gravities of the weights: VMS+VALO.
+    /// Channel with the highest score by (flow, number of the 64 KB unit) over the gravities of the weights: VMS+VALO.
     ScoreOfUnit,
-    /// Highest score by flow alone: VMS+VALO that keeps flows together while weights stand.
+    /// Channel with the highest score by flow alone: VMS+VALO that keeps flows together while weights are constant.
     ScoreOfFlow,
 }
 
-/// What can be set. Fractions are in units of 1 / [`ONE`].
+/// Parameters of VMS. Fractions are in units of 1 / [`ONE`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// How a packet finds its channel.
+    /// Rule by which a packet gets its channel.
     pub selection: Selection,
     /// Length of a round, in nanoseconds, after which weights and windows move: a round trip.
     pub round_ns: u64,
-    /// What a weight gains in a round without marks.
+    /// Gain of a weight in a round without marks.
     pub gain: u32,
-    /// Least weight. Above zero, so that the channel is tried again.
+    /// Least weight. It is above zero, so that the channel is tried again.
     pub weight_min: u32,
-    /// Time after which packets that nobody heard of are lost, in nanoseconds.
+    /// Time after which packets without feedback are lost, in nanoseconds.
     pub lost_after_ns: u64,
-    /// Window at first, in packets.
+    /// Initial window, in packets.
     pub window_initial: u32,
     /// Least window, in packets.
     pub window_min: u32,
@@ -66,32 +66,32 @@ impl Default for Parameters {
 /// Channels towards one destination.
 #[derive(Clone, Debug, Default)]
 pub struct State<C, G> {
-    /// What is known of each.
+    /// State of each channel.
     pub channels: C,
-    /// For the scores: their `entries` are the control half's to make.
+    /// Scores: the control half makes their `entries`.
     pub scored: Scored<G>,
-    /// When the round began, and when losses were looked for.
+    /// Start of the round, and time of the last look for losses.
     round_ns: u64,
     looked_ns: u64,
-    /// Where the last packet went.
+    /// Channel of the last packet.
     last: u16,
 }
 
 impl<C, G: Default> State<C, G> {
-    /// Channels of which nothing is known.
+    /// Makes channels without knowledge.
     pub fn new(channels: C) -> Self {
         Self { channels, scored: Scored::default(), round_ns: 0, looked_ns: 0, last: 0 }
     }
 }
 
-/// What the destination says of one channel.
+/// News from the destination about one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feedback {
-    /// The channel.
+    /// Channel that the news is about.
     pub channel: u16,
-    /// Packets that arrived since it last spoke of this channel.
+    /// Number of packets that arrived since the last news of this channel.
     pub packets: u32,
-    /// Those with congestion experienced.
+    /// Number of those packets with congestion experienced.
     pub marked: u32,
 }
 
@@ -137,7 +137,7 @@ where
         keep_time(plan, state, env.now_ns());
     }
 
-    /// Who dies or returns starts anew.
+    /// Resets a channel that dies or returns.
     fn port_changed<E: Env>(
         plan: &Parameters,
         state: &mut State<C, G>,
@@ -152,7 +152,8 @@ where
     }
 }
 
-/// Ends the round and looks for losses if it is time. Without a timer: while nothing is sent or heard, nothing moves.
+/// Ends the round and looks for losses if it is time. There is no timer: nothing moves while nothing is sent or
+/// reported.
 #[inline(always)]
 fn keep_time<C: AsMut<[Channel]>, G>(plan: &Parameters, state: &mut State<C, G>, now_ns: u64) {
     let look = now_ns.saturating_sub(state.looked_ns) >= plan.lost_after_ns;
@@ -173,7 +174,7 @@ fn keep_time<C: AsMut<[Channel]>, G>(plan: &Parameters, state: &mut State<C, G>,
     }
 }
 
-/// Two different living channels at random, and the heavier of them; the first drawn of equals.
+/// Draws two different living channels and returns the heavier one; the first drawn of equals.
 #[inline(always)]
 fn heavier_of_two<E: Env>(channels: &[Channel], env: &mut E) -> u16 {
     let living = (0u16..).zip(channels).filter(|&(member, _)| env.up(member)).count() as u32;
@@ -190,8 +191,8 @@ fn heavier_of_two<E: Env>(channels: &[Channel], env: &mut E) -> u16 {
     }
 }
 
-/// The channel of the last packet while it has room for one more, then the next in rotation that has; the one with most
-/// room, however negative, if none has.
+/// Finds the channel of the last packet if it has room for one more, else the next in rotation that has; if none has,
+/// the one with most room, however negative.
 #[inline(always)]
 fn with_room<E: Env>(channels: &mut [Channel], last: u16, env: &E) -> u16 {
     let mut roomiest = (i64::MIN, 0u16);

@@ -4,28 +4,28 @@ use super::{Flows, Packet, Scheme};
 use crate::Env;
 use core::marker::PhantomData;
 
-/// Smallest `sent_i / w_i`, ties to the lowest index (VALO sec. 6).
+/// Pick of the smallest `sent_i / w_i`, ties to the lowest index (VALO sec. 6).
 pub struct Wfq<W, M, C>(PhantomData<(W, M, C)>);
 
-/// Weights, and what is counted.
+/// Weights, and the unit of counting.
 #[derive(Clone, Debug)]
 pub struct Plan<W> {
-    /// One weight per member; those of zero are never chosen.
+    /// One weight per member; members with a weight of zero are never picked.
     pub weights: W,
-    /// Count every packet instead of the first of each flow.
+    /// Whether every packet is counted instead of the first of each flow.
     pub every_packet: bool,
 }
 
-/// Flows with their paths, and what each path was sent.
+/// Flows with their paths, and the service of each path.
 #[derive(Clone, Debug, Default)]
 pub struct State<M, C> {
-    /// What each flow got.
+    /// Path of each flow.
     pub flows: M,
-    /// Connections or packets sent, one count per member.
+    /// Number of connections or packets sent, one count per member.
     pub sent: C,
 }
 
-/// The member with the least `sent / weight`.
+/// Finds the member with the least `sent / weight`.
 #[inline]
 #[must_use]
 pub fn least_served(weights: &[u64], sent: &[u64]) -> u16 {

@@ -1,22 +1,22 @@
-//! Wildcard rules on the low bits of the hash, the longest match wins: what a TCAM does, as a binary trie.
+//! Wildcard rules on the low bits of the hash, the longest match wins: a TCAM as a binary trie.
 
 use super::{Packet, Scheme};
 use crate::Env;
 use core::marker::PhantomData;
 
-/// No child, or no rule here.
+/// Value that means no child, or no rule here.
 pub const NONE: u16 = u16::MAX;
 
-/// One suffix. Children prolong it by the next higher bit of the hash.
+/// Suffix of the hash. Children prolong it by the next higher bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suffix {
-    /// Index of the longer suffix by that bit, or zero: the root is nobody's child.
+    /// Index of the longer suffix by that bit, or zero for none: the root is never a child.
     pub child: [u32; 2],
     /// Member of the rule that ends here, or [`NONE`].
     pub member: u16,
 }
 
-/// Suffix trie kept in an `S` (`Box<[Suffix]>`, an array); node zero is the empty suffix and has a rule.
+/// Pick from a suffix trie kept in an `S` (`Box<[Suffix]>`, an array); node zero is the empty suffix and has a rule.
 pub struct Wildcard<S>(PhantomData<S>);
 
 impl<S: AsRef<[Suffix]>> Scheme for Wildcard<S> {

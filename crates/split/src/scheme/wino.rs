@@ -3,65 +3,65 @@
 use super::{FlowCycle, TokenBucket};
 use crate::capability;
 
-/// The label of a packet without a slice.
+/// Label of a packet without a slice.
 pub const UNMARKED: u32 = 0;
 
-/// Who takes slices in turn.
+/// Owner of a rotation over slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum RoundRobin {
-    /// Each flow, from a random slice on.
+    /// Each flow rotates, from a random slice on.
     #[default]
     Flow,
-    /// Each host, over all that it sends to one leaf.
+    /// Each host rotates, over everything that it sends to one leaf.
     Host,
 }
 
-/// What becomes of a packet that exceeds its slice.
+/// Treatment of a packet that exceeds its slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Meter {
-    /// It is dropped, as by an OpenFlow meter of type drop.
+    /// Drops the packet, as an OpenFlow meter of type drop does.
     #[default]
     Police,
-    /// It waits.
+    /// Lets the packet wait.
     Shape,
-    /// Nothing: slices without limits, a weighted spraying.
+    /// Lets the packet pass: slices without limits, a weighted spraying.
     Off,
 }
 
-/// Turns of a flow's packets over the slices of its pair: numbers from zero, in the order that the plan gave them.
+/// Rotation of a flow's packets over the slices of its pair: numbers from zero, in the order of the plan.
 pub type FlowMarking<C, M> = FlowCycle<C, M>;
 
-/// The label of slice number `slice`, for [`crate::Packet::tag`].
+/// Label of slice number `slice`, for [`crate::Packet::tag`].
 #[inline(always)]
 #[must_use]
 pub const fn label(slice: u16) -> u32 {
     slice as u32 + 1
 }
 
-/// A slice as the leaf knows it.
+/// Slice as the leaf knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The path it is cut from.
+    /// Path of the slice.
     pub path: u16,
-    /// Its meter, if it needs one.
+    /// Meter of the slice, if it needs one.
     pub meter: Option<TokenBucket>,
 }
 
-/// What the leaf does with a packet.
+/// Verdict of the leaf on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It bears no label, or one of no slice: the leaf forwards it some other way.
+    /// Forward by other rules: it has no label, or that of no slice.
     Unsliced,
-    /// It goes by this path now.
+    /// Send by this path now.
     Pass(u16),
-    /// It goes by this path at this time, in nanoseconds.
+    /// Send by this path at this time, in nanoseconds.
     Wait(u16, u64),
-    /// It exceeds its slice.
+    /// Drop: it exceeds its slice.
     Drop,
 }
 
-/// Forwards a packet of `bytes` by its label: the slice's path, if its meter allows. A shaper that already holds back
-/// `wait_max_ns` of traffic drops.
+/// Forwards a packet of `bytes` by its label: to the slice's path, if its meter allows. A shaper that already holds
+/// back `wait_max_ns` of traffic drops.
 #[inline(always)]
 pub fn forward(
     slices: &mut [Slice],
@@ -88,18 +88,18 @@ pub fn forward(
     }
 }
 
-/// What hosts and leaves are told besides the slices.
+/// Parameters of hosts and leaves, besides the slices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
-    /// Who takes slices in turn.
+    /// Owner of a rotation over slices.
     pub round_robin: RoundRobin,
-    /// What becomes of a packet that exceeds its slice.
+    /// Treatment of a packet that exceeds its slice.
     pub meter: Meter,
-    /// What a slice may send at once, as the time its rate takes for it, in nanoseconds.
+    /// Burst that a slice may send at once, as the time its rate takes for it, in nanoseconds.
     pub burst_ns: u64,
-    /// Most traffic that a shaper holds back, as the time it will take, in nanoseconds.
+    /// Largest amount of traffic that a shaper holds back, as the time it will take, in nanoseconds.
     pub wait_max_ns: u64,
-    /// A flow's turn is forgotten after this silence, in nanoseconds.
+    /// Silence after which a flow's turn is forgotten, in nanoseconds.
     pub idle_ns: u64,
 }
 
@@ -116,7 +116,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// Bits of [`capability`] it cannot do without.
+    /// Bits of [`capability`] that it needs.
     #[must_use]
     pub const fn needs(&self) -> u32 {
         let random = match self.round_robin {

@@ -10,47 +10,47 @@ use crate::{Env, capability};
 use core::marker::PhantomData;
 pub use table::{Entry, Sample, State};
 
-/// What becomes of samples older than [`Parameters::expiry_ns`].
+/// Treatment of samples older than [`Parameters::expiry_ns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Stale {
-    /// They are used until the answers of the next round are there.
+    /// Uses them until the answers of the next round have arrived.
     #[default]
     Keep,
-    /// They are dropped, and until the answers are there paths are drawn at random: the letter of section 3.1.
+    /// Drops them, and draws paths at random until the answers have arrived: the letter of section 3.1.
     Random,
 }
 
-/// Which paths the next round samples.
+/// Choice of the paths that the next round samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Resample {
-    /// All drawn anew.
+    /// Draws all paths anew.
     #[default]
     Independent,
-    /// The best of the round before and others drawn anew, as Hermes and DRILL remember.
+    /// Keeps the best of the round before and draws the others anew, as Hermes and DRILL do.
     KeepBest,
 }
 
-/// How paths are sampled.
+/// Parameters of sampling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// Paths sampled of each destination (d).
+    /// Number of paths sampled of each destination (d).
     pub samples: u16,
     /// Age at which samples expire (T), in nanoseconds.
     pub expiry_ns: u64,
     /// Time after which a probe without an answer counts as lost, in nanoseconds.
     pub patience_ns: u64,
-    /// Pause after which nothing more is asked about a destination, in nanoseconds.
+    /// Pause after which a destination is not probed any more, in nanoseconds.
     pub idle_ns: u64,
-    /// What becomes of expired samples.
+    /// Treatment of expired samples.
     pub stale: Stale,
-    /// Which paths come next.
+    /// Choice of the paths that are sampled next.
     pub resample: Resample,
-    /// Bytes in one step of the 7-bit metric; zero compares bytes.
+    /// Number of bytes in one step of the 7-bit metric; zero compares bytes.
     pub step_bytes: u32,
 }
 
 impl Default for Parameters {
-    /// Section 4.1: two samples, 40 us; twice that for an answer.
+    /// Defaults of section 4.1: two samples, 40 us; twice that for an answer.
     fn default() -> Self {
         Self {
             samples: 2,
@@ -67,26 +67,27 @@ impl Default for Parameters {
 /// Parameters and living paths.
 #[derive(Clone, Debug)]
 pub struct Plan<P> {
-    /// How paths are sampled.
+    /// Parameters of sampling.
     pub parameters: Parameters,
     /// Living paths by destination.
     pub paths: P,
 }
 
-/// What the answer to a probe tells.
+/// Answer to a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Where the probe had gone.
+    /// Destination of the probe.
     pub destination: u32,
-    /// The path it had taken.
+    /// Path of the probe.
     pub path: u16,
     /// Sum of the backlogs along it, in bytes.
     pub backlog_bytes: u32,
 }
 
-/// The least congested of a few sampled paths. Within [`super::Units`] over flowcells it is the paper's scheme.
+/// Pick of the least congested of a few sampled paths. Within [`super::Units`] over flowcells it is the paper's scheme.
 ///
-/// The place calls [`State::ask`] when a destination comes into use, after each answer, and when the call before said.
+/// The environment calls [`State::ask`] when a destination comes into use, after each answer, and at the times that the
+/// last call returned.
 pub struct Luopan<P, S>(PhantomData<(P, S)>);
 
 impl<P: Paths, S: Store> Scheme for Luopan<P, S> {

@@ -1,41 +1,43 @@
-//! The probe packet of Luopan: its header, its sizes, and what it costs (section 3.1).
+//! Probe packet of Luopan: its header, its sizes, and its cost (section 3.1).
 
-/// Ethernet, IP and probe header: 14 + 20 + 4 bytes, as the paper counts a probe.
+/// Bytes of a probe's headers, as the paper counts them: Ethernet, IP and probe header, 14 + 20 + 4.
 pub const HEADER_BYTES: u32 = 38;
 
-/// The same on a link: the smallest Ethernet frame.
+/// Bytes of a probe on a link: the smallest Ethernet frame.
 pub const FRAME_BYTES: u16 = 64;
 
 /// Largest value of the quantised congestion metric: 7 bits.
 pub const CONGESTION_MAX: u32 = (1 << 7) - 1;
 
-/// The four bytes of a probe's own.
+/// Header of a probe, in four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Number of the path, 24 bits.
     pub path: u32,
-    /// Whether it is on its way back.
+    /// Whether the probe is on its way back.
     pub is_answer: bool,
     /// Sum of the backlogs along the path in steps, 7 bits.
     pub congestion: u8,
 }
 
 impl Header {
-    /// Path in the upper 24 bits, then type, then congestion; what does not fit is cut to the largest that does.
+    /// Packs the path into the upper 24 bits, then type, then congestion; a value that does not fit becomes the largest
+    /// that does.
     #[must_use]
     pub fn to_bits(self) -> u32 {
         let congestion = u32::from(self.congestion).min(CONGESTION_MAX);
         self.path.min((1 << 24) - 1) << 8 | u32::from(self.is_answer) << 7 | congestion
     }
 
-    /// The header that these bits are.
+    /// Unpacks a header.
     #[must_use]
     pub const fn from_bits(bits: u32) -> Self {
         Self { path: bits >> 8, is_answer: bits & 1 << 7 != 0, congestion: (bits & CONGESTION_MAX) as u8 }
     }
 }
 
-/// Bytes in one step of the metric, so that `hops` full buffers are no more than the largest value. At least one.
+/// Number of bytes in one step of the metric, so that `hops` full buffers are no more than the largest value. At least
+/// one.
 #[must_use]
 pub const fn step_bytes(hops: u32, buffer_bytes: u32) -> u32 {
     let step = (hops as u64 * buffer_bytes as u64).div_ceil(CONGESTION_MAX as u64);
@@ -48,33 +50,33 @@ pub const fn step_bytes(hops: u32, buffer_bytes: u32) -> u32 {
     }
 }
 
-/// The metric for a sum of backlogs.
+/// Metric for a sum of backlogs.
 #[inline(always)]
 #[must_use]
 pub fn quantise(backlog_bytes: u32, step_bytes: u32) -> u32 {
     backlog_bytes.checked_div(step_bytes).unwrap_or(backlog_bytes).min(CONGESTION_MAX)
 }
 
-/// Probes a leaf sends.
+/// Probes that a leaf sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probing {
-    /// Destination leaves in use at once.
+    /// Number of destination leaves in use at once.
     pub destinations: u32,
-    /// Paths sampled of each.
+    /// Number of paths sampled of each.
     pub samples: u32,
     /// Time between two rounds, in nanoseconds.
     pub expiry_ns: u64,
-    /// What a probe takes on a link, in bytes.
+    /// Size of a probe on a link, in bytes.
     pub probe_bytes: u32,
-    /// Uplinks of the leaf.
+    /// Number of uplinks of the leaf.
     pub uplinks: u32,
-    /// Rate of each, in bits per second.
+    /// Rate of each uplink, in bits per second.
     pub rate_bps: u64,
 }
 
 impl Probing {
-    /// Share of each uplink that goes to the leaf's own probes, in millionths, rounded down: the paper's formula. The
-    /// answers to others' probes, which it leaves out, come to as much again where all leaves do the same.
+    /// Share of each uplink that the leaf's own probes take, in millionths, rounded down: the paper's formula. The
+    /// formula leaves out the answers to others' probes, which take as much again if all leaves do the same.
     #[must_use]
     pub fn share_ppm(&self) -> u64 {
         let bits = u128::from(self.samples)
@@ -104,7 +106,7 @@ mod tests {
         assert_eq!(large.to_bits(), 0xffff_ff7f, "saturates instead of spilling into the neighbour");
     }
 
-    /// Four hops of 300 KB, the fat-tree of section 4.1.
+    /// Checks four hops of 300 KB, the fat-tree of section 4.1.
     #[test]
     fn four_full_buffers_are_127_steps() {
         let step = step_bytes(4, 300_000);
@@ -116,7 +118,8 @@ mod tests {
         assert_eq!(step_bytes(0, 0), 1);
     }
 
-    /// 2 * 100 * 38 B / (40 us * 40 * 10 Gb/s) = 0.38 % (section 3.1), and what frames and gaps make of it.
+    /// Compares with section 3.1: 2 * 100 * 38 B / (40 us * 40 * 10 Gb/s) = 0.38 %, and with the share that frames and
+    /// gaps make of it.
     #[test]
     fn overhead_of_the_paper() {
         let paper = Probing {

@@ -1,4 +1,4 @@
-//! The congestion table: samples of a few paths to each destination in use, and the round of probes under way.
+//! Congestion table: samples of a few paths to each destination in use, and the current round of probes.
 
 use super::{Answer, Parameters, Resample, Stale, probe};
 use crate::scheme::least::Least;
@@ -6,51 +6,51 @@ use crate::scheme::store::Store;
 use crate::scheme::uniform;
 use crate::{Env, random_below};
 
-/// A path sampled, or asked about.
+/// Path that was sampled, or is being probed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// Number of the path.
     pub path: u16,
-    /// Whether the answer is there.
+    /// Whether the answer has arrived.
     answered: bool,
     /// Sum of the backlogs along it: bytes, or steps of the 7-bit metric.
     pub backlog: u32,
 }
 
-/// One destination.
+/// State of one destination.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entry {
     in_use: bool,
-    /// When a unit last went there.
+    /// Time at which a unit last went there.
     used_ns: u64,
-    /// When the last round of probes went out.
+    /// Time at which the last round of probes was sent.
     asked_ns: u64,
-    /// When the next is due.
+    /// Time at which the next round is due.
     due_ns: u64,
-    /// Samples to choose from.
+    /// Number of samples to choose from.
     held: u16,
-    /// Probes under way, and those of them that were answered.
+    /// Number of probes of the current round, and of those that were answered.
     asked: u16,
     answered: u16,
 }
 
-/// The table of one leaf.
+/// Congestion table of one leaf.
 pub struct State<S: Store> {
     entries: S::Of<Entry>,
-    /// By destination, [`Self::places`] each: the samples to choose from.
+    /// Samples to choose from, [`Self::places`] for each destination.
     held: S::Of<Sample>,
-    /// And those asked for.
+    /// Samples of the current round, in the same order.
     asked: S::Of<Sample>,
     places: u16,
 }
 
 impl<S: Store> State<S> {
-    /// A table of `entries` destinations with room for `places` samples of each in `held` and `asked`.
+    /// Makes a table of `entries` destinations with room for `places` samples of each in `held` and `asked`.
     pub const fn new(entries: S::Of<Entry>, held: S::Of<Sample>, asked: S::Of<Sample>, places: u16) -> Self {
         Self { entries, held, asked, places }
     }
 
-    /// An entry with its samples held and asked for.
+    /// Entry of a destination with its samples to choose from and its current round.
     #[inline(always)]
     fn row(&mut self, destination: u32) -> Option<(&mut Entry, &mut [Sample], &mut [Sample])> {
         let places = usize::from(self.places);
@@ -63,7 +63,7 @@ impl<S: Store> State<S> {
         ))
     }
 
-    /// The samples that choices towards a destination rest on.
+    /// Samples that choices towards a destination rest on.
     #[must_use]
     pub fn samples(&self, destination: u32) -> &[Sample] {
         let held = self.entries.as_ref().get(destination as usize).map_or(0, |entry| usize::from(entry.held));
@@ -77,7 +77,7 @@ impl<S: Store> State<S> {
         self.entries.as_ref().get(destination as usize).is_some_and(|entry| entry.in_use)
     }
 
-    /// The least congested sample, or any of `living` if there is none; the destination is in use from now on.
+    /// Chooses the least congested sample, or any of `living` if there is none; the destination is in use from now on.
     #[inline(always)]
     pub(super) fn choose<E: Env>(&mut self, living: &[u16], destination: u32, env: &mut E) -> u16 {
         let mut least = Least::default();
@@ -99,8 +99,8 @@ impl<S: Store> State<S> {
         })
     }
 
-    /// Tells `send` the paths to probe now, if it is time, and returns when to ask again, in nanoseconds; `None` while
-    /// the destination is not in use.
+    /// Reports to `send` the paths to probe now, if it is time, and returns when to ask again, in nanoseconds; `None`
+    /// while the destination is not in use.
     pub fn ask<E: Env>(
         &mut self,
         parameters: &Parameters,
@@ -151,7 +151,7 @@ impl<S: Store> State<S> {
         Some(entry.due_ns)
     }
 
-    /// The answer to a probe. When the last of a round is there, all its samples replace those before.
+    /// Records the answer to a probe. The last answer of a round lets all its samples replace those before.
     pub(super) fn answered(&mut self, parameters: &Parameters, answer: &Answer, now_ns: u64) {
         let Some((entry, held, asked)) = self.row(answer.destination) else { return };
         if !entry.in_use {
@@ -182,7 +182,7 @@ impl<S: Store> State<S> {
         }
     }
 
-    /// Drops all samples of paths that are not in `living`, those asked for as well.
+    /// Drops all samples of paths that are not in `living`, those of the current round as well.
     pub fn purge(&mut self, parameters: &Parameters, destination: u32, living: &[u16], now_ns: u64) {
         let Some((entry, held, asked)) = self.row(destination) else { return };
         let lives = |sample: &Sample| living.binary_search(&sample.path).is_ok();
@@ -198,11 +198,11 @@ impl<S: Store> State<S> {
     }
 }
 
-/// The answered samples of the round replace those held, and the round is over.
+/// Ends the round: its answered samples replace those to choose from.
 ///
-/// The next round is due a period after this one was asked for, so that there are as many probes as the paper's formula has.
-/// Where samples are dropped on expiry, the period begins with the answers: or it would end before them if a round trip
-/// takes as long.
+/// The next round is due a period after this one was sent, so that there are as many probes as the paper's formula has.
+/// If samples are dropped on expiry, the period begins with the answers: otherwise it would end before them if a round
+/// trip takes as long.
 fn take_over(parameters: &Parameters, entry: &mut Entry, held: &mut [Sample], asked: &[Sample], now_ns: u64) {
     if parameters.stale == Stale::Random && entry.answered > 0 {
         entry.due_ns = now_ns.saturating_add(parameters.expiry_ns);
@@ -216,7 +216,7 @@ fn take_over(parameters: &Parameters, entry: &mut Entry, held: &mut [Sample], as
     (entry.asked, entry.answered) = (0, 0);
 }
 
-/// Keeps, in order, those of the first `len` samples that pass, and tells how many.
+/// Keeps, in order, those of the first `len` samples that pass `keep`, and returns their number.
 fn retain(samples: &mut [Sample], len: u16, keep: impl Fn(&Sample) -> bool) -> u16 {
     let mut kept = 0u16;
     for index in 0..usize::from(len) {
@@ -231,8 +231,8 @@ fn retain(samples: &mut [Sample], len: u16, keep: impl Fn(&Sample) -> bool) -> u
     kept
 }
 
-/// Puts `wanted` distinct paths of `living` into `round`, `first` before all if it is given, the others uniformly (Floyd's
-/// algorithm: Bentley, "Programming pearls: a sample of brilliance", CACM 30(9), 1987). Returns how many there are.
+/// Puts `wanted` distinct paths of `living` into `round`, `first` before all if it is given, the others uniformly
+/// (Floyd's algorithm: Bentley, "Programming pearls: a sample of brilliance", CACM 30(9), 1987). Returns their number.
 fn draw<E: Env>(round: &mut [Sample], wanted: u16, living: &[u16], first: Option<u16>, env: &mut E) -> u16 {
     let unasked = |path: u16| Sample { path, ..Sample::default() };
     let kept = first.and_then(|path| living.binary_search(&path).ok());

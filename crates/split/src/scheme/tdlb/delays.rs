@@ -1,29 +1,29 @@
-//! Delays of all paths to all destinations as probes tell them, and the flowlet timeout they come to (Algorithm 2).
+//! Delays of all paths to all destinations as probes measure them, and the flowlet timeout that follows (Algorithm 2).
 
 use crate::scheme::store::Store;
 use crate::{Env, random_below};
 
-/// How the slowest and the fastest path are found.
+/// Algorithm that finds the slowest and the fastest path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Algorithm {
-    /// From the latest delay of every path.
+    /// Uses the latest delay of every path.
     #[default]
     Table,
-    /// From two remembered extremes, as Algorithm 2 is printed. They go stale: the timeout can come out negative.
+    /// Uses two remembered extremes, as Algorithm 2 is printed. They go stale: the timeout can become negative.
     Literal,
 }
 
-/// What the probes of one path told.
+/// Delays that the probes of one path measured.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delay {
     is_known: bool,
     latest_ns: i64,
-    /// The least ever heard.
+    /// Shortest delay ever measured.
     base_ns: i64,
     heard_ns: u64,
 }
 
-/// The remembered extremes of Algorithm 2.
+/// Remembered extremes of Algorithm 2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extremes {
     fastest: Option<(u16, i64)>,
@@ -31,7 +31,7 @@ pub struct Extremes {
 }
 
 impl Extremes {
-    /// Lines 5 to 17: a probe of `path` took `delay_ns`.
+    /// Lines 5 to 17: records that a probe of `path` took `delay_ns`.
     pub fn probe(&mut self, path: u16, delay_ns: i64) {
         let is = |extreme: Option<(u16, i64)>| extreme.is_some_and(|(known, _)| known == path);
         if is(self.fastest) {
@@ -45,41 +45,41 @@ impl Extremes {
         }
     }
 
-    /// Line 19: slowest less fastest, negative as it may be; `None` before there are both.
+    /// Line 19: slowest less fastest, even if it is negative; `None` before there are both.
     #[must_use]
     pub fn difference_ns(&self) -> Option<i64> {
         Some(self.slowest?.1.saturating_sub(self.fastest?.1))
     }
 
-    /// Line 21: the path of the next hop.
+    /// Line 21: path of the next hop.
     #[must_use]
     pub fn fastest(&self) -> Option<u16> {
         self.fastest.map(|(path, _)| path)
     }
 }
 
-/// One destination.
+/// State of one destination.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pair {
     extremes: Extremes,
-    /// Slowest less fastest when the last probe was heard.
+    /// Difference of slowest and fastest at the last probe.
     difference_ns: Option<i64>,
 }
 
-/// The delay table and the timeout table of one leaf.
+/// Delay table and timeout table of one leaf.
 pub struct Delays<S: Store> {
     pairs: S::Of<Pair>,
-    /// By destination, [`Self::places`] each, by path.
+    /// Delays by destination, [`Self::places`] each, then by path.
     delays: S::Of<Delay>,
     places: u16,
     algorithm: Algorithm,
-    /// Age at which a delay is no longer believed.
+    /// Age at which a delay expires.
     expiry_ns: u64,
 }
 
 impl<S: Store> Delays<S> {
-    /// Tables of `pairs` destinations with `places` paths each in `delays`; what is older than `expiry_ns` is not
-    /// believed.
+    /// Makes tables of `pairs` destinations with `places` paths each in `delays`; delays older than `expiry_ns` do not
+    /// count.
     pub const fn new(
         pairs: S::Of<Pair>,
         delays: S::Of<Delay>,
@@ -95,7 +95,7 @@ impl<S: Store> Delays<S> {
         self.delays.as_ref().get(first..first + usize::from(self.places)).unwrap_or(&[])
     }
 
-    /// What is known of the living paths to `destination`, by path.
+    /// Known delays of the living paths to `destination`, by path.
     fn known(&self, destination: u32, living: &[u16], now_ns: u64) -> impl Iterator<Item = (u16, &Delay)> {
         let (row, expiry_ns) = (self.row(destination), self.expiry_ns);
         living.iter().filter_map(move |&path| {
@@ -105,7 +105,7 @@ impl<S: Store> Delays<S> {
         })
     }
 
-    /// A probe along `path` to `destination` took `delay_ns`, which is negative where clocks differ.
+    /// Records that a probe along `path` to `destination` took `delay_ns`, which is negative if clocks differ.
     pub fn heard(&mut self, living: &[u16], destination: u32, path: u16, delay_ns: i64, now_ns: u64) {
         if path >= self.places {
             return;
@@ -129,16 +129,16 @@ impl<S: Store> Delays<S> {
         }
     }
 
-    /// Slowest less fastest path to `destination`, in nanoseconds: the flowlet timeout before it is bounded. `None`
-    /// before it is defined.
+    /// Difference of the slowest and the fastest path to `destination`, in nanoseconds: the flowlet timeout before it
+    /// is bounded. `None` before it is defined.
     #[inline(always)]
     #[must_use]
     pub fn difference_ns(&self, destination: u32) -> Option<i64> {
         self.pairs.as_ref().get(destination as usize)?.difference_ns
     }
 
-    /// The fastest living path to `destination`. Paths within `tie_ns` of it are drawn at random; without, the lowest of
-    /// equal ones.
+    /// Fastest living path to `destination`. Paths within `tie_ns` of it are drawn at random; if it is zero, the lowest
+    /// of equal ones wins.
     pub fn fastest<E: Env>(
         &self,
         living: &[u16],
@@ -165,7 +165,8 @@ impl<S: Store> Delays<S> {
         chosen
     }
 
-    /// Whether `path` takes longer than its least delay ever times `factor_milli` / 1000; unknown delays do not.
+    /// Whether `path` takes longer than its shortest delay times `factor_milli` / 1000; a path with unknown delay does
+    /// not.
     #[must_use]
     pub fn is_slow(&self, destination: u32, path: u16, factor_milli: u32, now_ns: u64) -> bool {
         self.known(destination, &[path], now_ns).any(|(_, delay)| {
@@ -173,7 +174,7 @@ impl<S: Store> Delays<S> {
         })
     }
 
-    /// Twice the delay of the slowest path to `destination`, in nanoseconds: what a round trip may take.
+    /// Twice the delay of the slowest path to `destination`, in nanoseconds: an estimate of the round trip.
     #[must_use]
     pub fn round_trip_ns(&self, destination: u32, living: &[u16], now_ns: u64) -> Option<u64> {
         let most = self.known(destination, living, now_ns).map(|(_, delay)| delay.latest_ns).max()?;

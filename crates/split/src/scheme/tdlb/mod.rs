@@ -15,80 +15,80 @@ use separator::Separator;
 
 /// Bits of [`Packet::tag`].
 pub mod tag {
-    /// The flow congests its path (T in Algorithm 1).
+    /// Bit of a packet whose flow congests its path (T in Algorithm 1).
     pub const CONGESTING: u32 = 1;
-    /// The opposite flow congests the port to its host: the last hop tells the source leaf.
+    /// Bit that reports that the opposite flow congests the port to its host: the last hop notifies the source leaf.
     pub const REPORTED: u32 = 1 << 1;
 }
 
-/// Bits a probe carries that names `switches`: 24 for each, and the time it was sent in 32.
+/// Number of bits of a probe that names `switches`: 24 for each, and the time it was sent in 32.
 #[must_use]
 pub const fn probe_bits(switches: u32) -> u32 {
     switches * 24 + 32
 }
 
-/// The same as a frame with Ethernet and IP header and checksum, no smaller than Ethernet allows.
+/// Bytes of the probe's frame with Ethernet and IP header and checksum, at least the smallest of Ethernet.
 #[must_use]
 pub const fn probe_frame_bytes(switches: u32) -> u32 {
     let bytes = 14 + 20 + probe_bits(switches).div_ceil(8) + 4;
     if bytes < 64 { 64 } else { bytes }
 }
 
-/// Paths with the uplinks they begin with.
+/// Paths with the uplinks that they begin with.
 pub trait Uplinks: Paths {
     /// Number of the leaf's port that `path` to `destination` leaves by.
     fn uplink(&self, destination: u32, path: u16) -> u16;
-    /// Queue above which a port of the leaf may be congested (phi), in bytes.
+    /// Queue length above which a port of the leaf may be congested (phi), in bytes.
     fn threshold_bytes(&self, port: u16) -> u32;
 }
 
 /// Parameters and paths.
 #[derive(Clone, Debug)]
 pub struct Plan<P> {
-    /// Thresholds and readings.
+    /// Parameters of TDLB.
     pub parameters: Parameters,
     /// Living paths by destination.
     pub paths: P,
 }
 
-/// All that a source leaf remembers.
+/// State of a source leaf.
 pub struct State<M, S: Store> {
     /// Path of each flow and the time of its last packet.
     pub flows: M,
-    /// Who congests which uplink.
+    /// Record of the flows that congest each uplink.
     pub separator: Separator<S>,
-    /// What probes told.
+    /// Delays that probes measured.
     pub delays: Delays<S>,
-    /// Flowlets that were moved away from congestion.
+    /// Number of flowlets that were moved away from congestion.
     pub rerouted: u64,
 }
 
-/// What comes back to a source leaf.
+/// Feedback to a source leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feedback {
-    /// A probe along `path` to `destination` took `delay_ns`.
+    /// A probe came back.
     Delay {
-        /// Where it went.
+        /// Destination of the probe.
         destination: u32,
-        /// Which way.
+        /// Path of the probe.
         path: u16,
-        /// How long it took, in nanoseconds; negative where clocks differ.
+        /// Delay of the probe, in nanoseconds; negative if clocks differ.
         delay_ns: i64,
     },
     /// The last hop found that `flow` congests the port to its host.
     Congesting {
-        /// Where the flow goes.
+        /// Destination of the flow.
         destination: u32,
-        /// The flow.
+        /// Flow that congests.
         flow: u64,
     },
 }
 
-/// Reroutes flowlets of those flows that do not congest a congested path themselves. Members are paths;
-/// [`Env::backlog_bytes`] tells the queue of the uplink that a path begins with.
+/// Pick that reroutes flowlets of flows that do not themselves congest a congested path. Members are paths;
+/// [`Env::backlog_bytes`] is the queue of the uplink that a path begins with.
 pub struct Tdlb<P, M, S>(PhantomData<(P, M, S)>);
 
-/// Places looked at for idle flows with each new one.
+/// Number of table entries that are searched for idle flows with each new flow.
 const SWEPT_PER_FLOW: usize = 8;
 
 impl<P: Uplinks, M: Flows<Note = u64>, S: Store> Scheme for Tdlb<P, M, S> {
@@ -160,7 +160,7 @@ impl<P: Uplinks, M: Flows<Note = u64>, S: Store> Scheme for Tdlb<P, M, S> {
     }
 }
 
-/// A source leaf at the moment of a decision about one destination.
+/// Source leaf at the moment of a decision about one destination.
 struct Leaf<'a, P, S: Store> {
     plan: &'a Plan<P>,
     separator: &'a mut Separator<S>,
@@ -190,8 +190,8 @@ impl<P: Uplinks, S: Store> Leaf<'_, P, S> {
         }
     }
 
-    /// Algorithm 1, the first half: whether `path` is congested. If the queue that it begins with is too long, who is in
-    /// it is recorded.
+    /// Algorithm 1, the first half: whether `path` is congested. If the queue that it begins with is too long, its
+    /// flows are recorded.
     fn is_congested<E: Env>(&mut self, path: u16, env: &mut E) -> bool {
         let Parameters { detect, record, clear, delay_factor_milli, .. } = self.plan.parameters;
         let uplink = self.plan.paths.uplink(self.destination, path);
@@ -206,7 +206,7 @@ impl<P: Uplinks, S: Store> Leaf<'_, P, S> {
         is_found || self.separator.is_reported(uplink, self.now_ns)
     }
 
-    /// The path of a new flow.
+    /// Picks the path of a new flow.
     fn begin<E: Env>(&mut self, hash: u32, env: &mut E) -> u16 {
         let living = self.plan.paths.living(self.destination);
         let hashed = living.get(uniform::index(hash, living.len())).copied().unwrap_or(0);

@@ -1,15 +1,15 @@
-//! What the rule of TDLB leaves open, with the readings of its paper.
+//! Parameters of TDLB: choices that its rule leaves open, with the readings of its paper.
 
 use super::delays::Algorithm;
 use super::separator::Record;
 
-/// Where congestion is detected.
+/// Position at which congestion is detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Detect {
     /// In the queues of the source leaf's uplinks.
     #[default]
     Uplink,
-    /// In the queues of the destination leaf's ports to hosts; the source leaf hears of it.
+    /// In the queues of the destination leaf's ports to hosts; the source leaf is notified.
     LastHop,
     /// In both.
     Both,
@@ -29,17 +29,17 @@ impl Detect {
     }
 }
 
-/// Where the first packet of a flow goes.
+/// Path of the first packet of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Initial {
-    /// By its hash, unless that path is congested.
+    /// Path of the flow's hash, unless it is congested.
     #[default]
     Ecmp,
-    /// By the fastest path.
+    /// Fastest path.
     Fastest,
 }
 
-/// When recorded flows are forgotten.
+/// Time at which recorded flows are forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Clear {
     /// When the queue is at half the threshold, or congestion was not found again for [`Parameters::hold_ns`].
@@ -52,32 +52,34 @@ pub enum Clear {
 /// Parameters of TDLB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// Where congestion is detected.
+    /// Position at which congestion is detected.
     pub detect: Detect,
-    /// Which flows are recorded then.
+    /// Choice of the flows that are then recorded.
     pub record: Record,
-    /// When they are forgotten.
+    /// Time at which they are forgotten.
     pub clear: Clear,
-    /// How long congestion is believed if it is not found again, in nanoseconds; zero: twice the slowest path's delay.
+    /// Time for which congestion is assumed to last if it is not found again, in nanoseconds; zero: twice the slowest
+    /// path's delay.
     pub hold_ns: u64,
-    /// A path is slow above its least delay ever times this, in thousandths.
+    /// Multiple of its shortest delay above which a path is slow, in thousandths.
     pub delay_factor_milli: u32,
-    /// How the flowlet timeout is computed.
+    /// Algorithm of the flowlet timeout.
     pub algorithm: Algorithm,
-    /// Bounds of the flowlet timeout, in nanoseconds.
+    /// Lower bound of the flowlet timeout, in nanoseconds.
     pub timeout_min_ns: u64,
-    /// See [`Self::timeout_min_ns`]. Also the timeout before there is a delay.
+    /// Upper bound of the flowlet timeout, in nanoseconds. It is also the timeout before there is a delay.
     pub timeout_max_ns: u64,
-    /// Paths within this of the fastest are drawn at random, in nanoseconds; zero: the fastest alone.
+    /// Difference from the fastest path within which paths are drawn at random, in nanoseconds; zero: the fastest
+    /// alone.
     pub tie_ns: u64,
-    /// Where new flows go.
+    /// Path of new flows.
     pub initial: Initial,
     /// Pause after which a flow counts as new, in nanoseconds.
     pub idle_ns: u64,
 }
 
 impl Default for Parameters {
-    /// Timeouts from a packet time at 10 Gb/s to the fixed one of LetFlow.
+    /// Defaults: timeouts from a packet time at 10 Gb/s to the fixed one of LetFlow.
     fn default() -> Self {
         Self {
             detect: Detect::Uplink,
@@ -96,7 +98,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// The flowlet timeout for a difference of delays.
+    /// Bounded flowlet timeout for a difference of delays.
     #[inline(always)]
     #[must_use]
     pub fn timeout_ns(&self, difference_ns: Option<i64>) -> u64 {

@@ -1,9 +1,9 @@
-//! The traffic separator: which flows congest a port, by a hash array (Algorithm 1).
+//! Traffic separator: records the flows that congest a port in a hash array (Algorithm 1).
 
 use crate::scheme::mix::{absorb, finalise};
 use crate::scheme::store::Store;
 
-/// A packet that was handed to a port.
+/// Packet that was enqueued at a port.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Departure {
     flow: u32,
@@ -11,59 +11,59 @@ pub struct Departure {
     at_ns: u64,
 }
 
-/// One port.
+/// State of one port.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Port {
-    /// Packets handed to it, modulo 2^32.
+    /// Number of packets enqueued, modulo 2^32.
     departed: u32,
-    /// How many of them were looked at when flows were recorded.
+    /// Number of them that were examined when flows were recorded.
     recorded: u32,
-    /// Number of its congestion, if there is one: what the array holds of another number does not count.
+    /// Number of its congestion, if there is one: entries of the array with another number do not count.
     congestion: Option<u32>,
-    /// When its queue was last found too long.
+    /// Time at which its queue was last found too long.
     detected_ns: Option<u64>,
-    /// When the last hop began to complain about flows on it, and when it last did.
+    /// Times at which the last hop began to report flows on it, and last did.
     reported_ns: Option<(u64, u64)>,
-    /// How long either holds.
+    /// Time for which either lasts.
     hold_ns: u64,
 }
 
-/// A place of the hash array.
+/// Entry of the hash array.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cell {
-    /// The half of the flow's hash that is not its place.
+    /// Half of the flow's hash that is not its position.
     hash: u16,
     port: u16,
-    /// Zero in an empty place.
+    /// Number of a congestion; zero in an empty entry.
     congestion: u32,
 }
 
-/// Which flows are recorded as those that congest a port.
+/// Choice of the flows that are recorded as those that congest a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Record {
-    /// Those with a packet in the queue.
+    /// Flows with a packet in the queue.
     #[default]
     Queue,
-    /// All that sent a packet there within this many nanoseconds.
+    /// Flows that sent a packet there within this many nanoseconds.
     Window(u64),
 }
 
-/// The hash array of one switch and what its ports carry.
+/// Hash array of one switch, and the recent packets of its ports.
 pub struct Separator<S: Store> {
     ports: S::Of<Port>,
-    /// By port, `ring` each: the latest packets. Empty places have no bytes.
+    /// Latest packets by port, `ring` each. Empty entries have no bytes.
     departures: S::Of<Departure>,
-    /// A power of two.
+    /// Number of packets remembered of each port, a power of two.
     ring: u32,
-    /// A power of two, at most 2^16.
+    /// Hash array, whose length is a power of two, at most 2^16.
     cells: S::Of<Cell>,
     congestions: u32,
     detections: u64,
 }
 
 impl<S: Store> Separator<S> {
-    /// A separator with `ring` packets, a power of two, remembered of each port in `departures`. `cells` is the hash array: a power of two,
-    /// 2^16 in the paper's terms.
+    /// Makes a separator with `ring` packets, a power of two, remembered of each port in `departures`. `cells` is the
+    /// hash array, whose length is a power of two: 2^16 in the paper's terms.
     pub const fn new(
         ports: S::Of<Port>,
         departures: S::Of<Departure>,
@@ -73,13 +73,13 @@ impl<S: Store> Separator<S> {
         Self { ports, departures, ring, cells, congestions: 0, detections: 0 }
     }
 
-    /// How often a queue was found too long.
+    /// Number of times that a queue was found too long.
     #[must_use]
     pub const fn detections(&self) -> u64 {
         self.detections
     }
 
-    /// A packet of `flow` goes into the queue of `port`.
+    /// Records that a packet of `flow` enters the queue of `port`.
     #[inline(always)]
     pub fn depart(&mut self, port: u16, flow: u64, bytes: u32, now_ns: u64) {
         let Some(state) = self.ports.as_mut().get_mut(usize::from(port)) else { return };
@@ -90,8 +90,8 @@ impl<S: Store> Separator<S> {
         state.departed = state.departed.wrapping_add(1);
     }
 
-    /// The queue of `port` is too long: the flows that are to blame are recorded. `hold_ns` is how long that is believed
-    /// if it is not found again.
+    /// Records the flows that are to blame for a queue of `port` that is too long. `hold_ns` is the time for which the
+    /// congestion is assumed to last if it is not found again.
     pub fn detect(&mut self, port: u16, backlog_bytes: u32, record: Record, hold_ns: u64, now_ns: u64) {
         self.detections += 1;
         let Some(congestion) = self.open(port, hold_ns) else { return };
@@ -116,7 +116,7 @@ impl<S: Store> Separator<S> {
         }
     }
 
-    /// The last hop says that `flow`, which leaves here by `port`, congests a port there.
+    /// Records the last hop's report that `flow`, which leaves here by `port`, congests a port there.
     pub fn report(&mut self, port: u16, flow: u64, hold_ns: u64, now_ns: u64) {
         let Some(congestion) = self.open(port, hold_ns) else { return };
         if let Some(state) = self.ports.as_mut().get_mut(usize::from(port)) {
@@ -126,8 +126,8 @@ impl<S: Store> Separator<S> {
         self.insert(fold(flow), port, congestion);
     }
 
-    /// Ends the congestion of `port` if its queue has come down to `relief_bytes`, or nothing was found again for as long
-    /// as it holds; `never` keeps the array as it is.
+    /// Ends the congestion of `port` if its queue has fallen to `relief_bytes`, or if nothing was found again for as
+    /// long as it lasts; `never` keeps the array as it is.
     #[inline(always)]
     pub fn relieve(&mut self, port: u16, backlog_bytes: u32, relief_bytes: u32, never: bool, now_ns: u64) {
         let Some(state) = self.ports.as_mut().get_mut(usize::from(port)) else { return };
@@ -143,8 +143,8 @@ impl<S: Store> Separator<S> {
         }
     }
 
-    /// Whether the last hop complains about flows on `port`, and has had the time to complain about all: reports come flow
-    /// by flow, and who is not reported yet is not innocent yet.
+    /// Whether the last hop reports flows on `port`, and has had the time to report all: reports come flow by flow, and
+    /// a flow without a report may still get one.
     #[inline(always)]
     #[must_use]
     pub fn is_reported(&self, port: u16, now_ns: u64) -> bool {
@@ -166,7 +166,7 @@ impl<S: Store> Separator<S> {
         })
     }
 
-    /// The number of the congestion of `port`, a new one if there is none.
+    /// Number of the congestion of `port`, a new one if there is none.
     fn open(&mut self, port: u16, hold_ns: u64) -> Option<u32> {
         let state = self.ports.as_mut().get_mut(usize::from(port))?;
         state.hold_ns = hold_ns;
@@ -187,19 +187,19 @@ impl<S: Store> Separator<S> {
     }
 }
 
-/// Where packet number `number` of `port` is remembered.
+/// Position at which packet number `number` of `port` is remembered.
 #[inline(always)]
 const fn ring_place(port: u16, number: u32, ring: u32) -> usize {
     port as usize * ring as usize + (number & ring.wrapping_sub(1)) as usize
 }
 
-/// A flow's place in an array of `cells`, a power of two.
+/// Position of a flow in an array of `cells`, a power of two.
 #[inline(always)]
 const fn place(flow: u32, cells: usize) -> usize {
     flow as usize & 0xffff & cells.wrapping_sub(1)
 }
 
-/// The 32 bits of a flow that the array knows.
+/// Folds a flow's key to the 32 bits that the array knows.
 #[inline(always)]
 fn fold(flow: u64) -> u32 {
     finalise(absorb(flow as u32, (flow >> 32) as u32))

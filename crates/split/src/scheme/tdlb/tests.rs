@@ -13,7 +13,7 @@ use std::vec::Vec;
 const TRACE: [(u16, i64); 6] = [(0, 40), (1, 60), (2, 50), (0, 70), (1, 45), (2, 50)];
 const RING: u32 = 64;
 
-/// Path i to destination 1 begins with uplink i.
+/// Paths of which number i to destination 1 begins with uplink i.
 struct Spines(Vec<u16>);
 
 impl Paths for Spines {
@@ -88,7 +88,7 @@ impl Switch {
         Self { plan: Plan { parameters, paths: Spines(vec![0, 1, 2, 3]) }, state, env }
     }
 
-    /// Path and tag of a packet of 1500 bytes.
+    /// Sends a packet of 1500 bytes; returns its path and tag.
     fn send(&mut self, flow: u64) -> (u16, u32) {
         let mut packet = Packet { flow, bytes: 1500, destination: 1, ..Packet::default() };
         let path = crate::pick::<Subject, _>(&self.plan, &mut self.state, &mut packet, &mut self.env);
@@ -103,7 +103,7 @@ impl Switch {
         self.learn(Feedback::Delay { destination: 1, path, delay_ns: us * 1000 });
     }
 
-    /// A flow that its hash sends along `path`.
+    /// Flow that its hash sends along `path`.
     fn flow_on(&self, path: u64, number: u64) -> u64 {
         number << 32 | path << 30 | number
     }
@@ -230,7 +230,7 @@ fn the_window_records_those_that_left_the_queue_as_well() {
     assert!(!separator.is_congesting(0, 1));
 }
 
-/// Flows 1 to 4 fill uplink 0; flow 5 shares it.
+/// Switch whose uplink 0 is filled by flows 1 to 4 and shared by flow 5.
 fn congested(parameters: Parameters) -> (Switch, [u64; 5]) {
     let mut switch = Switch::new(parameters);
     for (path, us) in [(0, 40), (1, 45), (2, 41), (3, 60)] {

@@ -1,33 +1,33 @@
-//! What VMS knows of one channel: what it was sent, what arrived, and what that makes of its weight and window.
+//! State of one channel of VMS: packets sent and arrived, and the weight and window that follow from them.
 
 use super::Parameters;
 
-/// One, as weights, fractions and parts of a packet count it.
+/// Scale of weights, fractions and parts of a packet: the value of one.
 pub const ONE: u32 = 1_000_000;
 
 /// Weight of the newest round in a channel's fraction of marks, as a power of one half: DCTCP's g (SIGCOMM 2010).
 const FRACTION_SHIFT: u32 = 4;
-/// Overdue packets, with nothing heard, that make a channel timed out: fewer may be packets whose acknowledgement told
-/// news of another channel.
+/// Number of overdue packets without any feedback that make a channel timed out: fewer may be packets whose
+/// acknowledgement carried news of another channel.
 const OVERDUE: u32 = 3;
 
-/// What is known of one channel. Counts are of packets and wrap round.
+/// State of one channel. Counts are of packets and wrap around.
 #[derive(Clone, Copy, Debug)]
 pub struct Channel {
-    /// Its weight, in units of 1 / [`ONE`].
+    /// Weight, in units of 1 / [`ONE`].
     pub weight: u32,
-    /// Its virtual window, in units of 1 / [`ONE`] packet.
+    /// Virtual window, in units of 1 / [`ONE`] packet.
     pub window: u64,
     /// Average fraction of marked packets, in units of 1 / [`ONE`].
     fraction: u32,
-    /// Sent, and heard of or lost.
+    /// Number of packets sent, and of those reported or lost.
     pub(super) sent: u32,
     pub(super) settled: u32,
-    /// Sent by the last look for losses.
+    /// Number of packets sent before the last look for losses.
     sent_before: u32,
-    /// Heard of since the last look.
+    /// Number of packets reported since the last look.
     pub(super) heard_since: u32,
-    /// Heard of in this round, and marked.
+    /// Number of packets reported in this round, and of marked ones.
     pub(super) heard: u32,
     pub(super) marked: u32,
     /// Whether its window was full in this round, and whether it timed out.
@@ -36,7 +36,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// A channel of which nothing is known.
+    /// Makes a channel without knowledge.
     #[must_use]
     pub const fn new(parameters: &Parameters) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Channel {
         }
     }
 
-    /// Packets sent and not heard of.
+    /// Number of packets sent but not reported.
     #[must_use]
     pub const fn in_flight(&self) -> u32 {
         self.sent.wrapping_sub(self.settled)
@@ -65,7 +65,7 @@ impl Channel {
         self.window as i64 - i64::from(self.in_flight()) * i64::from(ONE)
     }
 
-    /// What was sent before the last look and is not heard of yet will not be.
+    /// Counts packets as lost that were sent before the last look and are not reported yet.
     pub(super) fn look_for_losses(&mut self) {
         let overdue = self.sent_before.wrapping_sub(self.settled);
         // More than half of all numbers: not overdue but ahead.
@@ -77,7 +77,7 @@ impl Channel {
         self.sent_before = self.sent;
     }
 
-    /// A round ends: weight and window move.
+    /// Ends a round: weight and window move.
     pub(super) fn end_round(&mut self, plan: &Parameters) {
         if self.heard > 0 || self.timed_out {
             let marked = u64::from(self.marked.min(self.heard)) * u64::from(ONE);
@@ -95,8 +95,8 @@ impl Channel {
         (self.full, self.timed_out) = (false, false);
     }
 
-    /// DCTCP's steps, once a round: down by half the average fraction of marks, up by a packet if there was no mark and the
-    /// window was needed, down to the least by a timeout.
+    /// Moves the window in DCTCP's steps, once a round: down by half the average fraction of marks, up by a packet if
+    /// there was no mark and the window was full, down to the least after a timeout.
     fn move_window(&mut self, plan: &Parameters, fraction: u32) {
         let average = u64::from(self.fraction) * ((1 << FRACTION_SHIFT) - 1) + u64::from(fraction);
         self.fraction = (average >> FRACTION_SHIFT) as u32;
