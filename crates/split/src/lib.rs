@@ -1,9 +1,10 @@
 //! Weighted path selection, cut at the boundary between slow and fast.
 //!
-//! * **pick** ([`scheme`]): a few dozen instructions over plain data; `no_std`, no allocation, no panic path,
-//!   generic over the place that runs it ([`Env`]), so that simulator, library and kernel share one source.
+//! * **pick** ([`scheme`]): a few dozen instructions over plain data; `no_std`, no allocation, no panic path, generic
+//!   over the environment that runs it ([`Env`]), so that simulator, library and kernel share one source.
 //! * **plan** ([`apportion`], [`technique`], feature `plan`): turns weights into that data. May allocate and sort.
-//! * **hash** ([`hash`], feature `plan` except for one): from the 5-tuple of a packet to the key that [`scheme`] picks by.
+//! * **hash** ([`hash`], feature `plan` except for one function): from the 5-tuple of a packet to the key that
+//!   [`scheme`] picks by.
 
 #![no_std]
 #![deny(unsafe_code)]

@@ -1,12 +1,12 @@
-//! The page of each scheme: its rule, what is knowingly different from its paper, its limits, its source.
+//! Page of each scheme: its rule, its known differences from the paper, its limits, its source.
 
-/// The page of a scheme in Markdown, by the name that scenarios give it; nothing for a name that has none.
+/// Page of a scheme in Markdown, by the name that scenarios give it; `None` for an unknown name.
 #[must_use]
 pub fn page(name: &str) -> Option<&'static str> {
     PAGES.iter().find(|(known, _)| *known == name).map(|(_, page)| *page)
 }
 
-/// Variants of one rule share a page.
+/// Pages by scheme. Variants of one rule share a page.
 const PAGES: &[(&str, &str)] = &[
     ("ecmp", include_str!("scheme/ecmp.md")),
     ("random", include_str!("scheme/ecmp.md")),

@@ -1,4 +1,4 @@
-//! The identity of a connection: addresses, protocol, ports.
+//! Identity of a connection: addresses, protocol, ports.
 
 /// IANA protocol numbers that carry ports, and ICMP.
 pub mod protocol {
@@ -14,29 +14,29 @@ pub mod protocol {
     pub const SCTP: u8 = 132;
 }
 
-/// A 5-tuple in network byte order, with no padding: 38 bytes, the layout that NumPy arrays of them share.
+/// Five-tuple in network byte order, with no padding: 38 bytes, the layout that NumPy arrays of tuples share.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FiveTuple {
     /// Source address; IPv4 uses the first four bytes, the rest are zero.
     pub source: [u8; 16],
-    /// Destination address, as `source`.
+    /// Destination address, in the form of `source`.
     pub destination: [u8; 16],
-    /// Source port, big-endian; zero where the protocol has none.
+    /// Source port, big-endian; zero if the protocol has none.
     pub source_port: [u8; 2],
     /// Destination port, big-endian.
     pub destination_port: [u8; 2],
     /// IANA protocol number.
     pub protocol: u8,
-    /// 4 or 6.
+    /// IP version: 4 or 6.
     pub version: u8,
 }
 
 impl FiveTuple {
-    /// Bytes of one value in memory and in arrays.
+    /// Number of bytes of one value in memory and in arrays.
     pub const SIZE: usize = 38;
 
-    /// An IPv4 tuple.
+    /// Makes an IPv4 tuple.
     #[must_use]
     pub fn v4(
         source: [u8; 4],
@@ -60,7 +60,7 @@ impl FiveTuple {
         }
     }
 
-    /// An IPv6 tuple.
+    /// Makes an IPv6 tuple.
     #[must_use]
     pub fn v6(
         source: [u8; 16],
@@ -79,13 +79,13 @@ impl FiveTuple {
         }
     }
 
-    /// Bytes of one address: 4 or 16.
+    /// Number of bytes of one address: 4 or 16.
     #[must_use]
     pub fn address_len(&self) -> usize {
         if self.version == 6 { 16 } else { 4 }
     }
 
-    /// The same connection seen from the other end.
+    /// Same connection seen from the other end.
     #[must_use]
     pub fn reversed(&self) -> Self {
         Self {
@@ -97,8 +97,8 @@ impl FiveTuple {
         }
     }
 
-    /// Source, destination, source port, destination port, protocol without padding: 13 bytes for IPv4, 37 for
-    /// IPv6, written to the front of `buffer`. What the general-purpose packet hashes read.
+    /// Packs source, destination, source port, destination port and protocol without padding: 13 bytes for IPv4, 37 for
+    /// IPv6, written to the front of `buffer`. The general-purpose packet hashes read them.
     #[inline(always)]
     pub fn packed<'a>(&self, buffer: &'a mut [u8; 37]) -> &'a [u8] {
         let head = |a: &[u8; 16]| u128::from(u32::from_le_bytes([a[0], a[1], a[2], a[3]]));
@@ -116,7 +116,7 @@ impl FiveTuple {
         &buffer[..13]
     }
 
-    /// The value's own 38 bytes, as stored in arrays.
+    /// Converts to 38 bytes, as stored in arrays.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
@@ -129,7 +129,7 @@ impl FiveTuple {
         bytes
     }
 
-    /// Reads what [`Self::to_bytes`] wrote.
+    /// Converts back from the bytes of [`Self::to_bytes`].
     #[must_use]
     pub fn from_bytes(bytes: &[u8; Self::SIZE]) -> Self {
         let mut tuple = Self::v6([0; 16], [0; 16], bytes[36], 0, 0);

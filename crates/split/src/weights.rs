@@ -1,26 +1,26 @@
-//! What the user asks for: a weight per member, and which members are alive.
+//! Desired split: a weight per member, and which members are alive.
 
 use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// Largest group. Member numbers fit u16 with room for a "none".
+/// Number of members of the largest group. Member numbers fit u16 with room for a "none".
 pub(crate) const MEMBERS_MAX: usize = 1024;
-/// Sum of weights that keeps every product of a weight and a slot or flow count below 2^127.
+/// Largest sum of weights: it keeps every product of a weight and a slot or flow count below 2^127.
 const SUM_MAX: u64 = 1 << 53;
 
-/// Why a plan cannot be made, and what to do about it.
+/// Reason why a plan cannot be made, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}; {mend}")]
 pub struct PlanError {
-    /// The key and value at fault, and what is wrong with them.
+    /// Key and value at fault, and what is wrong with them.
     pub problem: String,
-    /// What would work.
+    /// Values that would work.
     pub mend: String,
 }
 
 impl PlanError {
-    /// An error from its two halves.
+    /// Joins the two halves of an error.
     pub fn new(problem: impl Into<String>, mend: impl Into<String>) -> Self {
         Self { problem: problem.into(), mend: mend.into() }
     }
@@ -31,10 +31,10 @@ impl PlanError {
 pub struct Weights(Vec<u64>);
 
 impl Weights {
-    /// From integers; at least one must be positive, at most [`MEMBERS_MAX`], their sum at most 2^53.
+    /// Takes integers; at least one must be positive, at most [`MEMBERS_MAX`], their sum at most 2^53.
     ///
     /// # Errors
-    /// An empty list, too many, all zero, or too large a sum.
+    /// Refuses an empty list, too many weights, only zeros, and too large a sum.
     pub fn new(weights: Vec<u64>) -> Result<Self, PlanError> {
         if weights.is_empty() {
             return Err(PlanError::new(
@@ -61,10 +61,10 @@ impl Weights {
         }
     }
 
-    /// From decimal numbers as people write them (`4`, `2.5`, `1e3`).
+    /// Reads decimal numbers as people write them (`4`, `2.5`, `1e3`).
     ///
     /// # Errors
-    /// Text that is no number, a negative or infinite one, or what [`Self::new`] refuses.
+    /// Refuses text that is no number, a negative or infinite one, and weights that [`Self::new`] refuses.
     pub fn parse<S: AsRef<str>>(texts: &[S]) -> Result<Self, PlanError> {
         let numbers = texts
             .iter()
@@ -90,14 +90,14 @@ impl Weights {
         Self::new(scaled)
     }
 
-    /// The integers, one per member.
+    /// Integers, one per member.
     #[must_use]
     pub fn as_slice(&self) -> &[u64] {
         &self.0
     }
 }
 
-/// `digits * 10^exponent`, exactly.
+/// Decimal number `digits * 10^exponent`, exactly.
 struct Decimal {
     digits: u64,
     exponent: i32,
@@ -141,7 +141,7 @@ impl Decimal {
     }
 }
 
-/// A group as it stands: weights, and which members carry traffic. Dead members count as weight zero.
+/// Current state of a group: weights, and which members carry traffic. Dead members count as weight zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Members {
     weights: Weights,
@@ -149,17 +149,17 @@ pub struct Members {
 }
 
 impl Members {
-    /// All members alive.
+    /// Makes a group with all members alive.
     #[must_use]
     pub fn all_up(weights: Weights) -> Self {
         let up = std::vec![true; weights.as_slice().len()];
         Self { weights, up }
     }
 
-    /// With a liveness mask, one flag per member.
+    /// Makes a group with a liveness mask, one flag per member.
     ///
     /// # Errors
-    /// A mask of another length, or one that leaves no member with a positive weight alive.
+    /// Refuses a mask of another length, and one that leaves no member with a positive weight alive.
     pub fn new(weights: Weights, up: Vec<bool>) -> Result<Self, PlanError> {
         let n = weights.as_slice().len();
         if up.len() != n {
@@ -178,7 +178,7 @@ impl Members {
         Ok(members)
     }
 
-    /// Members, dead ones included.
+    /// Number of members, dead ones included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.up.len()
@@ -190,7 +190,7 @@ impl Members {
         self.up.is_empty()
     }
 
-    /// The weights as asked, whatever is alive.
+    /// Desired weights of all members, alive or not.
     #[must_use]
     pub fn weights(&self) -> &Weights {
         &self.weights
@@ -202,13 +202,13 @@ impl Members {
         &self.up
     }
 
-    /// Weights with the dead at zero: what a plan splits by.
+    /// Weights by which a plan splits: zero for dead members.
     #[must_use]
     pub fn effective(&self) -> Vec<u64> {
         self.weights.as_slice().iter().zip(&self.up).map(|(&w, &up)| if up { w } else { 0 }).collect()
     }
 
-    /// The asked share of each member, `w_i / W` over the living.
+    /// Desired share of each member, `w_i / W` over the living ones.
     #[must_use]
     pub fn asked(&self) -> Vec<f64> {
         let effective = self.effective();

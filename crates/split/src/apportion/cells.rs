@@ -1,26 +1,26 @@
-//! Who owns which rejection cell, with the history that keeps other members' cells in place.
+//! Ownership of rejection cells, with the history that keeps other members' cells where they are.
 //!
-//! Weights become amounts of acceptance, in [`LEVEL_FULL`]ths of a cell, by one scale. As long as the scale stays, a
-//! member's amount depends on its own weight alone: growing takes free cells, shrinking gives back the latest, so
-//! flows move only into the growing or out of the shrinking member, which is the minimum. The scale follows the
-//! members whose proportions to each other stay (`4,3,2` to `40,30,15` is a change of the last), and leaves room for
-//! one more path of the largest weight. When cells run out all amounts shrink until they fit, and when three quarters
-//! of all probes would be refused all grow: beyond the minimum that moves the flows of the area lost or won. Only
-//! many more members than at first make a new layout, under which most flows move.
+//! Weights become amounts of acceptance, in [`LEVEL_FULL`]ths of a cell, by one scale. While the scale stays, a
+//! member's amount depends on its own weight alone: growing takes free cells, shrinking gives back the latest, so flows
+//! move only into the growing or out of the shrinking member, which is the minimum. The scale follows the members whose
+//! proportions to each other stay (`4,3,2` to `40,30,15` is a change of the last), and leaves room for one more path of
+//! the largest weight. When cells run out, all amounts shrink until they fit, and when three quarters of all probes
+//! would be refused, all grow: beyond the minimum that moves the flows of the area lost or won. Only if there are many
+//! more members than at first is a new layout made, under which most flows move.
 
 use crate::scheme::cells::{Cell, LEVEL_FULL};
 use std::collections::BTreeMap;
 use std::vec;
 use std::vec::Vec;
 
-/// Cells per member when a layout is made: with them the partial cells waste 3 % of the probes.
+/// Number of cells per member in a new layout: with them the partial cells waste 3 % of the probes.
 const CELLS_PER_MEMBER: usize = 16;
-/// Cells per member below which a layout is too coarse to be kept.
+/// Number of cells per member below which a layout is too coarse to be kept.
 const CELLS_PER_MEMBER_KEPT: usize = 4;
-/// Fewest cells.
+/// Smallest number of cells.
 const CELLS_MIN: usize = 64;
 
-/// The cells of one group.
+/// Cells of one group.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
     weights: Vec<u64>,
@@ -29,13 +29,13 @@ pub struct Layout {
     amounts: Vec<u64>,
     /// Cells of each member, in order of acquisition; the last may be partial.
     owned: Vec<Vec<u32>>,
-    /// Cells without an owner; the next to be taken is the last.
+    /// Cells without an owner; the last is taken next.
     free: Vec<u32>,
     cells: Vec<Cell>,
 }
 
 impl Layout {
-    /// Lays out `weights`, at least one positive, from the layout there is.
+    /// Lays out `weights`, at least one of them positive, starting from the current layout.
     pub fn plan(&mut self, weights: &[u64]) {
         self.amounts = match self.kept_scale(weights) {
             Some(scale) => {
@@ -62,8 +62,8 @@ impl Layout {
         self.amounts.iter().map(|&a| a as f64 / total).collect()
     }
 
-    /// The scale under which most of the present acceptance stays as it is, or the nearest that the cells allow;
-    /// `None` if nothing can stay.
+    /// Scale under which most of the present acceptance stays, or the nearest that the cells allow; `None` if nothing
+    /// can stay.
     fn kept_scale(&self, weights: &[u64]) -> Option<f64> {
         let all = self.cells.len();
         if all < CELLS_PER_MEMBER_KEPT * weights.len() {
@@ -125,17 +125,17 @@ impl Layout {
     }
 }
 
-/// The scale under which `cells` hold `weights` and one more of the largest.
+/// Scale under which `cells` hold `weights` and one more of the largest.
 fn roomy_scale(cells: usize, weights: &[u64]) -> f64 {
     scale_for(cells, weights, weights.iter().sum::<u64>() + weights.iter().copied().max().unwrap_or(0))
 }
 
-/// The scale under which `cells` hold `total` of weight, where every member may leave one cell partly used.
+/// Scale under which `cells` hold `total` of weight if every member may leave one cell partly used.
 fn scale_for(cells: usize, weights: &[u64], total: u64) -> f64 {
     (cells - weights.len()) as f64 * LEVEL_FULL as f64 / total as f64
 }
 
-/// Acceptance of each weight; at least the least there is for a positive one.
+/// Acceptance of each weight. A positive weight gets at least the smallest acceptance there is.
 fn amounts(weights: &[u64], scale: f64) -> Vec<u64> {
     weights.iter().map(|&w| if w == 0 { 0 } else { ((w as f64 * scale).round() as u64).max(1) }).collect()
 }

@@ -3,11 +3,11 @@
 use crate::scheme::cumulative::Bounds;
 use std::vec::Vec;
 
-/// Hashes there are.
+/// Number of hashes.
 pub const HASHES: u64 = 1 << 32;
 
-/// Hashes of each member, `HASHES` in sum: the differences of the rounded cumulative weights, raised to one hash for
-/// any positive weight. At least one weight must be positive.
+/// Number of hashes of each member, `HASHES` in sum: the differences of the rounded cumulative weights, raised to one
+/// hash for any positive weight. At least one weight must be positive.
 #[must_use]
 pub fn widths(weights: &[u64]) -> Vec<u64> {
     let total: u128 = weights.iter().map(|&w| u128::from(w)).sum();
@@ -29,7 +29,7 @@ pub fn widths(weights: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-/// The bounds that give each member its `widths`; at most `N` members.
+/// Bounds that give each member its `widths`; at most `N` members.
 #[must_use]
 pub fn bounds<const N: usize>(widths: &[u64]) -> Bounds<N> {
     let first = widths.iter().position(|&w| w > 0).unwrap_or(0);

@@ -1,25 +1,25 @@
-//! The slot table of Open vSwitch's `dp_hash` selection method, slot for slot.
+//! Slot table of Open vSwitch's `dp_hash` selection method, slot for slot.
 
 use std::vec;
 use std::vec::Vec;
 
-/// Slots that Open vSwitch never goes below.
+/// Smallest number of slots in Open vSwitch.
 const SLOTS_MIN: u64 = 16;
 
-/// How many slots a version of Open vSwitch takes.
+/// Limits on the number of slots in a version of Open vSwitch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizing {
-    /// Most slots: 256, or 64 for groups without a selection method before 2.17.
+    /// Largest number of slots: 256, or 64 for groups without a selection method before 2.17.
     pub max: u32,
-    /// Least slots per bucket: 1, or 4 from 3.1.6 and 3.5 on (as far as `max` allows).
+    /// Smallest number of slots per bucket: 1, or 4 from 3.1.6 and 3.5 on (as far as `max` allows).
     pub per_bucket: u32,
 }
 
-/// The bucket of each slot: Webster's highest averages, one slot after the other, the first of equal buckets
-/// (`group_setup_dp_hash_table` in `ofproto-dpif.c`). Averages are doubles there, and here.
+/// Bucket of each slot: Webster's highest averages, one slot after the other, the first of equal buckets
+/// (`group_setup_dp_hash_table` in `ofproto-dpif.c`). Averages are doubles in both.
 ///
-/// `None` where Open vSwitch refuses and falls back to scoring: the lightest bucket would need more slots than
-/// there may be, or no weight is positive.
+/// `None` if Open vSwitch refuses and falls back to scoring: the lightest bucket would need more slots than are
+/// allowed, or no weight is positive.
 #[must_use]
 pub fn slots(weights: &[u16], sizing: Sizing) -> Option<Vec<u16>> {
     let total: u64 = weights.iter().map(|&w| u64::from(w)).sum();
@@ -48,8 +48,8 @@ pub fn slots(weights: &[u16], sizing: Sizing) -> Option<Vec<u16>> {
     Some(slots)
 }
 
-/// What is left when buckets die: Open vSwitch keeps the table, and a packet whose slot names a dead bucket takes the
-/// next slot, cyclically, that names a living one (`pick_dp_hash_select_group` in `ofproto-dpif-xlate.c`).
+/// Table after buckets died: Open vSwitch keeps the table, and a packet whose slot names a dead bucket takes the next
+/// slot, cyclically, that names a living one (`pick_dp_hash_select_group` in `ofproto-dpif-xlate.c`).
 ///
 /// `None` if no slot names a living bucket.
 #[must_use]

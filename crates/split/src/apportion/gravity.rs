@@ -1,4 +1,5 @@
-//! VALO gravity: the scoring weights whose score-graph volumes are the asked shares (VALO Eq. 16), and back.
+//! VALO gravity: the scoring weights whose score-graph volumes are the desired shares (VALO Eq. 16), and the shares
+//! that follow from given weights.
 //!
 //! With weights in descending order and `A_k = (k - 1) w_k + w_k + ... + w_n`, the paper's Eq. 16 reads
 //! `g_{k+1} / g_k = (A_{k+1} / A_k)^(1/k)`. The same numbers are the load-factor multipliers of CARP (Valloppillil
@@ -9,9 +10,9 @@ use crate::scheme::{mix, score};
 use std::vec;
 use std::vec::Vec;
 
-/// Gravity of each weight, the heaviest being 1; zero for a zero weight.
+/// Gravity of each weight, 1 for the heaviest and zero for a weight of zero.
 ///
-/// Relative error below 1e-12 for 1024 weights from 1 to 10^9.
+/// The relative error is below 1e-12 for 1024 weights from 1 to 10^9.
 #[must_use]
 pub fn gravity(weights: &[u64]) -> Vec<f64> {
     let order = descending(weights);
@@ -64,8 +65,8 @@ pub fn scoring_shares(factors: &[u64]) -> Vec<f64> {
     shares
 }
 
-/// `ln(rest / whole)` with `drop = whole - rest` given exactly: the quotient where it is small, `log1p` of the drop
-/// where it is near one and the quotient would lose digits.
+/// Computes `ln(rest / whole)` with `drop = whole - rest` given exactly: from the quotient if it is small, with `log1p`
+/// of the drop if it is near one and the quotient would lose digits.
 fn log_of_remainder(drop: f64, rest: f64, whole: f64) -> f64 {
     if 2.0 * rest < whole { libm::log(rest / whole) } else { libm::log1p(-drop / whole) }
 }
@@ -77,7 +78,7 @@ fn descending(values: &[u64]) -> Vec<usize> {
     order
 }
 
-/// `values` scaled so that the largest becomes `max`, rounded, positive ones at least 1.
+/// Scales `values` so that the largest becomes `max`, and rounds them, positive ones to at least 1.
 #[must_use]
 pub fn quantise(values: &[f64], max: u32) -> Vec<u32> {
     let largest = values.iter().copied().fold(0.0, f64::max);
@@ -87,7 +88,7 @@ pub fn quantise(values: &[f64], max: u32) -> Vec<u32> {
         .collect()
 }
 
-/// What [`crate::scheme::Score`] reads for these weights: gravities of the members that weigh something.
+/// Entries that [`crate::scheme::Score`] reads for these weights: gravities of the members with a positive weight.
 #[must_use]
 pub fn entries(weights: &[u64]) -> Vec<score::Entry> {
     (0u16..)

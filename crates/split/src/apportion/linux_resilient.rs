@@ -1,13 +1,13 @@
 //! Buckets of a resilient nexthop group of Linux (`net/ipv4/nexthop.c`, since 5.12).
 //!
-//! The kernel moves a bucket when it is idle for `idle_timer`, or when the group was unbalanced for
-//! `unbalanced_timer`. Here every bucket that may move does so at once: the state the kernel comes to rest in once
-//! traffic pauses or the timer ends.
+//! The kernel moves a bucket when it is idle for `idle_timer`, or when the group was unbalanced for `unbalanced_timer`.
+//! Here every bucket that may move does so at once: this is the final state of the kernel once traffic pauses or the
+//! timer ends.
 
 use std::vec;
 use std::vec::Vec;
 
-/// Buckets that each nexthop should hold: differences of the rounded cumulative weights
+/// Number of buckets that each nexthop should hold: differences of the rounded cumulative weights
 /// (`nh_res_group_rebalance`; halves round up).
 #[must_use]
 pub fn wanted(weights: &[u64], buckets: u32) -> Vec<u32> {
@@ -25,9 +25,9 @@ pub fn wanted(weights: &[u64], buckets: u32) -> Vec<u32> {
 }
 
 /// Moves buckets of nexthops that hold more than they should, or that left the group, to those that hold less
-/// (`nh_res_table_upkeep`): buckets in order, the last underweight nexthop of the group served first, since the
-/// kernel pushes them to the front of its list. `None` is a bucket that was never set; a weight of zero is a nexthop
-/// outside the group.
+/// (`nh_res_table_upkeep`): buckets in order, the last underweight nexthop of the group served first, since the kernel
+/// pushes them to the front of its list. `None` is a bucket that was never set; a weight of zero is a nexthop outside
+/// the group.
 pub fn migrate(table: &mut [Option<u16>], weights: &[u64]) {
     let wanted = wanted(weights, table.len() as u32);
     let mut held = vec![0u32; weights.len()];

@@ -1,9 +1,9 @@
 //! Maglev: members take turns to claim the next free entry of their own permutation of the table.
 //!
 //! Eisenbud et al., "Maglev: a fast and reliable software network load balancer" (NSDI 2016), section 3.4. The paper
-//! leaves weights open; the turns here are those of Envoy's load balancer: a member of weight `w` sits out rounds so
-//! that after `r` of them it has had `ceil(r w / w_max)` turns, which gives every positive weight its first turn in
-//! the first round.
+//! leaves weights open; the turns here are those of Envoy's load balancer: a member of weight `w` skips rounds so that
+//! after `r` of them it has had `ceil(r w / w_max)` turns, which gives every positive weight its first turn in the
+//! first round.
 
 use std::vec;
 use std::vec::Vec;
@@ -17,7 +17,7 @@ pub fn is_prime(n: u32) -> bool {
             .all(|d| !n.is_multiple_of(d))
 }
 
-/// One member's walk through the table.
+/// Permutation of the table for one member.
 struct Walk {
     member: u16,
     weight: u64,
@@ -26,8 +26,8 @@ struct Walk {
     turns: u64,
 }
 
-/// The member of each of `length` entries; `length` is a prime not below the number of positive weights.
-/// A member's permutation depends on its number and `length` alone.
+/// Member of each of `length` entries; `length` is a prime not below the number of positive weights. A member's
+/// permutation depends on its number and `length` alone.
 #[must_use]
 pub fn table(weights: &[u64], length: u32) -> Vec<u16> {
     let heaviest = weights.iter().copied().max().unwrap_or(0);
@@ -67,7 +67,7 @@ pub fn table(weights: &[u64], length: u32) -> Vec<u16> {
     Vec::new()
 }
 
-/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+/// Mixes `seed` by SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 fn mixed(seed: u64) -> u64 {
     let mut x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

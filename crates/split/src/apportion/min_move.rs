@@ -1,12 +1,12 @@
 //! Min-move: a slot table that always holds Webster's counts, and changes the fewest slots to keep them.
 //!
-//! A slot changes hands only from a member that has too many to one that has too few, so a change moves
-//! `sum max(0, had - has)` slots: the total variation distance between the two tables, which no table of this size
-//! can undercut. The table depends on its history; replicas that must agree without one use rendezvous instead.
+//! A slot moves only from a member that has too many to one that has too few, so a change moves `sum max(0, had - has)`
+//! slots: the total variation distance between the two tables, which is a lower bound for any table of this size. The
+//! table depends on its history; replicas that must agree without one use rendezvous instead.
 //!
-//! Every pass over the slots is by [`ranks`], neighbours far apart: what a member wins or loses lies evenly spread over
-//! the table, before and after any change, so that runs of consecutive hashes (sequential ports under a linear hash)
-//! split evenly too.
+//! Every pass over the slots is by [`ranks`], with neighbours far apart: the slots that a member wins or loses are
+//! evenly spread over the table, before and after any change, so that runs of consecutive hashes (sequential ports
+//! under a linear hash) split evenly too.
 
 use super::turns::smooth;
 use super::webster::webster;
@@ -14,7 +14,7 @@ use std::vec;
 use std::vec::Vec;
 
 /// All slots of a table of `length`, a power of two, by an odd stride near its golden section: the slots of any run of
-/// ranks lie evenly spread.
+/// ranks are evenly spread.
 fn ranks(length: usize) -> impl Iterator<Item = usize> {
     let stride = (length as f64 * 0.618_033_988_749_895) as usize | 1;
     (0..length).map(move |rank| rank.wrapping_mul(stride) & (length - 1))
@@ -32,8 +32,8 @@ pub fn fill<P: Copy + TryFrom<u16>>(table: &mut [P], weights: &[u64]) {
 
 /// Gives `table` Webster's counts for `weights` by moving the fewest slots; returns how many it moved.
 ///
-/// Among the slots that may move, those go first that return to their owner in `home` (the table before a failure):
-/// a member that comes back gets its own flows back. Next go those that are away from home anyway, so that as few as
+/// Among the slots that may move, those go first that return to their owner in `home` (the table before a failure): a
+/// member that comes back gets its own flows back. Next go those that are away from home anyway, so that as few as
 /// possible are away when all members are back. `table.len()` is a power of two; both tables name members below
 /// `weights.len()`.
 pub fn rebalance<P>(table: &mut [P], home: &[P], weights: &[u64]) -> usize
@@ -136,7 +136,7 @@ mod tests {
         }
     }
 
-    /// The largest distance of a member's slots in a run of the table from its share, in binomial standard deviations.
+    /// Largest distance of a member's slots in a run of the table from its share, in binomial standard deviations.
     fn unevenness(table: &[u16], members: usize, run: usize) -> f64 {
         let whole = counts(table, members);
         let share = |member: usize| f64::from(whole[member]) / table.len() as f64;

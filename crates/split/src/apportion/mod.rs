@@ -1,4 +1,4 @@
-//! From weights to the plain data that picks read: one file per rule.
+//! Rules that turn weights into the plain data that picks read: one file per rule.
 
 pub mod alias;
 pub mod cells;

@@ -7,46 +7,46 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::vec;
 use std::vec::Vec;
 
-/// Hashes whose low `bits` bits equal `pattern`. Ordered by size, the largest first.
+/// Set of hashes whose low `bits` bits equal `pattern`. Ordered by size, the largest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Piece {
-    /// Low bits that are fixed, 0 to 32.
+    /// Number of low bits that are fixed, 0 to 32.
     pub bits: u32,
-    /// Their value.
+    /// Value of the fixed bits.
     pub pattern: u32,
 }
 
 impl Piece {
-    /// Every hash.
+    /// Piece of all hashes.
     const ALL: Self = Self { bits: 0, pattern: 0 };
 
     fn size(self) -> u64 {
         HASHES >> self.bits
     }
 
-    /// The two halves, told apart by the next bit.
+    /// Splits the piece into its two halves, which differ in the next bit.
     fn halves(self) -> [Self; 2] {
         [0, 1].map(|bit| Self { bits: self.bits + 1, pattern: self.pattern | bit << self.bits })
     }
 
-    /// What this piece is a half of.
+    /// Piece of which this one is a half.
     fn whole(self) -> Option<Self> {
         let bits = self.bits.checked_sub(1)?;
         Some(Self { bits, pattern: self.pattern & !(1 << bits) })
     }
 }
 
-/// Rules and what they give.
+/// Wildcard rules, and the hashes that they give to members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// The member of each rule's piece, except where a smaller piece has a rule of its own.
+    /// Member of each rule's piece, except where a smaller piece has a rule of its own.
     pub rules: BTreeMap<Piece, u16>,
-    /// Hashes of each member, [`HASHES`] in sum.
+    /// Number of hashes of each member, [`HASHES`] in sum.
     pub hashes: Vec<u64>,
 }
 
 impl Rules {
-    /// The rule that decides `hash`, and its member.
+    /// Rule that decides `hash`, and its member.
     #[must_use]
     pub fn longest_match(&self, hash: u32) -> Option<(Piece, u16)> {
         (0..=u32::BITS).rev().find_map(|bits| {
@@ -57,9 +57,9 @@ impl Rules {
     }
 }
 
-/// At most `budget` rules (at least one) for `weights`, greedily: everything starts with the heaviest member; then,
-/// again and again, the member that lacks most is given the one piece, cut from a member with too much, that reduces
-/// the imbalance most.
+/// Finds at most `budget` rules (at least one) for `weights`, greedily: everything starts with the heaviest member;
+/// then, again and again, the member that lacks most is given the one piece, cut from a member with too much, that
+/// reduces the imbalance most.
 #[must_use]
 pub fn rules(weights: &[u64], budget: usize) -> Rules {
     let wanted = widths(weights);
@@ -115,13 +115,13 @@ pub fn rules(weights: &[u64], budget: usize) -> Rules {
     Rules { rules, hashes }
 }
 
-/// By how much the imbalance falls when `size` moves from an excess to a lack; negative if it grows.
+/// Reduction of the imbalance when `size` moves from an excess to a lack; negative if it grows.
 fn gain(excess: u64, lack: u64, size: u64) -> i64 {
     (excess.min(size) + lack.min(size)) as i64 - size as i64
 }
 
-/// The power of two up to `largest` with the greatest [`gain`]: it rises to the smaller of both, is level to the
-/// larger, and falls, so the candidates are the powers on either side of the smaller one.
+/// Power of two up to `largest` with the greatest [`gain`]. The gain rises up to the smaller of both, is level up to
+/// the larger, and falls beyond, so the candidates are the powers on either side of the smaller one.
 fn best_size(excess: u64, lack: u64, largest: u64) -> u64 {
     let smaller = excess.min(lack).max(1);
     let below = 1 << smaller.ilog2();
@@ -133,7 +133,7 @@ fn best_size(excess: u64, lack: u64, largest: u64) -> u64 {
         .unwrap_or(below)
 }
 
-/// The trie over `rules`.
+/// Builds the trie of `rules`.
 #[must_use]
 pub fn trie(rules: &BTreeMap<Piece, u16>) -> Vec<Suffix> {
     let leaf = Suffix { child: [0; 2], member: NONE };

@@ -3,7 +3,7 @@
 use core::cmp::Reverse;
 use std::vec::Vec;
 
-/// One, in units of 2^-32.
+/// Quota of one, in units of 2^-32.
 pub const ONE: u64 = 1 << 32;
 
 /// Shares in units of 2^-32 that sum to exactly [`ONE`], by largest remainders (Hamilton), ties to the lowest index.
@@ -30,8 +30,8 @@ pub fn shares(weights: &[u64]) -> Vec<u64> {
     shares
 }
 
-/// Flows from one turn of a member to its next, `W / w_i`, in units of 2^-32; `u64::MAX` for no weight. Rounded up: a
-/// turn that falls due exactly with a flow must not come one flow early.
+/// Number of flows from one turn of a member to its next, `W / w_i`, in units of 2^-32; `u64::MAX` for no weight.
+/// Rounded up: a turn that is due exactly with a flow must not come one flow early.
 #[must_use]
 pub fn periods(weights: &[u64]) -> Vec<u64> {
     let sum = weights.iter().map(|&w| u128::from(w)).sum::<u128>();

@@ -1,5 +1,5 @@
-//! Reciprocal weights for rendezvous: `1 / w` as mantissa and binary order, so that light and heavy members keep
-//! the same relative precision in one 64-bit score.
+//! Reciprocal weights for rendezvous: `1 / w` as mantissa and binary order, so that light and heavy members keep the
+//! same relative precision in one 64-bit score.
 
 use crate::PlanError;
 use crate::scheme::mix;
@@ -7,15 +7,15 @@ use crate::scheme::rendezvous::Entry;
 use std::format;
 use std::vec::Vec;
 
-/// Mantissas lie in [2^26, 2^27): with a logarithm below 2^37 their product fits 64 bits.
+/// Number of bits of a mantissa, which lies in [2^26, 2^27): with a logarithm below 2^37 the product fits 64 bits.
 const MANTISSA_BITS: i32 = 27;
-/// The lightest share a 32-bit hash can express.
+/// Largest ratio of weights: the lightest share that a 32-bit hash can express.
 const RATIO_MAX: u64 = 1 << 32;
 
 /// Entries of the members with positive weight.
 ///
 /// # Errors
-/// A weight below 2^-32 of the heaviest.
+/// Refuses a weight below 2^-32 of the heaviest.
 pub fn reciprocals(weights: &[u64]) -> Result<Vec<Entry>, PlanError> {
     let living = || (0u16..).zip(weights).filter(|&(_, &w)| w > 0);
     let lightest = living().map(|(_, &w)| w).min().unwrap_or(1);

@@ -7,28 +7,29 @@ use std::format;
 use std::vec;
 use std::vec::Vec;
 
-/// Longest sequence.
+/// Length of the longest sequence.
 pub const TURNS_MAX: u64 = 1 << 24;
 
-/// No member: ends a list of members.
+/// Value that ends a list of members.
 const NONE: u16 = u16::MAX;
 
-/// All turns of the first member, then all of the second: 4,3,2 is AAAABBBCC, as in the artefact of the VALO paper.
+/// Sequence of all turns of the first member, then all of the second: 4,3,2 is AAAABBBCC, as in the artefact of the
+/// VALO paper.
 ///
 /// # Errors
-/// More than [`TURNS_MAX`] turns.
+/// Refuses weights of more than [`TURNS_MAX`] turns.
 pub fn block(weights: &[u64]) -> Result<Vec<u16>, PlanError> {
     let weights = round(weights)?;
     Ok((0..).zip(weights).flat_map(|(member, w)| core::iter::repeat_n(member, w as usize)).collect())
 }
 
-/// Every prefix within one turn of every quota: the quota method of Balinski and Young (1975), which is Tijdeman's
-/// (1980, "The chairman assignment problem"). Turn `a` (from 0) of a member of weight `w` may be taken from place
-/// `floor(a W/w)` on and must be by `ceil((a+1) W/w)`; of those that may, the one that must first does, ties to the
-/// lowest index. Takes O(W log n).
+/// Sequence in which every prefix is within one turn of every quota: the quota method of Balinski and Young (1975),
+/// which is Tijdeman's (1980, "The chairman assignment problem"). Turn `a` (from 0) of a member of weight `w` may be
+/// taken from position `floor(a W/w)` on and must be by `ceil((a+1) W/w)`; of those that may, the one with the earliest
+/// deadline is taken, ties to the lowest index. Takes O(W log n).
 ///
 /// # Errors
-/// More than [`TURNS_MAX`] turns.
+/// Refuses weights of more than [`TURNS_MAX`] turns.
 pub fn smooth(weights: &[u64]) -> Result<Vec<u16>, PlanError> {
     let weights = round(weights)?;
     let total = weights.iter().sum::<u64>();

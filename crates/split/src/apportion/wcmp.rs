@@ -1,13 +1,13 @@
 //! WCMP: weights reduced to a table of few entries, one entry per unit of reduced weight.
 //!
-//! Three readings, because three are in use: the greedy of the WCMP paper, the proportional reduction that the VALO
-//! paper draws, and the one its published code runs.
+//! There are three readings, because three are in use: the greedy algorithm of the WCMP paper, the proportional
+//! reduction that the VALO paper draws, and the one that its published code runs.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::vec::Vec;
 
-/// `count / weight`, ordered exactly.
+/// Ratio `count / weight`, ordered exactly.
 #[derive(Clone, Copy, Debug)]
 struct Ratio {
     count: u32,
@@ -34,12 +34,12 @@ impl Ord for Ratio {
     }
 }
 
-/// Entries per member, at most `limit` in sum, by the greedy of Zhou et al., "WCMP: weighted cost multipathing for
-/// improved fairness in data centers" (EuroSys 2014), algorithm 1: from one entry each, grow the member whose
-/// `(count + 1) / weight` is least, and return the table on the way with the least oversubscription
-/// `max_i (count_i / sum count) / (weight_i / sum weight)`, the smallest of equals.
+/// Number of entries per member, at most `limit` in sum, by the greedy algorithm of Zhou et al., "WCMP: weighted cost
+/// multipathing for improved fairness in data centers" (EuroSys 2014), algorithm 1: from one entry each, grow the
+/// member whose `(count + 1) / weight` is least, and return the table among those visited with the least
+/// oversubscription `max_i (count_i / sum count) / (weight_i / sum weight)`, the smallest of equals.
 ///
-/// `None` if `limit` is less than the number of positive weights.
+/// Returns `None` if `limit` is less than the number of positive weights.
 #[must_use]
 pub fn greedy(weights: &[u64], limit: u32) -> Option<Vec<u32>> {
     let mut counts: Vec<u32> = weights.iter().map(|&w| u32::from(w > 0)).collect();
@@ -72,18 +72,18 @@ pub fn greedy(weights: &[u64], limit: u32) -> Option<Vec<u32>> {
     Some(counts)
 }
 
-/// What the proportional reduction does with a weight that rounds to nothing.
+/// Treatment of a weight that the proportional reduction rounds to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Floor {
-    /// It keeps one entry (VALO paper, Fig. 3b).
+    /// Keeps one entry (VALO paper, Fig. 3b).
     One,
-    /// It is lost, and its member starves (the paper's published code casts a ratio below one to an integer).
+    /// Loses all entries, and its member starves (the paper's published code casts a ratio below one to an integer).
     Zero,
 }
 
-/// Reduced weights: while their sum exceeds `limit`, every weight becomes `w (limit - ones) / sum w`, rounded half up,
-/// where `ones` counts the weights at one. Stops when nothing changes, which may be above `limit`: counts only fall,
-/// so it does stop, where the published code runs on.
+/// Reduces weights: while their sum exceeds `limit`, every weight becomes `w (limit - ones) / sum w`, rounded half up,
+/// where `ones` counts the weights at one. Stops when nothing changes, even if the sum is above `limit`: counts only
+/// fall, so it does stop, whereas the published code runs on.
 #[must_use]
 pub fn proportional(weights: &[u64], limit: u32, floor: Floor) -> Vec<u64> {
     let total: u128 = weights.iter().map(|&w| u128::from(w)).sum();

@@ -4,7 +4,7 @@ use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::vec::Vec;
 
-/// A seat's claim, compared as the fraction `weight / (2 seats + 1)`; of equal claims the lower member's is greater.
+/// Claim to a slot, compared as the fraction `weight / (2 seats + 1)`; of equal claims the lower member's is greater.
 #[derive(PartialEq, Eq)]
 struct Claim {
     weight: u64,
@@ -28,10 +28,10 @@ impl PartialOrd for Claim {
     }
 }
 
-/// Slots of each member, `slots` in all, by weight; every member of positive weight gets at least one, so that it
-/// can be reached. Members of positive weight must not outnumber the slots.
+/// Number of slots of each member, `slots` in all, by weight; every member of positive weight gets at least one, so
+/// that it can be reached. Members of positive weight must not outnumber the slots.
 ///
-/// O(n log n): quotas rounded first, then the few slots over or under are settled claim by claim.
+/// Takes O(n log n): quotas are rounded first, then the few slots over or under are settled claim by claim.
 #[must_use]
 pub fn webster(weights: &[u64], slots: u32) -> Vec<u32> {
     let sum = weights.iter().map(|&w| u128::from(w)).sum::<u128>();
@@ -80,7 +80,7 @@ mod tests {
     use proptest::prelude::*;
     use std::vec;
 
-    /// The rule as written: slot by slot to the greatest quotient, members without a slot first.
+    /// Follows the rule literally: slot by slot to the greatest quotient, members without a slot first.
     fn slot_by_slot(weights: &[u64], slots: u32) -> Vec<u32> {
         let mut seats = weights.iter().map(|&w| u32::from(w > 0)).collect::<Vec<_>>();
         for _ in seats.iter().sum::<u32>()..slots {

@@ -1,4 +1,4 @@
-//! Cyclic redundancy checks, as switches compute them (P4's `crc32` and `crc16`; SSE 4.2 has CRC-32C).
+//! Cyclic redundancy checks as switches compute them (P4's `crc32` and `crc16`; SSE 4.2 has CRC-32C).
 //!
 //! The seed is XORed into the initial register, so for CRC-32 it is zlib's running value: `crc32(bytes, seed)`.
 //! CRCs are affine over GF(2): another seed only XORs another constant into the result.

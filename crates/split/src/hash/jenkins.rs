@@ -38,7 +38,7 @@ fn absorb(state: [u32; 3], block: &[u8; 12]) -> [u32; 3] {
     core::array::from_fn(|i| state[i].wrapping_add(u32::from_le_bytes(words[i])))
 }
 
-/// lookup3's `mix`, for every block but the last.
+/// Mixing step of lookup3 (`mix`), for every block but the last.
 #[inline(always)]
 fn mix([mut a, mut b, mut c]: [u32; 3]) -> [u32; 3] {
     for [first, second, third] in [[4, 6, 8], [16, 19, 4]] {
@@ -52,7 +52,7 @@ fn mix([mut a, mut b, mut c]: [u32; 3]) -> [u32; 3] {
     [a, b, c]
 }
 
-/// lookup3's `final`, for the last block: the third word is the hash.
+/// Last step of lookup3 (`final`), for the last block: the third word is the hash.
 #[inline(always)]
 fn finish([mut a, mut b, mut c]: [u32; 3]) -> u32 {
     c = (c ^ b).wrapping_sub(b.rotate_left(14));

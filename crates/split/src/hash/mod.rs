@@ -1,8 +1,8 @@
 //! Packet hashes: from a 5-tuple to the key that schemes pick by. One file per function, bit-exact.
 //!
-//! Every function takes a seed, in its own way and said with it; seed 0 is the published function. A seed of a CRC or an
-//! XOR fold only XORs a constant into the key, so two stages that differ by seed alone still pick in step. wyhash32 is
-//! here without the feature `plan` too: programs in the kernel make their keys by it.
+//! Every function takes a seed, in the way that its documentation states; seed 0 is the published function. A seed of a
+//! CRC or an XOR fold only XORs a constant into the key, so two stages that differ by seed alone still pick in step.
+//! wyhash32 exists without the feature `plan` too: programs in the kernel make their keys with it.
 
 #[cfg(feature = "plan")]
 pub mod crc;

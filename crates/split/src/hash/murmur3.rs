@@ -2,7 +2,7 @@
 
 use crate::scheme::mix::{absorb, finalise, scramble};
 
-/// The 32-bit hash of `bytes`. The seed is its own.
+/// Hash of `bytes` in 32 bits. The seed is the function's own.
 #[inline(always)]
 #[must_use]
 pub fn murmur3(bytes: &[u8], seed: u32) -> u32 {

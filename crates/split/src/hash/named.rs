@@ -1,4 +1,4 @@
-//! The hashes by name.
+//! Hashes by name.
 
 use super::{crc, jenkins, murmur3, open_vswitch, pearson, toeplitz, wyhash32, xor_fold, xxh3};
 use crate::{FiveTuple, PlanError};
@@ -7,55 +7,55 @@ use core::str::FromStr;
 use std::format;
 use std::vec::Vec;
 
-/// [`Hash::factor`] of 8 bits: beyond the length of any table.
+/// Factor of 8-bit hashes ([`Hash::factor`]): beyond the length of any table.
 pub const FACTOR_8: u32 = 16_777_729;
-/// [`Hash::factor`] of 16 bits. A table of as many entries would have all keys on its first.
+/// Factor of 16-bit hashes ([`Hash::factor`]). A table of as many entries would have all keys on its first.
 pub const FACTOR_16: u32 = 65_519;
 
-/// A packet hash, by name.
+/// Packet hash, by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Hash {
-    /// [`xxh3::xxh3`].
+    /// XXH3: [`xxh3::xxh3`].
     #[default]
     Xxh3,
-    /// [`crc::crc8`].
+    /// CRC-8: [`crc::crc8`].
     Crc8,
-    /// [`crc::crc16`].
+    /// CRC-16: [`crc::crc16`].
     Crc16,
-    /// [`crc::crc32`].
+    /// CRC-32: [`crc::crc32`].
     Crc32,
-    /// [`crc::crc32c`].
+    /// CRC-32C: [`crc::crc32c`].
     Crc32c,
-    /// [`xor_fold::xor8`].
+    /// XOR of bytes: [`xor_fold::xor8`].
     Xor8,
-    /// [`xor_fold::xor16`].
+    /// XOR of 16-bit words: [`xor_fold::xor16`].
     Xor16,
-    /// [`xor_fold::xor32`].
+    /// XOR of 32-bit words: [`xor_fold::xor32`].
     Xor32,
-    /// [`pearson::pearson8`].
+    /// Pearson's hash of 8 bits: [`pearson::pearson8`].
     Pearson8,
-    /// [`pearson::pearson32`].
+    /// Pearson's hash of 32 bits: [`pearson::pearson32`].
     Pearson32,
-    /// [`jenkins::one_at_a_time`].
+    /// Jenkins' one-at-a-time: [`jenkins::one_at_a_time`].
     OneAtATime,
-    /// [`jenkins::lookup3`].
+    /// Jenkins' lookup3: [`jenkins::lookup3`].
     Lookup3,
-    /// [`murmur3::murmur3`].
+    /// Murmur3: [`murmur3::murmur3`].
     Murmur3,
-    /// [`wyhash32::wyhash32`].
+    /// Wyhash32: [`wyhash32::wyhash32`].
     Wyhash32,
-    /// [`toeplitz::toeplitz`] over [`toeplitz::input`].
+    /// Toeplitz: [`toeplitz::toeplitz`] over [`toeplitz::input`].
     Toeplitz,
-    /// [`open_vswitch::selection_basis`].
+    /// Basis of Open vSwitch's scoring: [`open_vswitch::selection_basis`].
     OvsSelection,
-    /// [`open_vswitch::dp_hash_l4`].
+    /// Algorithm L4 of Open vSwitch's dp_hash: [`open_vswitch::dp_hash_l4`].
     OvsL4,
-    /// [`open_vswitch::dp_hash_sym_l4`].
+    /// Algorithm SYM_L4 of Open vSwitch's dp_hash: [`open_vswitch::dp_hash_sym_l4`].
     OvsSymL4,
 }
 
 impl Hash {
-    /// Every hash, in the order in which tables show them.
+    /// All hashes, in the order in which tables show them.
     pub const ALL: &'static [Self] = &[
         Self::Xxh3,
         Self::Crc8,
@@ -77,7 +77,7 @@ impl Hash {
         Self::OvsSymL4,
     ];
 
-    /// The name people type.
+    /// Name of the hash, as users write it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -102,7 +102,7 @@ impl Hash {
         }
     }
 
-    /// Bits of the function's result: at most 2^bits flows can be told apart.
+    /// Number of bits of the function's result: at most 2^bits flows can be distinguished.
     #[must_use]
     pub fn bits(self) -> u32 {
         match self {
@@ -113,8 +113,8 @@ impl Hash {
         }
     }
 
-    /// Whether the function is affine over GF(2): then the XOR of two keys depends on the XOR of their inputs alone, the
-    /// scores of two paths move together, and techniques that score each path need a non-linear step of their own.
+    /// Whether the function is affine over GF(2): then the XOR of two keys depends on the XOR of their inputs alone,
+    /// the scores of two paths move together, and techniques that score each path need a non-linear step of their own.
     #[must_use]
     pub fn linear(self) -> bool {
         match self {
@@ -141,10 +141,10 @@ impl Hash {
 
     /// Factor from a result of the function to its key.
     ///
-    /// Picks read the high bits of a key, its low bits, or its remainder by the length of a table, and each must see all
-    /// results of a narrow function evenly. Times a factor near 2^32 / 2^bits, results stand in their order at equal
-    /// distances; times a prime, each has a remainder of its own by every table length up to 2^bits that is no multiple of
-    /// it. [`FACTOR_8`] and [`FACTOR_16`] are primes whose multiples also fall evenly on a min-move table.
+    /// Picks read the high bits of a key, its low bits, or its remainder by the length of a table, and each must see
+    /// all results of a narrow function evenly. Times a factor near 2^32 / 2^bits, results keep their order at equal
+    /// distances; times a prime, each has a remainder of its own by every table length up to 2^bits that is no multiple
+    /// of it. [`FACTOR_8`] and [`FACTOR_16`] are primes whose multiples also fall evenly on a min-move table.
     #[must_use]
     pub fn factor(self) -> u32 {
         match self.bits() {
@@ -154,13 +154,13 @@ impl Hash {
         }
     }
 
-    /// The function's result, from the key.
+    /// Result of the function, computed back from the key.
     #[must_use]
     pub fn result(self, key: u64) -> u64 {
         key / u64::from(self.factor())
     }
 
-    /// The key of `tuple`: the result, zero-extended, times [`Self::factor`].
+    /// Key of `tuple`: the result, zero-extended, times [`Self::factor`].
     #[must_use]
     pub fn key(self, tuple: &FiveTuple, seed: u32) -> u64 {
         if self == Self::Toeplitz {
@@ -172,10 +172,10 @@ impl Hash {
         key[0]
     }
 
-    /// The keys of `tuples`, each as [`Self::key`] gives it.
+    /// Computes the keys of `tuples`, each as [`Self::key`] does.
     ///
     /// # Panics
-    /// If `out` is not as long as `tuples`.
+    /// Panics if `out` is not as long as `tuples`.
     pub fn keys(self, tuples: &[FiveTuple], seed: u32, out: &mut [u64]) {
         assert_eq!(tuples.len(), out.len(), "one key per tuple");
         // A macro, not a closure: each hash is compiled into its own loop, once for each of the two constant lengths.

@@ -1,26 +1,26 @@
 //! Open vSwitch's own hashes (lib/hash.h and lib/flow.c of 3.1), in builds without a CRC-32C instruction, such as
-//! Debian's: Murmur3's word step, with another finish.
+//! Debian's: Murmur3's word step, with another last step.
 //!
 //! Words are read as on a little-endian machine. Pinned to a running switch by `vectors/ovs`.
 
 use crate::scheme::mix;
 use crate::{FiveTuple, protocol};
 
-/// One 32-bit word into the hash.
+/// Adds one 32-bit word to the hash.
 #[inline(always)]
 #[must_use]
 pub fn hash_add(hash: u32, word: u32) -> u32 {
     mix::absorb(hash, word)
 }
 
-/// The end of a hash; `last` is the input's length in bytes, or what the caller uses in its place.
+/// Ends a hash; `last` is the input's length in bytes, or the value that the caller uses instead.
 #[inline(always)]
 #[must_use]
 pub fn hash_finish(hash: u32, last: u32) -> u32 {
     mix::finalise(hash ^ last)
 }
 
-/// `bytes` from `basis` on; unlike Murmur3, the padded last word is mixed like the others.
+/// Hash of `bytes`, starting from `basis`; unlike in Murmur3, the padded last word is mixed like the others.
 #[inline(always)]
 #[must_use]
 pub fn hash_bytes(bytes: &[u8], basis: u32) -> u32 {
@@ -34,23 +34,23 @@ pub fn hash_bytes(bytes: &[u8], basis: u32) -> u32 {
     hash_finish(hash, bytes.len() as u32)
 }
 
-/// An integer; the scorer of select groups hashes bucket ids with it.
+/// Hash of an integer; the scorer of select groups hashes bucket ids with it.
 #[inline(always)]
 #[must_use]
 pub fn hash_int(x: u32, basis: u32) -> u32 {
     mix::open_vswitch::value(basis, mix::open_vswitch::salt(x))
 }
 
-/// A 64-bit integer.
+/// Hash of a 64-bit integer.
 #[inline(always)]
 #[must_use]
 pub fn hash_uint64(x: u64) -> u32 {
     hash_finish(hash_add(hash_add(0, x as u32), (x >> 32) as u32), 8)
 }
 
-/// The basis that `selection_method=hash` scores buckets from, its `fields` being the whole 5-tuple: each field
-/// chained in the order of `enum mf_field_id` (addresses, protocol, ports); a packet without ports skips them.
-/// `parameter` is `selection_method_param`.
+/// Basis from which `selection_method=hash` scores buckets when its `fields` are the whole 5-tuple: each field chained
+/// in the order of `enum mf_field_id` (addresses, protocol, ports); a packet without ports skips them. `parameter` is
+/// `selection_method_param`.
 #[inline(always)]
 #[must_use]
 pub fn selection_basis(tuple: &FiveTuple, parameter: u64) -> u32 {
@@ -66,8 +66,8 @@ pub fn selection_basis(tuple: &FiveTuple, parameter: u64) -> u32 {
     basis
 }
 
-/// `flow_hash_5tuple`: what the userspace datapath calls a packet's RSS hash where the port supplies none. ICMP's type and
-/// code stand in the place of ports there; here they are what the tuple has as ports.
+/// Packet hash that the userspace datapath uses for a packet's RSS hash if the port supplies none (`flow_hash_5tuple`).
+/// It takes ICMP's type and code instead of ports; here they are the tuple's ports.
 #[inline(always)]
 #[must_use]
 pub fn flow_hash_5tuple(tuple: &FiveTuple, basis: u32) -> u32 {
@@ -83,16 +83,16 @@ pub fn flow_hash_5tuple(tuple: &FiveTuple, basis: u32) -> u32 {
     hash_finish(hash, 42)
 }
 
-/// The `dp_hash` of algorithm L4 in the userspace datapath: `selection_method=dp_hash`, whose parameter's low half
-/// is `basis`.
+/// Algorithm L4 of `dp_hash` in the userspace datapath: `selection_method=dp_hash`, whose parameter's low half is
+/// `basis`.
 #[inline(always)]
 #[must_use]
 pub fn dp_hash_l4(tuple: &FiveTuple, basis: u32) -> u32 {
     hash_int(flow_hash_5tuple(tuple, 0), basis)
 }
 
-/// The `dp_hash` of algorithm SYM_L4 (`flow_hash_symmetric_l3l4`), the default of select groups, with basis 0 there:
-/// both directions of a connection hash alike, and UDP ports are left out.
+/// Algorithm SYM_L4 of `dp_hash` (`flow_hash_symmetric_l3l4`), the default of select groups, with basis 0 there: both
+/// directions of a connection hash alike, and UDP ports are left out.
 #[inline(always)]
 #[must_use]
 pub fn dp_hash_sym_l4(tuple: &FiveTuple, basis: u32) -> u32 {

@@ -5,7 +5,7 @@
 
 use super::xor_fold::fold8;
 
-/// The mixing table of RFC 3074 section 6.
+/// Mixing table of RFC 3074 section 6.
 #[rustfmt::skip]
 const PERMUTATION: [u8; 256] = [
     251, 175, 119, 215,  81,  14,  79, 191, 103,  49, 181, 143, 186, 157,   0, 232,
@@ -26,15 +26,15 @@ const PERMUTATION: [u8; 256] = [
     216, 131,  89,  21,  28, 133,  37, 153, 149,  80, 170,  68,   6, 169, 234, 151,
 ];
 
-/// Eight bits. The seed's four bytes, XORed together, are the initial value.
+/// Hash of 8 bits. The seed's four bytes, XORed together, are the initial value.
 #[inline(always)]
 #[must_use]
 pub fn pearson8(bytes: &[u8], seed: u32) -> u8 {
     bytes.iter().fold(fold8(seed), |hash, &byte| step(hash, byte))
 }
 
-/// Thirty-two bits: Pearson's widening, four hashes of the input with 0 to 3 added to its first byte, the first in
-/// the most significant byte. Each starts at its own byte of the seed.
+/// Hash of 32 bits: Pearson's widening, four hashes of the input with 0 to 3 added to its first byte, the first in the
+/// most significant byte. Each starts at its own byte of the seed.
 #[inline(always)]
 #[must_use]
 pub fn pearson32(bytes: &[u8], seed: u32) -> u32 {

@@ -6,23 +6,23 @@ use crate::scheme::mix::finalise;
 use crate::{FiveTuple, protocol};
 use std::boxed::Box;
 
-/// Bytes of a key: room for two IPv6 addresses, two ports and one window of 32 bits.
+/// Number of bytes of a key: room for two IPv6 addresses, two ports and one window of 32 bits.
 pub const KEY_LEN: usize = 40;
-/// Longest input: two IPv6 addresses and two ports.
+/// Number of bytes of the longest input: two IPv6 addresses and two ports.
 pub const INPUT_MAX: usize = 36;
 
-/// A secret key.
+/// Secret key.
 pub type Key = [u8; KEY_LEN];
 
-/// The key of Microsoft's verification suite, and the default of many drivers.
+/// Key of Microsoft's verification suite, and the default of many drivers.
 pub const MICROSOFT_KEY: Key = [
     0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0,
     0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42,
     0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
 ];
 
-/// The key of a seed. Toeplitz has no seed and an XORed one would change no path, so the seed makes another key:
-/// each word of Microsoft's XORed with Murmur3's finaliser of the seed times an odd number. Seed 0 is Microsoft's.
+/// Key of a seed. Toeplitz has no seed, and an XORed one would change no path, so the seed makes another key: each word
+/// of Microsoft's XORed with Murmur3's finaliser of the seed times an odd number. Seed 0 is Microsoft's.
 #[must_use]
 pub fn key_of(seed: u32) -> Key {
     let mut key = MICROSOFT_KEY;
@@ -32,8 +32,8 @@ pub fn key_of(seed: u32) -> Key {
     key
 }
 
-/// Source address, destination address and, for TCP, UDP and SCTP, source port and destination port: 8, 12, 32 or
-/// 36 bytes, written to the front of `buffer`.
+/// Input of the hash: source address, destination address and, for TCP, UDP and SCTP, source port and destination port:
+/// 8, 12, 32 or 36 bytes, written to the front of `buffer`.
 #[inline(always)]
 pub fn input<'a>(tuple: &FiveTuple, buffer: &'a mut [u8; 37]) -> &'a [u8] {
     let packed = tuple.packed(buffer);
@@ -41,7 +41,7 @@ pub fn input<'a>(tuple: &FiveTuple, buffer: &'a mut [u8; 37]) -> &'a [u8] {
     &packed[..packed.len() - if ports { 1 } else { 5 }]
 }
 
-/// The hash of `input`, of which the first [`INPUT_MAX`] bytes count, bit by bit: for a few inputs.
+/// Hash of `input`, of which the first [`INPUT_MAX`] bytes count, bit by bit: for a few inputs.
 #[must_use]
 pub fn toeplitz(key: &Key, input: &[u8]) -> u32 {
     let mut hash = 0;
@@ -55,18 +55,18 @@ pub fn toeplitz(key: &Key, input: &[u8]) -> u32 {
     hash
 }
 
-/// The 32 bits of `key` from bit `bit` of byte `at` on.
+/// Bits of `key` in a window of 32, from bit `bit` of byte `at` on.
 fn window(key: &Key, at: usize, bit: u32) -> u32 {
     let mut bytes = [0; 8];
     bytes[..5].copy_from_slice(&key[at..at + 5]);
     (u64::from_be_bytes(bytes) << bit >> 32) as u32
 }
 
-/// The hash of every value of every input byte, 36 KiB: for many inputs under one key.
+/// Table of the hash of every value of every input byte, 36 KiB: for many inputs under one key.
 pub struct Table(Box<[[u32; 256]; INPUT_MAX]>);
 
 impl Table {
-    /// The table of `key`.
+    /// Makes the table of `key`.
     #[must_use]
     pub fn new(key: &Key) -> Self {
         let mut rows = Box::new([[0; 256]; INPUT_MAX]);
@@ -80,7 +80,7 @@ impl Table {
         Self(rows)
     }
 
-    /// As [`toeplitz`].
+    /// Hash of `input`, equal to [`toeplitz`].
     #[inline]
     #[must_use]
     pub fn hash(&self, input: &[u8]) -> u32 {

@@ -1,7 +1,7 @@
-//! wyhash32 (Wang Yi, `wyhash32.h` of github.com/wangyi-fudan/wyhash, its little-endian form). It has no rotations and no
-//! products above 64 bits, so a program in the kernel makes it of forty instructions where Murmur3 takes eighty.
+//! wyhash32 (Wang Yi, `wyhash32.h` of github.com/wangyi-fudan/wyhash, its little-endian form). It has no rotations and
+//! no products above 64 bits, so a program in the kernel computes it in forty instructions where Murmur3 takes eighty.
 
-/// Each half of the state XORed with a constant, and the halves of their product.
+/// Mixes the state: each half is XORed with a constant, and the result is the halves of their product.
 #[inline(always)]
 fn mix([low, high]: [u32; 2]) -> [u32; 2] {
     let product = u64::from(low ^ 0x53c5_ca59) * u64::from(high ^ 0x7474_3c1b);
@@ -19,7 +19,7 @@ fn finalise(state: [u32; 2]) -> u32 {
     low ^ high
 }
 
-/// The 32-bit hash of `bytes`. The seed is its own.
+/// Hash of `bytes` in 32 bits. The seed is the function's own.
 #[inline(always)]
 #[must_use]
 pub fn wyhash32(bytes: &[u8], seed: u32) -> u32 {
@@ -41,7 +41,8 @@ pub fn wyhash32(bytes: &[u8], seed: u32) -> u32 {
     finalise(absorb(state, last))
 }
 
-/// The same of a 5-tuple in pieces as they lie in a packet, read by a little-endian machine: addresses, ports, protocol.
+/// Hash of a 5-tuple in pieces as they lie in a packet, read by a little-endian machine: addresses, ports, protocol. It
+/// equals [`wyhash32`] of the packed tuple.
 #[inline(always)]
 #[must_use]
 pub fn wyhash32_tuple<const N: usize>(addresses: [[u32; 2]; N], ports: u32, protocol: u8, seed: u32) -> u32 {

@@ -1,6 +1,6 @@
 //! XXH3, 64 bits (Yann Collet, xxHash 0.8): the default. No collision among a million 5-tuples.
 
-/// The 64-bit hash of `bytes`. The seed is its own, zero-extended.
+/// Hash of `bytes` in 64 bits. The seed is the function's own, zero-extended.
 #[inline(always)]
 #[must_use]
 pub fn xxh3(bytes: &[u8], seed: u32) -> u64 {
