@@ -23,7 +23,7 @@ fn asked(weights: &[u64]) -> Vec<f64> {
     weights.iter().map(|&w| w as f64 / sum).collect()
 }
 
-/// VALO Eq. 1 on shares, in percent.
+/// Mean error by VALO Eq. 1, of shares, in percent.
 fn mape_pct(got: &[f64], asked: &[f64]) -> f64 {
     100.0 * got.iter().zip(asked).map(|(g, a)| (g - a).abs() / a).sum::<f64>() / asked.len() as f64
 }
@@ -35,8 +35,8 @@ fn assert_close(got: &[f64], wanted: &[f64], error: f64) {
     }
 }
 
-/// VALO Eq. 6 as printed, in integers: volume i is the sum over m >= i of `(X_m - X_{m+1}) / m`, where `X_m` is
-/// `x_m^m x_{m+1} .. x_n`, and all volumes together are the product of the x. Factors descend.
+/// Volumes by VALO Eq. 6 as printed, in integers: volume i is the sum over m >= i of `(X_m - X_{m+1}) / m`, where `X_m`
+/// is `x_m^m x_{m+1} .. x_n`, and all volumes together are the product of the x. Factors descend.
 fn volumes(factors: &[u64]) -> Vec<f64> {
     const DIGITS: u32 = 256;
     let n = factors.len();
@@ -80,7 +80,7 @@ fn gravities_of_the_paper() {
     assert_close(&thousandths.shares().unwrap(), &[0.445_009, 0.333_009, 0.221_982], 2e-5);
 }
 
-/// The shares of gravities against Eq. 6 in exact arithmetic, up to 1024 paths and weights from 1 to 10^9.
+/// Compares the shares of gravities with Eq. 6 in exact arithmetic, up to 1024 paths and weights from 1 to 10^9.
 #[test]
 fn gravity_is_exact_to_a_billionth() {
     let random = &mut Pcg64::seed_from_u64(6);
@@ -114,7 +114,7 @@ fn gravity_is_exact_to_a_billionth() {
     }
 }
 
-/// SPLITTING's bias table: scoring's mean MAPE over weights of 1 to 100, and what stale gravity costs.
+/// Checks SPLITTING's bias table: scoring's mean MAPE over weights of 1 to 100, and the error of stale gravity.
 #[test]
 fn biases_of_scoring_and_of_stale_gravity() {
     let random = &mut Pcg64::seed_from_u64(7);
@@ -149,8 +149,8 @@ fn gravity_is_recomputed_over_survivors_unless_told_otherwise() {
     assert!(mape_pct(&[after(&[("on_failure", "stale")])[0]], &[survivors.asked()[0]]) > 1.0);
 }
 
-/// Chi-square per degree of freedom over a hundred million flows, in its 99.99 % band. What 200 trials of 40,000
-/// connections cannot see, this does: a bias of 0.02 % fails it.
+/// Checks chi-square per degree of freedom over a hundred million flows, in its 99.99 % band. It finds errors that 200
+/// trials of 40,000 connections cannot: a bias of 0.02 % fails it.
 #[test]
 fn a_hundred_million_flows_follow_the_shares() {
     const FLOWS: usize = 100_000_000;
@@ -186,8 +186,8 @@ fn a_hundred_million_flows_follow_the_shares() {
     });
 }
 
-/// One changed weight, one failure, one new path: min-move and rendezvous move the total variation distance and no
-/// more; gravity moves more.
+/// Checks one changed weight, one failure, one new path: min-move and rendezvous move the total variation distance and
+/// no more; gravity moves more.
 #[test]
 fn single_changes_move_the_minimum() {
     const FLOWS: usize = 2_000_000;

@@ -30,7 +30,7 @@ proptest! {
         }
     }
 
-    /// Affine: any three flows of one shape and their XOR have results that XOR to zero.
+    /// Checks that a hash is affine: any three flows of one shape and their XOR have results that XOR to zero.
     #[test]
     fn linear_hashes_are_affine(bytes in any::<[[u8; 12]; 3]>(), seed: u32) {
         let fourth: [u8; 12] = core::array::from_fn(|i| bytes[0][i] ^ bytes[1][i] ^ bytes[2][i]);
@@ -53,7 +53,7 @@ fn of_bytes(b: &[u8; 12]) -> FiveTuple {
     )
 }
 
-/// 4096 flows that differ in all fields but protocol.
+/// Flows, 4096 of them, that differ in all fields but protocol.
 fn flows() -> Vec<FiveTuple> {
     (0..4096_u32)
         .map(|i| {

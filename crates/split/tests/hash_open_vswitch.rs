@@ -6,7 +6,7 @@ use anabranch_split::FiveTuple;
 use anabranch_split::hash::open_vswitch as ovs;
 use std::net::IpAddr;
 
-/// The 5-tuple in five columns: addresses, protocol, ports.
+/// Reads a 5-tuple in five columns: addresses, protocol, ports.
 fn tuple(columns: &[&str]) -> FiveTuple {
     let [source, destination, protocol, source_port, destination_port] = columns else {
         panic!("{columns:?}: not five columns");
@@ -24,8 +24,8 @@ fn list(column: &str) -> Vec<u32> {
     column.split(':').map(|number| number.parse().unwrap()).collect()
 }
 
-/// `group_best_live_bucket`: the low 16 bits of the hash times the weight; a tie goes to the later bucket, and a
-/// bucket of weight zero is never live.
+/// Bucket that `group_best_live_bucket` picks: the low 16 bits of the hash times the weight; a tie goes to the later
+/// bucket, and a bucket of weight zero is never live.
 fn best_bucket(weights: &[u32], bucket_ids: &[u32], basis: u32) -> u32 {
     let mut best = (0, None);
     for (&weight, &id) in weights.iter().zip(bucket_ids).filter(|&(&weight, _)| weight > 0) {

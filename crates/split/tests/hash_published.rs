@@ -62,7 +62,7 @@ fn jenkins_published_values() {
     assert_eq!(jenkins::one_at_a_time(b"The quick brown fox jumps over the lazy dog", 0), 0x519e_91f5);
 }
 
-/// SMHasher's verification value: the hash of the hashes of 0, 1, ... 255 bytes under seeds 256, 255, ... 1.
+/// Verification value of SMHasher: the hash of the hashes of 0, 1, ... 255 bytes under seeds 256, 255, ... 1.
 fn smhasher_verification(hash: fn(&[u8], u32) -> u32) -> u32 {
     let key: Vec<u8> = (0..=255).collect();
     let hashes: Vec<u8> =
@@ -87,7 +87,8 @@ fn pearson_steps_permute() {
     assert_eq!(values, (0..=255).collect::<Vec<u8>>());
 }
 
-/// "Verifying the RSS Hash Calculation", Microsoft: source, destination, hash of addresses, hash with TCP ports.
+/// Checks the values of "Verifying the RSS Hash Calculation", Microsoft: source, destination, hash of addresses, hash
+/// with TCP ports.
 #[test]
 fn toeplitz_microsoft_verification() {
     let suite = [
@@ -137,7 +138,7 @@ fn tuple(source: &str, destination: &str, protocol: u8) -> FiveTuple {
 }
 
 proptest! {
-    /// Of a tuple in pieces, which is how the kernel's programs have it.
+    /// Hash of a tuple in pieces, the form in which the kernel's programs have it.
     #[test]
     fn wyhash32_of_pieces(addresses: [u32; 8], ports: u32, protocol: u8, seed: u32) {
         let bytes = |words: &[u32]| -> Vec<u8> {

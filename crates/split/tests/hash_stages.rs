@@ -1,16 +1,16 @@
-//! What switches ask of a hash: every bit of a flow and of the seed counts, and stages of different seeds decide
-//! independently. The flows are few addresses and ports in a row, as a datacenter has them; the same every time.
+//! Properties that switches need of a hash: every bit of a flow and of the seed counts, and stages of different seeds
+//! decide independently. The flows are few addresses and ports in a row, as a datacenter has them; the same every time.
 
 use anabranch_split::hash::Hash;
 use anabranch_split::{FiveTuple, protocol};
 
-/// Those that mix, among them the kernel programs' own; CRCs and XOR folds do not.
+/// Hashes that mix, among them the kernel programs' own; CRCs and XOR folds do not.
 const MIXING: [Hash; 4] = [Hash::Xxh3, Hash::Lookup3, Hash::Murmur3, Hash::Wyhash32];
 const SEED: u32 = 5;
-/// Fields of an IPv4 tuple that a flow has bits in: addresses and ports.
+/// Number of bits of an IPv4 tuple in which flows differ: addresses and ports.
 const BITS: usize = 96;
 
-/// Flow `number`, with a bit flipped where one is given.
+/// Flow `number`, with bit `flipped` inverted if it is given.
 fn flow(number: u32, flipped: Option<usize>) -> FiveTuple {
     let [_, _, a, b] = (number >> 10).to_be_bytes();
     let [high, low] = (32_768 + (number & 1023) as u16).to_be_bytes();
@@ -23,7 +23,7 @@ fn flow(number: u32, flipped: Option<usize>) -> FiveTuple {
     FiveTuple::v4([s0, s1, s2, s3], [d0, d1, d2, d3], protocol::TCP, ports[0], ports[1])
 }
 
-/// How far the bit of a key that flips least evenly is from flipping half of the time: 0 to 1.
+/// Distance of the bit of a key that flips least evenly from flipping half of the time: 0 to 1.
 fn bias(flows: u32, flips: impl Fn(u32) -> u64) -> f64 {
     let mut flipped = [0_u32; 32];
     for number in 0..flows {
@@ -57,7 +57,7 @@ fn every_bit_flips_every_bit_of_the_key_half_of_the_time() {
     }
 }
 
-/// Standard deviations by which chi-square of the slots that flows take at two stages in a row is above its mean.
+/// Distance of chi-square from its mean, in standard deviations, for the slots that flows take at two stages in a row.
 fn uneven(hash: Hash, seeds: [u32; 2]) -> f64 {
     const FLOWS: u32 = 1 << 18;
     const SLOTS: usize = 64;

@@ -25,7 +25,7 @@ fn picks<S: Scheme<Plan: Sized, State: Sized>>(
     (0..count).map(|_| pick::<S>(plan, state, place)).collect()
 }
 
-/// A round trip of 1,000 bytes, so many of them marked.
+/// Feedback of a round trip of 1,000 bytes, `marked_bytes` of them marked.
 fn round(marked_bytes: u32) -> Feedback {
     Feedback::Acknowledged(Acknowledged {
         bytes: 1000,
@@ -82,7 +82,7 @@ fn flowbender_waits_for_n_congested_rounds_in_a_row() {
     assert_eq!(values, [0, 0, 0, 0, 0, 1, 1, 1, 2]);
 }
 
-/// Congested rounds (idle at the end of each or not) until PLB moves.
+/// Number of congested rounds (idle at the end of each or not) until PLB moves.
 fn rounds_until_plb_moves(idle: bool, marked_bytes: u32) -> Option<usize> {
     let plan = plb::Parameters::DEFAULT;
     let (mut state, mut place) = (plb::State::default(), Place::seeded(2));
@@ -164,7 +164,7 @@ fn oblivious_spraying_takes_every_value_once_a_round_and_keeps_its_high_bits() {
     assert_eq!(orders.len(), 8, "each of the eight masks comes up in fifty rounds");
 }
 
-/// Low bits of what a bitmap of four values picks, when every mask drawn is zero.
+/// Low bits of the values that a bitmap of four picks, when every mask drawn is zero.
 fn bitmap_picks(state: &mut uec::State<[u8; 4]>, place: &mut Place, count: usize) -> Vec<u16> {
     picks::<Bitmap<[u8; 4]>>(&uec::Parameters { entropies: 4 }, state, place, count)
 }

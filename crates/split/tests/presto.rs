@@ -1,4 +1,4 @@
-//! Presto at the sender: which path a packet takes.
+//! Presto at the sender: the path that a packet takes.
 
 mod place;
 
@@ -9,7 +9,7 @@ use place::Place;
 
 const CELL: u64 = Flowcell::BYTES as u64;
 
-/// The path of the packet whose first byte stands there.
+/// Path of the packet whose first byte is number `first_byte`.
 fn path(list: &[u16], state: &mut presto::State, place: &mut Place, first_byte: u64) -> u16 {
     let cell = number(first_byte, CELL) as u32;
     pick::<Presto, Place>(list, state, &mut Packet { cell, ..Packet::default() }, place)

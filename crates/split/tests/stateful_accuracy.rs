@@ -1,4 +1,4 @@
-//! How near to the weights: against the noise floor of an ideal hash, in connections and in bytes.
+//! Distance from the weights, compared with the noise floor of an ideal hash, in connections and in bytes.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -14,7 +14,7 @@ fn technique(name: &str, pairs: &[(&str, &str)], weights: &[u64]) -> Box<dyn Tec
     build(name, &members, &Parameters::new(pairs.iter().copied())).unwrap()
 }
 
-/// VALO Eq. 1: mean over paths of |got - asked| / asked, in percent.
+/// Mean error by VALO Eq. 1: mean over paths of |got - asked| / asked, in percent.
 fn mape_pct(got: &[f64], weights: &[u64]) -> f64 {
     let (sum, total) = (weights.iter().sum::<u64>() as f64, got.iter().sum::<f64>());
     let error = |(&g, &w): (&f64, &u64)| (g / total * sum / w as f64 - 1.0).abs();
@@ -62,7 +62,7 @@ fn the_mean_absolute_deviation_of_a_hash_is_the_floor() {
     assert!((0.9..1.1).contains(&ratio), "{ratio}");
 }
 
-/// Flows come as a Poisson process, send a packet every 2 ms and last exponentially long; those seen within
+/// Checks flows that come as a Poisson process, send a packet every 2 ms and last exponentially long; those seen within
 /// the last 20 ms are active.
 #[test]
 fn deficit_holds_the_quota_of_active_flows_under_churn() {

@@ -1,4 +1,4 @@
-//! What moves when weights change or a path dies, and what is forgotten.
+//! Changes of weights and failures: the flows that move, and those that are forgotten.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

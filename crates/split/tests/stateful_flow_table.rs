@@ -1,4 +1,4 @@
-//! The flow table against a map: same answers after any sequence of operations.
+//! Flow table against a map: same answers after any sequence of operations.
 
 use anabranch_split::scheme::{FlowList, FlowTable, Flows};
 use proptest::prelude::*;

@@ -78,7 +78,7 @@ fn a_thousand_paths_stay_within_one_of_quota() {
     }
 }
 
-/// The rule that the quota method replaces: largest `q_i (A+1) - a_i`.
+/// Checks the rule that the quota method replaces: largest `q_i (A+1) - a_i`.
 #[test]
 fn largest_deficit_leaves_the_quota_where_the_quota_method_does_not() {
     let weights = [1, 62, 1, 62, 8];

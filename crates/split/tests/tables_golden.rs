@@ -11,7 +11,7 @@ use anabranch_split::{Members, Weights};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// Before Open vSwitch 3.1.6 and 3.5.
+/// Limits of Open vSwitch before 3.1.6 and 3.5.
 const OVS: Sizing = Sizing { max: 256, per_bucket: 1 };
 
 fn members(weights: &[u64]) -> Members {
@@ -24,7 +24,7 @@ fn counts(slots: &[u16], n: usize) -> Vec<u32> {
     counts
 }
 
-/// VALO Eq. 1, in percent.
+/// Mean error by VALO Eq. 1, in percent.
 fn mape(shares: &[f64], weights: &[u64]) -> f64 {
     let total = weights.iter().sum::<u64>() as f64;
     let relative = |(&s, &w): (&f64, &u64)| (s * total / w as f64 - 1.0).abs();
@@ -48,7 +48,7 @@ fn mean_bias(name: &str, parameters: &[(&str, &str)], n: usize, draws: usize) ->
     total / draws as f64
 }
 
-/// VALO Fig. 3b: 4:3:2 in five entries.
+/// Checks VALO Fig. 3b: 4:3:2 in five entries.
 #[test]
 fn wcmp_of_the_valo_figure() {
     assert_eq!(wcmp::proportional(&[4, 3, 2], 5, Floor::One), [2, 2, 1]);
@@ -57,7 +57,8 @@ fn wcmp_of_the_valo_figure() {
     assert_eq!(wcmp::proportional(&[4, 3, 2], 10, Floor::One), [4, 3, 2]);
 }
 
-/// The greedy reaches 2:2:1 with five entries too, but 2:1:1 on the way oversubscribes less (9/8 against 6/5).
+/// Checks that the greedy algorithm takes the best prefix: it reaches 2:2:1 with five entries too, but 2:1:1 on the way
+/// oversubscribes less (9/8 against 6/5).
 #[test]
 fn wcmp_greedy_takes_the_best_prefix() {
     assert_eq!(wcmp::greedy(&[4, 3, 2], 5).unwrap(), [2, 1, 1]);
@@ -66,7 +67,7 @@ fn wcmp_greedy_takes_the_best_prefix() {
     assert_eq!(wcmp::greedy(&[1, 1, 1], 2), None);
 }
 
-/// The best prefix of the greedy against every table of up to 12 entries.
+/// Compares the best prefix of the greedy algorithm with every table of up to 12 entries.
 #[test]
 fn wcmp_greedy_is_optimal_on_small_tables() {
     let over = |c: &[u32; 3], w: &[u64; 3]| {
@@ -114,7 +115,7 @@ fn dp_hash_tables_of_open_vswitch() {
     assert_eq!(dp_hash::slots(&[1, 256], OVS), None);
 }
 
-/// Webster's order for 4:3:2 by hand: averages 4, 3, 2, then 4/3, 1, 4/5, 2/3 and so on, the first of equals.
+/// Checks Webster's order for 4:3:2 by hand: averages 4, 3, 2, then 4/3, 1, 4/5, 2/3 and so on, the first of equals.
 #[test]
 fn dp_hash_slots_are_in_order_of_webster() {
     let slots = dp_hash::slots(&[4, 3, 2], OVS).unwrap();
@@ -127,7 +128,8 @@ fn dp_hash_slots_are_in_order_of_webster() {
     assert_eq!(dp_hash::skip_dead(&slots, |_| false), None);
 }
 
-/// The kernel's bounds: DIV_ROUND_CLOSEST(buckets * cumulative, total); its first fill serves the last nexthop first.
+/// Checks the kernel's bounds: DIV_ROUND_CLOSEST(buckets * cumulative, total); its first fill serves the last nexthop
+/// first.
 #[test]
 fn linux_buckets() {
     assert_eq!(linux_resilient::wanted(&[1, 1, 1], 8), [3, 2, 3]);
@@ -150,7 +152,7 @@ fn maglev_gives_every_weight_a_turn() {
     assert!(equal.iter().all(|&c| c == 35 || c == 36), "{equal:?}");
 }
 
-/// Sums of powers of one half: 5:3 of 8 is 1 - 1/2 + 1/8, three rules.
+/// Checks sums of powers of one half: 5:3 of 8 is 1 - 1/2 + 1/8, three rules.
 #[test]
 fn niagara_rules() {
     let exact = niagara::rules(&[5, 3], 3);
@@ -160,7 +162,7 @@ fn niagara_rules() {
     assert_eq!(niagara::rules(&[1, 2], 1).hashes, [0, 1 << 32]);
 }
 
-/// Biases that an independent survey measured over 4,000 draws of weights 1 to 100; bands for 500 draws.
+/// Compares with biases that an independent survey measured over 4,000 draws of weights 1 to 100; bands for 500 draws.
 #[test]
 fn biases_over_random_weights() {
     let entries = |t: &'static str| [("entries", t)];
@@ -199,7 +201,7 @@ fn biases_over_random_weights() {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// Limits are errors that say what would do.
+/// Checks that limits are errors that say what would work.
 #[test]
 fn limits_are_told() {
     for (name, parameters, weights, words) in [

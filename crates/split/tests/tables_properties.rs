@@ -1,4 +1,4 @@
-//! What every table technique promises, and what a change of weights moves.
+//! Promises of every table technique, and the flows that a change of weights moves.
 
 // Helpers of tests are tests.
 #![allow(clippy::unwrap_used)]
@@ -62,7 +62,7 @@ fn chi_square_z(picks: &[u16], shares: &[f64]) -> f64 {
     ((chi / degrees).cbrt() - (1.0 - variance)) / variance.sqrt()
 }
 
-/// Ten million random flows against the exact shares; a z of 4.5 happens by chance once in 300,000 cases.
+/// Compares ten million random flows with the exact shares; a z of 4.5 happens by chance once in 300,000 cases.
 #[test]
 fn picks_follow_the_shares() {
     let flows = flows(1, 10_000_000);
@@ -77,7 +77,7 @@ fn picks_follow_the_shares() {
     }
 }
 
-/// Sequential keys, which a weak mixing of the probes would show.
+/// Picks for sequential keys, which a weak mixing of the probes would show.
 #[test]
 fn cells_mix_sequential_keys() {
     let flows: Vec<u64> = (0..4_000_000).collect();
@@ -88,7 +88,7 @@ fn cells_mix_sequential_keys() {
     }
 }
 
-/// Weights from one to 10^9 side by side: the light path keeps its share where the technique has the resolution.
+/// Puts weights from one to 10^9 side by side: the light path keeps its share where the technique has the resolution.
 #[test]
 fn one_huge_weight() {
     for (name, relative) in
@@ -147,7 +147,8 @@ proptest! {
         }
     }
 
-    /// Only flows of a dead path move, where the technique promises it, and its return brings them back.
+    /// Kills a path and revives it: only its flows move, where the technique promises it, and its return brings them
+    /// back.
     #[test]
     fn only_flows_of_the_dead_move(weights in prop::collection::vec(1..=100u64, 4..20), dead: prop::sample::Index) {
         let dead = dead.index(weights.len());
@@ -167,8 +168,8 @@ proptest! {
         }
     }
 
-    /// Two failures and two returns in any order leave the cells as they were, and the second failure as if it were
-    /// the first.
+    /// Checks that two failures and two returns in any order leave the cells as they were, and the second failure as if
+    /// it were the first.
     #[test]
     fn cells_do_not_remember_failures(
         weights in prop::collection::vec(1..=100u64, 2..12),
@@ -194,7 +195,7 @@ proptest! {
     }
 }
 
-/// Fraction moved, and its least: the total-variation distance of the shares asked.
+/// Fraction of flows moved, and the least possible: the total-variation distance of the desired shares.
 fn disruption(
     name: &str,
     n: usize,
@@ -222,7 +223,8 @@ fn disruption(
     sums.map(|sum| sum / draws as f64)
 }
 
-/// The survey's table of disruption at n = 4: the ratio to the minimum for +10 % on one path, a failure, an addition.
+/// Checks the survey's table of disruption at n = 4: the ratio to the minimum for +10 % on one path, a failure, an
+/// addition.
 #[test]
 fn disruption_is_as_surveyed() {
     let mut wrong = String::new();
@@ -260,7 +262,7 @@ fn disruption_is_as_surveyed() {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// The same proportions in other numbers move nothing: 4,3,2 as 40,30,20, and a changed path counts alone.
+/// Gives the same proportions in other numbers, 4,3,2 as 40,30,20: no flow moves, and a changed path counts alone.
 #[test]
 fn cells_follow_proportions() {
     let flows = flows(9, 200_000);
@@ -275,7 +277,7 @@ fn cells_follow_proportions() {
     assert!((moved - (2.0 / 9.0 - 3.0 / 17.0)).abs() < 0.003, "{moved}");
 }
 
-/// Every result of a narrow hash once, as keys: table techniques see them as evenly as so few can be.
+/// Picks for every result of a narrow hash once, as keys: table techniques split them as evenly as so few can be.
 #[test]
 fn narrow_hashes_split_as_evenly_as_their_results_allow() {
     for hash in [Hash::Crc8, Hash::Crc16] {

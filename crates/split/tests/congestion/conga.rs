@@ -1,4 +1,4 @@
-//! CONGA: which uplink a flowlet takes, and what leaves tell each other.
+//! CONGA: the uplinks that flowlets take, and the news that leaves send each other.
 
 use super::place::Place;
 use anabranch_split::scheme::conga::{Arrived, Metric, Parameters, Plan, State};
@@ -56,12 +56,12 @@ impl Run {
         Leaf::learn(&self.plan, &mut self.state, &arrived, &mut self.place);
     }
 
-    /// The other leaf says how congested the way by an uplink is.
+    /// Reports, from the other leaf, how congested the path by an uplink is.
     fn told(&mut self, leaf: u32, uplink: u8, level: u8) {
         self.hear(leaf, Tag { uplink: 0, level: 0, feedback: Some(Item { uplink, level }) });
     }
 
-    /// Counts of uplinks over new flows to a leaf.
+    /// Number of new flows to a leaf by uplink.
     fn spread(&mut self, destination: u32, flows: std::ops::Range<u64>) -> [u32; UPLINKS] {
         let mut counts = [0; UPLINKS];
         for flow in flows {

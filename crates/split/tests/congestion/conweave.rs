@@ -136,7 +136,7 @@ fn a_pause_or_a_dead_path_begins_a_round_on_any_path() {
     assert_ne!(after.path, before.path);
 }
 
-/// A header of epoch `epoch`.
+/// Makes a header of epoch `epoch`.
 fn header(epoch: u32, rerouted: bool, flag: Flag, sent_us: u64) -> Header {
     let start = Header::default().epoch;
     let epoch = (0..epoch).fold(start, |epoch, _| epoch.next());
@@ -151,7 +151,7 @@ impl Destination {
         self.0.arrive(&PLAN.parameters, &header, us * US)
     }
 
-    /// To the step of stamps, 64 ns.
+    /// Deadline in microseconds, rounded to the step of stamps, 64 ns.
     fn deadline_us(&self) -> Option<u64> {
         self.0.deadline_ns().map(|ns| (ns + 32) / US)
     }

@@ -1,4 +1,4 @@
-//! HULA: the best hop, and when it is another.
+//! HULA: the best hop, and when it changes.
 
 use super::place::Place;
 use anabranch_split::scheme::hula::{Best, Parameters, Plan, Probe, hear};

@@ -1,4 +1,4 @@
-//! Schemes that hear how busy ways are: CONGA, HULA, ConWeave, each on known cases.
+//! Schemes with news of congestion: CONGA, HULA, ConWeave, each on known cases.
 
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 

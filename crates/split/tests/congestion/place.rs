@@ -1,4 +1,4 @@
-//! A place with a clock that tests set, a stream of random bits, and members that die.
+//! Environment with a clock that tests set, a stream of random bits, and members that die.
 
 use anabranch_split::{Env, capability};
 

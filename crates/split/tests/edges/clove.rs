@@ -1,4 +1,4 @@
-//! Clove: weights that marks move, flowlets, and the three ways of finding a path.
+//! Clove: weights that marks move, flowlets, and the rules by which they find a path.
 
 use crate::place::{Place, counts, member_of, packet};
 use anabranch_split::apportion::gravity;
@@ -33,7 +33,7 @@ fn assert_weights(state: &States, expected: &[f64]) {
     assert!(near, "{found:?} instead of {expected:?}");
 }
 
-/// Flows of one packet each, so that every pick is a flowlet of its own.
+/// Picks for flows of one packet each, so that every pick is a flowlet of its own.
 fn picks(plan: &Parameters, state: &mut States, place: &mut Place, number: u64) -> [u32; 4] {
     counts((0..number).map(|flow| {
         place.now_ns += 1000;
@@ -144,7 +144,7 @@ fn int_takes_the_least_utilised_and_tries_what_it_has_not_heard_of() {
     assert_eq!(picks(&plan, &mut state, &mut place, 300)[1], 0, "what is old counts as zero");
 }
 
-/// Makes entries as a place has to.
+/// Makes entries of scores, as an environment must.
 fn plan_scores(plan: &Parameters, state: &mut States, place: &mut Place) -> bool {
     let due = state.scored.due(place.now_ns(), plan.interval_ns);
     if due {

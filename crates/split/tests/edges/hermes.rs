@@ -29,7 +29,7 @@ fn send(plan: &Parameters, state: &mut States, flow: u64, place: &mut Place) -> 
     pick::<Under, Place>(plan, state, &mut packet(flow), place)
 }
 
-/// First packets of new flows, far apart so that what they send counts for nothing.
+/// First packets of new flows, far apart so that their load does not count.
 fn newcomers(plan: &Parameters, state: &mut States, place: &mut Place, number: u64) -> [u32; 4] {
     counts((0..number).map(|_| {
         place.now_ns += 10_000_000;
@@ -37,7 +37,7 @@ fn newcomers(plan: &Parameters, state: &mut States, place: &mut Place, number: u
     }))
 }
 
-/// A flow on path 0 that sent enough to move, slowly.
+/// Flow on path 0 that has sent enough to move, slowly.
 fn old_flow(plan: &Parameters, state: &mut States, place: &mut Place) {
     place.dead = vec![1, 2, 3];
     assert_eq!(send(plan, state, 5, place), 0);
@@ -45,7 +45,7 @@ fn old_flow(plan: &Parameters, state: &mut States, place: &mut Place) {
     while_sending(plan, state, place, plan.sent_min_bytes / 1538 + 1);
 }
 
-/// Goes on with flow 5, a packet each 100 us; it stays on path 0.
+/// Continues flow 5 with a packet each 100 us; it stays on path 0.
 fn while_sending(plan: &Parameters, state: &mut States, place: &mut Place, packets: u64) {
     for _ in 0..packets {
         place.now_ns += 100_000;

@@ -1,4 +1,4 @@
-//! Schemes of hosts and hypervisors: what they make of what comes back.
+//! Schemes of hosts and hypervisors: their reactions to feedback.
 
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 

@@ -1,4 +1,4 @@
-//! A place whose clock is set by hand.
+//! Environment whose clock is set by hand.
 
 use anabranch_split::scheme::Flows;
 use anabranch_split::{Env, Packet, capability};
@@ -39,19 +39,19 @@ impl Env for Place {
     }
 }
 
-/// A full-sized packet of a flow.
+/// Full-sized packet of a flow.
 pub(crate) fn packet(flow: u64) -> Packet {
     Packet { flow, bytes: 1538, ..Packet::default() }
 }
 
-/// How often each of four members was picked.
+/// Number of picks of each of four members.
 pub(crate) fn counts(picks: impl Iterator<Item = u16>) -> [u32; 4] {
     let mut counts = [0; 4];
     picks.for_each(|member| counts[usize::from(member)] += 1);
     counts
 }
 
-/// Whether a memory of flows knows `flow`, and where it is.
+/// Path of `flow` in a memory of flows, if it is remembered.
 pub(crate) fn member_of<M: Flows>(flows: &M, flow: u64) -> Option<u16> {
     flows.get(flow).map(|(member, _)| member)
 }

@@ -1,4 +1,4 @@
-//! VMS: weights that move by rounds, windows, and the ways of finding a channel.
+//! VMS: weights that move by rounds, windows, and the rules by which packets find a channel.
 
 use crate::place::{Place, counts, packet};
 use anabranch_split::apportion::gravity;

@@ -1,14 +1,14 @@
-//! A place with a clock that is set by hand, random bits and feedback.
+//! Environment with a clock that is set by hand, random bits and feedback.
 
 use anabranch_split::{Env, capability};
 use rand_pcg::Pcg32;
 use rand_pcg::rand_core::Rng;
 
-/// Where schemes of sending hosts are tried.
+/// Environment in which schemes of sending hosts are tried.
 #[derive(Default)]
 pub(crate) struct Place {
     pub(crate) now_ns: u64,
-    /// Without it, random bits are all zero.
+    /// Stream of random bits; without it, they are all zero.
     stream: Option<Pcg32>,
     /// Members that are dead.
     pub(crate) dead: Vec<u16>,
