@@ -1,4 +1,4 @@
-//! What it costs to count a packet: `cargo bench -p anabranch-bench --bench connections`.
+//! Cost of counting a packet: `cargo bench -p anabranch-bench --bench connections`.
 
 use anabranch_split::FiveTuple;
 use anabranch_traffic::{Connections, Direction, PacketRecord};

@@ -13,7 +13,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 
 const US: u64 = 1_000_000;
 
-/// DCTCP with an acknowledgement per segment, as the peers are measured (one core, same fabric and sizes).
+/// Settings with DCTCP and an acknowledgement per segment, as the peers are measured (one core, same fabric and sizes).
 fn settings(granularity: Granularity) -> Settings {
     let tcp = Tcp { handshake: true, ..Tcp::plain(Control::Dctcp { gain: 1.0 / 16.0 }) };
     Settings {
@@ -75,7 +75,7 @@ fn packet_hops(criterion: &mut Criterion) {
     }
 }
 
-/// What one change of a link costs at 3,456 hosts: routing plans anew, and switches take it.
+/// Cost of one change of a link at 3,456 hosts: routing plans anew, and switches adopt it.
 fn link_changes(criterion: &mut Criterion) {
     let fabric = FatTree { k: 24, ..FatTree::default() }.build().expect("a fat-tree");
     let uplink = (0..).zip(fabric.ports()).find(|(_, port)| port.from.min(port.to) >= fabric.hosts());

@@ -1,7 +1,8 @@
-//! What each load balancer costs the engine: packet-hops per second beside ECMP's, probes counted, in one run.
+//! Cost of each load balancer to the engine: packet-hops per second beside ECMP's, probes counted, in one run.
 //!
-//! `cargo bench -p anabranch-bench --bench schemes` prints the table of `bench/schemes.md`. Rounds of all schemes take turns,
-//! and each keeps its best. Time is the processor's, of this thread: what else the machine does meanwhile does not count.
+//! `cargo bench -p anabranch-bench --bench schemes` prints the table of `bench/schemes.md`. Rounds of all schemes take
+//! turns, and each keeps its best. Time is the processor time of this thread, so that other programs on the machine do
+//! not count.
 
 #![allow(clippy::print_stdout)] // What it is for.
 
@@ -12,7 +13,8 @@ use nix::time::{ClockId, clock_gettime};
 use std::path::Path;
 use std::time::Duration;
 
-/// A leaf-spine of 32 hosts under web-search flows at 0.6; TCP bears reordering, so that all schemes carry the same load.
+/// Leaf-spine of 32 hosts under web-search flows at 0.6; TCP tolerates reordering, so that all schemes carry the same
+/// load.
 const SCENARIO: &str = r#"
 name = "cost"
 [fabric]
@@ -35,7 +37,7 @@ at = "200 ms"
 
 const ROUNDS: usize = 5;
 
-/// A scheme at work, and the best it did.
+/// Running simulation of a scheme, and its best rate.
 struct Runner {
     name: &'static str,
     scenario: Resolved,
@@ -67,7 +69,7 @@ impl Runner {
     }
 }
 
-/// Processor time of this thread; a simulation runs in the one that asks for it.
+/// Processor time of this thread; a simulation runs in the thread that asks for it.
 fn processor_time() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock of Linux").into()
 }

@@ -2,10 +2,10 @@
 
 use anabranch_split::{Members, PlanError, Weights};
 
-/// 2 MiB of flow keys: more than branch predictors can memorise, and no more than a second-level cache.
+/// Number of flow keys, 2 MiB: more than branch predictors can memorise, and no more than a second-level cache.
 pub const FLOWS: usize = 1 << 18;
 
-/// `count` distinct pseudo-random flow keys (SplitMix64).
+/// Makes `count` distinct pseudo-random flow keys (SplitMix64).
 #[must_use]
 pub fn flow_keys(count: usize) -> Vec<u64> {
     (1..=count as u64)
@@ -21,7 +21,7 @@ pub fn flow_keys(count: usize) -> Vec<u64> {
 /// A group of `n` paths with weights from 1 to 100.
 ///
 /// # Errors
-/// More paths than a group has.
+/// Refuses more paths than a group has.
 pub fn group(n: usize) -> Result<Members, PlanError> {
     let weights = flow_keys(n).into_iter().map(|key| key % 100 + 1).collect();
     Ok(Members::all_up(Weights::new(weights)?))

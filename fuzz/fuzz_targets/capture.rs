@@ -1,11 +1,12 @@
-//! Arbitrary bytes as a capture: no panic, no loop without end, and every packet counted once.
+//! Arbitrary bytes as a capture: no panic, no endless loop, and every packet counted once.
 #![no_main]
 
 use anabranch_traffic::trace::{Encapsulation, TraceReader};
 use libfuzzer_sys::fuzz_target;
 use std::io::Cursor;
 
-/// A few kilobytes of zstd or gzip unpack to gigabytes; what that would show, this many packets show.
+/// Largest number of batches that are read: a few kilobytes of zstd or gzip unpack to gigabytes, which would show
+/// nothing more.
 const BATCHES_MAX: usize = 256;
 
 fuzz_target!(|data: &[u8]| {

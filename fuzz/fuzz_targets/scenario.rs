@@ -1,5 +1,5 @@
-//! Arbitrary text as a scenario, with overrides behind zero bytes: no panic, errors that say something, and what is
-//! read reads the same from its canonical text.
+//! Arbitrary text as a scenario, with overrides behind zero bytes: no panic, errors with a text, and a scenario that
+//! reads the same from its canonical text.
 #![no_main]
 
 use anabranch_scenario::Scenario;

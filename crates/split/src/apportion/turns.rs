@@ -63,8 +63,7 @@ pub fn smooth(weights: &[u64]) -> Result<Vec<u16>, PlanError> {
     Ok(turns)
 }
 
-/// The weights divided by their greatest common divisor, if they make a sequence of bearable length.
-/// Weights without their common divisor: how often each member comes in a round.
+/// Weights divided by their greatest common divisor: the number of turns of each member in a round.
 #[must_use]
 pub fn reduced(weights: &[u64]) -> Vec<u64> {
     let divisor = weights.iter().fold(0, |a, &b| greatest_common_divisor(a, b)).max(1);
