@@ -1,0 +1,1 @@
+"""Labels that hosts write into packets."""

@@ -1,0 +1,1 @@
+"""Target `ebpf`: datapaths of a Linux kernel."""

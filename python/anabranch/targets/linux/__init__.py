@@ -1,0 +1,1 @@
+"""Target `linux`: nexthop groups and routes of a kernel."""

@@ -1,0 +1,1 @@
+"""Target `ovs`: bridges of Open vSwitch."""

@@ -1,0 +1,1 @@
+"""What the plans of all targets share: groups, options, explanations, verdicts."""

@@ -1,0 +1,1 @@
+"""Target `table`: tables of slots."""
