@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.lab.fabric.open_vswitch import DATABASE, SWITCH
+from anabranch.targets.ovs.daemons import DATABASE, SWITCH
 from dummy_fabric import DummyFabric
 
 

@@ -13,9 +13,9 @@ from anabranch.control import file
 from anabranch.control.controller import Controller
 from anabranch.control.file import FabricFile
 from anabranch.control.state import Snapshot
-from anabranch.lab.fabric.open_vswitch import OpenVSwitch
 from anabranch.openflow.connection import Connection, connect
 from anabranch.openflow.tables import Group
+from anabranch.targets.ovs.daemons import OpenVSwitch
 
 PATIENCE_S = 120.0
 """How long a test waits for what must come: no measure of speed, only of never."""

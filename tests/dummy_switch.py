@@ -13,9 +13,9 @@ from typing import TypeVar
 
 import pytest
 
-from anabranch.lab.fabric.open_vswitch import OpenVSwitch
 from anabranch.openflow.connection import Connection, connect
 from anabranch.openflow.modification import FlowMod, GroupMod, MeterMod
+from anabranch.targets.ovs.daemons import OpenVSwitch
 
 T = TypeVar("T")
 PATIENCE_S = 120.0

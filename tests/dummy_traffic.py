@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from anabranch.lab.fabric.open_vswitch import OpenVSwitch
+from anabranch.targets.ovs.daemons import OpenVSwitch
 
 FRAMES_MAX = 100
 """Of one call: more a dummy port does not hold (`NETDEV_DUMMY_MAX_QUEUE`, lib/netdev-dummy.c)."""

@@ -14,13 +14,13 @@ import pytest
 
 from anabranch import AnabranchError, _core
 from anabranch.control import file
-from anabranch.control.datapath import HOOK
 from anabranch.control.file import FabricFile
-from anabranch.control.kernel_rules import without
 from anabranch.control.policy import View, build
-from anabranch.deploy.ebpf_folder import folder_of
-from anabranch.lab.fabric import pins
 from anabranch.netlink.namespace import NAMED
+from anabranch.targets.ebpf import lab_pins as pins
+from anabranch.targets.ebpf.folder import folder_of
+from anabranch.targets.ebpf.groups import without
+from anabranch.targets.ebpf.switch import HOOK
 from dummy_fabric import Running, dummy_fabric, members
 from lab_fixture import need_kernel_lab
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.lab.fabric.open_vswitch import DATABASE, SWITCH
+from anabranch.targets.ovs.daemons import DATABASE, SWITCH
 from controller_process import ControllerProcess, controller, wait
 from dummy_bridges import DummyBridges, dummy_bridges
 from held_tables import answer, assert_same, empty, held, operate

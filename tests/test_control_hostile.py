@@ -17,13 +17,13 @@ from typing import Any, TypeVar
 import pytest
 
 from anabranch.control import controller as controller_module
-from anabranch.control import session
 from anabranch.control.controller import Controller
 from anabranch.control.file import parse
 from anabranch.control.state import SwitchState
-from anabranch.lab.fabric.open_vswitch import SWITCH
 from anabranch.openflow import channel
 from anabranch.openflow.listener import COMERS_MAX, serve
+from anabranch.targets.ovs import session
+from anabranch.targets.ovs.daemons import SWITCH
 from dummy_bridges import DummyBridges, dummy_bridges
 from hostile_switch import HOSTILE, FairSwitch, Talk, noise, said, silent
 from other_ends import OtherEnds, turns

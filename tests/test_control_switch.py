@@ -17,12 +17,12 @@ from anabranch.control import controller
 from anabranch.control.file import RECIPES
 from anabranch.control.network import Network
 from anabranch.control.policy.load import UNITS
-from anabranch.control.session import Session
 from anabranch.control.state import Snapshot
-from anabranch.lab.fabric.open_vswitch import DATABASE, SWITCH
 from anabranch.openflow.connection import Connection
 from anabranch.openflow.port import Port
 from anabranch.openflow.tables import Flow, Tables
+from anabranch.targets.ovs.daemons import DATABASE, SWITCH
+from anabranch.targets.ovs.session import Session
 from dummy_fabric import PATIENCE_S, DummyFabric, Running, dummy_fabric, members
 
 pytestmark = pytest.mark.skipif(not shutil.which("ovs-vswitchd"), reason="ovs-vswitchd: apt install openvswitch-switch")

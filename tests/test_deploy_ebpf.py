@@ -15,8 +15,10 @@ from threading import Event, Thread
 import pytest
 
 from anabranch._core import KernelDatapath, KernelGroup
-from anabranch.deploy import ebpf, ebpf_datapath, ebpf_plan
-from anabranch.deploy.ebpf_folder import own_folder
+from anabranch.targets.ebpf import datapath as ebpf_datapath
+from anabranch.targets.ebpf import plan_file as ebpf_plan
+from anabranch.targets.ebpf import target as ebpf
+from anabranch.targets.ebpf.folder import own_folder
 from command import Run, anabranch
 from own_datapaths import arrivals, frame, frames, ip, pairs, sender, strays, with_own_datapaths
 from verdict import as_planned

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch import AnabranchError
-from anabranch.deploy import linux_plan
-from anabranch.deploy.linux_plan import LinuxPlan
-from anabranch.deploy.linux_state import State, steps
-from anabranch.deploy.linux_wanted import Wanted, wanted
 from anabranch.netlink.nexthop import Device
+from anabranch.targets.linux import plan_file as linux_plan
+from anabranch.targets.linux.desired import Wanted, wanted
+from anabranch.targets.linux.plan_file import LinuxPlan
+from anabranch.targets.linux.state import State, steps
 from command import Run, anabranch
 from own_namespace import in_own_namespace
 from verdict import as_planned

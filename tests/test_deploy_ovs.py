@@ -14,9 +14,9 @@ from threading import Event, Thread
 
 import pytest
 
-from anabranch.deploy.split import RECIPES
-from anabranch.deploy.territory import METER
-from anabranch.lab.fabric.open_vswitch import SWITCH, OpenVSwitch
+from anabranch.targets.ovs.daemons import SWITCH, OpenVSwitch
+from anabranch.targets.ovs.ownership import METER
+from anabranch.targets.ovs.split import RECIPES
 from certificates import make_certificates
 from command import Run, anabranch
 from dummy_switch import BRIDGE, PATIENCE_S, connected, dummy_switch, empty, ofctl, run_strictly
@@ -322,8 +322,8 @@ def test_a_restarted_switch_is_healed(switch: OpenVSwitch, folder: Path) -> None
 
 CHILD = """
 import sys
-from anabranch.deploy import ovs
-from anabranch.deploy.place import Place
+from anabranch.targets.ovs import target as ovs
+from anabranch.targets.plan.options import Place
 print("ready", flush=True)
 sys.stdin.readline()
 ovs.apply(sys.argv[1], Place(openflow=sys.argv[2]), dry_run=False)

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anabranch.deploy import ovs
-from anabranch.deploy.place import Place
-from anabranch.lab.fabric.open_vswitch import OpenVSwitch
-from anabranch.targets.explanation import parse_tuples
-from anabranch.targets.symmetric_hash import symmetric_hash
+from anabranch.targets.ovs import target as ovs
+from anabranch.targets.ovs.daemons import OpenVSwitch
+from anabranch.targets.ovs.symmetric_hash import symmetric_hash
+from anabranch.targets.plan.explanation import parse_tuples
+from anabranch.targets.plan.options import Place
 from anabranch.tuples import FIVE_TUPLE, five_tuples, flow_keys
 from command import anabranch
 from dummy_switch import BRIDGE, PATIENCE_S, dummy_switch

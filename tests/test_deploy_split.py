@@ -12,14 +12,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from anabranch import AnabranchError, Splitter
-from anabranch.deploy.difference import Difference, difference
-from anabranch.deploy.slots import owners, rebalanced
-from anabranch.deploy.split import PATHS_MAX, RECIPES, SPLITS_MAX, Split, render
-from anabranch.deploy.territory import Territory
 from anabranch.openflow.action import ANY, Output, ToGroup
 from anabranch.openflow.match import Match
 from anabranch.openflow.modification import FlowMod, GroupMod, MeterMod
 from anabranch.openflow.tables import FAST_FAILOVER, SELECT, Flow, Group, Meter, Tables
+from anabranch.targets.ovs.difference import Difference, difference
+from anabranch.targets.ovs.ownership import Territory
+from anabranch.targets.ovs.slots import owners, rebalanced
+from anabranch.targets.ovs.split import PATHS_MAX, RECIPES, SPLITS_MAX, Split, render
 
 WEIGHTS = st.lists(st.integers(0, 20), min_size=1, max_size=8).filter(any)
 TERRITORY = Territory(owner=7)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from anabranch.deploy.verification import SURE_PCT, Measured, Verdict
+from anabranch.targets.plan.verification import SURE_PCT, Measured, Verdict
 
 PLANNED = (4 / 9, 3 / 9, 2 / 9)
 ASKED_FOR = Measured("a", "hash-gravity", ("p1", "p2", "p3"), (True,) * 3, PLANNED, PLANNED, (0, 0, 0), 1.0)

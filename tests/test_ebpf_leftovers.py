@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from anabranch.deploy.ebpf_folder import ROOT
-from anabranch.lab.fabric import pins
 from anabranch.netlink.namespace import NAMED, inside
+from anabranch.targets.ebpf import lab_pins as pins
+from anabranch.targets.ebpf.folder import ROOT
 from command import anabranch
 from own_datapaths import ip, pairs, with_own_datapaths
 

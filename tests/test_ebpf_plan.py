@@ -14,13 +14,14 @@ import anabranch as ab
 from anabranch import AnabranchError
 from anabranch._core import KERNEL_SCHEMES as PROGRAMS
 from anabranch._core import KernelGroup, kernel_shares, kernel_turns
-from anabranch.deploy import ebpf_plan, ebpf_wanted
-from anabranch.deploy.ebpf import TURNS_OFF
-from anabranch.deploy.ebpf_datapath import fits
-from anabranch.deploy.ebpf_plan import EbpfPlan
-from anabranch.deploy.ebpf_scheme import GIVEN, KERNEL_SCHEMES, LACKED, program_names, why_not
-from anabranch.deploy.ebpf_wanted import Held, wanted
 from anabranch.netlink.nexthop import Device
+from anabranch.targets.ebpf import desired as ebpf_wanted
+from anabranch.targets.ebpf import plan_file as ebpf_plan
+from anabranch.targets.ebpf.datapath import fits
+from anabranch.targets.ebpf.desired import Held, wanted
+from anabranch.targets.ebpf.plan_file import EbpfPlan
+from anabranch.targets.ebpf.scheme import GIVEN, KERNEL_SCHEMES, LACKED, program_names, why_not
+from anabranch.targets.ebpf.target import TURNS_OFF
 from command import anabranch
 
 PLAN = """\

@@ -15,9 +15,11 @@ import pytest
 
 from anabranch import AnabranchError
 from anabranch.cli import doctor
-from anabranch.deploy import ebpf, ebpf_datapath, ebpf_plan
-from anabranch.deploy.ebpf_folder import own_folder
-from anabranch.deploy.ebpf_scheme import kernel_scheme
+from anabranch.targets.ebpf import datapath as ebpf_datapath
+from anabranch.targets.ebpf import plan_file as ebpf_plan
+from anabranch.targets.ebpf import target as ebpf
+from anabranch.targets.ebpf.folder import own_folder
+from anabranch.targets.ebpf.scheme import kernel_scheme
 from own_datapaths import arrivals, frame, pairs, strays, with_own_datapaths
 
 NOBODY = 65534

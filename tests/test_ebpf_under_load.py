@@ -16,8 +16,9 @@ from threading import Event, Thread
 
 import pytest
 
-from anabranch.deploy import ebpf, ebpf_plan
-from anabranch.deploy.ebpf_plan import EbpfPlan
+from anabranch.targets.ebpf import plan_file as ebpf_plan
+from anabranch.targets.ebpf import target as ebpf
+from anabranch.targets.ebpf.plan_file import EbpfPlan
 from controller_process import DEADLINE_S, wait
 from own_datapaths import frame, ip, pairs, receiver, sender, with_own_datapaths
 

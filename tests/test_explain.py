@@ -14,8 +14,8 @@ import pytest
 
 import anabranch as ab
 from anabranch.split.request import Choice
-from anabranch.targets.explanation import by_technique, parse_tuples
-from anabranch.targets.group import group
+from anabranch.targets.plan.explanation import by_technique, parse_tuples
+from anabranch.targets.plan.group import group
 from command import anabranch
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "ovs"

@@ -14,13 +14,15 @@ from pathlib import Path
 import pytest
 
 from anabranch import AnabranchError, _core
-from anabranch.deploy.ebpf_folder import ROOT, folder_of
-from anabranch.lab.fabric import datapaths, pins, record, single_path
+from anabranch.lab.fabric import record, single_path
 from anabranch.lab.fabric.iproute import present
 from anabranch.lab.fabric.topology import Lab, remove
 from anabranch.lab.traffic.bursts import frames
 from anabranch.lab.traffic.paced_sender import PacedSender
 from anabranch.netlink.namespace import NAMED
+from anabranch.targets.ebpf import lab_groups as datapaths
+from anabranch.targets.ebpf import lab_pins as pins
+from anabranch.targets.ebpf.folder import ROOT, folder_of
 from anabranch.tuples import five_tuples
 from controller_process import DEADLINE_S
 from lab_fixture import assert_goodput, lab_of, need_kernel_lab, new_name, reaches

@@ -16,7 +16,7 @@ from anabranch.lab.calibration import calibrate
 from anabranch.lab.fabric import record
 from anabranch.lab.fabric.iproute import present
 from anabranch.lab.run.forwarding import check, switches_of
-from anabranch.lab.run.kernel_forwarding import choose
+from anabranch.targets.ebpf.lab_forwarding import choose
 from lab_fixture import SCENARIO, UNHURRIED, assert_dead, lab_of, need_kernel_lab, new_name
 
 if sys.version_info >= (3, 11):

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.lab.fabric import controller
-from anabranch.lab.fabric.open_vswitch import DATABASE, SWITCH
 from anabranch.lab.fabric.topology import Lab
+from anabranch.targets.ovs.daemons import DATABASE, SWITCH
 from controller_process import DEADLINE_S, wait
 from held_tables import answer, assert_same, empty, held, operate
 from lab_fixture import lab_of, reaches

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anabranch.deploy import marking
-from anabranch.lab.fabric import datapaths, host_ports
 from anabranch.lab.traffic.play import Endpoint
 from anabranch.lab.traffic.queue_counters import QueueReader
 from anabranch.lab.traffic.streams import Span, Stream, run
+from anabranch.marking import nftables as marking
 from anabranch.netlink.namespace import inside
+from anabranch.targets.ebpf import lab_groups as datapaths
+from anabranch.targets.ebpf import lab_host_ports as host_ports
 from lab_fixture import lab_of
 
 

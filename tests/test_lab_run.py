@@ -18,11 +18,11 @@ from anabranch.lab.calibration.unloaded import Unloaded, delays
 from anabranch.lab.fabric import record
 from anabranch.lab.fabric.iproute import present
 from anabranch.lab.run.beside import Pairs, as_simulated, shares, times, waiting
-from anabranch.lab.run.bridge_forwarding import choose
 from anabranch.lab.run.load import mean_switches, offered_bps
 from anabranch.lab.run.run import Wishes, check
 from anabranch.lab.run.transport import options
 from anabranch.stats.size_classes import size_classes
+from anabranch.targets.ovs.lab_forwarding import choose
 from controller_process import DEADLINE_S, wait
 from lab_fixture import SCENARIO, assert_dead, need_lab, new_name
 

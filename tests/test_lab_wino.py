@@ -12,11 +12,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from anabranch.deploy import marking
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.reproduce.wino import table
 from anabranch.lab.reproduce.wino.measure import LAB, SCENARIO, SIMULATOR, Point, Row, run_lab, run_simulator
 from anabranch.lab.reproduce.wino.schemes import SCHEMES, Scheme, installed
+from anabranch.marking import nftables as marking
 from lab_fixture import need_lab
 
 M = 1_000_000

@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from anabranch.deploy import marking
 from anabranch.lab.calibration.goodput import goodput_bps
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
+from anabranch.marking import nftables as marking
 from controller_process import DEADLINE_S, wait
 from lab_fixture import lab_of
 

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 
 from anabranch import AnabranchError
 from anabranch.atomic_file import write_whole
-from anabranch.deploy import marking
-from anabranch.deploy.mark_agent import Agent
-from anabranch.deploy.marking import Marks
+from anabranch.marking import nftables as marking
+from anabranch.marking.agent import Agent
+from anabranch.marking.nftables import Marks
 from lab_fixture import need_lab
 
 SERVED = {

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from anabranch.lab.fabric.open_vswitch import OpenVSwitch
 from anabranch.openflow.action import Action, Metered, Multipath, Output, SetField, ToGroup
 from anabranch.openflow.commit import encode_mod
 from anabranch.openflow.connection import Connection
@@ -33,6 +32,7 @@ from anabranch.openflow.tables import (
     Selection,
     Tables,
 )
+from anabranch.targets.ovs.daemons import OpenVSwitch
 from dummy_switch import BRIDGE, connected, dummy_switch, empty, ofctl, run_strictly
 from openflow_recorder import Heard, Recorder
 from openflow_tables import tables

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from anabranch import AnabranchError
-from anabranch.lab.fabric.open_vswitch import OpenVSwitch
 from anabranch.openflow.action import Foreign, Multipath, Output, SetField, ToGroup
 from anabranch.openflow.connection import Connection, connect
 from anabranch.openflow.error import Disconnected, Refused
@@ -17,6 +16,7 @@ from anabranch.openflow.match import ARP, IPV4, Match
 from anabranch.openflow.modification import FlowMod, GroupMod, MeterMod, Mod
 from anabranch.openflow.port import Port
 from anabranch.openflow.tables import ALL, SELECT, Bucket, Flow, Group, Meter, Selection, Tables
+from anabranch.targets.ovs.daemons import OpenVSwitch
 from dummy_switch import BRIDGE, PATIENCE_S, PORTS, connected, dummy_switch, empty, ofctl, run_strictly
 from openflow_tables import tables
 

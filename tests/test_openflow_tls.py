@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.lab.fabric.open_vswitch import OpenVSwitch
 from anabranch.openflow.action import Output
 from anabranch.openflow.connection import Connection, connect
 from anabranch.openflow.error import Disconnected, ProtocolError
@@ -26,6 +25,7 @@ from anabranch.openflow.match import Match
 from anabranch.openflow.modification import FlowMod
 from anabranch.openflow.tables import Flow
 from anabranch.openflow.tls import Tls
+from anabranch.targets.ovs.daemons import OpenVSwitch
 from certificates import certificate, make_certificates
 from dummy_switch import BRIDGE, PATIENCE_S, dummy_switch, run_strictly
 from reserved_port import reserved_port

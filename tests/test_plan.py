@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import anabranch as ab
 from anabranch import _core
-from anabranch.targets.group import fitted, group
-from anabranch.targets.linux import HASHES
-from anabranch.targets.open_vswitch import Switch, twin_weights
-from anabranch.targets.plan import TARGETS, plan
-from anabranch.targets.recipe import Recipe
+from anabranch.targets.forecast import TARGETS, plan
+from anabranch.targets.linux.recipes import HASHES
+from anabranch.targets.ovs.recipes import Switch, twin_weights
+from anabranch.targets.plan.group import fitted, group
+from anabranch.targets.plan.recipe import Recipe
 from command import anabranch
 
 WEIGHTS = st.lists(st.integers(1, 1000), min_size=2, max_size=24)

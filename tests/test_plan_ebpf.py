@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch import AnabranchError, Splitter
-from anabranch.targets.group import group
-from anabranch.targets.open_vswitch import Switch
-from anabranch.targets.plan import plan
-from anabranch.targets.recipe import Recipe
+from anabranch.targets.forecast import plan
+from anabranch.targets.ovs.recipes import Switch
+from anabranch.targets.plan.group import group
+from anabranch.targets.plan.recipe import Recipe
 
 
 def recipes(weights: str, *fail: int) -> dict[str, Recipe]:

@@ -13,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch import AnabranchError
-from anabranch.deploy import linux_plan, plan_file, rules
-from anabranch.deploy.difference import difference
-from anabranch.deploy.listing import match
-from anabranch.deploy.rules import Wanted
 from anabranch.openflow.tables import Tables
+from anabranch.targets.linux import plan_file as linux_plan
+from anabranch.targets.ovs import desired as rules
+from anabranch.targets.ovs import plan_file
+from anabranch.targets.ovs.desired import Wanted
+from anabranch.targets.ovs.difference import difference
+from anabranch.targets.ovs.listing import match
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "plan.toml"
 PORTS = {"host0": 1, "spine0": 2, "spine1": 3, "spine2": 4}

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.deploy import slices
-from anabranch.deploy.slices import Cut, Pair, Slices
-from anabranch.deploy.territory import Territory
 from anabranch.openflow.action import Metered, Output, ToGroup
 from anabranch.openflow.tables import FAST_FAILOVER, Tables
+from anabranch.targets.ovs import slices
+from anabranch.targets.ovs.ownership import Territory
+from anabranch.targets.ovs.slices import Cut, Pair, Slices
 
 M = 1_000_000
 

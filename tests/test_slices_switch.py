@@ -11,16 +11,16 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch.deploy import slices
-from anabranch.deploy.difference import difference
-from anabranch.deploy.slices import Cut, Pair
-from anabranch.deploy.split import Split, render
-from anabranch.deploy.territory import Territory
-from anabranch.lab.fabric.open_vswitch import OpenVSwitch
 from anabranch.openflow.action import Output
 from anabranch.openflow.connection import Connection
 from anabranch.openflow.match import IPV4, Match
 from anabranch.openflow.tables import Flow, Tables
+from anabranch.targets.ovs import slices
+from anabranch.targets.ovs.daemons import OpenVSwitch
+from anabranch.targets.ovs.difference import difference
+from anabranch.targets.ovs.ownership import Territory
+from anabranch.targets.ovs.slices import Cut, Pair
+from anabranch.targets.ovs.split import Split, render
 from dummy_switch import BRIDGE, PATIENCE_S, connected, dummy_switch, empty, ofctl, run_strictly
 from dummy_traffic import receive
 

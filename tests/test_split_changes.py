@@ -11,8 +11,8 @@ import pytest
 
 import anabranch as ab
 from anabranch.split.request import Choice
-from anabranch.targets.explanation import by_technique
-from anabranch.targets.group import group
+from anabranch.targets.plan.explanation import by_technique
+from anabranch.targets.plan.group import group
 from command import anabranch
 
 STATELESS = [technique.name for technique in ab.techniques() if technique.granularity == "stateless"]

@@ -14,11 +14,12 @@ from typing import Protocol
 from two_hops import SINK, SINK_MAC, SOURCE, SOURCE_MAC, TARGET, TARGET_MAC, WEIGHTS, Switch, TwoHops, Wiring
 
 from anabranch import _core
-from anabranch.deploy import linux, ovs
-from anabranch.deploy.place import Place
 from anabranch.lab.fabric import iproute
-from anabranch.lab.fabric.open_vswitch import SWITCH, OpenVSwitch
 from anabranch.netlink.namespace import inside
+from anabranch.targets.linux import target as linux
+from anabranch.targets.ovs import target as ovs
+from anabranch.targets.ovs.daemons import SWITCH, OpenVSwitch
+from anabranch.targets.plan.options import Place
 
 PINS = Path("/sys/fs/bpf")
 GAP_NS = 500_000

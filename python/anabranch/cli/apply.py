@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from anabranch.deploy.place import DryRun, Place, Plan, TargetName, options
 from anabranch.errors import AnabranchError
+from anabranch.targets.plan.options import DryRun, Place, Plan, TargetName, options
 
 
 def register(app: typer.Typer) -> None:
@@ -27,14 +27,14 @@ def apply(
 ) -> None:
     """Make a switch hold a plan: all of it or, if anything is refused, none. What is others' stays as it is."""
     from anabranch.cli.split import terminal
-    from anabranch.deploy.show import show
-    from anabranch.deploy.target import target
+    from anabranch.targets.plan.show import show
+    from anabranch.targets.protocol import target
 
     if follow and (target_name != "ebpf" or dry_run):
         raise AnabranchError("follow: with --target ebpf, and without --dry-run, only; leave it out")
     outcome = target(target_name).apply(plan, place, dry_run=dry_run)
     show(outcome, dry_run, terminal())
     if follow:
-        from anabranch.deploy.ebpf_follow import follow as follow_links
+        from anabranch.targets.ebpf.follow import follow as follow_links
 
         follow_links(plan, place, terminal())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from anabranch.deploy.place import Place, Plan, TargetName, options
+from anabranch.targets.plan.options import Place, Plan, TargetName, options
 
 STATUS_DIFFERENT = 1
 
@@ -22,8 +22,8 @@ def diff(
 ) -> None:
     """Say what `apply` would change in a switch; status 1 if there is anything."""
     from anabranch.cli.split import terminal
-    from anabranch.deploy.show import show
-    from anabranch.deploy.target import target
+    from anabranch.targets.plan.show import show
+    from anabranch.targets.protocol import target
 
     outcome = target(target_name).apply(plan, place, dry_run=True)
     show(outcome, True, terminal())

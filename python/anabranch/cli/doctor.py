@@ -19,9 +19,9 @@ from rich.text import Text
 
 from anabranch import _core
 from anabranch._core import VERSION
-from anabranch.deploy.ebpf_leftovers import leftovers
 from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.machine import FOR_NAMESPACES, lacking
+from anabranch.targets.ebpf.leftovers import leftovers
 
 SWITCH_MODULES = ("aiohttp", "ovs", "prometheus_client", "pyroute2")
 PRIVILEGES = "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from anabranch.targets.explanation import Explanation
+    from anabranch.targets.plan.explanation import Explanation
 
 METHODS = ("hash", "dp_hash", "default")
 STATUS_UNSURE = 3
@@ -90,9 +90,9 @@ def explain(
     from anabranch.cli.split import terminal, warn_of_damage
     from anabranch.hints import choose
     from anabranch.split.request import choices
-    from anabranch.targets import explanation
-    from anabranch.targets.group import group
-    from anabranch.targets.open_vswitch import Switch, parse_version
+    from anabranch.targets.ovs.recipes import Switch, parse_version
+    from anabranch.targets.plan import explanation
+    from anabranch.targets.plan.group import group
 
     if file is None:
         tuples = explanation.parse_tuples(connections or ())
@@ -101,8 +101,8 @@ def explain(
         warn_of_damage(trace)
         tuples = explanation.untyped(trace.tuples)
     if plan is not None:
-        from anabranch.deploy import ovs
-        from anabranch.deploy.place import Place
+        from anabranch.targets.ovs import target as ovs
+        from anabranch.targets.plan.options import Place
 
         ways = ovs.explain(plan, Place(bridge, openflow), tuples, in_port)
         if json is not None:

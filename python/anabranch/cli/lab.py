@@ -132,8 +132,9 @@ def down(
     everything: Annotated[bool, typer.Option("--all", help="All labs.")] = False,
 ) -> None:
     """Remove labs, also half-made ones, and all that runs in them; one that is not there is no error."""
-    from anabranch.lab.fabric import pins, record
+    from anabranch.lab.fabric import record
     from anabranch.lab.fabric.topology import remove
+    from anabranch.targets.ebpf import lab_pins as pins
 
     if bool(labs) == everything:
         raise AnabranchError("lab down: give the names of labs, or --all; `anabranch lab list` has them")

@@ -39,8 +39,8 @@ def mark(
     controller cannot be reached the labels stay as they are: switches forward what bears none of their slices anyhow.
     """
     from anabranch.cli.split import terminal
-    from anabranch.deploy import marking
-    from anabranch.deploy.mark_agent import Agent
+    from anabranch.marking import nftables as marking
+    from anabranch.marking.agent import Agent
 
     enter = [] if netns is None else ["ip", "netns", "exec", netns]
     if remove:

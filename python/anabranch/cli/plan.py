@@ -44,10 +44,10 @@ def plan(
         raise AnabranchError("weights: missing; give one per path, as in --weights 4,3,2")
     from anabranch.atomic_file import write_whole
     from anabranch.cli.split import terminal
-    from anabranch.targets import group as groups
-    from anabranch.targets import plan as plans
-    from anabranch.targets.open_vswitch import Switch, parse_version
-    from anabranch.targets.show import show
+    from anabranch.targets import forecast as plans
+    from anabranch.targets.forecast_table import show
+    from anabranch.targets.ovs.recipes import Switch, parse_version
+    from anabranch.targets.plan import group as groups
 
     wanted = groups.group(weights, fail or (), ports)
     switch = Switch(parse_version(ovs_version), bridge, group, param)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from anabranch.deploy.place import DryRun, Place, TargetName, options
 from anabranch.errors import AnabranchError
+from anabranch.targets.plan.options import DryRun, Place, TargetName, options
 
 EBPF = "ebpf"
 
@@ -43,8 +43,8 @@ def remove(
             "plan: missing; name the plan whose owner's rules shall go, as in anabranch remove plan.toml"
         )
     from anabranch.cli.split import terminal
-    from anabranch.deploy.show import show
-    from anabranch.deploy.target import target
+    from anabranch.targets.plan.show import show
+    from anabranch.targets.protocol import target
 
     outcome = target(target_name).remove(plan, place, dry_run=dry_run)
     show(outcome, dry_run, terminal())
@@ -52,8 +52,8 @@ def remove(
 
 def _remove_stale(dry_run: bool) -> None:
     from anabranch.cli.split import terminal
-    from anabranch.deploy.ebpf_datapath import locked
-    from anabranch.deploy.ebpf_leftovers import collect, leftovers
+    from anabranch.targets.ebpf.datapath import locked
+    from anabranch.targets.ebpf.leftovers import collect, leftovers
 
     with locked(make=False):
         found = leftovers()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.deploy.place import Place, Plan, TargetName, options
+from anabranch.targets.plan.options import Place, Plan, TargetName, options
 
 STATUS_WRONG, STATUS_UNSURE = 1, 3
 
@@ -28,9 +28,9 @@ def verify(
 ) -> None:
     """Compare a switch with a plan, then measure its split; status 1 if it is wrong, 3 if that cannot be told."""
     from anabranch.cli.split import terminal
-    from anabranch.deploy.show import show_verified, waiting
-    from anabranch.deploy.target import target
-    from anabranch.deploy.verification import Verdict
+    from anabranch.targets.plan.show import show_verified, waiting
+    from anabranch.targets.plan.verification import Verdict
+    from anabranch.targets.protocol import target
 
     with waiting(seconds):
         found = target(target_name).verify(plan, place, seconds=seconds, connections=connections)

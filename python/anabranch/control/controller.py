@@ -14,12 +14,8 @@ from anabranch.control.ending import end
 from anabranch.control.event import Events
 from anabranch.control.exposure import exposures
 from anabranch.control.file import FabricFile
-from anabranch.control.kernel_namespace import KernelNamespace
-from anabranch.control.kernel_session import KernelSession
 from anabranch.control.network import Network
-from anabranch.control.ovsdb import Database, DatabaseError, follow
 from anabranch.control.policy import Plan
-from anabranch.control.session import TIMEOUT_S, Session, Timing
 from anabranch.control.snapshot import snapshot
 from anabranch.control.state import Snapshot
 from anabranch.control.topology import End
@@ -27,6 +23,10 @@ from anabranch.errors import AnabranchError
 from anabranch.openflow.connection import Connection
 from anabranch.openflow.listener import serve
 from anabranch.openflow.tables import Tables
+from anabranch.targets.ebpf.namespace import KernelNamespace
+from anabranch.targets.ebpf.session import KernelSession
+from anabranch.targets.ovs.database_monitor import Database, DatabaseError, follow
+from anabranch.targets.ovs.session import TIMEOUT_S, Session, Timing
 
 SETTLE_S = 2.0
 """The first plan waits so long for switches that are not reached; half a network would be planned around."""

@@ -10,15 +10,15 @@ from typing import Any
 
 from anabranch import _core
 from anabranch.control import policy
-from anabranch.control.datapath import FORBIDDEN
 from anabranch.control.topology import End, Topology
-from anabranch.deploy import split
-from anabranch.deploy.territory import Territory
 from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
 from anabranch.openflow.tls import Tls
 from anabranch.runs.load import read_text
 from anabranch.settings import Settings
+from anabranch.targets.ebpf.switch import FORBIDDEN
+from anabranch.targets.ovs import split
+from anabranch.targets.ovs.ownership import Territory
 from anabranch.toml_document import parse_toml
 
 RECIPES = tuple(name for name in split.RECIPES if name != "failover")

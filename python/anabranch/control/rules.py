@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from anabranch import _core
-from anabranch.control import kernel_rules
 from anabranch.control.file import FabricFile, KernelFile, Network
 from anabranch.control.policy import Plan, PlannedGroup, PlannedMember, View
-from anabranch.deploy.split import Rendered, Split, render
 from anabranch.openflow.action import Output
 from anabranch.openflow.match import ARP, IPV4, IPV6, Match
 from anabranch.openflow.tables import Flow, Group, Tables
-from anabranch.targets.open_vswitch import WEIGHT_MAX
+from anabranch.targets.ebpf import groups as kernel_rules
+from anabranch.targets.ovs.recipes import WEIGHT_MAX
+from anabranch.targets.ovs.split import Rendered, Split, render
 
 PRIORITY = 0x4000
 """Of a prefix of length 0; longer ones go first, by a step per bit."""

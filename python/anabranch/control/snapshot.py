@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from anabranch.control.kernel_session import KernelSession
 from anabranch.control.policy import PlannedGroup
-from anabranch.control.session import Session
 from anabranch.control.state import GroupState, MemberState, Snapshot
 from anabranch.control.topology import Topology
+from anabranch.targets.ebpf.session import KernelSession
+from anabranch.targets.ovs.session import Session
 
 if TYPE_CHECKING:
     from anabranch.control.controller import Controller

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
-from anabranch.deploy import marking
-from anabranch.deploy.marking import Marks
 from anabranch.errors import AnabranchError
+from anabranch.marking import nftables as marking
+from anabranch.marking.nftables import Marks
 
 ANSWER_MAX_BYTES = 4 << 20
 TIMEOUT_S = 5

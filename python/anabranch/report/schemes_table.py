@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 import anabranch as ab
-from anabranch.deploy.ebpf_scheme import program_names, why_not
+from anabranch.targets.ebpf.scheme import program_names, why_not
 
 GRANULARITIES = ("flow", "flowlet", "flowcell", "packet")
 

@@ -10,10 +10,13 @@ from typing import Any
 from anabranch._core import VERSION
 from anabranch.errors import AnabranchError
 from anabranch.hints import choose
-from anabranch.targets import ebpf, linux, open_vswitch, table
-from anabranch.targets.group import Group
-from anabranch.targets.open_vswitch import Switch
-from anabranch.targets.recipe import Target
+from anabranch.targets.ebpf import recipes as ebpf
+from anabranch.targets.linux import recipes as linux
+from anabranch.targets.ovs import recipes as open_vswitch
+from anabranch.targets.ovs.recipes import Switch
+from anabranch.targets.plan.group import Group
+from anabranch.targets.plan.recipe import Target
+from anabranch.targets.table import recipes as table
 
 TARGETS = ("ovs", "linux", "ebpf", "table")
 BOUND_PCT = 1.0

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from anabranch.report.format import pct
 from anabranch.report.table import plain_table
-from anabranch.targets.group import Group, short
-from anabranch.targets.plan import Plan
-from anabranch.targets.recipe import Recipe, Target
+from anabranch.targets.forecast import Plan
+from anabranch.targets.plan.group import Group, short
+from anabranch.targets.plan.recipe import Recipe, Target
 
 PATHS_SHOWN = 6
 LINES_SHOWN = 12

@@ -6,11 +6,15 @@ import importlib
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from anabranch.deploy.place import Place
-from anabranch.deploy.verification import Verified
 from anabranch.hints import choose
+from anabranch.targets.plan.options import Place
+from anabranch.targets.plan.verification import Verified
 
-TARGETS = {"ovs": "anabranch.deploy.ovs", "linux": "anabranch.deploy.linux", "ebpf": "anabranch.deploy.ebpf"}
+TARGETS = {
+    "ovs": "anabranch.targets.ovs.target",
+    "linux": "anabranch.targets.linux.target",
+    "ebpf": "anabranch.targets.ebpf.target",
+}
 
 
 @dataclass(frozen=True)

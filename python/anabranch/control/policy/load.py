@@ -26,7 +26,7 @@ from anabranch.control.rules import Members, Rules, Weigher, Weights
 from anabranch.openflow.action import Output
 from anabranch.openflow.tables import Group
 from anabranch.splitter import Splitter
-from anabranch.targets.group import exact
+from anabranch.targets.plan.group import exact
 
 UNITS = 1000
 """Shares are installed in thousandths."""

@@ -19,13 +19,13 @@ from typing import Any
 from anabranch.control.file import FabricFile
 from anabranch.control.policy import Plan, Policy, View
 from anabranch.control.policy.equal import Weighed
-from anabranch.deploy import slices
-from anabranch.deploy.slices import Cut, Pair, Slices
-from anabranch.deploy.split import PATHS_MAX, SPLITS_MAX
 from anabranch.errors import AnabranchError
 from anabranch.openflow.action import Metered, Output, ToGroup
 from anabranch.openflow.match import Match
 from anabranch.openflow.tables import Flow, Group, Meter, Tables
+from anabranch.targets.ovs import slices
+from anabranch.targets.ovs.slices import Cut, Pair, Slices
+from anabranch.targets.ovs.split import PATHS_MAX, SPLITS_MAX
 
 MEASUREMENTS = 3
 """Of these the median counts: Open vSwitch hands counters of rules up within half a second, those of ports at once, so

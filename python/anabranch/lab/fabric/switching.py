@@ -117,11 +117,11 @@ def switching(record: Record, blueprint: Blueprint) -> Switching:
 
     """
     if record.switch == OVS:
-        from anabranch.lab.fabric.bridges import Bridges
+        from anabranch.targets.ovs.lab import Bridges
 
         return Bridges(record, blueprint)
     if record.switch == EBPF:
-        from anabranch.lab.fabric.kernel_switches import KernelSwitches
+        from anabranch.targets.ebpf.lab import KernelSwitches
 
         return KernelSwitches(record, blueprint)
     raise AnabranchError(f"switch: {record.switch}: no kind of switch; take {' or '.join(KINDS)}")

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 from anabranch import _core
 from anabranch.atomic_file import write_whole
 from anabranch.errors import AnabranchError
-from anabranch.lab.fabric import build, iproute, pins, record, shaping
+from anabranch.lab.fabric import build, iproute, record, shaping
 from anabranch.lab.fabric.blueprint import LAB_NAME, Blueprint, Cable, End, Host, draw, enter, scaled
 from anabranch.lab.fabric.fabric_file import fabric_file
 from anabranch.lab.fabric.machine import check_machine
 from anabranch.lab.fabric.record import Record
 from anabranch.lab.fabric.switching import OVS, Switching, switching
 from anabranch.runs.load import read_text
+from anabranch.targets.ebpf import lab_pins as pins
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -28,8 +29,8 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from anabranch.lab.fabric.kernel_switches import KernelSwitches
-    from anabranch.lab.fabric.open_vswitch import OpenVSwitch
+    from anabranch.targets.ebpf.lab import KernelSwitches
+    from anabranch.targets.ovs.daemons import OpenVSwitch
 
 LOCAL, PORTS = "127.0.0.1", range(20_000, 32_000)
 """Below those that Linux gives to connections by itself (ip_local_port_range of ip-sysctl.rst): none of these can have
@@ -172,7 +173,7 @@ class Lab:
             AnabranchError: its switches are others.
 
         """
-        from anabranch.lab.fabric.bridges import Bridges
+        from anabranch.targets.ovs.lab import Bridges
 
         if not isinstance(self.switching, Bridges):
             raise AnabranchError(f"lab {self.name}: no Open vSwitch in it; make one with --switch ovs")
@@ -186,7 +187,7 @@ class Lab:
             AnabranchError: its switches are others.
 
         """
-        from anabranch.lab.fabric.kernel_switches import KernelSwitches
+        from anabranch.targets.ebpf.lab import KernelSwitches
 
         if not isinstance(self.switching, KernelSwitches):
             raise AnabranchError(f"lab {self.name}: no eBPF datapaths in it; make one with --switch ebpf")

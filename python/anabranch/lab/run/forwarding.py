@@ -82,11 +82,11 @@ def check(routing: Mapping[str, Any], switch: str, recipe: str = "") -> None:
 
     """
     if switch == EBPF:
-        from anabranch.lab.run import kernel_forwarding
+        from anabranch.targets.ebpf import lab_forwarding as kernel_forwarding
 
         kernel_forwarding.choose(routing, recipe)
     else:
-        from anabranch.lab.run import bridge_forwarding
+        from anabranch.targets.ovs import lab_forwarding as bridge_forwarding
 
         bridge_forwarding.choose(routing, recipe)
 
@@ -99,10 +99,10 @@ def switches_of(lab: Lab, routing: Mapping[str, Any], recipe: str = "") -> Switc
 
     """
     if lab.record.switch == EBPF:
-        from anabranch.lab.run import kernel_forwarding
+        from anabranch.targets.ebpf import lab_forwarding as kernel_forwarding
 
         chosen = kernel_forwarding.choose(routing, recipe)
         return kernel_forwarding.DatapathSwitches(lab, chosen)
-    from anabranch.lab.run import bridge_forwarding
+    from anabranch.targets.ovs import lab_forwarding as bridge_forwarding
 
     return bridge_forwarding.BridgeSwitches(lab, bridge_forwarding.choose(routing, recipe))

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Protocol
 
 from anabranch._core import KernelDatapath, KernelGroup
-from anabranch.deploy.ebpf_folder import ROOT, own_folder, require_file_system
-from anabranch.deploy.ebpf_wanted import Held
 from anabranch.errors import AnabranchError
+from anabranch.targets.ebpf.desired import Held
+from anabranch.targets.ebpf.folder import ROOT, own_folder, require_file_system
 
 NEW, OLD = "+new", "+old"
 HALF = "+half"

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anabranch._core import KernelGroup, kernel_shares
-from anabranch.deploy.ebpf_folder import own_namespace
-from anabranch.deploy.ebpf_plan import EbpfPlan, WeightedMembers
-from anabranch.deploy.ebpf_scheme import PLAIN
-from anabranch.deploy.link_state import lives, unusable
-from anabranch.deploy.plan_group import refuse_error
 from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
+from anabranch.netlink.link_state import lives, unusable
 from anabranch.netlink.nexthop import Device
 from anabranch.stats.mape import mape
-from anabranch.targets.group import group
+from anabranch.targets.ebpf.folder import own_namespace
+from anabranch.targets.ebpf.plan_file import EbpfPlan, WeightedMembers
+from anabranch.targets.ebpf.scheme import PLAIN
+from anabranch.targets.plan.group import group
+from anabranch.targets.plan.group_keys import refuse_error
 
 WEIGHT_MAX = 2**32 - 1
 MISSING = 0

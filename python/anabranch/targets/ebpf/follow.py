@@ -13,13 +13,13 @@ from datetime import datetime
 from rich.console import Console
 from rich.text import Text
 
-from anabranch.deploy import ebpf
-from anabranch.deploy.ebpf_datapath import ChangedElsewhereError
-from anabranch.deploy.link_state import lives
-from anabranch.deploy.place import Place
-from anabranch.deploy.show import STYLES
 from anabranch.errors import AnabranchError
 from anabranch.netlink.link_monitor import LinkEvent, LinkMonitor
+from anabranch.netlink.link_state import lives
+from anabranch.targets.ebpf import target as ebpf
+from anabranch.targets.ebpf.datapath import ChangedElsewhereError
+from anabranch.targets.plan.options import Place
+from anabranch.targets.plan.show import STYLES
 
 NEWS_MS = 1000
 

@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from anabranch import _core
-from anabranch.control.datapath import stand
-from anabranch.control.kernel_rules import seed_of
-from anabranch.deploy.ebpf_folder import folder_of, require_file_system
 from anabranch.errors import AnabranchError
-from anabranch.lab.fabric import host_ports, iproute, pins
+from anabranch.lab.fabric import iproute
 from anabranch.lab.fabric.blueprint import Blueprint
 from anabranch.lab.fabric.machine import check_machine
 from anabranch.lab.fabric.record import Record
 from anabranch.netlink.namespace import NAMED, inside
+from anabranch.targets.ebpf import lab_host_ports as host_ports
+from anabranch.targets.ebpf import lab_pins as pins
+from anabranch.targets.ebpf.folder import folder_of, require_file_system
+from anabranch.targets.ebpf.groups import seed_of
+from anabranch.targets.ebpf.switch import stand
 
 RATE_KEY = "anabranch-rate-bps"
 SCHEME = "slots"

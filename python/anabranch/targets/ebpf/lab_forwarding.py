@@ -9,16 +9,16 @@ from typing import Any
 
 from anabranch import _core
 from anabranch.control.file import KernelFile
-from anabranch.control.kernel_rules import without
 from anabranch.control.policy import View
 from anabranch.control.rules import Rules
-from anabranch.deploy.ebpf_scheme import why_not
 from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.run.forwarding import Switches, Wanted, said_of
 from anabranch.lab.run.transport import time_ns
 from anabranch.load_balancers import schemes
 from anabranch.netlink.namespace import inside
+from anabranch.targets.ebpf.groups import without
+from anabranch.targets.ebpf.scheme import why_not
 
 FLOWS = {
     "uniform": "slots",

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from anabranch import _core
 from anabranch.control.topology import Topology
 from anabranch.errors import AnabranchError
-from anabranch.lab.fabric.kernel_switches import SCHEME, Towards
 from anabranch.lab.fabric.topology import Lab
+from anabranch.targets.ebpf.lab import SCHEME, Towards
 
 Pair = tuple[str, str]
 """A switch, and the leaf that it sends to."""

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from anabranch.deploy.ebpf_datapath import locked
-from anabranch.deploy.ebpf_folder import ROOT, folder_of, require_file_system
-from anabranch.deploy.ebpf_leftovers import collect, leftovers
 from anabranch.netlink.namespace import NAMED
+from anabranch.targets.ebpf.datapath import locked
+from anabranch.targets.ebpf.folder import ROOT, folder_of, require_file_system
+from anabranch.targets.ebpf.leftovers import collect, leftovers
 
 MARK = "ANABRANCH_LAB"
 """How the mark of every lab begins, before its name."""

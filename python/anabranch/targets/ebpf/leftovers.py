@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anabranch._core import KernelDatapath
-from anabranch.deploy.ebpf_folder import ROOT
 from anabranch.errors import AnabranchError
+from anabranch.targets.ebpf.folder import ROOT
 
 PROCESSES = Path("/proc")
 NAMESPACE = re.compile(r"net:\[(\d+)\]")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from anabranch._core import KernelGroup
-from anabranch.deploy.ebpf_datapath import fits
-from anabranch.deploy.ebpf_plan import REDIRECT
-from anabranch.deploy.ebpf_wanted import Held, Wanted
+from anabranch.targets.ebpf.datapath import fits
+from anabranch.targets.ebpf.desired import Held, Wanted
+from anabranch.targets.ebpf.plan_file import REDIRECT
 
 ALL_IP = "all IP"
 

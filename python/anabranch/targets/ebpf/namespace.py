@@ -16,15 +16,15 @@ from typing import TextIO
 from anabranch.control.backoff import Backoff
 from anabranch.control.ending import end
 from anabranch.control.file import PORT_NAME_MAX
-from anabranch.control.kernel_session import OWN, KernelSession
 from anabranch.control.network import Interface, Network
-from anabranch.control.session import Timing
-from anabranch.deploy.ebpf_folder import folder_of, own_folder, require_file_system
 from anabranch.errors import AnabranchError
 from anabranch.netlink.link_monitor import LinkMonitor
 from anabranch.netlink.namespace import inside, place
 from anabranch.netlink.nexthop import Device
 from anabranch.openflow.port import Port, PortCounters
+from anabranch.targets.ebpf.folder import folder_of, own_folder, require_file_system
+from anabranch.targets.ebpf.session import OWN, KernelSession
+from anabranch.targets.ovs.session import Timing
 
 SIOCETHTOOL, ETHTOOL_GSET = 0x8946, 0x1
 ETHTOOL_CMD = struct.Struct("=III H 6x 8x H 14x")

@@ -6,8 +6,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch.deploy import plan_group
-from anabranch.deploy.ebpf_scheme import (
+from anabranch.errors import AnabranchError
+from anabranch.runs.load import read_text
+from anabranch.settings import Settings
+from anabranch.targets.ebpf.scheme import (
     DBB,
     INDEPENDENT,
     KERNEL_SCHEMES,
@@ -16,11 +18,9 @@ from anabranch.deploy.ebpf_scheme import (
     kernel_scheme,
     refusal,
 )
-from anabranch.deploy.plan_group import Network, groups_of, refuse_missing, refuse_rivals
-from anabranch.errors import AnabranchError
-from anabranch.runs.load import read_text
-from anabranch.settings import Settings
-from anabranch.targets.group import group
+from anabranch.targets.plan import group_keys
+from anabranch.targets.plan.group import group
+from anabranch.targets.plan.group_keys import Network, groups_of, refuse_missing, refuse_rivals
 from anabranch.toml_document import parse_toml
 
 NAME = "plan"
@@ -110,7 +110,7 @@ def parse(text: str, file: str) -> EbpfPlan:
     """
     settings = Settings(file, "", parse_toml(text, file))
     scheme, counter = _scheme(settings)
-    seed = plan_group.seed(settings, None, SEED_MAX)
+    seed = group_keys.seed(settings, None, SEED_MAX)
     switch = settings.table("switch")
     name, devices, hook = _switch(switch)
     switch.end()
@@ -179,11 +179,11 @@ def _switch(settings: Settings) -> tuple[str, tuple[str, ...], str]:
 
 
 def _group(settings: Settings, scheme: str, kernel: KernelScheme, seed: int | None) -> WeightedMembers:
-    name = plan_group.name_of(settings)
+    name = group_keys.name_of(settings)
     if len(name.encode()) > GROUP_NAME_BYTES or "\0" in name:
         settings.refuse("name", name, f"give at most {GROUP_NAME_BYTES} bytes of text")
     mend = 'the kernel\'s datapath matches destinations only, as in match = { ip_dst = ["10.0.2.0/24"] }'
-    prefixes = plan_group.destinations(settings.table("match"), mend)
+    prefixes = group_keys.destinations(settings.table("match"), mend)
     output = settings.one_of("output", kernel.output or REDIRECT, (REDIRECT, *VALUES))
     if kernel.output and output != kernel.output:
         settings.refuse("output", output, f"{scheme} marks packets and lets switches send them; take {kernel.output}")
@@ -200,10 +200,10 @@ def _group(settings: Settings, scheme: str, kernel: KernelScheme, seed: int | No
         ports=ports,
         values=values,
         weights=_weights(settings, scheme, kernel, count),
-        seed=plan_group.seed(settings, seed, SEED_MAX),
+        seed=group_keys.seed(settings, seed, SEED_MAX),
         pause_s=settings.duration_s("pause", kernel.pause_s or 0.0, 1e-6, PAUSE_MAX_S),
         error_given="error" in settings,
-        error_pct=plan_group.error_pct(settings),
+        error_pct=group_keys.error_pct(settings),
     )
     settings.end()
     return found
@@ -214,7 +214,7 @@ def _ports(settings: Settings, output: str) -> tuple[str, ...]:
         if given := settings.texts("ports"):
             settings.refuse("ports", given, f"output {output} marks packets: give values instead")
         return ()
-    devices = plan_group.devices(settings)
+    devices = group_keys.devices(settings)
     if len(set(devices)) < len(devices):
         settings.refuse("ports", list(devices), "one is there twice; name it once and add its weights up")
     return devices
@@ -246,7 +246,7 @@ def _values(settings: Settings, output: str) -> tuple[int, ...]:
 def _weights(settings: Settings, scheme: str, kernel: KernelScheme, members: int) -> tuple[str, ...]:
     if not kernel.weighted and "weights" in settings:
         settings.refuse("weights", "given", f"{scheme} splits equally; leave them out, or take another scheme")
-    found = plan_group.weights(settings, members)
+    found = group_keys.weights(settings, members)
     try:
         group(found)
     except AnabranchError as error:

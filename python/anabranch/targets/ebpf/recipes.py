@@ -5,8 +5,8 @@ from __future__ import annotations
 from anabranch import _core
 from anabranch.errors import AnabranchError
 from anabranch.stats.mape import mape
-from anabranch.targets.group import Group, short
-from anabranch.targets.recipe import Recipe, Target, recipe
+from anabranch.targets.plan.group import Group, short
+from anabranch.targets.plan.recipe import Recipe, Target, recipe
 
 WEIGHT_MAX = 2**32 - 1
 MEMBERS_MAX = 64

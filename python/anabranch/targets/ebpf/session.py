@@ -12,17 +12,18 @@ from pathlib import Path
 from typing import TypeVar
 
 from anabranch import _core
-from anabranch.control import datapath, kernel_rules
 from anabranch.control.backoff import Backoff
 from anabranch.control.event import Events
 from anabranch.control.file import KernelFile, SwitchFile
 from anabranch.control.log import LOGGER
 from anabranch.control.network import Network
 from anabranch.control.policy import Plan, PlannedGroup
-from anabranch.control.session import Record, Timing
 from anabranch.control.state import SwitchState
 from anabranch.errors import AnabranchError
 from anabranch.netlink.namespace import inside
+from anabranch.targets.ebpf import groups as kernel_rules
+from anabranch.targets.ebpf import switch as datapath
+from anabranch.targets.ovs.session import Record, Timing
 
 Groups = tuple[_core.KernelGroup, ...]
 Result = TypeVar("Result")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anabranch import _core
-from anabranch.deploy import ebpf_datapath
+from anabranch.targets.ebpf import datapath as ebpf_datapath
 
 HOOK = "ingress"
 """XDP would be sooner, but what it redirects passes no queue, and links would have no rate."""

@@ -9,18 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from anabranch.deploy import ebpf_datapath, ebpf_listing, ebpf_plan
-from anabranch.deploy.ebpf_datapath import Standing
-from anabranch.deploy.ebpf_folder import own_folder
-from anabranch.deploy.ebpf_plan import EbpfPlan
-from anabranch.deploy.ebpf_wanted import MISSING, Held, Wanted, refuse_errors, wanted
-from anabranch.deploy.place import Place
-from anabranch.deploy.target import Outcome
-from anabranch.deploy.verification import Measured, Verified
 from anabranch.errors import AnabranchError
 from anabranch.netlink import kernel
 from anabranch.netlink.connection import Connection
 from anabranch.netlink.nexthop import Device
+from anabranch.targets.ebpf import datapath as ebpf_datapath
+from anabranch.targets.ebpf import listing as ebpf_listing
+from anabranch.targets.ebpf import plan_file as ebpf_plan
+from anabranch.targets.ebpf.datapath import Standing
+from anabranch.targets.ebpf.desired import MISSING, Held, Wanted, refuse_errors, wanted
+from anabranch.targets.ebpf.folder import own_folder
+from anabranch.targets.ebpf.plan_file import EbpfPlan
+from anabranch.targets.plan.options import Place
+from anabranch.targets.plan.verification import Measured, Verified
+from anabranch.targets.protocol import Outcome
 
 T = TypeVar("T")
 NONE = "no datapath of that name"

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count
 
-from anabranch.deploy.link_state import lives, unusable
-from anabranch.deploy.linux_plan import LinuxPlan, WeightedWays
-from anabranch.deploy.linux_state import NEXTHOPS, PROTOCOL, State, first_number
-from anabranch.deploy.plan_group import refuse_error
 from anabranch.errors import AnabranchError
+from anabranch.netlink.link_state import lives, unusable
 from anabranch.netlink.nexthop import MPATH, Device, Nexthop, NexthopGroup, Resilience, Route, Way
-from anabranch.targets import linux
-from anabranch.targets.group import Group, fitted, group, short
-from anabranch.targets.recipe import Recipe
+from anabranch.targets.linux import recipes as linux
+from anabranch.targets.linux.plan_file import LinuxPlan, WeightedWays
+from anabranch.targets.linux.state import NEXTHOPS, PROTOCOL, State, first_number
+from anabranch.targets.plan.group import Group, fitted, group, short
+from anabranch.targets.plan.group_keys import refuse_error
+from anabranch.targets.plan.recipe import Recipe
 
 BUCKETS = "buckets"
 

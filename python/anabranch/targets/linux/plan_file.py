@@ -8,13 +8,13 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from anabranch.deploy import plan_group
-from anabranch.deploy.plan_group import groups_of, refuse_rivals
 from anabranch.errors import AnabranchError
 from anabranch.netlink.nexthop import MPATH, RESILIENT, Prefix, Way
 from anabranch.runs.load import read_text
 from anabranch.settings import Settings
-from anabranch.targets.linux import BUCKET_COUNTS
+from anabranch.targets.linux.recipes import BUCKET_COUNTS
+from anabranch.targets.plan import group_keys
+from anabranch.targets.plan.group_keys import groups_of, refuse_rivals
 from anabranch.toml_document import parse_toml
 
 OWNERS = 256
@@ -94,7 +94,7 @@ def from_table(table: Mapping[str, Any], file: str) -> LinuxPlan:
 
 
 def _group(settings: Settings) -> WeightedWays:
-    name = plan_group.name_of(settings)
+    name = group_keys.name_of(settings)
     prefixes = _prefixes(settings.table("match"))
     version = prefixes[0].version
     ways = _ways(settings, version)
@@ -105,10 +105,10 @@ def _group(settings: Settings) -> WeightedWays:
         table=settings.integer("table", MAIN_TABLE, 1, TABLE_MAX),
         metric=settings.integer("metric", METRICS[version], METRICS[version] and 1, METRIC_MAX),
         ways=ways,
-        weights=plan_group.weights(settings, len(ways)),
+        weights=group_keys.weights(settings, len(ways)),
         recipe=recipe,
         error_given="error" in settings,
-        error_pct=plan_group.error_pct(settings),
+        error_pct=group_keys.error_pct(settings),
         buckets=settings.take(
             "buckets",
             None,
@@ -129,7 +129,7 @@ def _prefixes(settings: Settings) -> tuple[Prefix, ...]:
     mend = 'give destinations, as in match = { ip_dst = ["10.0.2.0/24"] }'
     # Of a switch's plan: a kernel resolves addresses by itself.
     settings.take("arp", False, lambda item: item if isinstance(item, bool) else None, "give true or false")
-    found = plan_group.destinations(settings, f"a kernel's route matches destinations only; {mend}")
+    found = group_keys.destinations(settings, f"a kernel's route matches destinations only; {mend}")
     if not found:
         raise AnabranchError(f"{settings.file}: {settings.path}.ip_dst: missing; {mend}")
     if len({prefix.version for prefix in found}) > 1:
@@ -138,7 +138,7 @@ def _prefixes(settings: Settings) -> tuple[Prefix, ...]:
 
 
 def _ways(settings: Settings, version: int) -> tuple[Way, ...]:
-    devices, gateways = plan_group.devices(settings), settings.texts("gateways")
+    devices, gateways = group_keys.devices(settings), settings.texts("gateways")
     if gateways and len(gateways) != len(devices):
         settings.refuse("gateways", gateways, f'give one per port, {len(devices)} of them, "" for none')
     ways = []

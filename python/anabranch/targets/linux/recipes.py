@@ -9,8 +9,8 @@ import numpy as np
 from anabranch import _core
 from anabranch.errors import AnabranchError
 from anabranch.splitter import Splitter
-from anabranch.targets.group import Group, exact, fitted, short, within
-from anabranch.targets.recipe import Recipe, Target, recipe
+from anabranch.targets.plan.group import Group, exact, fitted, short, within
+from anabranch.targets.plan.recipe import Recipe, Target, recipe
 
 WEIGHT_MAX = 65535
 """Of the kernel's netlink interface."""

@@ -10,18 +10,19 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from anabranch.deploy import linux_plan, linux_state
-from anabranch.deploy.linux_state import State, Step
-from anabranch.deploy.linux_wanted import Installed, Wanted, wanted
-from anabranch.deploy.place import Place
-from anabranch.deploy.target import Outcome
-from anabranch.deploy.verification import Measured, Verified
 from anabranch.errors import AnabranchError
 from anabranch.netlink import kernel
 from anabranch.netlink.connection import Connection, KernelRefusedError
 from anabranch.netlink.lookup import look_up
 from anabranch.netlink.nexthop import Device, Nexthop, NexthopGroup, Prefix, Way
 from anabranch.stats.mape import mape_floor
+from anabranch.targets.linux import plan_file as linux_plan
+from anabranch.targets.linux import state as linux_state
+from anabranch.targets.linux.desired import Installed, Wanted, wanted
+from anabranch.targets.linux.state import State, Step
+from anabranch.targets.plan.options import Place
+from anabranch.targets.plan.verification import Measured, Verified
+from anabranch.targets.protocol import Outcome
 
 LOOK_UPS_MIN, LOOK_UPS_MAX = 20_000, 200_000
 CHANCE_PCT = 2.0

@@ -7,18 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, product
 
-from anabranch.deploy import listing, slots
-from anabranch.deploy.plan_file import AUTO, PlanFile, WeightedPorts, Where
-from anabranch.deploy.plan_group import Network, refuse_error
-from anabranch.deploy.split import SPLITS_MAX, Split, render
 from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
 from anabranch.openflow.action import Multipath, SetField, ToGroup
 from anabranch.openflow.match import ARP, IPV4, IPV6, Match
 from anabranch.openflow.tables import Flow, Group, Tables
 from anabranch.stats.mape import mape
-from anabranch.targets import open_vswitch
-from anabranch.targets.open_vswitch import SLOT_COUNTS, WEIGHT_MAX
+from anabranch.targets.ovs import listing, slots
+from anabranch.targets.ovs import recipes as open_vswitch
+from anabranch.targets.ovs.plan_file import AUTO, PlanFile, WeightedPorts, Where
+from anabranch.targets.ovs.recipes import SLOT_COUNTS, WEIGHT_MAX
+from anabranch.targets.ovs.split import SPLITS_MAX, Split, render
+from anabranch.targets.plan.group_keys import Network, refuse_error
 from anabranch.tuples import PROTOCOLS
 
 AUTOMATIC = ("dp_hash", "dp_hash-twin", "hash-gravity", "multipath")

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-from anabranch.deploy import listing
 from anabranch.openflow.modification import FlowMod, GroupMod, MeterMod, Mod
 from anabranch.openflow.reference import groups_of_group
 from anabranch.openflow.tables import Flow, Group, Meter, Tables
+from anabranch.targets.ovs import listing
 
 RULES_SHOWN = 8
 """Of one table and kind of change; the rest is counted."""

@@ -9,9 +9,9 @@ from typing import Any
 from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.blueprint import Blueprint, enter
 from anabranch.lab.fabric.machine import check_machine
-from anabranch.lab.fabric.open_vswitch import DATABASE, SWITCH, OpenVSwitch
 from anabranch.lab.fabric.record import Record
 from anabranch.lab.fabric.socket_buffers import widen
+from anabranch.targets.ovs.daemons import DATABASE, SWITCH, OpenVSwitch
 
 RATE_KEY = "anabranch-rate-bps"
 SEND_TIMEOUT_S = 10

@@ -9,12 +9,12 @@ from typing import Any
 
 from anabranch.control.policy import View
 from anabranch.control.rules import Rules
-from anabranch.deploy.difference import difference
 from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.run.forwarding import Switches, Wanted, said_of
 from anabranch.openflow.connection import connect
 from anabranch.openflow.tables import Tables
+from anabranch.targets.ovs.difference import difference
 
 RECIPES = {
     "uniform": "hash",

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from anabranch.deploy import plan_group
-from anabranch.deploy.plan_group import Network, groups_of, refuse_missing
-from anabranch.deploy.split import RECIPES, SEED_MAX
-from anabranch.deploy.territory import OWNERS, TABLES, Territory
 from anabranch.errors import AnabranchError
 from anabranch.openflow.match import FIELDS
 from anabranch.runs.load import read_text
 from anabranch.settings import Settings
-from anabranch.targets.open_vswitch import SLOT_COUNTS
+from anabranch.targets.ovs.ownership import OWNERS, TABLES, Territory
+from anabranch.targets.ovs.recipes import SLOT_COUNTS
+from anabranch.targets.ovs.split import RECIPES, SEED_MAX
+from anabranch.targets.plan import group_keys
+from anabranch.targets.plan.group_keys import Network, groups_of, refuse_missing
 from anabranch.toml_document import parse_toml
 
 AUTO = "auto"
@@ -112,7 +112,7 @@ def parse(text: str, file: str) -> PlanFile:
     settings = Settings(file, "", table)
     owner = settings.integer("owner", OWNER, 0, OWNERS - 1)
     first = settings.integer("table", 0, 0, TABLES - 1)
-    seed = plan_group.seed(settings, None, SEED_MAX)
+    seed = group_keys.seed(settings, None, SEED_MAX)
     priority = settings.integer("priority", PRIORITY, 1, PRIORITY_MAX)
     switch = settings.table("switch")
     bridge, openflow, ovsdb = (switch.text(key) for key in ("bridge", "openflow", "ovsdb"))
@@ -126,7 +126,7 @@ def parse(text: str, file: str) -> PlanFile:
 
 
 def _group(settings: Settings, seed: int | None, priority: int) -> WeightedPorts:
-    name = plan_group.name_of(settings)
+    name = group_keys.name_of(settings)
     recipe = settings.one_of("recipe", AUTO, (AUTO, *RECIPES))
     ports = _ports(settings, "ports")
     if not ports:
@@ -140,8 +140,8 @@ def _group(settings: Settings, seed: int | None, priority: int) -> WeightedPorts
         weights=_weights(settings, recipe, len(ports)),
         recipe=recipe,
         error_given="error" in settings,
-        error_pct=plan_group.error_pct(settings),
-        seed=plan_group.seed(settings, seed, SEED_MAX),
+        error_pct=group_keys.error_pct(settings),
+        seed=group_keys.seed(settings, seed, SEED_MAX),
         slot_count=_one_of(settings, "slots", SLOT_COUNTS, "give a power of two from 256 to 65536"),
         priority=settings.integer("priority", priority, 1, PRIORITY_MAX),
     )
@@ -152,7 +152,7 @@ def _group(settings: Settings, seed: int | None, priority: int) -> WeightedPorts
 def _weights(settings: Settings, recipe: str, paths: int) -> tuple[str, ...]:
     if recipe == "failover" and "weights" in settings:
         settings.refuse("weights", "given", "failover takes ports in order of preference; leave the weights out")
-    return plan_group.weights(settings, paths)
+    return group_keys.weights(settings, paths)
 
 
 def _one_of(settings: Settings, key: str, numbers: Sequence[int], mend: str) -> int | None:
@@ -190,7 +190,7 @@ def _where(settings: Settings) -> tuple[Where, ...]:
 
 
 def _one(settings: Settings) -> Where:
-    prefixes = {key: plan_group.prefixes(settings, key) for key in PREFIXES}
+    prefixes = {key: group_keys.prefixes(settings, key) for key in PREFIXES}
     version = _one_of(settings, "ip", (4, 6), "give 4 or 6")
     numbers = []
     for key in (*PORTS, "ip_dscp", "vlan_vid"):

@@ -16,8 +16,8 @@ from anabranch import _core
 from anabranch.errors import AnabranchError
 from anabranch.splitter import Splitter
 from anabranch.stats.mape import mape
-from anabranch.targets.group import Group, exact, short, within
-from anabranch.targets.recipe import Recipe, Target, recipe
+from anabranch.targets.plan.group import Group, exact, short, within
+from anabranch.targets.plan.recipe import Recipe, Target, recipe
 
 WEIGHT_MAX = 65535
 """OpenFlow's 16 bits."""

@@ -16,16 +16,16 @@ from anabranch.control.file import SwitchFile
 from anabranch.control.log import LOGGER
 from anabranch.control.network import Network
 from anabranch.control.policy import Plan, PlannedGroup
-from anabranch.control.shares import Shares
 from anabranch.control.state import SwitchState
-from anabranch.deploy.difference import Difference, difference
-from anabranch.deploy.territory import COOKIE_MASK, Territory
 from anabranch.errors import AnabranchError
 from anabranch.openflow.connection import Connection, connect
 from anabranch.openflow.error import Disconnected, ProtocolError
 from anabranch.openflow.port import Port
 from anabranch.openflow.tables import Tables
 from anabranch.openflow.tls import Tls
+from anabranch.targets.ovs.difference import Difference, difference
+from anabranch.targets.ovs.ownership import COOKIE_MASK, Territory
+from anabranch.targets.ovs.shares import Shares
 
 TIMEOUT_S = 5.0
 """For each answer of a switch."""

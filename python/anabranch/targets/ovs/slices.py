@@ -15,11 +15,11 @@ from functools import lru_cache
 from zlib import crc32
 
 from anabranch import _core
-from anabranch.deploy.territory import COOKIE_MASK, Territory
 from anabranch.errors import AnabranchError
 from anabranch.openflow.action import Action, Metered, Output, ToGroup
 from anabranch.openflow.match import IPV4, Match
 from anabranch.openflow.tables import FAST_FAILOVER, Bucket, Flow, Group, Meter, Tables
+from anabranch.targets.ovs.ownership import COOKIE_MASK, Territory
 
 COOKIE = 1 << 39
 """In the part of a cookie that an owner numbers as it likes: the rule is a slice's."""

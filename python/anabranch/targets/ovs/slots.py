@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from anabranch.deploy.territory import COOKIE_MASK
 from anabranch.openflow.action import Output, ToGroup
 from anabranch.openflow.match import Match
 from anabranch.openflow.tables import Flow, Group, Tables
+from anabranch.targets.ovs.ownership import COOKIE_MASK
 
 SLOT, SPLIT = "reg0", "reg1"
 """Registers of a connection's slot and of the number of the split's group, which no other owner has."""

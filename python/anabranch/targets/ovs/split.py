@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from anabranch import _core
-from anabranch.deploy import slots
-from anabranch.deploy.territory import GROUPS_PER_OWNER, Territory
 from anabranch.errors import AnabranchError
 from anabranch.hints import choose
 from anabranch.openflow.action import Action, Multipath, Output, SetField, ToGroup
 from anabranch.openflow.tables import FAST_FAILOVER, SELECT, Bucket, Flow, Group, Selection, Tables
 from anabranch.splitter import Splitter, weight_texts
-from anabranch.targets import open_vswitch
-from anabranch.targets.group import Group as Paths
-from anabranch.targets.group import exact, group, within
-from anabranch.targets.open_vswitch import SLOT_COUNTS, WEIGHT_MAX
+from anabranch.targets.ovs import recipes as open_vswitch
+from anabranch.targets.ovs import slots
+from anabranch.targets.ovs.ownership import GROUPS_PER_OWNER, Territory
+from anabranch.targets.ovs.recipes import SLOT_COUNTS, WEIGHT_MAX
+from anabranch.targets.plan.group import Group as Paths
+from anabranch.targets.plan.group import exact, group, within
 
 RECIPES = ("hash-gravity", "dp_hash-twin", "multipath", "failover", "hash", "dp_hash", "default")
 """`default` is a group without a selection method, as Open vSwitch has it by itself."""

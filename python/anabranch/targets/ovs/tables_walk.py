@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from anabranch.deploy import listing
-from anabranch.deploy.slots import SLOT, SPLIT
 from anabranch.errors import AnabranchError
 from anabranch.openflow.action import ANY, Multipath, SetField, ToGroup
 from anabranch.openflow.match import IPV4, IPV6, Match
 from anabranch.openflow.tables import FAST_FAILOVER, SELECT, Bucket, Flow, Group, Tables
-from anabranch.targets.explanation import PORTED, by_dp_hash, by_selection, connection
-from anabranch.targets.group import Group as Paths
-from anabranch.targets.open_vswitch import Switch
-from anabranch.targets.symmetric_hash import symmetric_hash
+from anabranch.targets.ovs import listing
+from anabranch.targets.ovs.recipes import Switch
+from anabranch.targets.ovs.slots import SLOT, SPLIT
+from anabranch.targets.ovs.symmetric_hash import symmetric_hash
+from anabranch.targets.plan.explanation import PORTED, by_dp_hash, by_selection, connection
+from anabranch.targets.plan.group import Group as Paths
 
 PATH = re.compile(r" \(path \d+\)$")
 

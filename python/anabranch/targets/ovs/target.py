@@ -12,14 +12,6 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from anabranch.deploy import database, listing, plan_file, rules
-from anabranch.deploy.difference import Difference, difference
-from anabranch.deploy.place import RUN_FOLDER, Place
-from anabranch.deploy.plan_file import PlanFile
-from anabranch.deploy.prediction import Predicted, Ways
-from anabranch.deploy.split import path_group
-from anabranch.deploy.target import Outcome
-from anabranch.deploy.verification import Measured, Verified
 from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
 from anabranch.openflow.connection import Connection, connect
@@ -28,6 +20,15 @@ from anabranch.openflow.reference import groups_of_flow, groups_of_group, meters
 from anabranch.openflow.tables import Flow, Group, Tables
 from anabranch.openflow.tls import Tls
 from anabranch.stats.mape import mape
+from anabranch.targets.ovs import database, listing, plan_file
+from anabranch.targets.ovs import desired as rules
+from anabranch.targets.ovs.difference import Difference, difference
+from anabranch.targets.ovs.plan_file import PlanFile
+from anabranch.targets.ovs.split import path_group
+from anabranch.targets.ovs.tables_walk import Predicted, Ways
+from anabranch.targets.plan.options import RUN_FOLDER, Place
+from anabranch.targets.plan.verification import Measured, Verified
+from anabranch.targets.protocol import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -17,8 +17,8 @@ from anabranch.errors import AnabranchError
 from anabranch.split.change import split_list
 from anabranch.split.request import Choice
 from anabranch.splitter import Splitter, hashes
-from anabranch.targets.group import Group, within
-from anabranch.targets.open_vswitch import WEIGHT_MAX, Switch
+from anabranch.targets.ovs.recipes import WEIGHT_MAX, Switch
+from anabranch.targets.plan.group import Group, within
 from anabranch.tuples import FIVE_TUPLE, PROTOCOLS, five_tuples, flow_keys, tuple_bytes
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 from anabranch.errors import AnabranchError
 from anabranch.settings import Settings
 from anabranch.split.request import weights_of
-from anabranch.targets.plan import BOUND_PCT, parse_bound
+from anabranch.targets.forecast import BOUND_PCT, parse_bound
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from anabranch.stats.mape import mape, path_errors
-from anabranch.targets.group import Group
+from anabranch.targets.plan.group import Group
 
 
 @dataclass(frozen=True)

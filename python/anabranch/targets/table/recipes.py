@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from anabranch.errors import AnabranchError
 from anabranch.splitter import Splitter
-from anabranch.targets.group import Group, exact, short
-from anabranch.targets.recipe import Recipe, Target, recipe
+from anabranch.targets.plan.group import Group, exact, short
+from anabranch.targets.plan.recipe import Recipe, Target, recipe
 
 SETTINGS: tuple[tuple[str, str, int, str], ...] = (
     ("min-move", "slots", 4096, "a change moves the fewest slots there are; fits the first-level cache"),

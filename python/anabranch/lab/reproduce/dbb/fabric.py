@@ -13,16 +13,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch.deploy import marking
 from anabranch.errors import AnabranchError
 from anabranch.lab.calibration.ceiling import HEADROOM
-from anabranch.lab.fabric import datapaths, host_ports, offload
+from anabranch.lab.fabric import offload
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.reproduce.dbb.cases import PAIRS
 from anabranch.lab.reproduce.dbb.schemes import Scheme
 from anabranch.lab.traffic.play import Endpoint
 from anabranch.lab.traffic.streams import Span, Stream, run
+from anabranch.marking import nftables as marking
 from anabranch.netlink.namespace import inside
+from anabranch.targets.ebpf import lab_groups as datapaths
+from anabranch.targets.ebpf import lab_host_ports as host_ports
 
 LEAVES = ("leaf0", "leaf1")
 PATHS = 4
@@ -83,7 +85,7 @@ class Fabric:
         """Whether hosts hand over up to 64 KB as one packet, which devices pass on so; or single packets.
 
         `gso_max_segs` is what ends it: `tso off gso off` only has them cut up behind the host's queue, all at once.
-        Whole ones go through no XDP, so that hosts see their packets in the network's queues (`fabric.host_ports`).
+        Whole ones go through no XDP, so that hosts see their packets in the network's queues (`lab_host_ports`).
 
         Raises:
             AnabranchError: a device refuses.

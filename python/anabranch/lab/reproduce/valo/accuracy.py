@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from anabranch.deploy.split import Split
 from anabranch.errors import AnabranchError
 from anabranch.lab.reproduce.valo import kernel
 from anabranch.lab.reproduce.valo.expectation import Expectation, Shares, expectation
@@ -18,6 +17,7 @@ from anabranch.lab.traffic.bursts import Bytes, frames
 from anabranch.lab.traffic.paced_sender import LostError, PacedSender
 from anabranch.splitter import Splitter
 from anabranch.stats.mape import mape
+from anabranch.targets.ovs.split import Split
 from anabranch.tuples import five_tuples
 
 SCHEMES = {

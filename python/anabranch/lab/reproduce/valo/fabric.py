@@ -8,15 +8,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from ipaddress import IPv4Network
 from pathlib import Path
 
-from anabranch.deploy.difference import difference
-from anabranch.deploy.split import Split, render
-from anabranch.deploy.territory import Territory
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.reproduce.valo.place import EDGES, SCENARIO, Place
 from anabranch.openflow.action import Output
 from anabranch.openflow.connection import Connection, connect
 from anabranch.openflow.match import IPV4, Match
 from anabranch.openflow.tables import Flow, Tables
+from anabranch.targets.ovs.difference import difference
+from anabranch.targets.ovs.ownership import Territory
+from anabranch.targets.ovs.split import Split, render
 
 PRIORITY, EXCEPTION_PRIORITY = 1000, 2000
 SEEDS = {"leaf0": 0x0A, "leaf1": 0x0B}

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anabranch import _core
-from anabranch.lab.fabric.kernel_switches import SCHEME, Towards
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.reproduce.valo.place import EDGES, SCENARIO, Place
 from anabranch.netlink.namespace import inside
+from anabranch.targets.ebpf.lab import SCHEME, Towards
 
 SEEDS = {"leaf0": 0x0A, "leaf1": 0x0B}
 """As those of Open vSwitch here: fixed, so that a run can be repeated connection by connection."""

@@ -8,7 +8,6 @@ from pathlib import Path
 from rich.console import Console
 
 from anabranch.atomic_file import write_whole
-from anabranch.deploy import marking
 from anabranch.errors import AnabranchError
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.calibrate import ceiling_of
@@ -20,6 +19,7 @@ from anabranch.lab.reproduce.wino.figure import draw
 from anabranch.lab.reproduce.wino.measure import DRAIN_S, SCENARIO, Point, Row, run_lab, run_simulator
 from anabranch.lab.reproduce.wino.schemes import SCHEMES, installed
 from anabranch.lab.reproduce.wino.table import as_csv, show
+from anabranch.marking import nftables as marking
 from anabranch.report.bar import Bar
 
 SWITCHES = 3

@@ -14,14 +14,14 @@ from anabranch.control import policy
 from anabranch.control.file import FabricFile
 from anabranch.control.policy import View
 from anabranch.control.policy.wino import Wino
-from anabranch.deploy import marking
-from anabranch.deploy.difference import difference
-from anabranch.deploy.territory import Territory
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.reproduce.wino import shaping
+from anabranch.marking import nftables as marking
 from anabranch.openflow.connection import connect
 from anabranch.openflow.tables import Tables
 from anabranch.runs.load import read_text
+from anabranch.targets.ovs.difference import difference
+from anabranch.targets.ovs.ownership import Territory
 
 SLICE = "10 Mbps"
 """Section IV-B: 15 slices of 1 Gbit/s on links of 10 and 5."""
