@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 3
 # Parts that are still above it, each with a limit of its own. Limits only ever go down.
 LIMITS = {
-    "bench": 21,
+    "bench": 18,
     "crates/balancers": 16,
     "crates/form": 16,
     "crates/kernel": 20,
@@ -35,10 +35,9 @@ LIMITS = {
     "crates/py": 19,
     "crates/scenario": 15,
     "crates/sim": 16,
-    "crates/split": 12,
     "ebpf": 20,
-    "python/anabranch": 14,
-    "tests": 11,
+    "python/anabranch": 18,
+    "tests": 13,
     "vectors": 4,
 }
 FRAGMENT = re.compile(
@@ -191,12 +190,15 @@ def rust_openings(text: str) -> Iterator[tuple[int, str]]:
 
 
 def python_openings(text: str) -> Iterator[tuple[int, str]]:
-    """First lines of the docstrings of a Python file, with their numbers."""
+    """First lines of the docstrings of a Python file, those below attributes included, with their numbers."""
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            docstring = ast.get_docstring(node)
-            if docstring:
-                yield node.body[0].lineno, docstring.splitlines()[0]
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        for before, statement in zip([None, *node.body], node.body, strict=False):
+            attribute = isinstance(node, ast.Module | ast.ClassDef) and isinstance(before, ast.Assign | ast.AnnAssign)
+            match statement:
+                case ast.Expr(value=ast.Constant(value=str(docstring))) if before is None or attribute:
+                    yield statement.lineno, docstring.strip().partition("\n")[0]
 
 
 def comments() -> Iterator[Comment]:
