@@ -2,7 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: demo test test-python test-rust test-slow attack build programs lint format clippy types cargo-test bench clean
+.PHONY: demo docs reference test test-python test-rust test-slow attack build programs lint format clippy types cargo-test \
+  bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -29,6 +30,17 @@ demo: build
 	anabranch sweep $(DEMO_STUDY)
 	anabranch report $(DEMO_STUDY_RESULTS) --out $(DEMO_STUDY_REPORT)
 	@echo "make demo: open $(DEMO_REPORT) and $(DEMO_STUDY_REPORT)"
+
+# The documentation as a site, with packages of its own: nothing else needs them.
+docs: .make/docs/environment
+	@NO_MKDOCS_2_WARNING=1 .make/docs/bin/mkdocs build --strict --quiet
+	@echo "make docs: open build/site/index.html"
+
+# The pages of docs/ that are made of the code; tests compare them.
+reference: build
+	@cargo run --release --quiet --package anabranch-scenario --example reference >.make/scenario.md
+	@mv .make/scenario.md docs/scenario.md
+	@python -m anabranch.reference docs
 
 # The Python half waits for traffic and switches most of the time, so the Rust half, which does not, runs beside it.
 test:
@@ -99,6 +111,12 @@ clean:
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements.lock
 	@mkdir -p $(@D) && touch $@
+
+.make/docs/environment: docs/requirements.lock
+	@echo "installing the locked packages of the documentation into .make/docs"
+	@test -x .make/docs/bin/python || $(PYTHON) -m venv .make/docs
+	@.make/docs/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r $<
+	@touch $@
 
 .make/extension: .make/environment pyproject.toml $(RUST_SOURCES)
 	@echo "building the extension: two minutes the first time, seconds later"

@@ -204,14 +204,16 @@ def test_the_plan_of_the_readme_is_one_for_a_switch_and_for_a_kernel() -> None:
 
 
 def test_the_plans_of_the_guide_are_read() -> None:
-    guide = (EXAMPLE.parent.parent / "docs" / "deploy.md").read_text()
-    least, full = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
+    docs = EXAMPLE.parent.parent / "docs"
+    (least,) = re.findall(r"```toml\n(.*?)```", (docs / "deploy.md").read_text(), re.DOTALL)
+    reference, _, _ = (docs / "plan-file.md").read_text().partition("## Linux")
+    (full,) = re.findall(r"```toml\n(.*?)```", reference, re.DOTALL)
     assert len(wanted(least).tables.flows) == 2
     found = wanted(full)
     assert [group.split.recipe for group in found.groups] == ["multipath", "failover"]
     # Every key has its line.
     keys = {key for line in full.splitlines() for key in re.findall(r"(\w+) =", line)}
-    documented = set(re.findall(r"`(?:group\.|switch\.)?(\w+)`", guide))
+    documented = set(re.findall(r"\w+", " ".join(re.findall(r"^\| `([^`]+)`", reference, re.MULTILINE))))
     assert keys <= documented
 
 

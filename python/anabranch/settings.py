@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar
 
 from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
@@ -16,8 +16,20 @@ TIMES_S = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}
 RATES_BPS = {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12}
 
 
+class Key(NamedTuple):
+    """One key that a reader of a file knows, as reference pages show it."""
+
+    path: str
+    default: object
+    value: str
+    """Values that the key takes, in words."""
+
+
 class Settings:
     """One table of the file. Every getter takes its key out; `end` refuses what is left."""
+
+    listeners: ClassVar[list[Callable[[Key], None]]] = []
+    """Functions that are called with every key that a getter asks for; empty but for making reference pages."""
 
     def __init__(self, file: str, path: str, table: object) -> None:
         self.file = file
@@ -46,9 +58,14 @@ class Settings:
             mend = nearest(key, self._known) if self._known else "leave it out"
             raise AnabranchError(f"{self.file}: {self.path}{dot}{key}: unknown key; {mend}")
 
-    def take(self, key: str, default: Value, check: Callable[[Any], Value | None], mend: str) -> Value:
+    def take(
+        self, key: str, default: Value, check: Callable[[Any], Value | None], mend: str, values: str = ""
+    ) -> Value:
         """The value of a key as `check` makes it, which answers None to what cannot be."""
         self._known.append(key)
+        for listener in self.listeners:
+            path = f"{self.path}.{key}" if self.path else key
+            listener(Key(path, default, values or mend.removeprefix("give ")))
         if key not in self._table:
             return default
         given = self._table.pop(key)
@@ -57,13 +74,17 @@ class Settings:
             self.refuse(key, given, mend)
         return found
 
-    def text(self, key: str, default: str = "") -> str:
+    def text(self, key: str, default: str = "", values: str = "") -> str:
         """Text that is not empty."""
-        return self.take(key, default, lambda given: given if isinstance(given, str) and given else None, "give text")
+
+        def check(given: object) -> str | None:
+            return given if isinstance(given, str) and given else None
+
+        return self.take(key, default, check, "give text", values)
 
     def one_of(self, key: str, default: str, known: Collection[str]) -> str:
         """One of some words."""
-        found = self.text(key, default)
+        found = self.text(key, default, ", ".join(f'"{word}"' for word in known))
         if found not in known:
             self.refuse(key, found, f"unknown; {nearest(found, known)}")
         return found

@@ -1,0 +1,33 @@
+"""Hooks of mkdocs: the pages of the site are those of the repository, under their own paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+PAGES = ("*.md", "docs/**/*.md", "docs/images/*", "docs/site.css", "bench/**/*.md", "studies/**/*.md", "tests/*/*.md")
+LINKED = ("LICENSE", "examples/*.toml", "tests/*.sh")
+LOAD_BALANCERS = "docs/load-balancers"
+
+
+def on_config(config: Any) -> None:
+    """Puts a page for each load balancer below their list in the navigation."""
+    root = Path(config.config_file_path).parent
+    pages = sorted(path.relative_to(root).as_posix() for path in (root / LOAD_BALANCERS).glob("*.md"))
+    for group in config.nav:
+        for entries in group.values():
+            for entry in entries:
+                if isinstance(entry, dict) and f"{LOAD_BALANCERS}.md" in entry.values():
+                    (title,) = entry
+                    entry[title] = [{"All": f"{LOAD_BALANCERS}.md"}, *pages]
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Takes the repository's pages in place of those of one folder."""
+    root = Path(config.config_file_path).parent
+    kept = [file for file in files if file.src_dir != config.docs_dir]
+    found = sorted({path for pattern in (*PAGES, *LINKED) for path in root.glob(pattern) if path.is_file()})
+    names = [path.relative_to(root).as_posix() for path in found]
+    return Files([*kept, *(File(name, str(root), config.site_dir, config.use_directory_urls) for name in names)])

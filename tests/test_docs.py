@@ -1,0 +1,139 @@
+"""The documentation: reference pages are what the code says, links lead somewhere, commands and blocks work."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+import anabranch as ab
+from anabranch.cli import app
+from anabranch.reference.__main__ import write
+from anabranch.reference.pages import FOLDERS, pages
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
+README_LINES_MAX = 120
+LISTED = subprocess.run(
+    ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+    cwd=ROOT,
+    capture_output=True,
+    text=True,
+    check=True,
+).stdout
+TRACKED = {ROOT / name for name in LISTED.split("\0") if name and (ROOT / name).is_file()}
+PAGES = sorted(path for path in TRACKED if path.suffix == ".md" and path.relative_to(ROOT).parts[0] != "crates")
+GENERATED = pages(DOCS)
+BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_reference_pages_are_what_the_code_says(name: str) -> None:
+    assert (DOCS / name).is_file(), f"docs/{name} is missing: make reference"
+    assert (DOCS / name).read_text() == GENERATED[name], f"docs/{name} is stale: make reference"
+
+
+def test_no_reference_page_outlives_what_it_is_about() -> None:
+    found = {path.relative_to(DOCS).as_posix() for folder in FOLDERS for path in (DOCS / folder).glob("*.md")}
+    assert found <= set(GENERATED)
+
+
+def test_writing_changes_what_is_stale_and_removes_what_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "results.md").write_text((DOCS / "results.md").read_text())
+    assert write(tmp_path)
+    (tmp_path / "python.md").write_text("stale")
+    gone = tmp_path / FOLDERS[0] / "gone.md"
+    gone.write_text("of a load balancer that is no more")
+    assert write(tmp_path) == [tmp_path / "python.md", gone]
+    assert write(tmp_path) == []
+
+
+def anchors(page: Path) -> set[str]:
+    """Names of a page's headings, as mkdocs and code hosts make them."""
+    text = SPAN.sub(lambda found: "" if found[0].startswith("```") else found[0][1:-1], page.read_text())
+    heads = re.findall(r"^#{1,6} (.+)$", text, re.MULTILINE)
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", head) for head in heads]
+    return {re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", head.lower()).strip()) for head in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in LINK.findall(SPAN.sub("", page.read_text())):
+        if re.match(r"https?:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        assert target in TRACKED, f"{link}: no such file"
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target), f"{link}: no such heading"
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    named = re.findall(r"[:-] (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert len(set(named)) == len(named)
+    assert {ROOT / name for name in named} <= TRACKED
+    written = {path.relative_to(ROOT).as_posix() for path in PAGES if path.is_relative_to(DOCS)}
+    listed = {name for name in written if not name.startswith(tuple(f"docs/{folder}/" for folder in FOLDERS))}
+    assert listed <= set(named), "pages that the navigation of mkdocs.yml lacks"
+
+
+def test_the_readme_is_short_and_counts_right() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert len(readme.splitlines()) <= README_LINES_MAX
+    (count,) = set(re.findall(r"(\d+) load balancers", readme))
+    assert int(count) == sum(balancer.setting == "routing.balance" for balancer in ab.schemes())
+    (count,) = re.findall(r"(\d+) techniques", readme)
+    assert int(count) == len(ab.techniques())
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """Words of each command line of ours in a page's blocks."""
+    for block in re.findall(r"^```\w*[^\n]*\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+        for line in re.findall(r"^(?:sudo )?(anabranch [a-z].*)$", block, re.MULTILINE):
+            yield shlex.split(re.sub(r"  +[^-\s#].*|\\$", "", line), comments=True)[1:]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_commands_and_their_options_exist(page: Path) -> None:
+    for words in commands(page):
+        command: Any = get_command(app)
+        rest = list(words)
+        while rest and hasattr(command, "get_command") and (below := command.get_command(None, rest[0])):
+            command = below
+            rest.pop(0)
+        if hasattr(command, "commands"):  # `anabranch split TRACE` has a command without a name
+            command = next(iter(command.commands.values()))
+        known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        given = {word.partition("=")[0] for word in rest if re.match(r"--?[a-z]", word)}
+        assert given <= known | {"--help"}, f"anabranch {' '.join(words)}"
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_tutorials_do_what_they_say(page: Path, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for language, file, text in BLOCK.findall(page.read_text()):
+        if file:
+            (tmp_path / file).write_text(text)
+        else:
+            assert language == "sh", f"a block of {language} that is no file"
+            done = subprocess.run(
+                ["bash", "-e", "-c", text],
+                cwd=tmp_path,
+                env={**os.environ, "PATH": path},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
