@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from anabranch.stats.size_classes import size_classes
 from anabranch.targets.ovs.lab_forwarding import choose
 from controller_process import DEADLINE_S, wait
 from lab_fixture import SCENARIO, assert_dead, need_lab, new_name
+from proc import children_of, command_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -189,15 +189,7 @@ def test_a_run_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
 
 def players(parent: int) -> list[str]:
     """Children of a process that play traffic."""
-    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return [child for child in children if b"traffic.player" in command_of(child)]
-
-
-def command_of(process: str) -> bytes:
-    """Empty of one that has ended, whether it has been asked how or not."""
-    with suppress(OSError):
-        return Path(f"/proc/{process}/cmdline").read_bytes()
-    return b""
+    return [child for child in children_of(parent) if b"traffic.player" in command_of(child)]
 
 
 def test_flows_that_wait_for_others_are_refused_before_anything_is_made() -> None:

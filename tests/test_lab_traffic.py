@@ -22,6 +22,7 @@ from anabranch.lab.traffic.play import Endpoint, Options, play
 from anabranch.netlink.namespace import inside
 from controller_process import DEADLINE_S
 from lab_pair import device_bytes, lacking, shaped_pair
+from proc import children_of, command_of
 
 RATE_MBPS = 50
 FRAME, PAYLOAD = 1514, 1448
@@ -185,16 +186,13 @@ def test_the_player_dies_with_whoever_asked_for_it(pair: Pair) -> None:
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as asker:
         assert asker.stdout is not None
         assert asker.stdout.readline() == b"plays\n"
-        children = Path(f"/proc/{asker.pid}/task/{asker.pid}/children").read_text().split()
+        children = children_of(asker.pid)
         os.kill(asker.pid, signal.SIGKILL)
     assert len(children) == 1
     deadline = time.monotonic() + DEADLINE_S
-    while Path(f"/proc/{children[0]}/cmdline").exists() and time.monotonic() < deadline:
-        if not Path(f"/proc/{children[0]}/cmdline").read_bytes():
-            break  # it has ended, and nobody has asked how
+    while command_of(children[0]) and time.monotonic() < deadline:
         time.sleep(0.05)
-    else:
-        assert not Path(f"/proc/{children[0]}").exists()
+    assert not command_of(children[0])
 
 
 @pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 not installed")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from anabranch.errors import AnabranchError
@@ -101,16 +102,18 @@ class OpenVSwitch:
         """Ends a daemon by SIGKILL, as a crash would."""
         pid = self.pid(daemon)
         if pid is not None:
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
             self._await_end(daemon)
 
     def pid(self, daemon: str) -> int | None:
         """The daemon's process, if it runs."""
         try:
-            # A daemon that ends removes its file: at any moment.
+            # A daemon that ends removes its file: at any moment. One that ends between the opening and the reading of
+            # its entry in /proc gives ESRCH.
             pid = int((self.folder / f"{daemon}.pid").read_text())
             number, state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):
             return None
         # Where nobody waits for orphans, one that has ended is still listed, as a zombie; while it is one with threads,
         # they hold its files open (proc_pid_stat(5): the state, and 17 fields on the threads).
