@@ -230,3 +230,24 @@ def test_equal_runs_compare_as_equal(tmp_path: Path) -> None:
     queues = waiting(Pairs(empty, 1.0, runs, runs))
     assert [queue.direction for queue in queues] == ["host to leaf", "leaf to host", "leaf to spine", "spine to leaf"]
     assert all(queue.lab_bytes == queue.simulated_bytes > 0 for queue in queues)
+
+
+def test_a_silence_counts_for_as_long_as_it_lasts(tmp_path: Path) -> None:
+    # One flow at each end of a second in which nothing happens: its intervals are joined.
+    flows = tmp_path / "flows.csv"
+    flows.write_text(
+        "id,src,dst,size_bytes,start_ns\n0,0,2,100000,0\n1,0,2,100000,1000000000\n2,0,2,100000,1100000000\n"
+    )
+    text = SCENARIO.partition("[[traffic]]")[0] + '[[traffic]]\nkind = "flow-list"\nfile = "flows.csv"\n'
+    file = tmp_path / "three.toml"
+    file.write_text(f'{text}[record]\ninterval = "10 ms"\n')
+    run = ab.run(file, runs=tmp_path, progress=False)
+    ports = run.ports.filter(pl.col("start_ns") < 1_100_000_000, port=0)
+    assert ports["length_ns"].max() == pytest.approx(950_000_000, rel=0.05)
+    assert ports["length_ns"].sum() == 1_100_000_000
+    byte_ns = float((ports["backlog_mean_bytes"] * ports["length_ns"]).sum())
+    from_hosts = waiting(Pairs(Unloaded(1.0, 2.0, 4, 0.0, 0.0), 1.0, [run], [run]))[0]
+    # Of four hosts one sends data, and one acknowledges.
+    assert from_hosts.direction == "host to leaf"
+    assert from_hosts.lab_bytes == pytest.approx(byte_ns / 1.1e9 / 4, rel=0.01)
+    assert from_hosts.lab_bytes > 0

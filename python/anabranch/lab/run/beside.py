@@ -131,7 +131,9 @@ def waiting(pairs: Pairs) -> list[Waiting]:
     names = pl.DataFrame({"node": range(len(pairs.lab[0].topology["nodes"]["tier"]))}, schema={"node": pl.UInt64})
     names = names.with_columns(tier=pl.Series(pairs.lab[0].topology["nodes"]["tier"]))
     sides = [pl.concat([_waiting(run, names) for run in runs]) for runs in (pairs.lab, pairs.simulated)]
-    lab, simulated = (dict(side.group_by("direction").agg(pl.col("bytes").mean()).iter_rows()) for side in sides)
+    # Silent intervals are joined, so that one row may stand for many.
+    mean = (pl.col("bytes") * pl.col("length_ns")).sum() / pl.col("length_ns").sum()
+    lab, simulated = (dict(side.group_by("direction").agg(mean).iter_rows()) for side in sides)
     order = sorted(lab, key=lambda direction: [TIERS.index(tier) for tier in direction.split(" to ")])
     return [Waiting(direction, lab[direction], simulated[direction]) for direction in order]
 
@@ -141,7 +143,7 @@ def _waiting(run: Run, names: pl.DataFrame) -> pl.DataFrame:
     for end in ("from", "to"):
         ports = ports.join(names.rename({"node": end, "tier": f"{end}_tier"}), on=end)
     direction = pl.concat_str("from_tier", pl.lit(" to "), "to_tier")
-    return ports.select(direction=direction, bytes=pl.col("backlog_mean_bytes"))
+    return ports.select("length_ns", direction=direction, bytes=pl.col("backlog_mean_bytes"))
 
 
 def _port_sums(runs: Sequence[Run], *columns: str) -> list[dict[int, int]]:
