@@ -99,18 +99,18 @@ pub struct Fabric {
 
 /// Reason why nodes and ports form no fabric, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{problem}; {mend}")]
+#[error("{problem}; {hint}")]
 pub struct FabricError {
     /// Key and value at fault.
     pub problem: String,
     /// Values that would work.
-    pub mend: String,
+    pub hint: String,
 }
 
 impl FabricError {
     /// Joins the two halves of an error.
-    pub fn new(problem: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { problem: problem.into(), mend: mend.into() }
+    pub fn new(problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { problem: problem.into(), hint: hint.into() }
     }
 }
 

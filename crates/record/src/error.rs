@@ -7,7 +7,7 @@ use std::io;
 #[non_exhaustive]
 pub enum RecordError {
     /// The operating system refused to write.
-    #[error("{file}: cannot be written: {source}; mend that, or choose another folder")]
+    #[error("{file}: cannot be written: {source}; fix that, or choose another folder")]
     Write {
         /// File or folder.
         file: String,
@@ -15,13 +15,13 @@ pub enum RecordError {
         source: io::Error,
     },
     /// The frames cannot carry the headers of a capture.
-    #[error("{file}: {problem}; {mend}")]
+    #[error("{file}: {problem}; {hint}")]
     Framing {
         /// File of the capture.
         file: String,
         /// Size at fault, and what it contradicts.
         problem: String,
         /// Settings that would work.
-        mend: &'static str,
+        hint: &'static str,
     },
 }

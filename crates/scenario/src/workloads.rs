@@ -90,7 +90,7 @@ fn end_ps(workload: &Workload, traffic: &Traffic, flows_per_s: f64) -> u64 {
 
 /// An error of traffic, at its table.
 pub(crate) fn traffic_error(origin: &Origin, error: TrafficError) -> ScenarioError {
-    origin.error(&error.problem, error.mend)
+    origin.error(&error.problem, error.hint)
 }
 
 fn workload(

@@ -21,6 +21,6 @@ impl SimulationError {
 
 impl From<PlanError> for SimulationError {
     fn from(error: PlanError) -> Self {
-        Self { problem: error.problem, mend: error.mend }
+        Self { problem: error.problem, mend: error.hint }
     }
 }

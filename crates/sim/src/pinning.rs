@@ -49,7 +49,7 @@ pub(crate) fn pin(fabric: &Fabric, flows: &[Flow]) -> Result<Vec<Option<Pinned>>
                 .and_then(|forth| Ok(Pinned { forth, back: labels(flow.dst, flow.src, path)? }));
             found
                 .map(Some)
-                .map_err(|error| SimulationError::new(format!("flow {index}: {}", error.problem), error.mend))
+                .map_err(|error| SimulationError::new(format!("flow {index}: {}", error.problem), error.hint))
         })
         .collect()
 }

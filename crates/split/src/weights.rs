@@ -11,18 +11,18 @@ const SUM_MAX: u64 = 1 << 53;
 
 /// Reason why a plan cannot be made, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{problem}; {mend}")]
+#[error("{problem}; {hint}")]
 pub struct PlanError {
     /// Key and value at fault, and what is wrong with them.
     pub problem: String,
     /// Values that would work.
-    pub mend: String,
+    pub hint: String,
 }
 
 impl PlanError {
     /// Joins the two halves of an error.
-    pub fn new(problem: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { problem: problem.into(), mend: mend.into() }
+    pub fn new(problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { problem: problem.into(), hint: hint.into() }
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 /// Error in a CSV file: its position, what is wrong, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}{}: {problem}; {mend}", line.map(|n| format!(":{n}")).unwrap_or_default())]
+#[error("{file}{}: {problem}; {hint}", line.map(|n| format!(":{n}")).unwrap_or_default())]
 pub struct CsvError {
     /// File, as the user named it.
     pub file: String,
@@ -14,7 +14,7 @@ pub struct CsvError {
     /// Column and value at fault, and why.
     pub problem: String,
     /// Values that would work.
-    pub mend: String,
+    pub hint: String,
 }
 
 /// Problem and hint of an error.
@@ -68,20 +68,20 @@ impl<R: Read> CsvRows<R> {
     }
 
     /// Error in the row read last, or in the header before the first row.
-    pub(crate) fn fault(&self, (problem, mend): Fault) -> CsvError {
+    pub(crate) fn fault(&self, (problem, hint): Fault) -> CsvError {
         // The position of a row is where reading began, before blank lines and comments. Behind it, every row has
         // ended with one line feed.
         let line = (self.rows.position().line() - 1).max(1);
-        CsvError { file: self.file.clone(), line: Some(line), problem, mend }
+        CsvError { file: self.file.clone(), line: Some(line), problem, hint }
     }
 
     /// Error of the file as a whole.
-    pub(crate) fn fault_of_file(&self, (problem, mend): Fault) -> CsvError {
-        CsvError { file: self.file.clone(), line: None, problem, mend }
+    pub(crate) fn fault_of_file(&self, (problem, hint): Fault) -> CsvError {
+        CsvError { file: self.file.clone(), line: None, problem, hint }
     }
 
     fn refused(&self, error: &csv::Error) -> CsvError {
-        let (problem, mend) = match error.kind() {
+        let (problem, hint) = match error.kind() {
             csv::ErrorKind::UnequalLengths { expected_len, len, .. } => (
                 format!("{len} fields where the header has {expected_len}"),
                 "give every row a field per column, empty if unknown",
@@ -91,7 +91,7 @@ impl<R: Read> CsvRows<R> {
             }
             _ => (format!("cannot read: {error}"), "check that the file is whole"),
         };
-        self.fault((problem, mend.to_string()))
+        self.fault((problem, hint.to_string()))
     }
 }
 

@@ -178,8 +178,8 @@ impl Fields<'_> {
         self.positions[column].and_then(|at| self.row.get(at)).unwrap_or("").trim()
     }
 
-    fn fault(&self, column: usize, why: &str, mend: &str) -> Fault {
-        (format!("column `{}`: `{}` {why}", COLUMNS[column].name, self.text(column)), mend.to_string())
+    fn fault(&self, column: usize, why: &str, hint: &str) -> Fault {
+        (format!("column `{}`: `{}` {why}", COLUMNS[column].name, self.text(column)), hint.to_string())
     }
 
     fn address(&self, column: usize) -> Result<IpAddr, Fault> {
@@ -211,10 +211,10 @@ impl Fields<'_> {
     }
 
     /// Reads a whole number, or returns `absent` if the list has no such column.
-    fn number(&self, column: usize, absent: u64, mend: &str) -> Result<u64, Fault> {
+    fn number(&self, column: usize, absent: u64, hint: &str) -> Result<u64, Fault> {
         match self.positions[column] {
             None => Ok(absent),
-            Some(_) => self.text(column).parse().map_err(|_| self.fault(column, "is no whole number", mend)),
+            Some(_) => self.text(column).parse().map_err(|_| self.fault(column, "is no whole number", hint)),
         }
     }
 

@@ -62,11 +62,11 @@ impl Columns {
             ));
         }
         let host = |column, name| {
-            let mend = format!(
+            let hint = format!(
                 "give a host from 0 to {}, numbered leaf by leaf",
                 u64::from(hosts).saturating_sub(1)
             );
-            number(row, column, name, &mend, u64::from(hosts).saturating_sub(1)).map(|host| host as u32)
+            number(row, column, name, &hint, u64::from(hosts).saturating_sub(1)).map(|host| host as u32)
         };
         let (src, dst) = (host(self.src, "src")?, host(self.dst, "dst")?);
         if src == dst {
@@ -80,8 +80,8 @@ impl Columns {
         let path = match self.path.filter(|&column| !row[column].is_empty()) {
             None => None,
             Some(column) => {
-                let mend = "give the number of a path, counted from 0, or leave it empty";
-                Some(number(row, column, "path", mend, u32::MAX.into())? as u32)
+                let hint = "give the number of a path, counted from 0, or leave it empty";
+                Some(number(row, column, "path", hint, u32::MAX.into())? as u32)
             }
         };
         let start = Start::At(picoseconds(&row[self.start_ns])?);
@@ -89,10 +89,10 @@ impl Columns {
     }
 }
 
-fn number(row: &StringRecord, column: usize, name: &str, mend: &str, most: u64) -> Result<u64, Fault> {
+fn number(row: &StringRecord, column: usize, name: &str, hint: &str, most: u64) -> Result<u64, Fault> {
     let text = &row[column];
     let value = text.parse().ok().filter(|value| *value <= most);
-    value.ok_or_else(|| (format!("column `{name}`: `{text}` is out of range"), mend.to_string()))
+    value.ok_or_else(|| (format!("column `{name}`: `{text}` is out of range"), hint.to_string()))
 }
 
 /// Reads nanoseconds with up to three decimals.

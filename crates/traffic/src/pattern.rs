@@ -129,7 +129,7 @@ impl Pattern {
         let one_rack = places.iter().all(|place| place.leaf == places[0].leaf);
         let several_pods = places.iter().all(|place| place.pod.is_some())
             && places.iter().any(|place| place.pod != places[0].pod);
-        let (problem, mend) = match self {
+        let (problem, hint) = match self {
             Self::InterRack if one_rack => {
                 ("pattern inter-rack with one rack".into(), "build a fabric of two leaves or more".into())
             }
@@ -167,7 +167,7 @@ impl Pattern {
             }
             _ => return Ok(()),
         };
-        Err(TrafficError { problem, mend })
+        Err(TrafficError { problem, hint })
     }
 }
 

@@ -37,7 +37,7 @@ fn pcapng(build: impl FnOnce(&mut Pcapng)) -> Vec<u8> {
 #[test]
 fn no_capture() {
     let read = "pcap and pcapng are read, plain or compressed with gzip or zstd";
-    for (bytes, found, mend) in [
+    for (bytes, found, hint) in [
         (&b""[..], "it is empty", ""),
         (b"src,dst", "it begins with the text \"src,dst\"", ""),
         (b"src,\ndst", "it begins with the text \"src,\\ndst\"", ""),
@@ -70,7 +70,7 @@ fn no_capture() {
             ": convert it with `editcap -F pcap`",
         ),
     ] {
-        let text = format!("t.pcap: not a capture: {found}; {read}{mend}");
+        let text = format!("t.pcap: not a capture: {found}; {read}{hint}");
         refused(bytes, &text);
         refused(&zstd(bytes), &text);
         refused(&gzip(bytes), &text);
@@ -88,7 +88,7 @@ fn what_cannot_be_opened_or_read() {
     );
     assert_eq!(
         error("src"),
-        "src: cannot be read at byte 0: Is a directory (os error 21); mend that and start again"
+        "src: cannot be read at byte 0: Is a directory (os error 21); fix that and start again"
     );
 }
 
@@ -114,7 +114,7 @@ fn a_failing_disk_is_told_after_the_records_before_it() {
         assert_eq!(outcome.records.len(), 2);
         assert_eq!(
             outcome.error.unwrap().to_string(),
-            "disk.pcap: cannot be read at byte 140: Input/output error (os error 5); mend that and start again"
+            "disk.pcap: cannot be read at byte 140: Input/output error (os error 5); fix that and start again"
         );
     }
 }
@@ -205,9 +205,9 @@ fn damaged_compression() {
             text.starts_with(&format!("t.pcap: the {compression} data is damaged or cut short behind byte ")),
             "{text}"
         );
-        let mend =
+        let hint =
             format!("; copy or compress it again, `{compression} --test` tells whether a copy is good");
-        assert!(text.ends_with(&mend), "{text}");
+        assert!(text.ends_with(&hint), "{text}");
 
         // Flipped bits surface where the decompressor notices, or as lengths that cannot be.
         bytes[cut..cut + 40].fill(0xa5);

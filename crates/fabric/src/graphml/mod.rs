@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// Error in a GraphML file: its position, what is wrong, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}{}: {problem}; {mend}", line.map(|n| format!(":{n}")).unwrap_or_default())]
+#[error("{file}{}: {problem}; {hint}", line.map(|n| format!(":{n}")).unwrap_or_default())]
 pub struct GraphmlError {
     /// File, as the user named it.
     pub file: String,
@@ -22,19 +22,19 @@ pub struct GraphmlError {
     /// Element and value at fault.
     pub problem: String,
     /// Values that would work.
-    pub mend: String,
+    pub hint: String,
 }
 
 /// Fault and the byte of the text at which it was found.
 struct Fault {
     at: Option<usize>,
     problem: String,
-    mend: String,
+    hint: String,
 }
 
 impl Fault {
-    fn new(element: Node<'_, '_>, problem: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { at: Some(element.range().start), problem: problem.into(), mend: mend.into() }
+    fn new(element: Node<'_, '_>, problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { at: Some(element.range().start), problem: problem.into(), hint: hint.into() }
     }
 }
 
@@ -76,11 +76,11 @@ const TIER_WORDS: [(&str, Option<Tier>); 19] = [
 pub fn read(path: &Path, defaults: &LinkSettings) -> Result<Fabric, GraphmlError> {
     let file = path.display().to_string();
     let of_file =
-        |problem: String, mend: String| GraphmlError { file: file.clone(), line: None, problem, mend };
+        |problem: String, hint: String| GraphmlError { file: file.clone(), line: None, problem, hint };
     let text = std::fs::read_to_string(path).map_err(|error| {
         of_file(format!("cannot be read: {error}"), "give the path of a GraphML file in UTF-8".to_owned())
     })?;
-    parse(&text, &file, defaults)?.build().map_err(|error| of_file(error.problem, error.mend))
+    parse(&text, &file, defaults)?.build().map_err(|error| of_file(error.problem, error.hint))
 }
 
 /// Reads the graph that `text` describes; errors name the file `file`. These attributes are read, in any case of
@@ -103,13 +103,13 @@ pub fn parse(text: &str, file: &str, defaults: &LinkSettings) -> Result<Graph, G
         file: file.to_owned(),
         line: Some(error.pos().row),
         problem: format!("not XML: {error}"),
-        mend: "export the graph as GraphML".to_owned(),
+        hint: "export the graph as GraphML".to_owned(),
     })?;
     graph(&document, defaults).map_err(|fault| GraphmlError {
         file: file.to_owned(),
         line: fault.at.map(|at| document.text_pos_at(at).row),
         problem: fault.problem,
-        mend: fault.mend,
+        hint: fault.hint,
     })
 }
 
@@ -154,8 +154,8 @@ fn graph(document: &Document<'_>, defaults: &LinkSettings) -> Result<Graph, Faul
         let end = |attribute| {
             let id = required(edge, attribute)?;
             numbers.get(id).copied().ok_or_else(|| {
-                let mend = "name the id of a node of the graph";
-                Fault::new(edge, format!("edge: its {attribute} {id} is no node"), mend)
+                let hint = "name the id of a node of the graph";
+                Fault::new(edge, format!("edge: its {attribute} {id} is no node"), hint)
             })
         };
         let (source, target) = (end("source")?, end("target")?);
@@ -209,14 +209,14 @@ fn settings(
     let mut settings = *defaults;
     if let Some(value) = edge.first(&RATES) {
         settings.rate = quantity::rate(&value.with_unit(graph)).ok_or_else(|| {
-            let mend = "give bits per second from 64 kbps to 8 Tbps, or text such as 10 Gbps";
-            Fault::new(value.element, format!("edge: {}: `{}` is no rate", value.key, value.text), mend)
+            let hint = "give bits per second from 64 kbps to 8 Tbps, or text such as 10 Gbps";
+            Fault::new(value.element, format!("edge: {}: `{}` is no rate", value.key, value.text), hint)
         })?;
     }
     if let Some(value) = edge.first(&DELAYS) {
         settings.delay_ps = quantity::time_ps(&value.with_unit(graph)).ok_or_else(|| {
-            let mend = "give seconds, or text such as 1 us";
-            Fault::new(value.element, format!("edge: {}: `{}` is no delay", value.key, value.text), mend)
+            let hint = "give seconds, or text such as 1 us";
+            Fault::new(value.element, format!("edge: {}: `{}` is no delay", value.key, value.text), hint)
         })?;
     }
     Ok(settings)

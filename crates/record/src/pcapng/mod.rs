@@ -76,7 +76,7 @@ fn address(captures: &[CapturedPacket]) -> Vec<Addressed<'_>> {
 
 /// Checks that the frames have this framing, and are long enough.
 fn check(file: &str, framing: Framing, captures: &[CapturedPacket]) -> Result<(), RecordError> {
-    let error = |problem, mend| Err(RecordError::Framing { file: file.to_owned(), problem, mend });
+    let error = |problem, hint| Err(RecordError::Framing { file: file.to_owned(), problem, hint });
     for CapturedPacket { packet, .. } in captures {
         let least = headers::bytes_min(packet.kind);
         if framing.header_bytes < least {

@@ -80,7 +80,7 @@ impl Shape {
                 graph.map_err(|error| file::file_error("file", &error, origin))?.build()
             }
         };
-        built.map_err(|error| origin.error(&error.problem, error.mend))
+        built.map_err(|error| origin.error(&error.problem, error.hint))
     }
 }
 

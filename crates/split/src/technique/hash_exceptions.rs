@@ -46,7 +46,7 @@ pub(super) const ROW: Row = Row {
     },
 };
 
-/// Slots of the hash half; what so few are off, the exceptions mend.
+/// Number of slots of the hash half; the exceptions correct the error of so few.
 const SLOTS: usize = 4096;
 
 /// The hash half: a min-move table, so that a change of weights moves the fewest flows.

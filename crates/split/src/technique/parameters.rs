@@ -81,7 +81,7 @@ impl Parameters {
     }
 }
 
-/// How a value of `T` is written, for the mend of an error.
+/// Form of a value of `T`, for the hint of an error.
 fn form<T>() -> &'static str {
     let name = core::any::type_name::<T>();
     if name.starts_with('u') {

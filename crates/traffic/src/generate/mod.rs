@@ -33,12 +33,12 @@ pub enum Kind {
 
 /// Reason why traffic cannot be generated, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{problem}; {mend}")]
+#[error("{problem}; {hint}")]
 pub struct GenerateError {
     /// Key and value at fault.
     pub problem: String,
     /// Values that would work.
-    pub mend: String,
+    pub hint: String,
 }
 
 impl Kind {
@@ -79,7 +79,7 @@ impl Kind {
     pub fn parse(name: &str) -> Result<Self, GenerateError> {
         Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| GenerateError {
             problem: format!("generate: `{name}` is no kind of traffic"),
-            mend: format!("choose one of {}", Self::ALL.map(Self::name).join(", ")),
+            hint: format!("choose one of {}", Self::ALL.map(Self::name).join(", ")),
         })
     }
 
@@ -131,7 +131,7 @@ impl Generator {
         let fits = (1..=most).contains(&connections).then(|| usize::try_from(connections).ok()).flatten();
         let connections = fits.ok_or_else(|| GenerateError {
             problem: format!("generate: connections = {connections}"),
-            mend: format!("{} gives 1 to {most}", kind.name()),
+            hint: format!("{} gives 1 to {most}", kind.name()),
         })?;
         Ok(Self {
             endpoints: kind.endpoints(seed),

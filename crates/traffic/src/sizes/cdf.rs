@@ -151,9 +151,9 @@ impl Cdf {
 }
 
 fn next_knot(size: &str, cdf: &str, before: Option<&Knot>) -> Result<Knot, Fault> {
-    let number = |column: &str, text: &str, most: f64, mend: &str| {
+    let number = |column: &str, text: &str, most: f64, hint: &str| {
         let value: Option<f64> = text.parse().ok().filter(|value| (0.0..=most).contains(value));
-        value.ok_or_else(|| (format!("column `{column}`: `{text}` is out of range"), mend.to_string()))
+        value.ok_or_else(|| (format!("column `{column}`: `{text}` is out of range"), hint.to_string()))
     };
     let bytes = number("size_bytes", size, BYTES_MAX, "give a number of bytes from 0 to 2^53")?;
     let share = number("cdf", cdf, 1.0, "give a share from 0 to 1; divide percentages by 100")?;

@@ -17,7 +17,7 @@ pub enum TraceError {
         source: io::Error,
     },
     /// The operating system failed while reading.
-    #[error("{file}: cannot be read at byte {offset}: {source}; mend that and start again")]
+    #[error("{file}: cannot be read at byte {offset}: {source}; fix that and start again")]
     Read {
         /// File, as the user named it.
         file: String,
@@ -54,7 +54,7 @@ pub enum TraceError {
     },
     /// The input is neither pcap nor pcapng.
     #[error(
-        "{file}: not a capture: {found}; pcap and pcapng are read, plain or compressed with gzip or zstd{mend}"
+        "{file}: not a capture: {found}; pcap and pcapng are read, plain or compressed with gzip or zstd{hint}"
     )]
     NotACapture {
         /// File, as the user named it.
@@ -62,10 +62,10 @@ pub enum TraceError {
         /// Description of the first bytes.
         found: String,
         /// Command that makes a capture of it, if one is known; empty or starting with a colon.
-        mend: &'static str,
+        hint: &'static str,
     },
     /// The format has a version that nobody defined, or that has long been abandoned.
-    #[error("{file}: byte {offset}: {format} version {major}.{minor} is not read, {read} is; {mend}")]
+    #[error("{file}: byte {offset}: {format} version {major}.{minor} is not read, {read} is; {hint}")]
     Version {
         /// File, as the user named it.
         file: String,
@@ -80,10 +80,10 @@ pub enum TraceError {
         /// Versions that are read.
         read: &'static str,
         /// Action to take.
-        mend: &'static str,
+        hint: &'static str,
     },
     /// Packets have a link type whose headers are not read.
-    #[error("{file}: byte {offset}: link type {number} is not read, only {}; {mend}", LinkType::READ)]
+    #[error("{file}: byte {offset}: link type {number} is not read, only {}; {hint}", LinkType::READ)]
     LinkTypeUnknown {
         /// File, as the user named it.
         file: String,
@@ -92,7 +92,7 @@ pub enum TraceError {
         /// Number in the tcpdump.org registry of link types.
         number: u16,
         /// Action to take.
-        mend: String,
+        hint: String,
     },
     /// The file ends inside a record.
     #[error(

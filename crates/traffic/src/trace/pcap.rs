@@ -47,7 +47,7 @@ impl Pcap {
                 major,
                 minor,
                 read: "2.4",
-                mend: "write it anew with `tcpdump -r old.pcap -w new.pcap`",
+                hint: "write it anew with `tcpdump -r old.pcap -w new.pcap`",
             });
         }
         // The upper half of the last word holds the length of the frame check sequence, which no length counts.
@@ -57,7 +57,7 @@ impl Pcap {
                 file: window.file(),
                 offset: 20,
                 number,
-                mend:
+                hint:
                     "capture on another interface, or with `tcpdump -y EN10MB` where the interface offers it"
                         .to_owned(),
             });

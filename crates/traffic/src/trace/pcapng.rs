@@ -217,7 +217,7 @@ impl Wrong {
                 file: window.file(),
                 offset,
                 number,
-                mend: format!(
+                hint: format!(
                     "leave interface {id} out: `tshark -r old.pcapng -Y 'frame.interface_id != {id}' -w new.pcapng`"
                 ),
             },
@@ -258,7 +258,7 @@ fn check_version(order: ByteOrder, window: &mut Window, offset: u64) -> Result<(
             major,
             minor,
             read: "1.x",
-            mend: "write it anew with `editcap old.pcapng new.pcapng`",
+            hint: "write it anew with `editcap old.pcapng new.pcapng`",
         }),
     }
 }

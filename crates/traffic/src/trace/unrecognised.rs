@@ -14,14 +14,14 @@ pub(super) fn error(window: &mut Window) -> TraceError {
     if head.len() < HEAD_BYTES && window.has_failed() {
         return window.cut(0, "file header");
     }
-    let (found, mend) = look_at(&head);
-    TraceError::NotACapture { file: window.file(), found, mend }
+    let (found, hint) = look_at(&head);
+    TraceError::NotACapture { file: window.file(), found, hint }
 }
 
 /// Says what a file that begins with `head` is, and how to make a capture of it.
 fn look_at(head: &[u8]) -> (String, &'static str) {
     let hex = head.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
-    let (kind, mend) = match head {
+    let (kind, hint) = match head {
         [] => return ("it is empty".to_owned(), ""),
         [0xfd, b'7', b'z', b'X', b'Z', ..] => ("xz data", ": unpack it with `xz -d`"),
         [b'B', b'Z', b'h', ..] => ("bzip2 data", ": unpack it with `bzip2 -d`"),
@@ -37,5 +37,5 @@ fn look_at(head: &[u8]) -> (String, &'static str) {
         }
         _ => return (format!("it begins with the bytes {hex}"), ""),
     };
-    (format!("it begins with the bytes {hex}, as {kind} does"), mend)
+    (format!("it begins with the bytes {hex}, as {kind} does"), hint)
 }

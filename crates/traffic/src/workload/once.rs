@@ -22,8 +22,8 @@ pub struct Once {
 impl Once {
     pub(super) fn flows(&self, fabric: &Fabric, seed: u64) -> Result<Vec<Flow>, TrafficError> {
         let senders = self.pattern.on(fabric, seed)?;
-        if let Some((problem, mend)) = self.sizes.fault() {
-            return Err(TrafficError::new(problem, mend));
+        if let Some((problem, hint)) = self.sizes.fault() {
+            return Err(TrafficError::new(problem, hint));
         }
         let flows = (0..).zip(&senders.senders).map(|(entity, &sender)| {
             let stream = |purpose| Stream::of_entity(seed, purpose, entity);

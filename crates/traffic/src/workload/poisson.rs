@@ -100,8 +100,8 @@ impl Poisson {
     }
 
     fn rate(&self, fabric: &Fabric, senders: &Senders) -> Result<f64, TrafficError> {
-        if let Some((problem, mend)) = self.sizes.fault() {
-            return Err(TrafficError::new(problem, mend));
+        if let Some((problem, hint)) = self.sizes.fault() {
+            return Err(TrafficError::new(problem, hint));
         }
         let per_s = match self.arrivals {
             Arrivals::Load(load) => load.flows_per_s(fabric, senders, self.sizes.mean_bytes())?,
