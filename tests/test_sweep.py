@@ -139,6 +139,22 @@ def test_an_impossible_cell_is_refused_before_any_runs(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
+def test_what_runs_warn_of_is_said_before_cells_run(tmp_path: Path) -> None:
+    axes = '[axes]\nrouting.balance = ["ecmp", "spray"]\n'
+    path = write_study(tmp_path, f"{STUDY.partition('[axes]')[0]}{axes}")
+    down = '[[change]]\nat = "1 ms"\nswitch = ["spine0", "spine1"]\nset = "down"\n'
+    (tmp_path / "small.toml").write_text(SMALL + down)
+    done = anabranch("sweep", str(path), "--runs", str(tmp_path / "runs"))
+    assert done.returncode == 0, done.stderr
+    warned = [line for line in done.stdout.splitlines() if "no path joins" in line]
+    # Once, though seeds draw other numbers of flows.
+    assert len(warned) == 1
+    assert warned[0].startswith("warning: at routing.balance ecmp, seed 1: ")
+    assert warned[0].endswith(
+        "after the last change, at 1 ms: what is not received by then never is (and 3 more cells)"
+    )
+
+
 @pytest.mark.parametrize("shards", [1, 3])
 def test_impossible_cells_are_left_out_by_name(tmp_path: Path, shards: int) -> None:
     path = write_mixed(tmp_path)

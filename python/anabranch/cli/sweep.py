@@ -62,6 +62,8 @@ def sweep(
             markup=False,
             soft_wrap=True,
         )
+        for line in resolved.warning_lines:
+            console.print(f"warning: {line}", style="yellow", markup=False, soft_wrap=True)
     try:
         with SweepProgress(resolved.study.name, len(jobs), quiet) as watch:
             if dask is not None:

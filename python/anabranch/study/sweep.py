@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,8 @@ from anabranch.study.study import Study, labels_text, load_study, table_values
 
 if TYPE_CHECKING:
     from anabranch.stats.size_classes import SizeClass
+
+NUMBER = re.compile(r"[\d.,]+")
 
 
 @dataclass(frozen=True)
@@ -41,11 +44,22 @@ class Sweep:
     jobs: dict[Path, Job]
     refused: list[Refused] = field(default_factory=list)
     """Cells that are no scenario or cannot be simulated, where that was allowed."""
+    warnings: dict[Path, list[str]] = field(default_factory=dict)
+    """What `anabranch run` would warn of, by the folder of the cell."""
 
     @property
     def missing(self) -> list[Job]:
         """Jobs whose results are not there."""
         return [job for folder, job in self.jobs.items() if read_manifest(folder) is None]
+
+    @property
+    def warning_lines(self) -> list[str]:
+        """The warnings of all cells, each with the first cell that has it; numbers in them may differ by cell."""
+        having: dict[str, list[str]] = {}
+        for folder, warnings in self.warnings.items():
+            for text in warnings:
+                having.setdefault(NUMBER.sub("", text), []).append(f"at {self.jobs[folder].words}: {text}")
+        return [f"{lines[0]} (and {len(lines) - 1} more cells)" if lines[1:] else lines[0] for lines in having.values()]
 
     def without(self, reasons: Mapping[Path, str]) -> Sweep:
         """The same without the cells of these folders, which are kept as refused."""
@@ -91,19 +105,33 @@ def resolve(study: Study, runs: str | Path, allowed: Callable[[str], bool] | Non
     return Sweep(study, folder, cells, jobs, refused)
 
 
-def impossible(jobs: Sequence[Job]) -> dict[Path, str]:
-    """The reasons of cells that cannot be simulated, by folder. Takes all cores: each draws its flows for that."""
+@dataclass(frozen=True)
+class Checked:
+    """What drawing the flows of cells has shown, by folder."""
 
-    def reason(job: Job) -> str | None:
+    impossible: dict[Path, str]
+    """Why a cell cannot be simulated."""
+    warnings: dict[Path, list[str]]
+    """What `anabranch run` would warn of."""
+
+
+def check(jobs: Sequence[Job]) -> Checked:
+    """Looks at what cells would simulate. Takes all cores: each cell draws its flows for that."""
+
+    def look(job: Job) -> tuple[str | None, list[str]]:
         try:
-            job.scenario().check()
+            scenario = job.scenario()
+            scenario.check()
+            return None, scenario.warnings()
         except AnabranchError as error:
-            return f"at {job.words}: {error}"
-        return None
+            return f"at {job.words}: {error}", []
 
     with ThreadPoolExecutor(cores(), thread_name_prefix="check") as pool:
-        found = dict(zip((job.folder for job in jobs), pool.map(reason, jobs), strict=True))
-    return {folder: words for folder, words in found.items() if words is not None}
+        found = dict(zip((job.folder for job in jobs), pool.map(look, jobs), strict=True))
+    return Checked(
+        {folder: reason for folder, (reason, _) in found.items() if reason is not None},
+        {folder: warnings for folder, (_, warnings) in found.items() if warnings},
+    )
 
 
 def leave_out(sweep: Sweep, jobs: Sequence[Job], *, skip: bool) -> Sweep:
@@ -113,7 +141,8 @@ def leave_out(sweep: Sweep, jobs: Sequence[Job], *, skip: bool) -> Sweep:
         AnabranchError: there are some, and they are not to be skipped, or nothing else is left.
 
     """
-    reasons = impossible(jobs)
+    checked = check(jobs)
+    reasons = checked.impossible
     if reasons and not skip:
         more = f" (and {len(reasons) - 1} more cells)" if len(reasons) > 1 else ""
         first = next(iter(reasons.values()))
@@ -121,7 +150,7 @@ def leave_out(sweep: Sweep, jobs: Sequence[Job], *, skip: bool) -> Sweep:
     left = sweep.without(reasons)
     if not left.cells:
         raise AnabranchError(f"{sweep.study.file}: no cell can be simulated: {next(iter(reasons.values()))}")
-    return left
+    return replace(left, warnings=left.warnings | checked.warnings)
 
 
 def shard_of(sweep: Sweep, part: int, parts: int) -> list[Job]:
