@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anabranch.runs.folder import MANIFEST, written_whole
+from anabranch.atomic_folder import written_whole
+from anabranch.runs.folder import MANIFEST
 from anabranch.runs.frames import write_frames
 from anabranch.runs.manifest import DEFINITIONS
 

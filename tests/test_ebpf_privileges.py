@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import AnabranchError
-from anabranch.cli import doctor
+from anabranch import AnabranchError, machine
 from anabranch.targets.ebpf import datapath as ebpf_datapath
 from anabranch.targets.ebpf import plan_file as ebpf_plan
 from anabranch.targets.ebpf import target as ebpf
@@ -109,7 +108,7 @@ def test_three_capabilities_and_a_folder_suffice() -> None:
 @with_own_datapaths
 def test_the_doctor_blames_no_kernel_for_a_missing_privilege() -> None:
     def lacking() -> str:
-        return json.dumps([asdict(finding) for finding in doctor.examine() if not finding.ok])
+        return json.dumps([asdict(finding) for finding in machine.examine() if not finding.ok])
 
     # What is imported on the way nobody may not be able to read.
     assert "this user lacks" not in lacking()
@@ -119,7 +118,7 @@ def test_the_doctor_blames_no_kernel_for_a_missing_privilege() -> None:
         assert said[what]["found"] == "not tried: this user lacks CAP_SYS_ADMIN and CAP_NET_ADMIN"
     datapaths = said["eBPF: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"]
     assert datapaths["found"] == "not tried: this user lacks CAP_BPF and CAP_NET_ADMIN and CAP_PERFMON"
-    assert said["shaping"]["mend"] == datapaths["mend"] == "run anabranch doctor as root"
+    assert said["shaping"]["hint"] == datapaths["hint"] == "run anabranch doctor as root"
 
 
 @pytest.mark.parametrize("lacking", ALL)

@@ -19,7 +19,7 @@ from anabranch.reproduce.measure import read_classes, read_measure
 from anabranch.reproduce.quantity import Quantity, measured
 from anabranch.reproduce.ranking import rank
 from anabranch.reproduce.values import LEFT_OUT, Values
-from anabranch.results import Run
+from anabranch.runs.results import Run
 
 CLASSES = read_classes({"mice": {"upto": "10 KB"}, "large": {"above": "10 KB", "upto": "1 MB"}})
 

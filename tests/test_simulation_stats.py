@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch import AnabranchError
-from anabranch.report.topology import switches, tier_counts, tier_links
 from anabranch.stats.confidence import half_width
 from anabranch.stats.fct import by_class, by_size, quantile
 from anabranch.stats.jobs import completion_ns
 from anabranch.stats.path_counts import path_counts
 from anabranch.stats.size_classes import parse_bounds, size_classes
 from anabranch.stats.tier_load import achieved
+from anabranch.stats.tiers import switches, tier_counts, tier_links
 from synthetic import fat_tree, leaf_spine, ports, topology
 
 

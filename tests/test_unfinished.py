@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.runs.folder import check_writable, written_whole
+from anabranch.atomic_folder import written_whole
+from anabranch.runs.folder import check_writable
 
 DIES = """
 import os, signal, sys
 from pathlib import Path
-from anabranch.runs import folder
+from anabranch import atomic_folder
 
 kill = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 target, where = Path(sys.argv[1]), sys.argv[2]
@@ -26,7 +27,7 @@ if where == "between":
         rename(self, other)
         kill()
     Path.rename = counted
-with folder.written_whole(target) as part:
+with atomic_folder.written_whole(target) as part:
     (part / "content").write_text("new")
     if where == "writing":
         kill()

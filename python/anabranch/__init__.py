@@ -5,19 +5,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from anabranch._core import VERSION, AnabranchError
+from anabranch.errors import AnabranchError
 
 if TYPE_CHECKING:
     from anabranch.load_balancers import LoadBalancer, schemes
     from anabranch.own import Scheme
-    from anabranch.results import Run, open  # noqa: A004
+    from anabranch.runs.results import Run, open  # noqa: A004
     from anabranch.runs.run import run
     from anabranch.splitter import Hash, Splitter, Technique, Weight, hashes, techniques
     from anabranch.study.sweep import sweep
     from anabranch.trace import Carried, Trace, generate_trace, generators, read_trace
     from anabranch.tuples import FIVE_TUPLE, five_tuples, flow_keys
 
-__version__ = VERSION
+__version__: str
 
 __all__ = [
     "FIVE_TUPLE",
@@ -45,11 +45,12 @@ __all__ = [
     "techniques",
 ]
 
-# NumPy takes longer to import than most commands run: what needs it is imported when it is asked for (PEP 562).
+# NumPy and the extension take longer to import than most commands run: a name is imported when it is asked for
+# (PEP 562).
 _MODULES = {
     "load_balancers": ("LoadBalancer", "schemes"),
     "own": ("Scheme",),
-    "results": ("Run", "open"),
+    "runs.results": ("Run", "open"),
     "runs.run": ("run",),
     "splitter": ("Hash", "Splitter", "Technique", "Weight", "hashes", "techniques"),
     "study.sweep": ("sweep",),
@@ -60,9 +61,13 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
+    value: Any
+    if name == "__version__":
+        value = import_module(f"{__name__}._core").VERSION
+    elif name in _MODULE_OF:
+        value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-STATUS_STOPPED = 130
+from anabranch.exit_status import STATUS_STOPPED
 
 
 def start() -> None:

@@ -10,7 +10,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from anabranch._core import AnabranchError
+from anabranch.errors import AnabranchError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """The errors of a place that has no room left."""

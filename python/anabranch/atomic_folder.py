@@ -1,4 +1,7 @@
-"""Folders that are not whole yet: locked while their writer lives, removed by the next command if it was killed."""
+"""Folders written whole or not at all.
+
+Until then they are hidden: locked while their writer lives, removed by the next command if it was killed.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,46 @@ import fcntl
 import os
 import shutil
 import socket
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from anabranch.atomic_file import unwritable
+from anabranch.errors import AnabranchError
+
 MARK = ".unfinished-"
 LOCK = "lock"
 FOREIGN_SECONDS = 24 * 3600
 """Age from which a folder of another machine counts as abandoned: writing one takes seconds, and not every file system
 shows the locks of other machines."""
+
+
+@contextmanager
+def written_whole(target: Path) -> Iterator[Path]:
+    """A folder to write into, which becomes `target` at the end, in place of what was there, or vanishes.
+
+    Symbolic links are followed; a folder that is replaced passes on its mode and owner.
+
+    Raises:
+        AnabranchError: the folder cannot be written, because the disk is full, for instance.
+
+    """
+    place = Path(os.path.realpath(target))
+    if place.exists() and not place.is_dir():
+        raise AnabranchError(f"{target}: is no folder; hint: move it away, or give another with --runs DIR")
+    try:
+        with unfinished(place) as shop:
+            part = shop / "new"
+            part.mkdir()
+            yield part
+            if place.exists():
+                _take_over(place.stat(), part)
+            _replace(part, place, shop / "old")
+    except OSError as error:
+        raise AnabranchError(unwritable(target, error)) from None
 
 
 @contextmanager
@@ -101,3 +133,18 @@ def _remove(shop: Path) -> None:
     with suppress(OSError):
         (shop / LOCK).unlink()
         shop.rmdir()
+
+
+def _take_over(old: os.stat_result, part: Path) -> None:
+    made = part.stat()
+    if (made.st_uid, made.st_gid) != (old.st_uid, old.st_gid):
+        with suppress(PermissionError):
+            os.chown(part, old.st_uid, old.st_gid)
+    part.chmod(stat.S_IMODE(old.st_mode))
+
+
+def _replace(part: Path, target: Path, aside: Path) -> None:
+    """Directories cannot be swapped portably: the old one steps aside first."""
+    if target.exists():
+        target.rename(aside)
+    part.rename(target)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch import _core
+from anabranch.errors import AnabranchError
 from anabranch.tuples import flow_keys
 
 Weight = int | float | Decimal | str
@@ -75,7 +76,7 @@ def _text(weight: Weight) -> str:
     if isinstance(weight, float):
         return repr(float(weight))
     if isinstance(weight, Fraction):
-        raise _core.AnabranchError(f"weights: {weight} is a fraction; give decimals, or scale all to integers")
+        raise AnabranchError(f"weights: {weight} is a fraction; give decimals, or scale all to integers")
     return str(weight)
 
 

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any
 
-from anabranch._core import AnabranchError
+from anabranch.errors import AnabranchError
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch import _core
+from anabranch.errors import AnabranchError
 
 FIVE_TUPLE = np.dtype(
     [
@@ -64,10 +65,10 @@ def five_tuples(
     columns: list[npt.NDArray[Any]] = [sources, destinations, protocols, *ports.values()]
     lengths = {column.shape[0] for column in columns} - {1}
     if len(lengths) > 1:
-        raise _core.AnabranchError(f"columns of {sorted(lengths)} values; give one length, or single values")
+        raise AnabranchError(f"columns of {sorted(lengths)} values; give one length, or single values")
     tuples = np.zeros(lengths.pop() if lengths else 1, FIVE_TUPLE)
     if np.any(source_versions != destination_versions):
-        raise _core.AnabranchError("src, dst: IPv4 beside IPv6; both ends of a connection have one version")
+        raise AnabranchError("src, dst: IPv4 beside IPv6; both ends of a connection have one version")
     tuples["source"], tuples["destination"] = sources, destinations
     tuples["source_port"], tuples["destination_port"] = ports["sport"], ports["dport"]
     tuples["protocol"], tuples["version"] = protocols, source_versions
@@ -97,7 +98,7 @@ def tuple_bytes(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.uint8]:
 
     """
     if not _holds_tuples(tuples.dtype) or tuples.ndim != 1:
-        raise _core.AnabranchError(f"tuples: dtype {tuples.dtype}; make the array with five_tuples")
+        raise AnabranchError(f"tuples: dtype {tuples.dtype}; make the array with five_tuples")
     return np.ascontiguousarray(tuples, FIVE_TUPLE).view(np.uint8).reshape(-1, FIVE_TUPLE.itemsize)
 
 
@@ -109,7 +110,7 @@ def _holds_tuples(dtype: np.dtype[Any]) -> bool:
 
 def _protocol(name: str) -> int:
     if name.lower() not in PROTOCOLS:
-        raise _core.AnabranchError(f"proto: {name}: unknown; use a number or one of {', '.join(PROTOCOLS)}")
+        raise AnabranchError(f"proto: {name}: unknown; use a number or one of {', '.join(PROTOCOLS)}")
     return PROTOCOLS[name.lower()]
 
 
@@ -119,7 +120,7 @@ def _addresses(name: str, given: Addresses) -> tuple[npt.NDArray[np.uint8], npt.
         if given.dtype == np.uint32:
             given = given.reshape(-1, 1).astype(">u4").view(np.uint8)
         if given.dtype != np.uint8 or given.ndim != 2 or given.shape[1] not in (4, 16):
-            raise _core.AnabranchError(
+            raise AnabranchError(
                 f"{name}: array of {given.dtype}, shape {given.shape}; give uint32, or uint8 of shape (n, 4) or (n, 16)"
             )
         wide = np.zeros((given.shape[0], 16), np.uint8)
@@ -132,7 +133,7 @@ def _addresses(name: str, given: Addresses) -> tuple[npt.NDArray[np.uint8], npt.
         try:
             address = ipaddress.ip_address(str(text))
         except ValueError:
-            raise _core.AnabranchError(f"{name}: {text}: not an IP address; write 10.0.0.1 or fd00::1") from None
+            raise AnabranchError(f"{name}: {text}: not an IP address; write 10.0.0.1 or fd00::1") from None
         wide[row, : len(address.packed)] = np.frombuffer(address.packed, np.uint8)
         versions[row] = address.version
     return wide, versions
@@ -141,5 +142,5 @@ def _addresses(name: str, given: Addresses) -> tuple[npt.NDArray[np.uint8], npt.
 def _numbers(name: str, given: npt.ArrayLike, most: int) -> npt.NDArray[np.int64]:
     numbers = np.atleast_1d(np.asarray(given))
     if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or np.any((numbers < 0) | (numbers > most)):
-        raise _core.AnabranchError(f"{name}: not whole numbers from 0 to {most}; give one per connection")
+        raise AnabranchError(f"{name}: not whole numbers from 0 to {most}; give one per connection")
     return numbers.astype(np.int64)

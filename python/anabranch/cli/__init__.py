@@ -1,7 +1,8 @@
 """The command `anabranch`: one file per verb, found by itself.
 
-A verb is a module of this package with a function `register(app)`; its docstring is the verb's help. It is imported
-when it runs, or when all are listed: what most verbs need takes longer to import than others take to run.
+A verb is a module of this package with a function `register(app)`; its docstring is the verb's help, its panel one of
+`GROUPS`. It is imported when it runs, or when all are listed, so what it needs is imported in its functions: help and
+completion load no more than typer.
 """
 
 from __future__ import annotations
@@ -14,12 +15,22 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from anabranch.__main__ import STATUS_STOPPED
-from anabranch._core import VERSION
 from anabranch.errors import AnabranchError
+from anabranch.exit_status import STATUS_BAD_INPUT, STATUS_STOPPED
 
-STATUS_BAD_INPUT = 2
 VERBS = sorted(module.name for module in pkgutil.iter_modules(__path__))
+
+SIMULATE, SPLIT, DEPLOY, REPRODUCE, MACHINE = "Simulate", "Split", "Plan and deploy", "Reproduce", "Machine"
+GROUPS = (SIMULATE, SPLIT, DEPLOY, REPRODUCE, MACHINE)
+"""What people do, in the order of the help."""
+
+SHORT_HELP_CHARACTERS = 200
+"""More than a first sentence has, so that none is cut."""
+
+ABOUT = (
+    "Split traffic over weighted paths: simulate load balancers, see the split of real connections, "
+    "plan and program real switches, and reproduce published results."
+)
 
 
 class Verbs(TyperGroup):
@@ -39,12 +50,25 @@ class Verbs(TyperGroup):
                 self.commands.update(typer.main.get_group(verb).commands)
         return self.commands.get(cmd_name)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Writes the verbs under the headings of what people do."""
+        commands = {name: self.get_command(ctx, name) for name in VERBS}
+        width = max(map(len, VERBS))
+        for group in GROUPS:
+            with formatter.section(group):
+                formatter.write_dl(
+                    [
+                        (name.ljust(width), command.get_short_help_str(SHORT_HELP_CHARACTERS))
+                        for name, command in commands.items()
+                        if command.rich_help_panel == group
+                    ]
+                )
+
 
 app = typer.Typer(
     name="anabranch",
     cls=Verbs,
-    help="Split real connections over weighted network paths, and see the split you will really get.",
-    add_completion=False,
+    help=ABOUT,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -52,6 +76,8 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from anabranch._core import VERSION
+
         typer.echo(f"anabranch {VERSION}")
         raise typer.Exit
 
@@ -59,10 +85,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Split real connections over weighted network paths, and see the split you will really get."""
+    """Options of the command itself."""
 
 
 def fail(message: object) -> int:

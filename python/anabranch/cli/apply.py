@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
+from anabranch.cli import DEPLOY
 from anabranch.errors import AnabranchError
 from anabranch.targets.plan.options import DryRun, Place, Plan, TargetName, options
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(options(apply))
+    app.command(rich_help_panel=DEPLOY)(options(apply))
 
 
 def apply(
@@ -26,9 +27,9 @@ def apply(
     ] = False,
 ) -> None:
     """Make a switch hold a plan: all of it or, if anything is refused, none. What is others' stays as it is."""
-    from anabranch.cli.split import terminal
     from anabranch.targets.plan.show import show
     from anabranch.targets.protocol import target
+    from anabranch.terminal.console import terminal
 
     if follow and (target_name != "ebpf" or dry_run):
         raise AnabranchError("follow: with --target ebpf, and without --dry-run, only; leave it out")

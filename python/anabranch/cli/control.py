@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from anabranch.cli import DEPLOY
 from anabranch.errors import AnabranchError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ STATUS_NOT_AS_PLANNED = 1
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(control)
+    app.command(rich_help_panel=DEPLOY)(control)
 
 
 def control(
@@ -63,7 +64,7 @@ def control(
 def _print(snapshot: Snapshot, *, changed: bool) -> None:
     from rich.table import Table
 
-    from anabranch.cli.split import terminal
+    from anabranch.terminal.console import terminal
 
     table = Table(box=None, pad_edge=False)
     for name, side in (("switch", "left"), ("groups", "right"), ("rules", "right"), ("meters", "right")):

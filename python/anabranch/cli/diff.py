@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from anabranch.cli import DEPLOY
 from anabranch.targets.plan.options import Place, Plan, TargetName, options
 
 STATUS_DIFFERENT = 1
@@ -11,7 +12,7 @@ STATUS_DIFFERENT = 1
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(options(diff))
+    app.command(rich_help_panel=DEPLOY)(options(diff))
 
 
 def diff(
@@ -21,9 +22,9 @@ def diff(
     place: Place,
 ) -> None:
     """Say what `apply` would change in a switch; status 1 if there is anything."""
-    from anabranch.cli.split import terminal
     from anabranch.targets.plan.show import show
     from anabranch.targets.protocol import target
+    from anabranch.terminal.console import terminal
 
     outcome = target(target_name).apply(plan, place, dry_run=True)
     show(outcome, True, terminal())

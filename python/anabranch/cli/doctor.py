@@ -1,163 +1,38 @@
-"""`anabranch doctor`: what this machine can and cannot do, and the mend."""
+"""`anabranch doctor`: what this machine can and cannot do, each with a hint."""
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import platform
-import shutil
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from anabranch import _core
-from anabranch._core import VERSION
-from anabranch.errors import AnabranchError
-from anabranch.lab.fabric.machine import FOR_NAMESPACES, lacking
-from anabranch.targets.ebpf.leftovers import leftovers
+from anabranch.cli import MACHINE
 
-SWITCH_MODULES = ("aiohttp", "ovs", "prometheus_client", "pyroute2")
-PRIVILEGES = "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"
-"""As the kernel half calls what loading takes (`crates/kernel/src/error.rs`)."""
-FOR_DATAPATHS = ("CAP_BPF", "CAP_NET_ADMIN", "CAP_PERFMON")
-AS_ROOT = "run anabranch doctor as root"
-MEMORY_LEAST_GIB = 2.0
-"""What a trace of ten million connections and the report need."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at. `ok` is None where the lack costs speed or a side feature only."""
-
-    what: str
-    found: str
-    ok: bool | None
-    mend: str = ""
+STATUS_LACKING = 1
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-
-    @app.command()
-    def doctor() -> None:
-        """Say what this machine can and cannot do, and the mend. Status 1 if `anabranch split` cannot run well."""
-        findings = list(examine())
-        table = Table(box=None, pad_edge=False, show_header=False)
-        for _ in range(4):
-            table.add_column(overflow="fold")
-        marks = {True: Text("ok", "green"), False: Text("no", "red"), None: Text("lacks", "yellow")}
-        for finding in findings:
-            mend = Text() if finding.ok is True else Text(finding.mend)
-            table.add_row(marks[finding.ok], Text(finding.what), Text(finding.found), mend)
-        Console(highlight=False, emoji=False).print(table)
-        raise typer.Exit(int(any(finding.ok is False for finding in findings)))
+    app.command(rich_help_panel=MACHINE)(doctor)
 
 
-def examine() -> Iterator[Finding]:
-    """Everything that is looked at, in the order in which it matters."""
-    version = platform.python_version()
-    yield Finding("Python", f"{version}, {sys.executable}", sys.version_info >= (3, 10), "install Python 3.10 or newer")
-    build = "release" if _core.OPTIMISED else "debug: costs per decision are meaningless"
-    yield Finding("extension", f"{VERSION}, {build} build", _core.OPTIMISED, "make build")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    yield Finding("processor", f"{_processor()}, {cores} cores", True)
-    flags = _cpu_flags()
-    for flag, gain in (("avx2", "scoring and rendezvous run their scalar code"), ("avx512f", "no code here needs it")):
-        yield Finding(flag, "yes" if flag in flags else "no", True if flag in flags else None, gain)
-    gib = _memory_gib()
-    yield Finding("memory", f"{gib:.1f} GiB", gib >= MEMORY_LEAST_GIB, f"free {MEMORY_LEAST_GIB:.0f} GiB")
-    for program, package, use in (
-        ("tcpdump", "tcpdump", "recording captures in tests"),
-        ("tshark", "tshark", "checking captures against its conversation list"),
-        ("ovs-vswitchd", "openvswitch-switch", "labs, and checking plans against Open vSwitch"),
-        ("ip", "iproute2", "labs"),
-        ("tc", "iproute2", "rates of labs' links"),
-        ("iperf3", "iperf3", "long flows in labs"),
-        ("nft", "nftables", "marking at labs' hosts"),
-    ):
-        path = shutil.which(program)
-        yield Finding(program, path or f"missing; for {use}", True if path else None, f"apt install {package}")
-    lacking = [name for name in SWITCH_MODULES if importlib.util.find_spec(name) is None]
-    found = "installed" if not lacking else f"{', '.join(lacking)} missing; for switches, labs and the controller"
-    yield Finding("Python packages for switches", found, None if lacking else True, "pip install 'anabranch[switches]'")
-    unprivileged = _unprivileged(FOR_NAMESPACES)
-    able, reason = (False, unprivileged) if unprivileged else _namespaces()
-    yield Finding("network namespaces", reason, True if able else None, "run labs, and the tests that record, as root")
-    for feature, there, note in _core.probe_kernel():
-        mend = AS_ROOT if _unprivileged(FOR_DATAPATHS) else "see docs/deploy-ebpf.md"
-        if feature == PRIVILEGES and not there:
-            note = _unprivileged(FOR_DATAPATHS) or note
-        yield Finding(f"eBPF: {feature}", note, True if there else None, mend)
-    qdiscs, reason = (False, unprivileged) if unprivileged else _qdiscs()
-    mend = AS_ROOT if unprivileged else "take a kernel with sch_htb (CONFIG_NET_SCH_HTB)"
-    yield Finding("shaping", reason, True if qdiscs else None, mend)
-    yield from _left_behind()
+def doctor() -> None:
+    """Check what this machine can do, and say how to fix what it cannot.
 
+    The status is 1 if `anabranch split` cannot run well.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
-def _unprivileged(capabilities: Sequence[str]) -> str:
-    """Which privileges this user lacks, so that nothing can be said of the kernel; empty if none."""
-    missing = lacking(capabilities)
-    return f"not tried: this user lacks {' and '.join(missing)}" if missing else ""
+    from anabranch.machine import examine
 
-
-def _left_behind() -> Iterator[Finding]:
-    """Datapaths that only their pins hold; nothing where there is none, or this user may not see them."""
-    try:
-        found = leftovers()
-    except AnabranchError:
-        return
-    if found:
-        what = ", ".join(f"{one.folder.name}: {' '.join(one.datapaths) or 'empty'}" for one in found)
-        mend = "anabranch remove --target ebpf --stale"
-        yield Finding("eBPF: datapaths of network namespaces that have ended", what, None, mend)
-
-
-def _processor() -> str:
-    for line in _lines("/proc/cpuinfo"):
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
-
-
-def _cpu_flags() -> set[str]:
-    for line in _lines("/proc/cpuinfo"):
-        if line.startswith(("flags", "Features")):
-            return set(line.partition(":")[2].split())
-    return set()
-
-
-def _memory_gib() -> float:
-    for line in _lines("/proc/meminfo"):
-        if line.startswith("MemAvailable"):
-            return int(line.split()[1]) / 2**20
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-
-
-def _lines(path: str) -> list[str]:
-    file = Path(path)
-    return file.read_text().splitlines() if file.exists() else []
-
-
-def _namespaces() -> tuple[bool, str]:
-    """Whether a network namespace can be made: tried with unshare, which leaves nothing behind."""
-    unshare = shutil.which("unshare")
-    if unshare is None:
-        return False, "unshare is missing"
-    tried = subprocess.run([unshare, "--net", "true"], capture_output=True, text=True, check=False)
-    return tried.returncode == 0, "can be made" if tried.returncode == 0 else tried.stderr.strip()
-
-
-def _qdiscs() -> tuple[bool, str]:
-    """Whether links of labs can have rates: tried on the loopback device of a namespace that ends at once."""
-    tried = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "handle", "1:", "htb"]
-    if not all(shutil.which(program) for program in ("unshare", "tc")):
-        return False, "unshare or tc is missing"
-    run = subprocess.run(tried, capture_output=True, text=True, check=False)
-    return run.returncode == 0, "HTB can be set" if run.returncode == 0 else run.stderr.strip()
+    findings = list(examine())
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for _ in range(4):
+        table.add_column(overflow="fold")
+    marks = {True: Text("ok", "green"), False: Text("no", "red"), None: Text("lacks", "yellow")}
+    for finding in findings:
+        hint = Text() if finding.ok is True else Text(finding.hint)
+        table.add_row(marks[finding.ok], Text(finding.what), Text(finding.found), hint)
+    Console(highlight=False, emoji=False).print(table)
+    if any(finding.ok is False for finding in findings):
+        raise typer.Exit(STATUS_LACKING)

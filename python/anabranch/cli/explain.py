@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from anabranch.cli import DEPLOY
 from anabranch.errors import AnabranchError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ Step = tuple[str, str]
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(explain)
+    app.command(rich_help_panel=DEPLOY)(explain)
 
 
 def explain(
@@ -85,19 +86,21 @@ def explain(
         if value is not None:
             raise AnabranchError(f"{key}: {value}: not used {problem}")
 
-    import anabranch as ab
     from anabranch.atomic_file import write_whole
-    from anabranch.cli.split import terminal, warn_of_damage
+    from anabranch.cli.split import warn_of_damage
     from anabranch.hints import choose
     from anabranch.split.request import choices
+    from anabranch.splitter import hashes
     from anabranch.targets.ovs.recipes import Switch, parse_version
     from anabranch.targets.plan import explanation
     from anabranch.targets.plan.group import group
+    from anabranch.terminal.console import terminal
+    from anabranch.trace import read_trace
 
     if file is None:
         tuples = explanation.parse_tuples(connections or ())
     else:
-        trace = ab.read_trace(file, direction="each", partial=True)
+        trace = read_trace(file, direction="each", partial=True)
         warn_of_damage(trace)
         tuples = explanation.untyped(trace.tuples)
     if plan is not None:
@@ -114,7 +117,7 @@ def explain(
         return
     wanted = group(weights or "", fail or ())
     if target is None:
-        names = [hash_.name for hash_ in ab.hashes()]
+        names = [hash_.name for hash_ in hashes()]
         name = choose(hash or "xxh3", names, "hash")
         chosen, *others = choices([technique or "min-move"])
         if others:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from anabranch.cli import MACHINE
 from anabranch.cli.run import Classes, Override, Quiet, Runs
-from anabranch.cli.split import terminal
 from anabranch.errors import AnabranchError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
     lab.command(name="list")(list_labs)
     lab.command()(calibrate)
     lab.command()(reproduce)
-    app.add_typer(lab, name="lab")
+    app.add_typer(lab, name="lab", rich_help_panel=MACHINE)
 
 
 def up(
@@ -54,7 +54,8 @@ def up(
 ) -> None:
     """Make a scenario's fabric of namespaces, veth links and switches; what stands already stays. Needs root."""
     from anabranch.lab.fabric.topology import Lab
-    from anabranch.report.bar import Bar
+    from anabranch.terminal.bar import Bar
+    from anabranch.terminal.console import terminal
 
     with Bar("making the lab", 1, quiet=False) as bar:
 
@@ -107,6 +108,7 @@ def run(
     from anabranch.lab.run.session import Request, run_beside, run_one
     from anabranch.runs.load import parse_overrides
     from anabranch.stats.size_classes import DEFAULT_BOUNDS_BYTES, parse_bounds, size_classes
+    from anabranch.terminal.console import terminal
 
     if burst is None and beside_simulator:
         burst = BURST_FRAMES
@@ -146,6 +148,7 @@ def down(
 def list_labs() -> None:
     """List the labs on this machine."""
     from anabranch.lab.fabric.overview import show
+    from anabranch.terminal.console import terminal
 
     show(terminal())
 
@@ -158,7 +161,8 @@ def calibrate(
     from anabranch.lab.calibration.calibrate import ceiling_of
     from anabranch.lab.calibration.ceiling_table import show
     from anabranch.lab.fabric.topology import Lab
-    from anabranch.report.bar import Bar
+    from anabranch.terminal.bar import Bar
+    from anabranch.terminal.console import terminal
 
     lab = Lab.open(name)
     with Bar("measuring", 1, quiet=False) as bar:
@@ -178,6 +182,7 @@ def reproduce(
     The status is 1 if the machine was too busy for the results to be used.
     """
     from anabranch.lab import reproduce as studies
+    from anabranch.terminal.console import terminal
 
     if not papers:
         raise AnabranchError(f"lab reproduce: no paper; take some of: {', '.join(studies.papers()) or 'none yet'}")

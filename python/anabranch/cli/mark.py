@@ -7,40 +7,49 @@ from typing import Annotated
 
 import typer
 
+from anabranch.cli import DEPLOY
 from anabranch.errors import AnabranchError
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(mark)
+    app.command(rich_help_panel=DEPLOY)(mark)
 
 
 def mark(
     labels: Annotated[
-        str | None, typer.Argument(metavar="URL|FILE", help="Of the controller's slices.json: an http URL or a file.")
+        str | None, typer.Argument(metavar="URL|FILE", help="The http URL or the file of the controller's slices.json.")
     ] = None,
     leaf: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of this host. Left out: the one with this host's address.")
+        str | None,
+        typer.Option(metavar="NAME", help="The leaf of this host. Default: the leaf that has this host's address."),
     ] = None,
     device: Annotated[
         list[str] | None,
-        typer.Option(metavar="DEVICE", help="Send one segment per packet through it while marking (gso_max_segs 1)."),
+        typer.Option(
+            metavar="DEVICE",
+            help="Send one segment per packet through this device while marking (gso_max_segs 1); repeatable.",
+        ),
     ] = None,
     netns: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Mark in this network namespace, of a container or a lab's host.")
+        str | None,
+        typer.Option(metavar="NAME", help="Mark in this network namespace, which a container or a host of a lab has."),
     ] = None,
-    poll_s: Annotated[float, typer.Option("--poll", metavar="S", help="Time between two looks.", min=0.01)] = 0.5,
-    once: Annotated[bool, typer.Option("--once", help="Mark as said now, and stay so after the end.")] = False,
-    remove: Annotated[bool, typer.Option("--remove", help="Stop marking: take our nftables table away.")] = False,
+    poll_s: Annotated[
+        float,
+        typer.Option("--poll", metavar="S", help="The time between two reads of the slices, in seconds.", min=0.01),
+    ] = 0.5,
+    once: Annotated[bool, typer.Option("--once", help="Set the marks once and exit; they stay.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the nftables table of the marks, and exit.")] = False,
 ) -> None:
-    """Label packets towards other leaves with the controller's slices in turn (Wino), in their DSCP field.
+    """Mark this host's packets to other leaves with the controller's slices in turn (Wino), in the DSCP field.
 
-    Runs until it is ended, follows what the controller says, and takes its nftables table away at the end. While the
-    controller cannot be reached the labels stay as they are: switches forward what bears none of their slices anyhow.
+    The command runs until it is stopped, follows the controller, and removes its nftables table at the end. While the
+    controller cannot be reached the marks stay as they are; switches forward packets without a known slice as well.
     """
-    from anabranch.cli.split import terminal
     from anabranch.marking import nftables as marking
     from anabranch.marking.agent import Agent
+    from anabranch.terminal.console import terminal
 
     enter = [] if netns is None else ["ip", "netns", "exec", netns]
     if remove:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from anabranch.cli import DEPLOY
 from anabranch.errors import AnabranchError
 
 STATUS_BOUND_MISSED = 1
@@ -14,7 +15,7 @@ STATUS_BOUND_MISSED = 1
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(plan)
+    app.command(rich_help_panel=DEPLOY)(plan)
 
 
 def plan(
@@ -43,11 +44,11 @@ def plan(
     if weights is None:
         raise AnabranchError("weights: missing; give one per path, as in --weights 4,3,2")
     from anabranch.atomic_file import write_whole
-    from anabranch.cli.split import terminal
     from anabranch.targets import forecast as plans
     from anabranch.targets.forecast_table import show
     from anabranch.targets.ovs.recipes import Switch, parse_version
     from anabranch.targets.plan import group as groups
+    from anabranch.terminal.console import terminal
 
     wanted = groups.group(weights, fail or (), ports)
     switch = Switch(parse_version(ovs_version), bridge, group, param)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from anabranch.cli import DEPLOY
 from anabranch.errors import AnabranchError
 from anabranch.targets.plan.options import DryRun, Place, TargetName, options
 
@@ -14,7 +15,7 @@ EBPF = "ebpf"
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(options(remove))
+    app.command(rich_help_panel=DEPLOY)(options(remove))
 
 
 def remove(
@@ -42,18 +43,18 @@ def remove(
         raise AnabranchError(
             "plan: missing; name the plan whose owner's rules shall go, as in anabranch remove plan.toml"
         )
-    from anabranch.cli.split import terminal
     from anabranch.targets.plan.show import show
     from anabranch.targets.protocol import target
+    from anabranch.terminal.console import terminal
 
     outcome = target(target_name).remove(plan, place, dry_run=dry_run)
     show(outcome, dry_run, terminal())
 
 
 def _remove_stale(dry_run: bool) -> None:
-    from anabranch.cli.split import terminal
     from anabranch.targets.ebpf.datapath import locked
     from anabranch.targets.ebpf.leftovers import collect, leftovers
+    from anabranch.terminal.console import terminal
 
     with locked(make=False):
         found = leftovers()

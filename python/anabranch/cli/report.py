@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from anabranch.cli import SIMULATE
 from anabranch.cli.run import Classes
 from anabranch.errors import AnabranchError
 
@@ -16,17 +17,21 @@ FORMATS = ("pdf", "svg", "png")
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(report)
+    app.command(rich_help_panel=SIMULATE)(report)
 
 
 def report(
-    runs: Annotated[list[str], typer.Argument(metavar="RUNS...", help="Folders of runs, or of one study.")],
-    out: Annotated[str, typer.Option(metavar="FILE.html", help="The page.")] = "report.html",
-    figures: Annotated[Path | None, typer.Option(metavar="DIR", help="Write every figure into it too.")] = None,
-    format: Annotated[str, typer.Option(metavar="F,F,...", help="Of --figures: pdf, svg, png.")] = "pdf,svg",  # noqa: A002
+    runs: Annotated[list[str], typer.Argument(metavar="RUNS...", help="The folders of some runs, or of one study.")],
+    out: Annotated[str, typer.Option(metavar="FILE.html", help="The HTML page to write.")] = "report.html",
+    figures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write every figure into this directory as well.")
+    ] = None,
+    format: Annotated[  # noqa: A002
+        str, typer.Option(metavar="F,F,...", help="The formats of the files in --figures: `pdf`, `svg`, `png`.")
+    ] = "pdf,svg",
     classes: Classes = None,
 ) -> None:
-    """Draw runs side by side, or a study with its confidence intervals, as one HTML page."""
+    """Draw runs side by side, or a study with its confidence intervals, in one HTML page."""
     formats = [name.strip() for name in format.split(",")]
     for name in formats:
         if name not in FORMATS:

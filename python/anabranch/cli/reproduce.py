@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch.__main__ import STATUS_STOPPED
+from anabranch.cli import REPRODUCE
 from anabranch.errors import AnabranchError
+from anabranch.exit_status import STATUS_STOPPED
 
 if TYPE_CHECKING:
     from anabranch.reproduce.selection import Group
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command(name="reproduce")(reproduce)
+    app.command(name="reproduce", rich_help_panel=REPRODUCE)(reproduce)
 
 
 def reproduce(
@@ -52,10 +53,10 @@ def _names() -> list[str]:
 
 
 def _networks(chosen: list[Group], name: str, quick: bool, output: Path, quiet: bool) -> None:
-    from anabranch.cli.split import terminal
     from anabranch.reproduce.report import write
     from anabranch.reproduce.session import run
     from anabranch.reproduce.table import show
+    from anabranch.terminal.console import terminal
 
     command = ["anabranch", *sys.argv[1:]]
     console = terminal()
@@ -78,9 +79,9 @@ def _networks(chosen: list[Group], name: str, quick: bool, output: Path, quiet: 
 
 def _splitting(group: Group, quick: bool, output: Path | None, quiet: bool) -> None:
     """A study that splits connections, by itself: its own table has the floor and theory too."""
-    from anabranch.cli.split import terminal
-    from anabranch.report.progress import PassProgress
     from anabranch.reproduce.splitting.study import load
+    from anabranch.terminal.console import terminal
+    from anabranch.terminal.pass_progress import PassProgress
 
     wanted = load(group.folder, quick)
     # SciPy and matplotlib take a second to load: not before the study is known to be good.

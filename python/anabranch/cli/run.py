@@ -7,38 +7,47 @@ from typing import Annotated
 
 import typer
 
+from anabranch.cli import SIMULATE
+
 STATUS_NO_PATH = 1
 
 Override = Annotated[
-    list[str] | None, typer.Option("-o", metavar="KEY=VALUE", help="Change a key, as in -o traffic.load=0.6.")
+    list[str] | None,
+    typer.Option(
+        "-o", metavar="KEY=VALUE", help="Change a key of the scenario, as in `-o traffic.load=0.6`; repeatable."
+    ),
 ]
-Classes = Annotated[str | None, typer.Option(metavar="SIZE,SIZE,...", help="Bounds of the size classes; 100 KB,10 MB.")]
-Runs = Annotated[Path, typer.Option(metavar="DIR", help="Where folders of results go.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No table and no progress.")]
+Classes = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE,SIZE,...", help="The bounds of the size classes of flows. Default: 100 KB,10 MB."),
+]
+Runs = Annotated[Path, typer.Option(metavar="DIR", help="The directory for the folders of results.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no table and no progress.")]
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(run)
+    app.command(rich_help_panel=SIMULATE)(run)
 
 
 def run(
-    scenario: Annotated[str, typer.Argument(metavar="SCENARIO.toml")],
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.")],
     override: Override = None,
     runs: Runs = Path("runs"),
-    again: Annotated[bool, typer.Option("--again", help="Run even if the results are there.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Write CSV beside Parquet.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Run again even if the results are there already.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Write CSV files beside the Parquet files.")] = False,
     classes: Classes = None,
     quiet: Quiet = False,
 ) -> None:
-    """Simulate a scenario; results go to RUNS/NAME-HASH. Columns: docs/results.md.
+    """Simulate a scenario packet by packet, and write the results to RUNS/NAME-HASH.
 
-    Status 1 if no path joins the hosts of any flow, so that none could end.
+    `docs/results.md` describes the columns. The status is 1 if no path joins the hosts of any flow, so that no flow
+    could finish.
     """
-    from anabranch.cli.split import terminal
-    from anabranch.results import Run
     from anabranch.runs.folder import check_writable, place, read_manifest
     from anabranch.runs.load import load, parse_overrides
+    from anabranch.runs.results import Run
+    from anabranch.terminal.console import terminal
 
     loaded = load(scenario, parse_overrides(override or ()))
     folder = place(runs, loaded)
@@ -46,10 +55,10 @@ def run(
     if not present:
         check_writable(runs)
     # Polars and SciPy take a while to load: not before the scenario is known to be good.
-    from anabranch.report.run_progress import RunProgress
     from anabranch.report.run_table import show, show_before
     from anabranch.runs.run import simulate
     from anabranch.stats.size_classes import DEFAULT_BOUNDS_BYTES, parse_bounds, size_classes
+    from anabranch.terminal.run_progress import RunProgress
 
     chosen = size_classes(parse_bounds(classes) if classes else DEFAULT_BOUNDS_BYTES)
     console = terminal()

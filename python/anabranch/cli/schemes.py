@@ -7,17 +7,21 @@ from typing import Annotated
 
 import typer
 
-verbs = typer.Typer(help="List the load balancers, show the page of one.", invoke_without_command=True)
+from anabranch.cli import SIMULATE
+
+verbs = typer.Typer(
+    help="List the load balancers, show one of them, or start one of your own.", invoke_without_command=True
+)
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.add_typer(verbs, name="schemes")
+    app.add_typer(verbs, name="schemes", rich_help_panel=SIMULATE)
 
 
 @verbs.callback()
 def schemes(context: typer.Context) -> None:
-    """List the load balancers: what each keeps together, who decides, what it needs, where it runs."""
+    """List the load balancers with what each keeps together, who decides, what it needs and where it runs."""
     if context.invoked_subcommand is None:
         from rich.console import Console
 
@@ -27,8 +31,10 @@ def schemes(context: typer.Context) -> None:
 
 
 @verbs.command()
-def show(name: Annotated[str, typer.Argument(help="A load balancer, as `anabranch schemes` lists it.")]) -> None:
-    """Print the page of one load balancer: rule, parameters, what differs from its paper, limits."""
+def show(
+    name: Annotated[str, typer.Argument(help="The name of a load balancer, as `anabranch schemes` lists it.")],
+) -> None:
+    """Print the page of one load balancer: its rule, parameters, limits, and differences from its paper."""
     from rich.console import Console
 
     from anabranch.report.schemes_table import show_page
@@ -38,13 +44,16 @@ def show(name: Annotated[str, typer.Argument(help="A load balancer, as `anabranc
 
 @verbs.command()
 def new(
-    name: Annotated[str, typer.Argument(help="What the scheme and its crate are called.")],
-    into: Annotated[Path, typer.Option(metavar="DIR", help="Where the crate's folder goes.")] = Path(),
+    name: Annotated[str, typer.Argument(help="The name of the scheme and of its crate.")],
+    into: Annotated[Path, typer.Option(metavar="DIR", help="The directory for the folder of the crate.")] = Path(),
     source: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The checkout to depend on; where this was installed from.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="The checkout to depend on. Default: the one that anabranch was installed from."
+        ),
     ] = None,
 ) -> None:
-    """Write a crate for a scheme of one's own in Rust, with tests and a program that runs it beside ECMP."""
+    """Write a Rust crate for a load balancer of your own, with tests and a program that runs it beside ECMP."""
     from anabranch.own.crate import write_crate
 
     folder = write_crate(name, into, source)

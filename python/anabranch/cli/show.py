@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from anabranch.cli import SIMULATE
 from anabranch.cli.report import FORMATS
 from anabranch.cli.run import Override
 from anabranch.errors import AnabranchError
@@ -14,26 +15,26 @@ from anabranch.errors import AnabranchError
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(show)
+    app.command(rich_help_panel=SIMULATE)(show)
 
 
 def show(
-    scenario: Annotated[str, typer.Argument(metavar="SCENARIO.toml")],
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.")],
     override: Override = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the fabric into a file .svg, .pdf or .png.")
+        Path | None, typer.Option(metavar="FILE", help="Draw the fabric into a .svg, .pdf or .png file.")
     ] = None,
     settings: Annotated[
-        bool, typer.Option("--settings", help="Print every setting, the defaults too, as TOML.")
+        bool, typer.Option("--settings", help="Print every setting, defaults included, as TOML.")
     ] = False,
 ) -> None:
-    """Show a scenario before it runs: nodes by name, links, paths, offered load, warnings."""
+    """Show the fabric, paths, offered load and warnings of a scenario before it runs."""
     if out is not None and out.suffix[1:] not in FORMATS:
         raise AnabranchError(f"out: {out}: no format of a figure; end it with .svg, .pdf or .png")
     if out is not None and not out.parent.is_dir():
         raise AnabranchError(f"{out}: there is no directory {out.parent}; make it first")
-    from anabranch.cli.split import terminal
     from anabranch.runs.load import load, parse_overrides
+    from anabranch.terminal.console import terminal
 
     loaded = load(scenario, parse_overrides(override or ()))
     if settings:

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from anabranch.cli import SPLIT
 
 if TYPE_CHECKING:
     from anabranch.trace import Trace
-
-WIDTH_WITHOUT_TERMINAL = 120
 
 
 class TraceOrVerb(TyperGroup):
@@ -33,22 +30,31 @@ class TraceOrVerb(TyperGroup):
 
 verbs = typer.Typer(cls=TraceOrVerb, rich_markup_mode=None, add_completion=False)
 
-Source = Annotated[str | None, typer.Argument(metavar="TRACE", help="A capture or flow list (CSV), - for stdin.")]
-Generate = Annotated[
-    str | None, typer.Option(metavar="KIND:N", help="Make N connections instead, as in datacenter:40000.")
+Source = Annotated[
+    str | None, typer.Argument(metavar="TRACE", help="The capture or flow list (CSV) to split; `-` is stdin.")
 ]
-Seed = Annotated[int | None, typer.Option(help="Of the hash and of what is generated.")]
+Generate = Annotated[
+    str | None,
+    typer.Option(metavar="KIND:N", help="Generate N connections instead of reading a trace, as in `datacenter:40000`."),
+]
+Seed = Annotated[int | None, typer.Option(help="The seed of the hash and of generated connections. Default: 0.")]
 Direction = Annotated[
     str | None,
-    typer.Option(help="What one connection is: `conversation` (both directions, the default) or `each` direction."),
+    typer.Option(
+        help="What counts as one connection: `conversation` (both directions, the default) or `each` direction."
+    ),
 ]
-Encap = Annotated[str | None, typer.Option(help="Whose 5-tuple a VXLAN, GENEVE or GRE packet has: `outer` or `inner`.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No table and no progress bar.")]
+Encap = Annotated[
+    str | None, typer.Option(help="Take the `outer` or the `inner` 5-tuple of VXLAN, GENEVE and GRE packets.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no table and no progress bar.")]
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.add_typer(verbs, name="split", help="Split a trace over weighted paths, by every technique.")
+    app.add_typer(
+        verbs, name="split", help="Split a trace over weighted paths, by every technique.", rich_help_panel=SPLIT
+    )
 
 
 @verbs.command(hidden=True)
@@ -56,33 +62,42 @@ def trace(
     trace: Source = None,
     weights: Annotated[
         str | None,
-        typer.Option(metavar="W,W,...", help="One per path, or a TOML file with any of these options."),
+        typer.Option(metavar="W,W,...", help="One weight per path, or a TOML file with any of these options."),
     ] = None,
     technique: Annotated[
-        list[str] | None, typer.Option(metavar="NAME[:KEY=VALUE]", help="Which ones; all when left out.")
+        list[str] | None,
+        typer.Option(metavar="NAME[:KEY=VALUE]", help="Run this technique only; repeatable. Default: all."),
     ] = None,
     change: Annotated[
-        list[str] | None, typer.Option(metavar="W,W,...", help="What moves if the weights become these.")
+        list[str] | None,
+        typer.Option(metavar="W,W,...", help="Show what moves if the weights become these; repeatable."),
     ] = None,
-    fail: Annotated[list[str] | None, typer.Option(metavar="PATH", help="What moves if this path dies.")] = None,
+    fail: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH", help="Show what moves if this path dies; paths count from 1; repeatable."),
+    ] = None,
     add: Annotated[
-        list[str] | None, typer.Option(metavar="W", help="What moves if a path of this weight joins.")
+        list[str] | None, typer.Option(metavar="W", help="Show what moves if a path of this weight joins; repeatable.")
     ] = None,
-    hash: Annotated[str | None, typer.Option(help="Makes the keys; see `split hashes`.")] = None,  # noqa: A002
+    hash: Annotated[  # noqa: A002
+        str | None, typer.Option(help="The hash that makes keys of 5-tuples; `split hashes` compares all.")
+    ] = None,
     seed: Seed = None,
     direction: Direction = None,
     encap: Encap = None,
     generate: Generate = None,
-    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; - is stdout.")] = None,
-    csv: Annotated[str | None, typer.Option(metavar="FILE", help="Write a row per technique and path.")] = None,
-    report: Annotated[str | None, typer.Option(metavar="FILE.html", help="Write a page with plots.")] = None,
+    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; `-` is stdout.")] = None,
+    csv: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write one CSV row per technique and path; `-` is stdout.")
+    ] = None,
+    report: Annotated[str | None, typer.Option(metavar="FILE.html", help="Write an HTML page with plots.")] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Split a trace over weighted paths, and see the split you will really get.
+    """Split the connections of a trace over weighted paths with every technique, and show the split of each.
 
-    Paths count from 1, as in the VALO paper. Each change is applied to the weights as given; they do not add up.
-    `anabranch split hashes TRACE` compares packet hashes on the trace. A capture that is damaged or cut is split up to
-    there, with a warning.
+    Paths count from 1, as in the VALO paper. Every change starts from the given weights; changes do not add up.
+    `anabranch split hashes TRACE` compares packet hashes on the trace. A damaged or cut capture is read up to the
+    damage, with a warning.
     """
     given = {key: value for key, value in locals().items() if key not in ("json", "csv", "report", "quiet")}
     from anabranch.split.request import request
@@ -90,11 +105,12 @@ def trace(
     wanted = request(given)
     # SciPy and matplotlib take a second to load: not before the input is known to be good.
     from anabranch.atomic_file import write_whole
-    from anabranch.report.progress import PassProgress
     from anabranch.report.split import page
-    from anabranch.report.table import show
+    from anabranch.report.split_table import show
     from anabranch.split.job import run
     from anabranch.split.write import as_csv, as_json
+    from anabranch.terminal.console import terminal
+    from anabranch.terminal.pass_progress import PassProgress
 
     with PassProgress(wanted.trace or wanted.generate or "", quiet) as progress:
         result = run(wanted, progress)
@@ -114,24 +130,27 @@ def trace(
 @verbs.command()
 def hashes(
     trace: Source = None,
-    weights: Annotated[str, typer.Option(metavar="W,W,...", help="Paths to score, for the joint quality.")] = "4,3,2",
+    weights: Annotated[
+        str, typer.Option(metavar="W,W,...", help="The weights of the paths for which the joint quality is measured.")
+    ] = "4,3,2",
     seed: Seed = None,
     direction: Direction = None,
     encap: Encap = None,
     generate: Generate = None,
-    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; - is stdout.")] = None,
+    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; `-` is stdout.")] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Compare packet hashes on a trace: collisions, even bins, and independence between paths."""
+    """Compare packet hashes on a trace by collisions, evenness of bins and independence between paths."""
     given = {key: value for key, value in locals().items() if key not in ("json", "quiet")}
     from anabranch.split.request import request
 
     wanted = request({**given, "technique": ["random"]})
     from anabranch.atomic_file import write_whole
-    from anabranch.report.progress import PassProgress
-    from anabranch.report.table import show_hashes
+    from anabranch.report.split_table import show_hashes
     from anabranch.split.hashes import compare
     from anabranch.split.traffic import traffic
+    from anabranch.terminal.console import terminal
+    from anabranch.terminal.pass_progress import PassProgress
 
     with PassProgress(wanted.trace or wanted.generate or "", quiet) as progress:
         found = compare(wanted, traffic(wanted, [], progress))
@@ -151,11 +170,3 @@ def warn_of_damage(trace: Trace) -> None:
         Console(stderr=True, highlight=False, emoji=False, soft_wrap=True).print(
             f"anabranch: warning: only the first {packets} packets are counted: {trace.damage}", markup=False
         )
-
-
-def terminal() -> Console:
-    """Stdout; wide enough for the tables where it is a file or a pipe."""
-    from rich.console import Console
-
-    console = Console(highlight=False, emoji=False)
-    return console if console.is_terminal else Console(highlight=False, emoji=False, width=WIDTH_WITHOUT_TERMINAL)

@@ -8,38 +8,44 @@ from typing import Annotated
 
 import typer
 
-from anabranch.__main__ import STATUS_STOPPED
+from anabranch.cli import SIMULATE
 from anabranch.cli.run import Classes, Quiet, Runs
+from anabranch.exit_status import STATUS_STOPPED
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(sweep)
+    app.command(rich_help_panel=SIMULATE)(sweep)
 
 
 def sweep(
-    study: Annotated[str, typer.Argument(metavar="STUDY.toml")],
+    study: Annotated[str, typer.Argument(metavar="STUDY.toml", help="The study file.")],
     runs: Runs = Path("runs"),
     shard: Annotated[
-        str | None, typer.Option(metavar="I/N", help="Run the I-th of N parts only, as a task of a job array.")
+        str | None, typer.Option(metavar="I/N", help="Run only the I-th of N parts, as one task of a job array.")
     ] = None,
-    dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Send the cells to this Dask scheduler.")] = None,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Send the cells to the Dask scheduler at this address.")
+    ] = None,
     classes: Classes = None,
-    quick: Annotated[bool, typer.Option("--quick", help="The study made small, as its [quick] says.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run the small version of the study that its [quick] table describes.")
+    ] = False,
     skip_impossible: Annotated[
-        bool, typer.Option("--skip-impossible", help="Leave out cells that cannot be simulated, and name them.")
+        bool, typer.Option("--skip-impossible", help="Skip cells that cannot be simulated, and list them.")
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run a study on all cores; results go to RUNS/NAME. What is there already is not run again.
+    """Run a scenario over axes and seeds on all cores, and write the results to RUNS/NAME.
 
-    All cells are checked before the first runs. Shards, job arrays and Dask: docs/sweeps.md.
+    Cells whose results are there already are not run again. All cells are checked before the first one runs.
+    `docs/sweeps.md` describes shards, job arrays and Dask.
     """
-    from anabranch.cli.split import terminal
     from anabranch.runs.folder import check_writable
     from anabranch.stats.size_classes import DEFAULT_BOUNDS_BYTES, parse_bounds, size_classes
     from anabranch.study.study import load_study, parse_shard
     from anabranch.study.sweep import finish, leave_out, resolve, shard_of
+    from anabranch.terminal.console import terminal
 
     part, parts = parse_shard(shard) if shard is not None else (1, 1)
     chosen = size_classes(parse_bounds(classes) if classes else DEFAULT_BOUNDS_BYTES)
@@ -47,9 +53,9 @@ def sweep(
     mine = shard_of(resolved, part, parts)
     resolved = leave_out(resolved, mine, skip=skip_impossible)
     check_writable(resolved.folder)
-    from anabranch.report.sweep_progress import SweepProgress
     from anabranch.study.dask_cluster import run_on_cluster
     from anabranch.study.local import run_local
+    from anabranch.terminal.sweep_progress import SweepProgress
 
     console = terminal()
     command = ["anabranch", *sys.argv[1:]]

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from anabranch.cli import DEPLOY
 from anabranch.targets.plan.options import Place, Plan, TargetName, options
 
 STATUS_WRONG, STATUS_UNSURE = 1, 3
@@ -13,7 +14,7 @@ STATUS_WRONG, STATUS_UNSURE = 1, 3
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(options(verify))
+    app.command(rich_help_panel=DEPLOY)(options(verify))
 
 
 def verify(
@@ -27,10 +28,10 @@ def verify(
     ] = None,
 ) -> None:
     """Compare a switch with a plan, then measure its split; status 1 if it is wrong, 3 if that cannot be told."""
-    from anabranch.cli.split import terminal
     from anabranch.targets.plan.show import show_verified, waiting
     from anabranch.targets.plan.verification import Verdict
     from anabranch.targets.protocol import target
+    from anabranch.terminal.console import terminal
 
     with waiting(seconds):
         found = target(target_name).verify(plan, place, seconds=seconds, connections=connections)

@@ -10,8 +10,8 @@ import re
 import shutil
 from pathlib import Path
 
-from anabranch._core import AnabranchError
-from anabranch.runs.folder import written_whole
+from anabranch.atomic_folder import written_whole
+from anabranch.errors import AnabranchError
 
 TEMPLATE = Path(__file__).parent / "template"
 INSTALLED_FROM = Path(__file__).resolve().parents[3]

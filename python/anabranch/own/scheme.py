@@ -9,7 +9,8 @@ from hashlib import blake2b
 from numbers import Integral, Real
 from typing import Any
 
-from anabranch._core import AnabranchError, Group, Member, Packet, Scenario, View
+from anabranch._core import Group, Member, Packet, Scenario, View
+from anabranch.errors import AnabranchError
 
 RESOLUTION = 1000
 """Weights are kept to this fraction of the largest."""

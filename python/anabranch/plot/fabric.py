@@ -28,8 +28,8 @@ from anabranch.plot.fabric_geometry import (
 from anabranch.plot.fabric_layout import Box, layout
 from anabranch.plot.heat import STOPS
 from anabranch.plot.style import FAINT, INK, figure
-from anabranch.report.format import count
-from anabranch.report.topology import rates, switches, tier_counts, tier_links
+from anabranch.stats.tiers import rates, switches, tier_counts, tier_links
+from anabranch.units import count
 
 HEAT = LinearSegmentedColormap.from_list("heat", STOPS)
 LINK, LINK_IN_CROWD = "#9aa5b1", "#bcc6d0"

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from anabranch.plot.style import FLOOR, SERIES_COLOURS
 from anabranch.plot.ticks import time_text
-from anabranch.report.format import bit_rate
+from anabranch.units import bit_rate
 
 if TYPE_CHECKING:
     from anabranch.plot.fabric_geometry import Drawing, Point

@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from anabranch.plot.style import FAINT, FLOOR, GRANULARITY_COLOURS, GRANULARITY_MARKS, GRID, figure
-from anabranch.report.format import pct
 from anabranch.split.job import Result
+from anabranch.units import pct
 
 LEAST_SHOWN_PCT = 0.001
 

@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from anabranch.plot.style import ACCENT, FAINT, FLOOR, GRID, figure
-from anabranch.report.format import ratio
 from anabranch.split.job import Moved, Result
+from anabranch.units import ratio
 
 
 def draw(result: Result, change: int) -> Figure:

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from anabranch.plot import class_ranges, distribution, fabric, load_curves, slowdown_sizes, traces
 from anabranch.report.material import Group, Material
 from anabranch.report.run_table import last_start_ns
-from anabranch.results import Run
+from anabranch.runs.results import Run
 from anabranch.stats.size_classes import ALL_FLOWS, SizeClass
 from anabranch.stats.tier_load import port_utilization
 from anabranch.study.outcome import StudyOutcome, short

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from anabranch._core import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.plot.series import Series
-from anabranch.results import Run
+from anabranch.runs.results import Run
 from anabranch.study.outcome import STUDY_FILE, Cell, StudyOutcome, open_study, short
 
 LABEL_KEYS_MAX = 3

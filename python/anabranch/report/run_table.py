@@ -7,23 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from anabranch.report.format import bit_rate, count, duration, pct, significant
-from anabranch.report.table import plain_table
-from anabranch.report.topology import direction_words, tier_counts
+from anabranch.runs.class_table import ABSENT, class_rows
 from anabranch.stats import host_queues
-from anabranch.stats.fct import MEASURES, STATISTICS, by_class, statistics
+from anabranch.stats.fct import STATISTICS, statistics
 from anabranch.stats.jobs import completion_ns
 from anabranch.stats.size_classes import SizeClass
 from anabranch.stats.tier_load import achieved
+from anabranch.stats.tiers import direction_words, tier_counts
+from anabranch.terminal.plain_table import plain_table
+from anabranch.units import bit_rate, count, duration, pct
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from anabranch._core import Scenario
-    from anabranch.results import Run
-
-WORDS = {"fct_ns": "FCT", "slowdown": "slowdown"}
-ABSENT = "-"
+    from anabranch.runs.results import Run
 
 
 def show_before(scenario: Scenario, console: Console) -> None:
@@ -89,21 +85,6 @@ def show(run: Run, classes: Sequence[SizeClass], console: Console) -> None:
         soft_wrap=True,
     )
     console.print(f"results: {run.folder}", markup=False, soft_wrap=True)
-
-
-def class_rows(flows: pl.DataFrame, classes: Sequence[SizeClass] | None = None) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the table by size class."""
-    header = ["size class", "flows", "unfinished"]
-    header += [f"{WORDS[measure]} {name}" for measure in MEASURES for name in STATISTICS]
-    rows = []
-    for row in by_class(flows, classes).iter_rows(named=True):
-        cells = [row["size_class"], count(row["flows"]), count(row["unfinished"])]
-        for measure in MEASURES:
-            write = duration if measure == "fct_ns" else significant
-            values = [row[f"{measure}_{name}"] for name in STATISTICS]
-            cells += [ABSENT if value is None else write(value) for value in values]
-        rows.append(cells)
-    return header, rows
 
 
 def _show_jobs(run: Run, console: Console) -> None:

@@ -12,14 +12,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from anabranch._core import VERSION
 from anabranch.plot.style import svg
 from anabranch.report.figures import Drawn
-from anabranch.report.format import amount, bit_rate, count, duration, pct, ratio, significant
 from anabranch.report.material import Material, flatten
-from anabranch.report.run_table import class_rows, last_start_ns, record_rows
-from anabranch.results import Run
+from anabranch.report.run_table import last_start_ns, record_rows
+from anabranch.runs.class_table import class_rows
+from anabranch.runs.results import Run
 from anabranch.stats.fct import MEASURES
 from anabranch.stats.size_classes import SizeClass
 from anabranch.stats.tier_load import achieved
 from anabranch.study.outcome import short
+from anabranch.units import amount, bit_rate, count, duration, pct, ratio, significant
 
 ABSENT = "-"
 

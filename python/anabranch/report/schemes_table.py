@@ -10,7 +10,9 @@ from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
-import anabranch as ab
+from anabranch.errors import AnabranchError
+from anabranch.load_balancers import LoadBalancer, schemes
+from anabranch.splitter import techniques
 from anabranch.targets.ebpf.scheme import program_names, why_not
 
 GRANULARITIES = ("flow", "flowlet", "flowcell", "packet")
@@ -37,11 +39,11 @@ def show_page(name: str, console: Console) -> None:
         AnabranchError: no load balancer has that name.
 
     """
-    known = {balancer.name: balancer for balancer in ab.schemes()}
+    known = {balancer.name: balancer for balancer in schemes()}
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         mend = f"did you mean `{near[0]}`?" if near else f"use one of {', '.join(known)}"
-        raise ab.AnabranchError(f"scheme: `{name}` is unknown; {mend}")
+        raise AnabranchError(f"scheme: `{name}` is unknown; {mend}")
     balancer = known[name]
     console.print(Markdown(_without_title_marks(balancer)))
     console.print()
@@ -51,7 +53,7 @@ def show_page(name: str, console: Console) -> None:
         console.print(_parameters(balancer))
 
 
-def _without_title_marks(balancer: ab.LoadBalancer) -> str:
+def _without_title_marks(balancer: LoadBalancer) -> str:
     return re.sub(r"^# ", "## ", balancer.page, count=1)
 
 
@@ -61,7 +63,7 @@ def _balancers() -> Table:
         # None narrower than its longest word.
         table.add_column(column, no_wrap=column in ("balance", "decided by"), min_width=WIDTHS.get(column))
     kept = ""
-    for balancer in sorted(ab.schemes(), key=lambda balancer: GRANULARITIES.index(balancer.granularity)):
+    for balancer in sorted(schemes(), key=lambda balancer: GRANULARITIES.index(balancer.granularity)):
         if kept != balancer.granularity:
             table.add_row(*([""] if kept else []))
             kept = balancer.granularity
@@ -81,12 +83,12 @@ def _techniques() -> Table:
     table = Table(box=None, pad_edge=False)
     for column in ("technique", "decides per", "what it does", "source"):
         table.add_column(column, no_wrap=column == "technique")
-    for technique in ab.techniques():
+    for technique in techniques():
         table.add_row(technique.name, technique.granularity, technique.summary, technique.source)
     return table
 
 
-def _facts(balancer: ab.LoadBalancer) -> Table:
+def _facts(balancer: LoadBalancer) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
     table.add_column()
@@ -101,7 +103,7 @@ def _facts(balancer: ab.LoadBalancer) -> Table:
     return table
 
 
-def _parameters(balancer: ab.LoadBalancer) -> Table:
+def _parameters(balancer: LoadBalancer) -> Table:
     table_of = balancer.setting.partition(".")[0]
     table = Table(box=None, pad_edge=False)
     for column in (f"key below {table_of}", "default", "meaning", "value"):

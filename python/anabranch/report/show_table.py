@@ -11,13 +11,13 @@ from rich.console import Console
 from anabranch._core import Scenario
 from anabranch.plot.fabric_changes import describe
 from anabranch.plot.ticks import time_text
-from anabranch.report.format import bit_rate, count, duration
 from anabranch.report.run_table import show_before
-from anabranch.report.table import plain_table
-from anabranch.report.topology import node_names, rates, switches, tier_counts, tier_links, tier_word
 from anabranch.stats.path_counts import path_counts
 from anabranch.stats.size_classes import bytes_text
 from anabranch.stats.tier_load import TIERS
+from anabranch.stats.tiers import node_names, rates, switches, tier_counts, tier_links, tier_word
+from anabranch.terminal.plain_table import plain_table
+from anabranch.units import bit_rate, count, duration
 
 CHANGES_SHOWN = 12
 

@@ -8,10 +8,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from anabranch.plot import split_cost, split_error, split_moved, split_paths
 from anabranch.plot.style import svg
-from anabranch.report.format import amount, count, nanoseconds, pct, ratio
-from anabranch.report.table import short
+from anabranch.report.split_table import short
 from anabranch.split.job import Result
 from anabranch.split.write import DEFINITIONS
+from anabranch.units import amount, count, nanoseconds, pct, ratio
 
 
 def page(result: Result, command: list[str]) -> str:

@@ -6,9 +6,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anabranch.report.format import amount, count, nanoseconds, pct, ratio
 from anabranch.split.hashes import Comparison
 from anabranch.split.job import Moved, Result
+from anabranch.terminal.plain_table import plain_table
+from anabranch.units import amount, count, nanoseconds, pct, ratio
 
 PATHS_SHOWN = 5
 NEAR_FLOOR, FAR_FROM_FLOOR = 1.5, 4.0
@@ -28,14 +29,6 @@ def show(result: Result, console: Console) -> None:
         console.print(_after(result, index))
     for name, reason in result.refused:
         console.print(f"not run: {name}: {reason}", markup=False, soft_wrap=True)
-
-
-def plain_table(*columns: tuple[str, bool]) -> Table:
-    """A table without lines; each column is a header of two lines and whether it holds numbers."""
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
-    for header, number in columns:
-        table.add_column(header, justify="right" if number else "left", no_wrap=True)
-    return table
 
 
 def _head(result: Result, console: Console) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from anabranch.report.format import count
 from anabranch.report.runs import with_interval
-from anabranch.report.table import plain_table
 from anabranch.study.outcome import StudyOutcome, short
+from anabranch.terminal.plain_table import plain_table
+from anabranch.units import count
 
 
 def show(study: StudyOutcome, console: Console) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 from matplotlib.figure import Figure
 
-from anabranch._core import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.plot import claims as claims_plot
 from anabranch.plot import measure_series
 from anabranch.plot.load_curves import Curve

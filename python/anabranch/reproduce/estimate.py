@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from anabranch._core import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
 from anabranch.reproduce.measure import Labels, Measure
 from anabranch.reproduce.quantity import Quantity

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from anabranch.report.format import significant
 from anabranch.reproduce.claim import Claim
 from anabranch.reproduce.estimate import Estimate, Estimates, evaluate
 from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, NOT_RUN, RANKS, UNDECIDED, Line
 from anabranch.reproduce.measure import Measure
 from anabranch.reproduce.ranking import Ranking, rank
 from anabranch.reproduce.values import LEFT_OUT, Values, weightiest
+from anabranch.units import significant
 
 UNFINISHED_MAX_PCT = 1.0
 """Of the flows that count; beyond it the line says so."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from anabranch._core import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.stats.fct import QUANTILES, quantile
 from anabranch.stats.jobs import completion_ns
 from anabranch.stats.size_classes import ALL_FLOWS, SizeClass
 
 if TYPE_CHECKING:
-    from anabranch.results import Run
+    from anabranch.runs.results import Run
 
 UNITS = {
     "fct": "ms",

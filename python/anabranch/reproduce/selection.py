@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import anabranch
 from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
 from anabranch.reproduce.splitting.study import load_toml
@@ -42,7 +41,7 @@ def groups() -> list[Group]:
         AnabranchError: a study that is no TOML.
 
     """
-    roots = dict.fromkeys((Path(anabranch.__file__).parents[2] / "studies", Path.cwd() / "studies"))
+    roots = dict.fromkeys((Path(__file__).parents[3] / "studies", Path.cwd() / "studies"))
     found: dict[str, Group] = {}
     for file in [file for root in roots for file in sorted(root.glob(f"*/*/{FILE}"))]:
         table = load_toml(file)

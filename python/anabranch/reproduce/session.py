@@ -9,12 +9,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
-from anabranch.report.progress import PassProgress
 from anabranch.reproduce.duration import duration_text
 from anabranch.reproduce.line import Line
 from anabranch.reproduce.selection import Group
 from anabranch.reproduce.simulate import Evaluated, Planned, evaluate, plan
 from anabranch.study.local import cores
+from anabranch.terminal.pass_progress import PassProgress
 
 CELLS = "cells"
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch._core import AnabranchError
-from anabranch.report.sweep_progress import SweepProgress
+from anabranch.errors import AnabranchError
 from anabranch.reproduce.claim import Expected, load_expected
 from anabranch.reproduce.duration import Forecast, forecast
 from anabranch.reproduce.judge import judge
@@ -21,6 +20,7 @@ from anabranch.study.job import Job
 from anabranch.study.local import run_local
 from anabranch.study.study import Study, load_study
 from anabranch.study.sweep import Sweep, finish, resolve
+from anabranch.terminal.sweep_progress import SweepProgress
 
 SCHEME_MISSING = re.compile(r"\b(routing\.(?:balance|table|scheme)[\w.]*|transport\.kind): ")
 """What is said of a scheme, or of one of its parameters, that this version does not have."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anabranch.reproduce.quantity import Quantity, measured, unfinished
-from anabranch.results import Run
 from anabranch.runs.folder import read_manifest
+from anabranch.runs.results import Run
 from anabranch.study.study import Study, table_values
 from anabranch.study.sweep import Sweep
 

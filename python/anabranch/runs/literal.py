@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from anabranch._core import AnabranchError
+from anabranch.errors import AnabranchError
 
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from anabranch._core import AnabranchError, Scenario
+from anabranch._core import Scenario
+from anabranch.errors import AnabranchError
 from anabranch.runs.literal import literal
 
 

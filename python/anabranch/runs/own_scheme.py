@@ -10,10 +10,10 @@ from typing import Any
 
 from anabranch._core import Progress, Scenario
 from anabranch.own.scheme import Scheme, asked, hooks, identity
-from anabranch.results import Run
 from anabranch.runs.execute import Executed, execute_watched
 from anabranch.runs.folder import HASH_CHARACTERS, check_writable, read_manifest
-from anabranch.runs.run import write
+from anabranch.runs.results import Run
+from anabranch.runs.write import write
 
 ECMP_SECONDS = 1.0
 """ECMP is run for no longer than this to know its speed."""
@@ -29,7 +29,7 @@ def run_own(scenario: Scenario, scheme: Scheme, *, runs: str | Path, again: bool
         if not again and read_manifest(folder) is not None:
             return Run(folder)
     check_writable(runs)
-    from anabranch.report.run_progress import RunProgress
+    from anabranch.terminal.run_progress import RunProgress
 
     with RunProgress(f"{scenario.name}, {scheme.name}", quiet=not progress) as watch:
         executed = execute_watched(scenario, watch, hooks(scheme))

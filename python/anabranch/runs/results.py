@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anabranch._core import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.runs.folder import read_manifest
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         """The table by size class, for notebooks."""
-        from anabranch.report.run_table import class_rows
+        from anabranch.runs.class_table import class_rows
 
         header, rows = class_rows(self.flows)
         head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from anabranch._core import Scenario
-from anabranch.results import Run
-from anabranch.runs.execute import Executed, Watch, execute_watched
-from anabranch.runs.folder import MANIFEST, check_writable, place, read_manifest, written_whole
+from anabranch.runs.execute import Watch, execute_watched
+from anabranch.runs.folder import check_writable, place, read_manifest
 from anabranch.runs.load import load
+from anabranch.runs.results import Run
+from anabranch.runs.write import write
 
 if TYPE_CHECKING:
     from anabranch.own.scheme import Scheme
@@ -46,14 +45,14 @@ def run(
     """
     resolved = scenario if isinstance(scenario, Scenario) else load(scenario, overrides)
     if scheme is not None:
-        from anabranch.own.run import run_own
+        from anabranch.runs.own_scheme import run_own
 
         return run_own(resolved, scheme, runs=runs, again=again, csv=csv, progress=progress)
     folder = place(runs, resolved)
     if not again and read_manifest(folder) is not None:
         return Run(folder)
     check_writable(runs)
-    from anabranch.report.run_progress import RunProgress
+    from anabranch.terminal.run_progress import RunProgress
 
     with RunProgress(resolved.name, quiet=not progress) as watch:
         return simulate(resolved, folder, watch, csv)
@@ -64,27 +63,3 @@ def simulate(scenario: Scenario, folder: Path, watch: Watch, csv: bool = False) 
     executed = execute_watched(scenario, watch)
     write(scenario, executed, folder, ["anabranch", *sys.argv[1:]], csv)
     return Run(folder)
-
-
-def write(
-    scenario: Scenario,
-    executed: Executed,
-    folder: Path,
-    command: Sequence[str],
-    csv: bool,
-    own_scheme: Mapping[str, Any] = MappingProxyType({}),
-) -> None:
-    """Writes everything that a run leaves, the manifest last. `own_scheme` is what it says of one, if there was one."""
-    # Polars takes a while to load: not before there is something to write.
-    from anabranch.runs.frames import frames, write_frames
-    from anabranch.runs.manifest import manifest
-
-    tables = frames(executed.run)
-    with written_whole(folder) as part:
-        files = {"scenario.toml": 1, "topology.json": 1} | write_frames(tables, part, csv)
-        (part / "scenario.toml").write_text(scenario.resolved_toml(), encoding="utf-8")
-        topology = json.dumps(scenario.topology(), default=lambda array: array.tolist())
-        (part / "topology.json").write_text(topology + "\n", encoding="utf-8")
-        files |= {Path(name).name: 1 for name in executed.run.write_captures(str(part))}
-        written = manifest(scenario, executed, tables, files, command) | dict(own_scheme)
-        (part / MANIFEST).write_text(json.dumps(written, indent=1, allow_nan=False) + "\n", encoding="utf-8")

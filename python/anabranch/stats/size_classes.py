@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from anabranch._core import AnabranchError
+from anabranch.errors import AnabranchError
 
 DEFAULT_BOUNDS_BYTES = (100_000, 10_000_000)
 """Up to 100 KB and above 10 MB: the mice and elephants of most load-balancing papers."""

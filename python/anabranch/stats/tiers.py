@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch.report.format import bit_rate
 from anabranch.stats.tier_load import TIERS
+from anabranch.units import bit_rate
 
 
 @dataclass(frozen=True)

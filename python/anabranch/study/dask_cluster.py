@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from anabranch._core import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.study.job import Job, run_away, write_files
 from anabranch.study.local import Watch
 

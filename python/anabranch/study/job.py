@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch._core import VERSION, AnabranchError, Progress, Scenario
+from anabranch._core import VERSION, Progress, Scenario
+from anabranch.atomic_folder import written_whole
+from anabranch.errors import AnabranchError
 from anabranch.runs.execute import execute
-from anabranch.runs.folder import written_whole
-from anabranch.runs.run import write
+from anabranch.runs.write import write
 
 
 @dataclass(frozen=True)

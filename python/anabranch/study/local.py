@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
-from anabranch._core import AnabranchError, Progress
+from anabranch._core import Progress
+from anabranch.errors import AnabranchError
 from anabranch.runs.execute import WATCH_SECONDS
 from anabranch.study.job import Job, run_here
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anabranch._core import AnabranchError
+from anabranch.errors import AnabranchError
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from anabranch._core import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
 
 KEYS = ("note", "seeds", "scenario", "axes")

@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from anabranch._core import AnabranchError
+from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
 from anabranch.runs.literal import document, literal
 from anabranch.runs.load import read_text

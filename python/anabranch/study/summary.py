@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anabranch.results import Run
+from anabranch.runs.results import Run
 from anabranch.stats.confidence import half_width, paired_ratio
 from anabranch.stats.fct import MEASURES, STATISTICS, by_class
 from anabranch.stats.size_classes import SizeClass

@@ -12,7 +12,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anabranch._core import AnabranchError, Scenario
+from anabranch._core import Scenario
+from anabranch.errors import AnabranchError
 from anabranch.runs.folder import check_writable, place, read_manifest
 from anabranch.study.job import Job
 from anabranch.study.local import cores
@@ -201,9 +202,9 @@ def sweep(
         AnabranchError: the study is wrong, a cell is impossible, or results cannot be written.
 
     """
-    from anabranch.report.sweep_progress import SweepProgress
     from anabranch.stats.size_classes import size_classes
     from anabranch.study.local import run_local
+    from anabranch.terminal.sweep_progress import SweepProgress
 
     command = ["anabranch", *sys.argv[1:]]
     resolved = resolve(load_study(path), runs)

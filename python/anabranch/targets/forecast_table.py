@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anabranch.report.format import pct
-from anabranch.report.table import plain_table
 from anabranch.targets.forecast import Plan
 from anabranch.targets.plan.group import Group, short
 from anabranch.targets.plan.recipe import Recipe, Target
+from anabranch.terminal.plain_table import plain_table
+from anabranch.units import pct
 
 PATHS_SHOWN = 6
 LINES_SHOWN = 12

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from anabranch import _core
-from anabranch.report.bar import Bar
-from anabranch.report.format import count
+from anabranch.terminal.bar import Bar
+from anabranch.units import count
 
 PARTS = 1000
 """Steps of the bar; simulated time is a float."""

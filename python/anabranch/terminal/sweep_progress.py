@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anabranch import _core
-from anabranch.report.bar import Bar
-from anabranch.report.run_progress import fraction
+from anabranch.terminal.bar import Bar
+from anabranch.terminal.run_progress import fraction
 
 REMEMBERED_SECONDS = 120.0
 """Of speed, for the time left: cells of one sweep differ."""

@@ -14,9 +14,9 @@ from anabranch.control.state import LinkState, NodeState, Snapshot, SwitchState
 from anabranch.plot.fabric_geometry import BOTTOM, BOX_INCHES, HOST_INCHES, NAME_INCHES, WIDTH, Drawing, link_lines
 from anabranch.plot.fabric_layout import Box, layout
 from anabranch.plot.heat import heat
-from anabranch.report.format import bit_rate, count
-from anabranch.report.topology import switches as tier_words
-from anabranch.report.topology import tier_counts
+from anabranch.stats.tiers import switches as tier_words
+from anabranch.stats.tiers import tier_counts
+from anabranch.units import bit_rate, count
 
 SCALE = 100
 """Units of the drawing to an inch."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anabranch.control.state import Snapshot, SwitchState
-from anabranch.report.format import elapsed
+from anabranch.units import elapsed
 
 
 def reasons(snapshot: Snapshot) -> list[dict[str, str]]:

@@ -17,7 +17,7 @@ from anabranch.control.pages.drawing import picture, switch_state
 from anabranch.control.pages.health import reasons
 from anabranch.control.state import GroupState, MemberState, Snapshot
 from anabranch.plot.heat import STOPS
-from anabranch.report.format import amount, bit_rate, count, elapsed
+from anabranch.units import amount, bit_rate, count, elapsed
 
 REFRESH_S = 2
 SWITCHES_MAX, GROUPS_MAX, EVENTS_MAX, REASONS_MAX = 100, 200, 50, 5

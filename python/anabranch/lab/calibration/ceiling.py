@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anabranch.atomic_file import write_whole
 from anabranch.errors import AnabranchError
-from anabranch.report.format import bit_rate
+from anabranch.units import bit_rate
 
 FILE = "ceiling.json"
 HEADROOM = 0.8

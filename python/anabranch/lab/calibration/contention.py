@@ -17,7 +17,7 @@ from rich.console import Console
 
 from anabranch.lab.calibration.ceiling import HEADROOM
 from anabranch.lab.calibration.processor_time import Meter
-from anabranch.report.format import pct
+from anabranch.units import pct
 
 REFERENCE_BPS = 100e6
 """The links of the labs that validated this (docs/validation/lab.md)."""

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from anabranch.lab.calibration.unloaded import Unloaded
-from anabranch.results import Run
+from anabranch.runs.results import Run
 from anabranch.stats.confidence import Ratio, half_width, paired_ratio
 from anabranch.stats.fct import by_class
 from anabranch.stats.size_classes import SizeClass

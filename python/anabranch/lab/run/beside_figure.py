@@ -12,7 +12,7 @@ from anabranch.atomic_file import write_whole
 from anabranch.lab.run.beside import Pairs
 from anabranch.plot import distribution
 from anabranch.plot.series import Series
-from anabranch.results import Run
+from anabranch.runs.results import Run
 from anabranch.stats.size_classes import ALL_FLOWS, SizeClass
 
 

@@ -13,15 +13,16 @@ from typing import Any
 import polars as pl
 
 from anabranch import _core
+from anabranch.atomic_folder import written_whole
 from anabranch.lab.calibration.contention import Contention
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.traffic import flow_results, port_watch
 from anabranch.lab.traffic.flow_results import FlowResults
-from anabranch.results import Run
 from anabranch.runs.execute import peak_rss_bytes
-from anabranch.runs.folder import MANIFEST, written_whole
+from anabranch.runs.folder import MANIFEST
 from anabranch.runs.frames import write_frames
 from anabranch.runs.manifest import DEFINITIONS, origin, plain
+from anabranch.runs.results import Run
 
 DEFINED = DEFINITIONS | {
     "fct_ns": "flow completion time: from the moment when the list wants the flow to start to the moment when the "

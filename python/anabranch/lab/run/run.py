@@ -27,8 +27,8 @@ from anabranch.lab.run.transport import options, time_ns
 from anabranch.lab.traffic.flow_results import FlowResults
 from anabranch.lab.traffic.play import Action, Endpoint, Options, Watch, play, refuse_waiting
 from anabranch.lab.traffic.port_watch import PortWatch
-from anabranch.results import Run
 from anabranch.runs.folder import place
+from anabranch.runs.results import Run
 
 if sys.version_info >= (3, 11):
     import tomllib

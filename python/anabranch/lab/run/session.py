@@ -25,13 +25,13 @@ from anabranch.lab.run import beside, show
 from anabranch.lab.run.beside import Pairs
 from anabranch.lab.run.load import mean_switches, offered_bps
 from anabranch.lab.run.run import Wishes, check, folder_of, link_bps, run
-from anabranch.report.bar import Bar
 from anabranch.report.run_table import show_before
-from anabranch.results import Run
 from anabranch.runs.folder import check_writable
 from anabranch.runs.load import load
+from anabranch.runs.results import Run
 from anabranch.runs.run import run as simulate
 from anabranch.stats.size_classes import SizeClass
+from anabranch.terminal.bar import Bar
 
 SLOWER_MAX = 20
 """A run that lasts so many times as long is no help any more."""

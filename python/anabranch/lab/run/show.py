@@ -8,11 +8,11 @@ from rich.console import Console
 
 from anabranch.lab.run.beside import Pairs, shares, times, waiting
 from anabranch.lab.traffic.flow_results import FlowResults
-from anabranch.report.format import bit_rate, count, duration, pct
 from anabranch.report.run_table import show
-from anabranch.report.table import plain_table
-from anabranch.results import Run
+from anabranch.runs.results import Run
 from anabranch.stats.size_classes import SizeClass
+from anabranch.terminal.plain_table import plain_table
+from anabranch.units import bit_rate, count, duration, pct
 
 
 def one(run: Run, results: FlowResults, classes: Sequence[SizeClass], console: Console) -> None:

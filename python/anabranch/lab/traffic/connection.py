@@ -8,12 +8,9 @@ import select
 import socket
 import struct
 import time
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from anabranch.lab.traffic import tcp_info
-
-if TYPE_CHECKING:
-    from anabranch.lab.traffic.player import Player
 
 PORT = 5001
 SEND_CHUNK = 256 * 1024
@@ -25,6 +22,38 @@ RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 ZEROS = memoryview(bytes(SEND_CHUNK))
 SCRATCH = bytearray(RECEIVE_CHUNK)
+
+
+class Ready(Protocol):
+    """Handler that the loop calls when its descriptor is ready."""
+
+    def ready(self, events: int) -> None:
+        """Does what there is to do."""
+
+
+class Loop(Protocol):
+    """Loop that connections live in: it opens their sockets, wakes them, and hears how their flows end."""
+
+    addresses: list[str]
+    congestion_control: str
+    ran: set[str]
+    poll: select.epoll
+    unaccepted: dict[tuple[str, int, int], Connection]
+
+    def open_socket(self, host: int) -> socket.socket:
+        """A TCP socket in the namespace of a host."""
+
+    def watch(self, descriptor: int, handler: Ready, events: int) -> None:
+        """Calls the handler whenever the descriptor is ready."""
+
+    def forget(self, descriptor: int) -> None:
+        """The end of `watch`."""
+
+    def ended(self, connection: Connection) -> None:
+        """A flow is complete; its connection is free."""
+
+    def broken(self, flow: Flow | None, connection: Connection) -> None:
+        """A connection is lost, and the flow on it, if there was one."""
 
 
 class Flow:
@@ -43,7 +72,7 @@ class Flow:
 class Connection:
     """A sending end and, once it is accepted, its receiving end."""
 
-    def __init__(self, player: Player, source: int, target: int, source_port: int = 0) -> None:
+    def __init__(self, player: Loop, source: int, target: int, source_port: int = 0) -> None:
         self.player, self.source, self.target = player, source, target
         self.key: tuple[str, int, int] | None = None
         self.flow: Flow | None = None

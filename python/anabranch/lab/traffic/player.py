@@ -17,11 +17,11 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from anabranch.errors import AnabranchError
 from anabranch.lab.traffic import kernel_counters
-from anabranch.lab.traffic.connection import PORT, Connection, Flow
+from anabranch.lab.traffic.connection import PORT, Connection, Flow, Ready
 from anabranch.lab.traffic.parent import Parent, asked, say
 from anabranch.lab.traffic.timer import Timer
 from anabranch.netlink.namespace import enter
@@ -32,13 +32,6 @@ LEAD_NS = 100_000_000
 """From the end of preparations to the first moment of the list."""
 PROGRESS_NS = 200_000_000
 WARM_TIMEOUT_NS = 10_000_000_000
-
-
-class Ready(Protocol):
-    """What waits in the loop."""
-
-    def ready(self, events: int) -> None:
-        """Does what there is to do."""
 
 
 class Player:

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from anabranch.plot.style import FAINT, FLOOR, GRID, INK, figure
-from anabranch.report.format import pct
 from anabranch.reproduce.splitting.accuracy import Point
 from anabranch.reproduce.splitting.cost import ChangeCost, Cost
 from anabranch.reproduce.splitting.job import Outcome
+from anabranch.units import pct
 
 HALF_INCHES, HEIGHT_INCHES = 5.6, 3.5
 

@@ -9,10 +9,10 @@ import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from anabranch.plot.style import svg
-from anabranch.report.format import count, pct
 from anabranch.reproduce.splitting.figures import draw
 from anabranch.reproduce.splitting.job import Outcome
 from anabranch.reproduce.splitting.table import summary
+from anabranch.units import count, pct
 
 
 def page(outcome: Outcome, command: Sequence[str]) -> str:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from anabranch.report.format import pct
 from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, RANKS
 from anabranch.reproduce.splitting.claims import Claim
 from anabranch.reproduce.splitting.measures import Measures
 from anabranch.reproduce.splitting.theory import Band, jensen_random_pct
+from anabranch.units import pct
 
 TIMED = ("cost-", "changes/")
 SMALLER = "--quick measures smaller loads than the paper"

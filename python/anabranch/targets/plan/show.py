@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from anabranch.report.format import pct
-from anabranch.report.table import plain_table
 from anabranch.targets.plan.verification import Measured, Verdict, Verified
 from anabranch.targets.protocol import Outcome
+from anabranch.terminal.plain_table import plain_table
+from anabranch.units import pct
 
 STYLES = {"+": "green", "-": "red", "~-": "red", "~+": "green"}
 VERDICT_STYLES = {Verdict.RIGHT: "green", Verdict.WRONG: "red", Verdict.UNSURE: "yellow"}

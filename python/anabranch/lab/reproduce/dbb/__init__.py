@@ -31,7 +31,7 @@ from anabranch.lab.reproduce.dbb.fabric import PATHS, Fabric, fabric
 from anabranch.lab.reproduce.dbb.measure import Row, run_lab
 from anabranch.lab.reproduce.dbb.schemes import ONE_PATH, SCHEMES, Scheme
 from anabranch.lab.reproduce.dbb.simulate import can, run_simulator
-from anabranch.report.bar import Bar
+from anabranch.terminal.bar import Bar
 
 ALONE = Case("one path", "what the machine reorders", 1, 0.5 / PATHS)
 """Half the load of one path: nothing should be lost, and nothing overtaken."""

@@ -15,8 +15,8 @@ from anabranch.lab.reproduce.dbb.paper import TOLERANCE
 from anabranch.lab.reproduce.dbb.rows import Line
 from anabranch.lab.reproduce.dbb.schemes import ONE_PATH, SCHEMES
 from anabranch.lab.reproduce.dbb.simulate import PAYLOAD, WIRE
-from anabranch.report.format import bit_rate, pct
-from anabranch.report.table import plain_table
+from anabranch.terminal.plain_table import plain_table
+from anabranch.units import bit_rate, pct
 
 LATE_MS = 100.0
 """Two blocks of a slow connection; what is later makes less traffic than asked."""

@@ -27,7 +27,7 @@ from anabranch.lab.reproduce.valo.accuracy import KERNEL_SCHEMES, SCHEMES, Line
 from anabranch.lab.reproduce.valo.fabric import Fabric, fabric
 from anabranch.lab.reproduce.valo.kernel import kernel_fabric
 from anabranch.lab.reproduce.valo.place import Place
-from anabranch.report.bar import Bar
+from anabranch.terminal.bar import Bar
 
 ACCURACY_BUFFER, COMPLETION_BUFFER = 1000, 100
 """Packets of a port's queue. The second is some 150 KB: the 1 MB of `studies/valo/fct` on links of a tenth and less."""

@@ -11,8 +11,8 @@ from rich.text import Text
 from anabranch.lab.reproduce.valo import completion
 from anabranch.lab.reproduce.valo.accuracy import ALL_SCHEMES, WEIGHT_MAX, WEIGHT_MIN, Line
 from anabranch.lab.reproduce.valo.paper import FCT_TIMES_IDEAL, MAPE_PCT, SCORING_PCT
-from anabranch.report.format import bit_rate, count, pct
-from anabranch.report.table import plain_table
+from anabranch.terminal.plain_table import plain_table
+from anabranch.units import bit_rate, count, pct
 
 
 def accuracy_table(lines: Sequence[Line]) -> Table:

@@ -20,7 +20,7 @@ from anabranch.lab.reproduce.wino.measure import DRAIN_S, SCENARIO, Point, Row, 
 from anabranch.lab.reproduce.wino.schemes import SCHEMES, installed
 from anabranch.lab.reproduce.wino.table import as_csv, show
 from anabranch.marking import nftables as marking
-from anabranch.report.bar import Bar
+from anabranch.terminal.bar import Bar
 
 SWITCHES = 3
 """That a packet passes."""

@@ -1,0 +1,38 @@
+"""What a run leaves: tables, the resolved scenario, the topology, captures, the manifest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from anabranch._core import Scenario
+from anabranch.atomic_folder import written_whole
+from anabranch.runs.execute import Executed
+from anabranch.runs.folder import MANIFEST
+
+
+def write(
+    scenario: Scenario,
+    executed: Executed,
+    folder: Path,
+    command: Sequence[str],
+    csv: bool,
+    own_scheme: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
+    """Writes everything that a run leaves, the manifest last. `own_scheme` is what it says of one, if there was one."""
+    # Polars takes a while to load: not before there is something to write.
+    from anabranch.runs.frames import frames, write_frames
+    from anabranch.runs.manifest import manifest
+
+    tables = frames(executed.run)
+    with written_whole(folder) as part:
+        files = {"scenario.toml": 1, "topology.json": 1} | write_frames(tables, part, csv)
+        (part / "scenario.toml").write_text(scenario.resolved_toml(), encoding="utf-8")
+        topology = json.dumps(scenario.topology(), default=lambda array: array.tolist())
+        (part / "topology.json").write_text(topology + "\n", encoding="utf-8")
+        files |= {Path(name).name: 1 for name in executed.run.write_captures(str(part))}
+        written = manifest(scenario, executed, tables, files, command) | dict(own_scheme)
+        (part / MANIFEST).write_text(json.dumps(written, indent=1, allow_nan=False) + "\n", encoding="utf-8")

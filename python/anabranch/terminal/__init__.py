@@ -1,0 +1,1 @@
+"""Stdout and stderr of a terminal: consoles, tables without lines, progress."""
