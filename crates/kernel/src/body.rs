@@ -3,7 +3,7 @@
 use crate::error::KernelError;
 use crate::group::Group;
 use crate::layout::{MEMBERS, SLOTS, SLOTS_LARGE, TURNS, Turns};
-use crate::program::Scheme;
+use crate::scheme::Scheme;
 use anabranch_split::apportion::{gravity, min_move, reciprocal, turns, webster};
 use anabranch_split::scheme::{Bounded, List as _, mix, rendezvous, score};
 use std::boxed::Box;

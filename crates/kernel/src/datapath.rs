@@ -3,35 +3,28 @@
 
 use crate::body::Body;
 use crate::error::KernelError;
+use crate::folder::{clear, create_locked, half_of, inode, lock};
 use crate::grace::Grace;
 use crate::group::{Group, Prefix};
-use crate::held::{Held, described};
 use crate::layout::{Counter, Counters, Destination, GENERATIONS, Head, MEMBERS, NAME_BYTES, plan_number};
 use crate::link::{self, Attachment, Hook};
-use crate::pins::{TC, alone, clear, load, made, take_off};
-use crate::plans::Plans;
-use crate::program::{Plain, Scheme, summed};
+use crate::maps::{OTHER_VERSION, Plain, Plans, summed};
+use crate::observed::{Observed, described};
+use crate::pins::{TC, load};
+use crate::scheme::Scheme;
 use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, Map, MapData, MapInfo, PerCpuArray, PerCpuValues};
 use aya::programs::SchedClassifier;
 use std::collections::{BTreeMap, BTreeSet};
 use std::format;
 use std::fs;
-use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::string::{String, ToString as _};
 use std::vec;
 use std::vec::Vec;
 
-/// Behind its name while a datapath is made, and while it is removed: under its own it is whole. What a crash leaves of
-/// one is removed by the next.
-const HALF: &str = "+half";
 /// Places in the map of routes where there are none; one that has routes has more.
 const UNROUTED: u32 = GENERATIONS;
-/// What is wrong with maps of other sizes. The mend is to remove the folder: its pins are all that holds such a datapath
-/// to its devices.
-pub(crate) const OTHER_VERSION: &str = "made by another version";
 /// Most groups of one datapath.
 pub const GROUPS_MAX: u32 = 4096;
 
@@ -73,7 +66,7 @@ impl Datapath {
         if folder.to_string_lossy().contains('.') {
             return Err(KernelError::new(what(), "the BPF file system takes no dots in names; take another"));
         }
-        let _alone = made(parent)?;
+        let _lock = create_locked(parent)?;
         if folder.exists() {
             return Err(KernelError::new(what(), "there is a datapath already; remove it first"));
         }
@@ -94,10 +87,10 @@ impl Datapath {
     /// What is there is not a datapath of this version; no privilege.
     pub fn open(folder: &Path) -> Result<Option<Self>, KernelError> {
         loop {
-            let Some(before) = number(folder)? else { return Ok(None) };
+            let Some(before) = inode(folder)? else { return Ok(None) };
             let found = Self::pinned(folder);
             // Another one in its place, or none: what was found may be half of each.
-            if number(folder)? == Some(before) {
+            if inode(folder)? == Some(before) {
                 return found.map(Some);
             }
         }
@@ -221,7 +214,7 @@ impl Datapath {
     /// Groups that cannot be; the kernel's refusal, after which the old ones are in force.
     pub fn put(&mut self, groups: &[Group], dry_run: bool) -> Result<bool, KernelError> {
         let parent = self.folder.parent().unwrap_or(&self.folder);
-        let _alone = alone(parent)?;
+        let _lock = lock(parent)?;
         let held = self.in_force()?;
         let numbers = self.numbers(groups, &held)?;
         let mut wanted = Vec::with_capacity(groups.len());
@@ -257,7 +250,7 @@ impl Datapath {
         next: u32,
         groups: &[Group],
         wanted: &[(u32, Head, Body)],
-        held: &BTreeMap<u32, Held>,
+        held: &BTreeMap<u32, Observed>,
     ) -> Result<(), KernelError> {
         let failed = "eBPF routes";
         for key in self.destinations.keys().collect::<Result<Vec<_>, _>>().map_err(KernelError::of(failed))? {
@@ -297,7 +290,7 @@ impl Datapath {
     }
 
     /// Number of each group: its own if there is one of its name, else the first that nobody has.
-    fn numbers(&self, groups: &[Group], held: &BTreeMap<u32, Held>) -> Result<Vec<u32>, KernelError> {
+    fn numbers(&self, groups: &[Group], held: &BTreeMap<u32, Observed>) -> Result<Vec<u32>, KernelError> {
         let refuse = |group: &Group, why: String| Err(KernelError::new(format!("group {}", group.name), why));
         let by_name: BTreeMap<&str, u32> =
             held.iter().map(|(&number, held)| (held.group.name.as_str(), number)).collect();
@@ -339,7 +332,7 @@ impl Datapath {
     }
 
     /// Groups in force by their numbers.
-    fn in_force(&self) -> Result<BTreeMap<u32, Held>, KernelError> {
+    fn in_force(&self) -> Result<BTreeMap<u32, Observed>, KernelError> {
         let generation = self.in_force_number()?;
         let mut prefixes: BTreeMap<u32, Vec<Prefix>> = BTreeMap::new();
         for route in self.destinations.iter() {
@@ -363,7 +356,7 @@ impl Datapath {
             prefixes.sort();
             let group =
                 described(&String::from_utf8_lossy(&name[..end]), prefixes, self.scheme, &head, &body);
-            found.insert(number, Held { group, head, body });
+            found.insert(number, Observed { group, head, body });
         }
         Ok(found)
     }
@@ -373,33 +366,12 @@ impl Datapath {
     /// # Errors
     /// The kernel's refusal.
     pub fn remove(self) -> Result<(), KernelError> {
-        let _alone = alone(self.folder.parent().unwrap_or(&self.folder))?;
+        let _lock = lock(self.folder.parent().unwrap_or(&self.folder))?;
         // Under its own name, where a crash leaves what can be found and removed again.
-        take_off(&self.folder)?;
+        link::take_off(&self.folder)?;
         let half = half_of(&self.folder)?;
         fs::rename(&self.folder, &half).map_err(KernelError::of(self.folder.display().to_string()))?;
         clear(&half)
-    }
-}
-
-/// Where a datapath is made and taken apart, without what a crash left there.
-fn half_of(folder: &Path) -> Result<PathBuf, KernelError> {
-    let mut half = folder.as_os_str().to_os_string();
-    half.push(HALF);
-    let half = PathBuf::from(half);
-    if half.exists() {
-        clear(&half)?;
-    }
-    Ok(half)
-}
-
-/// Inode of a folder: another one of its name has another. `None` if there is none.
-fn number(folder: &Path) -> Result<Option<u64>, KernelError> {
-    match fs::metadata(folder) {
-        Ok(found) => Ok(Some(found.ino())),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        // Without the privilege to look, "not there" would be wrong.
-        Err(error) => Err(KernelError::of(folder.display().to_string())(error)),
     }
 }
 

@@ -12,32 +12,40 @@ pub mod layout;
 #[cfg(feature = "load")]
 pub mod body;
 #[cfg(feature = "load")]
+mod capacity;
+#[cfg(feature = "load")]
 pub mod datapath;
 #[cfg(feature = "load")]
 pub mod error;
 #[cfg(feature = "load")]
 pub mod file_system;
 #[cfg(feature = "load")]
+mod folder;
+#[cfg(feature = "load")]
 mod grace;
 #[cfg(feature = "load")]
 pub mod group;
 #[cfg(feature = "load")]
-mod held;
-#[cfg(feature = "load")]
 pub mod link;
 #[cfg(feature = "load")]
-mod pins;
+mod maps;
 #[cfg(feature = "load")]
-mod plans;
+mod observed;
+#[cfg(feature = "load")]
+mod pins;
 #[cfg(feature = "load")]
 pub mod probe;
 #[cfg(feature = "load")]
 pub mod program;
 #[cfg(feature = "load")]
+mod scheme;
+#[cfg(feature = "load")]
 pub mod trial;
 
 #[cfg(feature = "load")]
 pub use body::{cycle, shares};
+#[cfg(feature = "load")]
+pub use capacity::Capacity;
 #[cfg(feature = "load")]
 pub use datapath::Datapath;
 #[cfg(feature = "load")]
@@ -51,4 +59,6 @@ pub use link::{Attachment, Hook};
 #[cfg(feature = "load")]
 pub use probe::features;
 #[cfg(feature = "load")]
-pub use program::{Capacity, Program, Scheme};
+pub use program::Program;
+#[cfg(feature = "load")]
+pub use scheme::Scheme;

@@ -2,6 +2,7 @@
 //! process, and are ours alone to take away.
 
 use crate::error::KernelError;
+use crate::pins::{TC, XDP};
 use aya::programs::links::{FdLink, PinnedLink};
 use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
 use aya::programs::xdp::{XdpLink, XdpMode};
@@ -70,8 +71,7 @@ pub(crate) fn attach(folder: &Path, device: u32, hook: Hook) -> Result<(), Kerne
     let what = || format!("{name}: {}", hook.name());
     let link = match hook {
         Hook::Ingress | Hook::Egress => {
-            let mut program =
-                SchedClassifier::from_pin(folder.join(crate::pins::TC)).map_err(KernelError::of(what()))?;
+            let mut program = SchedClassifier::from_pin(folder.join(TC)).map_err(KernelError::of(what()))?;
             let place = if hook == Hook::Ingress { TcAttachType::Ingress } else { TcAttachType::Egress };
             let order = TcAttachOptions::TcxOrder(LinkOrder::default());
             let id = program.attach_with_options(&name, place, order).map_err(KernelError::of(what()))?;
@@ -97,8 +97,7 @@ pub(crate) fn take_place(folder: &Path, before: &Path, device: u32, hook: Hook) 
     let link = FdLink::from(PinnedLink::from_pin(&pin).map_err(KernelError::of(what()))?);
     match hook {
         Hook::Ingress | Hook::Egress => {
-            let mut program =
-                SchedClassifier::from_pin(folder.join(crate::pins::TC)).map_err(KernelError::of(what()))?;
+            let mut program = SchedClassifier::from_pin(folder.join(TC)).map_err(KernelError::of(what()))?;
             let link = SchedClassifierLink::try_from(link).map_err(KernelError::of(what()))?;
             let id = program.attach_to_link(link).map_err(KernelError::of(what()))?;
             // Taken, so that it is not detached with the program's handle.
@@ -115,7 +114,7 @@ pub(crate) fn take_place(folder: &Path, before: &Path, device: u32, hook: Hook) 
 }
 
 fn xdp(folder: &Path, what: &str) -> Result<Xdp, KernelError> {
-    let file = folder.join(crate::pins::XDP);
+    let file = folder.join(XDP);
     if !file.exists() {
         let why = "this scheme's program needs what XDP does not give; take ingress";
         return Err(KernelError::new(what, why));
@@ -161,6 +160,14 @@ pub(crate) fn attachments(folder: &Path) -> Result<Vec<Attachment>, KernelError>
     }
     found.sort();
     Ok(found)
+}
+
+/// Takes the program of a folder off all devices.
+pub(crate) fn take_off(folder: &Path) -> Result<(), KernelError> {
+    for attachment in attachments(folder)? {
+        detach(folder, attachment.device, attachment.hook)?;
+    }
+    Ok(())
 }
 
 /// Number of the device that a pinned link belongs to, 0 if that is gone. The library does not tell.

@@ -1,12 +1,48 @@
-//! The kernel's map of plans, whose entries are as large as the scheme's body.
+//! Maps of the programs as user space reads and writes them: plain data, plans by the scheme's body, counters summed
+//! over processors.
 
 use crate::body::{Arrivals, Body, Scores};
-use crate::datapath::OTHER_VERSION;
 use crate::error::KernelError;
-use crate::layout::{Head, Plan, SLOTS, SLOTS_LARGE, Turns};
-use crate::program::{Plain, Scheme};
-use aya::maps::{Array, Map, MapData};
+use crate::layout::{Counter, Counters, Destination, Head, MEMBERS, Plan, SLOTS, SLOTS_LARGE, Turns};
+use crate::scheme::Scheme;
+use anabranch_split::scheme::{Bounded, rendezvous, score};
+use aya::Pod;
+use aya::maps::{Array, Map, MapData, PerCpuArray};
+use std::borrow::Borrow;
 use std::boxed::Box;
+
+/// Problem of maps whose sizes are not this version's. The hint is to remove the folder: its pins are all that holds
+/// such a datapath to its devices.
+pub(crate) const OTHER_VERSION: &str = "made by another version";
+
+/// A plan's body: plain data in the layout that a program reads.
+///
+/// # Safety
+/// Any bytes are a value of it, and it has no padding that must not be copied.
+pub(crate) unsafe trait Layout: Copy + 'static {}
+
+// SAFETY: integers, floats and arrays of them.
+unsafe impl Layout for [u8; SLOTS] {}
+// SAFETY: as above.
+unsafe impl Layout for [u8; SLOTS_LARGE] {}
+// SAFETY: as above.
+unsafe impl Layout for Bounded<score::Entry, MEMBERS> {}
+// SAFETY: as above.
+unsafe impl Layout for Bounded<rendezvous::Entry, MEMBERS> {}
+// SAFETY: as above.
+unsafe impl Layout for Turns {}
+
+/// What the loader of maps takes for plain data.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Plain<T>(pub(crate) T);
+
+// SAFETY: plans, counters and destinations are plain data.
+unsafe impl<B: Layout> Pod for Plain<Plan<B>> {}
+// SAFETY: as above.
+unsafe impl Pod for Plain<Counters> {}
+// SAFETY: as above.
+unsafe impl Pod for Plain<Destination> {}
 
 /// Plans by generation and group.
 pub(crate) enum Plans {
@@ -67,4 +103,20 @@ impl Plans {
         };
         done.map_err(KernelError::of("eBPF plan"))
     }
+}
+
+/// What went by the members of a group, over all processors.
+pub(crate) fn summed<M: Borrow<MapData>>(
+    counters: &PerCpuArray<M, Plain<Counters>>,
+    group: u32,
+) -> Result<Counters, KernelError> {
+    let values = counters.get(&group, 0).map_err(|error| KernelError::of("eBPF counters")(&error))?;
+    let mut sums = [Counter::default(); MEMBERS];
+    for Plain(counters) in values.iter() {
+        for (sum, counter) in sums.iter_mut().zip(counters) {
+            sum.packets += counter.packets;
+            sum.bytes += counter.bytes;
+        }
+    }
+    Ok(sums)
 }

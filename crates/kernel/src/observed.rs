@@ -3,11 +3,11 @@
 use crate::body::Body;
 use crate::group::{Group, Member, NO_TARGET, Prefix};
 use crate::layout::{Head, MEMBERS, Output};
-use crate::program::Scheme;
+use crate::scheme::Scheme;
 use std::vec::Vec;
 
 /// A group as it stands in the kernel.
-pub(crate) struct Held {
+pub(crate) struct Observed {
     pub(crate) group: Group,
     pub(crate) head: Head,
     pub(crate) body: Body,

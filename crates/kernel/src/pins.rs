@@ -1,14 +1,11 @@
-//! The folder of a datapath on the BPF file system: maps and programs under their names, made and removed whole.
+//! Maps and programs of a datapath, pinned under their names.
 
+use crate::capacity::Capacity;
 use crate::error::KernelError;
 use crate::layout::GENERATION;
-use crate::link;
-use crate::program::{Capacity, Scheme};
+use crate::scheme::Scheme;
 use aya::programs::{Program, SchedClassifier, Xdp};
-use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::string::ToString as _;
 
 /// The program for tc.
 pub(crate) const TC: &str = "tc";
@@ -48,49 +45,4 @@ fn keep_tc(program: &mut SchedClassifier, folder: &Path) -> Result<(), KernelErr
 fn keep_xdp(program: &mut Xdp, folder: &Path) -> Result<(), KernelError> {
     program.load().map_err(KernelError::of("XDP program"))?;
     program.pin(folder.join(XDP)).map_err(KernelError::of("XDP program"))
-}
-
-/// Makes a folder, if it is not there, and keeps other processes from changing datapaths in it.
-pub(crate) fn made(folder: &Path) -> Result<File, KernelError> {
-    loop {
-        fs::create_dir_all(folder).map_err(KernelError::of(folder.display().to_string()))?;
-        match alone(folder) {
-            // Who removed the last datapath may have removed the folder while we waited.
-            Ok(file) if is_at(&file, folder) => return Ok(file),
-            Err(error) if folder.exists() => return Err(error),
-            _ => {}
-        }
-    }
-}
-
-fn is_at(file: &File, folder: &Path) -> bool {
-    let number = |metadata: fs::Metadata| metadata.ino();
-    file.metadata().map(number).ok() == fs::metadata(folder).map(number).ok()
-}
-
-/// Keeps other processes from changing datapaths of the same folder while it lives.
-pub(crate) fn alone(folder: &Path) -> Result<File, KernelError> {
-    let what = || folder.display().to_string();
-    let file = File::open(folder).map_err(KernelError::of(what()))?;
-    file.lock().map_err(KernelError::of(what()))?;
-    Ok(file)
-}
-
-/// Removes a folder of pins: first links, that no packet meets a half datapath.
-pub(crate) fn clear(folder: &Path) -> Result<(), KernelError> {
-    let what = || folder.display().to_string();
-    take_off(folder)?;
-    for entry in fs::read_dir(folder).map_err(KernelError::of(what()))? {
-        let entry = entry.map_err(KernelError::of(what()))?;
-        fs::remove_file(entry.path()).map_err(KernelError::of(what()))?;
-    }
-    fs::remove_dir(folder).map_err(KernelError::of(what()))
-}
-
-/// Takes the program of a folder off all devices.
-pub(crate) fn take_off(folder: &Path) -> Result<(), KernelError> {
-    for attachment in link::attachments(folder)? {
-        link::detach(folder, attachment.device, attachment.hook)?;
-    }
-    Ok(())
 }

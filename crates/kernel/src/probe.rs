@@ -3,7 +3,7 @@
 use crate::datapath::Datapath;
 use crate::error::{KernelError, PRIVILEGES};
 use crate::file_system::{self, PINS};
-use crate::program::Scheme;
+use crate::scheme::Scheme;
 use std::format;
 use std::panic::resume_unwind;
 use std::path::Path;

@@ -1,156 +1,19 @@
 //! Programs, loaded into the kernel with their maps.
 
 use crate::body::Body;
+use crate::capacity::Capacity;
 use crate::error::KernelError;
 use crate::group::Group;
-use crate::layout::{
-    Counter, Counters, Destination, GENERATION, GENERATIONS, MEMBERS, Plan, SLOTS, SLOTS_LARGE, Turns,
-    plan_number,
-};
-use crate::plans::Plans;
+use crate::layout::{Counter, Counters, Destination, GENERATION, GENERATIONS, MEMBERS, plan_number};
+use crate::maps::{Plain, Plans, summed};
+use crate::scheme::Scheme;
 use crate::trial::Packet;
-use anabranch_split::scheme::{Bounded, rendezvous, score};
+use aya::Ebpf;
 use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, MapData, PerCpuArray};
 use aya::programs::{SchedClassifier, TestRun as _, TestRunOptions, Xdp};
-use aya::{Ebpf, EbpfLoader, Pod};
-use std::borrow::Borrow;
 use std::time::Duration;
 use std::vec::Vec;
-
-/// Which program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scheme {
-    /// A table of 4,096 slots.
-    Slots,
-    /// A table of 65,536 slots.
-    SlotsLarge,
-    /// Scoring; with gravities VALO.
-    Score,
-    /// Logarithmic rendezvous.
-    Rendezvous,
-    /// Slots at random for each packet.
-    Spray,
-    /// Slots at random for each flowlet.
-    Flowlet,
-    /// A dispatching cycle with one counter on each processor.
-    Cycle,
-    /// A dispatching cycle with a counter for each flow.
-    FlowCycle,
-    /// Flowcells over a list of paths.
-    Presto,
-}
-
-impl Scheme {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Slots,
-        Self::SlotsLarge,
-        Self::Score,
-        Self::Rendezvous,
-        Self::Spray,
-        Self::Flowlet,
-        Self::Cycle,
-        Self::FlowCycle,
-        Self::Presto,
-    ];
-
-    /// The program's name in its object.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Slots => "slots",
-            Self::SlotsLarge => "slots_large",
-            Self::Score => "score",
-            Self::Rendezvous => "rendezvous",
-            Self::Spray => "spray",
-            Self::Flowlet => "flowlet",
-            Self::Cycle => "cycle",
-            Self::FlowCycle => "flow_cycle",
-            Self::Presto => "presto",
-        }
-    }
-
-    /// The program, as `ebpf/build` compiled it.
-    #[must_use]
-    pub fn object(self) -> &'static [u8] {
-        match self {
-            Self::Slots => include_bytes!("../objects/slots"),
-            Self::SlotsLarge => include_bytes!("../objects/slots_large"),
-            Self::Score => include_bytes!("../objects/score"),
-            Self::Rendezvous => include_bytes!("../objects/rendezvous"),
-            Self::Spray => include_bytes!("../objects/spray"),
-            Self::Flowlet => include_bytes!("../objects/flowlet"),
-            Self::Cycle => include_bytes!("../objects/cycle"),
-            Self::FlowCycle => include_bytes!("../objects/flow_cycle"),
-            Self::Presto => include_bytes!("../objects/presto"),
-        }
-    }
-}
-
-/// A plan's body: plain data in the layout that a program reads.
-///
-/// # Safety
-/// Any bytes are a value of it, and it has no padding that must not be copied.
-pub(crate) unsafe trait Layout: Copy + 'static {}
-
-// SAFETY: integers, floats and arrays of them.
-unsafe impl Layout for [u8; SLOTS] {}
-// SAFETY: as above.
-unsafe impl Layout for [u8; SLOTS_LARGE] {}
-// SAFETY: as above.
-unsafe impl Layout for Bounded<score::Entry, MEMBERS> {}
-// SAFETY: as above.
-unsafe impl Layout for Bounded<rendezvous::Entry, MEMBERS> {}
-// SAFETY: as above.
-unsafe impl Layout for Turns {}
-
-/// What the loader of maps takes for plain data.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(crate) struct Plain<T>(pub(crate) T);
-
-// SAFETY: plans, counters and destinations are plain data.
-unsafe impl<B: Layout> Pod for Plain<Plan<B>> {}
-// SAFETY: as above.
-unsafe impl Pod for Plain<Counters> {}
-// SAFETY: as above.
-unsafe impl Pod for Plain<Destination> {}
-
-/// How much a datapath can hold, and how it runs: fixed when it is loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capacity {
-    /// Most groups, at least one.
-    pub groups: u32,
-    /// Most prefixes; zero where all IP packets belong to group 0.
-    pub routes: u32,
-    /// Clock and random numbers come with the packet ([`Program::try_packet`]).
-    pub replay: bool,
-}
-
-impl Capacity {
-    /// One group for all IP packets.
-    #[must_use]
-    pub fn one(replay: bool) -> Self {
-        Self { groups: 1, routes: 0, replay }
-    }
-
-    /// Loads an object with constants and maps of these sizes.
-    pub(crate) fn load(self, scheme: Scheme) -> Result<Ebpf, KernelError> {
-        let constants = [("REPLAY", u32::from(self.replay)), ("ROUTED", u32::from(self.routes > 0))];
-        let mut loader = EbpfLoader::new();
-        for (name, value) in &constants {
-            loader.override_global(name, value, true);
-        }
-        loader.map_max_entries("PLANS", GENERATIONS * self.groups);
-        loader.map_max_entries("NAMES", GENERATIONS * self.groups);
-        loader.map_max_entries("ROUTES", GENERATIONS * self.routes.max(1));
-        loader.map_max_entries("COUNTERS", self.groups);
-        // The place in the cycle of each group, where the scheme has one.
-        loader.map_max_entries("TURN", self.groups);
-        loader.load(scheme.object()).map_err(|error| KernelError::of("eBPF maps")(&error))
-    }
-}
 
 /// Where a program is hooked in.
 #[derive(Clone, Copy)]
@@ -309,22 +172,6 @@ impl Program {
         let map = self.ebpf.map_mut(name).ok_or_else(|| KernelError::new(name, "no such map"))?;
         M::try_from(map).map_err(|error| KernelError::of(name)(&error))
     }
-}
-
-/// What went by the members of a group, over all processors.
-pub(crate) fn summed<M: Borrow<MapData>>(
-    counters: &PerCpuArray<M, Plain<Counters>>,
-    group: u32,
-) -> Result<Counters, KernelError> {
-    let values = counters.get(&group, 0).map_err(|error| KernelError::of("eBPF counters")(&error))?;
-    let mut sums = [Counter::default(); MEMBERS];
-    for Plain(counters) in values.iter() {
-        for (sum, counter) in sums.iter_mut().zip(counters) {
-            sum.packets += counter.packets;
-            sum.bytes += counter.bytes;
-        }
-    }
-    Ok(sums)
 }
 
 fn classifier(ebpf: &mut Ebpf, scheme: Scheme) -> Result<&mut SchedClassifier, KernelError> {

@@ -2,8 +2,8 @@
 //! Bandwidth-Based Packet-Level Traffic Splitting for Datacenter Networks", sections III-B to III-E).
 
 use crate::FlowLink;
+use crate::divisor::gcd;
 use crate::stages::Stages;
-use crate::weights::gcd;
 use anabranch_split::PlanError;
 
 /// Whom a switch may choose among.

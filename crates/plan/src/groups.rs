@@ -1,17 +1,8 @@
 //! Groups: for every switch and destination, the next hops with their weights.
 
 use crate::Weighing;
-use crate::weights::Weights;
+use crate::weights::{Member, Weights};
 use anabranch_fabric::{Fabric, LinkState, NextHops};
-
-/// One next hop of a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Member {
-    /// The port it leaves by.
-    pub port: u32,
-    /// Its weight; members of weight zero carry nothing.
-    pub weight: u64,
-}
 
 /// The next hops of one switch towards some destinations, by ascending port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]

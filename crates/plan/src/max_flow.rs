@@ -6,7 +6,7 @@
 //! carry in proportion to their bandwidth wherever a maximum flow lets them. It is unique, hence the same on every
 //! machine.
 
-use crate::weights::gcd;
+use crate::divisor::gcd;
 use anabranch_split::PlanError;
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};

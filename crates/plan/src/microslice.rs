@@ -6,7 +6,7 @@
 //! wasted on a path is its bandwidth modulo the slice (printed the other way round, which would waste 200 Mbit/s of
 //! the paper's own example, where nothing is).
 
-use crate::weights::gcd;
+use crate::divisor::gcd;
 use anabranch_split::PlanError;
 
 /// Which paths are cut into slices of one size.

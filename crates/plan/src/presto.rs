@@ -1,6 +1,6 @@
 //! Presto's lists: the paths from a leaf to another in the order in which flowcells take them.
 
-use crate::weights::gcd;
+use crate::divisor::gcd;
 use anabranch_split::apportion::turns;
 use anabranch_split::scheme::Flowcell;
 

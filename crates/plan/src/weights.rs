@@ -1,8 +1,18 @@
 //! Weights of next hops: equal, by the capacity behind them, or as written.
 
-use crate::{Member, Weighing};
+use crate::Weighing;
+use crate::divisor::gcd;
 use anabranch_fabric::{Fabric, LinkState, NextHops};
 use std::collections::BTreeMap;
+
+/// One next hop of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Member {
+    /// The port it leaves by.
+    pub port: u32,
+    /// Its weight; members of weight zero carry nothing.
+    pub weight: u64,
+}
 
 /// A weight for each (node, neighbour).
 type Written = BTreeMap<(u32, u32), u64>;
@@ -102,8 +112,4 @@ fn given(fabric: &Fabric, written: &Written, members: &mut [Member]) {
     for (member, count) in members.iter_mut().zip(parallel) {
         member.weight = written.get(&ends(member.port)).copied().unwrap_or(1) * (common / count);
     }
-}
-
-pub(crate) fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -1,6 +1,6 @@
 //! Connections of a capture as flows between hosts.
 
-use crate::load::leaves;
+use crate::pattern::leaves;
 use crate::{Connections, Direction, Flow, Start, TrafficError};
 use anabranch_fabric::Fabric;
 use std::collections::HashMap;

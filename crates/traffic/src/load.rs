@@ -18,7 +18,7 @@
 //! measured at its hosts.
 
 use crate::TrafficError;
-use crate::pattern::Senders;
+use crate::pattern::{Senders, leaves};
 use anabranch_fabric::Fabric;
 use anabranch_fabric::capacity::{Reference, bisection_bps};
 
@@ -125,12 +125,4 @@ fn counted(fabric: &Fabric, senders: &Senders, reference: Reference) -> Counted 
             Counted { share: crossing.share, capacity_bps }
         }
     }
-}
-
-/// Switches with hosts, ascending.
-pub(crate) fn leaves(fabric: &Fabric) -> Vec<u32> {
-    let mut leaves: Vec<u32> = (0..fabric.hosts()).map(|host| fabric.leaf_of(host)).collect();
-    leaves.sort_unstable();
-    leaves.dedup();
-    leaves
 }

@@ -1,6 +1,6 @@
 //! Offered load of every tier, computed from the flows.
 
-use crate::load::leaves;
+use crate::pattern::leaves;
 use crate::{Flow, Start};
 use anabranch_fabric::{Fabric, LinkState, NextHops, Tier};
 use std::collections::BTreeMap;

@@ -1,7 +1,6 @@
 //! Patterns of traffic: the pairs of senders and receivers.
 
 use crate::TrafficError;
-use crate::load::leaves;
 use crate::random::Stream;
 use anabranch_fabric::Fabric;
 
@@ -255,4 +254,12 @@ pub(crate) struct Crossing {
     pub(crate) left: Vec<bool>,
     /// Whether flows reach each class.
     pub(crate) reached: Vec<bool>,
+}
+
+/// Switches with hosts, ascending.
+pub(crate) fn leaves(fabric: &Fabric) -> Vec<u32> {
+    let mut leaves: Vec<u32> = (0..fabric.hosts()).map(|host| fabric.leaf_of(host)).collect();
+    leaves.sort_unstable();
+    leaves.dedup();
+    leaves
 }

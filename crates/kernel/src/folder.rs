@@ -1,0 +1,71 @@
+//! The folder of a datapath on the BPF file system: locked, made and removed whole.
+
+use crate::error::KernelError;
+use crate::link;
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::string::ToString as _;
+
+/// Behind its name while a datapath is made, and while it is removed: under its own it is whole. What a crash leaves of
+/// one is removed by the next.
+const HALF: &str = "+half";
+
+/// Makes a folder, if it is not there, and keeps other processes from changing datapaths in it.
+pub(crate) fn create_locked(folder: &Path) -> Result<File, KernelError> {
+    loop {
+        fs::create_dir_all(folder).map_err(KernelError::of(folder.display().to_string()))?;
+        match lock(folder) {
+            // Who removed the last datapath may have removed the folder while we waited.
+            Ok(file) if is_at(&file, folder) => return Ok(file),
+            Err(error) if folder.exists() => return Err(error),
+            _ => {}
+        }
+    }
+}
+
+fn is_at(file: &File, folder: &Path) -> bool {
+    let number = |metadata: fs::Metadata| metadata.ino();
+    file.metadata().map(number).ok() == fs::metadata(folder).map(number).ok()
+}
+
+/// Keeps other processes from changing datapaths of the same folder while it lives.
+pub(crate) fn lock(folder: &Path) -> Result<File, KernelError> {
+    let what = || folder.display().to_string();
+    let file = File::open(folder).map_err(KernelError::of(what()))?;
+    file.lock().map_err(KernelError::of(what()))?;
+    Ok(file)
+}
+
+/// Removes a folder of pins: first links, that no packet meets a half datapath.
+pub(crate) fn clear(folder: &Path) -> Result<(), KernelError> {
+    let what = || folder.display().to_string();
+    link::take_off(folder)?;
+    for entry in fs::read_dir(folder).map_err(KernelError::of(what()))? {
+        let entry = entry.map_err(KernelError::of(what()))?;
+        fs::remove_file(entry.path()).map_err(KernelError::of(what()))?;
+    }
+    fs::remove_dir(folder).map_err(KernelError::of(what()))
+}
+
+/// Where a datapath is made and taken apart, without what a crash left there.
+pub(crate) fn half_of(folder: &Path) -> Result<PathBuf, KernelError> {
+    let mut half = folder.as_os_str().to_os_string();
+    half.push(HALF);
+    let half = PathBuf::from(half);
+    if half.exists() {
+        clear(&half)?;
+    }
+    Ok(half)
+}
+
+/// Inode of a folder: another one of its name has another. `None` if there is none.
+pub(crate) fn inode(folder: &Path) -> Result<Option<u64>, KernelError> {
+    match fs::metadata(folder) {
+        Ok(found) => Ok(Some(found.ino())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        // Without the privilege to look, "not there" would be wrong.
+        Err(error) => Err(KernelError::of(folder.display().to_string())(error)),
+    }
+}
