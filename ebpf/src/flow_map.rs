@@ -33,14 +33,14 @@ impl<N: Copy> Flows for FlowMap<N> {
     where
         D: FnOnce(Option<(u16, N)>) -> (u16, N),
     {
-        let place = self.0.get_ptr_mut(flow);
+        let slot = self.0.get_ptr_mut(flow);
         // SAFETY: as above.
-        let known = place.map(|place| unsafe { ((*place).member as u16, (*place).note) });
+        let known = slot.map(|slot| unsafe { ((*slot).member as u16, (*slot).note) });
         let (member, note) = decide(known);
         let now = Known { note, member: member.into() };
-        match place {
+        match slot {
             // SAFETY: as above; a place that was given to another flow meanwhile is wrong for one packet.
-            Some(place) => unsafe { *place = now },
+            Some(slot) => unsafe { *slot = now },
             None => {
                 // A full map makes room by itself; should it fail, the flow is unknown once more.
                 let _ = self.0.insert(flow, now, 0);
@@ -61,7 +61,7 @@ impl<N: Copy> Flows for FlowMap<N> {
         0
     }
 
-    fn places(&self) -> usize {
+    fn slots(&self) -> usize {
         0
     }
 

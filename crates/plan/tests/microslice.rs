@@ -120,7 +120,7 @@ fn an_exact_meter_of_7_mbps_errs_by_more_than_the_paper_measured() {
     let mut passed = vec![0u32; 400];
     for i in 0..400 * 15_000_000 / 1218 {
         let now_ns = i * 1218;
-        if meter.police(1522, now_ns)
+        if meter.admit(1522, now_ns)
             && let Some(window) = passed.get_mut((now_ns / 15_000_000) as usize)
         {
             *window += 1;

@@ -42,7 +42,7 @@ pub(crate) fn webster_slots(weights: Vec<String>, up: Vec<bool>, slots: u32) -> 
 /// Values of each path where Linux rounds cumulative weights over `values` of a hash.
 #[pyfunction]
 pub(crate) fn cumulative_slots(weights: Vec<String>, up: Vec<bool>, values: u32) -> PyResult<Vec<u32>> {
-    Ok(linux_resilient::wanted(&members(&weights, Some(up))?.effective(), values))
+    Ok(linux_resilient::desired(&members(&weights, Some(up))?.effective(), values))
 }
 
 /// The bucket of each slot of Open vSwitch's dp_hash table; none where it falls back to scoring.

@@ -1,18 +1,18 @@
 //! Presto at the sender: the path that a packet takes.
 
-mod place;
+mod environment;
 
 use anabranch_split::scheme::flowcell::number;
 use anabranch_split::scheme::{Flowcell, Presto, presto};
 use anabranch_split::{Packet, pick};
-use place::Place;
+use environment::Environment;
 
 const CELL: u64 = Flowcell::BYTES as u64;
 
 /// Path of the packet whose first byte is number `first_byte`.
-fn path(list: &[u16], state: &mut presto::State, place: &mut Place, first_byte: u64) -> u16 {
+fn path(list: &[u16], state: &mut presto::State, env: &mut Environment, first_byte: u64) -> u16 {
     let cell = number(first_byte, CELL) as u32;
-    pick::<Presto, Place>(list, state, &mut Packet { cell, ..Packet::default() }, place)
+    pick::<Presto, Environment>(list, state, &mut Packet { cell, ..Packet::default() }, env)
 }
 
 #[test]
@@ -35,14 +35,14 @@ fn a_cell_is_told_by_the_first_byte_of_its_packets() {
 fn cells_take_the_list_in_turn_and_what_is_sent_again_takes_its_cells_path() {
     let list = [0, 1, 2, 3, 4];
     for seed in 0..20 {
-        let (mut state, mut place) = (presto::State::default(), Place::seeded(seed));
+        let (mut state, mut env) = (presto::State::default(), Environment::seeded(seed));
         let taken: Vec<u16> =
-            (0..20).map(|cell| path(&list, &mut state, &mut place, cell * CELL + 1448)).collect();
+            (0..20).map(|cell| path(&list, &mut state, &mut env, cell * CELL + 1448)).collect();
         for (now, next) in taken.iter().zip(&taken[1..]) {
             assert_eq!(*next, (now + 1) % 5);
         }
         for cell in [3, 0, 17] {
-            assert_eq!(path(&list, &mut state, &mut place, cell * CELL + 60_000), taken[cell as usize]);
+            assert_eq!(path(&list, &mut state, &mut env, cell * CELL + 60_000), taken[cell as usize]);
         }
     }
 }
@@ -51,8 +51,8 @@ fn cells_take_the_list_in_turn_and_what_is_sent_again_takes_its_cells_path() {
 fn flows_begin_anywhere() {
     let mut begun = [0; 4];
     for seed in 0..400 {
-        let mut place = Place::seeded(seed);
-        begun[usize::from(path(&[0, 1, 2, 3], &mut presto::State::default(), &mut place, 0))] += 1;
+        let mut env = Environment::seeded(seed);
+        begun[usize::from(path(&[0, 1, 2, 3], &mut presto::State::default(), &mut env, 0))] += 1;
     }
     assert!(begun.iter().all(|count| (60..140).contains(count)), "{begun:?}");
 }
@@ -60,11 +60,11 @@ fn flows_begin_anywhere() {
 #[test]
 fn a_dead_path_is_passed_over_and_an_empty_list_does_no_harm() {
     let list = [0, 1, 1, 2];
-    let (mut state, mut place) = (presto::State::default(), Place::default());
-    place.dead = vec![1];
-    let taken: Vec<u16> = (0..8).map(|cell| path(&list, &mut state, &mut place, cell * CELL)).collect();
+    let (mut state, mut env) = (presto::State::default(), Environment::default());
+    env.dead = vec![1];
+    let taken: Vec<u16> = (0..8).map(|cell| path(&list, &mut state, &mut env, cell * CELL)).collect();
     assert_eq!(taken, [0, 2, 2, 2, 0, 2, 2, 2]);
-    place.dead = vec![0, 1, 2];
-    assert_eq!(path(&list, &mut state, &mut place, CELL), 1, "nothing lives: its own");
-    assert_eq!(path(&[], &mut presto::State::default(), &mut place, CELL), 0);
+    env.dead = vec![0, 1, 2];
+    assert_eq!(path(&list, &mut state, &mut env, CELL), 1, "nothing lives: its own");
+    assert_eq!(path(&[], &mut presto::State::default(), &mut env, CELL), 0);
 }

@@ -101,11 +101,11 @@ fn rotation_reaches_every_place() {
     for flow in 0..10_000 {
         table.upsert(flow, |_| (1, 0));
     }
-    for _ in 0..=table.places() / 8 {
+    for _ in 0..=table.slots() / 8 {
         table.sweep(8, |_, _| true, |_| ());
     }
     // A flow that a removal carries past the hand waits for the next round.
-    for _ in 0..=table.places() / 8 {
+    for _ in 0..=table.slots() / 8 {
         table.sweep(8, |_, _| true, |_| ());
     }
     assert!(table.is_empty());

@@ -132,8 +132,8 @@ fn dp_hash_slots_are_in_order_of_webster() {
 /// first.
 #[test]
 fn linux_buckets() {
-    assert_eq!(linux_resilient::wanted(&[1, 1, 1], 8), [3, 2, 3]);
-    assert_eq!(linux_resilient::wanted(&[4, 3, 2], 256), [114, 85, 57]);
+    assert_eq!(linux_resilient::desired(&[1, 1, 1], 8), [3, 2, 3]);
+    assert_eq!(linux_resilient::desired(&[4, 3, 2], 256), [114, 85, 57]);
     let mut table = vec![None; 8];
     linux_resilient::migrate(&mut table, &[1, 1]);
     assert_eq!(table, [1, 1, 1, 1, 0, 0, 0, 0].map(Some));

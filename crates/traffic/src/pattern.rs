@@ -50,12 +50,12 @@ pub(crate) struct Senders {
     /// Hosts that senders without a single destination draw from.
     receivers: Vec<u32>,
     avoid: Avoid,
-    places: Vec<Place>,
+    positions: Vec<Position>,
 }
 
 /// Position of a host in the fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct Position {
     leaf: u32,
     pod: Option<u32>,
 }
@@ -71,15 +71,15 @@ impl Pattern {
             ));
         }
         let nodes = fabric.nodes();
-        let place = |host| {
+        let position = |host| {
             let leaf = fabric.leaf_of(host);
-            Place { leaf, pod: nodes[host as usize].pod.or(nodes[leaf as usize].pod) }
+            Position { leaf, pod: nodes[host as usize].pod.or(nodes[leaf as usize].pod) }
         };
-        let places: Vec<Place> = (0..hosts).map(place).collect();
-        self.check(&places)?;
+        let positions: Vec<Position> = (0..hosts).map(position).collect();
+        self.check(&positions)?;
         let all = || (0..hosts).collect::<Vec<u32>>();
-        let split = |receives: &dyn Fn(Place) -> bool| -> (Vec<u32>, Vec<u32>) {
-            (0..hosts).partition(|&host| receives(places[host as usize]))
+        let split = |receives: &dyn Fn(Position) -> bool| -> (Vec<u32>, Vec<u32>) {
+            (0..hosts).partition(|&host| receives(positions[host as usize]))
         };
         let (receivers, senders, avoid) = match self {
             Self::RandomPairs => (all(), all(), Avoid::Itself),
@@ -88,21 +88,21 @@ impl Pattern {
             Self::LeftToRight => {
                 let leaves = leaves(fabric);
                 let middle = leaves[leaves.len() / 2];
-                let (right, left) = split(&|place| place.leaf >= middle);
+                let (right, left) = split(&|position| position.leaf >= middle);
                 (right, left, Avoid::Itself)
             }
             Self::IntoPod(pod) => {
-                let (inside, outside) = split(&|place| place.pod == Some(*pod));
+                let (inside, outside) = split(&|position| position.pod == Some(*pod));
                 (inside, outside, Avoid::Itself)
             }
             Self::Permutation | Self::Stride(_) | Self::AllToAll | Self::Pairs(_) => {
                 let to = |(host, to)| Sender { host, to: Some(to) };
                 let senders = self.pairs(hosts, seed).into_iter().map(to).collect();
-                return Ok(Senders { senders, receivers: Vec::new(), avoid: Avoid::Itself, places });
+                return Ok(Senders { senders, receivers: Vec::new(), avoid: Avoid::Itself, positions });
             }
         };
         let senders = senders.into_iter().map(|host| Sender { host, to: None }).collect();
-        Ok(Senders { senders, receivers, avoid, places })
+        Ok(Senders { senders, receivers, avoid, positions })
     }
 
     /// Pairs of a pattern in which every sender has one destination.
@@ -123,11 +123,11 @@ impl Pattern {
     }
 
     /// Refuses a pattern in which a sender would have no receiver.
-    fn check(&self, places: &[Place]) -> Result<(), TrafficError> {
-        let hosts = places.len() as u32;
-        let one_rack = places.iter().all(|place| place.leaf == places[0].leaf);
-        let several_pods = places.iter().all(|place| place.pod.is_some())
-            && places.iter().any(|place| place.pod != places[0].pod);
+    fn check(&self, positions: &[Position]) -> Result<(), TrafficError> {
+        let hosts = positions.len() as u32;
+        let one_rack = positions.iter().all(|position| position.leaf == positions[0].leaf);
+        let several_pods = positions.iter().all(|position| position.pod.is_some())
+            && positions.iter().any(|position| position.pod != positions[0].pod);
         let (problem, hint) = match self {
             Self::InterRack if one_rack => {
                 ("pattern inter-rack with one rack".into(), "build a fabric of two leaves or more".into())
@@ -140,8 +140,8 @@ impl Pattern {
                 "build a fat-tree or another fabric with pods, or choose inter-rack".into(),
             ),
             Self::IntoPod(pod)
-                if !places.iter().any(|place| place.pod == Some(*pod))
-                    || places.iter().all(|place| place.pod == Some(*pod)) =>
+                if !positions.iter().any(|position| position.pod == Some(*pod))
+                    || positions.iter().all(|position| position.pod == Some(*pod)) =>
             {
                 (
                     format!("pattern into pod {pod}: there is no such pod beside others"),
@@ -181,7 +181,7 @@ fn cycle(hosts: u32, stream: &mut Stream) -> Vec<(u32, u32)> {
 
 impl Senders {
     fn may(&self, src: u32, dst: u32) -> bool {
-        let (from, to) = (self.places[src as usize], self.places[dst as usize]);
+        let (from, to) = (self.positions[src as usize], self.positions[dst as usize]);
         src != dst
             && match self.avoid {
                 Avoid::Itself => true,
@@ -222,7 +222,7 @@ impl Senders {
                 crossing.reached[class(to)] |= crosses;
                 continue;
             }
-            let rack = self.places[sender.host as usize].leaf;
+            let rack = self.positions[sender.host as usize].leaf;
             let (allowed, crosses) = match counted {
                 Some((of, allowed, crosses)) if of == rack => (allowed, crosses),
                 _ => {

@@ -30,15 +30,15 @@ static KNOWN: LruHashMap<u64, Sent> = LruHashMap::with_max_entries(FLOWS, 0);
 
 #[inline(always)]
 fn member<E: Env>(plan: &Plan<Turns>, packet: &mut Packet, env: &mut E) -> u16 {
-    let place = KNOWN.get_ptr_mut(packet.flow);
+    let slot = KNOWN.get_ptr_mut(packet.flow);
     // SAFETY: a flow's packets are steered to one processor; at worst a count is a packet old.
-    let mut sent = place.map_or(Sent::default(), |place| unsafe { *place });
+    let mut sent = slot.map_or(Sent::default(), |slot| unsafe { *slot });
     packet.cell = flowcell::number(sent.bytes, Flowcell::BYTES.into()) as u32;
     let member = pick::<Presto<Turns>, _>(&plan.body, &mut sent.state, packet, &mut Replanned(env));
     sent.bytes += u64::from(packet.bytes);
-    match place {
+    match slot {
         // SAFETY: as above.
-        Some(place) => unsafe { *place = sent },
+        Some(slot) => unsafe { *slot = sent },
         None => {
             let _ = KNOWN.insert(packet.flow, sent, 0);
         }

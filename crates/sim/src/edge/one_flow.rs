@@ -42,7 +42,7 @@ impl<N: Copy> Flows for OneFlow<N> {
         usize::from(self.0.is_some())
     }
 
-    fn places(&self) -> usize {
+    fn slots(&self) -> usize {
         1
     }
 

@@ -91,7 +91,7 @@ pub(super) fn answer((host, port): (u32, u32), probe: &Packet, entropy: u32, net
         connection: host,
         destination: probe.connection,
         entropy,
-        tag: Tag::new(path).telling(path, marked).0,
+        tag: Tag::new(path).with_news(path, marked).0,
         stamp_ns: probe.stamp_ns,
         frame_bytes: FRAME_BYTES,
         ..Packet::default()

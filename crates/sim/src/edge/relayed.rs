@@ -129,8 +129,8 @@ impl<R: Relayed> Edge for RelayedEdge<R> {
         packet.labels = labels;
         packet.marks |= marks::LABELLED;
         let mut tag = Tag::new(path);
-        if let Some((about, news)) = end.relay.tell() {
-            tag = tag.telling(about, self.scheme.written(news));
+        if let Some((about, news)) = end.relay.next_news() {
+            tag = tag.with_news(about, self.scheme.written(news));
         }
         if self.scheme.by_marks() && packet.payload_bytes > 0 && packet.marks & marks::CAPABLE == 0 {
             packet.marks |= marks::CAPABLE;

@@ -10,7 +10,7 @@ use std::vec::Vec;
 /// Number of buckets that each nexthop should hold: differences of the rounded cumulative weights
 /// (`nh_res_group_rebalance`; halves round up).
 #[must_use]
-pub fn wanted(weights: &[u64], buckets: u32) -> Vec<u32> {
+pub fn desired(weights: &[u64], buckets: u32) -> Vec<u32> {
     let total: u128 = weights.iter().map(|&w| u128::from(w)).sum();
     let (mut cumulative, mut bound) = (0u128, 0u32);
     weights
@@ -29,7 +29,7 @@ pub fn wanted(weights: &[u64], buckets: u32) -> Vec<u32> {
 /// pushes them to the front of its list. `None` is a bucket that was never set; a weight of zero is a nexthop outside
 /// the group.
 pub fn migrate(table: &mut [Option<u16>], weights: &[u64]) {
-    let wanted = wanted(weights, table.len() as u32);
+    let wanted = desired(weights, table.len() as u32);
     let mut held = vec![0u32; weights.len()];
     for member in table.iter().flatten() {
         held[usize::from(*member)] += 1;

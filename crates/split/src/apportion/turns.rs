@@ -42,8 +42,8 @@ pub fn smooth(weights: &[u64]) -> Result<Vec<u16>, PlanError> {
     }
     let mut ready = BinaryHeap::new();
     let mut turns = Vec::with_capacity(total as usize);
-    for place in 0..total as usize {
-        let mut member = first[place];
+    for position in 0..total as usize {
+        let mut member = first[position];
         while member != NONE {
             let i = usize::from(member);
             let due = ((taken[i] + 1) * total).div_ceil(weights[i]);
@@ -56,7 +56,7 @@ pub fn smooth(weights: &[u64]) -> Result<Vec<u16>, PlanError> {
         taken[i] += 1;
         if taken[i] < weights[i] {
             // Never before the next place: the turn just taken was not late.
-            let from = ((taken[i] * total / weights[i]) as usize).max(place + 1);
+            let from = ((taken[i] * total / weights[i]) as usize).max(position + 1);
             next[i] = core::mem::replace(&mut first[from], member);
         }
     }

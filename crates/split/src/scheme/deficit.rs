@@ -114,10 +114,10 @@ where
     M: Flows<Note: LastSeen>,
     C: AsMut<[u32]>,
 {
-    fn expire(idle_ns: u64, state: &mut State<M, C>, places: usize, now_ns: u64) {
+    fn expire(idle_ns: u64, state: &mut State<M, C>, slots: usize, now_ns: u64) {
         let State { flows, active, total } = state;
         let active = active.as_mut();
-        flows.sweep(places, |_, seen| seen.idle(now_ns, idle_ns), |member| end(active, total, member));
+        flows.sweep(slots, |_, seen| seen.idle(now_ns, idle_ns), |member| end(active, total, member));
     }
 }
 

@@ -83,12 +83,12 @@ mod tests {
     use crate::scheme::FlowTable;
     use std::vec::Vec;
 
-    struct Place {
+    struct Environment {
         now_ns: u64,
         random: u32,
     }
 
-    impl Env for Place {
+    impl Env for Environment {
         const GIVES: u32 = capability::CLOCK | capability::RANDOM;
 
         fn now_ns(&mut self) -> u64 {
@@ -103,7 +103,7 @@ mod tests {
     fn picks(
         plan: &Plan<&[u16]>,
         flows: &mut FlowTable<Counter>,
-        env: &mut Place,
+        env: &mut Environment,
         flow: u64,
         count: usize,
     ) -> Vec<u16> {
@@ -115,7 +115,7 @@ mod tests {
     fn every_flow_has_a_counter_of_its_own() {
         let plan = Plan { turns: &[2u16, 3, 3][..], start: Start::First, idle_ns: 1000 };
         let mut flows = FlowTable::default();
-        let mut env = Place { now_ns: 0, random: 0 };
+        let mut env = Environment { now_ns: 0, random: 0 };
         assert_eq!(picks(&plan, &mut flows, &mut env, 1, 4), [2, 3, 3, 2]);
         assert_eq!(picks(&plan, &mut flows, &mut env, 2, 2), [2, 3]);
         assert_eq!(picks(&plan, &mut flows, &mut env, 1, 2), [3, 3]);
@@ -125,7 +125,7 @@ mod tests {
     fn flows_begin_anywhere_and_keep_the_order() {
         let plan = Plan { turns: &[7u16, 8, 9][..], start: Start::Random, idle_ns: 1000 };
         let mut flows = FlowTable::default();
-        let third = |third: u32| Place { now_ns: 0, random: third * (u32::MAX / 3 + 1) };
+        let third = |third: u32| Environment { now_ns: 0, random: third * (u32::MAX / 3 + 1) };
         assert_eq!(picks(&plan, &mut flows, &mut third(0), 1, 3), [7, 8, 9]);
         assert_eq!(picks(&plan, &mut flows, &mut third(1), 2, 3), [8, 9, 7]);
         assert_eq!(picks(&plan, &mut flows, &mut third(2), 3, 3), [9, 7, 8]);
@@ -136,15 +136,15 @@ mod tests {
         let plan = Plan { turns: &[4u16, 5][..], start: Start::First, idle_ns: 1000 };
         let mut flows = FlowTable::default();
         for flow in 0..32 {
-            picks(&plan, &mut flows, &mut Place { now_ns: 0, random: 0 }, flow, 1);
+            picks(&plan, &mut flows, &mut Environment { now_ns: 0, random: 0 }, flow, 1);
         }
         for flow in 100..132 {
-            picks(&plan, &mut flows, &mut Place { now_ns: 2000, random: 0 }, flow, 1);
+            picks(&plan, &mut flows, &mut Environment { now_ns: 2000, random: 0 }, flow, 1);
         }
         assert_eq!(flows.len(), 32);
-        assert_eq!(picks(&plan, &mut flows, &mut Place { now_ns: 2000, random: 0 }, 100, 1), [5]);
+        assert_eq!(picks(&plan, &mut flows, &mut Environment { now_ns: 2000, random: 0 }, 100, 1), [5]);
         let shorter = Plan { turns: &[6u16][..], ..plan };
-        picks(&plan, &mut flows, &mut Place { now_ns: 2000, random: 0 }, 101, 2);
-        assert_eq!(picks(&shorter, &mut flows, &mut Place { now_ns: 2000, random: 0 }, 101, 2), [6, 6]);
+        picks(&plan, &mut flows, &mut Environment { now_ns: 2000, random: 0 }, 101, 2);
+        assert_eq!(picks(&shorter, &mut flows, &mut Environment { now_ns: 2000, random: 0 }, 101, 2), [6, 6]);
     }
 }

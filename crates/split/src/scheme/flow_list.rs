@@ -28,12 +28,12 @@ impl Flows for FlowList {
         member
     }
 
-    fn sweep<O, F>(&mut self, places: usize, over: O, mut freed: F)
+    fn sweep<O, F>(&mut self, slots: usize, over: O, mut freed: F)
     where
         O: Fn(u16, &()) -> bool,
         F: FnMut(u16),
     {
-        for _ in 0..places.min(self.0.len()) {
+        for _ in 0..slots.min(self.0.len()) {
             if let Some(entry) = self.0.pop_front() {
                 if over(entry.1, &()) {
                     freed(entry.1);
@@ -48,7 +48,7 @@ impl Flows for FlowList {
         self.0.len()
     }
 
-    fn places(&self) -> usize {
+    fn slots(&self) -> usize {
         self.0.len()
     }
 

@@ -45,8 +45,8 @@ impl<N: Copy + Default> Default for FlowTable<N> {
 
 impl<N: Copy + Default> FlowTable<N> {
     fn with_bits(bits: u32) -> Self {
-        let places = (1 << bits) + TAIL;
-        Self { words: vec![EMPTY; places], notes: vec![N::default(); places], len: 0, bits, hand: 0 }
+        let slots = (1 << bits) + TAIL;
+        Self { words: vec![EMPTY; slots], notes: vec![N::default(); slots], len: 0, bits, hand: 0 }
     }
 
     /// Makes a table that holds `flows` of them without growing.
@@ -84,12 +84,12 @@ impl<N: Copy + Default> FlowTable<N> {
         loop {
             let window = self.words.get(at..)?.first_chunk::<WINDOW>()?;
             // No flow lies beyond an empty place, so a match needs no look at what is empty before it.
-            let matches = places(window, |word| word ^ tag <= MEMBER_MASK);
+            let matches = matching(window, |word| word ^ tag <= MEMBER_MASK);
             if matches != 0 {
                 let i = matches.trailing_zeros() as usize;
                 return Some((at + i, *window.get(i)?));
             }
-            let empty = places(window, |word| word == EMPTY);
+            let empty = matching(window, |word| word == EMPTY);
             if empty != 0 {
                 return Some((at + empty.trailing_zeros() as usize, EMPTY));
             }
@@ -118,19 +118,19 @@ impl<N: Copy + Default> FlowTable<N> {
 
     /// Finds the slot of `tag` and its member, or takes an empty slot and counts it.
     #[inline(never)]
-    fn place(&mut self, tag: u64) -> (Option<usize>, Option<u16>) {
-        let mut place = self.find(tag);
-        if let Some((at, word)) = place
+    fn slot(&mut self, tag: u64) -> (Option<usize>, Option<u16>) {
+        let mut slot = self.find(tag);
+        if let Some((at, word)) = slot
             && word != EMPTY
         {
             return (Some(at), Some(member(word)));
         }
-        while place.is_none() || self.len >= Self::limit(self.bits) {
+        while slot.is_none() || self.len >= Self::limit(self.bits) {
             self.grow();
-            place = self.find(tag);
+            slot = self.find(tag);
         }
         self.len += 1;
-        (place.map(|(at, _)| at), None)
+        (slot.map(|(at, _)| at), None)
     }
 
     /// Moves everything to a table of twice the size. Homes keep their order, so this runs through both in order.
@@ -184,7 +184,7 @@ impl<N: Copy + Default> FlowTable<N> {
 
 /// Makes a word with one bit for each word of the window that passes `test`.
 #[inline(always)]
-fn places(window: &[u64; WINDOW], test: impl Fn(u64) -> bool) -> u32 {
+fn matching(window: &[u64; WINDOW], test: impl Fn(u64) -> bool) -> u32 {
     window.iter().enumerate().fold(0, |bits, (i, &word)| bits | u32::from(test(word)) << i)
 }
 
@@ -212,13 +212,13 @@ impl<N: Copy + Default> Flows for FlowTable<N> {
         D: FnOnce(Option<(u16, N)>) -> (u16, N),
     {
         let tag = Self::tag(flow);
-        let (place, known) = match self.glance(tag) {
+        let (slot, known) = match self.glance(tag) {
             Some((at, word)) => (Some(at), Some(member(word))),
-            None => self.place(tag),
+            None => self.slot(tag),
         };
         let note = |at: usize| self.notes.get(at).copied().unwrap_or_default();
-        let (decided, note) = decide(known.map(|member| (member, place.map(note).unwrap_or_default())));
-        if let Some(at) = place
+        let (decided, note) = decide(known.map(|member| (member, slot.map(note).unwrap_or_default())));
+        if let Some(at) = slot
             && (size_of::<N>() > 0 || known != Some(decided))
         {
             self.put(at, tag | (u64::from(decided) + 1) & MEMBER_MASK, note);
@@ -227,14 +227,14 @@ impl<N: Copy + Default> Flows for FlowTable<N> {
     }
 
     #[inline]
-    fn sweep<O, F>(&mut self, places: usize, over: O, mut freed: F)
+    fn sweep<O, F>(&mut self, slots: usize, over: O, mut freed: F)
     where
         O: Fn(u16, &N) -> bool,
         F: FnMut(u16),
     {
         // Downwards, and a full sweep from the end: what a removal moves was visited before and is kept.
-        let mut left = places;
-        if places >= self.words.len() {
+        let mut left = slots;
+        if slots >= self.words.len() {
             left = self.words.len();
             self.hand = left;
         }
@@ -286,7 +286,7 @@ impl<N: Copy + Default> Flows for FlowTable<N> {
         self.len
     }
 
-    fn places(&self) -> usize {
+    fn slots(&self) -> usize {
         self.words.len()
     }
 

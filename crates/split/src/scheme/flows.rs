@@ -17,9 +17,9 @@ pub trait Flows {
     where
         D: FnOnce(Option<(u16, Self::Note)>) -> (u16, Self::Note);
 
-    /// Visits the next `places` slots in rotation (each at most once), forgets the flows that are `over`, and reports
+    /// Visits the next `slots` slots in rotation (each at most once), forgets the flows that are `over`, and reports
     /// their members to `freed`.
-    fn sweep<O, F>(&mut self, places: usize, over: O, freed: F)
+    fn sweep<O, F>(&mut self, slots: usize, over: O, freed: F)
     where
         O: Fn(u16, &Self::Note) -> bool,
         F: FnMut(u16);
@@ -38,7 +38,7 @@ pub trait Flows {
     }
 
     /// Number of slots, occupied or not: those that a full [`Self::sweep`] visits.
-    fn places(&self) -> usize;
+    fn slots(&self) -> usize;
 
     /// Number of bytes allocated, without the allocator's own.
     fn bytes(&self) -> usize;

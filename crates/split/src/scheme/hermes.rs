@@ -108,12 +108,12 @@ impl<M: Flows<Note = Note>, C: AsRef<[Path]> + AsMut<[Path]>> Scheme for Hermes<
                     }
                 }
                 Some((path, note)) => {
-                    let better = path::place(plan, paths, base_ns, env);
+                    let better = path::pick_path(plan, paths, base_ns, env);
                     (better, moved(note, path, paths, better, now_ns))
                 }
                 None => {
                     began = true;
-                    let path = path::place(plan, paths, base_ns, env);
+                    let path = path::pick_path(plan, paths, base_ns, env);
                     if let Some(path) = paths.get_mut(usize::from(path)) {
                         path.flows += 1;
                     }
@@ -224,10 +224,10 @@ impl<M: Flows<Note = Note>, C: AsMut<[Path]>> State<M, C> {
     }
 
     /// Searches the next table entries for ended flows.
-    fn forget(&mut self, places: usize, now_ns: u64) {
+    fn forget(&mut self, slots: usize, now_ns: u64) {
         let Self { flows, paths, .. } = self;
         let ended = |_, note: &Note| note.closed || now_ns.saturating_sub(note.last_ns) > IDLE_NS;
-        flows.sweep(places, ended, |member| {
+        flows.sweep(slots, ended, |member| {
             if let Some(path) = paths.as_mut().get_mut(usize::from(member)) {
                 path.flows = path.flows.saturating_sub(1);
             }

@@ -82,8 +82,8 @@ impl<T: Copy, const N: usize> Bounded<T, N> {
     #[must_use]
     pub fn new(entries: &[T], filler: T) -> Self {
         let mut held = [filler; N];
-        for (place, entry) in held.iter_mut().zip(entries) {
-            *place = *entry;
+        for (slot, entry) in held.iter_mut().zip(entries) {
+            *slot = *entry;
         }
         Self { len: entries.len().min(N) as u32, entries: held }
     }
@@ -115,13 +115,13 @@ impl<T, const N: usize> List<T> for Bounded<T, N> {
 
     #[inline(always)]
     fn next(&self, index: usize, wanted: impl Fn(&T) -> bool) -> Option<&T> {
-        let mut place = index;
+        let mut slot = index;
         for turn in 0..N {
             if turn >= self.len() {
                 break;
             }
-            place = if place + 1 < self.len() { place + 1 } else { 0 };
-            let entry = self.get(place)?;
+            slot = if slot + 1 < self.len() { slot + 1 } else { 0 };
+            let entry = self.get(slot)?;
             if wanted(entry) {
                 return Some(entry);
             }

@@ -204,7 +204,7 @@ pub fn pick<S: Scheme, E: Env>(
     packet: &mut Packet,
     env: &mut E,
 ) -> u16 {
-    const { assert!(S::NEEDS & !E::GIVES == 0, "this place cannot run this scheme: see its NEEDS") }
+    const { assert!(S::NEEDS & !E::GIVES == 0, "this environment cannot run this scheme: see its NEEDS") }
     S::pick(plan, state, packet, env)
 }
 

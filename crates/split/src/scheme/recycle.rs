@@ -32,8 +32,8 @@ impl<Q: AsRef<[u16]> + AsMut<[u16]>> Queue<Q> {
         if room == 0 {
             return;
         }
-        if let Some(place) = self.values.as_mut().get_mut((self.first + self.len) % room) {
-            *place = value;
+        if let Some(slot) = self.values.as_mut().get_mut((self.first + self.len) % room) {
+            *slot = value;
         }
         if self.len < room {
             self.len += 1;

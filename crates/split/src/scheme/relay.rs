@@ -39,7 +39,7 @@ impl<T: Copy, C: AsRef<[T]> + AsMut<[T]>> Relay<T, C> {
 
     /// Takes the next path with news, in rotation, and the news.
     #[inline(always)]
-    pub fn tell(&mut self) -> Option<(u16, T)> {
+    pub fn next_news(&mut self) -> Option<(u16, T)> {
         if self.fresh == 0 {
             return None;
         }
@@ -84,7 +84,7 @@ impl Tag {
     /// Adds news of `about`, of which [`NEWS_BITS`] bits count. The tag must have no news before.
     #[inline(always)]
     #[must_use]
-    pub const fn telling(self, about: u16, news: u32) -> Self {
+    pub const fn with_news(self, about: u16, news: u32) -> Self {
         Self(self.0 | (about as u32 & PATH_MASK) << ABOUT_AT | TOLD | news << NEWS_AT)
     }
 
@@ -145,23 +145,26 @@ mod tests {
     #[test]
     fn news_is_told_in_rotation_and_once() {
         let mut relay = Relay::<u8, _>::new([0; 64]);
-        assert_eq!(relay.tell(), None);
+        assert_eq!(relay.next_news(), None);
         for path in [63, 5, 0] {
             relay.hear(path, |count| Some(count + 1));
         }
         relay.hear(5, |count| Some(count + 1));
-        assert_eq!([relay.tell(), relay.tell()], [Some((5, 2)), Some((63, 1))]);
+        assert_eq!([relay.next_news(), relay.next_news()], [Some((5, 2)), Some((63, 1))]);
         // What is news again waits behind the others.
         relay.hear(63, |count| Some(count + 1));
-        assert_eq!([relay.tell(), relay.tell(), relay.tell()], [Some((0, 1)), Some((63, 2)), None]);
+        assert_eq!(
+            [relay.next_news(), relay.next_news(), relay.next_news()],
+            [Some((0, 1)), Some((63, 2)), None]
+        );
         relay.hear(5, |_| None);
         relay.hear(64, |count| Some(count + 1));
-        assert_eq!(relay.tell(), None);
+        assert_eq!(relay.next_news(), None);
     }
 
     #[test]
     fn a_tag_holds_two_paths_and_news() {
-        let tag = Tag::new(63).with_own_ecn().telling(42, (1 << NEWS_BITS) - 1);
+        let tag = Tag::new(63).with_own_ecn().with_news(42, (1 << NEWS_BITS) - 1);
         assert_eq!((tag.path(), tag.news(), tag.own_ecn()), (Some(63), Some((42, 0x1ffff)), true));
         let silent = Tag::new(7);
         assert_eq!((silent.path(), silent.news(), silent.own_ecn()), (Some(7), None, false));
@@ -170,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_tag_keeps_the_highest_level_beside_news_of_eight_bits() {
-        let tag = Tag::new(1).telling(2, 0xff).raised(5).raised(127).raised(9);
+        let tag = Tag::new(1).with_news(2, 0xff).raised(5).raised(127).raised(9);
         assert_eq!((tag.path(), tag.level()), (Some(1), 127));
         assert_eq!(tag.news().map(|(about, news)| (about, news & 0xff)), Some((2, 0xff)));
     }

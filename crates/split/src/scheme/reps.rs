@@ -52,13 +52,13 @@ pub struct State {
 
 impl State {
     #[inline]
-    fn at(&self, place: u8) -> u16 {
-        self.ring.get(usize::from(place % REMEMBERED)).copied().unwrap_or(0)
+    fn at(&self, slot: u8) -> u16 {
+        self.ring.get(usize::from(slot % REMEMBERED)).copied().unwrap_or(0)
     }
 
     fn remember(&mut self, entropy: u16) {
-        if let Some(place) = self.ring.get_mut(usize::from(self.head)) {
-            *place = entropy;
+        if let Some(slot) = self.ring.get_mut(usize::from(self.head)) {
+            *slot = entropy;
         }
         self.head = (self.head + 1) % REMEMBERED;
         self.known = (self.known + 1).min(REMEMBERED);

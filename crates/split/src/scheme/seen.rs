@@ -44,8 +44,11 @@ impl Seen {
     /// Whether `flow` was seen; does not record it.
     #[must_use]
     pub fn contains(&self, flow: u64) -> bool {
-        let (place, bits) = spread(flow);
-        self.layers.iter().rev().any(|words| words.get(index(place, words)).is_some_and(|w| w & bits == bits))
+        let (position, bits) = spread(flow);
+        self.layers
+            .iter()
+            .rev()
+            .any(|words| words.get(index(position, words)).is_some_and(|w| w & bits == bits))
     }
 }
 
@@ -59,8 +62,8 @@ fn spread(flow: u64) -> (u64, u64) {
     (mixed >> 32, bits)
 }
 
-fn index(place: u64, words: &[u64]) -> usize {
-    ((place * words.len() as u64) >> 32) as usize
+fn index(position: u64, words: &[u64]) -> usize {
+    ((position * words.len() as u64) >> 32) as usize
 }
 
 impl Arrivals for Seen {
@@ -72,9 +75,9 @@ impl Arrivals for Seen {
             self.add_layer(self.layers.last().map_or(WORDS_MIN, |words| 2 * words.len()));
         }
         self.room -= 1;
-        let (place, bits) = spread(flow);
+        let (position, bits) = spread(flow);
         if let Some(words) = self.layers.last_mut() {
-            let at = index(place, words);
+            let at = index(position, words);
             if let Some(word) = words.get_mut(at) {
                 *word |= bits;
             }

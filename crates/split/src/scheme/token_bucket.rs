@@ -35,7 +35,7 @@ impl TokenBucket {
 
     /// Whether a frame may pass now; if so it takes its tokens.
     #[inline(always)]
-    pub fn police(&mut self, bytes: u32, now_ns: u64) -> bool {
+    pub fn admit(&mut self, bytes: u32, now_ns: u64) -> bool {
         self.fill(now_ns);
         let needed = i64::from(bytes) * 8 * PER_BIT;
         let passes = self.level >= needed;
@@ -88,16 +88,16 @@ mod tests {
     fn a_meter_lets_a_burst_and_then_its_rate_pass() {
         // 1 Gbit/s: 1000 bytes take 8 us. 3000 bytes of depth.
         let mut meter = TokenBucket::new(1_000_000_000, 3000);
-        let burst = (0..10).filter(|_| meter.police(1000, 5)).count();
+        let burst = (0..10).filter(|_| meter.admit(1000, 5)).count();
         assert_eq!(burst, 3);
-        assert!(!meter.police(1000, 5 + 7999));
-        assert!(meter.police(1000, 5 + 8000));
-        assert!(!meter.police(1, 5 + 8000));
+        assert!(!meter.admit(1000, 5 + 7999));
+        assert!(meter.admit(1000, 5 + 8000));
+        assert!(!meter.admit(1, 5 + 8000));
         // Offered ten times the rate for a millisecond.
-        let passed = (1..=1250).filter(|i| meter.police(1000, 8005 + i * 800)).count();
+        let passed = (1..=1250).filter(|i| meter.admit(1000, 8005 + i * 800)).count();
         assert_eq!(passed, 125);
         // An hour later it is full, not fuller.
-        let burst = (0..10).filter(|_| meter.police(1000, 3_600_000_000_000)).count();
+        let burst = (0..10).filter(|_| meter.admit(1000, 3_600_000_000_000)).count();
         assert_eq!(burst, 3);
     }
 
@@ -107,7 +107,7 @@ mod tests {
         let mut meter = TokenBucket::new(7_000_000, 3044);
         let step_ns = 1217;
         let steps = 30_000_000_000 / step_ns;
-        let passed = (0..steps).filter(|i| meter.police(1522, i * step_ns)).count() as u64;
+        let passed = (0..steps).filter(|i| meter.admit(1522, i * step_ns)).count() as u64;
         let most = (30 * 7_000_000 / 8 + 3044) / 1522;
         assert!(passed == most || passed + 1 == most, "{passed} of {most}");
     }

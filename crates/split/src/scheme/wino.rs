@@ -78,7 +78,7 @@ pub fn forward(
     let Some(bucket) = &mut slice.meter else { return Verdict::Pass(path) };
     match meter {
         Meter::Off => Verdict::Pass(path),
-        Meter::Police if bucket.police(bytes, now_ns) => Verdict::Pass(path),
+        Meter::Police if bucket.admit(bytes, now_ns) => Verdict::Pass(path),
         Meter::Police => Verdict::Drop,
         Meter::Shape if bucket.wait_ns(now_ns) > wait_max_ns => Verdict::Drop,
         Meter::Shape => match bucket.shape(bytes, now_ns) {

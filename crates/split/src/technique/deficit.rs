@@ -71,7 +71,7 @@ impl<N: LastSeen> ActiveQuota<N> {
     fn sweep_if_due(&mut self, now_ns: u64, packets: usize) {
         self.clock.now_ns = now_ns;
         let elapsed_ns = now_ns.saturating_sub(self.swept_ns);
-        let paid = self.packets_since_sweep >= self.state.flows.places() / SWEPT_PER_PACKET;
+        let paid = self.packets_since_sweep >= self.state.flows.slots() / SWEPT_PER_PACKET;
         if elapsed_ns >= self.plan.idle_ns || (paid && elapsed_ns >= self.plan.idle_ns / SWEEPS_PER_TIMEOUT) {
             Pick::<N>::tick(&self.plan, &mut self.state, &mut self.clock);
             self.swept_ns = now_ns;

@@ -1,6 +1,6 @@
 //! CONGA: the uplinks that flowlets take, and the news that leaves send each other.
 
-use super::place::Place;
+use super::environment::Environment;
 use anabranch_split::scheme::conga::{Arrived, Metric, Parameters, Plan, State};
 use anabranch_split::scheme::conga_tag::{Item, Tag};
 use anabranch_split::scheme::dre::Register;
@@ -31,29 +31,29 @@ fn leaf(parameters: Parameters) -> (Plan<Vec<u64>>, LeafState) {
 struct Run {
     plan: Plan<Vec<u64>>,
     state: LeafState,
-    place: Place,
+    env: Environment,
 }
 
 impl Run {
     fn new(parameters: Parameters) -> Self {
         let (plan, state) = leaf(parameters);
-        Self { plan, state, place: Place::new() }
+        Self { plan, state, env: Environment::new() }
     }
 
     fn send(&mut self, flow: u64, destination: u32) -> (u16, Tag) {
         let mut packet = Packet { flow, bytes: 1500, destination, ..Packet::default() };
-        let uplink = pick::<Leaf, _>(&self.plan, &mut self.state, &mut packet, &mut self.place);
+        let uplink = pick::<Leaf, _>(&self.plan, &mut self.state, &mut packet, &mut self.env);
         (uplink, Tag::unpack(packet.tag).unwrap())
     }
 
     fn depart(&mut self, uplink: u16, bytes: u32) {
         let mut packet = Packet { bytes, ..Packet::default() };
-        Leaf::depart(&self.plan, &mut self.state, uplink, &mut packet, &mut self.place);
+        Leaf::depart(&self.plan, &mut self.state, uplink, &mut packet, &mut self.env);
     }
 
     fn hear(&mut self, leaf: u32, tag: Tag) {
         let arrived = Arrived { leaf, tag: tag.pack() };
-        Leaf::learn(&self.plan, &mut self.state, &arrived, &mut self.place);
+        Leaf::learn(&self.plan, &mut self.state, &arrived, &mut self.env);
     }
 
     /// Reports, from the other leaf, how congested the path by an uplink is.
@@ -90,7 +90,7 @@ fn the_larger_of_near_and_far_decides() {
     // Another leaf's ways are its own: near levels alone are 5, 1, 6, 4.
     run.told(2, 1, 7);
     assert_eq!(run.spread(2, 100..200), [0, 0, 0, 100]);
-    run.place.dead = vec![1];
+    run.env.dead = vec![1];
     assert_eq!(run.spread(1, 200..300), [0, 0, 0, 100]);
 }
 
@@ -99,18 +99,18 @@ fn a_flowlet_stays_and_a_flow_stays_if_it_may() {
     let mut run = Run::new(Parameters::default());
     let (first, _) = run.send(7, 1);
     run.told(1, first as u8, 7);
-    run.place.now_ns += 500 * US;
+    run.env.now_ns += 500 * US;
     assert_eq!(run.send(7, 1).0, first, "within the gap");
-    run.place.now_ns += 500 * US + 1;
+    run.env.now_ns += 500 * US + 1;
     let (second, _) = run.send(7, 1);
     assert_ne!(second, first, "after the gap the way is bad");
     for _ in 0..50 {
-        run.place.now_ns += 600 * US;
+        run.env.now_ns += 600 * US;
         // What was said of the bad way must not age meanwhile.
         run.told(1, first as u8, 7);
         assert_eq!(run.send(7, 1).0, second, "as good as any, and its own");
     }
-    run.place.dead = vec![second];
+    run.env.dead = vec![second];
     let (third, _) = run.send(7, 1);
     assert!(third != second && third != first, "a dead uplink is left within the flowlet");
 }
@@ -121,9 +121,9 @@ fn what_is_old_counts_as_nothing() {
     (0..3).for_each(|uplink| run.told(1, uplink, 3));
     assert_eq!(run.spread(1, 0..100), [0, 0, 0, 100]);
     run.told(1, 3, 7);
-    run.place.now_ns += 10_000 * US;
+    run.env.now_ns += 10_000 * US;
     assert_eq!(run.spread(1, 100..200)[3], 0, "not yet old");
-    run.place.now_ns += 1;
+    run.env.now_ns += 1;
     let counts = run.spread(1, 200..1200);
     assert!(counts.iter().all(|&count| count > 180), "{counts:?}");
 }
@@ -145,7 +145,7 @@ fn feedback_takes_turns_and_news_go_first() {
     // News of 0 overtake the turn of 3.
     run.hear(2, Tag { uplink: 0, level: 6, feedback: None });
     assert_eq!([next(&mut run), next(&mut run)], [item(0, 6), item(2, 5)]);
-    run.place.now_ns += 10_001 * US;
+    run.env.now_ns += 10_001 * US;
     assert_eq!(next(&mut run), None, "nothing old is sent");
 }
 
@@ -166,7 +166,7 @@ fn a_sample_of_uplinks_in_a_row() {
 fn flows_that_ended_are_forgotten() {
     let mut run = Run::new(Parameters::default());
     for flow in 0..200_000 {
-        run.place.now_ns += 10 * US;
+        run.env.now_ns += 10 * US;
         run.send(flow, 1);
     }
     // A flow is remembered for 10 ms, in which 1000 begin, and for some time until the hand comes by.

@@ -1,6 +1,6 @@
 //! ConWeave: rounds of a flow at its source leaf, order restored at its destination.
 
-use super::place::Place;
+use super::environment::Environment;
 use anabranch_split::scheme::conweave::{Arrived, Parameters, Plan, Round, State};
 use anabranch_split::scheme::conweave_header::{Control, Flag, Header};
 use anabranch_split::scheme::conweave_reorder::{Reordering, Verdict};
@@ -27,27 +27,27 @@ const PLAN: Plan = Plan {
 
 struct Run {
     state: State<Vec<u64>, FlowTable<Round>>,
-    place: Place,
+    env: Environment,
 }
 
 impl Run {
     fn new() -> Self {
         let state = State { paused_ns: vec![0; PATHS.into()], flows: FlowTable::default() };
-        Self { state, place: Place::new() }
+        Self { state, env: Environment::new() }
     }
 
     fn send_at(&mut self, us: u64) -> Header {
-        self.place.now_ns = us * US;
+        self.env.now_ns = us * US;
         let mut packet = Packet { flow: 5, bytes: 1000, ..Packet::default() };
-        let path = pick::<Source, _>(&PLAN, &mut self.state, &mut packet, &mut self.place);
+        let path = pick::<Source, _>(&PLAN, &mut self.state, &mut packet, &mut self.env);
         let header = Header::unpack(packet.tag).unwrap();
         assert_eq!(header.path, path);
         header
     }
 
     fn hear_at(&mut self, us: u64, control: Control) {
-        self.place.now_ns = us * US;
-        Source::learn(&PLAN, &mut self.state, &Arrived { flow: 5, control }, &mut self.place);
+        self.env.now_ns = us * US;
+        Source::learn(&PLAN, &mut self.state, &Arrived { flow: 5, control }, &mut self.env);
     }
 }
 
@@ -76,7 +76,7 @@ fn replies_in_time_keep_a_flow_where_it_is() {
 fn a_late_reply_ends_in_a_tail_and_another_path_until_it_is_clear() {
     let mut run = Run::new();
     // Only two paths live, and one is paused: it is clear which the flow takes.
-    run.place.dead = vec![2, 3];
+    run.env.dead = vec![2, 3];
     run.hear_at(99, Control::Notify(1));
     let init = run.send_at(100);
     assert_eq!(init.path, 0);
@@ -104,16 +104,16 @@ fn paused_paths_are_not_taken_if_one_of_two_draws_is_free() {
     let mut taken = [0u32; 4];
     for flow in 0..8000 {
         let mut packet = Packet { flow, ..Packet::default() };
-        taken[usize::from(pick::<Source, _>(&PLAN, &mut run.state, &mut packet, &mut run.place))] += 1;
+        taken[usize::from(pick::<Source, _>(&PLAN, &mut run.state, &mut packet, &mut run.env))] += 1;
     }
     // Path 2 only if drawn twice: 1/16 of 8000, standard deviation 22.
     assert!(taken[2].abs_diff(500) < 110, "{taken:?}");
     assert!([0, 1, 3].iter().all(|&path| taken[path].abs_diff(2500) < 210), "{taken:?}");
-    run.place.now_ns += 16 * US;
+    run.env.now_ns += 16 * US;
     let free = (8000..16_000u64)
         .filter(|&flow| {
             let mut packet = Packet { flow, ..Packet::default() };
-            pick::<Source, _>(&PLAN, &mut run.state, &mut packet, &mut run.place) == 2
+            pick::<Source, _>(&PLAN, &mut run.state, &mut packet, &mut run.env) == 2
         })
         .count();
     assert!(free.abs_diff(2000) < 195, "{free}");
@@ -130,7 +130,7 @@ fn a_pause_or_a_dead_path_begins_a_round_on_any_path() {
     }
     assert_eq!(paths, [true; 4]);
     let before = run.send_at(1000 + 39 * 301 + 1);
-    run.place.dead = vec![before.path];
+    run.env.dead = vec![before.path];
     let after = run.send_at(1000 + 39 * 301 + 2);
     assert_eq!((after.flag, after.epoch), (Flag::Init, before.epoch.next()));
     assert_ne!(after.path, before.path);

@@ -1,6 +1,6 @@
 //! HULA: the best hop, and when it changes.
 
-use super::place::Place;
+use super::environment::Environment;
 use anabranch_split::scheme::hula::{Best, Parameters, Plan, Probe, hear};
 use anabranch_split::scheme::units;
 use anabranch_split::scheme::{FlowTable, Flowlet, Hula};
@@ -13,13 +13,13 @@ const KEEP_NS: u64 = 600 * US;
 
 struct Run {
     state: units::State<FlowTable<u64>, Vec<Best>>,
-    place: Place,
+    env: Environment,
 }
 
 impl Run {
     fn new() -> Self {
         let state = units::State { flows: FlowTable::default(), picker: vec![Best::default(); 3] };
-        Self { state, place: Place::new() }
+        Self { state, env: Environment::new() }
     }
 
     fn plan() -> units::Plan<Flowlet, Plan> {
@@ -28,12 +28,12 @@ impl Run {
     }
 
     fn hear(&mut self, leaf: u32, member: u16, utilisation: u16) -> bool {
-        hear(&mut self.state.picker, &Probe { leaf, member, utilisation }, KEEP_NS, self.place.now_ns)
+        hear(&mut self.state.picker, &Probe { leaf, member, utilisation }, KEEP_NS, self.env.now_ns)
     }
 
     fn send(&mut self, flow: u64, destination: u32) -> u16 {
         let mut packet = Packet { flow, destination, bytes: 1500, ..Packet::default() };
-        pick::<Switch, _>(&Self::plan(), &mut self.state, &mut packet, &mut self.place)
+        pick::<Switch, _>(&Self::plan(), &mut self.state, &mut packet, &mut self.env)
     }
 }
 
@@ -56,7 +56,7 @@ fn the_best_hop_gives_way_to_a_better_and_to_its_own_decline() {
     assert!(run.hear(1, 0, 5000), "worse news of the best hop are");
     assert!(run.hear(1, 3, 4000));
     assert_eq!(run.send(3, 1), 3);
-    run.place.now_ns += 100 * US + 1;
+    run.env.now_ns += 100 * US + 1;
     assert_eq!(run.send(1, 1), 3, "a new flowlet takes the hop of the day");
     assert!(!run.hear(7, 0, 0), "no such leaf");
 }
@@ -65,10 +65,10 @@ fn the_best_hop_gives_way_to_a_better_and_to_its_own_decline() {
 fn silence_makes_any_hop_the_best() {
     let mut run = Run::new();
     run.hear(1, 2, 100);
-    run.place.now_ns += KEEP_NS;
+    run.env.now_ns += KEEP_NS;
     assert!(!run.hear(1, 1, 8000));
     assert_eq!(run.send(1, 1), 2);
-    run.place.now_ns += 1;
+    run.env.now_ns += 1;
     let mut counts = [0u32; 4];
     (10..4010).for_each(|flow| counts[usize::from(run.send(flow, 1))] += 1);
     // Nobody knows: evenly. Standard deviation sqrt(4000 * 1/4 * 3/4) = 27; five of them.
@@ -82,8 +82,8 @@ fn a_dead_hop_is_left_at_once() {
     let mut run = Run::new();
     run.hear(1, 2, 100);
     assert_eq!(run.send(1, 1), 2);
-    run.place.dead = vec![2, 3];
-    Switch::port_changed(&Run::plan(), &mut run.state, 2, false, &mut run.place);
+    run.env.dead = vec![2, 3];
+    Switch::port_changed(&Run::plan(), &mut run.state, 2, false, &mut run.env);
     let hops: Vec<u16> = (1..100).map(|flow| run.send(flow, 1)).collect();
     assert!(hops.contains(&0) && hops.contains(&1) && hops.iter().all(|&hop| hop < 2), "{hops:?}");
     assert!(run.hear(1, 0, 60_000), "what was known of the dead hop is forgotten");

@@ -4,5 +4,5 @@
 
 mod conga;
 mod conweave;
+mod environment;
 mod hula;
-mod place;

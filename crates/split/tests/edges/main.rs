@@ -3,6 +3,6 @@
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 mod clove;
+mod environment;
 mod hermes;
-mod place;
 mod vms;

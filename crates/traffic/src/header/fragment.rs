@@ -48,19 +48,19 @@ pub(super) struct FragmentTable {
 
 impl FragmentTable {
     pub(super) fn insert(&mut self, key: FragmentKey, tuple: FiveTuple) {
-        let place = self.next;
-        self.next = (place + 1) % ENTRIES;
-        match self.ring.get_mut(place) {
+        let slot = self.next;
+        self.next = (slot + 1) % ENTRIES;
+        match self.ring.get_mut(slot) {
             None => self.ring.push((key, tuple)),
             Some(entry) => {
                 let (oldest, _) = std::mem::replace(entry, (key, tuple));
                 // An id that came twice has a younger place by now, which stays.
-                if self.index.get(&oldest) == Some(&place) {
+                if self.index.get(&oldest) == Some(&slot) {
                     self.index.remove(&oldest);
                 }
             }
         }
-        self.index.insert(key, place);
+        self.index.insert(key, slot);
     }
 
     pub(super) fn get(&self, key: &FragmentKey) -> Option<FiveTuple> {
@@ -88,10 +88,10 @@ mod tests {
         };
         filler(&mut table, 0..ENTRIES as u32);
         let again = FiveTuple { source_port: [9, 9], ..key(1).1 };
-        table.insert(key(1).0, again); // takes the place of id 0
+        table.insert(key(1).0, again); // takes the slot of id 0
         assert_eq!(table.get(&key(0).0), None);
         assert_eq!(table.get(&key(1).0), Some(again));
-        filler(&mut table, 100_000..100_001); // takes the first place of id 1
+        filler(&mut table, 100_000..100_001); // takes the first slot of id 1
         assert_eq!(table.get(&key(1).0), Some(again));
         assert_eq!(table.get(&key(2).0), Some(key(2).1));
         filler(&mut table, 200_000..200_000 + ENTRIES as u32);

@@ -158,7 +158,7 @@ fn average(old: u32, new: u32) -> u32 {
 
 /// Picks a path for a flow that needs one: the good path with least load, else such a grey one, else a random one that
 /// has not failed, else a random one that lives.
-pub(super) fn place<E: Env>(plan: &Parameters, paths: &mut [Path], base_ns: u64, env: &mut E) -> u16 {
+pub(super) fn pick_path<E: Env>(plan: &Parameters, paths: &mut [Path], base_ns: u64, env: &mut E) -> u16 {
     let now_ns = env.now_ns();
     let [mut good, mut grey] = [Least::default(); 2];
     let [mut working, mut living] = [Least::default(); 2];

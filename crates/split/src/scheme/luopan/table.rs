@@ -37,25 +37,25 @@ pub struct Entry {
 /// Congestion table of one leaf.
 pub struct State<S: Store> {
     entries: S::Of<Entry>,
-    /// Samples to choose from, [`Self::places`] for each destination.
+    /// Samples to choose from, [`Self::slots`] for each destination.
     held: S::Of<Sample>,
     /// Samples of the current round, in the same order.
     asked: S::Of<Sample>,
-    places: u16,
+    slots: u16,
 }
 
 impl<S: Store> State<S> {
-    /// Makes a table of `entries` destinations with room for `places` samples of each in `held` and `asked`.
-    pub const fn new(entries: S::Of<Entry>, held: S::Of<Sample>, asked: S::Of<Sample>, places: u16) -> Self {
-        Self { entries, held, asked, places }
+    /// Makes a table of `entries` destinations with room for `slots` samples of each in `held` and `asked`.
+    pub const fn new(entries: S::Of<Entry>, held: S::Of<Sample>, asked: S::Of<Sample>, slots: u16) -> Self {
+        Self { entries, held, asked, slots }
     }
 
     /// Entry of a destination with its samples to choose from and its current round.
     #[inline(always)]
     fn row(&mut self, destination: u32) -> Option<(&mut Entry, &mut [Sample], &mut [Sample])> {
-        let places = usize::from(self.places);
-        let first = destination as usize * places;
-        let row = first..first + places;
+        let slots = usize::from(self.slots);
+        let first = destination as usize * slots;
+        let row = first..first + slots;
         Some((
             self.entries.as_mut().get_mut(destination as usize)?,
             self.held.as_mut().get_mut(row.clone())?,
@@ -67,7 +67,7 @@ impl<S: Store> State<S> {
     #[must_use]
     pub fn samples(&self, destination: u32) -> &[Sample] {
         let held = self.entries.as_ref().get(destination as usize).map_or(0, |entry| usize::from(entry.held));
-        let first = destination as usize * usize::from(self.places);
+        let first = destination as usize * usize::from(self.slots);
         self.held.as_ref().get(first..first + held).unwrap_or(&[])
     }
 
@@ -163,9 +163,9 @@ impl<S: Store> State<S> {
         };
         let sample = Sample { path: answer.path, answered: true, backlog };
         let round = asked.get_mut(..usize::from(entry.asked)).unwrap_or_default();
-        if let Some(place) = round.iter_mut().find(|place| place.path == answer.path) {
-            entry.answered += u16::from(!place.answered);
-            *place = sample;
+        if let Some(slot) = round.iter_mut().find(|slot| slot.path == answer.path) {
+            entry.answered += u16::from(!slot.answered);
+            *slot = sample;
             if entry.answered == entry.asked {
                 take_over(parameters, entry, held, asked, now_ns);
             }
@@ -175,9 +175,9 @@ impl<S: Store> State<S> {
         let known = held.iter().take(entry.held.into()).any(|old| old.path == answer.path);
         if !known
             && entry.held < parameters.samples
-            && let Some(place) = held.get_mut(usize::from(entry.held))
+            && let Some(slot) = held.get_mut(usize::from(entry.held))
         {
-            *place = sample;
+            *slot = sample;
             entry.held += 1;
         }
     }
@@ -209,8 +209,8 @@ fn take_over(parameters: &Parameters, entry: &mut Entry, held: &mut [Sample], as
     }
     entry.held = 0;
     let answered = asked.iter().take(entry.asked.into()).filter(|sample| sample.answered);
-    for (place, sample) in held.iter_mut().zip(answered) {
-        *place = *sample;
+    for (slot, sample) in held.iter_mut().zip(answered) {
+        *slot = *sample;
         entry.held += 1;
     }
     (entry.asked, entry.answered) = (0, 0);
@@ -222,9 +222,9 @@ fn retain(samples: &mut [Sample], len: u16, keep: impl Fn(&Sample) -> bool) -> u
     for index in 0..usize::from(len) {
         if let Some(&sample) = samples.get(index)
             && keep(&sample)
-            && let Some(place) = samples.get_mut(usize::from(kept))
+            && let Some(slot) = samples.get_mut(usize::from(kept))
         {
-            *place = sample;
+            *slot = sample;
             kept += 1;
         }
     }
@@ -238,9 +238,9 @@ fn draw<E: Env>(round: &mut [Sample], wanted: u16, living: &[u16], first: Option
     let kept = first.and_then(|path| living.binary_search(&path).ok());
     let mut filled = 0usize;
     if let Some(path) = kept.and_then(|at| living.get(at))
-        && let Some(place) = round.first_mut()
+        && let Some(slot) = round.first_mut()
     {
-        *place = unasked(*path);
+        *slot = unasked(*path);
         filled = 1;
     }
     let others = living.len() - filled;
@@ -253,8 +253,8 @@ fn draw<E: Env>(round: &mut [Sample], wanted: u16, living: &[u16], first: Option
     for last in others - drawn..others {
         let path = at(random_below(env, last as u32 + 1) as usize);
         let taken = round.iter().take(filled).any(|sample| sample.path == path);
-        if let Some(place) = round.get_mut(filled) {
-            *place = unasked(if taken { at(last) } else { path });
+        if let Some(slot) = round.get_mut(filled) {
+            *slot = unasked(if taken { at(last) } else { path });
             filled += 1;
         }
     }

@@ -4,13 +4,13 @@ use super::*;
 use crate::scheme::store::Heap;
 use std::vec::Vec;
 
-struct Place {
+struct Environment {
     now_ns: u64,
     random: u64,
     dead: Option<u16>,
 }
 
-impl Env for Place {
+impl Env for Environment {
     const GIVES: u32 = Luopan::<Vec<Vec<u16>>, Heap>::NEEDS;
 
     fn now_ns(&mut self) -> u64 {
@@ -34,16 +34,20 @@ type Subject = Luopan<Paths, Heap>;
 struct Leaf {
     plan: Plan<Paths>,
     state: State<Heap>,
-    env: Place,
+    env: Environment,
 }
 
 impl Leaf {
     fn new(parameters: Parameters, paths: Paths) -> Self {
-        let (entries, places) = (paths.len(), parameters.samples);
-        let samples = || std::vec![Sample::default(); entries * usize::from(places)].into_boxed_slice();
+        let (entries, slots) = (paths.len(), parameters.samples);
+        let samples = || std::vec![Sample::default(); entries * usize::from(slots)].into_boxed_slice();
         let rows = std::vec![Entry::default(); entries].into_boxed_slice();
-        let state = State::new(rows, samples(), samples(), places);
-        Self { plan: Plan { parameters, paths }, state, env: Place { now_ns: 0, random: 7, dead: None } }
+        let state = State::new(rows, samples(), samples(), slots);
+        Self {
+            plan: Plan { parameters, paths },
+            state,
+            env: Environment { now_ns: 0, random: 7, dead: None },
+        }
     }
 
     fn pick(&mut self, destination: u32) -> u16 {

@@ -69,30 +69,30 @@ pub struct Pair {
 /// Delay table and timeout table of one leaf.
 pub struct Delays<S: Store> {
     pairs: S::Of<Pair>,
-    /// Delays by destination, [`Self::places`] each, then by path.
+    /// Delays by destination, [`Self::slots`] each, then by path.
     delays: S::Of<Delay>,
-    places: u16,
+    slots: u16,
     algorithm: Algorithm,
     /// Age at which a delay expires.
     expiry_ns: u64,
 }
 
 impl<S: Store> Delays<S> {
-    /// Makes tables of `pairs` destinations with `places` paths each in `delays`; delays older than `expiry_ns` do not
+    /// Makes tables of `pairs` destinations with `slots` paths each in `delays`; delays older than `expiry_ns` do not
     /// count.
     pub const fn new(
         pairs: S::Of<Pair>,
         delays: S::Of<Delay>,
-        places: u16,
+        slots: u16,
         algorithm: Algorithm,
         expiry_ns: u64,
     ) -> Self {
-        Self { pairs, delays, places, algorithm, expiry_ns }
+        Self { pairs, delays, slots, algorithm, expiry_ns }
     }
 
     fn row(&self, destination: u32) -> &[Delay] {
-        let first = destination as usize * usize::from(self.places);
-        self.delays.as_ref().get(first..first + usize::from(self.places)).unwrap_or(&[])
+        let first = destination as usize * usize::from(self.slots);
+        self.delays.as_ref().get(first..first + usize::from(self.slots)).unwrap_or(&[])
     }
 
     /// Known delays of the living paths to `destination`, by path.
@@ -107,11 +107,11 @@ impl<S: Store> Delays<S> {
 
     /// Records that a probe along `path` to `destination` took `delay_ns`, which is negative if clocks differ.
     pub fn heard(&mut self, living: &[u16], destination: u32, path: u16, delay_ns: i64, now_ns: u64) {
-        if path >= self.places {
+        if path >= self.slots {
             return;
         }
-        let place = destination as usize * usize::from(self.places) + usize::from(path);
-        if let Some(delay) = self.delays.as_mut().get_mut(place) {
+        let slot = destination as usize * usize::from(self.slots) + usize::from(path);
+        if let Some(delay) = self.delays.as_mut().get_mut(slot) {
             let base_ns = if delay.is_known { delay.base_ns.min(delay_ns) } else { delay_ns };
             *delay = Delay { is_known: true, latest_ns: delay_ns, base_ns, heard_ns: now_ns };
         }

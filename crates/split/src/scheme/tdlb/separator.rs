@@ -83,8 +83,8 @@ impl<S: Store> Separator<S> {
     #[inline(always)]
     pub fn depart(&mut self, port: u16, flow: u64, bytes: u32, now_ns: u64) {
         let Some(state) = self.ports.as_mut().get_mut(usize::from(port)) else { return };
-        let place = ring_place(port, state.departed, self.ring);
-        if let Some(departure) = self.departures.as_mut().get_mut(place) {
+        let slot = ring_place(port, state.departed, self.ring);
+        if let Some(departure) = self.departures.as_mut().get_mut(slot) {
             *departure = Departure { flow: fold(flow), bytes, at_ns: now_ns };
         }
         state.departed = state.departed.wrapping_add(1);
@@ -102,8 +102,8 @@ impl<S: Store> Separator<S> {
         state.recorded = departed;
         let mut bytes = 0u32;
         for back in 1..=new {
-            let place = ring_place(port, departed.wrapping_sub(back), self.ring);
-            let Some(&departure) = self.departures.as_ref().get(place) else { return };
+            let slot = ring_place(port, departed.wrapping_sub(back), self.ring);
+            let Some(&departure) = self.departures.as_ref().get(slot) else { return };
             let counts = match record {
                 Record::Queue => bytes < backlog_bytes,
                 Record::Window(window_ns) => now_ns.saturating_sub(departure.at_ns) <= window_ns,
@@ -161,7 +161,7 @@ impl<S: Store> Separator<S> {
         let Some(congestion) = state.congestion else { return false };
         let flow = fold(flow);
         let cells = self.cells.as_ref();
-        cells.get(place(flow, cells.len())).is_some_and(|cell| {
+        cells.get(slot(flow, cells.len())).is_some_and(|cell| {
             cell.congestion == congestion && cell.port == port && cell.hash == (flow >> 16) as u16
         })
     }
@@ -180,8 +180,8 @@ impl<S: Store> Separator<S> {
 
     fn insert(&mut self, flow: u32, port: u16, congestion: u32) {
         let cells = self.cells.as_mut();
-        let place = place(flow, cells.len());
-        if let Some(cell) = cells.get_mut(place) {
+        let slot = slot(flow, cells.len());
+        if let Some(cell) = cells.get_mut(slot) {
             *cell = Cell { hash: (flow >> 16) as u16, port, congestion };
         }
     }
@@ -195,7 +195,7 @@ const fn ring_place(port: u16, number: u32, ring: u32) -> usize {
 
 /// Position of a flow in an array of `cells`, a power of two.
 #[inline(always)]
-const fn place(flow: u32, cells: usize) -> usize {
+const fn slot(flow: u32, cells: usize) -> usize {
     flow as usize & 0xffff & cells.wrapping_sub(1)
 }
 

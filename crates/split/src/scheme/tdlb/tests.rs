@@ -34,14 +34,14 @@ impl Uplinks for Spines {
 
 type Subject = Tdlb<Spines, FlowTable<u64>, Heap>;
 
-struct Place {
+struct Environment {
     now_ns: u64,
     queues: [u32; 4],
     random: u32,
     dead: Option<u16>,
 }
 
-impl Env for Place {
+impl Env for Environment {
     const GIVES: u32 = Subject::NEEDS;
 
     fn now_ns(&mut self) -> u64 {
@@ -77,14 +77,14 @@ fn delays(algorithm: Algorithm) -> Delays<Heap> {
 struct Switch {
     plan: Plan<Spines>,
     state: State<FlowTable<u64>, Heap>,
-    env: Place,
+    env: Environment,
 }
 
 impl Switch {
     fn new(parameters: Parameters) -> Self {
         let delays = delays(parameters.algorithm);
         let state = State { flows: FlowTable::default(), separator: separator(), delays, rerouted: 0 };
-        let env = Place { now_ns: 0, queues: [0; 4], random: 1, dead: None };
+        let env = Environment { now_ns: 0, queues: [0; 4], random: 1, dead: None };
         Self { plan: Plan { parameters, paths: Spines(vec![0, 1, 2, 3]) }, state, env }
     }
 
@@ -112,7 +112,7 @@ impl Switch {
 #[test]
 fn algorithm_2_from_a_table_follows_the_trace() {
     let mut table = delays(Algorithm::Table);
-    let mut env = Place { now_ns: 0, queues: [0; 4], random: 0, dead: None };
+    let mut env = Environment { now_ns: 0, queues: [0; 4], random: 0, dead: None };
     let mut seen = Vec::new();
     for (path, us) in TRACE {
         table.heard(&[0, 1, 2], 1, path, us, 0);
@@ -142,7 +142,7 @@ fn algorithm_2_as_printed_yields_negative_timeouts() {
 
 #[test]
 fn clocks_that_differ_change_neither_timeout_nor_ranking() {
-    let mut env = Place { now_ns: 0, queues: [0; 4], random: 0, dead: None };
+    let mut env = Environment { now_ns: 0, queues: [0; 4], random: 0, dead: None };
     for skew in [-1_000_000, 0, 1_000_000] {
         let mut table = delays(Algorithm::Table);
         for (path, us) in TRACE {
@@ -156,7 +156,7 @@ fn clocks_that_differ_change_neither_timeout_nor_ranking() {
 #[test]
 fn delays_expire_and_dead_paths_do_not_count() {
     let mut table = delays(Algorithm::Table);
-    let mut env = Place { now_ns: 0, queues: [0; 4], random: 0, dead: None };
+    let mut env = Environment { now_ns: 0, queues: [0; 4], random: 0, dead: None };
     table.heard(&[0, 1], 1, 0, 10, 0);
     table.heard(&[0, 1], 1, 1, 20, 200_000);
     assert_eq!(table.fastest(&[0, 1], 1, 0, 300_000, &mut env), Some(0));
@@ -169,7 +169,7 @@ fn delays_expire_and_dead_paths_do_not_count() {
 #[test]
 fn paths_within_the_tie_take_turns() {
     let mut table = delays(Algorithm::Table);
-    let mut env = Place { now_ns: 0, queues: [0; 4], random: 5, dead: None };
+    let mut env = Environment { now_ns: 0, queues: [0; 4], random: 5, dead: None };
     for (path, delay) in [(0, 11_200), (1, 10_000), (2, 11_300), (3, 10_500)] {
         table.heard(&[0, 1, 2, 3], 1, path, delay, 0);
     }

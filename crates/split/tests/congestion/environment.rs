@@ -2,19 +2,19 @@
 
 use anabranch_split::{Env, capability};
 
-pub(crate) struct Place {
+pub(crate) struct Environment {
     pub(crate) now_ns: u64,
     pub(crate) dead: Vec<u16>,
     bits: u64,
 }
 
-impl Place {
+impl Environment {
     pub(crate) fn new() -> Self {
         Self { now_ns: 1, dead: Vec::new(), bits: 0x9e37_79b9_7f4a_7c15 }
     }
 }
 
-impl Env for Place {
+impl Env for Environment {
     const GIVES: u32 = !capability::BACKLOG;
 
     fn now_ns(&mut self) -> u64 {

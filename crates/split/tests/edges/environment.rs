@@ -6,19 +6,19 @@ use rand_pcg::Pcg32;
 use rand_pcg::rand_core::Rng;
 
 /// Clock, random numbers and dead members.
-pub(crate) struct Place {
+pub(crate) struct Environment {
     pub(crate) now_ns: u64,
     pub(crate) dead: Vec<u16>,
     random: Pcg32,
 }
 
-impl Place {
+impl Environment {
     pub(crate) fn new() -> Self {
         Self { now_ns: 1_000_000, dead: Vec::new(), random: Pcg32::new(7, 11) }
     }
 }
 
-impl Env for Place {
+impl Env for Environment {
     const GIVES: u32 = capability::CLOCK
         | capability::RANDOM
         | capability::TAG

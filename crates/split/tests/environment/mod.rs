@@ -6,7 +6,7 @@ use rand_pcg::rand_core::Rng;
 
 /// Environment in which schemes of sending hosts are tried.
 #[derive(Default)]
-pub(crate) struct Place {
+pub(crate) struct Environment {
     pub(crate) now_ns: u64,
     /// Stream of random bits; without it, they are all zero.
     stream: Option<Pcg32>,
@@ -14,14 +14,14 @@ pub(crate) struct Place {
     pub(crate) dead: Vec<u16>,
 }
 
-impl Place {
+impl Environment {
     /// Random bits that depend on `seed`.
     pub(crate) fn seeded(seed: u64) -> Self {
         Self { stream: Some(Pcg32::new(seed, 1)), ..Self::default() }
     }
 }
 
-impl Env for Place {
+impl Env for Environment {
     const GIVES: u32 = capability::CLOCK | capability::RANDOM | capability::FEEDBACK;
 
     fn now_ns(&mut self) -> u64 {
