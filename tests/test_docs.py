@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -101,7 +100,7 @@ def commands(page: Path) -> Iterator[list[str]]:
     """Words of each command line of ours in a page's blocks."""
     for block in re.findall(r"^```\w*[^\n]*\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
         for line in re.findall(r"^(?:sudo )?(anabranch [a-z].*)$", block, re.MULTILINE):
-            yield shlex.split(re.sub(r"  +[^-\s#].*|\\$", "", line), comments=True)[1:]
+            yield [word.strip("[]|") for word in re.sub(r"\s#.*", "", line).split()[1:]]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
