@@ -40,7 +40,7 @@ docs: .make/docs/environment
 reference: build
 	@cargo run --release --quiet --package anabranch-scenario --example reference >.make/scenario.md
 	@mv .make/scenario.md docs/scenario.md
-	@python -m anabranch.reference docs
+	@python -m anabranch.reference
 
 # The Python half waits for traffic and switches most of the time, so the Rust half, which does not, runs beside it.
 test:

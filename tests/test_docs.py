@@ -31,7 +31,7 @@ LISTED = subprocess.run(
 ).stdout
 TRACKED = {ROOT / name for name in LISTED.split("\0") if name and (ROOT / name).is_file()}
 PAGES = sorted(path for path in TRACKED if path.suffix == ".md" and path.relative_to(ROOT).parts[0] != "crates")
-GENERATED = pages(DOCS)
+GENERATED = pages(ROOT)
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -39,23 +39,35 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 @pytest.mark.parametrize("name", GENERATED)
 def test_reference_pages_are_what_the_code_says(name: str) -> None:
-    assert (DOCS / name).is_file(), f"docs/{name} is missing: make reference"
-    assert (DOCS / name).read_text() == GENERATED[name], f"docs/{name} is stale: make reference"
+    assert (ROOT / name).is_file(), f"{name} is missing: make reference"
+    assert (ROOT / name).read_text() == GENERATED[name], f"{name} is stale: make reference"
 
 
 def test_no_reference_page_outlives_what_it_is_about() -> None:
-    found = {path.relative_to(DOCS).as_posix() for folder in FOLDERS for path in (DOCS / folder).glob("*.md")}
+    found = {path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in (ROOT / folder).glob("*.md")}
     assert found <= set(GENERATED)
 
 
 def test_writing_changes_what_is_stale_and_removes_what_is_gone(tmp_path: Path) -> None:
-    (tmp_path / "results.md").write_text((DOCS / "results.md").read_text())
+    for name in ("Cargo.toml", "pyproject.toml", "crates", "bench", "python"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "docs").mkdir()
+    for name in ("ARCHITECTURE.md", "docs/results.md"):
+        (tmp_path / name).write_text((ROOT / name).read_text())
     assert write(tmp_path)
-    (tmp_path / "python.md").write_text("stale")
+    (tmp_path / "docs" / "python.md").write_text("stale")
     gone = tmp_path / FOLDERS[0] / "gone.md"
     gone.write_text("of a load balancer that is no more")
-    assert write(tmp_path) == [tmp_path / "python.md", gone]
+    assert write(tmp_path) == [tmp_path / "docs" / "python.md", gone]
     assert write(tmp_path) == []
+
+
+@pytest.mark.parametrize("page", [ROOT / "ARCHITECTURE.md", DOCS / "adding.md"], ids=lambda page: page.stem)
+def test_files_that_the_page_names_exist(page: Path) -> None:
+    named = re.findall(r"`([\w.*{},-]+/[\w./*{},-]*)`", page.read_text())
+    assert len(named) > 10
+    for name in named:
+        assert list(ROOT.glob(re.sub("[A-Z]{4,}", "*", name))), f"{name}: no such file"
 
 
 def anchors(page: Path) -> set[str]:
@@ -83,7 +95,7 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert len(set(named)) == len(named)
     assert {ROOT / name for name in named} <= TRACKED
     written = {path.relative_to(ROOT).as_posix() for path in PAGES if path.is_relative_to(DOCS)}
-    listed = {name for name in written if not name.startswith(tuple(f"docs/{folder}/" for folder in FOLDERS))}
+    listed = {name for name in written if not name.startswith(tuple(f"{folder}/" for folder in FOLDERS))}
     assert listed <= set(named), "pages that the navigation of mkdocs.yml lacks"
 
 

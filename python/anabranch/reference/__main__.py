@@ -1,4 +1,4 @@
-"""`python -m anabranch.reference [DOCS]`: write all reference pages, and remove those of what is no more."""
+"""`python -m anabranch.reference [ROOT]`: write all reference pages, and remove those of what is no more."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 from anabranch.reference.pages import FOLDERS, pages
 
 
-def write(docs: Path) -> list[Path]:
-    """Pages that were changed, added or removed in the folder `docs`."""
-    wanted = {docs / name: text for name, text in pages(docs).items()}
-    changed = [path for path, text in wanted.items() if not path.is_file() or path.read_text("utf-8") != text]
+def write(root: Path) -> list[Path]:
+    """Pages that were changed, added or removed in the repository at `root`."""
+    desired = {root / path: text for path, text in pages(root).items()}
+    changed = [path for path, text in desired.items() if not path.is_file() or path.read_text("utf-8") != text]
     for path in changed:
         path.parent.mkdir(exist_ok=True)
-        path.write_text(wanted[path], encoding="utf-8")
-    gone = [path for folder in FOLDERS for path in (docs / folder).glob("*.md") if path not in wanted]
+        path.write_text(desired[path], encoding="utf-8")
+    gone = [path for folder in FOLDERS for path in (root / folder).glob("*.md") if path not in desired]
     for path in gone:
         path.unlink()
     return changed + gone
 
 
 if __name__ == "__main__":
-    for changed_page in write(Path(sys.argv[1] if len(sys.argv) > 1 else "docs")):
+    for changed_page in write(Path(sys.argv[1] if len(sys.argv) > 1 else ".")):
         print(changed_page)

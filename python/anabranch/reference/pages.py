@@ -4,19 +4,35 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anabranch.reference import command_line, fabric_file, load_balancers, plan_file, python_api, results
+from anabranch.reference import (
+    architecture,
+    command_line,
+    fabric_file,
+    load_balancers,
+    plan_file,
+    python_api,
+    results,
+)
 
-FOLDERS = ("load-balancers",)
+FOLDERS = ("docs/load-balancers",)
 """Folders that hold reference pages and nothing else."""
 
 
-def pages(docs: Path) -> dict[str, str]:
-    """Text of each page by its name below `docs`, where the pages of which only tables are generated stand already."""
+def pages(root: Path) -> dict[str, str]:
+    """Text of each page by its path in the repository at `root`.
+
+    Of pages that are written by hand but for their tables, the text is the one that stands there.
+    """
+
+    def written(path: str) -> str:
+        return (root / path).read_text(encoding="utf-8")
+
     return {
-        "command-line.md": command_line.page(),
-        "plan-file.md": plan_file.page(),
-        "fabric-file.md": fabric_file.page(),
-        "python.md": python_api.page(),
-        "results.md": results.page((docs / "results.md").read_text(encoding="utf-8")),
-        **load_balancers.pages(),
+        "ARCHITECTURE.md": architecture.page(written("ARCHITECTURE.md"), root),
+        "docs/command-line.md": command_line.page(),
+        "docs/plan-file.md": plan_file.page(),
+        "docs/fabric-file.md": fabric_file.page(),
+        "docs/python.md": python_api.page(),
+        "docs/results.md": results.page(written("docs/results.md")),
+        **{f"docs/{path}": text for path, text in load_balancers.pages().items()},
     }
