@@ -12,7 +12,7 @@ import pytest
 
 import anabranch as ab
 
-RECORDER = Path(__file__).parent / "capture" / "record.py"
+RECORDER = Path(__file__).parent / "record.py"
 MISSING = 77
 FIELDS = ("ip.src", "ipv6.src", "ip.dst", "ipv6.dst", "ip.proto", "ipv6.nxt")
 PORTS = ("tcp.srcport", "udp.srcport", "tcp.dstport", "udp.dstport", "frame.len")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import anabranch as ab
-from command import anabranch
+from support.command import anabranch
 
 ETHERNET = bytes(12) + b"\x08\x00"
 PACKETS = 300

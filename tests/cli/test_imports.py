@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import anabranch as ab
-from small_scenario import write_small
+from support.small_scenario import write_small
 
 LIST_MODULES = """
 import json, sys

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from command import anabranch
-from dummy_fabric import PATIENCE_S, DummyFabric, dummy_fabric
+from support.command import anabranch
+from support.dummy_fabric import PATIENCE_S, DummyFabric, dummy_fabric
 
 PATIENTLY = ("--timeout", f"{PATIENCE_S:g}")
 pytestmark = pytest.mark.skipif(not shutil.which("ovs-vswitchd"), reason="ovs-vswitchd: apt install openvswitch-switch")

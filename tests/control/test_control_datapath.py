@@ -16,8 +16,8 @@ from anabranch import _core
 from anabranch.targets.ebpf.datapath import NEW, OLD
 from anabranch.targets.ebpf.folder import own_folder
 from anabranch.targets.ebpf.switch import find, ports_of, stand
-from lab_fixture import need_kernel_lab
-from own_namespace import in_own_namespace
+from support.lab_fixture import need_kernel_lab
+from support.own_namespace import in_own_namespace
 
 DEVICES = ("in0", "in1")
 

@@ -21,8 +21,8 @@ from anabranch.targets.ebpf import lab_pins as pins
 from anabranch.targets.ebpf.folder import folder_of
 from anabranch.targets.ebpf.groups import without
 from anabranch.targets.ebpf.switch import HOOK
-from dummy_fabric import Running, dummy_fabric, members
-from lab_fixture import need_kernel_lab
+from support.dummy_fabric import Running, dummy_fabric, members
+from support.lab_fixture import need_kernel_lab
 
 FABRIC = """
 [fabric]

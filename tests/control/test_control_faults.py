@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from anabranch.targets.ovs.daemons import DATABASE, SWITCH
-from controller_process import ControllerProcess, controller, wait
-from dummy_bridges import DummyBridges, dummy_bridges
-from held_tables import answer, assert_same, empty, held, operate
-from reserved_port import reserved_port
+from support.controller_process import ControllerProcess, controller, wait
+from support.dummy_bridges import DummyBridges, dummy_bridges
+from support.held_tables import answer, assert_same, empty, held, operate
+from support.reserved_port import reserved_port
 
 KILLS = 3
 QUIET_S = 1.0

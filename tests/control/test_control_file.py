@@ -48,7 +48,7 @@ addresses = ["10.1.0.1"]
 
 
 def test_the_example() -> None:
-    found = read(Path(__file__).parent.parent / "examples" / "fabric.toml")
+    found = read(Path(__file__).parents[2] / "examples" / "fabric.toml")
     assert set(found.switches) == {"leaf0", "leaf1", "spine0", "spine1"}
 
 

@@ -24,10 +24,10 @@ from anabranch.openflow import channel
 from anabranch.openflow.listener import COMERS_MAX, serve
 from anabranch.targets.ovs import session
 from anabranch.targets.ovs.daemons import SWITCH
-from dummy_bridges import DummyBridges, dummy_bridges
-from hostile_switch import HOSTILE, FairSwitch, Talk, noise, said, silent
-from other_ends import OtherEnds, turns
-from reserved_port import reserved_port
+from support.dummy_bridges import DummyBridges, dummy_bridges
+from support.hostile_switch import HOSTILE, FairSwitch, Talk, noise, said, silent
+from support.other_ends import OtherEnds, turns
+from support.reserved_port import reserved_port
 
 Result = TypeVar("Result")
 DEADLINE_S = 120.0

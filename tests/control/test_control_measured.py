@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from anabranch.control.state import GroupState, Snapshot
-from dummy_fabric import DummyFabric, Running, dummy_fabric, members
-from dummy_traffic import sending
+from support.dummy_fabric import DummyFabric, Running, dummy_fabric, members
+from support.dummy_traffic import sending
 
 pytestmark = pytest.mark.skipif(not shutil.which("ovs-vswitchd"), reason="ovs-vswitchd: apt install openvswitch-switch")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from controller_process import DEADLINE_S, ControllerProcess, controller, wait
-from dummy_bridges import DummyBridges, dummy_bridges
-from reserved_port import reserved_port
+from support.controller_process import DEADLINE_S, ControllerProcess, controller, wait
+from support.dummy_bridges import DummyBridges, dummy_bridges
+from support.reserved_port import reserved_port
 
 LEAVES, SPINES = 65, 4
 FLAPS_BEFORE, FLAP_S = 5, 0.2

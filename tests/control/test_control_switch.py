@@ -23,7 +23,7 @@ from anabranch.openflow.port import Port
 from anabranch.openflow.tables import Flow, Tables
 from anabranch.targets.ovs.daemons import DATABASE, SWITCH
 from anabranch.targets.ovs.session import Session
-from dummy_fabric import PATIENCE_S, DummyFabric, Running, dummy_fabric, members
+from support.dummy_fabric import PATIENCE_S, DummyFabric, Running, dummy_fabric, members
 
 pytestmark = pytest.mark.skipif(not shutil.which("ovs-vswitchd"), reason="ovs-vswitchd: apt install openvswitch-switch")
 

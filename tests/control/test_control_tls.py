@@ -13,11 +13,11 @@ import pytest
 from anabranch.control.exposure import exposures
 from anabranch.control.file import read
 from anabranch.openflow.tls import Tls
-from certificates import make_certificates
-from command import anabranch
-from controller_process import ControllerProcess, controller, wait
-from dummy_bridges import DummyBridges, dummy_bridges
-from reserved_port import reserved_port
+from support.certificates import make_certificates
+from support.command import anabranch
+from support.controller_process import ControllerProcess, controller, wait
+from support.dummy_bridges import DummyBridges, dummy_bridges
+from support.reserved_port import reserved_port
 
 
 @dataclass

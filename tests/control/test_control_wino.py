@@ -25,8 +25,8 @@ from anabranch.control.state import Snapshot
 from anabranch.control.topology import Topology
 from anabranch.openflow.action import Output, ToGroup
 from anabranch.openflow.tables import SELECT, Tables
-from dummy_fabric import PATIENCE_S, DummyFabric, Running, dummy_fabric
-from dummy_traffic import sending
+from support.dummy_fabric import PATIENCE_S, DummyFabric, Running, dummy_fabric
+from support.dummy_traffic import sending
 
 M = 1_000_000
 INTERFACES = {

@@ -18,7 +18,7 @@ from anabranch.cli import app
 from anabranch.reference.__main__ import write
 from anabranch.reference.pages import FOLDERS, pages
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
 README_LINES_MAX = 120

@@ -12,7 +12,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 500
 SOURCES = {".rs", ".py", ".pyi", ".toml", ".md", ".html", ".sh", ".yml"}
 

@@ -17,7 +17,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "anabranch"
 RANKS: list[list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["anabranch"]["ranks"]
 

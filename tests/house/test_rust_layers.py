@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 CRATES = sorted(path.parent.parent for path in [*ROOT.glob("crates/*/src/lib.rs"), ROOT / "ebpf/src/lib.rs"])
 
 CIRCLES: dict[str, set[frozenset[str]]] = {

@@ -22,7 +22,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 # The share of fragments that no part of the tree may exceed, in percent.
 LIMIT = 3
 # Parts that are still above it, each with a limit of its own. Limits only ever go down.

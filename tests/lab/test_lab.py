@@ -21,8 +21,8 @@ from anabranch.lab.fabric.iproute import present
 from anabranch.lab.fabric.topology import Lab, remove
 from anabranch.lab.traffic.queue_counters import QueueReader
 from anabranch.netlink.namespace import inside
-from controller_process import DEADLINE_S
-from lab_fixture import assert_goodput, lab_of, need_lab, new_name, reaches
+from support.controller_process import DEADLINE_S
+from support.lab_fixture import assert_goodput, lab_of, need_lab, new_name, reaches
 
 SMALL = 'kind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\nlink = { rate = "50 Mbps" }'
 

@@ -10,7 +10,7 @@ import pytest
 from anabranch import AnabranchError, _core
 from anabranch.lab.fabric.blueprint import Blueprint, draw
 from anabranch.lab.fabric.shaping import lines
-from command import anabranch
+from support.command import anabranch
 
 
 def blueprint(fabric: str, scale: float = 1.0) -> Blueprint:

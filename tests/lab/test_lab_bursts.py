@@ -13,8 +13,8 @@ from anabranch.lab.traffic.bursts import frames, send
 from anabranch.lab.traffic.play import Options, play
 from anabranch.lab.traffic.queue_counters import QueueReader
 from anabranch.netlink.namespace import inside
-from controller_process import DEADLINE_S, wait
-from lab_pair import device_bytes, lacking, shaped_pair
+from support.controller_process import DEADLINE_S, wait
+from support.lab_pair import device_bytes, lacking, shaped_pair
 
 pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking())
 

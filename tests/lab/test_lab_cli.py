@@ -9,8 +9,8 @@ import pytest
 from anabranch.lab.calibration import calibrate
 from anabranch.lab.fabric import record
 from anabranch.lab.fabric.topology import Lab, remove
-from command import anabranch
-from lab_fixture import need_lab, new_name
+from support.command import anabranch
+from support.lab_fixture import need_lab, new_name
 
 FABRIC = '[fabric]\nkind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\nlink = { rate = "2 Gbps" }\n'
 

@@ -20,9 +20,9 @@ from anabranch.lab import reproduce
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.contention import Contention, judge, usable_scale
 from anabranch.lab.calibration.processor_time import Meter, ProcessorTime
-from command import anabranch
-from controller_process import wait
-from lab_fixture import SCENARIO, need_lab, new_name
+from support.command import anabranch
+from support.controller_process import wait
+from support.lab_fixture import SCENARIO, need_lab, new_name
 
 MBPS = 1e6
 IDLE = ProcessorTime(total_s=20.0, idle_s=14.5, stolen_s=0.02, own_s=4.5, others_s=0.2)

@@ -14,8 +14,8 @@ from typing import Any
 from anabranch import _core
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
-from controller_process import DEADLINE_S, ControllerProcess, wait
-from lab_fixture import lab_of, reaches
+from support.controller_process import DEADLINE_S, ControllerProcess, wait
+from support.lab_fixture import lab_of, reaches
 
 FABRIC = 'kind = "leaf-spine"\nleaves = 2\nspines = 3\nhosts_per_leaf = 1\nlink = { rate = "100 Mbps" }'
 ROUNDS, QUIET_S = 5, 0.2

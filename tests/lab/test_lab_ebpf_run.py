@@ -17,7 +17,7 @@ from anabranch.lab.fabric import record
 from anabranch.lab.fabric.iproute import present
 from anabranch.lab.run.forwarding import check, switches_of
 from anabranch.targets.ebpf.lab_forwarding import choose
-from lab_fixture import SCENARIO, UNHURRIED, assert_dead, lab_of, need_kernel_lab, new_name
+from support.lab_fixture import SCENARIO, UNHURRIED, assert_dead, lab_of, need_kernel_lab, new_name
 
 if sys.version_info >= (3, 11):
     import tomllib

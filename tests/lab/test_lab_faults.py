@@ -15,9 +15,9 @@ from typing import Any
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
 from anabranch.targets.ovs.daemons import DATABASE, SWITCH
-from controller_process import DEADLINE_S, wait
-from held_tables import answer, assert_same, empty, held, operate
-from lab_fixture import lab_of, reaches
+from support.controller_process import DEADLINE_S, wait
+from support.held_tables import answer, assert_same, empty, held, operate
+from support.lab_fixture import lab_of, reaches
 
 FABRIC = 'kind = "leaf-spine"\nleaves = 2\nspines = 3\nhosts_per_leaf = 1\nlink = { rate = "100 Mbps" }'
 CONTROLLER = "controller"

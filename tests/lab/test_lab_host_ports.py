@@ -11,7 +11,7 @@ from anabranch.marking import nftables as marking
 from anabranch.netlink.namespace import inside
 from anabranch.targets.ebpf import lab_groups as datapaths
 from anabranch.targets.ebpf import lab_host_ports as host_ports
-from lab_fixture import lab_of
+from support.lab_fixture import lab_of
 
 
 def test_hosts_do_not_see_their_packets_in_the_network(tmp_path: Path) -> None:

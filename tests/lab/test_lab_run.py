@@ -22,9 +22,9 @@ from anabranch.lab.run.run import Wishes, check
 from anabranch.lab.run.transport import options
 from anabranch.stats.size_classes import size_classes
 from anabranch.targets.ovs.lab_forwarding import choose
-from controller_process import DEADLINE_S, wait
-from lab_fixture import SCENARIO, assert_dead, need_lab, new_name
-from proc import children_of, command_of
+from support.controller_process import DEADLINE_S, wait
+from support.lab_fixture import SCENARIO, assert_dead, need_lab, new_name
+from support.proc import children_of, command_of
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -21,8 +21,8 @@ from anabranch.lab.calibration.goodput import goodput_bps
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
 from anabranch.marking import nftables as marking
-from controller_process import DEADLINE_S, wait
-from lab_fixture import lab_of
+from support.controller_process import DEADLINE_S, wait
+from support.lab_fixture import lab_of
 
 FABRIC = """
 kind = "leaf-spine"

@@ -24,7 +24,7 @@ from anabranch.atomic_file import write_whole
 from anabranch.marking import nftables as marking
 from anabranch.marking.agent import Agent
 from anabranch.marking.nftables import Marks
-from lab_fixture import need_lab
+from support.lab_fixture import need_lab
 
 SERVED = {
     "format": 1,

@@ -11,7 +11,7 @@ from anabranch.netlink import kernel
 from anabranch.netlink.connection import Connection
 from anabranch.netlink.link_monitor import LinkEvent, LinkMonitor
 from anabranch.netlink.nexthop import Device
-from own_namespace import in_own_namespace
+from support.own_namespace import in_own_namespace
 
 PATIENCE_S = 60.0
 """For what the kernel must say: no measure of speed, only of never."""

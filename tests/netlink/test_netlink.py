@@ -16,7 +16,7 @@ from anabranch.netlink import kernel
 from anabranch.netlink.connection import Connection, KernelRefusedError, attributes, messages
 from anabranch.netlink.lookup import look_up
 from anabranch.netlink.nexthop import Device, Nexthop, NexthopGroup, Resilience, Route, Way
-from own_namespace import in_own_namespace
+from support.own_namespace import in_own_namespace
 
 PROTOCOL = 171
 GROUP, FIRST, SECOND = 0xAB000000, 0xAB008000, 0xAB008001

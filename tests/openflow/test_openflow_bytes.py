@@ -33,9 +33,9 @@ from anabranch.openflow.tables import (
     Tables,
 )
 from anabranch.targets.ovs.daemons import OpenVSwitch
-from dummy_switch import BRIDGE, connected, dummy_switch, empty, ofctl, run_strictly
-from openflow_recorder import Heard, Recorder
-from openflow_tables import tables
+from support.dummy_switch import BRIDGE, connected, dummy_switch, empty, ofctl, run_strictly
+from support.openflow_recorder import Heard, Recorder
+from support.openflow_tables import tables
 
 
 @pytest.fixture(scope="module")

@@ -23,8 +23,20 @@ from anabranch.openflow.listener import serve
 from anabranch.openflow.match import Match
 from anabranch.openflow.modification import FlowMod, MeterMod
 from anabranch.openflow.tables import Flow, Meter
-from dummy_switch import run_strictly
-from openflow_peer import LAST, MORE, PATIENCE_S, TIMEOUT_S, Behaviour, Peer, answers, part, peer, run, timeout_s
+from support.dummy_switch import run_strictly
+from support.openflow_peer import (
+    LAST,
+    MORE,
+    PATIENCE_S,
+    TIMEOUT_S,
+    Behaviour,
+    Peer,
+    answers,
+    part,
+    peer,
+    run,
+    timeout_s,
+)
 
 
 def writes(data: bytes) -> Behaviour:

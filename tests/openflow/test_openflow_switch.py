@@ -17,8 +17,8 @@ from anabranch.openflow.modification import FlowMod, GroupMod, MeterMod, Mod
 from anabranch.openflow.port import Port
 from anabranch.openflow.tables import ALL, SELECT, Bucket, Flow, Group, Meter, Selection, Tables
 from anabranch.targets.ovs.daemons import OpenVSwitch
-from dummy_switch import BRIDGE, PATIENCE_S, PORTS, connected, dummy_switch, empty, ofctl, run_strictly
-from openflow_tables import tables
+from support.dummy_switch import BRIDGE, PATIENCE_S, PORTS, connected, dummy_switch, empty, ofctl, run_strictly
+from support.openflow_tables import tables
 
 
 @pytest.fixture(scope="module")

@@ -26,9 +26,9 @@ from anabranch.openflow.modification import FlowMod
 from anabranch.openflow.tables import Flow
 from anabranch.openflow.tls import Tls
 from anabranch.targets.ovs.daemons import OpenVSwitch
-from certificates import certificate, make_certificates
-from dummy_switch import BRIDGE, PATIENCE_S, dummy_switch, run_strictly
-from reserved_port import reserved_port
+from support.certificates import certificate, make_certificates
+from support.dummy_switch import BRIDGE, PATIENCE_S, dummy_switch, run_strictly
+from support.reserved_port import reserved_port
 
 FLOW = Flow(0, 7, Match.of(in_port=1), (Output(2),))
 

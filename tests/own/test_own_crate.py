@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from anabranch.own.crate import TEMPLATE
-from command import anabranch
+from support.command import anabranch
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_crate_is_the_template_under_its_name(tmp_path: Path) -> None:

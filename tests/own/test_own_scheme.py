@@ -21,7 +21,7 @@ import anabranch as ab
 from anabranch import AnabranchError
 from anabranch.own import Group, Member, Packet, View
 from anabranch.own.scheme import integers
-from small_scenario import LONG, write_small
+from support.small_scenario import LONG, write_small
 
 WEIGHTED = {"routing.balance": "valo"}
 SPRAY = {"routing.balance": "spray"}

@@ -16,7 +16,7 @@ from anabranch.plot.fabric_changes import DEAD, SLOW, describe
 from anabranch.plot.fabric_geometry import Drawing
 from anabranch.plot.fabric_layout import layout
 from anabranch.plot.style import save
-from synthetic import fat_tree, leaf_spine, topology
+from support.synthetic import fat_tree, leaf_spine, topology
 
 FABRICS = {
     "4x4x8": leaf_spine(4, 4, 8),

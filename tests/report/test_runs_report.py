@@ -19,8 +19,8 @@ from anabranch.stats.size_classes import size_classes
 from anabranch.stats.tier_load import port_utilization
 from anabranch.study.outcome import STUDY_FILE, Cell, open_study
 from anabranch.study.summary import cell_table, compare, summarise
-from command import anabranch
-from synthetic import leaf_spine, write_run
+from support.command import anabranch
+from support.synthetic import leaf_spine, write_run
 
 FABRIC = leaf_spine(4, 4, 8)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from command import anabranch
-from small_scenario import write_small
+from support.command import anabranch
+from support.small_scenario import write_small
 
 TRAFFIC = """
 [[traffic]]

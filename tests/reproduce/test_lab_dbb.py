@@ -19,8 +19,8 @@ from anabranch.lab.reproduce.dbb.paper import goodput_mbps
 from anabranch.lab.reproduce.dbb.schemes import SCHEMES
 from anabranch.lab.reproduce.dbb.simulate import can, run_simulator
 from anabranch.lab.traffic.queue_counters import QueueCounters, QueueReader
-from controller_process import wait
-from lab_fixture import need_kernel_lab
+from support.controller_process import wait
+from support.lab_fixture import need_kernel_lab
 
 LINK_BPS = 20_000_000
 HASH, RPS, SHARED, INDEPENDENT = SCHEMES

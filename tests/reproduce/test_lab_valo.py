@@ -20,7 +20,7 @@ from anabranch.lab.reproduce.valo.place import EDGES
 from anabranch.lab.traffic import paced_sender
 from anabranch.lab.traffic.paced_sender import LostError, PacedSender
 from anabranch.stats.mape import mape, mape_floor
-from lab_fixture import lab_of, need_kernel_lab, need_lab, new_name
+from support.lab_fixture import lab_of, need_kernel_lab, need_lab, new_name
 
 CONNECTIONS = 3_000
 

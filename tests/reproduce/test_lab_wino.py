@@ -17,7 +17,7 @@ from anabranch.lab.reproduce.wino import table
 from anabranch.lab.reproduce.wino.measure import LAB, SCENARIO, SIMULATOR, Point, Row, run_lab, run_simulator
 from anabranch.lab.reproduce.wino.schemes import SCHEMES, Scheme, installed
 from anabranch.marking import nftables as marking
-from lab_fixture import need_lab
+from support.lab_fixture import need_lab
 
 M = 1_000_000
 POINT = Point(degraded_mbps=50, load=0.3, duration_s=1, seed=1)

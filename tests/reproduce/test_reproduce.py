@@ -19,10 +19,10 @@ from anabranch.study import local
 from anabranch.study.job import Job, run_here
 from anabranch.study.study import load_study
 from anabranch.study.sweep import resolve
-from command import anabranch
-from small_scenario import write_small
+from support.command import anabranch
+from support.small_scenario import write_small
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 STUDY = """\
 name = "tiny-net"

@@ -13,7 +13,7 @@ from anabranch.reproduce.splitting.measures import Measures
 from anabranch.reproduce.splitting.theory import Band
 from anabranch.reproduce.splitting.verdict import judge
 
-FOLDER = Path(__file__).parent.parent / "studies" / "valo" / "splitting"
+FOLDER = Path(__file__).parents[2] / "studies" / "valo" / "splitting"
 
 STATED: dict[str, list[float]] = {
     "0.1": [2.9, 138, 21.9, 44.1],

@@ -21,7 +21,7 @@ from anabranch.reproduce.splitting.job import Outcome, run
 from anabranch.reproduce.splitting.output import deterministic
 from anabranch.reproduce.splitting.study import Study, Sweep, load
 
-FOLDER = Path(__file__).parent.parent / "studies" / "valo" / "splitting"
+FOLDER = Path(__file__).parents[2] / "studies" / "valo" / "splitting"
 POINTS = {
     "default": ((4, 40_000),),
     "weights": ((4, 40_000),),

@@ -15,8 +15,8 @@ import pytest
 
 import anabranch as ab
 from anabranch.atomic_file import write_whole
-from command import anabranch
-from small_scenario import write_small
+from support.command import anabranch
+from support.small_scenario import write_small
 
 SPLIT = ("split", "--generate", "datacenter:300", "--weights", "4,3", "--technique", "min-move", "--quiet")
 EXPLAIN = ("explain", "10.0.0.1,10.0.0.2,tcp,40000,80", "--weights", "4,3")

@@ -17,10 +17,10 @@ import pytest
 
 import anabranch as ab
 from anabranch import AnabranchError, _core
-from command import anabranch
-from small_scenario import LONG, write_small
+from support.command import anabranch
+from support.small_scenario import LONG, write_small
 
-DOCS = Path(__file__).parent.parent / "docs" / "results.md"
+DOCS = Path(__file__).parents[2] / "docs" / "results.md"
 
 
 @pytest.fixture(scope="module")

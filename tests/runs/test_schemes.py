@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import anabranch as ab
-from command import anabranch
+from support.command import anabranch
 
 SECTIONS = ("## Rule", "## Differs from the paper", "## Limits", "## Source")
 

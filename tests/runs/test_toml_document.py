@@ -8,7 +8,7 @@ import pytest
 
 from anabranch import AnabranchError
 from anabranch.toml_document import parse_toml
-from command import anabranch
+from support.command import anabranch
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 import anabranch as ab
 from anabranch.stats.mape import mape
-from command import anabranch
+from support.command import anabranch
 
 NARROW = ["crc8", "crc16", "xor8", "xor16", "pearson8"]
 RANDOM_TUPLES = 40_000

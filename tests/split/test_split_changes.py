@@ -13,7 +13,7 @@ import anabranch as ab
 from anabranch.split.request import Choice
 from anabranch.targets.plan.explanation import by_technique
 from anabranch.targets.plan.group import group
-from command import anabranch
+from support.command import anabranch
 
 STATELESS = [technique.name for technique in ab.techniques() if technique.granularity == "stateless"]
 

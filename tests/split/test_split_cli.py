@@ -15,7 +15,7 @@ import pytest
 
 import anabranch as ab
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "datacenter.pcap.zst"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "datacenter.pcap.zst"
 FIELDS = {"name", "asked", "got_connections", "got_bytes", "mape_pct", "floor_pct", "byte_mape_pct"}
 FIELDS |= {"ns_per_decision", "state_bytes", "changes"}
 

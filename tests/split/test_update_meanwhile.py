@@ -10,7 +10,7 @@ import pytest
 
 import anabranch as ab
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "datacenter.pcap.zst"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "datacenter.pcap.zst"
 UNTOUCHED = 65535
 ATTEMPTS = 50
 PATHS = 64

@@ -16,7 +16,7 @@ from anabranch.stats.path_counts import path_counts
 from anabranch.stats.size_classes import parse_bounds, size_classes
 from anabranch.stats.tier_load import achieved
 from anabranch.stats.tiers import switches, tier_counts, tier_links
-from synthetic import fat_tree, leaf_spine, ports, topology
+from support.synthetic import fat_tree, leaf_spine, ports, topology
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=1, max_size=300), st.sampled_from([0.5, 0.95, 0.99, 0.999]))

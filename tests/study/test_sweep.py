@@ -18,8 +18,8 @@ from anabranch.runs.folder import check_writable, read_manifest
 from anabranch.study.dask_cluster import run_on_cluster
 from anabranch.study.study import load_study
 from anabranch.study.sweep import Sweep, resolve
-from command import anabranch
-from small_scenario import SMALL, write_small
+from support.command import anabranch
+from support.small_scenario import SMALL, write_small
 
 STUDY = """\
 name = "both"
@@ -99,7 +99,7 @@ def test_shards_are_all_of_it_and_the_last_one_summarises(where: Path, tmp_path:
 
 
 def test_the_job_array_of_the_docs_is_all_of_it(where: Path, tmp_path: Path) -> None:
-    page = (Path(__file__).parent.parent / "docs" / "sweeps.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text()
     (script,) = re.findall(r"```bash\n(#!/bin/bash\n.*?)```", page, re.DOTALL)
     (tasks,) = re.findall(r"^#SBATCH --array=1-(\d+)$", script, re.MULTILINE)
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"

@@ -12,10 +12,10 @@ import pytest
 from anabranch.runs.folder import read_manifest
 from anabranch.study.study import load_study
 from anabranch.study.sweep import resolve
-from certificates import make_certificates
-from command import anabranch
-from dask_processes import Cluster
-from small_scenario import LONG, SMALL
+from support.certificates import make_certificates
+from support.command import anabranch
+from support.dask_processes import Cluster
+from support.small_scenario import LONG, SMALL
 
 STUDY = """\
 scenario = "small.toml"

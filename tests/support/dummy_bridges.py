@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from anabranch.targets.ovs.daemons import DATABASE, SWITCH
-from dummy_fabric import DummyFabric
+from support.dummy_fabric import DummyFabric
 
 
 @dataclass

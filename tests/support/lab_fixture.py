@@ -25,7 +25,7 @@ from anabranch.lab.fabric.switching import EBPF
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.traffic.paced_sender import TX_PACKETS, DeviceCounters
 from anabranch.netlink.namespace import inside
-from controller_process import DEADLINE_S, wait
+from support.controller_process import DEADLINE_S, wait
 
 GOODPUTS = 10
 SCENARIO = """

@@ -13,7 +13,7 @@ from anabranch import AnabranchError
 from anabranch.openflow.error import Disconnected
 from anabranch.openflow.framing import Frames, Kind, Message, message
 from anabranch.openflow.handshake import HELLO
-from turn_clock import run_in_turns
+from support.turn_clock import run_in_turns
 
 TIMEOUT_S = 0.5
 PATIENCE_S = 20

@@ -9,7 +9,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from hostile_switch import Talk, served
+from support.hostile_switch import Talk, served
 
 AGAIN_S = 0.5
 """Who comes and is cut off comes again after this. The machine is shared with those that are to be served."""

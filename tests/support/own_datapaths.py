@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from anabranch._core import probe_kernel
-from own_namespace import in_own_namespace
+from support.own_namespace import in_own_namespace
 
 CLONE_NEWNS = 0x20000
 MS_REC, MS_PRIVATE = 0x4000, 0x40000

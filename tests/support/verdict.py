@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from command import Run
+from support.command import Run
 
 WRONG, CANNOT_TELL = 1, 3
 TRIALS = 3

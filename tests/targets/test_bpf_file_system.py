@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from anabranch.lab.reproduce.valo.accuracy import SCHEMES
-from lab_fixture import need_kernel_lab, new_name
+from support.lab_fixture import need_kernel_lab, new_name
 
-OWN_WORLD = Path(__file__).parent / "own_world.sh"
+OWN_WORLD = Path(__file__).parents[1] / "own_world.sh"
 MACHINE = ("unshare", "--mount", "--net", "--pid", "--fork", "--mount-proc", "--kill-child")
 """Mounts of its own, and a first process that has them too."""
 MOUNTS = ("unshare", "--mount", "--net")
@@ -52,7 +52,7 @@ from anabranch.lab.reproduce import valo
 valo.QUICK = valo.Size((2, 4), 2000, 1, 1, 0.0, ("web-search",), 2, 1, 500, 40_000_000)
 valo.run(True, Console(width=300))
 """
-DATAPATHS = "tests/test_lab_ebpf.py::test_weights_that_fit_no_group_are_refused"
+DATAPATHS = "tests/lab/test_lab_ebpf.py::test_weights_that_fit_no_group_are_refused"
 
 
 def bare(script: str, *arguments: str, world: tuple[str, ...] = MACHINE) -> subprocess.CompletedProcess[str]:
@@ -62,7 +62,7 @@ def bare(script: str, *arguments: str, world: tuple[str, ...] = MACHINE) -> subp
     return subprocess.run(
         [*world, "bash", "-c", f"{BARE}{script}\nexit", "bash", *arguments],
         env=environment | {"PYTHON": sys.executable},
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
         check=False,

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from anabranch.stats.mape import mape_floor
-from lab_fixture import need_kernel_lab
+from support.lab_fixture import need_kernel_lab
 
-PROGRAM = Path(__file__).parents[1] / "bench" / "datapath" / "measure.py"
+PROGRAM = Path(__file__).parents[2] / "bench" / "datapath" / "measure.py"
 CONNECTIONS, WEIGHTS = 4096, (4, 3, 2, 1)
 TIMEOUT_S = 600
 

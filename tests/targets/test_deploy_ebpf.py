@@ -19,9 +19,9 @@ from anabranch.targets.ebpf import datapath as ebpf_datapath
 from anabranch.targets.ebpf import plan_file as ebpf_plan
 from anabranch.targets.ebpf import target as ebpf
 from anabranch.targets.ebpf.folder import own_folder
-from command import Run, anabranch
-from own_datapaths import arrivals, frame, frames, ip, pairs, sender, strays, with_own_datapaths
-from verdict import as_planned
+from support.command import Run, anabranch
+from support.own_datapaths import arrivals, frame, frames, ip, pairs, sender, strays, with_own_datapaths
+from support.verdict import as_planned
 
 PLAN = """\
 seed = 7
@@ -37,7 +37,7 @@ weights = [4, 3, 2]
 """
 PORTS = ["pe1", "pe2", "pe3"]
 PINS = Path("/sys/fs/bpf/anabranch")
-EXAMPLE = Path(__file__).parent.parent / "examples" / "plan-ebpf.toml"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "plan-ebpf.toml"
 
 
 def on_kernel(verb: str, plan: Path, *options: str) -> Run:

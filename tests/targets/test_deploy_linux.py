@@ -19,9 +19,9 @@ from anabranch.targets.linux import plan_file as linux_plan
 from anabranch.targets.linux.desired import Wanted, wanted
 from anabranch.targets.linux.plan_file import LinuxPlan
 from anabranch.targets.linux.state import State, steps
-from command import Run, anabranch
-from own_namespace import in_own_namespace
-from verdict import as_planned
+from support.command import Run, anabranch
+from support.own_namespace import in_own_namespace
+from support.verdict import as_planned
 
 PLAN = """\
 [[group]]

@@ -17,11 +17,11 @@ import pytest
 from anabranch.targets.ovs.daemons import SWITCH, OpenVSwitch
 from anabranch.targets.ovs.ownership import METER
 from anabranch.targets.ovs.split import RECIPES
-from certificates import make_certificates
-from command import Run, anabranch
-from dummy_switch import BRIDGE, PATIENCE_S, connected, dummy_switch, empty, ofctl, run_strictly
-from reserved_port import reserved_port
-from verdict import as_planned
+from support.certificates import make_certificates
+from support.command import Run, anabranch
+from support.dummy_switch import BRIDGE, PATIENCE_S, connected, dummy_switch, empty, ofctl, run_strictly
+from support.reserved_port import reserved_port
+from support.verdict import as_planned
 
 OPERATORS = (
     ("add-group", "group_id=7,type=select,selection_method=hash,fields(ip_src),bucket=output:2,bucket=output:3"),

@@ -21,8 +21,8 @@ from anabranch.targets.ovs.symmetric_hash import symmetric_hash
 from anabranch.targets.plan.explanation import parse_tuples
 from anabranch.targets.plan.options import Place
 from anabranch.tuples import FIVE_TUPLE, five_tuples, flow_keys
-from command import anabranch
-from dummy_switch import BRIDGE, PATIENCE_S, dummy_switch
+from support.command import anabranch
+from support.dummy_switch import BRIDGE, PATIENCE_S, dummy_switch
 
 PROTOCOLS = {6: "tcp", 17: "udp", 132: "sctp"}
 ICMP = {1: "icmp", 58: "icmpv6"}

@@ -12,8 +12,8 @@ from pathlib import Path
 from anabranch.netlink.namespace import NAMED, inside
 from anabranch.targets.ebpf import lab_pins as pins
 from anabranch.targets.ebpf.folder import ROOT
-from command import anabranch
-from own_datapaths import ip, pairs, with_own_datapaths
+from support.command import anabranch
+from support.own_datapaths import ip, pairs, with_own_datapaths
 
 PATIENCE_S = 120.0
 """For the kernel to end a namespace: no measure of speed, only of never."""

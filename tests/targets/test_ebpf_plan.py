@@ -22,7 +22,7 @@ from anabranch.targets.ebpf.desired import Held, wanted
 from anabranch.targets.ebpf.plan_file import EbpfPlan
 from anabranch.targets.ebpf.scheme import GIVEN, KERNEL_SCHEMES, LACKED, program_names, why_not
 from anabranch.targets.ebpf.target import TURNS_OFF
-from command import anabranch
+from support.command import anabranch
 
 PLAN = """\
 [switch]

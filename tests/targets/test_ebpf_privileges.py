@@ -19,7 +19,7 @@ from anabranch.targets.ebpf import plan_file as ebpf_plan
 from anabranch.targets.ebpf import target as ebpf
 from anabranch.targets.ebpf.folder import own_folder
 from anabranch.targets.ebpf.scheme import kernel_scheme
-from own_datapaths import arrivals, frame, pairs, strays, with_own_datapaths
+from support.own_datapaths import arrivals, frame, pairs, strays, with_own_datapaths
 
 NOBODY = 65534
 NET_ADMIN, PERFMON, BPF = 12, 38, 39

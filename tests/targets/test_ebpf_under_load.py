@@ -19,8 +19,8 @@ import pytest
 from anabranch.targets.ebpf import plan_file as ebpf_plan
 from anabranch.targets.ebpf import target as ebpf
 from anabranch.targets.ebpf.plan_file import EbpfPlan
-from controller_process import DEADLINE_S, wait
-from own_datapaths import frame, ip, pairs, receiver, sender, with_own_datapaths
+from support.controller_process import DEADLINE_S, wait
+from support.own_datapaths import frame, ip, pairs, receiver, sender, with_own_datapaths
 
 PORTS = ["pe1", "pe2", "pe3"]
 PLAN = """\

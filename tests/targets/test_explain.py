@@ -16,9 +16,9 @@ import anabranch as ab
 from anabranch.split.request import Choice
 from anabranch.targets.plan.explanation import by_technique, parse_tuples
 from anabranch.targets.plan.group import group
-from command import anabranch
+from support.command import anabranch
 
-VECTORS = Path(__file__).parent.parent / "vectors" / "ovs"
+VECTORS = Path(__file__).parents[2] / "vectors" / "ovs"
 STATELESS = [technique.name for technique in ab.techniques() if technique.granularity == "stateless"]
 FIELDS = ("source", "destination", "protocol", "source_port", "destination_port")
 ONE = "10.0.0.1,10.0.0.2,tcp,40000,80"

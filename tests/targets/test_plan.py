@@ -19,7 +19,7 @@ from anabranch.targets.linux.recipes import HASHES
 from anabranch.targets.ovs.recipes import Switch, twin_weights
 from anabranch.targets.plan.group import fitted, group
 from anabranch.targets.plan.recipe import Recipe
-from command import anabranch
+from support.command import anabranch
 
 WEIGHTS = st.lists(st.integers(1, 1000), min_size=2, max_size=24)
 

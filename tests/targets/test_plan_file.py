@@ -21,7 +21,7 @@ from anabranch.targets.ovs.desired import Wanted
 from anabranch.targets.ovs.difference import difference
 from anabranch.targets.ovs.listing import match
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "plan.toml"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "plan.toml"
 PORTS = {"host0": 1, "spine0": 2, "spine1": 3, "spine2": 4}
 GROUP = '[[group]]\nname = "a"\nmatch = { ip_dst = "10.0.2.0/24" }\nports = ["spine0", "spine1"]\nweights = [4, 3]\n'
 
@@ -191,7 +191,7 @@ def test_ports_may_be_numbers_of_a_bridge_without_names() -> None:
 
 
 def test_the_plan_of_the_readme_is_one_for_a_switch_and_for_a_kernel() -> None:
-    readme = (Path(__file__).parent.parent / "README.md").read_text()
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
     (text,) = re.findall(r"```toml\n(# plan\.toml\n.*?)```", readme, re.DOTALL)
     (in_switch,) = plan_file.parse(text, "plan.toml").groups
     (in_kernel,) = linux_plan.parse(text, "plan.toml").groups

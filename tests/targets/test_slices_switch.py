@@ -21,8 +21,8 @@ from anabranch.targets.ovs.difference import difference
 from anabranch.targets.ovs.ownership import Territory
 from anabranch.targets.ovs.slices import Cut, Pair
 from anabranch.targets.ovs.split import Split, render
-from dummy_switch import BRIDGE, PATIENCE_S, connected, dummy_switch, empty, ofctl, run_strictly
-from dummy_traffic import receive
+from support.dummy_switch import BRIDGE, PATIENCE_S, connected, dummy_switch, empty, ofctl, run_strictly
+from support.dummy_traffic import receive
 
 M = 1_000_000
 TERRITORY = Territory(owner=3)

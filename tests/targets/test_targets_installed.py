@@ -19,7 +19,7 @@ from anabranch.targets.ovs.recipes import Switch
 from anabranch.targets.plan.group import group
 from anabranch.targets.plan.recipe import Recipe
 
-RECORDER = Path(__file__).parent.parent / "vectors" / "ovs" / "record.py"
+RECORDER = Path(__file__).parents[2] / "vectors" / "ovs" / "record.py"
 GROUPS = ["1,1,1", "3,7,11,13", "5,100,100", "1,300", "4,3,2", "2.5,0,1", "1,2,3,4,5,6,7,8,9"]
 
 
