@@ -70,6 +70,39 @@ RETIRED = (
     "wanted",
     "way",
 )
+# The right column of the glossary: the words to use instead, which its page defines.
+CHOSEN = {
+    "hint",
+    "path",
+    "slot",
+    "environment",
+    "target options",
+    "observed",
+    "desired",
+    "report",
+    "notify",
+    "ownership",
+    "host balancer",
+    "switch balancer",
+    "load balancer",
+    "target",
+    "datapath",
+    "sender",
+    "receiver",
+    "unroutable",
+    "policed",
+    "counters",
+    "enqueue",
+    "faults",
+    "pick",
+    "plan",
+    "change",
+    "claim",
+    "verdict",
+    "backend",
+    "class",
+    "message",
+}
 # Names in which such a word has its plain meaning: an edge of a graph, the computer we run on, a hook of asyncio.
 PLAIN = {
     "Edge",
@@ -291,3 +324,35 @@ def test_public_names_contain_no_retired_word(kind: str) -> None:
         if name.text not in REMAINING[kind] | PLAIN and (word := retired_word(name.text))
     }
     assert not offending, "\n".join(sorted(offending.values()))
+
+
+class Term(NamedTuple):
+    """A row of the glossary page: the term, its meaning, its name in the code, and the folder that has the name."""
+
+    term: str
+    meaning: str
+    name: str
+    folder: str
+
+
+def terms() -> list[Term]:
+    """All rows of the glossary page."""
+    page = (ROOT / "docs" / "glossary.md").read_text()
+    rows = re.findall(r"^\| (?!term |---).*$", page, re.MULTILINE)
+    read = [re.fullmatch(r"\| ([^|]+) \| ([^|]+) \| `(\w+)` in `([\w/]+)` \|", row) for row in rows]
+    assert all(read), f"a row should be `term | meaning | name in folder`: {rows[read.index(None)]}"
+    return [Term(*row.groups()) for row in read if row]
+
+
+def test_glossary_defines_the_chosen_words() -> None:
+    defined = {word for row in terms() for word in row.term.split(", ")}
+    assert defined >= CHOSEN, f"not in docs/glossary.md: {sorted(CHOSEN - defined)}"
+    assert not defined & set(RETIRED)
+
+
+def test_glossary_terms_have_one_sentence_and_a_name_in_the_code() -> None:
+    sources = {file: (ROOT / file).read_text() for file in tracked(".rs", ".py")}
+    for term, meaning, name, folder in terms():
+        assert re.fullmatch(r"[A-Z0-9](?:(?!\. ).)*\.", meaning), f"{term}: {meaning}"
+        texts = [text for file, text in sources.items() if file.startswith(f"{folder}/")]
+        assert any(re.search(rf"\b{name}\b", text) for text in texts), f"{term}: no {name} in {folder}"
