@@ -4,8 +4,8 @@ use crate::Resolved;
 use crate::unit::{Time, Unit};
 use anabranch_fabric::{Fabric, LinkState, Marking, NextHops, Tier, What};
 use anabranch_plan::{Granularity, Groups, TierUse, upward_use};
-use anabranch_sim::salt;
 use anabranch_sim::transport::Transport;
+use anabranch_sim::{horizon_ps, salt};
 use anabranch_traffic::sizes::{Convention, Sizes};
 use anabranch_traffic::{Flow, TierLoad, Workload};
 
@@ -27,11 +27,12 @@ fn tier_word(fabric: &Fabric, tier: Tier) -> &'static str {
 }
 
 impl Resolved {
-    /// Each in a sentence: flows that no path carries, offered loads above what links carry, polarisation, ECN that
-    /// nobody marks, and by which convention sizes are drawn.
+    /// Each in a sentence: flows that no path carries, an end that the clock does not reach, offered loads above what
+    /// links carry, polarisation, ECN that nobody marks, and by which convention sizes are drawn.
     #[must_use]
     pub fn warnings(&self, flows: &[Flow]) -> Vec<String> {
         let mut warnings = Vec::from_iter(self.severed(flows));
+        warnings.extend(self.beyond_the_clock());
         warnings.extend(overloads(self.fabric(), &self.offered_load(flows)));
         warnings.extend(self.polarised());
         warnings.extend(self.unmarked());
@@ -93,6 +94,19 @@ impl Resolved {
                  received by then never is",
                 flows.len(),
                 Time.write(&last_ps).trim_matches('"')
+            )
+        })
+    }
+
+    /// An end after the last picosecond that the clock has on this fabric.
+    fn beyond_the_clock(&self) -> Option<String> {
+        let (horizon_ps, end_ps) = (horizon_ps(self.fabric()), self.settings().end_ps);
+        (end_ps > horizon_ps).then(|| {
+            let [horizon, end] = [horizon_ps, end_ps].map(|at_ps| at_ps / 1_000_000_000_000);
+            format!(
+                "the simulation ends at {horizon} s at the latest, not at {end} s: on a fabric of {} ports its clock, \
+                 which counts picoseconds, goes no further",
+                self.fabric().ports().len()
             )
         })
     }

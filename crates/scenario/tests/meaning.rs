@@ -276,6 +276,25 @@ fn flows_that_no_path_carries_are_counted() {
 }
 
 #[test]
+fn an_end_that_the_clock_does_not_reach_is_warned_of() {
+    let warned = |at: &str| {
+        let resolved = resolve(&format!(
+            "[fabric]\nkind = \"leaf-spine\"\nleaves = 16\nspines = 16\nhosts_per_leaf = 16\n\
+             [[traffic]]\nload = 0.1\nduration = \"1 us\"\n[stop]\nat = \"{at}\"\n"
+        ));
+        let flows = resolved.flows().unwrap();
+        resolved.warnings(&flows).into_iter().find(|warning| warning.contains("clock"))
+    };
+    // 1,024 ports and the engine's own sources: 11 of 63 bits name the source of an event.
+    assert_eq!(warned("4503 s"), None);
+    assert_eq!(
+        warned("2 h").unwrap(),
+        "the simulation ends at 4503 s at the latest, not at 7200 s: on a fabric of 1024 ports its clock, which counts \
+         picoseconds, goes no further"
+    );
+}
+
+#[test]
 fn warnings_call_what_stands_above_aggregation_switches_the_core() {
     let text = "[fabric]\nkind = \"fat-tree\"\n\
                 [[traffic]]\npattern = \"inter-pod\"\nload = 1.5\nduration = \"50 ms\"\n";

@@ -40,6 +40,7 @@ pub use assembly::simulate;
 pub use balancer::Planned;
 pub use error::SimulationError;
 pub use needs::needs;
+pub use network::horizon_ps;
 pub use nic::{Nic, Queueing};
 pub use outcome::{CapturedPacket, FlowRecord, Outcome, PortRecord, QueueSample, Totals, WindowSample};
 pub use own_scheme::{simulate_picked, simulate_weighed, simulate_with};

@@ -3,7 +3,7 @@
 use crate::card::{Arrived, Cards, Owner, Turn};
 use crate::edge::Edge;
 use crate::port::{EgressPort, Verdict};
-use crate::queue::{EventQueue, NEVER_PS};
+use crate::queue::{self, EventQueue, NEVER_PS};
 use crate::slab::Slab;
 use crate::timers::{Timer, Timers};
 use crate::{CapturedPacket, Framing, Kind, Nic, Packet, Queueing, marks};
@@ -33,6 +33,12 @@ fn ranking(ports: usize, seed: u64) -> Vec<u32> {
         of_ports.swap(last, stream.below(last as u64 + 1) as usize);
     }
     ranked
+}
+
+/// The latest time that runs over a fabric reach: the clock has room for fewer picoseconds the more ports there are.
+#[must_use]
+pub fn horizon_ps(fabric: &Fabric) -> u64 {
+    queue::horizon_ps(source::PORTS + fabric.ports().len())
 }
 
 /// Where a half of a connection sends.

@@ -24,10 +24,20 @@ const NEVER: u64 = u64::MAX;
 /// Time of what does not happen.
 pub(crate) const NEVER_PS: u64 = u64::MAX;
 
+/// The least power of two that has a leaf of the tree for each source.
+fn leaves(sources: usize) -> usize {
+    sources.next_power_of_two().max(2)
+}
+
+/// The latest time of a queue of so many sources: a key is a time and a source's rank.
+pub(crate) fn horizon_ps(sources: usize) -> u64 {
+    (1 << (63 - leaves(sources).trailing_zeros())) - 1
+}
+
 impl EventQueue {
     /// For these sources, by rank, none with an event.
     pub(crate) fn new(ranked: &[u32]) -> Self {
-        let leaves = ranked.len().next_power_of_two().max(2);
+        let leaves = leaves(ranked.len());
         let (mut rank_of, mut source_of) = (vec![0; leaves], vec![0; leaves]);
         for (rank, &source) in (0..).zip(ranked) {
             rank_of[source as usize] = rank;
@@ -44,7 +54,7 @@ impl EventQueue {
 
     /// Times must stay below this.
     pub(crate) fn horizon_ps(&self) -> u64 {
-        (1 << (63 - self.bits)) - 1
+        horizon_ps(self.leaves)
     }
 
     /// The earliest event: its time and its source.

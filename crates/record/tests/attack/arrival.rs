@@ -4,7 +4,7 @@ use crate::broken::Broken;
 use anabranch_fabric::{Fabric, LinkState, NextHops, What};
 use anabranch_scenario::{Resolved, Weights};
 use anabranch_sim::transport::{Reorder, Tcp, Transport};
-use anabranch_sim::{FlowRecord, Settings};
+use anabranch_sim::{FlowRecord, Settings, horizon_ps};
 use anabranch_traffic::{Flow, Start};
 
 /// Loss rate of a link above which a stream may take any time to arrive.
@@ -112,11 +112,6 @@ pub(crate) fn needed_ps(resolved: &Resolved, flows: &[Flow]) -> u64 {
     let each_ps = 4 * wait_ps(resolved.fabric(), settings, flows) + timeout_ps + HELD_PS;
     let needed_ps = settled_ps(settings, flows) + 2 * each_ps * u128::from(packets + 50);
     u64::try_from(needed_ps).unwrap_or(u64::MAX)
-}
-
-/// Latest time that runs reach: the engine's clock has room for fewer picoseconds the more ports there are.
-fn horizon_ps(fabric: &Fabric) -> u64 {
-    1 << (62 - fabric.ports().len().next_power_of_two().trailing_zeros())
 }
 
 /// Refuses a stream that began, could arrive, had the time, and did not.
