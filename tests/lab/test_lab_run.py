@@ -22,6 +22,7 @@ from anabranch.lab.run.run import Wishes, check
 from anabranch.lab.run.transport import options
 from anabranch.stats.size_classes import size_classes
 from anabranch.targets.ovs.lab_forwarding import choose
+from support.command import anabranch
 from support.controller_process import DEADLINE_S, wait
 from support.lab_fixture import SCENARIO, assert_dead, need_lab, new_name
 from support.proc import children_of, command_of
@@ -78,8 +79,7 @@ def test_a_run_leaves_a_folder_like_the_simulators_and_no_lab(tmp_path: Path) ->
     hosts = run.ports.filter(pl.col("from") < 4)
     data = int(run.flows["sent_bytes"].sum()) + 70 * int(run.flows["sent_packets"].sum())
     assert data <= int(hosts["sent_bytes"].sum()) < 1.15 * data
-    report = [sys.executable, "-m", "anabranch", "report", str(folder), "--out", str(tmp_path / "report.html")]
-    subprocess.run(report, check=True, capture_output=True)
+    assert anabranch("report", str(folder), "--out", str(tmp_path / "report.html")).returncode == 0
 
 
 def test_a_silent_link_starves_its_flows_and_they_are_counted(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_standing_lab_is_used_and_left_as_it_was(tmp_path: Path) -> None:
         assert other.returncode == 2
         assert "of another fabric" in other.stderr
     finally:
-        subprocess.run([sys.executable, "-m", "anabranch", "lab", "down", name], check=True, capture_output=True)
+        assert anabranch("lab", "down", name).returncode == 0
 
 
 def test_what_exceeds_the_machine_is_refused() -> None:

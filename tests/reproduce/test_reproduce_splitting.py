@@ -7,8 +7,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from anabranch.reproduce.line import INCOMPARABLE
 from anabranch.reproduce.splitting.job import Outcome, run
 from anabranch.reproduce.splitting.output import deterministic
 from anabranch.reproduce.splitting.study import Study, Sweep, load
+from support.command import anabranch
 
 FOLDER = Path(__file__).parents[2] / "studies" / "valo" / "splitting"
 POINTS = {
@@ -135,14 +134,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
-def anabranch(where: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "anabranch", *arguments], capture_output=True, text=True, check=False, cwd=where
-    )
-
-
 def test_a_run_leaves_table_report_and_data(tiny: Path) -> None:
-    done = anabranch(tiny, "reproduce", "tiny", "--quick", "--output", "here")
+    done = anabranch("reproduce", "tiny", "--quick", "--output", "here", cwd=tiny)
     assert done.returncode == 0, done.stderr
     assert "--quick: 1 trials, not 200" in done.stdout
     for id_ in ("0.1", "0.5", "0.12", "0.17"):
@@ -163,7 +156,7 @@ def test_a_run_leaves_table_report_and_data(tiny: Path) -> None:
 
 
 def test_an_unknown_study_is_answered_with_those_there_are(tiny: Path) -> None:
-    done = anabranch(tiny, "reproduce", "vallo")
+    done = anabranch("reproduce", "vallo", cwd=tiny)
     assert done.returncode == 2
     assert re.search("vallo: no such study; did you mean valo", done.stderr)
 

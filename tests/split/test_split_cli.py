@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,17 +13,11 @@ import numpy as np
 import pytest
 
 import anabranch as ab
+from support.command import anabranch
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "datacenter.pcap.zst"
 FIELDS = {"name", "asked", "got_connections", "got_bytes", "mape_pct", "floor_pct", "byte_mape_pct"}
 FIELDS |= {"ns_per_decision", "state_bytes", "changes"}
-
-
-def anabranch(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "anabranch", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=cwd, env={**os.environ, "COLUMNS": "100"}
-    )
 
 
 @pytest.fixture(scope="module")

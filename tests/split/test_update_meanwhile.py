@@ -49,7 +49,7 @@ def test_a_callback_may_update_what_reads_a_trace() -> None:
             splitter.update(weights=[1, 1, 2])
             updates.append(packets)
 
-    trace = ab.generate_trace("datacenter", 1_000_000, online=[splitter], progress=add_a_path)
+    trace = ab.generate_trace("datacenter", 100_000, online=[splitter], progress=add_a_path)
     (carried,) = trace.carried
     assert updates
     assert carried.connections.size == 3

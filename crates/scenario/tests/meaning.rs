@@ -288,7 +288,7 @@ fn an_end_that_the_clock_does_not_reach_is_warned_of() {
     // 1,024 ports and the engine's own sources: 11 of 63 bits name the source of an event.
     assert_eq!(warned("4503 s"), None);
     assert_eq!(
-        warned("2 h").unwrap(),
+        warned("7200 s").unwrap(),
         "the simulation ends at 4503 s at the latest, not at 7200 s: on a fabric of 1024 ports its clock, which counts \
          picoseconds, goes no further"
     );
