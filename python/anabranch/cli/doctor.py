@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import typer
 
 from anabranch.cli import MACHINE
+from anabranch.cli.run import Json
 
 STATUS_LACKING = 1
 
@@ -14,7 +17,7 @@ def register(app: typer.Typer) -> None:
     app.command(rich_help_panel=MACHINE)(doctor)
 
 
-def doctor() -> None:
+def doctor(json: Json = None) -> None:
     """Check what this machine can do, and say how to fix what it cannot.
 
     The status is 1 if `anabranch split` cannot run well.
@@ -26,6 +29,10 @@ def doctor() -> None:
     from anabranch.machine import examine
 
     findings = list(examine())
+    if json is not None:
+        from anabranch.terminal.json_document import write_json
+
+        write_json(json, {"findings": [asdict(finding) for finding in findings]})
     table = Table(box=None, pad_edge=False, show_header=False)
     for _ in range(4):
         table.add_column(overflow="fold")
@@ -33,6 +40,7 @@ def doctor() -> None:
     for finding in findings:
         hint = Text() if finding.ok is True else Text(finding.hint)
         table.add_row(marks[finding.ok], Text(finding.what), Text(finding.found), hint)
-    Console(highlight=False, emoji=False).print(table)
+    if json != "-":
+        Console(highlight=False, emoji=False).print(table)
     if any(finding.ok is False for finding in findings):
         raise typer.Exit(STATUS_LACKING)

@@ -21,6 +21,10 @@ Classes = Annotated[
     str | None,
     typer.Option(metavar="SIZE,SIZE,...", help="The bounds of the size classes of flows. Default: 100 KB,10 MB."),
 ]
+Json = Annotated[
+    str | None,
+    typer.Option("--json", metavar="FILE", help="Write everything as JSON; `-` is stdout, in place of the table."),
+]
 Runs = Annotated[Path, typer.Option(metavar="DIR", help="The directory for the folders of results.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no table and no progress.")]
 
@@ -37,6 +41,7 @@ def run(
     again: Annotated[bool, typer.Option("--again", help="Run again even if the results are there already.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV files beside the Parquet files.")] = False,
     classes: Classes = None,
+    json: Json = None,
     quiet: Quiet = False,
 ) -> None:
     """Simulate a scenario packet by packet, and write the results to RUNS/NAME-HASH.
@@ -58,18 +63,25 @@ def run(
     from anabranch.report.run_table import show, show_before
     from anabranch.runs.run import simulate
     from anabranch.stats.size_classes import DEFAULT_BOUNDS_BYTES, parse_bounds, size_classes
+    from anabranch.terminal.json_document import write_json
     from anabranch.terminal.run_progress import RunProgress
 
+    quiet = quiet or json == "-"
     chosen = size_classes(parse_bounds(classes) if classes else DEFAULT_BOUNDS_BYTES)
     console = terminal()
     if present:
         found = Run(folder)
-        console.print(f"{folder}: complete, not run again; --again runs it\n", markup=False, soft_wrap=True)
+        if json != "-":
+            console.print(f"{folder}: complete, not run again; --again runs it\n", markup=False, soft_wrap=True)
     else:
         if not quiet:
             show_before(loaded, console)
         with RunProgress(loaded.name, quiet) as watch:
             found = simulate(loaded, folder, watch, csv)
+    if json is not None:
+        from anabranch.report.run_record import record
+
+        write_json(json, record(found, chosen))
     if not quiet:
         show(found, chosen, console)
     flows = int(found.manifest["flows_total"])

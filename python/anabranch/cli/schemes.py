@@ -8,6 +8,15 @@ from typing import Annotated
 import typer
 
 from anabranch.cli import SIMULATE
+from anabranch.cli.run import Json
+
+
+def names(incomplete: str) -> list[str]:
+    """Load balancers whose names begin so, for completion."""
+    from anabranch.load_balancers import schemes
+
+    return [balancer.name for balancer in schemes() if balancer.name.startswith(incomplete)]
+
 
 verbs = typer.Typer(
     help="List the load balancers, show one of them, or start one of your own.", invoke_without_command=True
@@ -20,19 +29,27 @@ def register(app: typer.Typer) -> None:
 
 
 @verbs.callback()
-def schemes(context: typer.Context) -> None:
+def schemes(context: typer.Context, json: Json = None) -> None:
     """List the load balancers with what each keeps together, who decides, what it needs and where it runs."""
     if context.invoked_subcommand is None:
         from rich.console import Console
 
-        from anabranch.report.schemes_table import show_all
+        from anabranch.report.schemes_table import record, show_all
+        from anabranch.terminal.json_document import write_json
+
+        if json is not None:
+            write_json(json, record())
+        if json == "-":
+            return
 
         show_all(Console(highlight=False, emoji=False))
 
 
 @verbs.command()
 def show(
-    name: Annotated[str, typer.Argument(help="The name of a load balancer, as `anabranch schemes` lists it.")],
+    name: Annotated[
+        str, typer.Argument(help="The name of a load balancer, as `anabranch schemes` lists it.", autocompletion=names)
+    ],
 ) -> None:
     """Print the page of one load balancer: its rule, parameters, limits, and differences from its paper."""
     from rich.console import Console

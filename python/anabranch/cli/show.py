@@ -9,7 +9,7 @@ import typer
 
 from anabranch.cli import SIMULATE
 from anabranch.cli.report import FORMATS
-from anabranch.cli.run import Override
+from anabranch.cli.run import Json, Override
 from anabranch.errors import AnabranchError
 
 
@@ -27,8 +27,11 @@ def show(
     settings: Annotated[
         bool, typer.Option("--settings", help="Print every setting, defaults included, as TOML.")
     ] = False,
+    json: Json = None,
 ) -> None:
     """Show the fabric, paths, offered load and warnings of a scenario before it runs."""
+    if settings and json == "-":
+        raise AnabranchError("json: -: stdout has the settings as TOML; give a file, or leave out --settings")
     if out is not None and out.suffix[1:] not in FORMATS:
         raise AnabranchError(f"out: {out}: no format of a figure; end it with .svg, .pdf or .png")
     if out is not None and not out.parent.is_dir():
@@ -37,9 +40,14 @@ def show(
     from anabranch.terminal.console import terminal
 
     loaded = load(scenario, parse_overrides(override or ()))
+    if json is not None:
+        from anabranch.report.show_table import record
+        from anabranch.terminal.json_document import write_json
+
+        write_json(json, record(loaded))
     if settings:
         typer.echo(loaded.resolved_toml(), nl=False)
-    else:
+    elif json != "-":
         from anabranch.report.show_table import show as show_table
 
         show_table(loaded, terminal())
@@ -48,4 +56,4 @@ def show(
         from anabranch.plot.style import save
 
         save(draw(loaded.topology()), out)
-        typer.echo(f"drawn: {out}", err=settings)
+        typer.echo(f"drawn: {out}", err=settings or json == "-")

@@ -28,6 +28,20 @@ class TraceOrVerb(TyperGroup):
         return ("" if name == "trace" else name), command, rest
 
 
+def technique_names(incomplete: str) -> list[str]:
+    """Techniques whose names begin so, for completion."""
+    from anabranch.splitter import techniques
+
+    return [technique.name for technique in techniques() if technique.name.startswith(incomplete)]
+
+
+def hash_names(incomplete: str) -> list[str]:
+    """Hashes whose names begin so, for completion."""
+    from anabranch.splitter import hashes
+
+    return [hash_.name for hash_ in hashes() if hash_.name.startswith(incomplete)]
+
+
 verbs = typer.Typer(cls=TraceOrVerb, rich_markup_mode=None, add_completion=False)
 
 Source = Annotated[
@@ -66,7 +80,11 @@ def trace(
     ] = None,
     technique: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME[:KEY=VALUE]", help="Run this technique only; repeatable. Default: all."),
+        typer.Option(
+            metavar="NAME[:KEY=VALUE]",
+            help="Run this technique only; repeatable. Default: all.",
+            autocompletion=technique_names,
+        ),
     ] = None,
     change: Annotated[
         list[str] | None,
@@ -80,7 +98,10 @@ def trace(
         list[str] | None, typer.Option(metavar="W", help="Show what moves if a path of this weight joins; repeatable.")
     ] = None,
     hash: Annotated[  # noqa: A002
-        str | None, typer.Option(help="The hash that makes keys of 5-tuples; `split hashes` compares all.")
+        str | None,
+        typer.Option(
+            help="The hash that makes keys of 5-tuples; `split hashes` compares all.", autocompletion=hash_names
+        ),
     ] = None,
     seed: Seed = None,
     direction: Direction = None,

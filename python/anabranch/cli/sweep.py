@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli import SIMULATE
-from anabranch.cli.run import Classes, Quiet, Runs
+from anabranch.cli.run import Classes, Json, Quiet, Runs
 from anabranch.exit_status import STATUS_STOPPED
 
 
@@ -34,6 +34,7 @@ def sweep(
     skip_impossible: Annotated[
         bool, typer.Option("--skip-impossible", help="Skip cells that cannot be simulated, and list them.")
     ] = False,
+    json: Json = None,
     quiet: Quiet = False,
 ) -> None:
     """Run a scenario over axes and seeds on all cores, and write the results to RUNS/NAME.
@@ -58,6 +59,7 @@ def sweep(
     from anabranch.terminal.sweep_progress import SweepProgress
 
     console = terminal()
+    quiet = quiet or json == "-"
     command = ["anabranch", *sys.argv[1:]]
     jobs = [job for job in mine if job.folder in resolved.jobs]
     there = len(resolved.jobs) - len(resolved.missing)
@@ -89,9 +91,13 @@ def sweep(
     for one in [] if quiet else resolved.refused:
         console.print(f"left out: {one.reason}", markup=False, soft_wrap=True)
     if left:
-        console.print(f"{left} cells are left for other shards; the last one to end writes the summary", markup=False)
+        typer.echo(f"{left} cells are left for other shards; the last one to end writes the summary", err=json == "-")
         return
     outcome = finish(resolved, chosen, command)
+    if json is not None:
+        from anabranch.terminal.json_document import write_json
+
+        write_json(json, outcome.record)
     if not quiet:
         from anabranch.report.sweep_table import show
 

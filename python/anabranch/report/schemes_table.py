@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
+from dataclasses import asdict
+from typing import Any
 
 from rich.console import Console
 from rich.markdown import Markdown
@@ -30,6 +32,22 @@ def show_all(console: Console) -> None:
     console.print("\nFor `anabranch split`: what a library can do with weights alone.\n", style="dim")
     console.print(_techniques())
     console.print("\nanabranch schemes show NAME prints a page with rule, parameters and limits.", style="dim")
+
+
+def record() -> dict[str, Any]:
+    """The same as plain data."""
+    return {
+        "schemes": [
+            {
+                **asdict(balancer),
+                "published": balancer.published,
+                "runs_in": balancer.runs_in,
+                "ebpf": program_names(balancer.name),
+            }
+            for balancer in schemes()
+        ],
+        "techniques": [asdict(technique) for technique in techniques()],
+    }
 
 
 def show_page(name: str, console: Console) -> None:

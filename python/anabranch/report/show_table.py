@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
@@ -57,6 +58,21 @@ def show(scenario: Scenario, console: Console) -> None:
     _paths(scenario, console)
     _changes(topology, console)
     show_before(scenario, console)
+
+
+def record(scenario: Scenario) -> dict[str, Any]:
+    """The same as plain data."""
+    topology = scenario.topology()
+    pairs = Counter(path_counts(topology).values())
+    return {
+        "name": scenario.name,
+        "nodes": dict(tier_counts(topology)),
+        "links": [asdict(links) for links in tier_links(topology)],
+        "paths": [{"links": links, "paths": paths, "pairs": n} for (links, paths), n in sorted(pairs.items())],
+        "changes": topology["changes"],
+        "offered": scenario.offered_load(),
+        "warnings": scenario.warnings(),
+    }
 
 
 def _paths(scenario: Scenario, console: Console) -> None:

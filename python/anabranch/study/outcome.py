@@ -56,6 +56,12 @@ class StudyOutcome:
         return pl.read_parquet(self.folder / f"{SUMMARY}.parquet")
 
     @property
+    def record(self) -> dict[str, Any]:
+        """Axes, seeds and the summary over seeds as plain data; what is not a number is null."""
+        rows = self.summary.fill_nan(None).to_dicts()
+        return {"results": str(self.folder), "axes": self.axes, "seeds": self.seeds, "summary": rows}
+
+    @property
     def comparison(self) -> pl.DataFrame:
         """One row per point, size class and statistic: the ratio to the first value of the compared axis."""
         import polars as pl

@@ -1,0 +1,25 @@
+"""The tables of a run as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from anabranch.report.run_table import last_start_ns
+from anabranch.stats.fct import by_class
+from anabranch.stats.tier_load import achieved
+
+if TYPE_CHECKING:
+    from anabranch.runs.results import Run
+    from anabranch.stats.size_classes import SizeClass
+
+
+def record(run: Run, classes: Sequence[SizeClass]) -> dict[str, Any]:
+    """Folder, manifest, completion by size class, and load by tier."""
+    return {
+        "results": str(run.folder),
+        "manifest": run.manifest,
+        "classes": by_class(run.flows, classes).to_dicts(),
+        "load": [asdict(tier) for tier in achieved(run.topology, run.ports, last_start_ns(run))],
+    }
