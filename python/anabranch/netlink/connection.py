@@ -1,4 +1,4 @@
-"""One netlink socket: requests, dumps, and the kernel's own words when it refuses (RFC 3549; `netlink(7)`)."""
+"""A netlink socket: requests, dumps, and the kernel's own words when it refuses (RFC 3549; `netlink(7)`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from anabranch.errors import AnabranchError
 
 HEADER = struct.Struct("=IHHII")
-"""Length, type, flags, sequence number, port."""
+"""Header of a message: length, type, flags, sequence number, port."""
 NLMSG_ERROR, NLMSG_DONE = 2, 3
 REQUEST, MULTI, ACK, DUMP_INTERRUPTED = 0x1, 0x2, 0x4, 0x10
 DUMP = 0x300
@@ -34,7 +34,7 @@ class KernelRefusedError(AnabranchError):
 
 
 class Connection:
-    """To the kernel's routing tables, in the network namespace of the thread that makes it."""
+    """Connection to the kernel's routing tables, in the network namespace of the thread that makes it."""
 
     def __init__(self) -> None:
         self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
@@ -56,7 +56,7 @@ class Connection:
         self.socket.close()
 
     def receive(self) -> bytes:
-        """The next datagram.
+        """Receives the next datagram.
 
         Raises:
             AnabranchError: the kernel is silent.
@@ -68,17 +68,17 @@ class Connection:
             raise AnabranchError(f"kernel: no answer within {TIMEOUT_S} s; try again") from None
 
     def request(self, message: Any, kind: int, flags: int = 0) -> None:
-        """Has the kernel do one thing.
+        """Asks the kernel to do one thing.
 
         Raises:
-            KernelRefusedError: it does not.
+            KernelRefusedError: the kernel refuses.
 
         """
         for _ in self._exchange(message, kind, REQUEST | ACK | flags):
             pass
 
     def dump(self, message: Any, kind: int) -> list[Any]:
-        """All there is of a kind, as messages of the class of `message`.
+        """Lists everything of a kind, as messages of the class of `message`.
 
         Raises:
             KernelRefusedError: the kernel knows no such thing.
@@ -117,7 +117,7 @@ class Connection:
 
 
 def messages(received: bytes) -> Iterator[tuple[int, int, int, int, bytes]]:
-    """(length, type, flags, sequence number, the whole message) of each message in a datagram."""
+    """Splits a datagram into messages: (length, type, flags, sequence number, the whole message) of each."""
     offset = 0
     while offset + HEADER.size <= len(received):
         length, type_, flags, sequence, _ = HEADER.unpack_from(received, offset)
@@ -128,7 +128,7 @@ def messages(received: bytes) -> Iterator[tuple[int, int, int, int, bytes]]:
 
 
 def attributes(data: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
-    """(type, value) of each attribute from `offset` on."""
+    """Splits attributes from `offset` on: (type, value) of each."""
     while offset + 4 <= len(data):
         length, type_ = struct.unpack_from("=HH", data, offset)
         if length < 4:
@@ -138,7 +138,7 @@ def attributes(data: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
 
 
 def raise_error(data: bytes, flags: int) -> None:
-    """Raises what an error message says; returns if it says that all is well.
+    """Raises the refusal that an error message reports; returns if it reports success.
 
     Raises:
         KernelRefusedError: the kernel did not do it.

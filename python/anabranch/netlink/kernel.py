@@ -39,7 +39,7 @@ FAMILIES = {4: int(socket.AF_INET), 6: int(socket.AF_INET6)}
 VERSIONS = {family: version for version, family in FAMILIES.items()}
 RTN_UNICAST = 1
 TABLE_IN_ATTRIBUTE = 252
-"""RT_TABLE_COMPAT: the number does not fit the header's byte."""
+"""Table number in the header that refers to an attribute (RT_TABLE_COMPAT): the real one does not fit a byte."""
 NARROW_WEIGHT_MAX, WIDE_WEIGHT_MAX = 255, 65535
 NO_NEXTHOP = 0xFFFF_FFFF
 
@@ -55,7 +55,7 @@ def devices(connection: Connection) -> list[Device]:
 
 
 def nexthops(connection: Connection, known: Iterable[Device]) -> tuple[list[Nexthop], list[NexthopGroup]]:
-    """All single nexthops by a device, and all groups; blackholes and those of bridges are left out."""
+    """All single nexthops by a device, and all groups; blackholes and nexthops of bridges are left out."""
     names = {device.index: device.name for device in known}
     singles, groups = [], []
     for message in connection.dump(nhmsg(), RTM_GETNEXTHOP):
@@ -103,9 +103,9 @@ def buckets(connection: Connection, group_id: int) -> list[int]:
 
 
 def weight_max(connection: Connection) -> int:
-    """The largest weight that this kernel takes: 65535 since Linux 6.12, 255 before.
+    """Largest weight that this kernel accepts: 65535 since Linux 6.12, 255 before.
 
-    It is asked with a group of a nexthop that cannot be, which both refuse, each with another word: nothing is made.
+    It is tested with a group of an impossible nexthop, which both refuse, each with another word: nothing is created.
     """
     asked = nhmsg()
     asked["attrs"] = [("NHA_GROUP", GROUP_ENTRY.pack(NO_NEXTHOP, 0, 1, 0)), ("NHA_GROUP_TYPE", GROUP_MPATH)]
@@ -121,7 +121,7 @@ def weight_max(connection: Connection) -> int:
 
 
 def put_nexthop(connection: Connection, nexthop: Nexthop, device: Device) -> None:
-    """Makes or replaces a nexthop.
+    """Creates or replaces a nexthop.
 
     Raises:
         KernelRefusedError: among others, the device is down or has no carrier.
@@ -138,7 +138,7 @@ def put_nexthop(connection: Connection, nexthop: Nexthop, device: Device) -> Non
 
 
 def put_group(connection: Connection, group: NexthopGroup) -> None:
-    """Makes a group, or replaces members and weights of one of the same kind and number of buckets."""
+    """Creates a group, or replaces members and weights of one of the same kind and number of buckets."""
     message = nhmsg()
     message["protocol"] = group.protocol
     entries = (GROUP_ENTRY.pack(number, (w - 1) & 0xFF, (w - 1) >> 8, 0) for number, w in group.members)
@@ -166,7 +166,7 @@ def delete_nexthop(connection: Connection, number: int) -> None:
 
 
 def put_route(connection: Connection, route: Route, replace: bool) -> None:
-    """Makes a route, or with `replace` gives the one of that prefix, table and metric another nexthop."""
+    """Creates a route, or with `replace` gives the one of that prefix, table and metric another nexthop."""
     connection.request(_route(route), RTM_NEWROUTE, CREATE | (REPLACE if replace else EXCLUSIVE))
 
 

@@ -1,4 +1,4 @@
-"""What becomes of links, as it happens: the kernel's own announcements (`RTNLGRP_LINK`, `rtnetlink(7)`).
+"""Changes of links as they happen: the kernel's own announcements (`RTNLGRP_LINK`, `rtnetlink(7)`).
 
 The kernel announces a lost carrier at once for devices that stand on another one (a veth pair's end, a VLAN), and for
 those of hardware if nothing was announced in the second before; else up to a second late (`linkwatch_urgent_event`,
@@ -42,11 +42,11 @@ IFF_UP, IFF_LOWER_UP = 0x1, 0x10000
 
 @dataclass(frozen=True)
 class LinkEvent:
-    """What a device is now."""
+    """State of a device after a change."""
 
     device: Device
     gone: bool = False
-    """Whether it was removed; `device` is then what it was, neither up nor with a carrier."""
+    """Whether it was removed; `device` is then its last state, neither up nor with a carrier."""
 
 
 class LinkMonitor:
@@ -85,11 +85,11 @@ class LinkMonitor:
         self._socket.close()
 
     def fileno(self) -> int:
-        """Of the socket, which is readable when something has happened."""
+        """Descriptor of the socket, which is readable when a change has happened."""
         return self._socket.fileno()
 
     def read(self) -> list[LinkEvent]:
-        """All that has changed since the last time, in order; empty if nothing has. It never waits."""
+        """Reads all changes since the last call, in order; empty if there are none. It never waits."""
         events: list[LinkEvent] = []
         while True:
             received, lost = self._receive()
@@ -105,7 +105,7 @@ class LinkMonitor:
                 return events
 
     def _receive(self) -> tuple[bytes, bool]:
-        """The datagram that waits first, empty if none does; and instead, that some were lost."""
+        """Receives the first waiting datagram, empty if there is none, and whether some were lost."""
         try:
             return self._socket.recv(RECEIVE_BYTES), False
         except BlockingIOError:

@@ -9,16 +9,16 @@ from anabranch.netlink.nexthop import Device
 
 
 def lives(device: Device) -> bool:
-    """Whether packets that are sent there have a chance to arrive."""
+    """Whether packets that are sent there can arrive."""
     return device.up and device.carrier
 
 
 def unusable(paths: Mapping[str, str], devices: Mapping[str, Device]) -> str:
-    """Which paths cannot be used, and why; a missing device counts as one that is down.
+    """Explains which paths cannot be used, and why; a missing device counts as one that is down.
 
     Args:
-        paths: name of the device of each dead path, by what the path is called.
-        devices: all that there are, by name.
+        paths: name of the device of each dead path, by the name of the path.
+        devices: all devices, by name.
 
     """
     there = [path for path, name in paths.items() if name in devices]

@@ -1,7 +1,7 @@
-"""Which way the kernel would send a connection: route look-ups by 5-tuple, without a packet (`ip route get`).
+"""Path on which the kernel would send a connection: route look-ups by 5-tuple, without a packet (`ip route get`).
 
-The kernel's multipath hash has a random key of its own (siphash, `net/ipv4/route.c` fib_multipath_hash), so that nobody
-can compute its choice from outside; the kernel itself can be asked, some 100,000 times a second.
+The kernel's multipath hash has a random key of its own (siphash, `net/ipv4/route.c` fib_multipath_hash), so its choice
+cannot be computed outside; the kernel itself can be asked, some 100,000 times a second.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from anabranch.netlink.message import RTM_GETROUTE, rtmsg
 from anabranch.netlink.nexthop import Address, address_of
 
 BATCH = 32
-"""Answers wait in the socket's buffer while a batch is worked on: more of them overflow the default one."""
+"""Number of requests of a batch: their answers wait in the socket's buffer, and more would overflow the default one."""
 ROUTE_HEADER_BYTES = 12
 DEVICE, GATEWAY, VIA = 4, 5, 18
 MARKS: list[tuple[str, Any]] = [("RTA_SPORT", 0x5AA5), ("RTA_DPORT", 0xA55A)]
-"""Stand for the ports in the message that is patched per connection."""
+"""Placeholders for the ports in the message that is patched per connection."""
 
 
 def look_up(
@@ -32,7 +32,7 @@ def look_up(
     source_ports: npt.NDArray[np.uint16],
     destination_ports: npt.NDArray[np.uint16],
 ) -> list[tuple[int, Address | None]]:
-    """(device number, gateway) by which each connection from this machine would leave; device 0: it has no way.
+    """Finds (device number, gateway) by which each connection from this machine would leave; device 0: no route.
 
     Args:
         connection: to the kernel.
@@ -61,7 +61,7 @@ def _requests(
     source_ports: npt.NDArray[np.uint16],
     destination_ports: npt.NDArray[np.uint16],
 ) -> npt.NDArray[np.uint8]:
-    """A request per connection, shape (n, bytes of a request)."""
+    """Makes a request per connection, shape (n, bytes of a request)."""
     bytes_ = destinations.shape[1]
     if bytes_ not in (4, 16):
         raise AnabranchError(f"destinations: {bytes_} bytes each; give 4 or 16")

@@ -43,7 +43,7 @@ class nhmsg(nlmsg):  # type: ignore[misc]  # noqa: N801 (as the kernel and pyrou
     )
 
     class res_group(nla):  # type: ignore[misc]  # noqa: N801
-        """Of a resilient group."""
+        """Attributes of a resilient group."""
 
         nla_flags = NLA_F_NESTED
         nla_map = (
@@ -55,7 +55,7 @@ class nhmsg(nlmsg):  # type: ignore[misc]  # noqa: N801 (as the kernel and pyrou
         )
 
     class res_bucket(nla):  # type: ignore[misc]  # noqa: N801
-        """Of one bucket of it."""
+        """Attributes of one of its buckets."""
 
         nla_map = (
             ("NHA_RES_BUCKET_PAD", "none"),

@@ -12,16 +12,16 @@ from anabranch.errors import AnabranchError
 
 NAMED = Path("/run/netns")
 CLONE_NEWNET = 0x40000000
-"""sched.h; `os.setns` is there from Python 3.12 on only."""
+"""Flag of sched.h; `os.setns` exists from Python 3.12 on only."""
 
 
 def place(namespace: str) -> Path:
-    """The file of a namespace: of one that `ip netns` named, or the file itself."""
+    """File of a namespace that `ip netns` named, or of one that is given by its file."""
     return Path(namespace) if "/" in namespace else NAMED / namespace
 
 
 def enter(namespace: str) -> None:
-    """Moves this thread into a namespace. Sockets keep the one they were made in.
+    """Moves this thread into a namespace. Sockets keep the one they were created in.
 
     Raises:
         AnabranchError: there is no such namespace, or no privilege (CAP_SYS_ADMIN) to enter it.
@@ -41,7 +41,7 @@ def enter(namespace: str) -> None:
 
 @contextmanager
 def inside(namespace: str) -> Iterator[None]:
-    """The calling thread in a namespace for a while, then back where it was."""
+    """Moves the calling thread into a namespace for the duration of a block."""
     came_from = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         enter(namespace)

@@ -1,4 +1,4 @@
-"""What a kernel holds: devices, nexthops, groups of them and routes, as values that can be compared."""
+"""Objects of a kernel as values that can be compared: devices, nexthops, groups of them, and routes."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class Device:
     index: int
     name: str
     up: bool
-    """Administratively."""
+    """Whether it is up administratively."""
     carrier: bool
     alias: str = ""
-    """What its operator has to say of it (`ip link set alias`)."""
+    """Text that its operator gave it (`ip link set alias`)."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """Where packets leave, whatever number the kernel knows it by."""
+    """Exit of packets, whatever number the kernel knows it by."""
 
     version: int
-    """Of IP: 4 or 6."""
+    """IP version: 4 or 6."""
     device: str
     gateway: Address | None = None
 
@@ -39,17 +39,17 @@ class Way:
 
 @dataclass(frozen=True)
 class Nexthop:
-    """A way out and its number."""
+    """An exit and its number."""
 
     nexthop_id: int
     way: Way
     protocol: int
-    """Who made it (rtnetlink's protocol numbers)."""
+    """Protocol that created it (rtnetlink's numbers)."""
 
 
 @dataclass(frozen=True)
 class Resilience:
-    """What is particular to a resilient group; times in hundredths of a second, as the kernel has them."""
+    """Settings of a resilient group; times in hundredths of a second, as the kernel has them."""
 
     buckets: int
     idle_timer_cs: int
@@ -64,7 +64,7 @@ class NexthopGroup:
     members: tuple[tuple[int, int], ...]
     """(nexthop, weight from 1 to 65535)."""
     resilience: Resilience | None
-    """None for hash-threshold."""
+    """Settings of a resilient group; None for hash-threshold."""
     protocol: int
 
     @property
@@ -85,7 +85,7 @@ class Route:
 
     @property
     def key(self) -> tuple[Prefix, int, int]:
-        """What makes two routes the same one to the kernel."""
+        """Fields by which the kernel recognises a route."""
         return self.prefix, self.table, self.metric
 
     def __str__(self) -> str:
@@ -93,10 +93,10 @@ class Route:
 
 
 def address_of(packed: bytes) -> Address:
-    """An address from the bytes on the wire."""
+    """Converts an address from the bytes on the wire."""
     return ip_address(packed)
 
 
 def prefix_of(packed: bytes, length: int) -> Prefix:
-    """A prefix from the bytes on the wire."""
+    """Converts a prefix from the bytes on the wire."""
     return ip_network((packed, length))

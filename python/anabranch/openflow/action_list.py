@@ -21,17 +21,17 @@ _NUMBER_LAYOUT = struct.Struct(">HHI")
 _MULTIPATH_LAYOUT = struct.Struct(">HHIHHH2xHHI2xHI")
 _NICIRA, _MULTIPATH, _MODULO = 0x2320, 10, 0
 _WHOLE_PACKET = 0xFFFF
-"""How much of a packet the controller is sent (OFPCML_NO_BUFFER)."""
+"""Number of a packet's bytes that the controller is sent (OFPCML_NO_BUFFER)."""
 _HASHES = ("eth_src", "symmetric_l4", "symmetric_l3l4", "symmetric_l3l4+udp", "nw_src", "nw_dst", "symmetric_l3")
 _WHOLE_REGISTER = 31
-"""`ofs_nbits`: from bit 0, 32 bits."""
+"""Bits of a register (`ofs_nbits`): from bit 0, 32 bits."""
 
 
 def encode_actions(actions: Sequence[Action]) -> bytes:
-    """Actions in order.
+    """Encodes actions in order.
 
     Raises:
-        AnabranchError: one that cannot be written.
+        AnabranchError: an action has no encoding.
 
     """
     return b"".join(map(_encode, actions))
@@ -107,7 +107,7 @@ def _decode(kind: int, data: bytes) -> Action:
 
 _SHORT = 64
 _decode_often = functools.lru_cache(maxsize=1 << 12)(_decode)
-"""Outputs are few, buckets are many. What a switch can make this hold is bounded: a few hundred kilobytes."""
+"""Cached decoder: outputs are few, buckets are many. A switch can fill it with a few hundred kilobytes at most."""
 
 
 def _decode_multipath(data: bytes) -> Multipath | None:

@@ -1,4 +1,4 @@
-"""Where a switch is, as Open vSwitch writes it: `unix:/path`, `tcp:host:port`, `ssl:host:port` (`ovsdb(7)`)."""
+"""Addresses of switches as Open vSwitch writes them: `unix:/path`, `tcp:host:port`, `ssl:host:port` (`ovsdb(7)`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from anabranch.errors import AnabranchError
 
 PORT = 6653
-"""Assigned to OpenFlow by IANA."""
+"""Port that IANA assigned to OpenFlow."""
 UNIX, TCP, SSL = "unix", "tcp", "ssl"
 
 
@@ -18,7 +18,7 @@ class Address:
     kind: str
     """`unix`, `tcp` or `ssl`."""
     host: str
-    """For `unix` the path of the socket."""
+    """Host, or the path of the socket for `unix`."""
     port: int = 0
 
     def __str__(self) -> str:
@@ -28,7 +28,7 @@ class Address:
 
 
 def parse_address(text: str) -> Address:
-    """`unix:/run/openvswitch/br0.mgmt`, `tcp:192.0.2.1:6653`, `ssl:[2001:db8::1]`; 6653 where no port is given.
+    """Parses `unix:/run/openvswitch/br0.mgmt`, `tcp:192.0.2.1:6653` or `ssl:[2001:db8::1]`; the default port is 6653.
 
     Raises:
         AnabranchError: it is none of these.

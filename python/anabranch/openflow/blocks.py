@@ -11,10 +11,10 @@ HEAD = struct.Struct(">HH")
 
 
 def blocks(data: bytes, start: int, end: int, what: str) -> Iterator[tuple[int, int, int]]:
-    """(type, where its head begins, where its body ends) of the blocks between `start` and `end` of `data`.
+    """(type, start of its head, end of its body) of each of the blocks between `start` and `end` of `data`.
 
     Raises:
-        ProtocolError: a length that reaches out of it, or one that does not get on.
+        ProtocolError: a length exceeds the data, or is zero.
 
     """
     while start < end:
@@ -38,10 +38,10 @@ def pad(data: bytes) -> bytes:
 
 
 def unpack(layout: struct.Struct, data: bytes, at: int, end: int, what: str) -> tuple[int, ...]:
-    """The numbers of a fixed part.
+    """Unpacks the numbers of a fixed part.
 
     Raises:
-        ProtocolError: it does not fit before `end`.
+        ProtocolError: the part does not fit before `end`.
 
     """
     if end - at < layout.size:

@@ -1,4 +1,4 @@
-"""Modifications that all happen, in order, or not at all (OpenFlow 1.5.1 sections 6.9 and 7.3.9)."""
+"""Bundles: modifications that all happen, in order, or not at all (OpenFlow 1.5.1 sections 6.9 and 7.3.9)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _CONTROL = struct.Struct(">IHH")
 _ADD = struct.Struct(">I2xH")
 _ATOMIC, _ORDERED = 1, 2
 MOST = LONGEST - 2 * HEADER.size - _ADD.size
-"""Bytes of the body of a message that goes into a bundle."""
+"""Largest number of bytes of the body of a message that goes into a bundle."""
 
 
 class Step(IntEnum):
-    """What is asked of a bundle; the reply has the number that follows."""
+    """Request about a bundle; the reply has the number that follows."""
 
     OPEN = 0
     COMMIT = 4
@@ -30,10 +30,10 @@ def encode_control(bundle: int, step: Step) -> bytes:
 
 
 def check_control(body: bytes, bundle: int, step: Step) -> None:
-    """Whether it answers that request.
+    """Checks that a reply answers that request.
 
     Raises:
-        ProtocolError: it does not.
+        ProtocolError: the reply answers another request.
 
     """
     which, what, _ = unpack(_CONTROL, body, 0, len(body), "bundle control")
@@ -42,5 +42,5 @@ def check_control(body: bytes, bundle: int, step: Step) -> None:
 
 
 def encode_add(bundle: int, xid: int, inner: bytes) -> bytes:
-    """The whole message that puts a message with the same `xid` into a bundle."""
+    """Encodes the message that puts a message with the same `xid` into a bundle."""
     return message(Kind.BUNDLE_ADD_MESSAGE, xid, _ADD.pack(bundle, _ATOMIC | _ORDERED) + inner)

@@ -1,4 +1,4 @@
-"""Messages to and from one switch: what belongs to which request, and an end to all waiting."""
+"""Messages to and from one switch: replies are matched with requests, and every wait has an end."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from anabranch.openflow.handshake import HELLO, INCOMPATIBLE, check_hello
 from anabranch.openflow.multipart import Answer, What, encode_request
 
 WHOLE_ANSWER_S = 60
-"""However steadily its parts come."""
+"""Time limit of a whole answer in seconds, however steadily its parts arrive."""
 _WRITE = 1 << 16
 _READ = 1 << 14
-"""Bytes that are looked at before other connections have their turn: a thousand messages, a few milliseconds."""
+"""Bytes that are handled before other connections have their turn: a thousand messages, a few milliseconds."""
 UNASKED_PER_S = 2000
-"""Messages that a switch may send unasked; from one that sends more, nothing is read until the second is over."""
+"""Messages that a switch may send unasked; if it sends more, nothing is read until the second is over."""
 _XIDS = 1 << 32
 _ASYNCHRONOUS = frozenset({4, 10, 11, 30, 31, 32, 35})
-"""What switches say of their own accord, and nobody here listens to: experimenters', packets, removed flows, ..."""
+"""Messages that switches send unasked and that are ignored: experimenters', packets, removed flows, ..."""
 _REPLIES = frozenset(
     {Kind.ECHO_REPLY, Kind.FEATURES_REPLY, Kind.MULTIPART_REPLY, Kind.BARRIER_REPLY, Kind.BUNDLE_CONTROL}
 )
@@ -34,7 +34,7 @@ class Batch:
 
     xids: range
     refusals: dict[int, SwitchError] = field(default_factory=dict)
-    """By the place of the message in the batch."""
+    """Refusals, by the position of the message in the batch."""
 
 
 @dataclass
@@ -48,7 +48,7 @@ class _Waiting:
 
 
 class Channel(asyncio.BufferedProtocol):
-    """One connection. Whatever goes wrong ends it, and every request that waits gets the reason."""
+    """One connection. Any error ends it, and every waiting request gets the reason."""
 
     def __init__(self, timeout_s: float, peer: str) -> None:
         self._loop = asyncio.get_running_loop()
@@ -77,7 +77,7 @@ class Channel(asyncio.BufferedProtocol):
 
     @property
     def failure(self) -> AnabranchError | None:
-        """Why the connection has ended; None while it has not."""
+        """Reason why the connection has ended; None while it has not."""
         return self._failure
 
     # What is asked.
@@ -95,19 +95,19 @@ class Channel(asyncio.BufferedProtocol):
         return answer
 
     async def multipart(self, what: What, body: bytes) -> list[bytes]:
-        """Asks for a long answer, and awaits its parts."""
+        """Requests a long answer, and awaits its parts."""
         name = what.name.lower().replace("_", " ")
         return await self._send(
             Kind.MULTIPART_REQUEST, encode_request(what, body), Kind.MULTIPART_REPLY, name, Answer(what)
         )
 
     async def barrier(self) -> None:
-        """Awaits that the switch has done all it was sent."""
+        """Waits until the switch has done everything it was sent."""
         await self.request(Kind.BARRIER_REQUEST, b"", Kind.BARRIER_REPLY, "barrier")
 
     @contextmanager
     def batch(self, count: int) -> Iterator[Batch]:
-        """Numbers for messages that are answered only if refused. A barrier within tells when all answers are there."""
+        """Numbers messages that are answered only if refused. A barrier within shows that all answers have arrived."""
         batch = Batch(self._xids(count))
         self._batches.append(batch)
         try:
@@ -116,7 +116,7 @@ class Channel(asyncio.BufferedProtocol):
             self._batches.remove(batch)
 
     async def write(self, messages: Iterable[bytes]) -> None:
-        """Sends messages, as fast as the switch takes them."""
+        """Sends messages, as fast as the switch accepts them."""
         held: list[bytes] = []
         size = 0
         for one in messages:
@@ -128,7 +128,7 @@ class Channel(asyncio.BufferedProtocol):
         await self._write(b"".join(held))
 
     def ask_later(self, kind: int, body: bytes, reply: int, what: str) -> None:
-        """Sends a request whose reply nobody awaits; none at all ends the connection."""
+        """Sends a request whose reply is not awaited; if none arrives, the connection ends."""
         if self._failure is None:
             self._send(kind, body, reply, what, None).add_done_callback(
                 lambda done: done.cancelled() or done.exception()
@@ -156,18 +156,18 @@ class Channel(asyncio.BufferedProtocol):
     # What asyncio calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Says hello."""
+        """Sends the hello."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         transport.write(message(Kind.HELLO, 0, HELLO))
         self._probe = self._loop.call_later(self._timeout_s, self._look)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 (asyncio's)
-        """Where to put what is read."""
+        """Buffer for the next bytes."""
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Takes what has come."""
+        """Handles the bytes that have arrived."""
         self._heard = self._loop.time()
         try:
             for one in self._frames.feed(bytes(self._buffer[:nbytes])):
@@ -178,17 +178,17 @@ class Channel(asyncio.BufferedProtocol):
             self.close(error)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tells all who wait."""
+        """Reports the end to all waiting requests."""
         self.close(Disconnected(f"switch {self.peer}: {exc or 'it closed the connection'}; is it running?"))
         if not self.closed.done():
             self.closed.set_result(None)
 
     def pause_writing(self) -> None:
-        """The switch reads less than it is sent."""
+        """Pauses: the switch reads more slowly than it is sent."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """It has caught up."""
+        """Resumes: the switch has caught up."""
         self._writable.set()
 
     # How.
@@ -239,7 +239,7 @@ class Channel(asyncio.BufferedProtocol):
             self._silent(f"{waiting.what}: no whole answer in {now - waiting.since:.1f} s")
 
     def _look(self) -> None:
-        """Whether the switch is there still: one that has nothing to say answers an echo."""
+        """Checks whether the switch is still alive: a silent one must answer an echo."""
         if self.hello.done() and self._loop.time() - self._heard >= self._timeout_s and not self._waiting:
             self.ask_later(Kind.ECHO_REQUEST, b"", Kind.ECHO_REPLY, "echo")
         if self._failure is None:

@@ -1,4 +1,4 @@
-"""A switch's tables changed, all or nothing."""
+"""Changes of a switch's tables, all or nothing."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from anabranch.openflow.multipart import What
 
 _BUNDLES = itertools.count(1)
 _FAILED = "OFPBFC_MSG_FAILED"
-"""The error of a commit when one of the bundle's messages, which has its own error, could not be done."""
+"""Error of a commit when one of the bundle's messages, which has an error of its own, could not be done."""
 
 
 def encode_mod(mod: Mod) -> tuple[int, bytes]:
-    """Type and body of the message.
+    """Type and body of the message for a modification.
 
     Raises:
-        AnabranchError: it says something that has no encoding.
+        AnabranchError: the modification has no encoding.
 
     """
     try:
@@ -44,7 +44,7 @@ def encode_mod(mod: Mod) -> tuple[int, bytes]:
 
 
 def describe(mod: Mod) -> str:
-    """Which one, for people."""
+    """Describes a modification for people."""
     if isinstance(mod, FlowMod):
         return f"{mod.command} rule of table {mod.flow.table}, priority {mod.flow.priority}, {mod.flow.match}"
     if isinstance(mod, GroupMod):
@@ -53,14 +53,14 @@ def describe(mod: Mod) -> str:
 
 
 async def commit(channel: Channel, mods: Sequence[Mod]) -> None:
-    """Rules and groups in one atomic bundle, in order; new and changed meters before it, deleted ones after it.
+    """Commits rules and groups in one atomic bundle, in order; new and changed meters before it, deleted ones after it.
 
     Meters stand outside because Open vSwitch's bundles take none (`handle_bundle_add` in its `ofproto/ofproto.c`). If
     the bundle is refused they are put back.
 
     Raises:
         Refused: by the switch; nothing is changed.
-        AnabranchError: what cannot be said in OpenFlow, before anything is sent; or the connection ends.
+        AnabranchError: a modification has no encoding, and nothing is sent; or the connection ends.
 
     """
     bundled = [(mod, *encode_mod(mod)) for mod in mods if not isinstance(mod, MeterMod)]
@@ -78,7 +78,7 @@ async def commit(channel: Channel, mods: Sequence[Mod]) -> None:
 
 
 async def _reverse(channel: Channel, mods: Sequence[MeterMod]) -> list[MeterMod]:
-    """What undoes them."""
+    """Modifications that undo these."""
     if not mods:
         return []
     parts = await channel.multipart(What.METERS, meter_request(ALL_METERS))

@@ -25,7 +25,7 @@ from anabranch.openflow.tls import Tls, context_for
 T = TypeVar("T")
 TIMEOUT_S = 5.0
 MOST = 1 << 18
-"""Entries of one answer; as many meters as Open vSwitch has."""
+"""Largest number of entries of one answer; as many meters as Open vSwitch has."""
 
 
 class Connection:
@@ -46,7 +46,7 @@ class Connection:
 
     @property
     def peer(self) -> str:
-        """The switch's address, for people."""
+        """Address of the switch, for people."""
         return self._channel.peer
 
     async def described_ports(self) -> list[Port]:
@@ -66,15 +66,15 @@ class Connection:
         return await self._ask(What.METERS, meter_request(ALL_METERS), decode_meters)
 
     async def port_counters(self) -> list[PortCounters]:
-        """What went through each port."""
+        """Counters of each port."""
         return await self._ask(What.PORT_COUNTERS, port_request(), decode_port_counters)
 
     async def bucket_counters(self, group_id: int = ALL_GROUPS) -> list[BucketCounters]:
-        """What went through each bucket of one group, or of all."""
+        """Counters of each bucket of one group, or of all."""
         return await self._ask(What.BUCKET_COUNTERS, group_request(group_id), decode_bucket_counters)
 
     async def flow_counters(self, cookie: int = 0, mask: int = 0) -> list[FlowCounters]:
-        """What matched each rule whose cookie is `cookie` in the bits of `mask`."""
+        """Counters of each rule whose cookie is `cookie` in the bits of `mask`."""
         return await self._ask(What.FLOWS, flow_request(cookie, mask), decode_flow_counters)
 
     async def commit(self, mods: Sequence[Mod]) -> None:
@@ -88,16 +88,16 @@ class Connection:
             await commit(self._channel, mods)
 
     async def barrier(self) -> None:
-        """Awaits that the switch has done all it was sent."""
+        """Waits until the switch has done everything it was sent."""
         await self._channel.barrier()
 
     async def wait_closed(self) -> None:
-        """Awaits the connection's end, by either side."""
+        """Waits for the connection's end, by either side."""
         await asyncio.shield(self._channel.closed)
 
     @property
     def failure(self) -> str:
-        """Why the connection has ended; empty while it has not."""
+        """Reason why the connection has ended; empty while it has not."""
         return str(self._channel.failure or "")
 
     def close(self) -> None:
@@ -131,8 +131,8 @@ async def connect(address: str, tls: Tls | None = None, timeout_s: float = TIMEO
     `timeout_s` holds for the whole of this, and for each answer later.
 
     Raises:
-        Disconnected: nobody answers there.
-        ProtocolError: what answers does not speak OpenFlow 1.5.
+        Disconnected: no switch answers there.
+        ProtocolError: the other end does not speak OpenFlow 1.5.
         AnabranchError: no address, or `ssl` without certificates.
 
     """
@@ -160,7 +160,7 @@ async def connect(address: str, tls: Tls | None = None, timeout_s: float = TIMEO
 
 
 async def introduce(channel: Channel) -> Connection:
-    """Begins a connection: hello, settings, and who the switch is.
+    """Begins a connection: hello, settings, and the switch's identity.
 
     Raises:
         Disconnected: the other end has gone.

@@ -1,4 +1,4 @@
-"""What goes wrong between a switch and us, and the names of a switch's refusals (OpenFlow 1.5.1 section 7.5.4)."""
+"""Errors between a switch and us, and the names of a switch's refusals (OpenFlow 1.5.1 section 7.5.4)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
 
 class ProtocolError(AnabranchError):
-    """The switch sent what OpenFlow 1.5 does not allow; its connection is closed."""
+    """The switch violated OpenFlow 1.5; its connection is closed."""
 
     def __init__(self, what: str, mend: str = "the connection is closed; does a switch answer there?") -> None:
         super().__init__(f"switch: {what}: not OpenFlow 1.5; {mend}")
 
 
 class Disconnected(AnabranchError):  # noqa: N818 - a state that one finds
-    """There is no connection (any more), or the switch fell silent."""
+    """There is no connection, or not any more, or the switch became silent."""
 
 
 class Refused(AnabranchError):  # noqa: N818 - what the switch did
-    """The switch answered by an error message."""
+    """The switch answered with an error message."""
 
     def __init__(self, error: SwitchError, what: str, mod: Mod | None = None) -> None:
         super().__init__(f"switch: {what}: refused: {error.name}; {_MENDS.get(error.name, _MEND)}")
@@ -32,16 +32,16 @@ class Refused(AnabranchError):  # noqa: N818 - what the switch did
 
 
 class SwitchError(NamedTuple):
-    """What an error message of a switch says."""
+    """Content of a switch's error message."""
 
     type_: int
     code: int
     data: bytes
-    """Of the message that it refuses, the beginning at least."""
+    """Refused message, at least its beginning."""
 
     @property
     def name(self) -> str:
-        """As the specification has it, `OFPGMFC_GROUP_EXISTS`; numbers where it has none."""
+        """Name in the specification, `OFPGMFC_GROUP_EXISTS`; numbers if it has none."""
         if self.type_ == EXPERIMENTER:
             vendor = int.from_bytes(self.data[:4], "big")
             return f"error {self.code} of experimenter {vendor:#x}"
@@ -138,4 +138,4 @@ _NAMES: dict[int, tuple[str, tuple[str, ...]]] = {
         ),
     )
 }
-"""Types of errors that what is sent here can meet: hello, request, action, instruction, match, flow, group, ..."""
+"""Types of errors that our messages can cause: hello, request, action, instruction, match, flow, group, ..."""

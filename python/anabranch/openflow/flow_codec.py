@@ -1,4 +1,4 @@
-"""Rules as bytes: what adds and deletes them (OpenFlow 1.5.1 section 7.3.4.2), description and counters (7.3.5.2)."""
+"""Rules as bytes: adding and deleting (OpenFlow 1.5.1 section 7.3.4.2), description and counters (7.3.5.2)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def encode_flow_mod(mod: FlowMod) -> bytes:
 
 
 def flow_request(cookie: int, mask: int) -> bytes:
-    """Asks for the rules of all tables whose cookie is `cookie` in the bits of `mask`."""
+    """Encodes the request for the rules of all tables whose cookie is `cookie` in the bits of `mask`."""
     return _REQUEST.pack(_ALL_TABLES, ANY, ANY, cookie, mask) + _NO_MATCH
 
 

@@ -13,7 +13,7 @@ VERSION = 0x06
 """OpenFlow 1.5, in the header."""
 HEADER = struct.Struct(">BBHI")
 LONGEST = 0xFFFF
-"""Bytes of a message: its length has 16 bits."""
+"""Largest number of bytes of a message: its length has 16 bits."""
 
 
 class Kind(IntEnum):
@@ -40,22 +40,22 @@ class Kind(IntEnum):
 
 
 class Message(NamedTuple):
-    """One message, its header taken off."""
+    """One message without its header."""
 
     version: int
     kind: int
     xid: int
-    """What a reply has in common with its request."""
+    """Number that a reply has in common with its request."""
     body: bytes
 
 
 def message(kind: int, xid: int, body: bytes = b"") -> bytes:
-    """A message to send, of `LONGEST` bytes at most."""
+    """Encodes a message to send, of `LONGEST` bytes at most."""
     return HEADER.pack(VERSION, kind, HEADER.size + len(body), xid) + body
 
 
 class Frames:
-    """Cuts a stream into messages; holds at most one message that is not yet whole, besides what it was just given."""
+    """Cuts a stream into messages; holds at most one incomplete message, besides the bytes it was just given."""
 
     def __init__(self) -> None:
         self._held = bytearray()

@@ -1,4 +1,4 @@
-"""Groups as bytes: what changes them (OpenFlow 1.5.1 section 7.3.4.3), description (7.3.5.8) and counters (7.3.5.7).
+"""Groups as bytes: changes (OpenFlow 1.5.1 section 7.3.4.3), description (7.3.5.8) and counters (7.3.5.7).
 
 `selection_method` is Netronome's property of a group: Open vSwitch's `nicira-ext.h`, `ntr_group_prop_selection_method`.
 """
@@ -57,7 +57,7 @@ def encode_group_mod(mod: GroupMod) -> bytes:
 
 
 def group_request(group_id: int) -> bytes:
-    """Asks for one group, or all of them."""
+    """Encodes the request for one group, or all of them."""
     return _REQUEST.pack(group_id)
 
 

@@ -1,4 +1,4 @@
-"""How a connection begins (OpenFlow 1.5.1 section 6.3.1), and what the switch is asked to tell of its own accord."""
+"""Start of a connection (OpenFlow 1.5.1 section 6.3.1), and the events that the switch is asked to report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _VERSIONS = {wire: f"OpenFlow 1.{wire - 1}" for wire in range(1, VERSION)}
 _BITMAP = struct.Struct(">HHI")
 HELLO = _BITMAP.pack(_VERSION_BITMAP, _BITMAP.size, 1 << VERSION)
 INCOMPATIBLE = struct.pack(">HH", 0, 0)
-"""An error message's body: hello failed, no version in common."""
+"""Body of an error message: hello failed, no version in common."""
 
 _FEATURES = struct.Struct(">QIBB2xII")
 CONFIGURATION = struct.pack(">HH", 0, 0xFFFF)
@@ -32,7 +32,7 @@ ASYNCHRONOUS = _asynchronous()
 
 
 def check_hello(first: Message) -> None:
-    """Whether the peer's first message lets both speak version 1.5.
+    """Checks that the peer's first message lets both speak version 1.5.
 
     Raises:
         ProtocolError: it is no hello, or offers other versions only.
@@ -52,7 +52,7 @@ def check_hello(first: Message) -> None:
 
 
 def _offered(hello: Message) -> int:
-    """Versions as bits."""
+    """Offered versions as bits."""
     for kind, start, stop in blocks(hello.body, 0, len(hello.body), "hello"):
         if kind == _VERSION_BITMAP and stop - start > HEAD.size:
             return unpack(_BITMAP, hello.body, start, stop, "hello")[2]
@@ -60,5 +60,5 @@ def _offered(hello: Message) -> int:
 
 
 def decode_features(body: bytes) -> int:
-    """The datapath id of a features reply."""
+    """Decodes the datapath id of a features reply."""
     return unpack(_FEATURES, body, 0, len(body), "features")[0]

@@ -1,4 +1,4 @@
-"""Switches that come to us: their connections taken, and those reported that fail to introduce themselves."""
+"""Switches that connect to us: accepts their connections, and reports those that fail to introduce themselves."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from anabranch.openflow.error import Disconnected, Refused
 from anabranch.openflow.tls import Tls, context_for, handshake_error
 
 COMERS_MAX = 128
-"""Connections that have not introduced themselves; of more, the one that has waited longest is closed."""
+"""Largest number of connections that have not introduced themselves; beyond it, the oldest is closed."""
 BACKLOG = 100
-"""Connections that the kernel keeps until they are taken; as asyncio's servers have it."""
+"""Number of connections that the kernel keeps until they are accepted; as in asyncio's servers."""
 REST_S = 1.0
-"""After the kernel had no file descriptor or memory for a connection."""
+"""Pause in seconds after the kernel had no file descriptor or memory for a connection."""
 
 Serve = Callable[[Connection], Awaitable[None]]
 Report = Callable[[str, AnabranchError], None]
-"""Called with the address of who came, and why it is not a switch that can be served."""
+"""Called with the address of a peer, and the reason why it is not a switch that can be served."""
 
 
 async def serve(
@@ -37,9 +37,9 @@ async def serve(
     timeout_s: float = TIMEOUT_S,
     on_failure: Report = lambda _peer, _error: None,
 ) -> Listener:
-    """Takes connections of switches that come to us; `on_connection` is called for each that introduces itself.
+    """Accepts connections of switches; `on_connection` is called for each that introduces itself.
 
-    One that does not is closed and reported to `on_failure`. The connection is closed when `on_connection` returns.
+    A connection that does not is closed and reported to `on_failure`. It is also closed when `on_connection` returns.
 
     Raises:
         AnabranchError: the address cannot be listened at.
@@ -55,7 +55,7 @@ async def serve(
 
 
 class Listener:
-    """Made by `serve`; takes connections until it is closed."""
+    """Listener that `serve` makes; accepts connections until it is closed."""
 
     # asyncio's servers take connections too, but say nothing of a TLS handshake that fails.
 
@@ -80,12 +80,12 @@ class Listener:
         self._accepting = [self._accepts(each) for each in sockets]
 
     def close(self) -> None:
-        """Takes no more connections, and closes those that have not introduced themselves."""
+        """Accepts no more connections, and closes those that have not introduced themselves."""
         for task in (*self._accepting, *self._waiting):
             task.cancel()
 
     async def wait_closed(self) -> None:
-        """Awaits that the address is free again."""
+        """Waits until the address is free again."""
         await asyncio.gather(*self._accepting, return_exceptions=True)
 
     def _accepts(self, listening: socket.socket) -> asyncio.Task[None]:
@@ -137,10 +137,10 @@ class Listener:
             channel.close()
 
     async def _introduced(self, channel: Channel, accepted: socket.socket) -> Connection:
-        """The connection, once both ends know each other.
+        """Introduces both ends to each other and returns the connection.
 
         Raises:
-            AnabranchError: they do not come to.
+            AnabranchError: the introduction fails.
 
         """
         patience_s = None if self._security is None else self._timeout_s
@@ -162,7 +162,7 @@ class Listener:
 
 
 async def _sockets(where: Address) -> list[socket.socket]:
-    """One for each address that a name has."""
+    """Sockets, one for each address that a name has."""
     if where.kind == UNIX:
         return [_unix_socket(Path(where.host))]
     found: list[socket.socket] = []
@@ -180,7 +180,7 @@ async def _sockets(where: Address) -> list[socket.socket]:
 
 
 def _unix_socket(path: Path) -> socket.socket:
-    """A socket that only its owner can connect to, in the place of one whose process is gone."""
+    """Socket that only its owner can connect to; replaces one whose process has ended."""
     listening = socket.socket(socket.AF_UNIX)
     try:
         # Linux takes the file's mode from the socket's own, so that there is no moment in which others may connect.

@@ -1,4 +1,4 @@
-"""What packets a rule is for: OXM fields with values and masks (OpenFlow 1.5.1 section 7.2.3)."""
+"""Match of a rule: OXM fields with values and masks (OpenFlow 1.5.1 section 7.2.3)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ NICIRA_1 = 0x0001
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a packet or of its way through the switch."""
+    """One field of a packet or of its path through the switch."""
 
     name: str
-    """As `ovs-ofctl` writes it under OpenFlow 1.5."""
+    """Name under OpenFlow 1.5 in `ovs-ofctl`."""
     oxm_class: int
     number: int
     bits: int
@@ -25,12 +25,12 @@ class Field:
 
     @property
     def size(self) -> int:
-        """Bytes of a value."""
+        """Number of bytes of a value."""
         return (self.bits + 7) // 8
 
     @property
     def ones(self) -> int:
-        """A value of all ones."""
+        """Value of all ones."""
         return (1 << self.bits) - 1
 
 
@@ -59,7 +59,7 @@ FIELDS: dict[str, Field] = {
         *(Field(f"reg{number}", NICIRA_1, number, 32) for number in range(16)),
     )
 }
-"""The fields that rules here match, set or hash; each goes by one name. In Open vSwitch's order."""
+"""Fields that rules here match, set or hash; each has one name. In Open vSwitch's order."""
 
 IPV4, IPV6, ARP = 0x0800, 0x86DD, 0x0806
 
@@ -75,11 +75,11 @@ class Match:
     fields: tuple[tuple[str, int, int | None], ...] = ()
     """(name, value, mask or None)."""
     foreign: bytes = b""
-    """Fields without a name here, of somebody else's rule: their OXM bytes as they came."""
+    """Fields without a name here, of another owner's rule: their OXM bytes, unchanged."""
 
     @classmethod
     def of(cls, **fields: int | tuple[int, int] | str) -> Match:
-        """`Match.of(eth_type=IPV4, ip_dst="10.0.2.0/24", tcp_dst=80, reg0=(0x10, 0xf0))`.
+        """Makes `Match.of(eth_type=IPV4, ip_dst="10.0.2.0/24", tcp_dst=80, reg0=(0x10, 0xf0))`.
 
         Raises:
             AnabranchError: an unknown field, a value that does not fit, or a mask where none may be.
@@ -89,7 +89,7 @@ class Match:
 
     @classmethod
     def from_mapping(cls, fields: Mapping[str, int | tuple[int, int] | str]) -> Match:
-        """The same from a mapping."""
+        """Makes the same match from a mapping."""
         for name in fields:
             if name not in FIELDS:
                 raise AnabranchError(f"match: {name}: no field of a match; one of {', '.join(FIELDS)}")
@@ -97,7 +97,7 @@ class Match:
 
     @classmethod
     def normal(cls, fields: Mapping[str, tuple[int, int]], foreign: bytes = b"") -> Match:
-        """From values and masks that fit their fields."""
+        """Makes a match from values and masks that fit their fields."""
         return cls(
             tuple(
                 (name, value & mask, None if mask == field.ones else mask)
@@ -129,7 +129,7 @@ def _masked(field: Field, given: int | tuple[int, int] | str) -> tuple[int, int]
 
 
 def _address(field: Field, text: str) -> tuple[int, int]:
-    """An address or prefix."""
+    """Parses an address or prefix."""
     try:
         if field.bits == 48:
             value = int.from_bytes(bytes.fromhex(text.replace(":", "")), "big")

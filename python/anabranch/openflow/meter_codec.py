@@ -1,4 +1,4 @@
-"""Meters as bytes: what changes them (OpenFlow 1.5.1 section 7.3.4.5) and their description (7.3.5.13)."""
+"""Meters as bytes: changes (OpenFlow 1.5.1 section 7.3.4.5) and description (7.3.5.13)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ALL_METERS = 0xFFFFFFFF
 _COMMANDS = {"add": 0, "modify": 1, "delete": 2}
 _HEAD = struct.Struct(">HHI")
 _FLAGS = 1 | 4 | 8
-"""Kilobits a second, with a burst, counted (OFPMF_KBPS, OFPMF_BURST, OFPMF_STATS)."""
+"""Flags of a meter: kilobits a second, with a burst, counted (OFPMF_KBPS, OFPMF_BURST, OFPMF_STATS)."""
 _DROP = 1
 _BAND = struct.Struct(">HHII4x")
 _REQUEST = struct.Struct(">I4x")
@@ -31,12 +31,12 @@ def encode_meter_mod(mod: MeterMod) -> bytes:
 
 
 def meter_request(meter_id: int) -> bytes:
-    """Asks for one meter, or all of them."""
+    """Encodes the request for one meter, or all of them."""
     return _REQUEST.pack(meter_id)
 
 
 def decode_meters(data: bytes) -> Iterator[Meter]:
-    """The meters of a part of a description; one that does more than `Meter` says is kept as its bytes."""
+    """Decodes the meters of a part of a description; one with more than `Meter` can express is kept as its bytes."""
     at = 0
     while at < len(data):
         length, flags, meter_id = unpack(_HEAD, data, at, len(data), "meter")

@@ -10,7 +10,7 @@ from anabranch.openflow.tables import Flow, Group, Meter
 
 @dataclass(frozen=True)
 class FlowMod:
-    """Adds a rule, in the place of one with the same key, or deletes exactly this one if its cookie is the rule's."""
+    """Adds a rule, replacing one with the same key, or deletes exactly this one if its cookie is the rule's."""
 
     command: Literal["add", "delete"]
     flow: Flow
@@ -18,7 +18,7 @@ class FlowMod:
 
 @dataclass(frozen=True)
 class GroupMod:
-    """Adds a group, gives it all its buckets anew, or deletes it together with every rule that leads to it."""
+    """Adds a group, replaces all its buckets, or deletes it together with every rule that leads to it."""
 
     command: Literal["add", "modify", "delete"]
     group: Group
@@ -26,7 +26,7 @@ class GroupMod:
 
 @dataclass(frozen=True)
 class MeterMod:
-    """Adds, changes or deletes a meter; with the last go the rules that lead to it."""
+    """Adds, changes or deletes a meter; deleting it deletes the rules that lead to it."""
 
     command: Literal["add", "modify", "delete"]
     meter: Meter

@@ -11,14 +11,14 @@ from anabranch.openflow.error import ProtocolError
 _HEAD = struct.Struct(">HH4x")
 _MORE = 1
 LONGEST = 32 << 20
-"""Bytes of all parts of one answer: some 100 000 rules. More is not held in memory, whoever sends it."""
+"""Largest number of bytes of all parts of one answer: some 100 000 rules. No more is held in memory."""
 
 
 class What(IntEnum):
-    """What is asked for."""
+    """Kind of a request."""
 
     FLOWS = 1
-    """With their counters, as Open vSwitch answers."""
+    """Flows with their counters, as Open vSwitch answers."""
     PORT_COUNTERS = 4
     BUCKET_COUNTERS = 6
     GROUPS = 7
@@ -32,7 +32,7 @@ def encode_request(what: What, body: bytes) -> bytes:
 
 
 class Answer:
-    """The parts of an answer so far."""
+    """Parts of an answer that have arrived."""
 
     def __init__(self, what: What) -> None:
         self._what = what
@@ -40,10 +40,10 @@ class Answer:
         self.parts: list[bytes] = []
 
     def add(self, body: bytes) -> bool:
-        """Takes a reply; whether it was the last part.
+        """Takes a reply; returns whether it was the last part.
 
         Raises:
-            ProtocolError: an answer to something else, or too long a one.
+            ProtocolError: the reply answers another request, or the answer is too long.
 
         """
         what, flags = unpack(_HEAD, body, 0, len(body), "multipart reply")

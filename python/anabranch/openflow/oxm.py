@@ -24,7 +24,7 @@ _BY_NUMBER = {(field.oxm_class, field.number): field for field in FIELDS.values(
 
 
 def header(oxm_class: int, number: int, size: int, *, masked: bool = False) -> bytes:
-    """Of a field of `size` bytes."""
+    """Encodes the header of a field of `size` bytes."""
     return _HEADER.pack(oxm_class, number << 1 | masked, size << masked)
 
 
@@ -35,12 +35,12 @@ _PAIR = {name: number for number, name in enumerate(_REGISTERS)}
 
 
 def encode_exact(name: str, value: int) -> bytes:
-    """A field and its whole value."""
+    """Encodes a field and its whole value."""
     return _EXACT[name] + value.to_bytes(_SIZES[name], "big")
 
 
 def encode_match(match: Match) -> bytes:
-    """`struct ofp_match`, padded."""
+    """Encodes `struct ofp_match`, padded."""
     parts = []
     pairs: dict[int, list[int]] = {}
     for name, value, mask in match.fields:
@@ -64,7 +64,7 @@ def encode_match(match: Match) -> bytes:
 
 
 def decode_match(data: bytes, at: int, end: int) -> tuple[Match, int]:
-    """The match that begins at `at`, and where what follows it begins."""
+    """Decodes the match that begins at `at`; returns it and the position behind it."""
     kind, length = unpack(_MATCH, data, at, end, "match")
     if kind != _OXM_MATCH or not _MATCH.size <= length <= end - at:
         raise ProtocolError(f"match: type {kind} and length {length}")
@@ -82,12 +82,12 @@ def decode_match(data: bytes, at: int, end: int) -> tuple[Match, int]:
 
 
 def encode_fields(names: tuple[str, ...]) -> bytes:
-    """Fields that are to be hashed: each with a value of ones, all of it (`ofproto/openflow` of Open vSwitch)."""
+    """Encodes fields that are to be hashed, each with a value of ones (`ofproto/openflow` of Open vSwitch)."""
     return b"".join(_EXACT[name] + b"\xff" * _SIZES[name] for name in names)
 
 
 def decode_fields(data: bytes, at: int, end: int) -> tuple[tuple[str, ...], bytes]:
-    """Names of fields that are hashed whole, and the bytes of those that are not or have no name here."""
+    """Decodes names of fields that are hashed whole, and the bytes of those that are not or have no name here."""
     names, foreign = [], []
     for oxm in _each(data, at, end):
         field = oxm.field
@@ -100,9 +100,9 @@ def decode_fields(data: bytes, at: int, end: int) -> tuple[tuple[str, ...], byte
 
 
 def decode_exact(data: bytes, at: int, end: int) -> tuple[str, int] | None:
-    """A field and its whole value; None if it has no name here or has a mask.
+    """Decodes a field and its whole value; None if it has no name here or has a mask.
 
-    `end` is where the bytes end, padding included.
+    `end` is the end of the bytes, padding included.
     """
     oxm = _one(data, at, end)
     if oxm.field is None or oxm.mask is not None:
@@ -124,7 +124,7 @@ def nxm_number(name: str) -> int:
 
 
 def field_of_nxm_number(number: int) -> Field | None:
-    """The reverse; None for a field without a name here."""
+    """Finds the field of such a number; None for a field without a name here."""
     field = _BY_NUMBER.get((number >> 16, number >> 9 & 0x7F))
     return field if field is not None and nxm_number(field.name) == number else None
 
@@ -163,7 +163,7 @@ def _each(data: bytes, at: int, end: int) -> list[_Oxm]:
 
 
 def _named(oxm: _Oxm) -> list[tuple[str, int, int]]:
-    """Its fields with values and masks; none if it has no name here."""
+    """Fields of an OXM with values and masks; none if it has no name here."""
     value = int.from_bytes(oxm.value, "big")
     if oxm.oxm_class == PACKET_REGISTERS and len(oxm.value) == 8 and 2 * oxm.number + 1 < len(_REGISTERS):
         mask = (1 << 64) - 1 if oxm.mask is None else int.from_bytes(oxm.mask, "big")

@@ -15,14 +15,14 @@ class Port:
     name: str
     hardware_address: str
     link_up: bool
-    """Neither the link nor, by configuration, the port is down."""
+    """Whether neither the link nor, by configuration, the port is down."""
     current_bps: int
-    """0 where the switch does not know."""
+    """Current speed; 0 if the switch does not know it."""
 
 
 @dataclass(frozen=True)
 class PortCounters:
-    """What went through one port since it was made; 0 also where the switch does not count (all ones on the wire)."""
+    """Counters of one port since it was created; 0 also if the switch does not count (all ones on the wire)."""
 
     number: int
     rx_packets: int
@@ -35,7 +35,7 @@ class PortCounters:
 
 @dataclass(frozen=True)
 class BucketCounters:
-    """What went through a group, bucket by bucket in the order of the group."""
+    """Counters of a group, bucket by bucket in the order of the group."""
 
     group_id: int
     packets: tuple[int, ...]
@@ -44,7 +44,7 @@ class BucketCounters:
 
 @dataclass(frozen=True)
 class FlowCounters:
-    """What matched a rule."""
+    """Counters of a rule."""
 
     table: int
     priority: int

@@ -14,7 +14,7 @@ _PORT = struct.Struct(">IH2x6s2x16sII")
 _ETHERNET = 0
 _ETHERNET_LAYOUT = struct.Struct(">HH4xIIIIII")
 _DOWN = 1
-"""By configuration (OFPPC_PORT_DOWN) or as a state (OFPPS_LINK_DOWN): the same bit."""
+"""Bit of a port that is down by configuration (OFPPC_PORT_DOWN) or as a state (OFPPS_LINK_DOWN)."""
 _REASONS = ("add", "delete", "modify")
 _STATUS = struct.Struct(">B7x")
 _COUNTERS = struct.Struct(">H2xIII8Q")
@@ -23,7 +23,7 @@ _REQUEST = struct.Struct(">I4x")
 
 
 def port_request() -> bytes:
-    """Asks for all ports."""
+    """Encodes the request for all ports."""
     return _REQUEST.pack(ANY)
 
 
@@ -36,7 +36,7 @@ def decode_ports(data: bytes) -> Iterator[Port]:
 
 
 def decode_port_status(data: bytes) -> tuple[Port, str]:
-    """A port as it is now, and what happened: `add`, `delete` or `modify`."""
+    """Decodes a port's current state and the change that happened: `add`, `delete` or `modify`."""
     reason = unpack(_STATUS, data, 0, len(data), "port status")[0]
     if reason >= len(_REASONS):
         raise ProtocolError(f"port status: reason {reason}")
@@ -45,7 +45,7 @@ def decode_port_status(data: bytes) -> tuple[Port, str]:
 
 
 def decode_port_counters(data: bytes) -> Iterator[PortCounters]:
-    """The counters of a part of the statistics; what the switch does not count is 0."""
+    """Decodes the counters of a part of the statistics; counters that the switch does not keep are 0."""
     at = 0
     while at < len(data):
         length, number, _, _, *counted = unpack(_COUNTERS, data, at, len(data), "port counters")

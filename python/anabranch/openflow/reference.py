@@ -19,7 +19,7 @@ _EXPERIMENTER, _NICIRA, _CLONE = 0xFFFF, 0x2320, 42
 
 
 def written_actions(flow: Flow) -> tuple[Action, ...]:
-    """What a rule adds to the packet's action set (`write_actions`)."""
+    """Actions that a rule adds to the packet's action set (`write_actions`)."""
     return tuple(
         action
         for kind, start, stop in blocks(flow.foreign, 0, len(flow.foreign), "instructions")
@@ -58,7 +58,7 @@ def _meters(actions: Iterable[Action]) -> set[int]:
 
 
 def _every(actions: Iterable[Action]) -> Iterator[Action]:
-    """Each action, and those inside `clone(...)`, however deep."""
+    """All actions, and those inside `clone(...)`, at any depth."""
     for action in actions:
         yield action
         if isinstance(action, Foreign) and len(action.data) >= _NESTED.size:

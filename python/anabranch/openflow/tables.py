@@ -1,4 +1,4 @@
-"""What a bridge holds: flows, groups and meters as values that can be compared (OpenFlow 1.5.1 sections 5.2 to 5.7)."""
+"""Content of a bridge: flows, groups and meters as values that can be compared (OpenFlow 1.5.1 sections 5.2 to 5.7)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Flow:
     actions: tuple[Action, ...] = ()
     goto: int | None = None
     cookie: int = 0
-    """Who installed it; see `deploy.territory`."""
+    """Cookie, which says who installed the rule."""
     foreign: bytes = b""
-    """Instructions without a name here, of somebody else's rule, as they came."""
+    """Instructions without a name here, of another owner's rule, unchanged."""
 
     @property
     def key(self) -> tuple[int, int, Match]:
-        """What makes two rules the same rule: adding one replaces the other."""
+        """Fields by which a switch recognises a rule: adding one replaces the other."""
         return self.table, self.priority, self.match
 
 
@@ -33,34 +33,34 @@ SELECT, FAST_FAILOVER, ALL, INDIRECT = "select", "ff", "all", "indirect"
 
 @dataclass(frozen=True)
 class Bucket:
-    """One way out of a group."""
+    """One exit of a group."""
 
     bucket_id: int
     actions: tuple[Action, ...]
     weight: int = 0
-    """Of select groups, 16 bits; Open vSwitch never picks a bucket of weight 0. Other groups keep none: 0."""
+    """Weight in select groups, 16 bits; Open vSwitch never picks a bucket of weight 0. 0 in other groups."""
     watch_port: int = ANY
-    """The bucket lives while this port does."""
+    """Port that the bucket depends on: it lives while the port does."""
     watch_group: int = ANY
     foreign: bytes = b""
-    """Properties without a name here, of somebody else's group, as they came."""
+    """Properties without a name here, of another owner's group, unchanged."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """How a select group picks (Netronome's extension `ntr_selection_method`, `ovs-ofctl(8)`).
+    """Rule by which a select group picks (Netronome's extension `ntr_selection_method`, `ovs-ofctl(8)`).
 
     The fields are a set: Open vSwitch hashes them in an order of its own. They are kept in the order of `match.FIELDS`.
     """
 
     method: str
-    """`hash` or `dp_hash`."""
+    """Method: `hash` or `dp_hash`."""
     parameter: int = 0
-    """64 bits: the seed of `hash`; algorithm (high half) and basis (low half) of `dp_hash`."""
+    """Parameter of 64 bits: the seed of `hash`; algorithm (high half) and basis (low half) of `dp_hash`."""
     fields: tuple[str, ...] = ()
     """Names of `match.FIELDS` that `hash` reads whole."""
     foreign: bytes = b""
-    """Fields of somebody else's group that are masked or have no name here, as they came."""
+    """Fields of another owner's group that are masked or have no name here, unchanged."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fields", tuple(name for name in FIELDS if name in self.fields))
@@ -75,7 +75,7 @@ class Group:
     buckets: tuple[Bucket, ...]
     selection: Selection | None = None
     foreign: bytes = b""
-    """Properties without a name here, of somebody else's group, as they came."""
+    """Properties without a name here, of another owner's group, unchanged."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,8 @@ class Meter:
     meter_id: int
     rate_kbps: int
     burst_kb: int
-    """Kilobits, as OpenFlow has it; Open vSwitch's own default of one second of traffic is never left to it."""
+    """Burst in kilobits, as in OpenFlow. It is always given: Open vSwitch's default of one second is never used.
+    """
     foreign: bytes = b""
     """Somebody else's meter that is not just that (of packets, without burst, with other bands): all that describes it,
     as it came; rate and burst are 0 then."""
@@ -93,7 +94,7 @@ class Meter:
 
 @dataclass(frozen=True)
 class Tables:
-    """Everything of somebody's in one bridge."""
+    """Everything of one owner in one bridge."""
 
     flows: frozenset[Flow] = field(default_factory=frozenset)
     groups: frozenset[Group] = field(default_factory=frozenset)

@@ -15,7 +15,7 @@ X509_NOT_YET_VALID, X509_EXPIRED = 9, 10
 
 @dataclass(frozen=True)
 class Tls:
-    """PEM files, as `ovs-pki` makes them.
+    """Certificates as PEM files, in the form of `ovs-pki`.
 
     Names in certificates are not compared: those of Open vSwitch carry none of hosts, and whoever the authority
     vouches for is in the fabric.
@@ -26,7 +26,7 @@ class Tls:
     authority: Path
 
     def context(self, *, server: bool) -> ssl.SSLContext:
-        """For one side of connections; the other side must show a certificate of the authority.
+        """Context for one side of connections; the other side must show a certificate of the authority.
 
         Raises:
             AnabranchError: a file is missing, is no key or certificate, or is a key that needs a pass phrase.
@@ -52,10 +52,10 @@ class Tls:
 
 
 def context_for(where: Address, tls: Tls | None, *, server: bool) -> ssl.SSLContext | None:
-    """What an address needs; None where it is not `ssl:`.
+    """Context that an address needs; None if it is not `ssl:`.
 
     Raises:
-        AnabranchError: it is, and there are no certificates; or as `Tls.context`.
+        AnabranchError: the address is `ssl:` and there are no certificates, or one of them is refused.
 
     """
     if where.kind != SSL:
@@ -66,7 +66,7 @@ def context_for(where: Address, tls: Tls | None, *, server: bool) -> ssl.SSLCont
 
 
 def handshake_error(error: OSError) -> AnabranchError:
-    """Why a switch that came did not get through the TLS handshake, and what helps."""
+    """Explains why a switch did not get through the TLS handshake, and what helps."""
     return AnabranchError(f"TLS: {_reason(error)}")
 
 

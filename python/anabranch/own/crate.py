@@ -1,4 +1,4 @@
-"""A crate for a scheme written in Rust, outside the tree: a scheme that works, its tests, a program that runs it.
+"""Crate for a scheme written in Rust, outside the tree: a scheme that works, its tests, a program that runs it.
 
 The template is a crate itself, called `blank-scheme`; a new one is the same under another name.
 """
@@ -15,7 +15,7 @@ from anabranch.errors import AnabranchError
 
 TEMPLATE = Path(__file__).parent / "template"
 INSTALLED_FROM = Path(__file__).resolve().parents[3]
-"""The checkout, if the package was installed from one as `make build` does it."""
+"""Checkout that the package was installed from, if it was installed by `make build`."""
 CRATE = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 KEYWORDS = """
 as async await box break const continue crate dyn else enum extern false fn for gen if impl in let loop match mod
@@ -54,7 +54,7 @@ def write_crate(name: str, into: Path, source: Path | None) -> Path:
 
 
 def find_checkout(source: Path | None) -> Path:
-    """The checkout whose crates are depended on.
+    """Finds the checkout whose crates are depended on.
 
     Raises:
         AnabranchError: there is none.
@@ -71,7 +71,7 @@ def find_checkout(source: Path | None) -> Path:
 
 
 def renamed(text: str, name: str, checkout: Path) -> str:
-    """A file of the template as the new crate has it."""
+    """Renames the crate in a file of the template."""
     words = re.split("[-_]", name)
     return (
         re.sub(r'"(?:\.\./)+(crates/\w+)"', lambda found: json.dumps(f"{checkout.as_posix()}/{found[1]}"), text)

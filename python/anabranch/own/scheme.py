@@ -13,34 +13,35 @@ from anabranch._core import Group, Member, Packet, Scenario, View
 from anabranch.errors import AnabranchError
 
 RESOLUTION = 1000
-"""Weights are kept to this fraction of the largest."""
+"""Resolution of weights: they are rounded to this fraction of the largest."""
 
 
 class Scheme:
     """A load balancer of one's own, for `ab.run("scenario.toml", scheme=Mine())`: override `weights` or `pick`.
 
-    The scenario keeps its say in what stays together (`routing.granularity`), and under `weights` in how weights become
-    picks (`routing.table`). Whatever a method raises comes out of `ab.run` as it is. What an object remembers it keeps
-    for the next run: give each run a new one.
+    The scenario still decides what stays together (`routing.granularity`), and for `weights` how weights become picks
+    (`routing.table`). An exception in a method leaves `ab.run` unchanged. An object keeps its memory for the next run:
+    give each run a new one.
     """
 
     epoch: str = ""
     """Time between two calls of `weights`, such as "100 us"."""
 
     version: str | None = None
-    """Names these very rules, parameters included: results of the same name, version and scenario are not computed
-    again. Without it every run is computed, into a folder of its own."""
+    """Name of exactly these rules, parameters included: results of the same name, version and scenario are not computed
+    again. Without it every run is computed, into a folder of its own.
+    """
 
     @property
     def name(self) -> str:
-        """The class's name."""
+        """Name of the class."""
         return type(self).__name__
 
     def weights(self, group: Group, stats: Sequence[Member]) -> Iterable[float] | None:
-        """Weights for the members of `group`, one each, or None to keep those that there are.
+        """Returns weights for the members of `group`, one each, or None to keep the current ones.
 
         Called at time zero, and when each epoch ends, for every group in use that has several members and one of them
-        up. Only ratios count, to a thousandth of the largest. What is not up gets nothing whatever its weight.
+        up. Only ratios count, to a thousandth of the largest. A member that is down gets nothing, whatever its weight.
 
         Args:
             group: `switch`, `members` (the switches they lead to), `weights` (as routing has them), `number`, `now_ns`.
@@ -50,10 +51,10 @@ class Scheme:
         raise NotImplementedError
 
     def pick(self, packet: Packet, view: View) -> int:
-        """The member that takes `packet`, as an index into `view.members`.
+        """Returns the member that takes `packet`, as an index into `view.members`.
 
-        Called for every decision: for each packet, or for the first of each flow, flowlet or flowcell, as the
-        scenario's granularity has it; acknowledgements go their own ways. What is sent to a dead member is lost.
+        Called for every decision: for each packet, or for the first of each flow, flowlet or flowcell, according to the
+        scenario's granularity; acknowledgements take paths of their own. Packets to a dead member are lost.
 
         Args:
             packet: `flow` (its row in `run.flows`), `size_bytes` (the flow's), `seq`, `payload_bytes`, `frame_bytes`,
@@ -67,7 +68,7 @@ class Scheme:
 
 
 def asked(scheme: Scheme) -> str:
-    """The method that a scheme overrides: `weights` or `pick`.
+    """Name of the method that a scheme overrides: `weights` or `pick`.
 
     Raises:
         AnabranchError: it is no scheme, or overrides both or neither, or lacks its epoch.
@@ -87,7 +88,7 @@ def asked(scheme: Scheme) -> str:
 
 
 def hooks(scheme: Scheme) -> dict[str, Any]:
-    """What `Scenario.run` is to call."""
+    """Hooks that `Scenario.run` calls."""
     if asked(scheme) == "pick":
         return {"pick": scheme.pick}
 
@@ -99,7 +100,7 @@ def hooks(scheme: Scheme) -> dict[str, Any]:
 
 
 def integers(weights: Iterable[float]) -> list[int]:
-    """Weights as small integers of the same ratios: exact if they can be, else to a thousandth of the largest.
+    """Converts weights to small integers of the same ratios: exact if possible, else to a thousandth of the largest.
 
     Raises:
         AnabranchError: one is negative, not finite or no number.
@@ -121,7 +122,7 @@ def integers(weights: Iterable[float]) -> list[int]:
 
 
 def identity(scenario: Scenario, scheme: Scheme) -> str | None:
-    """What tells results of this scheme under this scenario from all others; None if it says no version."""
+    """Identity of this scheme's results under this scenario; None if the scheme has no version."""
     if scheme.version is None:
         return None
     text = json.dumps([scenario.identity, scheme.name, scheme.version])

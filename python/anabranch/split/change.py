@@ -1,4 +1,4 @@
-"""What can happen to a group: new weights, a path that dies, a path that joins. Paths count from 1."""
+"""Changes of a group: new weights, a path that dies, a path that joins. Paths count from 1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Kind = Literal["weights", "fail", "add"]
 
 @dataclass(frozen=True)
 class Change:
-    """One event, applied to the group as it was at first; events do not add up."""
+    """One change, applied to the original group; changes do not add up."""
 
     kind: Kind
     text: str
@@ -20,14 +20,14 @@ class Change:
 
     @property
     def key(self) -> str:
-        """The option that gave it."""
+        """Option that gave it."""
         return "change" if self.kind == "weights" else self.kind
 
     def after(self, weights: tuple[str, ...]) -> tuple[list[str], list[bool]]:
-        """Weights and liveness after the event.
+        """Weights and liveness after the change.
 
         Raises:
-            AnabranchError: another number of weights, or a path that there is not.
+            AnabranchError: the number of weights differs, or there is no such path.
 
         """
         paths = len(weights)
@@ -44,7 +44,7 @@ class Change:
         return new, [True] * len(new)
 
     def path(self, paths: int) -> int:
-        """The number, from 1, of the path that dies or joins; 0 if the event is no path's own."""
+        """Number, from 1, of the path that dies or joins; 0 if the change concerns no single path."""
         if self.kind == "weights":
             return 0
         if self.kind == "add":
@@ -55,7 +55,7 @@ class Change:
         return number
 
     def label(self, paths: int) -> str:
-        """The event in words."""
+        """Describes the change in words."""
         if self.kind == "fail":
             return f"path {self.path(paths)} fails"
         if self.kind == "add":
@@ -64,5 +64,5 @@ class Change:
 
 
 def split_list(text: str) -> list[str]:
-    """The items of `4, 3,2`."""
+    """Splits the items of `4, 3,2`."""
     return [item.strip() for item in text.split(",")]

@@ -1,4 +1,4 @@
-"""`anabranch split hashes`: what each packet hash makes of the connections of a trace."""
+"""`anabranch split hashes`: the quality of each packet hash on the connections of a trace."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from anabranch.tuples import flow_keys
 
 @dataclass(frozen=True)
 class HashQuality:
-    """One hash. The last three are joint: of the values HP_i that it gives a flow with path i in its input."""
+    """Quality of one hash. The last three are joint: of the values HP_i that it gives a flow with path i as input."""
 
     name: str
     bits: int
     lost_pct: float
     lost_expected_pct: float
-    """Of a perfect hash of as many bits."""
+    """Loss of a perfect hash of as many bits, in percent."""
     chi2_per_df: float
-    """Over 256 bins of the hash value's top 8 bits."""
+    """Chi-square per degree of freedom over 256 bins of the hash value's top 8 bits."""
     p_value: float
     correlation: float
-    """Pearson's, of HP_1 and HP_2: 0 if independent, as scoring needs them."""
+    """Pearson's correlation of HP_1 and HP_2: 0 if independent, as scoring needs them."""
     scoring_mape_pct: float
     """MAPE of picking the path with the largest x_i HP_i, no finaliser, x_i the gravity of its weight."""
     floor_pct: float
@@ -42,7 +42,7 @@ class HashQuality:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Every hash over the connections of one trace."""
+    """Quality of every hash over the connections of one trace."""
 
     trace: Trace
     weights: list[str]

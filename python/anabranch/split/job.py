@@ -1,4 +1,4 @@
-"""The job: one pass over the traffic, then every technique over its connections."""
+"""The job of `anabranch split`: one pass over the traffic, then every technique over its connections."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ TIMED_REPETITIONS = 7
 
 @dataclass(frozen=True)
 class Moved:
-    """What one change did to the connections of the trace, all taken as still alive."""
+    """Effect of one change on the connections of the trace, all of them considered alive."""
 
     change: str
     kind: str
     moved: int | None
-    """Connections on another path than before; None where a connection is on no path of its own."""
+    """Number of connections that changed path; None if the technique keeps no path per connection."""
     minimum: int
-    """Fewest that had to move: total variation of the asked shares; for a failure, those on the dead path."""
+    """Fewest that had to move: total variation of the desired shares; for a failure, those on the dead path."""
     asked: list[float]
-    """Shares after the change, the dead path's zero."""
+    """Desired shares after the change; the dead path's is zero."""
     got_connections: list[int] | None
-    """By path after the change; None where a connection is on no path of its own, or the change is refused."""
+    """Connections by path after the change; None without a path per connection, or if the change is refused."""
     mape_pct: float | None
     """Error of the whole split after the change."""
     floor_pct: float
     expected_pct: float | None
     refused: str | None = None
-    """Why the technique cannot split by the new weights."""
+    """Reason why the technique cannot split by the new weights."""
 
     @property
     def times_floor(self) -> float | None:
@@ -67,35 +67,36 @@ class Moved:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one technique made of the traffic. Lists have one value per path; errors are in percent."""
+    """Split of the traffic by one technique. Lists have one value per path; errors are in percent."""
 
     name: str
     label: str
     granularity: str
     asked: list[float]
-    """Shares; they sum to 1."""
+    """Desired shares; their sum is 1."""
     shares: list[float] | None
-    """The technique's own long-run shares under a perfect hash; None where the arrivals decide."""
+    """Technique's own long-run shares under a perfect hash; None if they depend on arrivals."""
     got_connections: list[int]
     got_bytes: list[int]
     mape_pct: float
     floor_pct: float
     expected_pct: float | None
     """Expected MAPE over as many connections, by the plan's shares of all results that the hash can have; equals the
-    floor where the shares are exact. None where connections are not placed independently of each other."""
+    floor if the shares are exact. None if connections are not placed independently of each other.
+    """
     worst_path: int
-    """Its number, from 1."""
+    """Number of the path, from 1."""
     worst_path_error_pct: float
     byte_mape_pct: float
     byte_floor_pct: float
     ns_per_decision: float
-    """Median; hits where there is a flow table."""
+    """Median time of a decision; of hits, if there is a flow table."""
     ns_per_decision_min: float
     state_bytes: int
     spread_connections: int
-    """Connections that used more than one path."""
+    """Number of connections that used more than one path."""
     crossings: int
-    """Packets on another path than the one before them in their connection."""
+    """Number of packets on another path than the one before them in their connection."""
     changes: list[Moved]
 
     @property
@@ -126,7 +127,7 @@ class Collisions:
 
 @dataclass(frozen=True)
 class Result:
-    """Everything `anabranch split` found."""
+    """Everything that `anabranch split` measured."""
 
     request: Request
     trace: Trace
@@ -141,7 +142,7 @@ class Result:
 
 
 def run(request: Request, progress: Progress | None = None) -> Result:
-    """Does the job.
+    """Runs the job.
 
     Raises:
         AnabranchError: weights that no technique can use, a trace that cannot be read.
@@ -202,7 +203,7 @@ def _plan(request: Request) -> tuple[dict[Choice, Splitter], list[tuple[str, str
 
 
 def _try(request: Request, choice: Choice) -> Splitter | str:
-    """The planned technique, or why it cannot split by these weights."""
+    """Plans the technique, or says why it cannot split by these weights."""
     try:
         return _fresh(request, choice)
     except AnabranchError as error:
@@ -217,7 +218,7 @@ def _fresh(request: Request, choice: Choice) -> Splitter:
 
 
 def _sample(trace: Trace) -> npt.NDArray[np.uint64]:
-    """Keys to time decisions with: those of the trace in their order, repeated to 2^18 at least."""
+    """Keys for timing decisions: those of the trace in their order, repeated to 2^18 at least."""
     if len(trace) >= TIMED_DECISIONS:
         return trace.keys[: 4 * TIMED_DECISIONS]
     return np.resize(trace.keys, TIMED_DECISIONS)
@@ -271,7 +272,7 @@ def _outcome(
 
 
 def _expected(splitter: Splitter, asked: npt.NDArray[np.float64], by: Hash, connections: int) -> float | None:
-    """The MAPE to expect of a technique under a perfect hash of so many bits."""
+    """Expected MAPE of a technique under a perfect hash of this many bits."""
     shares = splitter.shares()
     if shares is None or splitter.granularity != "stateless":
         return None

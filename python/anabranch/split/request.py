@@ -1,4 +1,4 @@
-"""What the user asked for, from the command line and from a TOML file, checked before anything is read."""
+"""Request of the user, from the command line and from a TOML file, checked before anything is read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Choice:
 
     @property
     def label(self) -> str:
-        """As the user writes it."""
+        """Text of the choice, as the user writes it."""
         return ":".join([self.name, *(f"{key}={value}" for key, value in self.parameters)])
 
 
@@ -58,7 +58,7 @@ class Request:
 
 
 def choices(items: Iterable[str], where: str = "technique") -> tuple[Choice, ...]:
-    """Techniques as written: `NAME` or `NAME:key=value:key=value`, each item a list of them; none means all."""
+    """Parses techniques: `NAME` or `NAME:key=value:key=value`, each item a list of them; none means all."""
     names = [technique.name for technique in techniques()]
     found = []
     for text in (part for item in items for part in split_list(item)):
@@ -76,7 +76,7 @@ def choices(items: Iterable[str], where: str = "technique") -> tuple[Choice, ...
 
 
 def read_toml(path: str) -> dict[str, Any]:
-    """The keys of a request file; unknown ones are an error."""
+    """Reads the keys of a request file; unknown ones are an error."""
     try:
         text = Path(path).read_bytes().decode()
     except UnicodeDecodeError as error:
@@ -89,10 +89,10 @@ def read_toml(path: str) -> dict[str, Any]:
 
 
 def request(given: Mapping[str, Any]) -> Request:
-    """Checks what was given under the keys `KEYS`; what is None or empty counts as not given.
+    """Checks the values under the keys `KEYS`; None and empty values count as not given.
 
-    `weights` may be text (`4,3,2`), numbers, or the name of a TOML file with any of the keys; `trace` may name
-    such a file too. What is given beside the file wins over what stands in it.
+    `weights` may be text (`4,3,2`), numbers, or the name of a TOML file with any of the keys; `trace` may name such a
+    file too. A value given beside the file overrides the one in it.
     """
     values = {key: value for key, value in given.items() if value not in (None, [], ())}
     for key in ("weights", "trace"):

@@ -1,4 +1,4 @@
-"""The traffic of a request: its trace read, or its generator run."""
+"""Traffic of a request: reads its trace, or runs its generator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from anabranch.trace import Progress, Trace, generate_trace, read_trace
 
 
 def traffic(request: Request, online: list[Splitter], progress: Progress | None) -> Trace:
-    """One pass over the traffic, shown packet by packet to the splitters `online`; a damaged capture ends there."""
+    """Passes once over the traffic and shows each packet to the splitters `online`; a damaged capture ends the pass."""
     if request.generate is None:
         assert request.trace is not None
         return read_trace(

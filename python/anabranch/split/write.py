@@ -42,7 +42,7 @@ COLUMNS = [
 
 
 def as_dict(result: Result, command: list[str]) -> dict[str, Any]:
-    """The result as plain data, in the order of the registry."""
+    """Converts the result to plain data, in the order of the registry."""
     trace, request = result.trace, result.request
     return {
         "command": command,
@@ -73,12 +73,12 @@ def as_dict(result: Result, command: list[str]) -> dict[str, Any]:
 
 
 def as_json(result: Result, command: list[str]) -> str:
-    """The result as JSON text."""
+    """Converts the result to JSON text."""
     return json.dumps(as_dict(result, command), indent=2, allow_nan=False) + "\n"
 
 
 def as_csv(result: Result) -> str:
-    """One row per technique and path."""
+    """Converts the result to CSV, one row per technique and path."""
     connections, total_bytes = len(result.trace), int(result.trace.bytes.sum())
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

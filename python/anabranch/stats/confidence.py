@@ -22,7 +22,7 @@ def half_width(values: npt.NDArray[np.float64]) -> float | None:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A geometric mean of ratios, and the ends of its interval; these are None for one pair."""
+    """Geometric mean of ratios, and the ends of its interval; these are None for one pair."""
 
     mean: float
     low: float | None
@@ -30,9 +30,9 @@ class Ratio:
 
 
 def paired_ratio(values: npt.NDArray[np.float64], baseline: npt.NDArray[np.float64]) -> Ratio:
-    """How `values` compare with `baseline` of the same seeds, both positive, shape (seeds,).
+    """Compares `values` with `baseline` of the same seeds, both positive, shape (seeds,).
 
-    Student's 95 % interval of the mean of log ratios, taken back by the exponential: what the seeds have in common
+    Student's 95 % interval of the mean of log ratios, converted back by the exponential: the common effect of the seeds
     cancels, so that it is tighter than the intervals of the two.
     """
     logs = np.log(values / baseline)

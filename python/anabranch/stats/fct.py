@@ -16,10 +16,10 @@ MEASURES = ("fct_ns", "slowdown")
 
 
 def quantile(values: npt.NDArray[np.float64], q: float) -> float | None:
-    """The smallest value that at least the fraction `q` of all values does not exceed (nearest rank).
+    """Smallest value that at least the fraction `q` of all values does not exceed (nearest rank).
 
-    It is a value that a flow really had. None where fewer than 1 / (1 - q) values are there: their largest would
-    pass for a quantile that they cannot tell.
+    It is the value of a real flow. None if there are fewer than 1 / (1 - q) values: their largest would be mistaken for
+    a quantile that they cannot show.
     """
     if len(values) * (1 - q) < 1 - 1e-9:
         return None

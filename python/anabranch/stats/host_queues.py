@@ -1,4 +1,4 @@
-"""Where packets waited longest: in switches, which load balancers empty, or in hosts."""
+"""Deepest queues: in switches, which load balancers empty, or in hosts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import polars as pl
 
 NOTABLE_BYTES = 100_000
-"""Queues of hosts that are no deeper are not worth a word."""
+"""Depth in bytes up to which queues of hosts are not worth a warning."""
 
 BEGINNING = "hosts, not switches, hold the deepest queues"
-"""The warning begins so."""
+"""Beginning of the warning."""
 
 
 def warning(topology: Mapping[str, Any], ports: pl.DataFrame) -> str | None:
-    """A sentence if the deepest queue of all was a host's, and notable."""
+    """Warns, in a sentence, if the deepest queue of all was a host's, and notable."""
     deepest = ports.group_by("from").agg(pl.col("backlog_max_bytes").max()).sort("backlog_max_bytes", "from")
     at_host = deepest["from"].map_elements(
         lambda node: topology["nodes"]["tier"][node] == "host", return_dtype=pl.Boolean

@@ -8,7 +8,7 @@ import polars as pl
 
 
 def completion_ns(flows: pl.DataFrame) -> tuple[npt.NDArray[np.float64], int]:
-    """From the start of a job's first flow to the end of its last, in nanoseconds, for each that ended.
+    """Times from the start of a job's first flow to the end of its last, in nanoseconds, for each that ended.
 
     Returns these times, in the order of the jobs, and the number of jobs that did not end.
     """

@@ -1,9 +1,9 @@
-"""How far a split is from what was asked, and how far chance alone would put it.
+"""Error of a split: the distance from the desired shares, and the distance that chance alone would cause.
 
-MAPE is the VALO paper's Eq. 1: the mean over the paths of |got - asked| / asked, in percent. Paths that
-were asked to carry nothing have no relative error and are left out. The *floor* is the expected MAPE of an
-ideal splitter that puts each connection on a path independently with exactly the asked probability: no
-stateless technique can be expected to do better.
+MAPE is the VALO paper's Eq. 1: the mean over the paths of |got - asked| / asked, in percent. Paths that should carry
+nothing have no relative error and are left out. The *floor* is the expected MAPE of an ideal splitter that puts each
+connection on a path independently with exactly the desired probability: no stateless technique can be expected to do
+better.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import numpy.typing as npt
 from scipy.special import betainc, gammaln, xlog1py, xlogy
 
 Shares = npt.ArrayLike
-"""Probabilities, one per path; they sum to 1."""
+"""Probabilities, one per path; their sum is 1."""
 
 BAND_DRAWS = 4000
 BAND_SEED = 20250609
 
 
 def path_errors(asked: Shares, got: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Signed relative error of each path in percent; NaN where nothing was asked; shape (paths,).
+    """Signed relative error of each path in percent; NaN if the path should carry nothing; shape (paths,).
 
     Args:
         asked: shares, shape (paths,).
@@ -64,10 +64,10 @@ def mape_floor(asked: Shares, connections: int) -> float:
 
 
 def mape_expected(shares: Shares, asked: Shares, connections: int) -> float:
-    """Expected MAPE, in percent, of an independent splitter whose true `shares` are not what was `asked`.
+    """Expected MAPE, in percent, of an independent splitter whose true `shares` differ from those `asked` for.
 
-    Exact: E|X - a| = Nq - a + 2 (a F(k; N, q) - Nq F(k - 1; N - 1, q)), k = floor(a), for X ~ Bin(N, q) and
-    a = Np. Equals `mape_floor` where the two coincide.
+    Exact: E|X - a| = Nq - a + 2 (a F(k; N, q) - Nq F(k - 1; N - 1, q)), k = floor(a), for X ~ Bin(N, q) and a = Np.
+    Equals `mape_floor` if the two coincide.
     """
     q = np.asarray(shares, dtype=np.float64)
     p = np.asarray(asked, dtype=np.float64)
@@ -79,14 +79,14 @@ def mape_expected(shares: Shares, asked: Shares, connections: int) -> float:
 
 
 def times_floor(error_pct: float, floor_pct: float) -> float | None:
-    """An error as a multiple of its floor; None where the floor is zero, as it is for one path: chance has no say."""
+    """Error as a multiple of its floor; None if the floor is zero: with one path chance has no effect."""
     return error_pct / floor_pct if floor_pct > 0 else None
 
 
 def mape_band(asked: Shares, connections: int, level: float = 0.95) -> tuple[float, float]:
     """The central interval, in percent, in which one ideal split's MAPE falls with probability `level`.
 
-    Drawn: 4000 multinomial splits from a fixed seed, so the same arguments give the same band.
+    It is drawn from 4000 multinomial splits with a fixed seed, so that the same arguments give the same band.
     """
     p = np.asarray(asked, dtype=np.float64)
     p = p[p > 0]
@@ -113,7 +113,7 @@ def byte_floor(asked: Shares, sizes_bytes: npt.ArrayLike) -> float:
 def total_variation(before: Shares, after: Shares) -> float:
     """Least fraction of connections that must change path when shares go from `before` to `after`.
 
-    A list that is longer has new paths; they had no share.
+    If `after` is longer, it has new paths, which had no share before.
     """
     p, q = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     paths = max(p.size, q.size)

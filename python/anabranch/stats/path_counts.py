@@ -1,4 +1,4 @@
-"""How many shortest paths a fabric has between its leaves."""
+"""Numbers of shortest paths between the leaves of a fabric."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def path_counts(topology: Mapping[str, Any]) -> dict[tuple[int, int], tuple[int, int]]:
-    """Between every ordered pair of leaves (switches with hosts): links between the two, and shortest paths.
+    """Number of links and of shortest paths between every ordered pair of leaves (switches with hosts).
 
-    Parallel links count as paths of their own. Every link is taken as up; pairs without a way are left out.
+    Parallel links count as paths of their own. Every link is considered up; pairs without a path are left out.
     """
     hosts, ports = int(topology["hosts"]), topology["ports"]
     neighbours: dict[int, dict[int, int]] = {}
@@ -29,7 +29,7 @@ def path_counts(topology: Mapping[str, Any]) -> dict[tuple[int, int], tuple[int,
 
 
 def _from(leaf: int, neighbours: Mapping[int, Mapping[int, int]]) -> dict[int, tuple[int, int]]:
-    """Breadth first: distance and number of shortest paths of every node that can be reached."""
+    """Searches breadth-first: distance and number of shortest paths of every node that can be reached."""
     reached = {leaf: (0, 1)}
     ring = [leaf]
     while ring:

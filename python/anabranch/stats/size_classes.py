@@ -1,4 +1,4 @@
-"""Classes of flows by size: what papers call mice, medium and elephants."""
+"""Classes of flows by size: the mice, medium flows and elephants of papers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 from anabranch.errors import AnabranchError
 
 DEFAULT_BOUNDS_BYTES = (100_000, 10_000_000)
-"""Up to 100 KB and above 10 MB: the mice and elephants of most load-balancing papers."""
+"""Default bounds, 100 KB and 10 MB: the mice and elephants of most load-balancing papers."""
 
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
@@ -46,10 +46,10 @@ def size_classes(bounds_bytes: Sequence[int] = DEFAULT_BOUNDS_BYTES) -> list[Siz
 
 
 def parse_bounds(text: str) -> tuple[int, ...]:
-    """Bounds as written, as in `100 KB,10 MB`.
+    """Parses bounds, as in `100 KB,10 MB`.
 
     Raises:
-        AnabranchError: no size, or sizes that do not ascend.
+        AnabranchError: a text is no size, or sizes do not ascend.
 
     """
     bounds = []
@@ -69,7 +69,7 @@ def parse_bounds(text: str) -> tuple[int, ...]:
 
 
 def bytes_text(value: float) -> str:
-    """A size with a decimal unit: `100 KB`, `1.5 MB`."""
+    """Formats a size with a decimal unit: `100 KB`, `1.5 MB`."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
         if value >= scale:
             return f"{value / scale:g} {unit}"

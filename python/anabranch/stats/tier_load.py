@@ -1,4 +1,4 @@
-"""How loaded each tier of a fabric was."""
+"""Load of each tier of a fabric."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TierLoad:
     capacity_bps: float
     mean_pct: float
     busiest_pct: float
-    """The busiest single port over the same time."""
+    """Utilisation of the busiest single port over the same time."""
 
 
 def port_utilization(

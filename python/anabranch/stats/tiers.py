@@ -1,4 +1,4 @@
-"""A fabric in numbers: what stands in each tier, and what joins them."""
+"""A fabric in numbers: the nodes of each tier, and the links that join them."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ class TierLinks:
     high: str
     links: int
     rates_bps: tuple[float, ...]
-    """The different rates, ascending."""
+    """Different rates, ascending."""
     capacity_bps: float
-    """Of one direction."""
+    """Capacity of one direction."""
     oversubscription: float | None
-    """What the tier below can send up, over this; None for the lowest."""
+    """Capacity of the tier below that can send up, over this one; None for the lowest."""
     delays_ns: tuple[float, ...]
-    """The different ones, ascending; so too the buffers, None for one without limit, last."""
+    """Different delays, ascending; likewise the buffers, None for one without limit, last."""
     buffers_bytes: tuple[float | None, ...]
 
 
 def tier_counts(topology: Mapping[str, Any]) -> Counter[str]:
-    """Nodes by tier."""
+    """Number of nodes by tier."""
     return Counter(topology["nodes"]["tier"])
 
 
 def tier_links(topology: Mapping[str, Any]) -> list[TierLinks]:
-    """From the hosts up."""
+    """Links between tiers, from the hosts up."""
     ports, tier = topology["ports"], topology["nodes"]["tier"]
     rates: dict[tuple[int, int], list[float]] = {}
     delays: dict[tuple[int, int], set[float]] = {}
@@ -69,17 +69,17 @@ def tier_links(topology: Mapping[str, Any]) -> list[TierLinks]:
 
 
 def tier_word(tier: str, counts: Mapping[str, int]) -> str:
-    """A tier as people call it: above aggregation switches stands the core, above leaves a spine."""
+    """Common name of a tier: the top above aggregation switches is the core, above leaves a spine."""
     return "core" if tier == "spine" and counts.get("aggregation") else tier
 
 
 def direction_words(direction: str, counts: Mapping[str, int]) -> str:
-    """`aggregation to spine` and the like in the words of `tier_word`."""
+    """Direction in the words of `tier_word`, such as `aggregation to spine`."""
     return " to ".join(tier_word(tier, counts) for tier in direction.split(" to "))
 
 
 def node_names(topology: Mapping[str, Any], tier: str) -> str:
-    """All names of a tier: `leaf0 to leaf7` where they are numbered in a row."""
+    """Names of all nodes of a tier: `leaf0 to leaf7` if they are numbered in a row."""
     names = [
         name for name, own in zip(topology["nodes"]["name"], topology["nodes"]["tier"], strict=True) if own == tier
     ]
@@ -96,7 +96,7 @@ def node_names(topology: Mapping[str, Any], tier: str) -> str:
 
 
 def switches(tier: str, counts: Mapping[str, int]) -> str:
-    """What the nodes of a tier are called, counted."""
+    """Counted nodes of a tier, by their common name."""
     number = counts[tier]
     if tier == "aggregation":
         return tier
@@ -105,6 +105,6 @@ def switches(tier: str, counts: Mapping[str, int]) -> str:
 
 
 def rates(rates_bps: Sequence[float]) -> str:
-    """One rate, or the span of several."""
+    """Formats one rate, or the range of several."""
     low, high = min(rates_bps), max(rates_bps)
     return bit_rate(low) if low == high else f"{bit_rate(low)} to {bit_rate(high)}"

@@ -1,4 +1,4 @@
-"""How good a packet hash is: lost identities, even bins, and independence between paths."""
+"""Quality of a packet hash: lost identities, even bins, and independence between paths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BINS = 256
 
 @dataclass(frozen=True)
 class Uniformity:
-    """A chi-square test of even bins: the statistic over its degrees of freedom, and its p-value."""
+    """Chi-square test of even bins: the statistic over its degrees of freedom, and its p-value."""
 
     chi2_per_df: float
     p_value: float
@@ -29,19 +29,19 @@ def chi_square(values: npt.NDArray[np.uint64], bits: int) -> Uniformity:
 
 
 def lost_pct(values: npt.NDArray[np.uint64]) -> float:
-    """Percent of connections whose hash value another one already has: 100 (1 - distinct / N)."""
+    """Percentage of connections whose hash value another one already has: 100 (1 - distinct / N)."""
     return 100.0 * (1.0 - np.unique(values).size / values.size)
 
 
 def lost_expected_pct(connections: int, bits: int) -> float:
-    """What `lost_pct` is for a perfect hash (birthday problem): 1 - M (1 - (1 - 1/M)^N) / N, M = 2^bits."""
+    """Expected `lost_pct` of a perfect hash (birthday problem): 1 - M (1 - (1 - 1/M)^N) / N, M = 2^bits."""
     space = 2.0**bits
     distinct = -space * np.expm1(connections * np.log1p(-1.0 / space))
     return float(100.0 * max(0.0, 1.0 - distinct / connections))
 
 
 def correlation(first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64]) -> float:
-    """Pearson's correlation of two columns of hash values; 0 when a column is constant."""
+    """Pearson's correlation of two columns of hash values; 0 if a column is constant."""
     a, b = first.astype(np.float64), second.astype(np.float64)
     a -= a.mean()
     b -= b.mean()
