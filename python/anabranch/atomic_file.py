@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 import sys
 import tempfile
+import time
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 
 from anabranch.errors import AnabranchError
@@ -17,6 +20,11 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 IRREPLACEABLE = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS)
 """The errors of a file that may be written but not replaced: its owner, its directory, or a mount keep it there."""
+
+
+MARK = ".part-"
+ABANDONED_S = 60.0
+"""Age from which a part that nobody holds counts as abandoned: writing one takes milliseconds."""
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
@@ -78,9 +86,10 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _replace(target: Path, data: bytes, mode: int, old: os.stat_result | None) -> None:
-    handle, part = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
+    _remove_abandoned(target)
+    handle, part = _made(target)
+    with os.fdopen(handle, "wb") as file:
+        try:
             file.write(data)
             file.flush()
             made = os.fstat(handle)
@@ -88,11 +97,39 @@ def _replace(target: Path, data: bytes, mode: int, old: os.stat_result | None) -
                 os.fchown(handle, old.st_uid, old.st_gid)
             # After the owner: a change of owner clears bits of the mode.
             os.fchmod(handle, mode)
-        Path(part).replace(target)
-    except BaseException:
+            # While the file is open, and so locked: nobody takes it for abandoned.
+            part.replace(target)
+        except BaseException:
+            with suppress(OSError):
+                part.unlink()
+            raise
+
+
+def _made(target: Path) -> tuple[int, Path]:
+    """A hidden file beside the target, locked while its writer lives."""
+    while True:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}{MARK}", dir=target.parent)
+        # Not every file system has locks.
         with suppress(OSError):
-            Path(part).unlink()
-        raise
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:
+            return handle, Path(name)
+        # Another writer has come between the two lines above, and taken it for abandoned.
+        os.close(handle)
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Removes what killed writers of this file have left."""
+    for part in target.parent.glob(f"{escape(f'.{target.name}{MARK}')}*"):
+        with suppress(OSError):
+            handle = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                # Not every file system shows the locks of other machines.
+                if time.time() - os.fstat(handle).st_mtime > ABANDONED_S:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    part.unlink()
+            finally:
+                os.close(handle)
 
 
 def _write_into(path: Path, data: bytes) -> None:

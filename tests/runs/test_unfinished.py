@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from anabranch.atomic_file import ABANDONED_S, write_whole
 from anabranch.atomic_folder import written_whole
 from anabranch.runs.folder import check_writable
 
@@ -109,3 +112,42 @@ def test_what_is_no_folder_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is no folder"), written_whole(tmp_path / "small-0123"):
         pass
     assert (tmp_path / "small-0123").is_fifo()
+
+
+DIES_IN_A_FILE = """
+import os, signal, sys
+from anabranch.atomic_file import write_whole
+
+os.fchmod = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+write_whole(sys.argv[1], "new")
+"""
+
+
+def test_a_part_of_a_file_that_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
+    # Its name means something to a shell's patterns.
+    target = tmp_path / "out[1].json"
+    target.write_text("old")
+    done = subprocess.run([sys.executable, "-c", DIES_IN_A_FILE, target], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    (part,) = hidden(tmp_path)
+    assert target.read_text() == "old"
+    # It may be of a writer on another machine, whose lock is not seen here.
+    write_whole(target, "newer")
+    assert hidden(tmp_path) == [part]
+    long_ago = time.time() - 2 * ABANDONED_S
+    os.utime(part, (long_ago, long_ago))
+    write_whole(target, "newest")
+    assert list(tmp_path.iterdir()) == [target]
+    assert target.read_text() == "newest"
+
+
+def test_a_part_whose_writer_lives_is_left_alone(tmp_path: Path) -> None:
+    target, part = tmp_path / "out.json", tmp_path / ".out.json.part-01234567"
+    with part.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        long_ago = time.time() - 2 * ABANDONED_S
+        os.utime(part, (long_ago, long_ago))
+        write_whole(target, "new")
+        assert part.exists()
+    write_whole(target, "newer")
+    assert list(tmp_path.iterdir()) == [target]
