@@ -1,14 +1,15 @@
-//! What a scheme reads, made from a group's weights: tables, scores, turns.
+//! Bodies of plans: a group's control half ([`anabranch_split::control`]) in the layouts that programs read.
 
 use crate::error::KernelError;
 use crate::group::Group;
 use crate::layout::{MEMBERS, SLOTS, SLOTS_LARGE, TURNS, Turns};
 use crate::scheme::Scheme;
-use anabranch_split::apportion::{gravity, min_move, reciprocal, turns, webster};
-use anabranch_split::scheme::{Bounded, List as _, mix, rendezvous, score};
+use anabranch_split::apportion::{gravity, reciprocal, turns};
+use anabranch_split::control::{self, SlotTable};
+use anabranch_split::scheme::{Bounded, List as _, rendezvous, score};
+use anabranch_split::{Members, PlanError, Weights};
 use std::boxed::Box;
 use std::format;
-use std::vec;
 use std::vec::Vec;
 
 /// Entries of scoring.
@@ -40,35 +41,31 @@ impl Body {
     /// # Errors
     /// Weights that the scheme cannot carry.
     pub fn make(scheme: Scheme, group: &Group, before: Option<&Self>) -> Result<Self, KernelError> {
-        let refuse = |why: &dyn core::fmt::Display| {
-            KernelError::new(format!("group {}", group.name), format!("{why}"))
-        };
-        let whole: Vec<u64> = group.members.iter().map(|member| member.weight.into()).collect();
-        let mut weights = group.living();
-        if weights.iter().all(|&weight| weight == 0) {
-            weights.clone_from(&whole);
-        }
+        let refuse = |why: PlanError| KernelError::new(format!("group {}", group.name), format!("{why}"));
+        let members = asked(group).map_err(refuse)?;
+        let weights = members.effective();
         Ok(match scheme {
             Scheme::Slots | Scheme::Spray | Scheme::Flowlet => {
-                let held = if let Some(Self::Slots(held)) = before { Some(&**held) } else { None };
-                Self::Slots(table(held, &weights, &whole))
+                let slots = if let Some(Self::Slots(slots)) = before { Some(&**slots) } else { None };
+                Self::Slots(table(slots, &members).map_err(refuse)?)
             }
             Scheme::SlotsLarge => {
-                let held = if let Some(Self::SlotsLarge(held)) = before { Some(&**held) } else { None };
-                Self::SlotsLarge(table(held, &weights, &whole))
+                let slots = if let Some(Self::SlotsLarge(slots)) = before { Some(&**slots) } else { None };
+                Self::SlotsLarge(table(slots, &members).map_err(refuse)?)
             }
             Scheme::Score => {
-                let entries = if group.plain { factors(&weights) } else { gravity::entries(&weights) };
+                let entries =
+                    if group.plain { gravity::plain_entries(&weights) } else { gravity::entries(&weights) };
                 Self::Scores(Box::new(Bounded::new(&entries, score::Entry { salt: 0, weight: 0, member: 0 })))
             }
             Scheme::Rendezvous => {
-                let entries = reciprocal::reciprocals(&weights).map_err(|error| refuse(&error))?;
+                let entries = reciprocal::reciprocals(&weights).map_err(refuse)?;
                 let filler =
                     rendezvous::Entry { salt: 0, reciprocal: 0, shift: 0, approximate: 0.0, member: 0 };
                 Self::Arrivals(Box::new(Bounded::new(&entries, filler)))
             }
             Scheme::Cycle | Scheme::FlowCycle | Scheme::Presto => {
-                let turns = in_turn(group, &weights).map_err(|error| refuse(&error))?;
+                let turns = in_turn(group, &weights).map_err(refuse)?;
                 Self::Turns(Box::new(Bounded::new(&turns, 0)))
             }
         })
@@ -78,82 +75,54 @@ impl Body {
     #[must_use]
     pub fn shares(&self, count: usize) -> Vec<f64> {
         match self {
-            Self::Slots(table) => counted(table.iter().map(|&member| member.into()), count),
-            Self::SlotsLarge(table) => counted(table.iter().map(|&member| member.into()), count),
-            Self::Turns(turns) => counted(self::turns(turns).into_iter(), count),
-            Self::Scores(entries) => {
-                let mut factors = vec![0; count];
-                entries.each(|entry| factors[usize::from(entry.member)] = entry.weight.into());
-                gravity::scoring_shares(&factors)
-            }
-            Self::Arrivals(entries) => {
-                // Rates of arrival: the reciprocals' own, as they are rounded.
-                let mut rates = vec![0.0; count];
-                entries.each(|entry| {
-                    let order = libm::ldexp(1.0, i32::try_from(entry.shift).unwrap_or(i32::MAX));
-                    rates[usize::from(entry.member)] = order / f64::from(entry.reciprocal);
-                });
-                let sum: f64 = rates.iter().sum();
-                rates.iter().map(|rate| rate / sum).collect()
-            }
+            Self::Slots(table) => control::shares(table.iter().map(|&member| member.into()), count),
+            Self::SlotsLarge(table) => control::shares(table.iter().map(|&member| member.into()), count),
+            Self::Turns(turns) => control::shares(listed(turns).into_iter(), count),
+            Self::Scores(entries) => gravity::entry_shares(&listed(entries), count),
+            Self::Arrivals(entries) => reciprocal::shares(&listed(entries), count),
         }
     }
 
     /// Members in turn, if it has turns.
     #[must_use]
     pub fn turns(&self) -> Vec<u16> {
-        if let Self::Turns(turns) = self { self::turns(turns) } else { Vec::new() }
+        if let Self::Turns(turns) = self { listed(turns) } else { Vec::new() }
     }
 }
 
-fn turns(held: &Turns) -> Vec<u16> {
-    let mut turns = Vec::with_capacity(held.len());
-    held.each(|&turn| turns.push(turn));
-    turns
+/// Entries of a list.
+fn listed<T: Copy, const N: usize>(list: &Bounded<T, N>) -> Vec<T> {
+    let mut entries = Vec::with_capacity(list.len());
+    list.each(|&entry| entries.push(entry));
+    entries
 }
 
-fn counted(members: impl ExactSizeIterator<Item = u16>, count: usize) -> Vec<f64> {
-    let all = members.len() as f64;
-    let mut counts = vec![0u32; count];
-    members.for_each(|member| counts[usize::from(member)] += 1);
-    counts.iter().map(|&count| f64::from(count) / all).collect()
+/// Members as the library plans them. A group that lives nowhere is planned as if all were up: its head drops its packets.
+fn asked(group: &Group) -> Result<Members, PlanError> {
+    let weights = Weights::new(group.members.iter().map(|member| member.weight.into()).collect())?;
+    if group.living().iter().all(|&weight| weight == 0) {
+        return Ok(Members::all_up(weights));
+    }
+    Members::new(weights, group.members.iter().map(|member| member.up).collect())
 }
 
-/// A table for `weights`. Where slots may move at equal cost, those move that go back to whom they are without a failure,
-/// by the weights of all: a member that comes back has its own connections again.
-fn table<const N: usize>(before: Option<&[u8; N]>, weights: &[u64], whole: &[u64]) -> Box<[u8; N]> {
-    let mut home = Box::new([0; N]);
-    min_move::fill(&mut home[..], whole);
-    let known = before.filter(|table| table.iter().all(|&member| usize::from(member) < weights.len()));
-    let mut table = known.map_or_else(|| home.clone(), |before| Box::new(*before));
-    min_move::rebalance(&mut table[..], &home[..], weights);
-    table
-}
-
-/// Weights as factors of scores; too large ones lose their last digits.
-fn factors(weights: &[u64]) -> Vec<score::Entry> {
-    let values: Vec<f64> = weights.iter().map(|&weight| weight as f64).collect();
-    let most = weights.iter().copied().max().unwrap_or(1).min((1 << score::WEIGHT_BITS) - 1);
-    (0u16..)
-        .zip(gravity::quantise(&values, most as u32))
-        .filter(|&(_, weight)| weight > 0)
-        .map(|(member, weight)| score::Entry { salt: mix::salt(member), weight, member })
-        .collect()
+/// Table of a group, which moves as few slots as possible from `before`: the kernel keeps slots, and no history of them.
+fn table<const N: usize>(before: Option<&[u8; N]>, members: &Members) -> Result<Box<[u8; N]>, PlanError> {
+    let table = match before {
+        Some(slots) => SlotTable::resume(slots, members),
+        None => SlotTable::new(members),
+    };
+    table.map(SlotTable::into_slots)
 }
 
 /// Turns of the living: those of the group without the dead, or smooth ones by their weights.
-fn in_turn(group: &Group, weights: &[u64]) -> Result<Vec<u16>, anabranch_split::PlanError> {
+fn in_turn(group: &Group, weights: &[u64]) -> Result<Vec<u16>, PlanError> {
     let given: Vec<u16> =
         group.turns.iter().copied().filter(|&turn| weights[usize::from(turn)] > 0).collect();
     if !given.is_empty() {
         return Ok(given);
     }
-    if turns::reduced(weights).iter().sum::<u64>() <= TURNS as u64 {
-        return turns::smooth(weights);
-    }
-    // More turns than the program takes: as many as it does, divided as fairly as whole turns can be.
-    let seats = webster::webster(weights, TURNS as u32);
-    turns::smooth(&seats.iter().map(|&seats| seats.into()).collect::<Vec<u64>>())
+    turns::smooth_within(weights, TURNS as u32)
 }
 
 /// Shares that a scheme would really give the living members of a group; see [`Body::shares`].

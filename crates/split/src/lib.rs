@@ -2,7 +2,8 @@
 //!
 //! * **pick** ([`scheme`]): a few dozen instructions over plain data; `no_std`, no allocation, no panic path, generic
 //!   over the environment that runs it ([`Env`]), so that simulator, library and kernel share one source.
-//! * **plan** ([`apportion`], [`technique`], feature `plan`): turns weights into that data. May allocate and sort.
+//! * **plan** ([`apportion`], [`control`], [`technique`], feature `plan`): turns weights into that data. May allocate
+//!   and sort.
 //! * **hash** ([`hash`], feature `plan` except for one function): from the 5-tuple of a packet to the key that
 //!   [`scheme`] picks by.
 
@@ -21,6 +22,8 @@ mod tuple;
 
 #[cfg(feature = "plan")]
 pub mod apportion;
+#[cfg(feature = "plan")]
+pub mod control;
 #[cfg(feature = "plan")]
 pub mod technique;
 #[cfg(feature = "plan")]

@@ -146,6 +146,8 @@ impl Decimal {
 pub struct Members {
     weights: Weights,
     up: Vec<bool>,
+    /// What is left of the weights, where liveness alone does not tell.
+    left: Option<Weights>,
 }
 
 impl Members {
@@ -153,7 +155,16 @@ impl Members {
     #[must_use]
     pub fn all_up(weights: Weights) -> Self {
         let up = std::vec![true; weights.as_slice().len()];
-        Self { weights, up }
+        Self { weights, up, left: None }
+    }
+
+    /// Members of which something may be missing: `left` is what is left of each asked weight, or more where others'
+    /// share went. If the lists differ in length, `left` stands for both.
+    #[must_use]
+    pub fn lessened(weights: Weights, left: Weights) -> Self {
+        let weights = if weights.0.len() == left.0.len() { weights } else { left.clone() };
+        let up = left.0.iter().map(|&weight| weight > 0).collect();
+        Self { weights, up, left: Some(left) }
     }
 
     /// Makes a group with a liveness mask, one flag per member.
@@ -168,7 +179,7 @@ impl Members {
                 "give one flag per path",
             ));
         }
-        let members = Self { weights, up };
+        let members = Self { weights, up, left: None };
         if members.effective().iter().all(|&w| w == 0) {
             return Err(PlanError::new(
                 "up: no path with a positive weight is alive",
@@ -205,7 +216,16 @@ impl Members {
     /// Weights by which a plan splits: zero for dead members.
     #[must_use]
     pub fn effective(&self) -> Vec<u64> {
+        if let Some(left) = &self.left {
+            return left.0.clone();
+        }
         self.weights.as_slice().iter().zip(&self.up).map(|(&w, &up)| if up { w } else { 0 }).collect()
+    }
+
+    /// Whether every member carries what was asked of it.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.effective() == self.weights.0
     }
 
     /// Desired share of each member, `w_i / W` over the living ones.

@@ -1,12 +1,13 @@
-//! The control halves of the schemes that switches run: from weights to what `pick` reads.
+//! Schemes that switches run, with the control half of each ([`anabranch_split::control`]).
 
-use anabranch_split::PlanError;
-use anabranch_split::apportion::{cumulative, gravity, min_move, quotas, turns, wcmp};
+use anabranch_split::apportion::{cumulative, gravity, quotas, turns, wcmp};
+use anabranch_split::control::{self, SlotTable};
 use anabranch_split::scheme::cumulative as cumulative_bounds;
 use anabranch_split::scheme::{
-    Cumulative, Cycle, Drill, Modulo, Quota, Scheme, Score, Score16, Slots, Uniform, drill, mix, modulo,
-    quota, score, score16,
+    Cumulative, Cycle, Drill, Modulo, Quota, Scheme, Score, Score16, Slots, Uniform, drill, modulo, quota,
+    score, score16,
 };
+use anabranch_split::{Members, PlanError, Weights};
 
 /// Slots of a min-move table.
 const SLOTS: usize = 1 << 16;
@@ -58,19 +59,17 @@ impl Planned for Uniform {
     type Parameters = ();
 
     fn plan(_: &(), weights: &[u64], _old: Option<&Self::Stored>) -> Result<Self::Stored, PlanError> {
-        Ok((0..).zip(weights).filter(|&(_, &weight)| weight > 0).map(|(member, _)| member).collect())
+        Ok(control::living(weights).into())
     }
 }
 
-/// A min-move table and the table its slots return to.
-pub struct MinMoveTable {
-    table: Box<[u8; SLOTS]>,
-    home: Box<[u8; SLOTS]>,
-}
+/// A min-move table, as stored.
+pub struct MinMoveTable(SlotTable<u8, SLOTS>);
 
 impl AsRef<[u8; SLOTS]> for MinMoveTable {
+    #[inline(always)]
     fn as_ref(&self) -> &[u8; SLOTS] {
-        &self.table
+        self.0.slots()
     }
 }
 
@@ -78,25 +77,15 @@ impl Planned for MinMove {
     type Stored = MinMoveTable;
     type Parameters = ();
 
+    /// The weights of a group as it was built are those that were asked for; less is what failures leave of them.
     fn plan(_: &(), weights: &[u64], old: Option<&MinMoveTable>) -> Result<MinMoveTable, PlanError> {
-        if weights.len() > usize::from(u8::MAX) + 1 {
-            return Err(PlanError::new(
-                format!("table: min-move over {} next hops", weights.len()),
-                "a switch has at most 256 next hops under min-move: use wcmp or valo",
-            ));
-        }
-        match old {
-            Some(old) => {
-                let mut table = old.table.clone();
-                min_move::rebalance(&mut table[..], &old.home[..], weights);
-                Ok(MinMoveTable { table, home: old.home.clone() })
-            }
-            None => {
-                let mut table = Box::new([0; SLOTS]);
-                min_move::fill(&mut table[..], weights);
-                Ok(MinMoveTable { home: table.clone(), table })
-            }
-        }
+        let left = Weights::new(weights.to_vec())?;
+        let Some(MinMoveTable(old)) = old else {
+            return SlotTable::new(&Members::all_up(left)).map(MinMoveTable);
+        };
+        let mut table = old.clone();
+        table.plan(&Members::lessened(Weights::new(old.asked().to_vec())?, left))?;
+        Ok(MinMoveTable(table))
     }
 }
 
@@ -115,25 +104,12 @@ impl Planned for Wcmp {
     type Parameters = u32;
 
     fn plan(&most: &u32, weights: &[u64], _old: Option<&ModuloEntries>) -> Result<ModuloEntries, PlanError> {
-        modulo::ModuloTable::new(entries(weights, most)?)
-            .map(ModuloEntries)
-            .ok_or_else(|| too_few(weights, most))
+        let entries = control::wcmp(weights, most)?;
+        let Some(table) = modulo::ModuloTable::new(entries.into()) else {
+            unreachable!("a member with a positive weight has an entry")
+        };
+        Ok(ModuloEntries(table))
     }
-}
-
-/// Each member as often as WCMP's reduction to at most `most` entries has it.
-fn entries(weights: &[u64], most: u32) -> Result<Box<[u16]>, PlanError> {
-    let counts = wcmp::greedy(weights, most).ok_or_else(|| too_few(weights, most))?;
-    let entries = (0u16..).zip(counts);
-    Ok(entries.flat_map(|(member, count)| std::iter::repeat_n(member, count as usize)).collect())
-}
-
-fn too_few(weights: &[u64], most: u32) -> PlanError {
-    let living = weights.iter().filter(|&&weight| weight > 0).count();
-    PlanError::new(
-        format!("entries: {most} for {living} next hops"),
-        format!("each needs one: give entries = {living} or more"),
-    )
 }
 
 impl Planned for Score {
@@ -156,20 +132,8 @@ impl Planned for Score16 {
         _old: Option<&Self::Stored>,
     ) -> Result<Self::Stored, PlanError> {
         let reduced = entries.map(|most| wcmp::proportional(weights, most, wcmp::Floor::One));
-        (0u16..)
-            .zip(reduced.as_deref().unwrap_or(weights))
-            .filter(|&(_, &weight)| weight > 0)
-            .map(|(member, &weight)| {
-                let weight = u16::try_from(weight).map_err(|_| {
-                    PlanError::new(
-                        format!("weight: {weight} of a next hop is above 65535"),
-                        "Open vSwitch's weights have 16 bits: use smaller ones",
-                    )
-                })?;
-                let salt = mix::open_vswitch::salt(u32::from(member) + 1);
-                Ok(score16::Bucket { salt, weight, member })
-            })
-            .collect()
+        // Open vSwitch's buckets count from one here.
+        control::buckets(reduced.as_deref().unwrap_or(weights), 1).map(Into::into)
     }
 }
 
@@ -203,12 +167,7 @@ impl Planned for HashIntervals {
     type Parameters = ();
 
     fn plan(_: &(), weights: &[u64], _old: Option<&Intervals>) -> Result<Intervals, PlanError> {
-        if weights.len() > INTERVALS {
-            return Err(PlanError::new(
-                format!("table: intervals over {} next hops", weights.len()),
-                "a switch has at most 256 next hops under intervals: use wcmp or valo",
-            ));
-        }
+        control::check_members("a table of intervals", weights.len(), INTERVALS)?;
         Ok(Intervals(Box::new(cumulative::bounds(&cumulative::widths(weights)))))
     }
 }
@@ -275,7 +234,7 @@ impl Planned for ShortestQueue {
         weights: &[u64],
         _old: Option<&Samples>,
     ) -> Result<Samples, PlanError> {
-        let entries = entries(weights, ENTRIES_MAX.max(weights.len() as u32))?;
+        let entries = control::wcmp(weights, ENTRIES_MAX.max(weights.len() as u32))?.into();
         Ok(Samples(drill::Plan { entries, samples, memory }))
     }
 

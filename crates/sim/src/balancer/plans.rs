@@ -1,7 +1,7 @@
 //! Plans that groups share: each is made once, and kept as long as a group has it.
 
 use super::Planned;
-use anabranch_split::PlanError;
+use anabranch_split::{PlanError, Weights};
 use std::collections::HashMap;
 
 /// What a plan is made from: the plan before, by its serial number, and weights.
@@ -56,6 +56,8 @@ impl<S: Planned> Plans<S> {
             self.books[plan as usize].users += 1;
             return Ok(plan);
         }
+        // The limits of every group, whatever plans it.
+        Weights::new(weights.to_vec())?;
         let made = S::plan(&self.parameters, weights, old.map(|old| &self.stored[old]))?;
         let book = Book { origin: origin.clone(), serial: self.serial, users: 1 };
         self.serial += 1;

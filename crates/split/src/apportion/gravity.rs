@@ -10,6 +10,9 @@ use crate::scheme::{mix, score};
 use std::vec;
 use std::vec::Vec;
 
+/// Largest factor of an entry.
+pub const FACTOR_MAX: u32 = (1 << score::WEIGHT_BITS) - 1;
+
 /// Gravity of each weight, 1 for the heaviest and zero for a weight of zero.
 ///
 /// The relative error is below 1e-12 for 1024 weights from 1 to 10^9.
@@ -88,12 +91,35 @@ pub fn quantise(values: &[f64], max: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Entries that [`crate::scheme::Score`] reads for these weights: gravities of the members with a positive weight.
+/// Entries of [`crate::scheme::Score`] by gravity, whose shares are the weights.
 #[must_use]
 pub fn entries(weights: &[u64]) -> Vec<score::Entry> {
+    scored(quantise(&gravity(weights), FACTOR_MAX))
+}
+
+/// Entries whose factors are the weights themselves, as Open vSwitch scores; too large ones lose their last digits.
+#[must_use]
+pub fn plain_entries(weights: &[u64]) -> Vec<score::Entry> {
+    let values = weights.iter().map(|&weight| weight as f64).collect::<Vec<_>>();
+    let most = weights.iter().copied().max().unwrap_or(1).min(FACTOR_MAX.into());
+    scored(quantise(&values, most as u32))
+}
+
+/// Share of each of `members` under exactly these entries.
+#[must_use]
+pub fn entry_shares(entries: &[score::Entry], members: usize) -> Vec<f64> {
+    let mut factors = vec![0; members];
+    for entry in entries {
+        factors[usize::from(entry.member)] = entry.weight.into();
+    }
+    scoring_shares(&factors)
+}
+
+/// Entries of the members with a positive factor.
+fn scored(factors: Vec<u32>) -> Vec<score::Entry> {
     (0u16..)
-        .zip(quantise(&gravity(weights), (1 << score::WEIGHT_BITS) - 1))
-        .filter(|&(_, factor)| factor > 0)
+        .zip(factors)
+        .filter(|&(_, weight)| weight > 0)
         .map(|(member, weight)| score::Entry { salt: mix::salt(member), weight, member })
         .collect()
 }

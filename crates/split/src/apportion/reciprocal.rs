@@ -5,6 +5,7 @@ use crate::PlanError;
 use crate::scheme::mix;
 use crate::scheme::rendezvous::Entry;
 use std::format;
+use std::vec;
 use std::vec::Vec;
 
 /// Number of bits of a mantissa, which lies in [2^26, 2^27): with a logarithm below 2^37 the product fits 64 bits.
@@ -45,4 +46,16 @@ pub fn reciprocals(weights: &[u64]) -> Result<Vec<Entry>, PlanError> {
             }
         })
         .collect())
+}
+
+/// Share of each of `members`, `w_i / W` by the race of exponentials, from the reciprocals as they are rounded.
+#[must_use]
+pub fn shares(entries: &[Entry], members: usize) -> Vec<f64> {
+    let rate = |entry: &Entry| libm::ldexp(1.0 / f64::from(entry.reciprocal), entry.shift as i32);
+    let sum = entries.iter().map(rate).sum::<f64>();
+    let mut shares = vec![0.0; members];
+    for entry in entries {
+        shares[usize::from(entry.member)] = rate(entry) / sum;
+    }
+    shares
 }

@@ -1,5 +1,6 @@
 //! Sequences for weighted round robin: each member as often as its weight says, in one of two orders.
 
+use super::webster::webster;
 use crate::PlanError;
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -63,6 +64,18 @@ pub fn smooth(weights: &[u64]) -> Result<Vec<u16>, PlanError> {
     Ok(turns)
 }
 
+/// Order of [`smooth`] in at most `most` turns. If a round of these weights is longer, it is divided over that many turns
+/// as fairly as whole turns can be.
+///
+/// # Errors
+/// More than [`TURNS_MAX`] turns.
+pub fn smooth_within(weights: &[u64], most: u32) -> Result<Vec<u16>, PlanError> {
+    if reduced(weights).iter().map(|&turns| u128::from(turns)).sum::<u128>() <= most.into() {
+        return smooth(weights);
+    }
+    smooth(&webster(weights, most).into_iter().map(u64::from).collect::<Vec<_>>())
+}
+
 /// Weights divided by their greatest common divisor: the number of turns of each member in a round.
 #[must_use]
 pub fn reduced(weights: &[u64]) -> Vec<u64> {
@@ -70,6 +83,7 @@ pub fn reduced(weights: &[u64]) -> Vec<u64> {
     weights.iter().map(|w| w / divisor).collect()
 }
 
+/// The weights divided by their greatest common divisor, if they make a sequence of bearable length.
 fn round(weights: &[u64]) -> Result<Vec<u64>, PlanError> {
     let weights = reduced(weights);
     let total = weights.iter().sum::<u64>();

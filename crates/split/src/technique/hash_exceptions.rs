@@ -2,7 +2,8 @@
 
 use super::pinned::{Clock, pick_each, purge_dead, remembered};
 use super::{Batch, Granularity, Parameters, Row, Step, Technique};
-use crate::apportion::{min_move, quotas};
+use crate::apportion::quotas;
+use crate::control::SlotTable;
 use crate::scheme::exceptions::{Plan, State};
 use crate::scheme::{Exceptions, FlowTable, Flows, Packet, Scheme, Seen, Slots};
 use crate::{Members, PlanError};
@@ -24,13 +25,11 @@ pub(super) const ROW: Row = Row {
         }
         let horizon = parameters.take("horizon", 40_000u64)?;
         let weights = members.effective();
-        let mut hash = [0; SLOTS];
-        min_move::fill(&mut hash, &weights);
+        let table = SlotTable::new(members)?;
         Ok(Box::new(HashExceptions {
             members: members.clone(),
-            home: hash,
             plan: Plan {
-                hash,
+                hash: *table.slots(),
                 quotas: quotas::shares(&weights),
                 tau_squared: (tau * tau * 65_536.0) as u32,
                 horizon,
@@ -42,6 +41,7 @@ pub(super) const ROW: Row = Row {
                 total: 0,
             },
             clock: Clock::default(),
+            table,
         }))
     },
 };
@@ -57,23 +57,21 @@ type Pick = Exceptions<Hash, Vec<u64>, FlowTable<()>, Seen, Vec<u64>>;
 struct HashExceptions {
     members: Members,
     plan: Plan<[u16; SLOTS], Vec<u64>>,
-    /// The hash half of the last plan with all alive.
-    home: [u16; SLOTS],
     state: State<FlowTable<()>, Seen, Vec<u64>>,
     clock: Clock,
+    /// The hash half with its history.
+    table: SlotTable<u16, SLOTS>,
 }
 
 impl Technique for HashExceptions {
     /// Exceptions stay, except those on a path that died; all other flows follow the hash. Counts begin anew: the
     /// flows that the hash moved were never listed.
     fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
+        self.table.plan(members)?;
         purge_dead::<Pick>(&self.plan, &mut self.state, &mut self.clock, &self.members, members);
         let weights = members.effective();
         self.plan.quotas = quotas::shares(&weights);
-        min_move::rebalance(&mut self.plan.hash, &self.home, &weights);
-        if members.up().iter().all(|&up| up) {
-            self.home = self.plan.hash;
-        }
+        self.plan.hash = *self.table.slots();
         self.state.counts = vec![0; members.len()];
         self.state.total = 0;
         self.members = members.clone();

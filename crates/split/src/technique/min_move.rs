@@ -2,7 +2,7 @@
 //! failure or new path moves the fewest slots there is.
 
 use super::{Batch, Granularity, Parameters, Row, Step, Technique};
-use crate::apportion::min_move::{fill, rebalance};
+use crate::control::SlotTable;
 use crate::scheme::{Slots, each};
 use crate::{Members, PlanError, Still};
 use std::boxed::Box;
@@ -18,8 +18,8 @@ pub(super) const ROW: Row = Row {
     source: "anabranch; Webster 1832",
     build: |members, parameters: &mut Parameters| {
         let technique: Box<dyn Technique> = match parameters.take_choice("slots", &["65536", "4096"])? {
-            "65536" => Box::new(MinMove::<65536>::new(members)),
-            _ => Box::new(MinMove::<4096>::new(members)),
+            "65536" => Box::new(MinMove::<65536>::new(members)?),
+            _ => Box::new(MinMove::<4096>::new(members)?),
         };
         Ok(technique)
     },
@@ -27,35 +27,8 @@ pub(super) const ROW: Row = Row {
 
 /// Bytes where member numbers fit one, which is what keeps the table in the first-level cache.
 enum Table<const N: usize> {
-    Bytes(Slotted<u8, N>),
-    Words(Slotted<u16, N>),
-}
-
-/// The table that picks read, and the one that failures are mended back to: that of the last plan with all alive.
-struct Slotted<P, const N: usize> {
-    slots: Box<[P; N]>,
-    home: Box<[P; N]>,
-}
-
-impl<P: Copy + Default + TryFrom<u16> + Into<u16>, const N: usize> Slotted<P, N> {
-    fn new(weights: &[u64]) -> Self {
-        let mut slots = boxed::<P, N>();
-        fill(&mut slots[..], weights);
-        Self { home: slots.clone(), slots }
-    }
-
-    fn plan(&mut self, weights: &[u64], all_up: bool) {
-        rebalance(&mut self.slots[..], &self.home[..], weights);
-        if all_up {
-            self.home.copy_from_slice(&self.slots[..]);
-        }
-    }
-
-    fn counts(&self, members: usize) -> Vec<u32> {
-        let mut counts = vec![0; members];
-        self.slots.iter().for_each(|&m| counts[usize::from(m.into())] += 1);
-        counts
-    }
+    Bytes(SlotTable<u8, N>),
+    Words(SlotTable<u16, N>),
 }
 
 struct MinMove<const N: usize> {
@@ -67,68 +40,51 @@ struct MinMove<const N: usize> {
 const BYTES_MAX: usize = 256;
 
 impl<const N: usize> MinMove<N> {
-    fn new(members: &Members) -> Self {
-        let weights = members.effective();
-        let table = if weights.len() <= BYTES_MAX {
-            Table::Bytes(Slotted::new(&weights))
+    fn new(members: &Members) -> Result<Self, PlanError> {
+        let table = if members.len() <= BYTES_MAX {
+            Table::Bytes(SlotTable::new(members)?)
         } else {
-            Table::Words(Slotted::new(&weights))
+            Table::Words(SlotTable::new(members)?)
         };
-        Self { table, members: members.len() }
-    }
-}
-
-/// `N` zeros on the heap, never on the stack.
-fn boxed<P: Copy + Default, const N: usize>() -> Box<[P; N]> {
-    match vec![P::default(); N].into_boxed_slice().try_into() {
-        Ok(table) => table,
-        Err(_) => unreachable!("a vector of N entries is an array of N"),
+        Ok(Self { table, members: members.len() })
     }
 }
 
 impl<const N: usize> Technique for MinMove<N> {
     fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
-        let weights = members.effective();
-        if let (Table::Bytes(narrow), true) = (&self.table, weights.len() > BYTES_MAX) {
-            let widen = |from: &[u8; N]| {
-                let mut words = boxed::<u16, N>();
-                words.iter_mut().zip(from).for_each(|(word, &byte)| *word = u16::from(byte));
-                words
-            };
-            self.table = Table::Words(Slotted { slots: widen(&narrow.slots), home: widen(&narrow.home) });
+        if let (Table::Bytes(narrow), true) = (&self.table, members.len() > BYTES_MAX) {
+            self.table = Table::Words(narrow.widened());
         }
-        let all_up = members.up().iter().all(|&up| up);
         match &mut self.table {
-            Table::Bytes(table) => table.plan(&weights, all_up),
-            Table::Words(table) => table.plan(&weights, all_up),
+            Table::Bytes(table) => table.plan(members)?,
+            Table::Words(table) => table.plan(members)?,
         }
-        self.members = weights.len();
+        self.members = members.len();
         Ok(())
     }
 
     fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
         match &self.table {
             Table::Bytes(table) => {
-                each::<Slots<u8, N>, _>(&table.slots, &mut (), &mut Still, batch.flows, out);
+                each::<Slots<u8, N>, _>(table.slots(), &mut (), &mut Still, batch.flows, out);
             }
             Table::Words(table) => {
-                each::<Slots<u16, N>, _>(&table.slots, &mut (), &mut Still, batch.flows, out);
+                each::<Slots<u16, N>, _>(table.slots(), &mut (), &mut Still, batch.flows, out);
             }
         }
     }
 
     fn shares(&self) -> Option<Vec<f64>> {
-        let counts = match &self.table {
-            Table::Bytes(table) => table.counts(self.members),
-            Table::Words(table) => table.counts(self.members),
-        };
-        Some(counts.into_iter().map(|count| f64::from(count) / N as f64).collect())
+        Some(match &self.table {
+            Table::Bytes(table) => table.shares(self.members),
+            Table::Words(table) => table.shares(self.members),
+        })
     }
 
     fn state_bytes(&self) -> usize {
         match &self.table {
-            Table::Bytes(table) => size_of_val(&table.slots[..]),
-            Table::Words(table) => size_of_val(&table.slots[..]),
+            Table::Bytes(table) => size_of_val(table.slots()),
+            Table::Words(table) => size_of_val(table.slots()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Random: equal shares, whatever the weights say (VALO section 2.2.2; what ECMP does).
 
 use super::{Batch, Granularity, Parameters, Row, Step, Technique};
+use crate::control::living;
 use crate::scheme::{self, Uniform};
 use crate::{Members, PlanError, Still};
 use std::boxed::Box;
@@ -28,7 +29,7 @@ struct Random {
 impl Technique for Random {
     fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
         self.members = members.len();
-        self.living = (0..).zip(members.effective()).filter(|&(_, w)| w > 0).map(|(i, _)| i).collect();
+        self.living = living(&members.effective());
         Ok(())
     }
 

@@ -2,13 +2,12 @@
 //! minimum; replicas agree without sharing any history.
 
 use super::{Batch, Granularity, Parameters, Row, Step, Technique};
-use crate::apportion::reciprocal::reciprocals;
+use crate::apportion::reciprocal::{reciprocals, shares};
 use crate::scheme::rendezvous::{self, Entry};
 use crate::scheme::{lanes, mix};
 use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::format;
-use std::vec;
 use std::vec::Vec;
 
 pub(super) const ROW: Row = Row {
@@ -45,15 +44,8 @@ impl Technique for LogRendezvous {
         }
     }
 
-    /// The race of exponentials: `w_i / W`, from the reciprocals as rounded.
     fn shares(&self) -> Option<Vec<f64>> {
-        let rate = |e: &Entry| libm::ldexp(1.0 / f64::from(e.reciprocal), e.shift as i32);
-        let sum = self.entries.iter().map(rate).sum::<f64>();
-        let mut shares = vec![0.0; self.members];
-        for entry in &self.entries {
-            shares[usize::from(entry.member)] = rate(entry) / sum;
-        }
-        Some(shares)
+        Some(shares(&self.entries, self.members))
     }
 
     fn state_bytes(&self) -> usize {

@@ -3,7 +3,8 @@
 //! paths. The inner [`Narrow`] and [`Wide`] serve VALO gravity too, which is scoring by other weights.
 
 use super::{Batch, Granularity, Parameters, Row, Step, Technique};
-use crate::apportion::gravity::{quantise, scoring_shares};
+use crate::apportion::gravity::{entry_shares, plain_entries, scoring_shares};
+use crate::control::buckets;
 use crate::scheme::{lanes, mix, score, score16};
 use crate::{Members, PlanError};
 use std::boxed::Box;
@@ -92,23 +93,7 @@ const SUMMED_BUCKETS: usize = 16;
 
 impl Scorer for Narrow {
     fn set(&mut self, factors: &[u64]) -> Result<(), PlanError> {
-        let buckets = (0u16..)
-            .zip(factors)
-            .filter(|&(_, &factor)| factor > 0)
-            .map(|(member, &factor)| {
-                let weight = u16::try_from(factor).map_err(|_| {
-                    PlanError::new(
-                        format!(
-                            "weights: path {} has weight {factor}, over Open vSwitch's 65535",
-                            member + 1
-                        ),
-                        "divide all weights, or use scoring-wide",
-                    )
-                })?;
-                Ok(score16::Bucket { salt: mix::open_vswitch::salt(u32::from(member)), weight, member })
-            })
-            .collect::<Result<_, PlanError>>()?;
-        self.buckets = buckets;
+        self.buckets = buckets(factors, 0)?;
         self.members = factors.len();
         Ok(())
     }
@@ -171,19 +156,9 @@ pub(super) struct Wide {
     members: usize,
 }
 
-impl Wide {
-    /// Largest factor.
-    pub(super) const FACTOR_MAX: u32 = (1 << score::WEIGHT_BITS) - 1;
-}
-
 impl Scorer for Wide {
     fn set(&mut self, factors: &[u64]) -> Result<(), PlanError> {
-        let factors = quantise(&factors.iter().map(|&f| f as f64).collect::<Vec<_>>(), Self::FACTOR_MAX);
-        self.entries = (0u16..)
-            .zip(&factors)
-            .filter(|&(_, &weight)| weight > 0)
-            .map(|(member, &weight)| score::Entry { salt: mix::salt(member), weight, member })
-            .collect();
+        self.entries = plain_entries(factors);
         self.members = factors.len();
         Ok(())
     }
@@ -193,11 +168,7 @@ impl Scorer for Wide {
     }
 
     fn shares(&self) -> Vec<f64> {
-        let mut factors = vec![0; self.members];
-        for entry in &self.entries {
-            factors[usize::from(entry.member)] = u64::from(entry.weight);
-        }
-        scoring_shares(&factors)
+        entry_shares(&self.entries, self.members)
     }
 
     fn bytes(&self) -> usize {
@@ -205,7 +176,7 @@ impl Scorer for Wide {
     }
 
     fn explain(&self, hash: u32) -> Vec<Step> {
-        let unit = f64::from(Self::FACTOR_MAX);
+        let unit = f64::from(self.entries.iter().map(|entry| entry.weight).max().unwrap_or(1));
         let step = |entry: &score::Entry| Step {
             what: format!("score of path {}", entry.member + 1),
             value: format!(

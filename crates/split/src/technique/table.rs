@@ -3,6 +3,7 @@
 use super::picker::{self, Picker};
 use super::scoring::{Narrow, Scorer};
 use super::{Batch, Step, Technique};
+use crate::control;
 use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::format;
@@ -31,7 +32,7 @@ pub(super) struct Table<R> {
 }
 
 enum Plan {
-    Entries { picker: Box<dyn Picker>, counts: Vec<u32>, length: usize },
+    Entries { picker: Box<dyn Picker>, shares: Vec<f64>, length: usize },
     Scores(Narrow),
 }
 
@@ -44,11 +45,8 @@ impl Plan {
                 Self::Scores(scores)
             }
             Layout::Entries(entries) => {
-                let mut counts = vec![0; members];
-                for &member in &entries {
-                    counts[usize::from(member)] += 1;
-                }
-                Self::Entries { counts, length: entries.len(), picker: picker::table(entries) }
+                let shares = control::shares(entries.iter().copied(), members);
+                Self::Entries { shares, length: entries.len(), picker: picker::table(entries) }
             }
         })
     }
@@ -77,9 +75,7 @@ impl<R: Rule> Technique for Table<R> {
 
     fn shares(&self) -> Option<Vec<f64>> {
         Some(match &self.plan {
-            Plan::Entries { counts, length, .. } => {
-                counts.iter().map(|&c| f64::from(c) / *length as f64).collect()
-            }
+            Plan::Entries { shares, .. } => shares.clone(),
             Plan::Scores(scores) => scores.shares(),
         })
     }
@@ -100,9 +96,4 @@ impl<R: Rule> Technique for Table<R> {
             Plan::Scores(scores) => scores.explain(flow as u32),
         }
     }
-}
-
-/// Each member as often as counted, in order of the members: the layout of tables without one of their own.
-pub(super) fn runs(counts: impl IntoIterator<Item = u32>) -> Vec<u16> {
-    (0..).zip(counts).flat_map(|(member, count)| std::iter::repeat_n(member, count as usize)).collect()
 }

@@ -4,7 +4,7 @@
 
 use super::scoring::{Narrow, Scorer, Wide};
 use super::{Batch, Granularity, Parameters, Row, Step, Technique};
-use crate::apportion::gravity::{gravity, quantise};
+use crate::apportion::gravity::{FACTOR_MAX, gravity, quantise};
 use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::format;
@@ -19,7 +19,7 @@ pub(super) const ROW: Row = Row {
         let precision = parameters.take_choice("precision", &["wide", "ovs", "thousandths"])?;
         let stale = parameters.take_choice("on_failure", &["recompute", "stale"])? == "stale";
         match precision {
-            "wide" => valo::<Wide>(members, stale, Rounding::To(Wide::FACTOR_MAX)),
+            "wide" => valo::<Wide>(members, stale, Rounding::To(FACTOR_MAX)),
             // An unmodified Open vSwitch honours the weights if these are written into the group.
             "ovs" => valo::<Narrow>(members, stale, Rounding::To(65_535)),
             _ => valo::<Narrow>(members, stale, Rounding::Thousandths),

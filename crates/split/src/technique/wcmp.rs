@@ -1,8 +1,9 @@
 //! WCMP: a table of few entries, weights reduced to fit; the paper's, VALO's drawing of it, and its published code.
 
-use super::table::{Layout, Rule, Table, runs};
+use super::table::{Layout, Rule, Table};
 use super::{Granularity, Row};
-use crate::apportion::wcmp::{Floor, greedy, proportional};
+use crate::apportion::wcmp::{Floor, proportional};
+use crate::control;
 use crate::{Members, PlanError};
 use std::format;
 
@@ -45,9 +46,7 @@ struct Greedy {
 
 impl Rule for Greedy {
     fn lay_out(&mut self, members: &Members) -> Result<Layout, PlanError> {
-        let weights = members.effective();
-        let counts = greedy(&weights, self.entries).ok_or_else(|| too_few(self.entries, &weights))?;
-        Ok(Layout::Entries(runs(counts)))
+        control::wcmp(&members.effective(), self.entries).map(Layout::Entries)
     }
 }
 
@@ -59,10 +58,10 @@ impl Rule for Proportional {
     fn lay_out(&mut self, members: &Members) -> Result<Layout, PlanError> {
         let weights = members.effective();
         if weights.iter().filter(|&&w| w > 0).count() > self.entries as usize {
-            return Err(too_few(self.entries, &weights));
+            return Err(control::too_few(&weights, self.entries));
         }
         let counts = proportional(&weights, self.entries, Floor::One);
-        Ok(Layout::Entries(runs(counts.into_iter().map(|c| c as u32))))
+        Ok(Layout::Entries(control::runs(counts.into_iter().map(|c| c as u32))))
     }
 }
 
@@ -89,12 +88,4 @@ fn entries(entries: u32) -> Result<u32, PlanError> {
         return Ok(entries);
     }
     Err(PlanError::new(format!("entries: {entries} is out of range"), format!("give 1 to {ENTRIES_MAX}")))
-}
-
-fn too_few(entries: u32, weights: &[u64]) -> PlanError {
-    let living = weights.iter().filter(|&&w| w > 0).count();
-    PlanError::new(
-        format!("entries: {entries} for {living} paths with a positive weight"),
-        format!("each needs one: give entries={living} or more"),
-    )
 }

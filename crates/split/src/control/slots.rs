@@ -1,0 +1,206 @@
+//! Min-move slots of one group: the table that picks read, and the home its slots return to.
+
+use super::check_members;
+use crate::apportion::min_move::{fill, rebalance};
+use crate::{Members, PlanError};
+use std::boxed::Box;
+use std::vec;
+use std::vec::Vec;
+
+/// Table of `N` slots, a power of two, with the history that re-planning keeps.
+///
+/// One rule decides the home of the slots wherever the table runs: home is the table of the asked weights, taken when
+/// nothing was missing. Failures, and whatever else takes a part of a member for a time, leave it alone, so that a member
+/// that comes back gets its own flows back; other asked weights move it as soon as all of them are met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlotTable<P, const N: usize> {
+    slots: Box<[P; N]>,
+    home: Box<[P; N]>,
+    /// Asked weights that home was taken at.
+    asked: Vec<u64>,
+}
+
+impl<P, const N: usize> SlotTable<P, N> {
+    /// Slots as picks read them.
+    #[inline(always)]
+    #[must_use]
+    pub const fn slots(&self) -> &[P; N] {
+        &self.slots
+    }
+
+    /// Slots alone, without the history.
+    #[must_use]
+    pub fn into_slots(self) -> Box<[P; N]> {
+        self.slots
+    }
+
+    /// Asked weights of the home.
+    #[must_use]
+    pub fn asked(&self) -> &[u64] {
+        &self.asked
+    }
+}
+
+impl<P: Copy + Default + TryFrom<u16> + Into<u16>, const N: usize> SlotTable<P, N> {
+    /// Table of a group without a history. A member that is missing from the start has a home too.
+    ///
+    /// # Errors
+    /// More members than slots of this width can name.
+    pub fn new(members: &Members) -> Result<Self, PlanError> {
+        let asked = members.weights().as_slice();
+        check::<P>(asked.len())?;
+        let mut home = boxed();
+        fill(&mut home[..], asked);
+        let mut table = Self { slots: home.clone(), home, asked: asked.to_vec() };
+        table.plan(members)?;
+        Ok(table)
+    }
+
+    /// Continues `slots` whose history is not known, as those read from a switch: their home is the one of a new table.
+    /// Slots that name members beyond the last are not continued.
+    ///
+    /// # Errors
+    /// More members than slots of this width can name.
+    pub fn resume(slots: &[P; N], members: &Members) -> Result<Self, PlanError> {
+        let mut table = Self::new(&Members::all_up(members.weights().clone()))?;
+        if slots.iter().all(|&member| usize::from(member.into()) < members.len()) {
+            table.slots.copy_from_slice(slots);
+        }
+        table.plan(members)?;
+        Ok(table)
+    }
+
+    /// Plans anew by the fewest moves. Members keep their numbers; a longer list appends members.
+    ///
+    /// # Errors
+    /// More members than slots of this width can name; the table stands.
+    pub fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
+        check::<P>(members.len())?;
+        rebalance(&mut self.slots[..], &self.home[..], &members.effective());
+        let asked = members.weights().as_slice();
+        if members.is_whole() && self.asked != asked {
+            self.home.copy_from_slice(&self.slots[..]);
+            self.asked = asked.to_vec();
+        }
+        Ok(())
+    }
+
+    /// Share of each of `members`.
+    #[must_use]
+    pub fn shares(&self, members: usize) -> Vec<f64> {
+        super::shares(self.slots.iter().map(|&member| member.into()), members)
+    }
+}
+
+impl<const N: usize> SlotTable<u8, N> {
+    /// The same table with slots that name any member.
+    #[must_use]
+    pub fn widened(&self) -> SlotTable<u16, N> {
+        let widen = |from: &[u8; N]| {
+            let mut words = boxed::<u16, N>();
+            words.iter_mut().zip(from).for_each(|(word, &byte)| *word = u16::from(byte));
+            words
+        };
+        SlotTable { slots: widen(&self.slots), home: widen(&self.home), asked: self.asked.clone() }
+    }
+}
+
+/// Refuses members that a slot cannot name.
+fn check<P: TryFrom<u16>>(members: usize) -> Result<(), PlanError> {
+    let most =
+        if P::try_from(u16::MAX).is_ok() { usize::from(u16::MAX) + 1 } else { usize::from(u8::MAX) + 1 };
+    check_members("a min-move table with slots of one byte", members, most)
+}
+
+/// `N` zeros on the heap, never on the stack.
+fn boxed<P: Copy + Default, const N: usize>() -> Box<[P; N]> {
+    match vec![P::default(); N].into_boxed_slice().try_into() {
+        Ok(table) => table,
+        Err(_) => unreachable!("a vector of N entries is an array of N"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Weights;
+    use proptest::prelude::*;
+
+    type Table = SlotTable<u8, 4096>;
+
+    fn members(weights: &[u64], dead: &[usize]) -> Members {
+        let up = (0..weights.len()).map(|member| !dead.contains(&member)).collect();
+        Members::new(Weights::new(weights.to_vec()).unwrap(), up).unwrap()
+    }
+
+    #[test]
+    fn a_member_that_is_missing_from_the_start_gets_the_slots_of_one_that_is_not() {
+        let whole = Table::new(&members(&[4, 3, 2], &[])).unwrap();
+        let mut late = Table::new(&members(&[4, 3, 2], &[1])).unwrap();
+        assert!(late.slots().iter().all(|&member| member != 1));
+        late.plan(&members(&[4, 3, 2], &[])).unwrap();
+        assert_eq!(late, whole);
+    }
+
+    #[test]
+    fn other_asked_weights_move_home_when_all_are_met_and_what_is_missing_does_not() {
+        let mut table = Table::new(&members(&[4, 3, 2], &[])).unwrap();
+        table.plan(&members(&[1, 3, 2], &[2])).unwrap();
+        assert_eq!(table.asked(), [4, 3, 2]);
+        table.plan(&members(&[1, 3, 2], &[])).unwrap();
+        let whole = table.clone();
+        assert_eq!(table.asked(), [1, 3, 2]);
+        for dead in 0..3 {
+            table.plan(&members(&[1, 3, 2], &[dead])).unwrap();
+            table.plan(&members(&[1, 3, 2], &[])).unwrap();
+            assert_eq!(table, whole, "member {dead} has its own slots again");
+        }
+        // A part of a member that goes and returns moves nothing for good either.
+        let asked = Weights::new([1, 3, 2].into()).unwrap();
+        table.plan(&Members::lessened(asked.clone(), Weights::new([1, 1, 2].into()).unwrap())).unwrap();
+        assert_ne!(table, whole);
+        table.plan(&Members::all_up(asked)).unwrap();
+        assert_eq!(table, whole);
+    }
+
+    #[test]
+    fn a_table_whose_history_is_lost_is_continued() {
+        let mut table = Table::new(&members(&[4, 3, 2], &[])).unwrap();
+        table.plan(&members(&[4, 3, 2], &[0])).unwrap();
+        let read = *table.slots();
+        assert_eq!(*Table::resume(&read, &members(&[4, 3, 2], &[0])).unwrap().slots(), read);
+        let back = Table::resume(&read, &members(&[4, 3, 2], &[])).unwrap();
+        assert_eq!(back, Table::new(&members(&[4, 3, 2], &[])).unwrap());
+        let fewer = Table::resume(&read, &members(&[1, 1], &[])).unwrap();
+        assert_eq!(fewer, Table::new(&members(&[1, 1], &[])).unwrap());
+    }
+
+    #[test]
+    fn members_beyond_a_byte_take_wider_slots() {
+        let many = members(&[1; 257], &[]);
+        let error = Table::new(&many).unwrap_err();
+        assert_eq!(error.problem, "weights: 257 members for a min-move table with slots of one byte");
+        let mut narrow = Table::new(&members(&[1; 256], &[])).unwrap();
+        assert!(narrow.plan(&many).is_err());
+        let mut wide = narrow.widened();
+        wide.plan(&many).unwrap();
+        assert!(wide.slots().contains(&256));
+    }
+
+    proptest! {
+        #[test]
+        fn failures_in_any_order_end_at_home(
+            weights in prop::collection::vec(1u64..9, 3..9),
+            first in 0usize..9,
+            second in 0usize..9,
+        ) {
+            let (first, second) = (first % weights.len(), second % weights.len());
+            let whole = Table::new(&members(&weights, &[])).unwrap();
+            let mut table = whole.clone();
+            for dead in [&[first][..], &[first, second], &[second], &[]] {
+                table.plan(&members(&weights, dead)).unwrap();
+            }
+            prop_assert_eq!(table, whole);
+        }
+    }
+}
