@@ -6,7 +6,7 @@ use aya_ebpf::maps::LruHashMap;
 /// Flows remembered.
 pub const FLOWS: u32 = 1 << 16;
 
-/// What is remembered of a flow.
+/// Memory of one flow.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Known<N> {

@@ -1,19 +1,19 @@
-//! From a frame to what selects its path: Ethernet, VLAN, IPv4, IPv6.
+//! Parser of a frame up to what selects its path: Ethernet, VLAN, IPv4, IPv6.
 
 use crate::hook::Hook;
 use anabranch_split::hash::wyhash32::wyhash32_tuple;
 use anabranch_split::protocol::{SCTP, TCP, UDP};
 
-/// Where a frame's headers are, and what they say of its flow.
+/// Offsets of a frame's headers, and its flow.
 #[derive(Clone, Copy)]
 pub struct Frame {
     /// The key by which schemes pick: wyhash32 of source, destination, ports and protocol.
     pub key: u32,
     /// Whether it is IPv6.
     pub v6: bool,
-    /// Where the IP header begins.
+    /// Offset of the IP header.
     pub ip: u32,
-    /// Where the header of `protocol` begins.
+    /// Offset of the header of `protocol`.
     pub transport: u32,
     /// IANA number of what IP carries.
     pub protocol: u8,
@@ -33,7 +33,7 @@ pub enum To {
 const ETHERNET: usize = 14;
 const VLAN_TAGS: usize = 2;
 const EXTENSIONS: usize = 6;
-/// As much as headers may take here: two tags, IPv6, six extensions of 64 bytes and four bytes of ports.
+/// Most bytes of headers: two tags, IPv6, six extensions of 64 bytes and four bytes of ports.
 const HEADERS_MAX: usize = ETHERNET + 4 * VLAN_TAGS + 40 + 64 * EXTENSIONS + 4;
 
 const IPV4: u16 = 0x0800;
@@ -57,7 +57,7 @@ struct Octets {
 }
 
 impl Octets {
-    /// What stands at `offset`, in the machine's order.
+    /// Value at `offset`, in the processor's byte order.
     #[inline(always)]
     fn read<T: Copy>(self, offset: usize) -> Result<T, Foreign> {
         // The verifier wants the bound checked against the pointer that is read by.
@@ -124,8 +124,8 @@ fn v4<G>(octets: Octets, ip: usize, find: impl Fn(To) -> Option<(G, u32)>) -> Re
     Ok((found, Frame { key, v6: false, ip: ip as u32, transport: transport as u32, protocol, fragment }))
 }
 
-/// By IANA number: the unit in bytes of an IPv6 extension header's length, behind its first eight; bit 7 for a fragment's,
-/// whose length is fixed; zero for what is no extension. A table and no branches: the verifier walks through every way
+/// Kind of a header by IANA number: the unit in bytes of an IPv6 extension header's length, behind its first eight; bit 7
+/// for a fragment's, whose length is fixed; zero for what is no extension. A table and no branches: the verifier walks through every way
 /// from branch to branch, six times over.
 static KIND: [u8; 256] = {
     let mut kind = [0; 256];

@@ -1,4 +1,4 @@
-//! Where a program is hooked in, tc or XDP: the packet there, and what the kernel is told to do with it.
+//! Hooks of programs, tc and XDP: the packet at each, and the verdict that the kernel gets.
 
 use crate::frame::Frame;
 use crate::mark;
@@ -34,7 +34,7 @@ pub trait Hook: Copy {
     /// Random bits of a packet that is tried.
     fn replayed_random(self) -> u32;
 
-    /// What becomes of it by a member with this target.
+    /// Sends it by a member with this target; returns the verdict.
     fn leave(self, head: &Head, frame: &Frame, target: u32) -> i32;
 }
 

@@ -1,4 +1,4 @@
-//! The kernel as a place that runs schemes.
+//! The kernel as an environment that runs schemes.
 
 use crate::hook::Hook;
 use anabranch_split::scheme::mix;
@@ -18,7 +18,7 @@ pub struct Kernel<H> {
 }
 
 impl<H: Hook> Kernel<H> {
-    /// For `packet`, with the members of `up` alive.
+    /// Environment of `packet`, with the members of `up` alive.
     #[inline(always)]
     pub fn new(packet: H, up: u64) -> Self {
         Self { packet, up, drawn: 0 }

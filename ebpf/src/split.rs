@@ -1,4 +1,4 @@
-//! What every program does with a packet: group, plan in force, key, pick, count, way out.
+//! Steps of every program with a packet: group, plan in force, key, pick, count, way out.
 
 use crate::frame::{self, To};
 use crate::hook::Hook;
@@ -23,11 +23,11 @@ static mut IN_FORCE: u32 = 0;
 #[map]
 static ROUTES: LpmTrie<Destination, u32> = LpmTrie::with_max_entries(1, 0);
 
-/// What went by the members of each group. The look-up does not wait for the pick.
+/// Counters of the members of each group. The look-up does not wait for the pick.
 #[map]
 static COUNTERS: PerCpuArray<Counters> = PerCpuArray::with_max_entries(1, 0);
 
-/// For user space alone.
+/// Names of groups, for user space alone.
 #[map]
 #[used]
 static NAMES: Array<[u8; NAME_BYTES]> = Array::with_max_entries(GENERATIONS, 0);

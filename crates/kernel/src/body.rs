@@ -97,7 +97,7 @@ fn listed<T: Copy, const N: usize>(list: &Bounded<T, N>) -> Vec<T> {
     entries
 }
 
-/// Members as the library plans them. A group that lives nowhere is planned as if all were up: its head drops its packets.
+/// Members as the library plans them. If none is alive, the plan is that of all: the group's head drops its packets.
 fn asked(group: &Group) -> Result<Members, PlanError> {
     let weights = Weights::new(group.members.iter().map(|member| member.weight.into()).collect())?;
     if group.living().iter().all(|&weight| weight == 0) {
@@ -165,7 +165,7 @@ mod tests {
         }
     }
 
-    /// How far from the weights a scheme's units put a share.
+    /// Largest distance of a share from its weight that a scheme's units make.
     fn unit(scheme: Scheme) -> f64 {
         match scheme {
             Scheme::Slots | Scheme::Spray | Scheme::Flowlet => 1.0 / SLOTS as f64,

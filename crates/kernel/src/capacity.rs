@@ -5,7 +5,7 @@ use crate::layout::GENERATIONS;
 use crate::scheme::Scheme;
 use aya::{Ebpf, EbpfLoader};
 
-/// How much a datapath can hold, and how it runs: fixed when it is loaded.
+/// Sizes of a datapath and its mode, fixed when it is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
     /// Most groups, at least one.

@@ -23,7 +23,7 @@ use std::string::{String, ToString as _};
 use std::vec;
 use std::vec::Vec;
 
-/// Places in the map of routes where there are none; one that has routes has more.
+/// Entries in the map of routes of a datapath without routes; one with routes has more.
 const UNROUTED: u32 = GENERATIONS;
 /// Most groups of one datapath.
 pub const GROUPS_MAX: u32 = 4096;
@@ -134,13 +134,13 @@ impl Datapath {
         self.scheme
     }
 
-    /// How many groups it can hold.
+    /// Most groups it can hold.
     #[must_use]
     pub const fn group_capacity(&self) -> u32 {
         self.groups
     }
 
-    /// How many destinations it can hold; 0 if one group takes all packets.
+    /// Most destinations it can hold; 0 if one group takes all packets.
     #[must_use]
     pub const fn route_capacity(&self) -> u32 {
         self.routes
@@ -154,13 +154,13 @@ impl Datapath {
         link::attach(&self.folder, device, hook)
     }
 
-    /// Has its program take the place of another datapath's on a device: every packet meets one of the two, at the same
+    /// Replaces another datapath's program on a device by its own: every packet meets one of the two, at the same
     /// place among others' programs.
     ///
     /// # Errors
     /// The other one is not attached there, or this one cannot be: nothing has changed then.
-    pub fn take_place(&self, other: &Self, device: u32, hook: Hook) -> Result<(), KernelError> {
-        link::take_place(&self.folder, &other.folder, device, hook)
+    pub fn replace(&self, other: &Self, device: u32, hook: Hook) -> Result<(), KernelError> {
+        link::replace(&self.folder, &other.folder, device, hook)
     }
 
     /// Takes its program off a device.
@@ -171,7 +171,7 @@ impl Datapath {
         link::detach(&self.folder, device, hook)
     }
 
-    /// Where it is attached.
+    /// Devices and hooks it is attached to.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -183,8 +183,8 @@ impl Datapath {
     ///
     /// # Errors
     /// The kernel's refusal.
-    pub fn held(&self) -> Result<Vec<Group>, KernelError> {
-        Ok(self.in_force()?.into_values().map(|held| held.group).collect())
+    pub fn observed(&self) -> Result<Vec<Group>, KernelError> {
+        Ok(self.in_force()?.into_values().map(|observed| observed.group).collect())
     }
 
     /// Share of each member that the plans in force really give, by group; see [`Body::shares`].
@@ -192,18 +192,21 @@ impl Datapath {
     /// # Errors
     /// The kernel's refusal.
     pub fn shares(&self) -> Result<Vec<Vec<f64>>, KernelError> {
-        let held = self.in_force()?;
-        Ok(held.values().map(|held| held.body.shares(held.group.members.len())).collect())
+        let observed = self.in_force()?;
+        Ok(observed.values().map(|observed| observed.body.shares(observed.group.members.len())).collect())
     }
 
-    /// What went by each member since its group came, by group, over all processors.
+    /// Packets and bytes of each member since its group was created, by group, over all processors.
     ///
     /// # Errors
     /// The kernel's refusal.
     pub fn counters(&self) -> Result<Vec<Vec<Counter>>, KernelError> {
-        let held = self.in_force()?;
-        held.iter()
-            .map(|(&number, held)| Ok(summed(&self.counters, number)?[..held.group.members.len()].to_vec()))
+        let observed = self.in_force()?;
+        observed
+            .iter()
+            .map(|(&number, observed)| {
+                Ok(summed(&self.counters, number)?[..observed.group.members.len()].to_vec())
+            })
             .collect()
     }
 
@@ -215,22 +218,25 @@ impl Datapath {
     pub fn put(&mut self, groups: &[Group], dry_run: bool) -> Result<bool, KernelError> {
         let parent = self.folder.parent().unwrap_or(&self.folder);
         let _lock = lock(parent)?;
-        let held = self.in_force()?;
-        let numbers = self.numbers(groups, &held)?;
-        let mut wanted = Vec::with_capacity(groups.len());
+        let observed = self.in_force()?;
+        let numbers = self.numbers(groups, &observed)?;
+        let mut desired = Vec::with_capacity(groups.len());
         for (group, &number) in groups.iter().zip(&numbers) {
-            let before = held.get(&number).filter(|held| held.group.name == group.name);
-            wanted.push((
+            let before = observed.get(&number).filter(|observed| observed.group.name == group.name);
+            desired.push((
                 number,
                 group.head(),
-                Body::make(self.scheme, group, before.map(|held| &held.body))?,
+                Body::make(self.scheme, group, before.map(|observed| &observed.body))?,
             ));
         }
-        let same = wanted.len() == held.len()
-            && groups.iter().zip(&wanted).all(|(group, (number, head, body))| {
-                held.get(number).is_some_and(|held| {
-                    let same_prefixes = sorted(&held.group.prefixes) == sorted(&group.prefixes);
-                    held.group.name == group.name && held.head == *head && held.body == *body && same_prefixes
+        let same = desired.len() == observed.len()
+            && groups.iter().zip(&desired).all(|(group, (number, head, body))| {
+                observed.get(number).is_some_and(|observed| {
+                    let same_prefixes = sorted(&observed.group.prefixes) == sorted(&group.prefixes);
+                    observed.group.name == group.name
+                        && observed.head == *head
+                        && observed.body == *body
+                        && same_prefixes
                 })
             });
         if same || dry_run {
@@ -239,7 +245,7 @@ impl Datapath {
         // The generation that was in force before this one may still be read by a packet.
         self.grace.over();
         let next = (self.in_force_number()? + 1) % GENERATIONS;
-        self.write(next, groups, &wanted, &held)?;
+        self.write(next, groups, &desired, &observed)?;
         self.generation.set(0, next, 0).map_err(KernelError::of("eBPF generation"))?;
         self.grace = Grace::begin();
         Ok(true)
@@ -249,8 +255,8 @@ impl Datapath {
         &mut self,
         next: u32,
         groups: &[Group],
-        wanted: &[(u32, Head, Body)],
-        held: &BTreeMap<u32, Observed>,
+        desired: &[(u32, Head, Body)],
+        observed: &BTreeMap<u32, Observed>,
     ) -> Result<(), KernelError> {
         let failed = "eBPF routes";
         for key in self.destinations.keys().collect::<Result<Vec<_>, _>>().map_err(KernelError::of(failed))? {
@@ -263,8 +269,8 @@ impl Datapath {
                 .set(plan_number(next, number), [0; NAME_BYTES], 0)
                 .map_err(KernelError::of("eBPF names"))?;
         }
-        for (group, (number, head, body)) in groups.iter().zip(wanted) {
-            if held.get(number).is_none_or(|held| held.group.name != group.name) {
+        for (group, (number, head, body)) in groups.iter().zip(desired) {
+            if observed.get(number).is_none_or(|observed| observed.group.name != group.name) {
                 self.count_anew(*number)?;
             }
             self.plans.set(plan_number(next, *number), *head, body)?;
@@ -289,11 +295,11 @@ impl Datapath {
         self.counters.set(group, zeros, 0).map_err(KernelError::of("eBPF counters"))
     }
 
-    /// Number of each group: its own if there is one of its name, else the first that nobody has.
-    fn numbers(&self, groups: &[Group], held: &BTreeMap<u32, Observed>) -> Result<Vec<u32>, KernelError> {
+    /// Number of each group: that of the observed group of its name, else the first free one.
+    fn numbers(&self, groups: &[Group], observed: &BTreeMap<u32, Observed>) -> Result<Vec<u32>, KernelError> {
         let refuse = |group: &Group, why: String| Err(KernelError::new(format!("group {}", group.name), why));
         let by_name: BTreeMap<&str, u32> =
-            held.iter().map(|(&number, held)| (held.group.name.as_str(), number)).collect();
+            observed.iter().map(|(&number, observed)| (observed.group.name.as_str(), number)).collect();
         let mut names = BTreeSet::new();
         let mut taken: BTreeMap<Prefix, &str> = BTreeMap::new();
         if groups.len() > self.groups as usize {

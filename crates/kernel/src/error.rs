@@ -1,12 +1,12 @@
-//! What the kernel refused, in its own words, and what to do about it.
+//! Refusals of the kernel in its own words, each with a hint.
 
 use std::format;
 use std::string::{String, ToString};
 
-/// What loading takes: `CAP_PERFMON` because the verifier takes sums of packet pointers and lengths from nobody else.
+/// Capabilities that loading takes. The verifier accepts sums of packet pointers and lengths with `CAP_PERFMON` only.
 pub(crate) const PRIVILEGES: &str = "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON";
 
-/// What the kernel refused, or what was asked of it and cannot be.
+/// Refusal of the kernel, or a request that no program can carry.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}: {why}")]
 pub struct KernelError {
@@ -15,7 +15,7 @@ pub struct KernelError {
 }
 
 impl KernelError {
-    /// What cannot be, and why or what to do instead.
+    /// Error about `what`, with the reason or what to do instead.
     pub(crate) fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self { what: what.into(), why: why.into() }
     }

@@ -9,7 +9,7 @@ use std::format;
 use std::fs::{File, read_link};
 use std::string::String;
 
-/// Where the BPF file system is mounted.
+/// Mount point of the BPF file system.
 pub const PINS: &str = "/sys/fs/bpf";
 /// `BPF_FS_MAGIC` of linux/magic.h.
 const BPF_FS: FsType = FsType(0xcafe_4a11);
@@ -37,7 +37,7 @@ pub fn require() -> Result<(), KernelError> {
     mount_here()
 }
 
-/// Whether the BPF file system is there.
+/// Whether the BPF file system is mounted.
 pub(crate) fn mounted() -> bool {
     statfs(PINS).is_ok_and(|found| found.filesystem_type() == BPF_FS)
 }

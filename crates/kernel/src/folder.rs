@@ -8,11 +8,11 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::string::ToString as _;
 
-/// Behind its name while a datapath is made, and while it is removed: under its own it is whole. What a crash leaves of
-/// one is removed by the next.
+/// Suffix of a datapath's folder while it is created and while it is removed: under its own name a datapath is whole.
+/// The next operation removes what a crash has left.
 const HALF: &str = "+half";
 
-/// Makes a folder, if it is not there, and keeps other processes from changing datapaths in it.
+/// Creates a folder unless it exists, and locks it.
 pub(crate) fn create_locked(folder: &Path) -> Result<File, KernelError> {
     loop {
         fs::create_dir_all(folder).map_err(KernelError::of(folder.display().to_string()))?;
@@ -30,7 +30,7 @@ fn is_at(file: &File, folder: &Path) -> bool {
     file.metadata().map(number).ok() == fs::metadata(folder).map(number).ok()
 }
 
-/// Keeps other processes from changing datapaths of the same folder while it lives.
+/// Locks a folder: no other process changes its datapaths while the file lives.
 pub(crate) fn lock(folder: &Path) -> Result<File, KernelError> {
     let what = || folder.display().to_string();
     let file = File::open(folder).map_err(KernelError::of(what()))?;
@@ -49,7 +49,7 @@ pub(crate) fn clear(folder: &Path) -> Result<(), KernelError> {
     fs::remove_dir(folder).map_err(KernelError::of(what()))
 }
 
-/// Where a datapath is made and taken apart, without what a crash left there.
+/// Folder in which a datapath is created and taken apart; empties it of what a crash has left.
 pub(crate) fn half_of(folder: &Path) -> Result<PathBuf, KernelError> {
     let mut half = folder.as_os_str().to_os_string();
     half.push(HALF);

@@ -4,7 +4,7 @@ use nix::libc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Where the kernel does not wait for us, as much longer than a program runs as anybody could ask for.
+/// Pause if the kernel cannot wait for us: much longer than any program runs.
 const FALLBACK: Duration = Duration::from_millis(100);
 
 /// Programs run inside RCU's read sections; `membarrier(MEMBARRIER_CMD_GLOBAL)` returns when all have ended that ran when

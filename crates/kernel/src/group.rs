@@ -1,4 +1,4 @@
-//! A weighted group as people give it: destinations, members, and what is done with a packet that goes by one.
+//! A weighted group as people give it: destinations, members, and the action on a packet.
 
 use crate::error::KernelError;
 use crate::layout::{Destination, Head, MEMBERS, NAME_BYTES, Output, TURNS};
@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::string::String;
 use std::vec::Vec;
 
-/// Where the list of targets has no member any more.
+/// End of the list of targets.
 pub(crate) const NO_TARGET: u32 = u32::MAX;
 
 /// Destinations that share their first bits.
@@ -15,7 +15,7 @@ pub(crate) const NO_TARGET: u32 = u32::MAX;
 pub struct Prefix {
     /// Bits behind the first `bits` are zero.
     pub address: IpAddr,
-    /// How many bits count.
+    /// Number of bits that count.
     pub bits: u8,
 }
 
@@ -33,15 +33,15 @@ pub struct Member {
 /// A weighted group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// By which it is known again when the plan is replaced.
+    /// Name by which it is recognised when the plan is replaced.
     pub name: String,
-    /// Where its packets go to; empty for all there are, which only a datapath without routes has.
+    /// Destinations of its packets; empty for all destinations, in a datapath without routes only.
     pub prefixes: Vec<Prefix>,
-    /// Ways out; a member is its place here.
+    /// Ways out; the number of a member is its index here.
     pub members: Vec<Member>,
-    /// What is done with a packet.
+    /// Action on a packet.
     pub output: Output,
-    /// Of the hash: another one on each switch, or two stages polarise.
+    /// Seed of the hash. Each switch needs one of its own, or two stages polarise.
     pub seed: u32,
     /// The flowlet gap, or the silence after which a flow's counter is forgotten, in nanoseconds.
     pub pause_ns: u64,
@@ -52,7 +52,7 @@ pub struct Group {
 }
 
 impl Prefix {
-    /// What stands before and behind the slash.
+    /// Reads an address and its number of bits around a slash.
     ///
     /// # Errors
     /// Not an address and a number of bits, or bits behind the prefix.
@@ -74,7 +74,7 @@ impl Prefix {
         Ok(Self { address, bits })
     }
 
-    /// The place in the kernel's routes, and how many bits of it count.
+    /// Key in the kernel's routes, and its number of bits that count.
     #[must_use]
     pub fn destination(&self, generation: u32) -> (u32, Destination) {
         (Destination::BITS_BEFORE + u32::from(self.bits), Destination::new(generation, self.address))
@@ -97,7 +97,7 @@ impl Group {
     /// Refuses what no program can carry.
     ///
     /// # Errors
-    /// Names the group, the value and the mend.
+    /// Names the group, the value and the hint.
     pub fn check(&self) -> Result<(), KernelError> {
         let refuse = |why: String| Err(KernelError::new(format!("group {}", self.name), why));
         let count = self.members.len();
@@ -123,7 +123,7 @@ impl Group {
         Ok(())
     }
 
-    /// What all programs read of it.
+    /// Head of its plan, which all programs read.
     #[must_use]
     pub fn head(&self) -> Head {
         let mut head = Head {
@@ -153,7 +153,7 @@ impl Output {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Redirect, Self::Dscp, Self::FlowLabel, Self::TunnelPort];
 
-    /// How people call it.
+    /// Name in plans and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

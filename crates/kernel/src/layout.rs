@@ -1,4 +1,4 @@
-//! What user space writes into a program's maps and the program reads: plain data, the same bytes on both sides.
+//! Layout of the maps that user space writes and programs read: plain data, the same bytes on both sides.
 
 use anabranch_split::scheme::Bounded;
 use core::net::IpAddr;
@@ -18,7 +18,7 @@ pub const GENERATION: &str = ".bss";
 /// Bytes of a group's name in NAMES, which user space alone reads; shorter ones end in zeros.
 pub const NAME_BYTES: usize = 64;
 
-/// What a packet is given that goes by a member.
+/// Action on a packet that a member takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Output {
@@ -32,7 +32,7 @@ pub enum Output {
     TunnelPort = 3,
 }
 
-/// What plans of every scheme have.
+/// Head of every plan, whatever its scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Head {
@@ -44,24 +44,24 @@ pub struct Head {
     pub seed: u32,
     /// [`Output`] as a number.
     pub output: u32,
-    /// By member: number of an interface, or value of the field.
+    /// Targets by member: number of an interface, or value of the field.
     pub targets: [u32; MEMBERS],
-    /// By member: what it was asked to weigh. Programs do not read it; who compares plans does.
+    /// Desired weights by member. Programs do not read them; user space does, to compare plans.
     pub weights: [u32; MEMBERS],
 }
 
-/// A plan: what all have, and what the scheme reads.
+/// A plan: a head that all have, and a body that the scheme reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Plan<B> {
-    /// What all have.
+    /// Head, the same for every scheme.
     pub head: Head,
-    /// What the scheme reads.
+    /// Body that the scheme reads.
     pub body: B,
 }
 
-/// The place of a group's plan in PLANS, and of its name in NAMES. Neighbours, so that programs need not know how many
-/// groups there are.
+/// Index of a group's plan in PLANS, and of its name in NAMES. Generations are neighbours, so
+/// that programs need not know how many groups there are.
 #[inline(always)]
 #[must_use]
 pub const fn plan_number(generation: u32, group: u32) -> u32 {
@@ -71,7 +71,7 @@ pub const fn plan_number(generation: u32, group: u32) -> u32 {
 /// Members in turn, or each as often as it weighs.
 pub type Turns = Bounded<u16, TURNS>;
 
-/// Which addresses belong to a group: what ROUTES, a trie of longest prefixes (LPM), is asked for.
+/// Key of ROUTES, a trie of longest prefixes (LPM): the addresses of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Destination([u8; 20]);
@@ -136,10 +136,10 @@ impl Destination {
     }
 }
 
-/// What went by the members of a group, which COUNTERS has by its number.
+/// Counters of a group's members, in COUNTERS by the group's number.
 pub type Counters = [Counter; MEMBERS];
 
-/// What went by a member.
+/// Packets and bytes of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Counter {

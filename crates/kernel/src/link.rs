@@ -19,7 +19,7 @@ use std::path::Path;
 use std::string::String;
 use std::vec::Vec;
 
-/// Where a program meets packets.
+/// Point at which a program meets packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Hook {
     /// tc, as packets come in.
@@ -34,7 +34,7 @@ impl Hook {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Ingress, Self::Egress, Self::Xdp];
 
-    /// How people call it.
+    /// Name in plans and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl Hook {
 pub struct Attachment {
     /// The device's number when it was attached.
     pub device: u32,
-    /// Where.
+    /// Hook it is attached to.
     pub hook: Hook,
     /// Whether the device is still there; the kernel takes a program off a device that goes away.
     pub alive: bool,
@@ -90,8 +90,8 @@ pub(crate) fn attach(folder: &Path, device: u32, hook: Hook) -> Result<(), Kerne
     link.pin(folder.join(file(device, hook))).map_err(KernelError::of(what())).map(drop)
 }
 
-/// Has the program of `folder` take the place of that of `before` on a device, in one step, and moves the link's pin.
-pub(crate) fn take_place(folder: &Path, before: &Path, device: u32, hook: Hook) -> Result<(), KernelError> {
+/// Replaces the program of `before` on a device by that of `folder` in one step, and moves the link's pin.
+pub(crate) fn replace(folder: &Path, before: &Path, device: u32, hook: Hook) -> Result<(), KernelError> {
     let what = || format!("device {device}: {}", hook.name());
     let pin = before.join(file(device, hook));
     let link = FdLink::from(PinnedLink::from_pin(&pin).map_err(KernelError::of(what()))?);

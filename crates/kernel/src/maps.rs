@@ -32,7 +32,7 @@ unsafe impl Layout for Bounded<rendezvous::Entry, MEMBERS> {}
 // SAFETY: as above.
 unsafe impl Layout for Turns {}
 
-/// What the loader of maps takes for plain data.
+/// Plain data for the loader of maps.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Plain<T>(pub(crate) T);
@@ -65,7 +65,7 @@ impl Plans {
         made.map_err(KernelError::of(std::format!("eBPF plans: {OTHER_VERSION}")))
     }
 
-    /// What stands at `index`.
+    /// Plan at `index`.
     pub(crate) fn get(&self, index: u32) -> Result<(Head, Body), KernelError> {
         let found = match self {
             Self::Slots(map) => {
@@ -105,7 +105,7 @@ impl Plans {
     }
 }
 
-/// What went by the members of a group, over all processors.
+/// Counters of a group's members, summed over all processors.
 pub(crate) fn summed<M: Borrow<MapData>>(
     counters: &PerCpuArray<M, Plain<Counters>>,
     group: u32,

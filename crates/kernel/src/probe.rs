@@ -1,4 +1,4 @@
-//! What of the kernel datapaths need, found out by trying.
+//! Features of the kernel that datapaths need, tried out.
 
 use crate::datapath::Datapath;
 use crate::error::{KernelError, PRIVILEGES};
@@ -15,18 +15,18 @@ use std::vec::Vec;
 /// TCX, whose links can be pinned: without it a program on a device belongs to whoever finds it.
 const TCX: (u32, u32) = (6, 6);
 
-/// One thing that is needed.
+/// One feature that datapaths need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feature {
-    /// What.
+    /// Name of the feature.
     pub name: &'static str,
-    /// Whether it is there.
-    pub there: bool,
-    /// What is there, or what to do.
+    /// Whether the kernel has it.
+    pub present: bool,
+    /// Observed version or state, or a hint.
     pub note: String,
 }
 
-/// All that is needed, in the order in which one would mend it.
+/// All features, in the order in which one would provide them.
 #[must_use]
 pub fn features() -> Vec<Feature> {
     if file_system::mounted() {
@@ -45,21 +45,21 @@ fn examine(file_system: Result<String, KernelError>) -> Vec<Feature> {
     let mut found = vec![
         Feature {
             name: "kernel 6.6 or newer (TCX)",
-            there: recent,
+            present: recent,
             note: if recent { release.0 } else { format!("{}: upgrade it", release.0) },
         },
         Feature {
             name: "BPF file system",
-            there: file_system.is_ok(),
+            present: file_system.is_ok(),
             note: file_system.unwrap_or_else(|error| error.to_string()),
         },
     ];
-    if found.iter().all(|feature| feature.there) {
-        let (there, note) = match tried() {
+    if found.iter().all(|feature| feature.present) {
+        let (present, note) = match tried() {
             Ok(()) => (true, "a program was loaded and pinned".to_string()),
             Err(error) => (false, error.to_string()),
         };
-        found.push(Feature { name: PRIVILEGES, there, note });
+        found.push(Feature { name: PRIVILEGES, present, note });
     }
     found
 }

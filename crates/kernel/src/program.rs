@@ -15,9 +15,9 @@ use aya::programs::{SchedClassifier, TestRun as _, TestRunOptions, Xdp};
 use std::time::Duration;
 use std::vec::Vec;
 
-/// Where a program is hooked in.
+/// Layer at which a program is hooked in.
 #[derive(Clone, Copy)]
-enum Place {
+enum Layer {
     Tc,
     Xdp,
 }
@@ -25,7 +25,7 @@ enum Place {
 /// A packet's way through the program, tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// What the program returned. At tc -1 goes on, 2 drops, 7 leaves by another interface; at XDP 2, 1, 4.
+    /// Value that the program returned. At tc -1 goes on, 2 drops, 7 leaves by another interface; at XDP 2, 1, 4.
     pub verdict: u32,
     /// Time of one run, the mean of all.
     pub duration: Duration,
@@ -35,7 +35,7 @@ pub struct Trial {
 pub struct Program {
     ebpf: Ebpf,
     scheme: Scheme,
-    place: Place,
+    layer: Layer,
     plans: Plans,
     capacity: Capacity,
 }
@@ -46,7 +46,7 @@ impl Program {
     /// # Errors
     /// The kernel's own words: no privilege (CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON are needed), or a kernel that lacks a feature.
     pub fn load(scheme: Scheme, capacity: Capacity) -> Result<Self, KernelError> {
-        Self::load_for(Place::Tc, scheme, capacity)
+        Self::load_for(Layer::Tc, scheme, capacity)
     }
 
     /// Loads a scheme's program for XDP, which is for [`crate::layout::Output::Redirect`] alone.
@@ -54,22 +54,22 @@ impl Program {
     /// # Errors
     /// As for tc.
     pub fn load_xdp(scheme: Scheme, capacity: Capacity) -> Result<Self, KernelError> {
-        Self::load_for(Place::Xdp, scheme, capacity)
+        Self::load_for(Layer::Xdp, scheme, capacity)
     }
 
-    fn load_for(place: Place, scheme: Scheme, capacity: Capacity) -> Result<Self, KernelError> {
+    fn load_for(layer: Layer, scheme: Scheme, capacity: Capacity) -> Result<Self, KernelError> {
         let mut ebpf = capacity.load(scheme)?;
-        let loaded = match place {
-            Place::Tc => classifier(&mut ebpf, scheme)?.load(),
-            Place::Xdp => xdp(&mut ebpf, scheme)?.load(),
+        let loaded = match layer {
+            Layer::Tc => classifier(&mut ebpf, scheme)?.load(),
+            Layer::Xdp => xdp(&mut ebpf, scheme)?.load(),
         };
         loaded.map_err(KernelError::of("eBPF program"))?;
         let plans = ebpf.take_map("PLANS").ok_or_else(|| KernelError::new("PLANS", "no such map"))?;
-        Ok(Self { ebpf, scheme, place, plans: Plans::of(scheme, plans)?, capacity })
+        Ok(Self { ebpf, scheme, layer, plans: Plans::of(scheme, plans)?, capacity })
     }
 
     /// Writes groups with their bodies that are not in force yet, and puts them in force: packets see the old ones or
-    /// the new, whole. A group is its place here.
+    /// the new, whole. The number of a group is its index here.
     ///
     /// # Errors
     /// A body that is not this scheme's; the kernel's refusal.
@@ -81,9 +81,10 @@ impl Program {
         }
         let failed = |error| KernelError::of("eBPF routes")(error);
         let mut routes: LpmTrie<&mut MapData, Plain<Destination>, u32> = self.map_mut("ROUTES")?;
-        let held: Vec<Key<Plain<Destination>>> = routes.keys().collect::<Result<_, _>>().map_err(failed)?;
+        let observed: Vec<Key<Plain<Destination>>> =
+            routes.keys().collect::<Result<_, _>>().map_err(failed)?;
         // What this generation had two changes ago.
-        for key in held.iter().filter(|key| key.data().0.generation() == next) {
+        for key in observed.iter().filter(|key| key.data().0.generation() == next) {
             routes.remove(key).map_err(failed)?;
         }
         for (number, (group, _)) in (0..).zip(groups) {
@@ -96,7 +97,7 @@ impl Program {
         now.set(0, next, 0).map_err(KernelError::of("eBPF generation"))
     }
 
-    /// What went by each member, over all processors; `MEMBERS` for each group.
+    /// Packets and bytes of each member, over all processors; `MEMBERS` for each group.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -114,9 +115,9 @@ impl Program {
     /// # Errors
     /// The kernel's refusal.
     pub fn verified_instructions(&mut self) -> Result<u32, KernelError> {
-        let info = match self.place {
-            Place::Tc => classifier(&mut self.ebpf, self.scheme)?.info(),
-            Place::Xdp => xdp(&mut self.ebpf, self.scheme)?.info(),
+        let info = match self.layer {
+            Layer::Tc => classifier(&mut self.ebpf, self.scheme)?.info(),
+            Layer::Xdp => xdp(&mut self.ebpf, self.scheme)?.info(),
         };
         let info = info.map_err(|error| KernelError::of("eBPF program")(&error))?;
         let lacking = || KernelError::new("eBPF program", "no count before Linux 5.16");
@@ -134,9 +135,9 @@ impl Program {
         after: &mut Vec<u8>,
         repeat: u32,
     ) -> Result<Trial, KernelError> {
-        let (data, context, before) = match self.place {
-            Place::Tc => (packet.frame.to_vec(), packet.sk_buff(), 0),
-            Place::Xdp => packet.xdp_md(),
+        let (data, context, before) = match self.layer {
+            Layer::Tc => (packet.frame.to_vec(), packet.sk_buff(), 0),
+            Layer::Xdp => packet.xdp_md(),
         };
         after.clear();
         after.resize(data.len().max(64), 0);
@@ -145,9 +146,9 @@ impl Program {
         options.data_out = Some(after);
         options.ctx_in = Some(&context);
         options.repeat = repeat;
-        let ran = match self.place {
-            Place::Tc => classifier(&mut self.ebpf, self.scheme)?.test_run(options),
-            Place::Xdp => xdp(&mut self.ebpf, self.scheme)?.test_run(options),
+        let ran = match self.layer {
+            Layer::Tc => classifier(&mut self.ebpf, self.scheme)?.test_run(options),
+            Layer::Xdp => xdp(&mut self.ebpf, self.scheme)?.test_run(options),
         };
         let ran = ran.map_err(|error| KernelError::of("eBPF trial")(&error))?;
         after.truncate(ran.data_size_out as usize);

@@ -1,6 +1,6 @@
 //! Names and compiled objects of the programs.
 
-/// Which program.
+/// One of the programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// A table of 4,096 slots.

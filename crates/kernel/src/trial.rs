@@ -5,11 +5,11 @@ use std::vec::Vec;
 /// A packet for [`crate::Program::try_packet`].
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// From the link layer's header on.
+    /// Bytes from the link layer's header on.
     pub frame: &'a [u8],
-    /// What a program that was loaded for replay takes for the time.
+    /// Time for a program that was loaded for replay.
     pub now_ns: u64,
-    /// What such a program makes its random numbers of.
+    /// Seed of the random numbers of such a program.
     pub random: u32,
     /// Segments on the wire that one packet of the kernel stands for (GSO); zero or one for a plain packet. At tc alone.
     pub segments: u32,

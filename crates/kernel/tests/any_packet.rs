@@ -32,18 +32,18 @@ fn checksum(bytes: &[u8]) -> u16 {
     !((sum & 0xffff) + (sum >> 16)) as u16
 }
 
-/// Where the headers are, and the flow, as etherparse sees it.
+/// Headers and flow of a frame as etherparse sees them.
 struct Seen {
     ip: usize,
     v6: bool,
     tuple: FiveTuple,
-    /// Where an unfragmented UDP header is.
+    /// Offset of an unfragmented UDP header.
     udp: Option<usize>,
     /// Whether there are no more headers than programs walk through.
     walkable: bool,
 }
 
-/// What etherparse accepts; nothing for what it does not, or where ports would lie behind the end of the IP packet.
+/// Reads a frame by etherparse; `None` if that refuses it, or if ports would lie behind the end of the IP packet.
 fn seen(frame: &[u8]) -> Option<Seen> {
     let sliced = SlicedPacket::from_ethernet(frame).ok()?;
     let known = |tag: &LinkExtSlice<'_>| matches!(tag, LinkExtSlice::Vlan(_));
@@ -156,7 +156,7 @@ fn region(output: Output, seen: &Seen) -> Option<(Range<usize>, bool)> {
     }
 }
 
-/// What `output` should have made of the packet for `target`, the checksum left out.
+/// Compares a packet with what `output` should make of it for `target`, the checksum left out.
 fn check(output: Output, target: u32, seen: &Seen, before: &[u8], after: &[u8]) -> Result<(), TestCaseError> {
     let Some((range, summed)) = region(output, seen) else {
         prop_assert_eq!(before, after);

@@ -126,7 +126,7 @@ fn stay() {
     sched_setaffinity(Pid::from_raw(0), &only).unwrap();
 }
 
-/// What a program does with packets and changes, and what it counted.
+/// Compares a program's packets, changes and counters with the library's.
 fn compare(mut program: Program, scheme: Scheme, xdp: bool, groups: Vec<Group>) -> Result<(), TestCaseError> {
     let mut held: Vec<(Group, Body)> = groups.into_iter().map(|group| with_body(scheme, group)).collect();
     let mut reference = Reference::new(scheme, held.len());

@@ -52,7 +52,7 @@ fn to(address: &str) -> Vec<u8> {
     frame
 }
 
-/// What the program returns, and the DSCP afterwards.
+/// Value that the program returns, and the DSCP afterwards.
 fn sent(program: &mut Program, address: &str) -> (u32, u8) {
     let mut after = Vec::new();
     let trial = program.try_packet(&Packet::new(&to(address)), &mut after, 1).unwrap();

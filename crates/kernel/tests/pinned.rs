@@ -16,7 +16,7 @@ struct Folder(PathBuf);
 impl Folder {
     /// Nothing where the kernel does not let us.
     fn new(name: &str) -> Option<Self> {
-        let lacking = anabranch_kernel::features().into_iter().find(|feature| !feature.there);
+        let lacking = anabranch_kernel::features().into_iter().find(|feature| !feature.present);
         if let Some(feature) = lacking {
             // Past the test runner, which would keep it to itself.
             writeln!(std::io::stderr(), "skipped: {name}: {}: {}", feature.name, feature.note).unwrap();
@@ -54,24 +54,24 @@ fn what_is_put_is_held_under_every_scheme() {
     let Some(folder) = Folder::new("held") else { return };
     for scheme in Scheme::ALL {
         let mut datapath = Datapath::create(&folder.0, scheme, 3, 4).unwrap();
-        assert!(datapath.held().unwrap().is_empty());
+        assert!(datapath.observed().unwrap().is_empty());
         let one = group("one", "10.0.1.0/24", &[4, 3, 2]);
         let mut two = group("two", "fd00:2::/64", &[1, 0, 5, 9]);
         two.members[2].up = false;
         assert!(datapath.put(&[one.clone(), two.clone()], true).unwrap());
-        assert!(datapath.held().unwrap().is_empty(), "a dry run changes nothing");
+        assert!(datapath.observed().unwrap().is_empty(), "a dry run changes nothing");
         assert!(datapath.put(&[one.clone(), two.clone()], false).unwrap());
         assert!(!datapath.put(&[two.clone(), one.clone()], false).unwrap());
         // Another process sees the same.
         let again = Datapath::open(&folder.0).unwrap().unwrap();
         assert_eq!((again.scheme(), again.group_capacity(), again.route_capacity()), (scheme, 3, 4));
-        assert_eq!(again.held().unwrap(), [one.clone(), two.clone()]);
+        assert_eq!(again.observed().unwrap(), [one.clone(), two.clone()]);
         let shares = again.shares().unwrap();
         assert!(shares[1][1] == 0.0 && shares[1][2] == 0.0 && shares[1][3] > 0.8);
         // A group that goes makes room for another; who stays keeps the number.
         let three = group("three", "10.0.1.0/24", &[1]);
         assert!(datapath.put(&[three.clone(), two.clone()], false).unwrap());
-        assert_eq!(datapath.held().unwrap(), [three, two]);
+        assert_eq!(datapath.observed().unwrap(), [three, two]);
         datapath.remove().unwrap();
         assert!(Datapath::open(&folder.0).unwrap().is_none());
     }
@@ -98,7 +98,7 @@ fn what_cannot_be_is_refused_and_leaves_what_is_in_force() {
     ] {
         let error = datapath.put(&bad, false).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
-        assert_eq!(datapath.held().unwrap(), from_ref(&good));
+        assert_eq!(datapath.observed().unwrap(), from_ref(&good));
     }
     let error = Datapath::create(&folder.0, Scheme::Slots, 1, 0).err().unwrap().to_string();
     assert!(error.contains("remove it first"), "{error}");
@@ -132,7 +132,7 @@ fn who_looks_while_it_is_made_and_removed_sees_it_whole_or_not_at_all() {
                     none.fetch_add(1, Ordering::Relaxed);
                     continue;
                 };
-                assert!(found.held().unwrap().len() <= 1);
+                assert!(found.observed().unwrap().len() <= 1);
                 assert!(found.attachments().unwrap().is_empty());
                 whole.fetch_add(1, Ordering::Relaxed);
             }
@@ -168,5 +168,5 @@ fn a_change_moves_the_fewest_slots_and_back() {
             "{slots:?}"
         );
     }
-    assert_eq!(datapath.held().unwrap(), [whole]);
+    assert_eq!(datapath.observed().unwrap(), [whole]);
 }

@@ -1,4 +1,4 @@
-//! How hard programs are for the kernel's verifier: its log, and the time to load, grow with the instructions it walks
+//! Costs of programs for the kernel's verifier: its log, and the time to load, grow with the instructions it walks
 //! through. It gives up at a million.
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 

@@ -1,4 +1,4 @@
-//! What programs write into packets on their way out, and that checksums stay right.
+//! Fields that programs write into packets on their way out, and their checksums.
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 mod privilege;
@@ -38,7 +38,7 @@ fn v4(tags: usize, port: u16, checked: bool) -> Vec<u8> {
     frame
 }
 
-/// What a UDP checksum covers (RFC 768).
+/// Bytes that a UDP checksum covers (RFC 768).
 fn over(ip: &[u8], udp: &[u8]) -> Vec<u8> {
     [&ip[12..20], &[0, 17, 0, 20], udp].concat()
 }
@@ -126,7 +126,7 @@ fn a_redirected_packet_is_as_it_was_and_what_is_not_ip_passes() {
     assert_eq!((trial.verdict, after), (GOES_ON, arp));
 }
 
-/// As large as `BPF_PROG_TEST_RUN` takes them; what a host hands over whole has up to 64 KB.
+/// Packets as large as `BPF_PROG_TEST_RUN` takes them; a host's segments (GSO) have up to 64 KB.
 #[test]
 fn a_packet_that_will_be_segmented_is_one_decision_and_counts_as_its_segments() {
     const SEGMENTS: u32 = 5;

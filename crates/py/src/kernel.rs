@@ -174,7 +174,7 @@ impl KernelDatapath {
 
     fn take_place(&self, other: PyRef<'_, Self>, ifindex: u32, hook: &str) -> PyResult<()> {
         let hook = named("hook", hook, &Hook::ALL, Hook::name)?;
-        self.there()?.take_place(other.there()?, ifindex, hook).map_err(kernel)
+        self.there()?.replace(other.there()?, ifindex, hook).map_err(kernel)
     }
 
     fn detach(&self, ifindex: u32, hook: &str) -> PyResult<()> {
@@ -187,7 +187,7 @@ impl KernelDatapath {
     }
 
     fn held(&self) -> PyResult<Vec<KernelGroup>> {
-        Ok(self.there()?.held().map_err(kernel)?.into_iter().map(KernelGroup).collect())
+        Ok(self.there()?.observed().map_err(kernel)?.into_iter().map(KernelGroup).collect())
     }
 
     #[pyo3(signature = (groups, dry_run=false))]
@@ -235,7 +235,7 @@ pub(crate) fn scheme_names() -> Vec<&'static str> {
 /// (feature, whether it is there, what is there or what to do).
 #[pyfunction]
 pub(crate) fn probe_kernel(py: Python<'_>) -> Vec<(&'static str, bool, String)> {
-    py.detach(|| features().into_iter().map(|one| (one.name, one.there, one.note)).collect())
+    py.detach(|| features().into_iter().map(|one| (one.name, one.present, one.note)).collect())
 }
 
 /// Mounts the BPF file system if there is none.

@@ -1,4 +1,4 @@
-//! What any forwarder does, for the benchmarks to compare with: parse, look up a way out, count, leave. No scheme.
+//! Forwarder without a scheme, for the benchmarks to compare with: parse, look up a way out, count, leave.
 
 #![no_std]
 #![no_main]
@@ -38,13 +38,13 @@ pub fn forward_key(context: TcContext) -> i32 {
     through(Tc::of(&context), |frame| frame.key)
 }
 
-/// As `forward`.
+/// XDP counterpart of `forward`.
 #[xdp]
 pub fn forward_xdp(context: XdpContext) -> u32 {
     through(Xdp::of(&context), |frame| frame.ip) as u32
 }
 
-/// As `forward_key`.
+/// XDP counterpart of `forward_key`.
 #[xdp]
 pub fn forward_key_xdp(context: XdpContext) -> u32 {
     through(Xdp::of(&context), |frame| frame.key) as u32

@@ -37,7 +37,7 @@ pub(crate) fn packet(flow: u32, group: u8) -> (FiveTuple, Vec<u8>) {
     (tuple, frame)
 }
 
-/// What such a packet says of its member afterwards; nothing where the output leaves it as it is.
+/// Mark of the member in such a packet; `None` if the output leaves the packet alone.
 pub(crate) fn mark(output: Output, frame: &[u8]) -> Option<u32> {
     let v6 = frame[12] == 0x86;
     let word = u32::from_be_bytes([frame[14], frame[15], frame[16], frame[17]]);

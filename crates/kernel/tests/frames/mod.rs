@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-/// What `BPF_PROG_TEST_RUN` takes at least: Ethernet's header and something behind it.
+/// Least bytes that `BPF_PROG_TEST_RUN` takes: Ethernet's header and something behind it.
 const LEAST: usize = 15;
 /// And at most: what XDP finds in a page.
 const MOST: usize = 3000;
@@ -83,7 +83,7 @@ fn extension() -> impl Strategy<Value = (u8, Vec<u8>)> {
     )
 }
 
-/// As [`v4`].
+/// IPv6 counterpart of [`v4`].
 fn v6() -> impl Strategy<Value = (u16, Vec<u8>)> {
     let chain = prop_oneof![
         2 => Just(Vec::new()),

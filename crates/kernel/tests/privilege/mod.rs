@@ -3,7 +3,7 @@
 use anabranch_kernel::KernelError;
 use std::io::Write as _;
 
-/// What was loaded; nothing where the kernel does not permit it. What it refuses for another reason fails the test.
+/// Loaded value; `None` if the kernel does not permit it. A refusal for another reason fails the test.
 #[allow(clippy::explicit_write)] // Past the test runner, which would keep it to itself.
 pub(crate) fn permitted<T>(test: &str, loaded: Result<T, KernelError>) -> Option<T> {
     match loaded {

@@ -1,4 +1,4 @@
-//! What the library picks where a program in the kernel would: the same schemes over the library's own memory.
+//! Picks of the library for the packets that a program in the kernel sees: the same schemes over the library's own memory.
 
 use anabranch_kernel::body::Body;
 use anabranch_kernel::layout::{Head, Turns};
@@ -10,7 +10,7 @@ use anabranch_split::scheme::{
 use anabranch_split::{Env, Packet, capability, pick};
 use std::collections::BTreeMap;
 
-/// The place that a replaying program runs in.
+/// The environment of a replaying program.
 struct Replay {
     now_ns: u64,
     random: u32,
@@ -38,7 +38,7 @@ impl Env for Replay {
 /// A scheme with what it remembers, for several groups.
 pub(crate) struct Reference {
     scheme: Scheme,
-    /// By group: each has a gap of its own, after which the table forgets.
+    /// Flowlets by group: each has a gap of its own, after which the table forgets.
     flowlets: Vec<FlowTable<u64>>,
     counters: FlowTable<flow_cycle::Counter>,
     sent: BTreeMap<u64, (u64, presto::State)>,
