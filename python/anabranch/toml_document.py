@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 from anabranch.errors import AnabranchError
@@ -50,3 +51,16 @@ def _twice(text: str, message: str) -> tuple[int, str] | None:
     if found := INLINE_TWICE.match(message):
         return int(found[2] or len(lines)), found[1]
     return None
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tables of a file.
+
+    Raises:
+        AnabranchError: the file cannot be read or is not TOML.
+
+    """
+    try:
+        return parse_toml(path.read_text(encoding="utf-8"), str(path))
+    except OSError as error:
+        raise AnabranchError(f"{path}: {error}") from None

@@ -61,6 +61,13 @@ def elapsed(seconds: float) -> str:
     return f"{days} d {hours} h" if days else f"{hours} h {minutes} min" if hours else f"{minutes} min {whole} s"
 
 
+def coarse_duration(seconds: float) -> str:
+    """A coarse time: `40 s`, `12 min`, `3.5 h`."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 def significant(value: float) -> str:
     """Three significant digits without an exponent; whole numbers beyond."""
     size = abs(value)

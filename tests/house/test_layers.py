@@ -23,7 +23,6 @@ RANKS: list[list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["t
 
 UPWARD = {
     ("errors", "_core"): "until the exception is defined in Python",
-    ("plot.lab_accuracy", "lab.reproduce.valo.accuracy"): "until the plot takes points in place of the lab's own lines",
     ("report.schemes_table", "targets.ebpf.scheme"): "until a load balancer's descriptor says which programs run it",
     ("control.*", "targets.*"): "until the controller asks a target for its sessions",
     ("lab.*", "targets.*"): "until the lab asks a target for its switches",

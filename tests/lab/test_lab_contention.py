@@ -11,15 +11,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
 import anabranch as ab
-from anabranch.lab import reproduce
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.contention import Contention, judge, usable_scale
 from anabranch.lab.calibration.processor_time import Meter, ProcessorTime
+from anabranch.reproduce import lab
+from anabranch.reproduce.backends.lab.study import LabEvidence
+from anabranch.reproduce.cells import Cells
 from support.command import anabranch
 from support.controller_process import wait
 from support.lab_fixture import SCENARIO, need_lab, new_name
@@ -188,7 +191,8 @@ def test_a_verdict_can_be_set_aside_and_is_stored_all_the_same(tmp_path: Path) -
 @pytest.mark.parametrize("busy", [False, True])
 def test_studies_end_with_the_verdict(busy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = verdict(BUSY if busy else IDLE)
-    monkeypatch.setattr(reproduce, "reproduce", lambda _papers, _quick, _console: [verdict(), found])
+    done = [SimpleNamespace(evidence=LabEvidence(Cells({}, []), [], one.usable, one)) for one in (verdict(), found)]
+    monkeypatch.setattr(lab, "reproduce", lambda *_: done)
     assert anabranch("lab", "reproduce", "wino").returncode == busy
     assert anabranch("lab", "reproduce", "wino", "--allow-busy").returncode == 0
     contention.write(found, tmp_path)

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from anabranch import Splitter
-from anabranch.lab.reproduce.valo import ACCURACY_BUFFER, accuracy, completion
-from anabranch.lab.reproduce.valo.accuracy import KERNEL_SCHEMES, SCHEMES
-from anabranch.lab.reproduce.valo.expectation import expectation
-from anabranch.lab.reproduce.valo.fabric import fabric
-from anabranch.lab.reproduce.valo.kernel import kernel_fabric
-from anabranch.lab.reproduce.valo.paper import SCORING_PCT
-from anabranch.lab.reproduce.valo.place import EDGES
 from anabranch.lab.traffic import paced_sender
 from anabranch.lab.traffic.paced_sender import LostError, PacedSender
+from anabranch.reproduce.backends.lab.valo import ACCURACY_BUFFER, accuracy, completion
+from anabranch.reproduce.backends.lab.valo.accuracy import KERNEL_SCHEMES, SCHEMES
+from anabranch.reproduce.backends.lab.valo.expectation import expectation
+from anabranch.reproduce.backends.lab.valo.fabric import fabric
+from anabranch.reproduce.backends.lab.valo.kernel import kernel_fabric
+from anabranch.reproduce.backends.lab.valo.place import EDGES
+from anabranch.reproduce.backends.lab.valo.table import SCORING_PCT
 from anabranch.stats.mape import mape, mape_floor
 from support.lab_fixture import lab_of, need_kernel_lab, need_lab, new_name
 

@@ -11,14 +11,18 @@ import pytest
 
 from anabranch import AnabranchError
 from anabranch._core import Progress
+from anabranch.reproduce.backends.simulator.duration import forecast
+from anabranch.reproduce.backends.simulator.simulate import SCHEME_MISSING, collect
+from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.claim import load_expected
-from anabranch.reproduce.duration import duration_text, forecast
+from anabranch.reproduce.group import Group
+from anabranch.reproduce.measure import CellMeasure
 from anabranch.reproduce.selection import PAPERS, groups, select
-from anabranch.reproduce.simulate import SCHEME_MISSING
 from anabranch.study import local
 from anabranch.study.job import Job, run_here
 from anabranch.study.study import load_study
 from anabranch.study.sweep import resolve
+from anabranch.units import coarse_duration
 from support.command import anabranch
 from support.small_scenario import write_small
 
@@ -168,24 +172,25 @@ def test_names_select_papers_groups_and_studies() -> None:
         select(["luopam"])
 
 
-@pytest.mark.parametrize("group", [group for group in groups() if not group.splits], ids=lambda group: group.label)
-def test_studies_of_the_repository_are_sound(group: object, tmp_path: Path) -> None:
-    """Every cell resolves but for schemes that there are not; every claim names axes and values that there are."""
-    from anabranch.reproduce.estimate import evaluate
-    from anabranch.reproduce.ranking import rank
-    from anabranch.reproduce.selection import Group
-    from anabranch.reproduce.values import collect
+def test_labs_run_by_their_own_name_only() -> None:
+    assert {group.backend for group in select(["valo", "dbb", "wino"])} == {"simulator", "splitter"}
+    assert [group.label for group in select(["lab-dbb", "wino/lab"])] == ["dbb/lab", "wino/lab"]
 
-    assert isinstance(group, Group)
+
+@pytest.mark.parametrize(
+    "group", [group for group in groups() if group.backend == "simulator"], ids=lambda group: group.label
+)
+def test_studies_of_the_repository_are_sound(group: Group, tmp_path: Path) -> None:
+    """Every cell resolves but for schemes that there are not; every claim names axes and values that there are."""
     for quick in (False, True):
         study, expected = load_study(group.folder / "study.toml", quick), load_expected(group.folder, quick)
         study.seeds[1:] = []
         sweep = resolve(study, tmp_path, lambda message: SCHEME_MISSING.search(message) is not None)
-        values = collect(sweep, load_study(group.folder / "study.toml"), [], {})
+        evidence = CellEvidence(collect(sweep, load_study(group.folder / "study.toml"), [], {}))
         assert expected.claims
         for claim in expected.claims:
-            if claim.measure is not None:
-                assert (rank if claim.measure.order else evaluate)(claim.measure, values)
+            if isinstance(claim.measure, CellMeasure):
+                assert (evidence.ranking if claim.measure.order else evidence.estimates)(claim.measure)
         assert study.quick_note or not quick
     assert (group.folder / "README.md").is_file() or group.paper not in PAPERS
 
@@ -196,7 +201,7 @@ def test_the_forecast_counts_frames_times_ports(where: Path) -> None:
     found = forecast(sweep.missing, [])
     assert found.packet_hops > 0
     assert not found.measured
-    assert (duration_text(0.2), duration_text(80), duration_text(600), duration_text(9000)) == (
+    assert (coarse_duration(0.2), coarse_duration(80), coarse_duration(600), coarse_duration(9000)) == (
         "1 s",
         "80 s",
         "10 min",

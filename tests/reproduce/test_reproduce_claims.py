@@ -1,17 +1,23 @@
-"""Claims and verdicts: what is listed, and how it is judged."""
+"""Claims and verdicts on splitting: what is listed, and how it is judged against theory."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, RANKS
-from anabranch.reproduce.splitting.claims import Alternative, Claim, load_claims
-from anabranch.reproduce.splitting.measures import Measures
-from anabranch.reproduce.splitting.theory import Band
-from anabranch.reproduce.splitting.verdict import judge
+from anabranch.reproduce.backends.splitter import BACKEND
+from anabranch.reproduce.backends.splitter.measure import ValueMeasure
+from anabranch.reproduce.backends.splitter.theory import jensen_random_pct
+from anabranch.reproduce.cell_evidence import CellEvidence
+from anabranch.reproduce.cells import Cells
+from anabranch.reproduce.claim import Alternative, Claim, half_digit, load_expected
+from anabranch.reproduce.estimate import Band, Estimate, Estimates, Measure
+from anabranch.reproduce.judge import judge
+from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, RANKS, UNDECIDED
+from anabranch.reproduce.reasons import theory_text
 
 FOLDER = Path(__file__).parents[2] / "studies" / "valo" / "splitting"
 
@@ -33,107 +39,144 @@ STATED: dict[str, list[float]] = {
 """The paper's own numbers by claim, typed in from its text."""
 
 
-class Known(Measures):
-    """Measures with the values and bands given."""
+@dataclass(frozen=True)
+class Known(CellEvidence):
+    """Evidence with the values and bands given."""
 
-    def __init__(self, values: dict[str, float], bands: dict[str, Band]) -> None:
-        self._given, self._known = values, bands
+    values: dict[str, float] | None = None
+    bands: dict[str, Band] | None = None
+    half: float | None = None
+    smaller: str = ""
 
-    def value(self, name: str) -> float:
-        """The one given."""
-        return self._given[name]
-
-    def band(self, name: str, weights: tuple[int, int] | None = None) -> Band | None:
-        """The one given."""
-        return self._known.get(f"{name}{list(weights) if weights else ''}")
-
-    def connections(self, name: str) -> int | None:
-        """Of whatever has a value."""
-        return 40_000 if name in self._given else None
-
-
-KNOWN = Known({"a": 0.9, "b": 0.3, "c": 12.0}, {"a": Band(0.9, 0.83, 0.97), "a[3, 100]": Band(2.3, 2.2, 2.4)})
+    def estimates(self, measure: Measure) -> Estimates:
+        """The ones given."""
+        assert isinstance(measure, ValueMeasure)
+        values, bands = self.values or {}, self.bands or {}
+        value = values[measure.of[0]] / (values[measure.over] if measure.over else 1.0)
+        ends = (None, None) if self.half is None else (value - self.half, value + self.half)
+        band = bands.get(f"{measure.of[0]}{list(measure.weights) if measure.weights else ''}")
+        if measure.scoring is not None:
+            bound = jensen_random_pct(measure.scoring)
+            band = Band(bound, bound, float("inf"))
+        return Estimates([], Estimate(value, *ends), [], 0, theory=band, connections=40_000, smaller=self.smaller)
 
 
-def claim(value: float, compare: str, measure: tuple[str, ...] = ("a",), **more: object) -> Claim:
-    digits = len(repr(value).partition(".")[2])
-    return Claim("0.0", "what", "where", value, digits, "%", compare, measure, **more)  # type: ignore[arg-type]
+def known(half: float | None = None, smaller: str = "") -> Known:
+    bands = {"a": Band(0.9, 0.83, 0.97), "a[3, 100]": Band(2.3, 2.2, 2.4)}
+    return Known(Cells({}, []), values={"a": 0.9, "b": 0.3, "c": 12.0}, bands=bands, half=half, smaller=smaller)
+
+
+def of(name: str, over: str | None = None) -> ValueMeasure:
+    return ValueMeasure((name,), over)
+
+
+A = of("a")
+
+
+def claim(paper: float, compare: str, measure: ValueMeasure = A, **more: object) -> Claim:
+    given = {"tolerance": half_digit(paper), "factor": None, **more}
+    return Claim("0.0", "what", "where", "text", compare, paper, paper, measure=measure, **given)  # type: ignore[arg-type]
+
+
+def verdict(one: Claim, evidence: Known | None = None) -> tuple[str, str]:
+    line = judge("p/f", one, evidence or known())
+    return line.kind, line.reason
 
 
 def test_every_claim_on_splitting_is_there_and_no_other() -> None:
-    claims = load_claims(FOLDER)
+    claims = load_expected(FOLDER, read=BACKEND.read_measure).claims
     assert list(dict.fromkeys(claim.id for claim in claims)) == list(STATED)
     for id_, values in STATED.items():
-        listed = [claim.value for claim in claims if claim.id == id_]
+        listed = [claim.low for claim in claims if claim.id == id_]
         for value in set(values):
             assert listed.count(value) >= values.count(value), f"{id_}: {value}"
 
 
 def test_every_comparable_claim_says_how() -> None:
-    for one in load_claims(FOLDER):
+    for one in load_expected(FOLDER, read=BACKEND.read_measure).claims:
         assert one.measure or one.compare == "none", one.what
-        assert one.compare != "none" or "none" in one.reasons, one.what
-        assert one.compare != "within" or one.tolerance > 0, one.what
+        assert one.compare != "none" or one.reason, one.what
+        assert one.compare != "value" or one.factor, one.what
 
 
 def test_a_band_decides() -> None:
-    reasons = {"above": "{times} times; {effective} connections", "below": "low", "agrees": "fine"}
-    agrees, above, below = (judge(claim(v, "band", reasons=reasons), KNOWN) for v in (0.95, 2.3, 0.5))
-    assert (agrees.kind, above.kind, below.kind) == (AGREES, DIFFERS, DIFFERS)
-    assert above.verdict == "differs because 2.56 times; 6,125 connections"
-    assert (agrees.verdict, below.verdict) == ("agrees: fine", "differs because low")
+    because = {"above": "{times} times; {effective} connections", "below": "low", "agrees": "fine"}
+    agrees, above, below = (verdict(claim(v, "theory", because=because)) for v in (0.95, 2.3, 0.5))
+    assert above == (DIFFERS, "because 2.56 times; 6,125 connections")
+    assert (agrees, below) == ((AGREES, "fine"), (DIFFERS, "because low"))
     # Half a unit of the last printed digit counts as inside.
-    assert judge(claim(1.0, "band"), KNOWN).kind == AGREES
-    assert judge(claim(1.02, "band"), KNOWN).kind == DIFFERS
+    assert verdict(claim(1.0, "theory"))[0] == AGREES
+    assert verdict(claim(1.02, "theory"))[0] == DIFFERS
 
 
 def test_other_readings_are_tried() -> None:
-    other = Alternative("weights of 3..100", "a", (3, 100))
-    fits, fails = (judge(claim(v, "band", alternatives=(other,)), KNOWN).verdict for v in (2.3, 5.0))
-    assert fits == "differs because fits weights of 3..100 (2.20 to 2.40)"
-    assert fails == "differs because does not fit weights of 3..100 (2.20 to 2.40)"
+    other = Alternative("weights of 3..100", ValueMeasure(("a",), weights=(3, 100)))
+    fits, fails = (verdict(claim(v, "theory", alternatives=(other,)))[1] for v in (2.3, 5.0))
+    assert fits == "because fits weights of 3..100 (2.20 to 2.40)"
+    assert fails == "because does not fit weights of 3..100 (2.20 to 2.40)"
 
 
-def test_ratios_tolerances_and_ranks() -> None:
-    assert judge(claim(3.1, "within", per="b", tolerance=0.1), KNOWN).kind == AGREES
-    assert judge(claim(4.0, "within", per="b", tolerance=0.1), KNOWN).kind == DIFFERS
-    assert judge(claim(40.0, "order", ("c",)), KNOWN).kind == RANKS
-    assert judge(claim(0.5, "order", ("c",)), KNOWN).kind == DIFFERS
-    row = judge(claim(40.0, "order", ("c",), decent=("a",), reasons={"decent": "a table: {decent}"}), KNOWN)
-    assert (row.kind, row.verdict) == (DIFFERS, "differs because a table: 0.900")
-    assert judge(claim(5.0, "none", (), reasons={"none": "no"}), KNOWN).verdict == "cannot be compared because no"
+def test_factors_and_ranks() -> None:
+    ratio = of("a", "b")
+    assert verdict(claim(3.1, "value", ratio, factor=1.1))[0] == AGREES
+    # The same side wins: a rank, as with every other backend.
+    assert verdict(claim(4.0, "value", ratio, factor=1.1))[0] == RANKS
+    assert verdict(claim(0.4, "value", ratio, factor=1.1))[0] == DIFFERS
+    assert verdict(claim(4.0, "value", of("a"), factor=1.1))[0] == DIFFERS
+    twelve = of("c", "a")
+    assert verdict(claim(40.0, "rank", twelve))[0] == RANKS
+    assert verdict(claim(0.5, "rank", twelve))[0] == DIFFERS
+    fair = claim(40.0, "rank", twelve, fair=of("b", "a"), because={"fair": "a table: {fair}"})
+    assert verdict(fair) == (DIFFERS, "because a table: 0.333")
+
+
+def test_intervals_decide_as_with_every_backend() -> None:
+    ratio = of("a", "b")
+    assert verdict(claim(4.0, "value", ratio, factor=1.1), known(half=0.8))[0] == UNDECIDED
+    assert verdict(claim(9.0, "value", ratio, factor=1.1), known(half=0.8))[0] == RANKS
+    assert verdict(claim(9.0, "rank", ratio), known(half=2.5))[0] == UNDECIDED
 
 
 def test_a_quick_run_does_not_judge_loads_it_has_not_run() -> None:
-    known = Known({"cost-load/x/latency": 1.0}, {})
-    timed = claim(1.0, "within", ("cost-load/x/latency",), tolerance=0.1)
-    assert judge(timed, known).kind == AGREES
-    assert judge(timed, known, quick=True).kind == INCOMPARABLE
+    smaller = known(smaller="smaller loads")
+    assert verdict(claim(0.9, "value", factor=1.1))[0] == AGREES
+    assert verdict(claim(0.9, "value", factor=1.1), smaller) == (INCOMPARABLE, "because smaller loads")
+    assert verdict(claim(40.0, "rank", of("c", "a")), smaller)[0] == RANKS
 
 
 def test_the_bound_of_jensen() -> None:
-    row = judge(claim(28.4, "at-least", jensen=19.6, reasons={"below": "infeasible"}), KNOWN)
-    assert (row.kind, row.theory_text) == (DIFFERS, ">= 42.2")
-    assert judge(claim(50.0, "at-least", jensen=19.6), KNOWN).kind == AGREES
+    bound = ValueMeasure(("a",), scoring=19.6)
+    line = judge("p/f", claim(28.4, "theory", bound, because={"below": "infeasible"}), known())
+    assert (line.kind, line.because, theory_text(line.theory)) == (DIFFERS, "infeasible", ">= 42.2")
+    assert verdict(claim(50.0, "theory", bound))[0] == AGREES
 
 
 def test_printed_ratios_are_checked_within_their_rounding() -> None:
-    assert "printed" not in judge(claim(46.3, "within", ("c",), printed=(104.2, 2.3)), KNOWN).verdict
-    assert "the printed 3.4 / 2.2 is 1.55" in judge(claim(1.414, "within", ("c",), printed=(3.4, 2.2)), KNOWN).verdict
+    fits = claim(46.3, "value", of("c"), factor=2.0, printed=(104.2, 2.3))
+    assert "printed" not in verdict(fits)[1]
+    wrong = claim(1.414, "value", of("c"), factor=2.0, printed=(3.4, 2.2))
+    assert "the printed 3.4 / 2.2 is 1.55" in verdict(wrong)[1]
+
+
+HEAD = '# a comment\n[[claim]]\nid = "0.7"\nwhat = "x"\nwhere = "y"\ntext = "3 %"\n'
 
 
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ('[[claim]]\nid = "0.1"\nwhat = "x"\nwhere = "y"\nunit = "%"\nvalue = 1\ncompare = "guess"', "guess"),
-        ('[[claim]]\nid = "0.1"\nwhat = "x"\nwhere = "y"\nunit = "%"\nvalue = "2 %"\ncompare = "band"', "2 %"),
-        ('[[claim]]\nid = "0.7"\nvalue = 3\ncompare = "band"\ntheory = 2', "0.7"),
-        ('[[claim]]\nid = "0.7"\nvalue = 3\ncompare = "band"\nreasons.beside = "x"', "beside"),
+        ('paper = 1\ncompare = "guess"', ":8: .*compare: `guess`"),
+        ('paper = "2 %"\ncompare = "theory"\nmeasure = { of = "a" }', ":7: .*paper: 2 %"),
+        ('paper = 3\ncompare = "theory"\ntheory = 2', ":9: claim 1 .id 0.7.: theory: unknown key; "),
+        ('paper = 3\ncompare = "theory"\nmeasure = { of = "a" }\nbecause.beside = "x"', ":10: .*because: beside"),
+        ('paper = 3\ncompare = "theory"\nmeasure = { oof = "a" }', ":9: .*oof: unknown key; did you mean of"),
+        ('paper = 3\ncompare = "value"\nfactor = 0.5\nmeasure = { of = "a" }', ":9: .*factor: 0.5"),
+        ('paper = 3\ncompare = "rank"\nmeasure = { of = "a" }', ":8: .*over"),
+        ('compare = "value"\nfactor = 2\nmeasure = { of = "a" }', ":2: .*paper: missing"),
         ("[[claim]\n", "expected.toml"),
     ],
 )
 def test_a_wrong_claim_is_named(tmp_path: Path, text: str, named: str) -> None:
-    (tmp_path / "expected.toml").write_text(text)
+    (tmp_path / "expected.toml").write_text(HEAD + text)
     with pytest.raises(AnabranchError, match=named) as error:
-        load_claims(tmp_path)
+        load_expected(tmp_path, read=BACKEND.read_measure)
     assert str(tmp_path / "expected.toml") in str(error.value)

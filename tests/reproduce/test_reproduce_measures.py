@@ -11,14 +11,16 @@ import polars as pl
 import pytest
 
 from anabranch import AnabranchError
+from anabranch.reproduce.backends.simulator.measured import measured
+from anabranch.reproduce.cell_evidence import CellEvidence
+from anabranch.reproduce.cells import LEFT_OUT, Cells
 from anabranch.reproduce.claim import load_expected
-from anabranch.reproduce.estimate import evaluate
+from anabranch.reproduce.evaluate import evaluate
 from anabranch.reproduce.judge import judge
 from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, NOT_RUN, RANKS, UNDECIDED
-from anabranch.reproduce.measure import read_classes, read_measure
-from anabranch.reproduce.quantity import Quantity, measured
+from anabranch.reproduce.measure import CellMeasure, read_classes, read_measure
+from anabranch.reproduce.quantity import Quantity
 from anabranch.reproduce.ranking import rank
-from anabranch.reproduce.values import LEFT_OUT, Values
 from anabranch.runs.results import Run
 
 CLASSES = read_classes({"mice": {"upto": "10 KB"}, "large": {"above": "10 KB", "upto": "1 MB"}})
@@ -105,8 +107,8 @@ NUMBERS = {
 }
 
 
-def values(numbers: dict[tuple[str, float], list[float]] = NUMBERS, seeds: int = 2) -> Values:
-    made = Values(
+def values(numbers: dict[tuple[str, float], list[float]] = NUMBERS, seeds: int = 2) -> Cells:
+    made = Cells(
         {"scheme": ["good", "bad", "same", "new"], "traffic.load": [0.2, 0.8]},
         list(range(1, seeds + 1)),
         left_out={"scheme": [], "traffic.load": [0.5]},
@@ -235,7 +237,7 @@ def test_verdicts(tmp_path: Path, claim: str, kind: str) -> None:
     text = text.replace("P", "at = { traffic.load = 0.2 }")
     (tmp_path / "expected.toml").write_text(HEAD + text + '\nbecause = "of this"\n')
     (found,) = load_expected(tmp_path).claims
-    line = judge("p/f", found, values())
+    line = judge("p/f", found, CellEvidence(values()))
     assert line.kind == kind, line
     # Of an order that holds there is nothing to explain.
     assert ("of this" in line.because) == (kind == DIFFERS or (kind == RANKS and "order" not in claim))
@@ -246,7 +248,7 @@ def test_a_quick_claim_may_be_measured_otherwise(tmp_path: Path) -> None:
     (tmp_path / "expected.toml").write_text(HEAD + row + 'quick = { statistic = "p95" }\n')
     for quick, statistic in ((False, "p99.9"), (True, "p95")):
         (claim,) = load_expected(tmp_path, quick).claims
-        assert claim.measure is not None
+        assert isinstance(claim.measure, CellMeasure)
         assert claim.measure.quantity.statistic == statistic
 
 

@@ -9,15 +9,22 @@ import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from anabranch import AnabranchError
-from anabranch.reproduce.line import INCOMPARABLE
-from anabranch.reproduce.splitting.job import Outcome, run
-from anabranch.reproduce.splitting.output import deterministic
-from anabranch.reproduce.splitting.study import Study, Sweep, load
+from anabranch import AnabranchError, Splitter
+from anabranch.reproduce.backends.splitter import BACKEND, accuracy
+from anabranch.reproduce.backends.splitter.evidence import SplitterEvidence
+from anabranch.reproduce.backends.splitter.job import Outcome, run
+from anabranch.reproduce.backends.splitter.output import deterministic
+from anabranch.reproduce.backends.splitter.study import Study, Sweep, load
+from anabranch.reproduce.claim import Claim, load_expected
+from anabranch.reproduce.judge import judge
+from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, RANKS, Line
+from anabranch.reproduce.report import record
 from support.command import anabranch
 
 FOLDER = Path(__file__).parents[2] / "studies" / "valo" / "splitting"
@@ -46,12 +53,28 @@ def outcome() -> Outcome:
     return run(small())
 
 
+def claims() -> list[Claim]:
+    return load_expected(FOLDER, True, BACKEND.read_measure).claims
+
+
+def judged(outcome: Outcome) -> list[Line]:
+    """Every claim of the study with its verdict."""
+    evidence = SplitterEvidence(outcome, claims())
+    return [judge("valo/splitting", claim, evidence) for claim in evidence.claims]
+
+
+def numbers(outcome: Outcome) -> str:
+    """Everything that is no time, verdicts included."""
+    lines = [record(line) for line in judged(outcome) if not line.timed]
+    return json.dumps([deterministic(outcome), lines], allow_nan=False)
+
+
 def test_the_same_seed_gives_the_same_numbers(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 5)
     again, other = run(small()), run(replace(small(), seed=2))
-    first = json.dumps(deterministic(outcome))
-    assert first == json.dumps(deterministic(again))
-    assert first != json.dumps(deterministic(other)).replace('"seed": 2', '"seed": 1')
+    first, second = numbers(outcome), numbers(again)
+    assert first == second
+    assert first != numbers(other).replace('"seed": 2', '"seed": 1')
 
 
 def test_trials_have_weights_and_connections_of_their_own(outcome: Outcome) -> None:
@@ -106,11 +129,34 @@ def test_the_linear_list_costs_more_the_longer_it_is(outcome: Outcome) -> None:
 
 
 def test_every_claim_has_a_verdict(outcome: Outcome) -> None:
-    assert len(outcome.rows) == len(outcome.claims)
-    for row in outcome.rows:
-        assert row.because or row.kind != INCOMPARABLE, row.what
-        assert "{" not in row.verdict, row.verdict
-        assert row.ours is not None or row.kind == INCOMPARABLE
+    lines = judged(outcome)
+    assert len(lines) == len(claims())
+    for line in lines:
+        assert line.because or line.kind != INCOMPARABLE, line.what
+        assert "{" not in line.because, line.because
+        assert line.value is not None or line.kind == INCOMPARABLE
+
+
+def broken_valo(name: str, *given: Any, **parameters: Any) -> Any:
+    """A splitter, but VALO sends every connection over the last path."""
+    made = Splitter(name, *given, **parameters)
+    if name != "valo":
+        return made
+    return SimpleNamespace(pick=lambda keys: np.full(len(keys), len(given[0]) - 1, dtype=np.uint8))
+
+
+def test_a_broken_technique_turns_its_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = replace(small(), trials=6)
+
+    def kinds() -> dict[str, str]:
+        lines = judged(run(study))
+        return {line.what: line.kind for line in lines if line.what.startswith("scoring / VALO over")}
+
+    whole = kinds()
+    assert len(whole) == 2
+    assert set(whole.values()) <= {AGREES, RANKS}
+    monkeypatch.setattr(accuracy, "Splitter", broken_valo)
+    assert set(kinds().values()) == {DIFFERS}
 
 
 @pytest.fixture(scope="module")
@@ -137,22 +183,24 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_leaves_table_report_and_data(tiny: Path) -> None:
     done = anabranch("reproduce", "tiny", "--quick", "--output", "here", cwd=tiny)
     assert done.returncode == 0, done.stderr
-    assert "--quick: 1 trials, not 200" in done.stdout
+    assert "--quick: 1 trials instead of 200" in done.stdout
     for id_ in ("0.1", "0.5", "0.12", "0.17"):
         assert re.search(rf"^{re.escape(id_)} ", done.stdout, re.MULTILINE), id_
-    files = {path.name for path in (tiny / "here").iterdir()}
-    assert files == {"report.html", "verdicts.csv", "accuracy.csv", "cost.csv", "changes.csv", "results.json"}
-    report = (tiny / "here" / "report.html").read_text()
-    assert report.count("<figure>") == report.count("<svg") == 13
+    folder = tiny / "here" / "tiny-quick"
+    files = {path.name for path in folder.iterdir()}
+    own = {"accuracy.csv", "cost.csv", "changes.csv", "results.json"}
+    assert files == own | {"report.html", "verdicts.csv", "verdicts.json", "measured.csv", "figures"}
+    report = (folder / "report.html").read_text()
+    assert report.count("<figure>") == report.count("<svg") == len(list((folder / "figures").iterdir())) > 13
     assert not re.search(r'(?:src|href)="(?!#)', report)
-    results: dict[str, Any] = json.loads((tiny / "here" / "results.json").read_text())
-    with (tiny / "here" / "accuracy.csv").open(newline="") as file:
+    results: dict[str, Any] = json.loads((folder / "results.json").read_text())
+    with (folder / "accuracy.csv").open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if (row["experiment"], row["technique"]) == ("weights", "valo")]
     assert len(rows) == 1
     point = results["accuracy"]["weights"][0]
     assert float(rows[0]["mape_pct"]) == point["mape_pct"]["valo"] == point["mape_max_pct"]["valo"]
-    with (tiny / "here" / "verdicts.csv").open(newline="") as file:
-        assert len(list(csv.DictReader(file))) == len(results["verdicts"]) + len(results["times"]["verdicts"])
+    with (folder / "verdicts.csv").open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == len(json.loads((folder / "verdicts.json").read_text())) == 92
 
 
 def test_an_unknown_study_is_answered_with_those_there_are(tiny: Path) -> None:

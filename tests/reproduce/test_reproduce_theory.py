@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from anabranch import Splitter
-from anabranch.reproduce.splitting.study import choice
-from anabranch.reproduce.splitting.theory import Theory, jensen_random_pct, mapes, turn_counts, volume_shares
+from anabranch.reproduce.backends.splitter.study import choice
+from anabranch.reproduce.backends.splitter.theory import Theory, jensen_random_pct, mapes, turn_counts, volume_shares
 
 TRIALS = 200
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from anabranch.lab.reproduce.valo.accuracy import SCHEMES
+from anabranch.reproduce.backends.lab.valo.accuracy import SCHEMES
 from support.lab_fixture import need_kernel_lab, new_name
 
 OWN_WORLD = Path(__file__).parents[1] / "own_world.sh"
@@ -47,10 +47,15 @@ hosts_per_leaf = 1
 link = { rate = "10 Gbps" }
 """
 STUDY = """
+from dataclasses import replace
+from pathlib import Path
 from rich.console import Console
-from anabranch.lab.reproduce import valo
-valo.QUICK = valo.Size((2, 4), 2000, 1, 1, 0.0, ("web-search",), 2, 1, 500, 40_000_000)
-valo.run(True, Console(width=300))
+from anabranch.reproduce.backend import Context
+from anabranch.reproduce.backends.lab import BACKEND, valo
+from anabranch.reproduce.selection import select
+study = BACKEND.prepare(select(["valo/lab"])[0], True, Path("runs"))
+small = valo.Settings((2, 4), 2000, 1, 1, 0.0, ("web-search",), 2, 1, 500, 40_000_000, False)
+replace(study, settings=small).run(Context([], True, print)).show(Console(width=300))
 """
 DATAPATHS = "tests/lab/test_lab_ebpf.py::test_weights_that_fit_no_group_are_refused"
 

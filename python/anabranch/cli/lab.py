@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -177,17 +178,17 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer trials: three minutes at most.")] = False,
     allow_busy: AllowBusy = False,
 ) -> int:
-    """Run published evaluations again on real switches: their claims, what this machine measures.
+    """Run published evaluations again on real switches: their claims, what this machine measures, and verdicts.
 
     The status is 1 if the machine was too busy for the results to be used.
     """
-    from anabranch.lab import reproduce as studies
+    from anabranch.reproduce import lab as studies
     from anabranch.terminal.console import terminal
 
     if not papers:
         raise AnabranchError(f"lab reproduce: no paper; take some of: {', '.join(studies.papers()) or 'none yet'}")
-    machines = studies.reproduce(papers, quick, terminal())
-    return 0 if all(machine.usable for machine in machines) or allow_busy else STATUS_NOT_USABLE
+    found = studies.reproduce(papers, quick, terminal(), ["anabranch", *sys.argv[1:]])
+    return 0 if all(one.evidence.usable for one in found) or allow_busy else STATUS_NOT_USABLE
 
 
 def _milliseconds(text: str | None) -> int | None:

@@ -1,49 +1,61 @@
-"""What a paper claims of one figure group: `expected.toml`, one table per claim."""
+"""Claims of a figure group: `expected.toml`, one table per claim, read and checked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from anabranch.errors import AnabranchError
-from anabranch.reproduce.measure import Measure, read_classes, read_measure, read_quantity
+from anabranch.hints import nearest
+from anabranch.reproduce.estimate import Measure
+from anabranch.reproduce.measure import read_classes, read_measure, read_quantity
+from anabranch.reproduce.positions import entry_line, key_line
 from anabranch.reproduce.quantity import Quantity
-from anabranch.reproduce.splitting.study import load_toml
+from anabranch.reproduce.schema import CLAIM, FIGURE, TOP
+from anabranch.stats.size_classes import SizeClass
+from anabranch.toml_document import read_toml
 
 FILE = "expected.toml"
-COMPARISONS = ("value", "rank", "order", "none")
-KEYS = (
-    "id", "what", "where", "text", "paper", "least", "most", "compare", "tolerance", "measure", "quick", "reason",
-    "because",
-)  # fmt: skip
-TOP_KEYS = ("classes", "claim", "figure")
-FIGURE_KEYS = ("title", "x", "series", "at", "quantity", "class", "statistic", "ports", "out_of")
+COMPARISONS = ("value", "rank", "order", "theory", "none")
+OUTCOMES = ("agrees", "above", "below", "differs", "fair")
+KEYS, TOP_KEYS, FIGURE_KEYS = (tuple(key.name for key in keys) for keys in (CLAIM, TOP, FIGURE))
+
+Reader = Callable[[Mapping[str, Any], Mapping[str, SizeClass]], Measure]
+"""Reads a measure of the study's backend."""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Another reading that might have given the published value."""
+
+    text: str
+    measure: Measure
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim, how it is measured and how it is judged.
-
-    `compare` is `value` if what is published (from `low` to `high`, either of which may be open) must be met within
-    `tolerance`, in the measure's unit; `rank` if only the side of no difference counts; `order` if schemes must come
-    in the measure's order; `none` if it cannot be compared, for `reason`. `because` is what was found out about a
-    difference: nothing stands there before it was.
-    """
+    """One claim, how it is measured and how it is judged; `schema.CLAIM` says what each key means."""
 
     id: str
     what: str
     where: str
     text: str
-    """As published."""
+    """Statement as published."""
     compare: str
     low: float | None
     high: float | None
     tolerance: float
+    factor: float | None
     measure: Measure | None
-    reason: str
-    because: str
+    fair: Measure | None = None
+    reason: str = ""
+    because: Mapping[str, str] = field(default_factory=dict)
+    """Causes by outcome, one of `OUTCOMES`."""
+    fields: Mapping[str, Measure] = field(default_factory=dict)
+    alternatives: tuple[Alternative, ...] = ()
+    printed: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,61 +75,68 @@ class Expected:
 
     claims: list[Claim]
     figures: list[FigureWanted]
-
-    @property
-    def quantities(self) -> list[Quantity]:
-        """Everything that is measured."""
-        return [one.measure.quantity for one in self.claims if one.measure] + [one.quantity for one in self.figures]
+    source: str = ""
+    """Publication."""
 
 
-def load_expected(folder: Path, quick: bool = False) -> Expected:
-    """Reads the claims and figures of a figure group.
+def load_expected(folder: Path, quick: bool = False, read: Reader = read_measure) -> Expected:
+    """Reads the claims and figures of a figure group; `read` reads a measure of its backend.
 
     Raises:
-        AnabranchError: a key that is missing, unknown, or has no such value.
+        AnabranchError: a key that is missing, unknown, or has no such value; the message has file and line.
 
     """
     path = folder / FILE
-    table = load_toml(path)
-    if unknown := set(table) - set(TOP_KEYS):
-        raise AnabranchError(f"{path}: {', '.join(sorted(unknown))}: unknown; use {', '.join(TOP_KEYS)}")
+    table = read_toml(path)
+    text = path.read_text(encoding="utf-8")
+    for key in table:
+        if key not in TOP_KEYS:
+            line = key_line(text, 0, key)
+            raise AnabranchError(f"{path}:{line}: {key}: unknown key; {nearest(key, TOP_KEYS)}")
     try:
         classes = read_classes(table.get("classes", {}))
     except (ValueError, AnabranchError) as error:
         raise AnabranchError(f"{path}: {error}") from None
     claims, figures = [], []
     for number, row in enumerate(table.get("claim", []), start=1):
-        with _Named(path, f"claim {number} (id {row.get('id', '?')})"):
-            claims.append(_claim(row, classes, quick))
+        with _Named(path, text, "claim", number, f"claim {number} (id {row.get('id', '?')})"):
+            claims.append(_claim(row, classes, quick, read))
     for number, row in enumerate(table.get("figure", []), start=1):
-        with _Named(path, f"figure {number}"):
+        with _Named(path, text, "figure", number, f"figure {number}"):
             figures.append(_figure(row, classes))
-    return Expected(claims, figures)
+    return Expected(claims, figures, str(table.get("source", "")))
 
 
 @dataclass(frozen=True)
 class _Named:
-    """What goes wrong inside names the file and the entry."""
+    """Context in which an error names the file, the line and the entry."""
 
     path: Path
+    text: str
+    table: str
+    number: int
     entry: str
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, AnabranchError) or not isinstance(error, (KeyError, TypeError, ValueError)):
+            return
+        start = entry_line(self.text, self.table, self.number)
         if isinstance(error, KeyError):
-            raise AnabranchError(f"{self.path}: {self.entry}: key {error} is missing") from None
-        if isinstance(error, (TypeError, ValueError)) and not isinstance(error, AnabranchError):
-            raise AnabranchError(f"{self.path}: {self.entry}: {error}") from None
+            problem, line = f"key {error} is missing; docs/study.md has all keys", start
+        else:
+            problem = str(error)
+            line = key_line(self.text, start, problem.partition(":")[0])
+        raise AnabranchError(f"{self.path}:{line}: {self.entry}: {problem}") from None
 
 
-def _claim(row: Mapping[str, Any], classes: Mapping[str, Any], quick: bool) -> Claim:
-    if unknown := set(row) - set(KEYS):
-        raise ValueError(f"{', '.join(sorted(unknown))}: unknown; use {', '.join(KEYS)}")
+def _claim(row: Mapping[str, Any], classes: Mapping[str, SizeClass], quick: bool, read: Reader) -> Claim:
+    _refuse_unknown(row, KEYS)
     compare = row["compare"]
     if compare not in COMPARISONS:
-        raise ValueError(f"compare: `{compare}` is none of {', '.join(COMPARISONS)}")
+        raise ValueError(f"compare: `{compare}` is unknown; use one of {', '.join(COMPARISONS)}")
     low, high = _ends(row)
     measured = dict(row["measure"]) if compare != "none" else row.get("measure")
     if quick and measured is not None:
@@ -130,35 +149,74 @@ def _claim(row: Mapping[str, Any], classes: Mapping[str, Any], quick: bool) -> C
         compare=compare,
         low=low,
         high=high,
-        tolerance=float(row["tolerance"]) if compare == "value" else 0.0,
-        measure=None if measured is None else read_measure(measured, classes),
+        tolerance=_tolerance(row, compare),
+        factor=float(row["factor"]) if "factor" in row else None,
+        measure=None if measured is None else read(measured, classes),
+        fair=read(row["fair"], classes) if "fair" in row else None,
         reason=row["reason"] if compare == "none" else "",
-        because=row.get("because", ""),
+        because=_because(row.get("because", {})),
+        fields={name: read(given, classes) for name, given in row.get("fields", {}).items()},
+        alternatives=tuple(
+            Alternative(given["text"], read(given["measure"], classes)) for given in row.get("alternatives", [])
+        ),
+        printed=tuple(map(float, row.get("printed", ()))),
     )
-    return _checked(claim)
+    _check(claim)
+    return claim
 
 
-def _checked(claim: Claim) -> Claim:
-    """What each comparison needs."""
+def _refuse_unknown(row: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for key in row:
+        if key not in known:
+            raise ValueError(f"{key}: unknown key; {nearest(key, known)}")
+
+
+def _check(claim: Claim) -> None:
+    """Refuses a claim without what its comparison needs."""
     measure, bare = claim.measure, claim.low is None and claim.high is None
-    if claim.compare in ("value", "rank") and bare:
-        raise ValueError("paper: give what is published: paper = 5, paper = [8, 35], least = 36 or most = 5")
+    if claim.compare in ("value", "rank", "theory") and bare:
+        raise ValueError("paper: missing; give paper = 5, paper = [8, 35], least = 36 or most = 5")
+    if claim.factor is not None and (claim.factor <= 1 or claim.compare != "value"):
+        raise ValueError(f"factor: {claim.factor:g}: give a factor above 1, with compare = `value`")
+    if claim.factor is not None and any(end is not None and end <= 0 for end in (claim.low, claim.high)):
+        raise ValueError("factor: only numbers above zero have one; give a tolerance")
     if measure is not None and claim.compare == "rank" and measure.neutral is None:
         raise ValueError("compare: a value by itself has no rank; give the measure `over`")
     if measure is not None and (claim.compare == "order") != bool(measure.order):
-        raise ValueError("order: belongs to compare = `order`, which needs it")
-    return replace(claim, measure=measure)
+        raise ValueError("order: only for compare = `order`, which needs it in the measure; add or remove it")
 
 
 def _ends(row: Mapping[str, Any]) -> tuple[float | None, float | None]:
     if "paper" in row:
-        low, high = row["paper"] if isinstance(row["paper"], list) else (row["paper"], row["paper"])
-        return float(low), float(high)
+        ends = row["paper"] if isinstance(row["paper"], list) else [row["paper"], row["paper"]]
+        if len(ends) != 2 or not all(isinstance(end, (int, float)) for end in ends):
+            raise ValueError(f"paper: {row['paper']}: not a number; give one as printed, or [low, high]")
+        return float(ends[0]), float(ends[1])
     return tuple(float(row[key]) if key in row else None for key in ("least", "most"))  # type: ignore[return-value]
 
 
-def _figure(row: Mapping[str, Any], classes: Mapping[str, Any]) -> FigureWanted:
-    if unknown := set(row) - set(FIGURE_KEYS):
-        raise ValueError(f"{', '.join(sorted(unknown))}: unknown; use {', '.join(FIGURE_KEYS)}")
+def _tolerance(row: Mapping[str, Any], compare: str) -> float:
+    needed = compare == "value" and "factor" not in row
+    return float(row["tolerance"]) if needed or "tolerance" in row else half_digit(row.get("paper"))
+
+
+def half_digit(printed: object) -> float:
+    """Half a unit of the last digit of a number as printed; 0 for a range."""
+    if not isinstance(printed, (int, float)):
+        return 0.0
+    _, _, digits = repr(printed).partition(".") if isinstance(printed, float) else ("", "", "")
+    return float(0.5 * 10.0 ** -len(digits))
+
+
+def _because(given: Any) -> dict[str, str]:
+    causes = given if isinstance(given, Mapping) else {"differs": given}
+    for outcome in causes:
+        if outcome not in OUTCOMES:
+            raise ValueError(f"because: {outcome}: no outcome; {nearest(outcome, OUTCOMES)}")
+    return dict(causes)
+
+
+def _figure(row: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> FigureWanted:
+    _refuse_unknown(row, FIGURE_KEYS)
     quantity = read_quantity({key: row[key] for key in row if key not in ("title", "x", "series", "at")}, classes)
     return FigureWanted(row["title"], quantity, row["x"], row.get("series"), dict(row.get("at", {})))

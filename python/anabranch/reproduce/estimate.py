@@ -1,31 +1,54 @@
-"""Measures evaluated over the cells of a study: estimates with their intervals over seeds."""
+"""Measures, as the judge sees them, and estimates: what one came to, its interval, and what theory expects of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-import numpy as np
 
-from anabranch.errors import AnabranchError
-from anabranch.hints import nearest
-from anabranch.reproduce.measure import Labels, Measure
-from anabranch.reproduce.quantity import Quantity
-from anabranch.reproduce.values import LEFT_OUT, Values
-from anabranch.stats.confidence import half_width, paired_ratio
+class Measure(Protocol):
+    """Value to measure, as the judge sees it."""
+
+    @property
+    def unit(self) -> str:
+        """Unit of its values."""
+
+    @property
+    def neutral(self) -> float | None:
+        """Value that means no difference; None if it compares nothing."""
+
+    @property
+    def across(self) -> str:
+        """Combination of points: mean, each, least or most."""
+
+    @property
+    def order(self) -> Sequence[Sequence[Any]]:
+        """Ranks of schemes, best first; empty if none are ranked."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """Value that theory expects, and the central 95 % around it; `high` is infinite where theory gives a bound."""
+
+    value: float
+    low: float
+    high: float
+
+    def holds(self, published: float, slack: float = 0.0) -> bool:
+        """Whether a value printed to within `slack` lies inside."""
+        return self.low - slack <= published <= self.high + slack
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number and its 95 % interval; the ends are None for one seed."""
+    """A number and its 95 % interval; the ends are None where there is no interval, as for one seed."""
 
     value: float
     low: float | None
     high: float | None
-    point: Labels
-    """Of the axes that are neither held nor compared; empty for a mean over all of them."""
+    point: dict[str, Any] = field(default_factory=dict)
+    """Value by axis that is neither held nor compared; empty for a mean over all of them."""
 
 
 @dataclass(frozen=True)
@@ -35,132 +58,15 @@ class Estimates:
     points: list[Estimate]
     mean: Estimate | None
     missing: list[str]
-    """Why cells are left out, each reason once."""
+    """Reasons of cells that are left out, each once."""
     seeds: int
     unfinished: tuple[int, int] = (0, 0)
-    """Flows that did not end, and all, of the cells that count."""
-
-
-def evaluate(measure: Measure, values: Values) -> Estimates:
-    """The measure at every point that `at` allows, and its mean over these.
-
-    Raises:
-        AnabranchError: it names an axis or a value that the study does not have.
-
-    """
-    missing: list[str] = []
-    cells: list[tuple[Labels, dict[int, float]]] = []
-    left = flows = 0
-    sides = [measure.of] if measure.over is None else [measure.of, measure.over]
-    for point in _points(measure, values, missing):
-        by_seed: dict[int, float] = {}
-        for seed in values.seeds:
-            found = [_number(measure.quantity, {**point, **side}, seed, values, missing) for side in sides]
-            numbers = [number for number in found if number is not None]
-            if len(numbers) < len(sides):
-                continue
-            if measure.relative and min(numbers) <= 0:
-                missing.append(f"the {measure.quantity.name} is 0 in one of the cells that are compared")
-                continue
-            by_seed[seed] = _paired(measure, numbers)
-            for side in sides:
-                more = values.unfinished[values.place({**point, **side}), seed, measure.quantity]
-                left, flows = left + more[0], flows + more[1]
-        if by_seed:
-            cells.append((point, by_seed))
-    pooled = _pooled(measure, cells, values.seeds)
-    points = [
-        _estimate(measure, list(numbers.values()), point) for point, numbers in _along(measure, cells, values.seeds)
-    ]
-    mean = _estimate(measure, list(pooled.values()), {}) if pooled else None
-    return Estimates(points, mean, list(dict.fromkeys(missing)), len(pooled), (left, flows))
-
-
-def _paired(measure: Measure, numbers: Sequence[float]) -> float:
-    """One cell's number, or what a pair comes to: as a ratio still where that is what is averaged."""
-    if measure.over is None:
-        return numbers[0]
-    return numbers[0] / numbers[1] if measure.relative else numbers[0] - numbers[1]
-
-
-def _along(
-    measure: Measure, cells: Sequence[tuple[Labels, dict[int, float]]], seeds: Sequence[int]
-) -> Iterable[tuple[Labels, dict[int, float]]]:
-    """Points of the axes that make some, each over the cells that share it."""
-    groups: dict[tuple[Any, ...], list[tuple[Labels, dict[int, float]]]] = {}
-    for point, by_seed in cells:
-        axes = measure.along or tuple(point)
-        groups.setdefault(tuple((axis, point[axis]) for axis in axes), []).append((point, by_seed))
-    for labels, members in groups.items():
-        numbers = _pooled(measure, members, seeds)
-        if numbers:
-            yield dict(labels), numbers
-
-
-def _pooled(
-    measure: Measure, cells: Sequence[tuple[Labels, dict[int, float]]], seeds: Sequence[int]
-) -> dict[int, float]:
-    """By seed, over the cells; only seeds that all of them have."""
-    common = [seed for seed in seeds if cells and all(seed in by_seed for _, by_seed in cells)]
-    return {seed: _pool(measure, [by_seed[seed] for _, by_seed in cells]) for seed in common}
-
-
-def _pool(measure: Measure, numbers: Sequence[float]) -> float:
-    """One seed's number over all points."""
-    return float(np.exp(np.mean(np.log(numbers)))) if measure.relative else float(np.mean(numbers))
-
-
-def _estimate(measure: Measure, numbers: Sequence[float], point: Labels) -> Estimate:
-    array = np.array(numbers)
-    if not measure.relative:
-        mean, half = float(array.mean()), half_width(array)
-        return Estimate(mean, None if half is None else mean - half, None if half is None else mean + half, point)
-    ratio = paired_ratio(array, np.ones_like(array))
-    ends = [measure.formed(end) for end in (ratio.low, ratio.high) if end is not None]
-    return Estimate(measure.formed(ratio.mean), min(ends, default=None), max(ends, default=None), point)
-
-
-def _points(measure: Measure, values: Values, missing: list[str]) -> Iterable[Labels]:
-    """Every combination of the axes that are not compared."""
-    compared = {**measure.of, **(measure.over or {})}
-    for labels in [measure.of, measure.over or {}]:
-        for axis, label in labels.items():
-            if not _known(axis, label, values, missing):
-                return
-    free = [axis for axis in values.axes if axis not in compared]
-    for axis in (*measure.at, *measure.along):
-        if axis not in free:
-            problem = "compared by `of` and `over` already" if axis in values.axes else "no axis of the study"
-            raise AnabranchError(f"measure: {axis}: {problem}")
-    chosen = []
-    for axis in free:
-        wanted = measure.at.get(axis, values.axes[axis])
-        chosen.append([label for label in wanted if _known(axis, label, values, missing)])
-    for combination in product(*chosen):
-        yield dict(zip(free, combination, strict=True))
-
-
-def _known(axis: str, label: Any, values: Values, missing: list[str]) -> bool:
-    """Whether a value of an axis has cells; one that a quick study leaves out has none."""
-    if axis not in values.axes:
-        raise AnabranchError(f"measure: {axis}: no axis of the study; {nearest(axis, list(values.axes))}")
-    if label in values.axes[axis]:
-        return True
-    if label in values.left_out.get(axis, ()):
-        missing.append(f"{axis.rpartition('.')[2]} {label}: {LEFT_OUT}")
-        return False
-    known = [str(one) for one in values.axes[axis]]
-    raise AnabranchError(f"measure: {axis}: {label}: no value of the axis; {nearest(str(label), known)}")
-
-
-def _number(
-    quantity: Quantity, labels: Mapping[str, Any], seed: int, values: Values, missing: list[str]
-) -> float | None:
-    place = values.place(labels)
-    if (place, seed) in values.missing:
-        missing.append(values.missing[place, seed])
-        return None
-    number = values.numbers[place, seed, quantity]
-    if number is None:
-        missing.append(f"too few flows finished for {quantity.words}")
-    return number
+    """Flows that did not end, and all, of the cells that count; (0, 0) where they do not matter."""
+    theory: Band | None = None
+    """Expected mean of as many trials as the paper has; None where theory says nothing."""
+    connections: int | None = None
+    """Connections behind each trial, where all trials have the same number."""
+    smaller: str = ""
+    """Reason why a value of a quick study cannot be compared with the paper's; its side still can."""
+    timed: bool = False
+    """Whether the value is a time on this machine, which no seed repeats."""

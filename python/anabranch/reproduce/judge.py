@@ -1,16 +1,18 @@
-"""Verdicts on claims about networks: computed from what was measured; only causes are prose."""
+"""Verdicts on claims: computed from what was measured; only causes are prose. One judge for all backends."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
+from anabranch.reproduce.backend import Evidence
+from anabranch.reproduce.cells import LEFT_OUT, weightiest
 from anabranch.reproduce.claim import Claim
-from anabranch.reproduce.estimate import Estimate, Estimates, evaluate
+from anabranch.reproduce.estimate import Estimate, Estimates, Measure
 from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, NOT_RUN, RANKS, UNDECIDED, Line
-from anabranch.reproduce.measure import Measure
-from anabranch.reproduce.ranking import Ranking, rank
-from anabranch.reproduce.values import LEFT_OUT, Values, weightiest
+from anabranch.reproduce.ranking import Ranking
+from anabranch.reproduce.reasons import cause, fitting_alternatives, wrong_print
 from anabranch.units import significant
 
 UNFINISHED_MAX_PCT = 1.0
@@ -18,26 +20,47 @@ UNFINISHED_MAX_PCT = 1.0
 CAUSE_UNKNOWN = "the numbers differ; the cause has not been found out"
 
 
-def judge(group: str, claim: Claim, values: Values) -> Line:
+@dataclass(frozen=True)
+class _Verdict:
+    """Kind of verdict, and the outcome by which its cause is found (one of `claim.OUTCOMES`, or empty)."""
+
+    kind: str
+    outcome: str
+    note: str = ""
+    """Reason that the rule itself gives."""
+
+
+def judge(group: str, claim: Claim, evidence: Evidence) -> Line:
     """The verdict on one claim.
 
     Raises:
         AnabranchError: the claim names what the study does not have.
 
     """
-    if claim.measure is None or claim.compare == "none":
+    if claim.measure is None:
         return _line(group, claim, "-", INCOMPARABLE, claim.reason)
     if claim.compare == "order":
-        return _order(group, claim, rank(claim.measure, values))
-    found = evaluate(claim.measure, values)
+        return _order(group, claim, evidence.ranking(claim.measure))
+    found = evidence.estimates(claim.measure)
     if found.mean is None:
+        if claim.compare == "none":
+            return _line(group, claim, "-", INCOMPARABLE, claim.reason)
         return _line(group, claim, "-", NOT_RUN, "; ".join(weightiest(found.missing)))
+    fair = evidence.estimates(claim.fair).mean if claim.fair is not None else None
     chosen = _chosen(claim.measure, found)
-    kind, because = _compare(claim, chosen, found.mean)
-    notes = [because, *_notes(claim.measure, found, kind)]
+    verdict = _compare(claim, chosen, found, fair)
+    reasons = [verdict.note, cause(claim, verdict.kind, verdict.outcome, found, fair, evidence)]
+    if verdict.kind == DIFFERS:
+        reasons.append(fitting_alternatives(claim, evidence))
+        if not any(reasons):
+            reasons.append(CAUSE_UNKNOWN)
+    if verdict.kind != INCOMPARABLE:
+        reasons += [wrong_print(claim), *_notes(found, verdict.kind)]
     shown = chosen[0] if len(chosen) == 1 else found.mean
     text = _text(claim.measure, chosen, found)
-    return _line(group, claim, text, kind, "; ".join(filter(None, notes)), shown, found.seeds)
+    if fair is not None:
+        text += f" | {_number(fair.value)} {claim.measure.unit}".rstrip()
+    return _line(group, claim, text, verdict.kind, "; ".join(filter(None, reasons)), shown, found, fair)
 
 
 def _chosen(measure: Measure, found: Estimates) -> list[Estimate]:
@@ -48,34 +71,74 @@ def _chosen(measure: Measure, found: Estimates) -> list[Estimate]:
     return {"each": [by_value[0], by_value[-1]], "least": by_value[:1], "most": by_value[-1:]}[measure.across]
 
 
-def _compare(claim: Claim, chosen: list[Estimate], mean: Estimate) -> tuple[str, str]:
-    """The kind of verdict, and its reason."""
-    low, high = claim.low, claim.high
-    if claim.compare == "value" and all(_inside(one.value, low, high, claim.tolerance) for one in chosen):
-        return AGREES, ""
-    neutral = claim.measure.neutral if claim.measure else None
-    if claim.compare == "value" and any(_may_be_inside(one, low, high, claim.tolerance) for one in chosen):
-        return UNDECIDED, "the interval reaches what is published, the mean does not"
-    side = _side(low, high, neutral)
+def _compare(claim: Claim, chosen: list[Estimate], found: Estimates, fair: Estimate | None) -> _Verdict:
+    """Applies the claim's rule."""
+    if claim.compare == "none":
+        return _Verdict(INCOMPARABLE, "", claim.reason)
+    if claim.compare == "theory":
+        return _against_theory(claim, found)
+    if claim.compare == "value":
+        if found.smaller:
+            return _Verdict(INCOMPARABLE, "", found.smaller)
+        if all(_agrees(one.value, claim) for one in chosen):
+            return _Verdict(AGREES, "agrees")
+        if any(_may_agree(one, claim) for one in chosen):
+            return _Verdict(UNDECIDED, "", "the interval reaches what is published, the mean does not")
+    return _by_side(claim, chosen, found, fair)
+
+
+def _against_theory(claim: Claim, found: Estimates) -> _Verdict:
+    """Whether theory allows what is published."""
+    band = found.theory
+    if band is None:
+        return _Verdict(INCOMPARABLE, "", "theory says nothing of this value")
+    if any(end is not None and band.holds(end, claim.tolerance) for end in (claim.low, claim.high)):
+        return _Verdict(AGREES, "agrees")
+    return _Verdict(DIFFERS, "above" if (claim.low or claim.high or 0.0) > band.high else "below")
+
+
+def _by_side(claim: Claim, chosen: list[Estimate], found: Estimates, fair: Estimate | None) -> _Verdict:
+    """Whether both are on the same side of no difference."""
+    mean, neutral = found.mean, claim.measure.neutral if claim.measure else None
+    assert mean is not None
+    side = _side(claim.low, claim.high, neutral)
+    # A rank has no number that could be too high or too low.
+    apart = "differs" if claim.compare == "rank" else _direction(claim, chosen[0].value)
     if neutral is None or side == 0:
-        return DIFFERS, claim.because or CAUSE_UNKNOWN
+        return _Verdict(DIFFERS, apart)
     decided = mean.low is None or mean.high is None or not mean.low <= neutral <= mean.high
     if side * (mean.value - neutral) > 0 and decided:
-        return RANKS, claim.because
+        if claim.compare == "rank" and fair is not None and side * (fair.value - neutral) <= 0:
+            return _Verdict(DIFFERS, "fair")
+        return _Verdict(RANKS, "agrees" if claim.compare == "rank" else apart)
     if not decided:
-        return UNDECIDED, "the interval holds no difference as well"
-    return DIFFERS, claim.because or CAUSE_UNKNOWN
+        return _Verdict(UNDECIDED, "", "the interval holds no difference as well")
+    return _Verdict(DIFFERS, apart)
 
 
-def _inside(value: float, low: float | None, high: float | None, tolerance: float) -> bool:
-    return (low is None or value >= low - tolerance) and (high is None or value <= high + tolerance)
+def _direction(claim: Claim, ours: float) -> str:
+    """Whether what is published is above or below ours."""
+    return "above" if claim.low is not None and claim.low > ours else "below"
 
 
-def _may_be_inside(one: Estimate, low: float | None, high: float | None, tolerance: float) -> bool:
+def _accepted(claim: Claim) -> tuple[float | None, float | None]:
+    """Ends of the values that agree: within the tolerance or the factor of what is published."""
+    factor, tolerance = claim.factor or 1.0, claim.tolerance
+    low = None if claim.low is None else min(claim.low - tolerance, claim.low / factor)
+    return low, None if claim.high is None else max(claim.high + tolerance, claim.high * factor)
+
+
+def _agrees(value: float, claim: Claim) -> bool:
+    low, high = _accepted(claim)
+    return (low is None or value >= low) and (high is None or value <= high)
+
+
+def _may_agree(one: Estimate, claim: Claim) -> bool:
     """Whether the interval has values that agree."""
     if one.low is None or one.high is None:
         return False
-    return (low is None or one.high >= low - tolerance) and (high is None or one.low <= high + tolerance)
+    low, high = _accepted(claim)
+    return (low is None or one.high >= low) and (high is None or one.low <= high)
 
 
 def _side(low: float | None, high: float | None, neutral: float | None) -> int:
@@ -90,10 +153,10 @@ def _side(low: float | None, high: float | None, neutral: float | None) -> int:
     return (low + high > 2 * neutral) - (low + high < 2 * neutral)
 
 
-def _notes(measure: Measure, found: Estimates, kind: str) -> list[str]:
+def _notes(found: Estimates, kind: str) -> list[str]:
     """What a reader of the number must know."""
     notes = []
-    left, flows = found.unfinished if measure.quantity.counts_finished else (0, 0)
+    left, flows = found.unfinished
     if flows and 100 * left > UNFINISHED_MAX_PCT * flows:
         notes.append(f"{left:,} of {flows:,} flows did not end, and count nowhere")
     missing = [one for one in found.missing if not one.endswith(LEFT_OUT)]
@@ -113,8 +176,8 @@ def _order(group: str, claim: Claim, ranking: Ranking) -> Line:
     if ranking.pairs == 0:
         return _line(group, claim, "-", NOT_RUN, "; ".join(ranking.missing))
     kind = DIFFERS if ranking.contradicted else UNDECIDED if ranking.open else RANKS
-    if kind == DIFFERS and claim.because:
-        because.append(claim.because)
+    if kind == DIFFERS and "differs" in claim.because:
+        because.append(claim.because["differs"])
     ours = ", ".join(f"{label} {_number(value)}" for label, value in ranking.ranked)
     ours = f"{ours} {claim.measure.unit}".strip() if claim.measure else ours
     return _line(group, claim, ours, kind, "; ".join([*because, *missing]))
@@ -147,7 +210,8 @@ def _line(
     kind: str,
     because: str,
     shown: Estimate | None = None,
-    seeds: int = 0,
+    found: Estimates | None = None,
+    fair: Estimate | None = None,
 ) -> Line:
     return Line(
         group=group,
@@ -164,5 +228,8 @@ def _line(
         value=shown.value if shown else None,
         low=shown.low if shown else None,
         high=shown.high if shown else None,
-        seeds=seeds,
+        seeds=found.seeds if found else 0,
+        fair=fair.value if fair else None,
+        theory=found.theory if found else None,
+        timed=found.timed if found else False,
     )

@@ -1,8 +1,10 @@
-"""One line of the table: what the paper says, what came out, the verdict."""
+"""One line of the table: what the paper says, what came out, what theory expects, the verdict."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from anabranch.reproduce.estimate import Band
 
 AGREES, RANKS, DIFFERS = "agrees", "agrees in rank only", "differs"
 UNDECIDED, INCOMPARABLE, NOT_RUN = "undecided", "cannot be compared", "not run"
@@ -34,6 +36,11 @@ class Line:
     high: float | None = None
     """The 95 % interval of `value`."""
     seeds: int = 0
+    fair: float | None = None
+    """Ours with a fair competitor in place of the published one."""
+    theory: Band | None = None
+    timed: bool = False
+    """Whether `value` is a time on this machine, which no seed repeats."""
 
     @property
     def reason(self) -> str:

@@ -1,13 +1,14 @@
-"""Measures as `expected.toml` writes them: a quantity, the cells it is taken of, and how these are put together."""
+"""Measures over cells as `expected.toml` writes them: a quantity, the cells it is taken of, how these are combined."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from anabranch.hints import nearest
 from anabranch.reproduce.quantity import LOWER_IS_BETTER, UNITS, Quantity
+from anabranch.reproduce.schema import CELL_MEASURE
 from anabranch.stats.fct import STATISTICS
 from anabranch.stats.size_classes import ALL_FLOWS, SizeClass, parse_bounds
 
@@ -16,16 +17,14 @@ SCHEME_AXIS = "scheme"
 
 FORMS = ("value", "ratio", "reduction", "increase", "difference")
 ACROSS = ("mean", "each", "least", "most")
-KEYS = (
-    "quantity", "class", "statistic", "ports", "out_of", "of", "over", "as", "at", "across", "along", "order",
-)  # fmt: skip
+KEYS = tuple(key.name for key in CELL_MEASURE)
 
 Labels = dict[str, Any]
 """Value, or name of the value, by axis."""
 
 
 @dataclass(frozen=True)
-class Measure:
+class CellMeasure:
     """A quantity of some cells, or of some over that of others.
 
     With `over`, cells are paired by seed and by the axes that neither names. `form` makes of a pair its ratio, or by
@@ -87,15 +86,17 @@ def read_classes(given: Mapping[str, Any]) -> dict[str, SizeClass]:
     return classes
 
 
-def read_quantity(given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> Quantity:
-    """The quantity of a measure or of a figure.
+def read_quantity(
+    given: Mapping[str, Any], classes: Mapping[str, SizeClass], quantities: Collection[str] = tuple(UNITS)
+) -> Quantity:
+    """The quantity of a measure or of a figure, one of `quantities`.
 
     Raises:
         ValueError: a value that there is not.
 
     """
     return Quantity(
-        _known("quantity", given["quantity"], UNITS),
+        _known("quantity", given["quantity"], quantities),
         classes[_known("class", given.get("class", "all"), classes)],
         _statistic(given.get("statistic", "mean")),
         tuple(given.get("ports", ())),
@@ -103,8 +104,10 @@ def read_quantity(given: Mapping[str, Any], classes: Mapping[str, SizeClass]) ->
     )
 
 
-def read_measure(given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> Measure:
-    """A measure.
+def read_measure(
+    given: Mapping[str, Any], classes: Mapping[str, SizeClass], quantities: Collection[str] = tuple(UNITS)
+) -> CellMeasure:
+    """A measure of one of `quantities`.
 
     Raises:
         KeyError: a key is missing.
@@ -113,7 +116,7 @@ def read_measure(given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> 
     """
     for key in given:
         _known("measure", key, KEYS)
-    quantity = read_quantity(given, classes)
+    quantity = read_quantity(given, classes, quantities)
     over = _labels(given["over"]) if "over" in given else None
     form = _known("as", given.get("as", "value" if over is None else "ratio"), FORMS)
     if (form == "value") != (over is None):
@@ -121,7 +124,7 @@ def read_measure(given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> 
     order = [one if isinstance(one, list) else [one] for one in given.get("order", [])]
     if order and quantity.name not in LOWER_IS_BETTER:
         raise ValueError(f"measure: order: nobody is better by `{quantity.name}`")
-    return Measure(
+    return CellMeasure(
         quantity=quantity,
         of=_labels(given.get("of", {})),
         over=over,

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
-from anabranch.reproduce.estimate import evaluate
-from anabranch.reproduce.measure import SCHEME_AXIS, Measure
-from anabranch.reproduce.values import Values, weightiest
+from anabranch.reproduce.cells import Cells, weightiest
+from anabranch.reproduce.evaluate import evaluate
+from anabranch.reproduce.measure import SCHEME_AXIS, CellMeasure
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Ranking:
     pairs: int
 
 
-def rank(measure: Measure, values: Values) -> Ranking:
+def rank(measure: CellMeasure, cells: Cells) -> Ranking:
     """Compares every scheme of one rank with every scheme of the ranks behind it.
 
     A pair counts as settled if its 95 % interval over seeds excludes no difference, or, of one seed, as it came out.
@@ -37,7 +37,7 @@ def rank(measure: Measure, values: Values) -> Ranking:
     missing: list[str] = []
     means: dict[Any, float] = {}
     for scheme in [scheme for one in measure.order for scheme in one]:
-        alone = evaluate(_of(measure, scheme, None), values)
+        alone = evaluate(_of(measure, scheme, None), cells)
         if alone.mean is None:
             missing.append(f"{scheme} ({'; '.join(weightiest(alone.missing))})")
         else:
@@ -50,7 +50,7 @@ def rank(measure: Measure, values: Values) -> Ranking:
             # Differences, for a quantity may be zero; of the logarithms where it may not, as of all ratios.
             positive = all(means.get(one, 0.0) > 0 for one in (better, worse))
             pair = replace(_of(measure, worse, better), form="ratio" if positive else "difference")
-            found = evaluate(pair, values).mean if {better, worse} <= set(means) else None
+            found = evaluate(pair, cells).mean if {better, worse} <= set(means) else None
             if found is None:
                 continue
             pairs += 1
@@ -63,7 +63,7 @@ def rank(measure: Measure, values: Values) -> Ranking:
     return Ranking(ranked, contradicted, undecided, missing, pairs)
 
 
-def _of(measure: Measure, of: Any, over: Any | None) -> Measure:
+def _of(measure: CellMeasure, of: Any, over: Any | None) -> CellMeasure:
     """A scheme alone, or over another."""
     sides = [None if one is None else {**measure.of, SCHEME_AXIS: one} for one in (of, over)]
     form = "value" if over is None else "ratio"

@@ -3,53 +3,45 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
-from anabranch.reproduce.splitting.study import load_toml
+from anabranch.reproduce.backend import backend
+from anabranch.reproduce.group import BACKENDS, DEFAULT, FILE, Group
+from anabranch.reproduce.positions import key_line
+from anabranch.toml_document import read_toml
 
-FILE = "study.toml"
 PAPERS = ("valo", "wino", "dbb", "tdlb", "luopan")
 """In the order of the tables; other folders are studies of our own."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """A folder of `studies/`."""
-
-    paper: str
-    name: str
-    study: str
-    """The study's own name."""
-    folder: Path
-    splits: bool
-    """Whether it splits connections instead of simulating a network."""
-
-    @property
-    def label(self) -> str:
-        """As on the command line."""
-        return f"{self.paper}/{self.name}"
 
 
 def groups() -> list[Group]:
     """Every figure group: of the source tree of this package, or below the working directory.
 
     Raises:
-        AnabranchError: a study that is no TOML.
+        AnabranchError: a study that is no TOML, or of no backend.
 
     """
     roots = dict.fromkeys((Path(__file__).parents[3] / "studies", Path.cwd() / "studies"))
     found: dict[str, Group] = {}
     for file in [file for root in roots for file in sorted(root.glob(f"*/*/{FILE}"))]:
-        table = load_toml(file)
+        table = read_toml(file)
         paper, name = file.parent.parent.name, file.parent.name
-        group = Group(paper, name, str(table.get("name", name)), file.parent, "techniques" in table)
+        group = Group(paper, name, str(table.get("name", name)), file.parent, _backend(file, table))
         found.setdefault(group.label, group)
     order = {paper: place for place, paper in enumerate(PAPERS)}
     return sorted(found.values(), key=lambda group: (order.get(group.paper, len(order)), *_natural(group.label)))
+
+
+def _backend(file: Path, table: Mapping[str, Any]) -> str:
+    given = table.get("backend", DEFAULT)
+    if given not in BACKENDS:
+        line = key_line(file.read_text(encoding="utf-8"), 0, "backend")
+        raise AnabranchError(f"{file}:{line}: backend: {given}: unknown; {nearest(str(given), BACKENDS)}")
+    return str(given)
 
 
 def _natural(label: str) -> tuple[list[str], list[int]]:
@@ -60,6 +52,8 @@ def _natural(label: str) -> tuple[list[str], list[int]]:
 def select(names: Sequence[str], everything: bool = False) -> list[Group]:
     """The groups of these names, each once, or those of all papers.
 
+    A group whose backend runs only by name (the lab's) is chosen by its own name, not by its paper's.
+
     Raises:
         AnabranchError: a name of nothing.
 
@@ -68,13 +62,18 @@ def select(names: Sequence[str], everything: bool = False) -> list[Group]:
     if not known:
         raise AnabranchError("studies: there are none here; run in a clone of the repository, which has them")
     if everything:
-        return [group for group in known if group.paper in PAPERS]
+        return [group for group in known if group.paper in PAPERS and not _by_name_only(group)]
     chosen: dict[str, Group] = {}
     for name in names:
-        named = [group for group in known if name in (group.paper, group.label, group.study)]
+        named = [group for group in known if name in (group.label, group.study)]
+        named += [group for group in known if name == group.paper and not _by_name_only(group)]
         if not named:
             words = [word for group in known for word in (group.paper, group.label, group.study)]
             papers = ", ".join(dict.fromkeys(group.paper for group in known))
             raise AnabranchError(f"{name}: no such study; {nearest(name, dict.fromkeys(words))}; papers: {papers}")
         chosen |= {group.label: group for group in named}
     return list(chosen.values())
+
+
+def _by_name_only(group: Group) -> bool:
+    return backend(group.backend).by_name_only

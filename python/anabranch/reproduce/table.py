@@ -1,4 +1,4 @@
-"""One table over all figure groups: what the paper says, what came out, the verdict."""
+"""One table over all figure groups: what the paper says, what came out, what theory expects, the verdict."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, KINDS, NOT_RUN, RANKS, UNDECIDED, Line
+from anabranch.reproduce.reasons import theory_text
+from anabranch.reproduce.session import Evaluated
 
 STYLES = {AGREES: "green", RANKS: "green", DIFFERS: "red", UNDECIDED: "yellow", INCOMPARABLE: "dim", NOT_RUN: "dim"}
 HEADER = ("id", "verdict", "what", "paper", "ours")
-SHARES = (0.44, 0.22, 0.34)
-"""Of the width that is left to the last three columns."""
+THEORY = "theory"
+SHARES, SHARES_WITH_THEORY = (0.44, 0.22, 0.34), (0.36, 0.18, 0.26, 0.2)
+"""Of the width that is left to the columns behind the verdict."""
 GAP = 2
 NOTES = """\
-ours: mean over seeds, schemes compared on the same flows; in parentheses its 95 % interval (Student's t over seeds)
+ours: mean over seeds, schemes compared on the same flows; in parentheses its 95 % interval (Student's t over seeds);
+behind a bar the same with a fair competitor in place of the published one
+theory: expected value, and where 95 of 100 means of as many trials as the paper's would lie
 agrees: within the tolerance that expected.toml states; in rank only: the same side wins, and the interval excludes a
 draw; undecided: it does not; the curves of the papers are images, so only what their text states is compared"""
 
@@ -29,41 +34,40 @@ def summary(lines: Sequence[Line]) -> str:
     return f"{len(lines)} claims: {', '.join(f'{kinds[kind]} {kind}' for kind in KINDS if kinds[kind])}"
 
 
-def show(lines: Sequence[Line], notes: Sequence[tuple[str, str]], console: Console) -> None:
-    """Prints the table: a line per claim under the name of its group, and the reason, which no column would hold.
-
-    Args:
-        lines: Of all groups, group by group.
-        notes: By group: what a quick study makes smaller.
-        console: Where to.
-
-    """
-    widths = _widths(lines, console.width)
-    smaller = dict(notes)
-    console.print(_row([Text(word, style="bold") for word in HEADER], widths))
-    group = ""
-    for line in lines:
-        if line.group != group:
-            group = line.group
-            note = f"  --quick: {smaller[group]}" if smaller.get(group) else ""
-            console.print(Text(f"\n{group}", style="bold").append(note, style="dim"))
-        verdict = Text(line.kind, style=STYLES[line.kind])
-        console.print(_row([line.id, verdict, line.what, line.paper, line.ours], widths))
-        if line.reason:
-            indent = widths[0] + widths[1] + 2 * GAP
-            console.print(Padding(Text(line.reason, style="dim"), (0, 0, 0, indent)))
+def show(evaluated: Sequence[Evaluated], console: Console) -> None:
+    """Prints the table: a line per claim under the name of its group, and the reason, which no column would hold."""
+    lines = [line for one in evaluated for line in one.lines]
+    with_theory = any(line.theory is not None for line in lines)
+    header = (*HEADER, THEORY) if with_theory else HEADER
+    widths = _widths([header, *(_cells(line, with_theory) for line in lines)], console.width)
+    console.print(_row([Text(word, style="bold") for word in header], widths))
+    for one in evaluated:
+        small = one.prepared.quick_note
+        note = f"  --quick: {small}" if small else ""
+        console.print(Text(f"\n{one.prepared.group.label}", style="bold").append(note, style="dim"))
+        for line in one.lines:
+            id_, kind, *cells = _cells(line, with_theory)
+            console.print(_row([id_, Text(kind, style=STYLES[kind]), *cells], widths))
+            if line.reason:
+                indent = widths[0] + widths[1] + 2 * GAP
+                console.print(Padding(Text(line.reason, style="dim"), (0, 0, 0, indent)))
     console.print(f"\n{summary(lines)}", markup=False)
     console.print(NOTES, style="dim", markup=False)
 
 
-def _widths(lines: Sequence[Line], total: int) -> list[int]:
+def _cells(line: Line, with_theory: bool) -> list[str]:
+    cells = [line.id, line.kind, line.what, line.paper, line.ours]
+    return [*cells, theory_text(line.theory)] if with_theory else cells
+
+
+def _widths(rows: Sequence[Sequence[str]], total: int) -> list[int]:
     """Of the columns: as much as they need, or what a terminal of `total` characters leaves them."""
-    rows = [(line.id, line.kind, line.what, line.paper, line.ours) for line in lines]
-    needed = [max(len(row[column]) for row in [HEADER, *rows]) for column in range(len(HEADER))]
-    left = total - sum(needed[:2]) - GAP * (len(HEADER) - 1)
+    needed = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    left = total - sum(needed[:2]) - GAP * (len(needed) - 1)
     if sum(needed[2:]) <= left:
         return needed
-    return [*needed[:2], *(max(12, int(share * left)) for share in SHARES)]
+    shares = SHARES if len(needed) == len(HEADER) else SHARES_WITH_THEORY
+    return [*needed[:2], *(max(12, int(share * left)) for share in shares)]
 
 
 def _row(cells: Sequence[str | Text], widths: Sequence[int]) -> Table:

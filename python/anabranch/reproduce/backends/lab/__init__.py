@@ -1,45 +1,45 @@
-"""Published evaluations of real switches, run again in a lab: one module each, found by itself.
-
-A module has `run(quick: bool, console: Console) -> Contention`, which makes its labs, measures, prints its table beside
-the paper's claims, removes the labs, and says whether the machine was quiet enough; its docstring's first line is the
-study's title.
-"""
+"""Lab: experiments over real switches and real TCP on this machine."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Sequence
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from anabranch.reproduce.measure import CellMeasure, read_measure
 
-from anabranch.errors import AnabranchError
-from anabranch.lab.calibration import contention
-from anabranch.lab.calibration.contention import Contention
+if TYPE_CHECKING:
+    from anabranch.reproduce.backends.lab.study import LabStudy
+    from anabranch.reproduce.group import Group
+    from anabranch.stats.size_classes import SizeClass
 
-HINT = "leave the machine to the study, and run it again"
-
-
-def papers() -> list[str]:
-    """The papers there are."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+QUANTITIES = ("MAPE", "fct", "goodput", "reordered", "retransmitted", "dropped")
+"""Quantities that experiments yield, each some of them."""
 
 
-def reproduce(wanted: Sequence[str], quick: bool, console: Console) -> list[Contention]:
-    """Runs papers one after the other; answers for each whether the machine was quiet enough.
+class LabBackend:
+    """See `backend.Backend`."""
 
-    Raises:
-        AnabranchError: there is no such paper, or a lab cannot be made.
+    by_name_only = True
+    """It needs root, and a machine that does nothing else."""
 
-    """
-    known = papers()
-    for paper in wanted:
-        if paper not in known:
-            raise AnabranchError(
-                f"lab reproduce: {paper}: no such paper; take one of: {', '.join(known) or 'none yet'}"
-            )
-    found: list[Contention] = []
-    for paper in wanted:
-        found.append(importlib.import_module(f"{__name__}.{paper}").run(quick, console))
-        contention.show(found[-1], HINT, console)
-    return found
+    def read_measure(self, given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> CellMeasure:
+        """Reads a measure of cells."""
+        return read_measure(given, classes, QUANTITIES)
+
+    def prepare(self, group: Group, quick: bool, output: Path) -> LabStudy:
+        """Reads a study; its results go to `output/NAME`, or `output/NAME-quick`."""
+        from anabranch.reproduce.backends.lab.study import LabStudy, read_study
+        from anabranch.reproduce.claim import load_expected
+        from anabranch.reproduce.group import FILE
+        from anabranch.toml_document import read_toml
+
+        file = group.folder / FILE
+        expected = load_expected(group.folder, quick, self.read_measure)
+        text = file.read_text(encoding="utf-8")
+        experiment, settings, note = read_study(file, text, read_toml(file), quick)
+        folder = output / f"{group.study}{'-quick' if quick else ''}"
+        return LabStudy(group, expected, experiment, settings, folder, note)
+
+
+BACKEND = LabBackend()

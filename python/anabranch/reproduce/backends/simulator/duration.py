@@ -48,10 +48,3 @@ def packet_hops(scenario: Scenario) -> float:
     tiers = set(scenario.topology()["nodes"]["tier"])
     hops = max(HOPS[tier] for tier in tiers)
     return float(np.ceil(sizes / PAYLOAD_BYTES).sum()) * (1.0 + ACKNOWLEDGEMENTS) * hops
-
-
-def duration_text(seconds: float) -> str:
-    """A coarse time: `40 s`, `12 min`, `3.5 h`."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

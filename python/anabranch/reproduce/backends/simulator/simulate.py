@@ -1,58 +1,89 @@
-"""Runs the cells of a figure group that are missing, and judges its claims."""
+"""Cells of a figure group: those that are missing run, and all measured."""
 
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from anabranch.errors import AnabranchError
+from anabranch.reproduce.backend import Announcement, Context
+from anabranch.reproduce.backends.simulator.duration import Forecast, forecast
+from anabranch.reproduce.backends.simulator.measured import measured, read_simulated, unfinished
+from anabranch.reproduce.cell_evidence import CellEvidence
+from anabranch.reproduce.cells import Cells
 from anabranch.reproduce.claim import Expected, load_expected
-from anabranch.reproduce.duration import Forecast, forecast
-from anabranch.reproduce.judge import judge
-from anabranch.reproduce.line import Line
-from anabranch.reproduce.selection import FILE, Group
-from anabranch.reproduce.values import Values, collect
+from anabranch.reproduce.group import FILE, Group
+from anabranch.reproduce.measure import CellMeasure
+from anabranch.reproduce.quantity import Quantity
 from anabranch.runs.folder import check_writable, read_manifest
+from anabranch.runs.results import Run
 from anabranch.study.job import Job
 from anabranch.study.local import run_local
-from anabranch.study.study import Study, load_study
+from anabranch.study.study import Study, load_study, table_values
 from anabranch.study.sweep import Sweep, finish, resolve
 from anabranch.terminal.sweep_progress import SweepProgress
+from anabranch.units import coarse_duration
 
+CELLS = "cells"
 SCHEME_MISSING = re.compile(r"\b(routing\.(?:balance|table|scheme)[\w.]*|transport\.kind): ")
-"""What is said of a scheme, or of one of its parameters, that this version does not have."""
+"""Beginning of an error about a scheme, or one of its parameters, that this version does not have."""
 
 
 @dataclass(frozen=True)
-class Planned:
-    """A figure group before it runs."""
+class SimulatorStudy:
+    """A figure group before it runs; see `backend.Prepared`."""
 
     group: Group
     expected: Expected
     whole: Study
+    """The study before it was made small."""
     sweep: Sweep
     forecast: Forecast
 
     @property
     def quick_note(self) -> str:
-        """What is smaller."""
+        """See `backend.Prepared`."""
         return self.sweep.study.quick_note
 
+    @cached_property
+    def announcement(self) -> Announcement:
+        """Cells and time."""
+        missing, cells = len(self.sweep.missing), len(self.sweep.jobs)
+        unknown = f", {len(self.sweep.refused)} of schemes that there are not" if self.sweep.refused else ""
+        time = f": about {coarse_duration(self.forecast.seconds)}" if missing else ""
+        text = f"{self.group.label}: {cells} cells, {cells - missing} complete, {missing} to run{time}{unknown}"
+        return Announcement(text, self.forecast.seconds, missing > 0, self.forecast.measured)
 
-@dataclass(frozen=True)
-class Evaluated:
-    """A figure group that has run."""
+    def run(self, context: Context) -> CellEvidence:
+        """Runs what is missing, and measures. A cell that cannot be run is reported, and the others go on.
 
-    planned: Planned
-    values: Values
-    lines: list[Line]
-    seconds: float
+        Raises:
+            AnabranchError: results cannot be written.
+
+        """
+        check_writable(self.sweep.folder)
+        failed: dict[str, str] = {}
+
+        def hear(job: Job, error: AnabranchError) -> None:
+            failed[job.folder.name] = str(error)
+            context.report(f"not run: {error}")
+
+        with SweepProgress(self.group.label, len(self.sweep.missing), context.quiet) as watch:
+            run_local(self.sweep.missing, context.command, watch, hear)
+        cells = collect(self.sweep, self.whole, _quantities(self.expected), failed)
+        for cell, reason in cells.missing.items():
+            cells.missing[cell] = _shortened(reason)
+        if not cells.missing:
+            from anabranch.stats.size_classes import size_classes
+
+            finish(self.sweep, size_classes(), context.command)
+        return CellEvidence(cells, self.expected.figures)
 
 
-def plan(group: Group, runs: Path, quick: bool) -> Planned:
+def prepare(group: Group, runs: Path, quick: bool) -> SimulatorStudy:
     """Reads a group and resolves its cells; those whose scheme there is not are left out.
 
     Raises:
@@ -60,46 +91,52 @@ def plan(group: Group, runs: Path, quick: bool) -> Planned:
 
     """
     file = group.folder / FILE
-    expected = load_expected(group.folder, quick)
+    expected = load_expected(group.folder, quick, read_simulated)
     study = load_study(file, quick)
     sweep = resolve(study, runs, lambda message: SCHEME_MISSING.search(message) is not None)
     done = [folder for folder in sweep.jobs if read_manifest(folder) is not None]
-    return Planned(group, expected, load_study(file), sweep, forecast(sweep.missing, done))
+    return SimulatorStudy(group, expected, load_study(file), sweep, forecast(sweep.missing, done))
 
 
-def evaluate(planned: Planned, command: Sequence[str], quiet: bool, told: Callable[[str], None]) -> Evaluated:
-    """Runs what is missing, measures, judges. A cell that cannot be run is told of, and the others go on.
+def collect(sweep: Sweep, whole: Study, quantities: Iterable[Quantity], failed: Mapping[str, str]) -> Cells:
+    """Measures every run once; frames are let go of in between.
 
-    Raises:
-        AnabranchError: results cannot be written, or a claim names what the study does not have.
+    Args:
+        sweep: What has run.
+        whole: The study before it was made small.
+        quantities: What to measure.
+        failed: Why cells could not be run, by the name of their folder.
 
     """
-    began = time.perf_counter()
-    sweep = planned.sweep
-    check_writable(sweep.folder)
-    failed: dict[str, str] = {}
+    axes = table_values(sweep.study.axes)
+    left_out = {
+        axis: [label for label in labels if label not in axes[axis]]
+        for axis, labels in table_values(whole.axes).items()
+    }
+    cells = Cells(axes, sweep.study.seeds, left_out=left_out)
+    wanted = list(dict.fromkeys(quantities))
+    for refused in sweep.refused:
+        cells.missing[cells.cell(refused.point), refused.seed] = refused.reason
+    for one in sweep.cells:
+        cell = cells.cell(one.point)
+        if read_manifest(one.folder) is None:
+            cells.missing[cell, one.seed] = failed.get(one.folder.name, "it has not run")
+            continue
+        run = Run(one.folder)
+        for quantity in wanted:
+            cells.numbers[cell, one.seed, quantity] = measured(quantity, run)
+            cells.unfinished[cell, one.seed, quantity] = unfinished(quantity, run.flows)
+    return cells
 
-    def hear(job: Job, error: AnabranchError) -> None:
-        failed[job.folder.name] = str(error)
-        told(f"not run: {error}")
 
-    with SweepProgress(planned.group.label, len(sweep.missing), quiet) as watch:
-        run_local(sweep.missing, command, watch, hear)
-    values = collect(sweep, planned.whole, planned.expected.quantities, failed)
-    values = _shortened(values)
-    if not values.missing:
-        from anabranch.stats.size_classes import size_classes
-
-        finish(sweep, size_classes(), command)
-    lines = [judge(planned.group.label, claim, values) for claim in planned.expected.claims]
-    return Evaluated(planned, values, lines, time.perf_counter() - began)
+def _quantities(expected: Expected) -> list[Quantity]:
+    """Everything that claims and figures measure."""
+    measures = [claim.measure for claim in expected.claims]
+    found = [measure.quantity for measure in measures if isinstance(measure, CellMeasure)]
+    return found + [figure.quantity for figure in expected.figures]
 
 
-def _shortened(values: Values) -> Values:
-    """Reasons without the override and the list of everything else there is."""
-    for cell, reason in values.missing.items():
-        words = re.sub(r"^-o .*?: (?=[\w.]+: )", "", reason).partition("; ")[0]
-        values.missing[cell] = re.sub(
-            r"^(?:routing\.balance|transport\.kind): (`.*`) is unknown$", r"no \1 here", words
-        )
-    return values
+def _shortened(reason: str) -> str:
+    """A reason without the override and the list of everything else there is."""
+    words = re.sub(r"^-o .*?: (?=[\w.]+: )", "", reason).partition("; ")[0]
+    return re.sub(r"^(?:routing\.balance|transport\.kind): (`.*`) is unknown$", r"no \1 here", words)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from anabranch.reproduce.splitting.connections import Pool, draw_weights
-from anabranch.reproduce.splitting.study import Study, Sweep
-from anabranch.reproduce.splitting.theory import mapes
+from anabranch.reproduce.backends.splitter.connections import Pool, draw_weights
+from anabranch.reproduce.backends.splitter.study import Study, Sweep
+from anabranch.reproduce.backends.splitter.theory import mapes
 from anabranch.splitter import Splitter
 from anabranch.stats.mape import mape_floor
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from anabranch.reproduce.splitting.study import Study
+from anabranch.reproduce.backends.splitter.study import Study
 from anabranch.trace import generate_trace
 from anabranch.tuples import FIVE_TUPLE, flow_keys
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from anabranch.reproduce.splitting.connections import Pool, draw_weights, stream
-from anabranch.reproduce.splitting.study import Study
+from anabranch.reproduce.backends.splitter.connections import Pool, draw_weights, stream
+from anabranch.reproduce.backends.splitter.study import Study
 from anabranch.split.request import Choice
 from anabranch.splitter import Splitter
 

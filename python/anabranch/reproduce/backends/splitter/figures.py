@@ -9,9 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from anabranch.plot.style import FAINT, FLOOR, GRID, INK, figure
-from anabranch.reproduce.splitting.accuracy import Point
-from anabranch.reproduce.splitting.cost import ChangeCost, Cost
-from anabranch.reproduce.splitting.job import Outcome
+from anabranch.reproduce.backends.splitter.accuracy import Point
+from anabranch.reproduce.backends.splitter.cost import ChangeCost, Cost
+from anabranch.reproduce.backends.splitter.job import Outcome
+from anabranch.reproduce.backends.splitter.measure import ValueMeasure
+from anabranch.reproduce.claim import Claim
 from anabranch.units import pct
 
 HALF_INCHES, HEIGHT_INCHES = 5.6, 3.5
@@ -30,12 +32,12 @@ SERIES: dict[str, tuple[str, str, str]] = {
 """Label, colour and mark by technique; the two orders and the two caches of WRR share theirs."""
 
 
-def draw(outcome: Outcome) -> list[tuple[str, str, Figure]]:
+def draw(outcome: Outcome, claims: Sequence[Claim]) -> list[tuple[str, str, Figure]]:
     """Every figure as (file name, title, figure)."""
     found, study = outcome.found, outcome.study
     by_load, by_paths, changes = found.cost_by_load, found.cost_by_paths, found.changes
     load, paths = found.accuracy["load"], found.accuracy["paths"]
-    published = _published(outcome)
+    published = _published(claims)
     return [
         ("fig5a", "Fig. 5a: accuracy, four paths, 40,000 connections", _bars(outcome, published)),
         ("fig10a", "Fig. 10a: accuracy by trial, sorted", _trials(found.accuracy["weights"][0], published)),
@@ -104,13 +106,14 @@ def _packet_us(cost: ChangeCost) -> float:
     return cost.latency_ns / 1000.0
 
 
-def _published(outcome: Outcome) -> dict[str, dict[str, list[tuple[str, float]]]]:
+def _published(claims: Sequence[Claim]) -> dict[str, dict[str, list[tuple[str, float]]]]:
     """The paper's MAPEs by claim id and technique, as (point or empty, value)."""
     marks: dict[str, dict[str, list[tuple[str, float]]]] = {}
-    for claim in outcome.claims:
-        if claim.unit == "%" and len(claim.measure) == 1 and "/mean" in claim.measure[0]:
-            label, _, at = claim.measure[0].partition("/")[2].partition("/mean")
-            marks.setdefault(claim.id, {}).setdefault(label, []).append((at.lstrip("@"), claim.value))
+    for claim in claims:
+        measure = claim.measure
+        if isinstance(measure, ValueMeasure) and measure.over is None and "/mean" in measure.of[0] and claim.low:
+            label, _, at = measure.of[0].partition("/")[2].partition("/mean")
+            marks.setdefault(claim.id, {}).setdefault(label, []).append((at.lstrip("@"), claim.low))
     return marks
 
 

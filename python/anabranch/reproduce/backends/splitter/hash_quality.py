@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anabranch.reproduce.splitting.study import Study
+from anabranch.reproduce.backends.splitter.study import Study
 from anabranch.split.hashes import HashQuality, compare
 from anabranch.split.request import Request
 from anabranch.trace import generate_trace

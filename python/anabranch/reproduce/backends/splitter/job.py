@@ -8,16 +8,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from anabranch.reproduce.splitting import cost
-from anabranch.reproduce.splitting.accuracy import sweep
-from anabranch.reproduce.splitting.claims import Claim, load_claims
-from anabranch.reproduce.splitting.connections import generate
-from anabranch.reproduce.splitting.hash_quality import hash_quality
-from anabranch.reproduce.splitting.measures import Found, Measures
-from anabranch.reproduce.splitting.study import Study
-from anabranch.reproduce.splitting.theory import Theory
-from anabranch.reproduce.splitting.validation import validate
-from anabranch.reproduce.splitting.verdict import Row, judge
+from anabranch.reproduce.backends.splitter import cost
+from anabranch.reproduce.backends.splitter.accuracy import sweep
+from anabranch.reproduce.backends.splitter.connections import generate
+from anabranch.reproduce.backends.splitter.hash_quality import hash_quality
+from anabranch.reproduce.backends.splitter.measures import Found, Measures
+from anabranch.reproduce.backends.splitter.study import Study
+from anabranch.reproduce.backends.splitter.theory import Theory
+from anabranch.reproduce.backends.splitter.validation import validate
 from anabranch.trace import Progress
 
 DRAWS, DRAWS_QUICK = 50_000, 5000
@@ -31,8 +29,7 @@ class Outcome:
 
     study: Study
     found: Found
-    claims: list[Claim]
-    rows: list[Row]
+    measures: Measures
     seconds: float
 
 
@@ -61,14 +58,8 @@ class _Told:
 
 
 def run(study: Study, progress: Progress | None = None) -> Outcome:
-    """Does everything and judges every claim.
-
-    Raises:
-        AnabranchError: a claim that names what the study does not run.
-
-    """
+    """Runs every experiment of a study."""
     began = time.perf_counter()
-    claims = load_claims(study.folder)
     told = _Told(_units(study), progress)
     pool = generate(study)
     listed = cost.List(study, pool)
@@ -85,9 +76,7 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
     changes = cost.while_changing(study, pool, told.step)
     found = Found(pool.design_effect, validation, accuracy, hashes, by_load, by_paths, changes)
     theory = Theory(study.seed, study.weight_range, DRAWS_QUICK if study.quick else DRAWS)
-    measures = Measures(study, found, theory)
-    rows = [judge(claim, measures, study.quick) for claim in claims]
-    return Outcome(study, found, claims, rows, time.perf_counter() - began)
+    return Outcome(study, found, Measures(study, found, theory), time.perf_counter() - began)
 
 
 def _units(study: Study) -> int:

@@ -1,19 +1,15 @@
-"""What a run leaves behind: the report, results.json, and CSV of the table and of what the figures show."""
+"""Files of a run beside the report: every number as JSON, and what the figures show as CSV."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-from anabranch.atomic_file import write_whole
-from anabranch.reproduce.splitting.accuracy import Point
-from anabranch.reproduce.splitting.job import Outcome
-from anabranch.reproduce.splitting.page import page
+from anabranch.report.csv_text import csv_text
+from anabranch.reproduce.backends.splitter.accuracy import Point
+from anabranch.reproduce.backends.splitter.job import Outcome
 
 
 def deterministic(outcome: Outcome) -> dict[str, Any]:
@@ -28,7 +24,6 @@ def deterministic(outcome: Outcome) -> dict[str, Any]:
         "validation": [asdict(case) for case in found.validation],
         "accuracy": {name: [_point(point) for point in points] for name, points in found.accuracy.items()},
         "hashes": [asdict(over) for over in found.hashes],
-        "verdicts": [asdict(row) for row in outcome.rows if not row.timed],
     }
 
 
@@ -40,28 +35,18 @@ def times(outcome: Outcome) -> dict[str, Any]:
         "cost_by_load": [asdict(cost) for cost in found.cost_by_load],
         "cost_by_paths": [asdict(cost) for cost in found.cost_by_paths],
         "changes": [asdict(cost) for cost in found.changes],
-        "verdicts": [asdict(row) for row in outcome.rows if row.timed],
     }
 
 
-def write(outcome: Outcome, folder: Path, command: Sequence[str]) -> list[Path]:
-    """Writes everything into `folder`, results.json last; returns what was written."""
-    folder.mkdir(parents=True, exist_ok=True)
+def files(outcome: Outcome) -> dict[str, str]:
+    """Texts by file name."""
     found = outcome.found
-    files = {
-        "report.html": page(outcome, command),
-        "verdicts.csv": _csv(
-            ("id", "what", "where", "unit", "paper", "ours", "ours_decent", "theory", "low", "high", "verdict"),
-            (
-                (r.id, r.what, r.where, r.unit, r.paper, r.ours, r.decent, r.theory, r.low, r.high, r.verdict)
-                for r in outcome.rows
-            ),
-        ),
-        "accuracy.csv": _csv(
+    return {
+        "accuracy.csv": csv_text(
             ("experiment", "paths", "connections", "trial", "technique", "mape_pct", "byte_mape_pct", "floor_pct"),
             (row for name, points in found.accuracy.items() for point in points for row in _trials(name, point)),
         ),
-        "cost.csv": _csv(
+        "cost.csv": csv_text(
             ("sweep", *asdict(found.cost_by_load[0])),
             (
                 (sweep, *asdict(cost).values())
@@ -69,15 +54,10 @@ def write(outcome: Outcome, folder: Path, command: Sequence[str]) -> list[Path]:
                 for cost in costs
             ),
         ),
-        "changes.csv": _csv(asdict(found.changes[0]), (asdict(cost).values() for cost in found.changes)),
-        "results.json": json.dumps(
-            {"command": list(command), **deterministic(outcome), "times": times(outcome)}, indent=1, allow_nan=False
-        )
+        "changes.csv": csv_text(asdict(found.changes[0]), (asdict(cost).values() for cost in found.changes)),
+        "results.json": json.dumps({**deterministic(outcome), "times": times(outcome)}, indent=1, allow_nan=False)
         + "\n",
     }
-    for name, text in files.items():
-        write_whole(folder / name, text)
-    return [folder / name for name in files]
 
 
 def _point(point: Point) -> dict[str, Any]:
@@ -97,11 +77,3 @@ def _trials(name: str, point: Point) -> Iterable[tuple[object, ...]]:
             zip(column.tolist(), point.byte_mapes[label].tolist(), point.floors.tolist(), strict=True)
         ):
             yield name, point.paths, point.connections, trial, label, error, by_bytes, floor
-
-
-def _csv(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return out.getvalue()

@@ -1,4 +1,4 @@
-"""A study: what to run (`study.toml`) and what was published (`expected.toml`)."""
+"""A study of splitting: what to run (`study.toml`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch.errors import AnabranchError
 from anabranch.split.request import Choice
-from anabranch.toml_document import parse_toml
+from anabranch.toml_document import read_toml
 
 FILE = "study.toml"
 MODELS = ("equal", "exact", "volumes", "turns", "table", "none")
@@ -100,19 +100,6 @@ def choice(label: str) -> Choice:
     return Choice(name, pairs)
 
 
-def load_toml(path: Path) -> dict[str, Any]:
-    """A TOML file as plain data.
-
-    Raises:
-        AnabranchError: a file that is missing or is no TOML.
-
-    """
-    try:
-        return parse_toml(path.read_text(encoding="utf-8"), str(path))
-    except OSError as error:
-        raise AnabranchError(f"{path}: {error}") from None
-
-
 def load(folder: Path, quick: bool) -> Study:
     """Reads a study.
 
@@ -121,7 +108,7 @@ def load(folder: Path, quick: bool) -> Study:
 
     """
     path = folder / FILE
-    data = load_toml(path)
+    data = read_toml(path)
     try:
         return _study(data, folder, quick)
     except KeyError as error:

@@ -8,12 +8,12 @@ it lies in the central 95 % of such means.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from anabranch.reproduce.splitting.connections import stream
+from anabranch.reproduce.backends.splitter.connections import stream
+from anabranch.reproduce.estimate import Band
 from anabranch.split.request import Choice
 from anabranch.splitter import Splitter
 
@@ -23,19 +23,6 @@ RESAMPLES = 2000
 LEVEL = 0.95
 TABLE_DRAWS = 4000
 """At most so many of tables, which take a plan each."""
-
-
-@dataclass(frozen=True)
-class Band:
-    """An expected value and the central 95 % around it."""
-
-    value: float
-    low: float
-    high: float
-
-    def holds(self, published: float, slack: float = 0.0) -> bool:
-        """Whether a value printed to within `slack` lies inside."""
-        return self.low - slack <= published <= self.high + slack
 
 
 def volume_shares(weights: npt.ArrayLike) -> Floats:

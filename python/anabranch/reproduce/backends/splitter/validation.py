@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import binom
 
-from anabranch.reproduce.splitting.study import Study
-from anabranch.reproduce.splitting.theory import LEVEL, Band, volume_shares
+from anabranch.reproduce.backends.splitter.study import Study
+from anabranch.reproduce.backends.splitter.theory import LEVEL, volume_shares
+from anabranch.reproduce.estimate import Band
 from anabranch.splitter import Splitter
 from anabranch.trace import generate_trace
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-
-from rich.console import Console
+from itertools import product
+from typing import Any
 
 from anabranch._core import VERSION
 from anabranch.atomic_file import write_whole
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.contention import Contention
 from anabranch.lab.calibration.processor_time import Meter
-from anabranch.lab.reproduce.dbb import rows, table
-from anabranch.lab.reproduce.dbb.cases import (
+from anabranch.reproduce.backend import Context
+from anabranch.reproduce.backends.lab.dbb import rows, table
+from anabranch.reproduce.backends.lab.dbb.cases import (
     BY_NAME,
     CASES,
     DUPLICATES,
@@ -27,10 +27,13 @@ from anabranch.lab.reproduce.dbb.cases import (
     Case,
     Recovery,
 )
-from anabranch.lab.reproduce.dbb.fabric import PATHS, Fabric, fabric
-from anabranch.lab.reproduce.dbb.measure import Row, run_lab
-from anabranch.lab.reproduce.dbb.schemes import ONE_PATH, SCHEMES, Scheme
-from anabranch.lab.reproduce.dbb.simulate import can, run_simulator
+from anabranch.reproduce.backends.lab.dbb.fabric import PATHS, Fabric, fabric
+from anabranch.reproduce.backends.lab.dbb.measure import LAB, Row, run_lab
+from anabranch.reproduce.backends.lab.dbb.schemes import ONE_PATH, SCHEMES, Scheme
+from anabranch.reproduce.backends.lab.dbb.simulate import can, run_simulator
+from anabranch.reproduce.backends.lab.study import LabEvidence, LabStudy, published
+from anabranch.reproduce.cells import LEFT_OUT, Cells
+from anabranch.reproduce.quantity import Quantity
 from anabranch.terminal.bar import Bar
 
 ALONE = Case("one path", "what the machine reorders", 1, 0.5 / PATHS)
@@ -52,59 +55,48 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Size:
+class Settings:
     """How much is measured."""
 
-    cases: Sequence[tuple[Recovery, Sequence[Case]]]
-    span: tuple[float, float]
-    """Warm-up and window, in seconds."""
+    cases: tuple[Mapping[str, Any], ...]
+    """Tables with a rule of loss (`losses`) and the names of `cases` under it."""
+    warm_up_s: float
+    window_s: float
     draws: int
-    """Of ports in the lab, which a hash sees, ..."""
+    """Draws of ports in the lab, which a hash sees."""
     seeds: int
-    """... and of the simulator's random numbers."""
+    """Seeds of the simulator."""
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Warm-up and window, in seconds."""
+        return self.warm_up_s, self.window_s
+
+    @property
+    def chosen(self) -> list[tuple[Recovery, list[Case]]]:
+        """Rules of loss with the cases under each."""
+        by_name = {recovery.name: recovery for recovery in RECOVERIES}
+        return [(by_name[one["losses"]], [BY_NAME[name] for name in one["cases"]]) for one in self.cases]
 
 
-def _named(*names: str) -> tuple[Case, ...]:
-    return tuple(BY_NAME[name] for name in names)
+SETTINGS = Settings
 
 
-QUICK = Size(
-    (
-        (RACK, _named("A half", "A full", "B 40", "C 40", "D 40")),
-        (NO_RACK, (FULL,)),
-        (DUPLICATES, _named("A full", "B 40")),
-    ),
-    (0.8, 2.0),
-    1,
-    5,
-)
-FULL_SIZE = Size(
-    ((RACK, CASES), (NO_RACK, _named("A full", "B 40")), (DUPLICATES, CASES)),
-    (2.0, 6.0),
-    3,
-    10,
-)
-
-
-def run(quick: bool, console: Console) -> Contention:
-    """Measures, prints the tables, writes them and a figure below `runs/lab-dbb`.
+def run(study: LabStudy, context: Context) -> LabEvidence:
+    """Measures, and writes rows and a figure.
 
     Raises:
         AnabranchError: no lab with datapaths can be made here, or something in it refuses.
 
     """
     began = time.monotonic()
-    size = QUICK if quick else FULL_SIZE
+    size: Settings = study.settings
     steps = list(_steps(size))
     seconds = len(steps) * (sum(size.span) + SETTLE_S)
-    console.print(
-        f"lab-dbb: {len(steps)} runs over real TCP, about {-(-seconds // 60):.0f} minutes",
-        markup=False,
-        highlight=False,
-    )
+    context.report(f"{study.group.study}: {len(steps)} runs over real TCP, about {-(-seconds // 60):.0f} minutes")
     found: list[Row] = []
     meter = Meter()
-    with fabric(SCHEMES[-1]) as made, Bar("lab-dbb", len(steps), quiet=False) as bar:
+    with fabric(SCHEMES[-1]) as made, Bar(study.group.study, len(steps), quiet=context.quiet) as bar:
         installed, whole = SCHEMES[-1], False
         for number, step in enumerate(steps):
             bar.draw(number, f"{step.case.name}, {step.scheme.name}, {step.recovery.name}")
@@ -120,16 +112,15 @@ def run(quick: bool, console: Console) -> Contention:
             meter.late_ms.append(row.late_p99_ms)
             found += _simulated(made, step, size)
     machine = contention.judge(meter, late_max_ms=table.LATE_MS)
-    _tell(found, made, machine, quick, console)
-    console.print(f"{time.monotonic() - began:.0f} s", markup=False, highlight=False)
-    return machine
+    context.report(f"{time.monotonic() - began:.0f} s")
+    return _evidence(study, found, made.link_bps, made.ceiling_bps, machine)
 
 
-def _steps(size: Size) -> Iterator[Run]:
+def _steps(size: Settings) -> Iterator[Run]:
     """Scheme by scheme, so that datapaths are made anew as rarely as can be."""
     yield Run(ONE_PATH, ALONE, RACK)
     for scheme in SCHEMES:
-        for recovery, cases in size.cases:
+        for recovery, cases in size.chosen:
             for case in cases:
                 for draw in range(size.draws):
                     yield Run(scheme, case, recovery, draw)
@@ -137,33 +128,72 @@ def _steps(size: Size) -> Iterator[Run]:
         yield Run(scheme, FULL, RACK, gso=True)
 
 
-def _simulated(made: Fabric, step: Run, size: Size) -> Iterator[Row]:
+def _simulated(made: Fabric, step: Run, size: Settings) -> Iterator[Row]:
     """The simulator's share of a step: all its seeds at the first draw."""
     if step.draw == 0 and not step.gso and step.scheme is not ONE_PATH and can(step.case):
         for seed in range(size.seeds):
             yield run_simulator(made.link_bps, step.case, step.recovery, step.scheme, size.span, draw=seed)
 
 
-def _tell(found: Sequence[Row], made: Fabric, machine: Contention, quick: bool, console: Console) -> None:
+def _evidence(
+    study: LabStudy, found: Sequence[Row], link_bps: int, ceiling_bps: float, machine: Contention
+) -> LabEvidence:
+    """Writes what was measured, and puts it into cells."""
     # matplotlib takes a second to load: not before there is something to draw.
-    from anabranch.lab.reproduce.dbb.figure import draw
+    from anabranch.plot.style import save
+    from anabranch.reproduce.backends.lab.dbb.figure import draw
 
-    lines = rows.lines(found, made.link_bps)
+    claims = published(study.expected.claims, "goodput", "case")
+    lines = rows.lines(found, link_bps, {key: claim.low for key, claim in claims.items() if claim.low is not None})
     order = {case.name: number for number, case in enumerate((ALONE, *CASES))}
     names = [recovery.name for recovery in RECOVERIES]
     lines.sort(key=lambda line: (order[line.case], names.index(line.recovery), line.gso))
-    table.show(lines, RECOVERIES, made.ceiling_bps, console)
-    folder = Path("runs", "lab-dbb-quick" if quick else "lab-dbb")
-    folder.mkdir(parents=True, exist_ok=True)
     numbers = {
         "made_by": f"anabranch {VERSION}",
-        "link_bps": made.link_bps,
+        "link_bps": link_bps,
         "pairs": PAIRS,
-        "ceiling_bps": made.ceiling_bps,
+        "ceiling_bps": ceiling_bps,
         "rows": [asdict(row) for row in found],
     }
-    write_whole(folder / "result.json", json.dumps(numbers, indent=1) + "\n")
-    write_whole(folder / "rows.csv", rows.as_csv(found))
-    contention.write(machine, folder)
-    draw(lines, [folder / "goodput.png", folder / "goodput.svg"])
-    console.print(f"\nfigure and numbers: {folder}", markup=False, highlight=False)
+    write_whole(study.folder / "result.json", json.dumps(numbers, indent=1) + "\n")
+    write_whole(study.folder / "rows.csv", rows.as_csv(found))
+    contention.write(machine, study.folder)
+    figure = draw(lines)
+    for ending in ("png", "svg"):
+        save(figure, study.folder / f"goodput.{ending}")
+    return LabEvidence(
+        cells(found, link_bps, study.settings),
+        study.expected.figures,
+        machine.usable,
+        machine,
+        lambda console: table.show(lines, RECOVERIES, ceiling_bps, console),
+        [("goodput", "goodput in the lab, in the simulator and in the paper", figure)],
+    )
+
+
+def cells(found: Sequence[Row], link_bps: int, settings: Settings) -> Cells:
+    """Runs of single packets in the lab, goodput as on the paper's links; the draws of ports are the seeds."""
+    axes: dict[str, list[Any]] = {
+        "scheme": [scheme.name for scheme in SCHEMES],
+        "case": [case.name for case in CASES],
+        "losses": [recovery.name for recovery in RECOVERIES],
+    }
+    made = Cells(axes, list(range(1, settings.draws + 1)))
+    for row in found:
+        if row.where != LAB or row.gso or row.scheme not in axes["scheme"] or row.case not in axes["case"]:
+            continue
+        cell = made.cell({"scheme": row.scheme, "case": row.case, "losses": row.recovery})
+        values = {
+            "goodput": row.goodput_mbps * rows.PAPER_LINK_GBPS * 1e6 / link_bps,
+            "reordered": row.disorder_pct,
+            "retransmitted": row.again_pct,
+            "dropped": row.dropped_pct,
+        }
+        for name, value in values.items():
+            made.numbers[cell, row.draw + 1, Quantity(name)] = value
+    ran = {(cell, seed) for cell, seed, _ in made.numbers}
+    for cell in product(*axes.values()):
+        for seed in made.seeds:
+            if (cell, seed) not in ran:
+                made.missing[cell, seed] = f"{', '.join(cell[1:])}: {LEFT_OUT}"
+    return made

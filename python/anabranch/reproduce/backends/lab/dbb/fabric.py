@@ -17,12 +17,12 @@ from anabranch.errors import AnabranchError
 from anabranch.lab.calibration.ceiling import HEADROOM
 from anabranch.lab.fabric import offload
 from anabranch.lab.fabric.topology import Lab
-from anabranch.lab.reproduce.dbb.cases import PAIRS
-from anabranch.lab.reproduce.dbb.schemes import Scheme
 from anabranch.lab.traffic.play import Endpoint
 from anabranch.lab.traffic.streams import Span, Stream, run
 from anabranch.marking import nftables as marking
 from anabranch.netlink.namespace import inside
+from anabranch.reproduce.backends.lab.dbb.cases import PAIRS
+from anabranch.reproduce.backends.lab.dbb.schemes import Scheme
 from anabranch.targets.ebpf import lab_groups as datapaths
 from anabranch.targets.ebpf import lab_host_ports as host_ports
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from anabranch.lab.reproduce.dbb.cases import DUPLICATES, PAIRS, RACK
-from anabranch.lab.reproduce.dbb.rows import Line
-from anabranch.lab.reproduce.dbb.schemes import SCHEMES
-from anabranch.lab.reproduce.dbb.simulate import PAYLOAD, WIRE
-from anabranch.plot.style import FAINT, GRID, INK, SERIES_COLOURS, panels, save
+from anabranch.plot.style import FAINT, GRID, INK, SERIES_COLOURS, panels
+from anabranch.reproduce.backends.lab.dbb.cases import DUPLICATES, PAIRS, RACK
+from anabranch.reproduce.backends.lab.dbb.rows import Line
+from anabranch.reproduce.backends.lab.dbb.schemes import SCHEMES
+from anabranch.reproduce.backends.lab.dbb.simulate import PAYLOAD, WIRE
 
 STEP = 0.19
 """Between the schemes of a case, cases being one apart."""
 COLOURS = dict(zip((scheme.name for scheme in SCHEMES), SERIES_COLOURS, strict=False))
 
 
-def draw(lines: Sequence[Line], files: Sequence[Path]) -> None:
-    """Writes the figure: cases from above to below, a panel for each way to tell losses, and one for disorder."""
+def draw(lines: Sequence[Line]) -> Figure:
+    """Cases from above to below, a panel for each rule of loss, and one for disorder."""
     shown = [line for line in lines if not line.gso and line.scheme in COLOURS]
     cases = list(dict.fromkeys(line.case for line in shown))
     recoveries = [name for name in (RACK.name, DUPLICATES.name) if any(line.recovery == name for line in shown)]
@@ -42,8 +42,7 @@ def draw(lines: Sequence[Line], files: Sequence[Path]) -> None:
             for mark, label, fill, edge in marks
         ]
         drawn.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=8.5)
-        for file in files:
-            save(drawn, file)
+    return drawn
 
 
 def _frame(axes: Axes, cases: Sequence[str], title: str, unit: str) -> None:

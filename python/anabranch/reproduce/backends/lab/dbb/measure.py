@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anabranch.lab.reproduce.dbb.cases import PAIRS, Case, Recovery
-from anabranch.lab.reproduce.dbb.fabric import Fabric
-from anabranch.lab.reproduce.dbb.schemes import Scheme
 from anabranch.lab.traffic.queue_counters import QueueReader
 from anabranch.lab.traffic.streams import Span, Stream, run
+from anabranch.reproduce.backends.lab.dbb.cases import PAIRS, Case, Recovery
+from anabranch.reproduce.backends.lab.dbb.fabric import Fabric
+from anabranch.reproduce.backends.lab.dbb.schemes import Scheme
 
 LAB, SIMULATOR = "lab", "simulator"
 SOURCE_PORT_MIN = 20_000

@@ -5,15 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from statistics import fmean
 
-from anabranch.lab.reproduce.dbb.cases import PAIRS
-from anabranch.lab.reproduce.dbb.measure import LAB, SIMULATOR, Row
-from anabranch.lab.reproduce.dbb.paper import TOLERANCE, goodput_mbps
+from anabranch.reproduce.backends.lab.dbb.cases import PAIRS
+from anabranch.reproduce.backends.lab.dbb.measure import LAB, SIMULATOR, Row
 
 HASH = "hash"
+PAPER_LINK_GBPS = 10.0
+"""Links of the paper, to which goodputs are scaled."""
+TOLERANCE = 0.05
+"""Of the stage's capacity, within which goodputs of lab and simulator agree."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,13 @@ class Line:
     lab: tuple[Row, ...]
     """Draws."""
     simulated: tuple[Row, ...]
+    paper_gbps: float | None = None
+    """Published goodput; the paper had single packets, and does not try hashing."""
 
     @property
     def paper_mbps(self) -> float | None:
-        """The paper's goodput on these links; it had single packets, and does not try hashing."""
-        return None if self.gso else goodput_mbps(self.case, self.scheme, self.link_bps)
+        """The published goodput as it would be on these links."""
+        return None if self.paper_gbps is None else self.paper_gbps * self.link_bps / (PAPER_LINK_GBPS * 1e6)
 
     def of_lab(self, name: str) -> float:
         """A figure, the mean over draws; not a number if there is none."""
@@ -58,8 +63,8 @@ def mean(values: Iterable[float]) -> float:
     return fmean(found) if found else math.nan
 
 
-def lines(rows: Sequence[Row], link_bps: int) -> list[Line]:
-    """In the order in which the lab ran them."""
+def lines(rows: Sequence[Row], link_bps: int, published: Mapping[tuple[str, str], float]) -> list[Line]:
+    """In the order in which the lab ran them; `published` has goodputs in Gb/s by scheme and case."""
 
     def key(row: Row) -> tuple[str, str, str, bool]:
         return row.case, row.recovery, row.scheme, row.gso
@@ -68,7 +73,10 @@ def lines(rows: Sequence[Row], link_bps: int) -> list[Line]:
         return tuple(row for row in rows if row.where == where and key(row) == wanted)
 
     wanted = dict.fromkeys(key(row) for row in rows if row.where == LAB)
-    return [Line(*of, link_bps, found(LAB, of), found(SIMULATOR, of)) for of in wanted]
+    return [
+        Line(*of, link_bps, found(LAB, of), found(SIMULATOR, of), None if of[3] else published.get((of[2], of[0])))
+        for of in wanted
+    ]
 
 
 def as_csv(rows: Sequence[Row]) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from anabranch import _core
-from anabranch.lab.reproduce.dbb.cases import PAIRS, Case, Recovery
-from anabranch.lab.reproduce.dbb.fabric import BUFFER, LEAVES, PATHS
-from anabranch.lab.reproduce.dbb.measure import SIMULATOR, Row
-from anabranch.lab.reproduce.dbb.schemes import Scheme
+from anabranch.reproduce.backends.lab.dbb.cases import PAIRS, Case, Recovery
+from anabranch.reproduce.backends.lab.dbb.fabric import BUFFER, LEAVES, PATHS
+from anabranch.reproduce.backends.lab.dbb.measure import SIMULATOR, Row
+from anabranch.reproduce.backends.lab.dbb.schemes import Scheme
 
 WIRE, PAYLOAD = 1538, 1448
 """Bytes of a full frame, preamble and gap included, and of what TCP carries in it with timestamps."""

@@ -10,11 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anabranch.lab.reproduce.dbb.cases import BY_NAME, PAIRS, Recovery
-from anabranch.lab.reproduce.dbb.paper import TOLERANCE
-from anabranch.lab.reproduce.dbb.rows import Line
-from anabranch.lab.reproduce.dbb.schemes import ONE_PATH, SCHEMES
-from anabranch.lab.reproduce.dbb.simulate import PAYLOAD, WIRE
+from anabranch.reproduce.backends.lab.dbb.cases import BY_NAME, PAIRS, Recovery
+from anabranch.reproduce.backends.lab.dbb.rows import TOLERANCE, Line
+from anabranch.reproduce.backends.lab.dbb.schemes import ONE_PATH, SCHEMES
+from anabranch.reproduce.backends.lab.dbb.simulate import PAYLOAD, WIRE
 from anabranch.terminal.plain_table import plain_table
 from anabranch.units import bit_rate, pct
 
@@ -32,7 +31,6 @@ def table(lines: Sequence[Line]) -> Table:
         ("sim.\nMb/s", True),
         ("paper\nMb/s", True),
         ("lab and\nsim.", False),
-        ("lab and\npaper", False),
         ("early\nlab %", True),
         ("late\nsim. %", True),
         ("seen\nlab /s", True),
@@ -50,7 +48,6 @@ def table(lines: Sequence[Line]) -> Table:
             _number(simulated, 1),
             _number(math.nan if line.paper_mbps is None else line.paper_mbps, 1),
             _verdict(line.agrees(simulated)),
-            _verdict(line.agrees(line.paper_mbps)),
             _share(line.of_lab("disorder_pct")),
             _share(line.of_simulator("disorder_pct")),
             _number(line.of_lab("seen_per_s"), 0),
@@ -98,11 +95,9 @@ def _notes(lines: Sequence[Line]) -> list[str]:
         "sim.: simulator; its segments have one size, and hosts' links stand for the rates of connections",
     ]
     compared = [line.agrees(line.of_simulator("goodput_mbps")) for line in lines]
-    claims = [line.agrees(line.paper_mbps) for line in lines]
-    for what, verdicts in (("simulator", compared), ("paper", claims)):
-        given = [verdict for verdict in verdicts if verdict is not None]
-        if given:
-            found.append(f"{what}: {sum(given)} of {len(given)} goodputs agree")
+    given = [agrees for agrees in compared if agrees is not None]
+    if given:
+        found.append(f"simulator: {sum(given)} of {len(given)} goodputs agree")
     late = [row for line in lines for row in line.lab if row.late_p99_ms > LATE_MS]
     if late:
         worst = max(row.late_p99_ms for row in late)

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from anabranch import _core
 from anabranch._core import VERSION
@@ -20,14 +19,20 @@ from anabranch.atomic_file import write_whole
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.calibrate import ceiling_of
 from anabranch.lab.calibration.ceiling import HEADROOM
-from anabranch.lab.calibration.contention import Contention
 from anabranch.lab.calibration.processor_time import Meter
-from anabranch.lab.reproduce.valo import accuracy, completion, table
-from anabranch.lab.reproduce.valo.accuracy import KERNEL_SCHEMES, SCHEMES, Line
-from anabranch.lab.reproduce.valo.fabric import Fabric, fabric
-from anabranch.lab.reproduce.valo.kernel import kernel_fabric
-from anabranch.lab.reproduce.valo.place import Place
+from anabranch.reproduce.backend import Context
+from anabranch.reproduce.backends.lab.study import LabEvidence, LabStudy, published
+from anabranch.reproduce.backends.lab.valo import accuracy, completion, table
+from anabranch.reproduce.backends.lab.valo.accuracy import ALL_SCHEMES, KERNEL_SCHEMES, SCHEMES, Line
+from anabranch.reproduce.backends.lab.valo.evidence import ValoEvidence, accuracy_cells, completion_cells
+from anabranch.reproduce.backends.lab.valo.fabric import Fabric, fabric
+from anabranch.reproduce.backends.lab.valo.kernel import kernel_fabric
+from anabranch.reproduce.backends.lab.valo.place import Place
 from anabranch.terminal.bar import Bar
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import Console
 
 ACCURACY_BUFFER, COMPLETION_BUFFER = 1000, 100
 """Packets of a port's queue. The second is some 150 KB: the 1 MB of `studies/valo/fct` on links of a tenth and less."""
@@ -37,7 +42,7 @@ SWITCHES = 3
 
 
 @dataclass(frozen=True)
-class Size:
+class Settings:
     """How much is measured."""
 
     paths: tuple[int, ...]
@@ -45,24 +50,23 @@ class Size:
     trials_min: int
     trials_max: int
     budget_s: float
-    """After which no further round of trials begins; at least `trials_min` are run."""
+    """Time after which no further round of trials begins; at least `trials_min` are run."""
     workloads: tuple[str, ...]
     hosts: int
-    """Of each edge."""
+    """Hosts of each edge."""
     draws: int
     duration_ms: int
     total_bps: int
-    """Of all paths together, at most."""
+    """Rate of all paths together, at most."""
+    kernel_completion: bool
+    """Whether completion times are measured over datapaths in the kernel too, and the rate by what the machine does."""
 
 
-FULL = Size(
-    (2, 3, 4, 5, 6, 7, 8), 40_000, 200, 200, float("inf"), ("web-search", "data-mining"), 16, 10, 20_000, 200_000_000
-)
-QUICK = Size((2, 4, 8), 40_000, 2, 8, 45.0, ("web-search",), 4, 1, 2_000, 80_000_000)
+SETTINGS = Settings
 
 
-def run(quick: bool, console: Console) -> Contention:
-    """Measures, prints tables, writes figures and numbers.
+def run(study: LabStudy, context: Context) -> LabEvidence:
+    """Measures, writes figures and numbers.
 
     The machine's verdict is about completion times: accuracies are counted packets, all of which arrived.
 
@@ -70,17 +74,17 @@ def run(quick: bool, console: Console) -> Contention:
         AnabranchError: no privilege, no Open vSwitch, or a connection lost.
 
     """
-    return asyncio.run(_run(QUICK if quick else FULL, quick, console))
+    return asyncio.run(_run(study, context))
 
 
-async def _run(size: Size, quick: bool, console: Console) -> Contention:
+async def _run(study: LabStudy, context: Context) -> LabEvidence:
     began = time.monotonic()
+    size: Settings = study.settings
     meter = Meter()
-    folder = Path("runs") / f"lab-valo{'-quick' if quick else ''}"
     bridges, datapaths = f"valo-{os.getpid()}", f"valo-kernel-{os.getpid()}"
     missing = _missing_in_kernel()
     if missing:
-        console.print(f"lab-valo: rows kernel-... are left out: {missing}", markup=False, highlight=False)
+        context.report(f"{study.group.study}: rows kernel-... are left out: {missing}")
     async with fabric(bridges, max(size.paths), 1, ACCURACY_BUFFER) as made:
         version = re.findall(r"\d+\.\d+\.\d+", made.lab.open_vswitch.vsctl("--version"))[0]
         with ExitStack() as stack:
@@ -88,27 +92,40 @@ async def _run(size: Size, quick: bool, console: Console) -> Contention:
             if not missing:
                 place = kernel_fabric(datapaths, max(size.paths), 1, ACCURACY_BUFFER)
                 places.append((stack.enter_context(place), list(KERNEL_SCHEMES)))
-            accurate = await _accuracy(places, size)
+            accurate = await _accuracy(places, size, context.quiet)
     found = [line for of_paths in accurate.values() for line in accuracy.lines(of_paths, size.connections)]
-    table.show_accuracy(found, version, missing, console)
-    _write(folder, found, accurate, [], version)
+    figure = _write(study.folder, found, accurate, [], version)
     async with fabric(bridges, COMPLETION_PATHS, size.hosts, COMPLETION_BUFFER) as made:
         total_bps = size.total_bps
-        if not quick:
+        if size.kernel_completion:
             room = HEADROOM * ceiling_of(made.lab).tcp_bps(SWITCHES) / completion.LOAD
             total_bps = min(total_bps, round(room))
         with ExitStack() as stack:
             more: list[tuple[Place, list[str]]] = []
-            if not quick and not missing:
+            if size.kernel_completion and not missing:
                 place = kernel_fabric(datapaths, COMPLETION_PATHS, size.hosts, COMPLETION_BUFFER)
                 more.append((stack.enter_context(place), list(KERNEL_SCHEMES)))
-            complete = await _completion(made, more, size, total_bps, meter)
-    table.show_completion(complete, total_bps, quick, console)
-    _write(folder, found, accurate, complete, version)
+            complete = await _completion(made, more, size, total_bps, meter, context.quiet)
+    figure = _write(study.folder, found, accurate, complete, version)
     machine = contention.judge(meter)
-    contention.write(machine, folder)
-    console.print(f"\n{time.monotonic() - began:.0f} s; figures and numbers: {folder}", markup=False)
-    return machine
+    contention.write(machine, study.folder)
+    context.report(f"{time.monotonic() - began:.0f} s")
+    claims = study.expected.claims
+
+    def tables(console: Console) -> None:
+        table.show_accuracy(found, published(claims, "MAPE", "paths"), version, missing, console)
+        table.show_completion(complete, published(claims, "fct", "workload"), total_bps, console)
+
+    return ValoEvidence(
+        accuracy_cells(accurate),
+        study.expected.figures,
+        machine.usable,
+        machine,
+        tables,
+        [("accuracy", "error against the number of paths, with theory as lines", figure)],
+        completion_cells(complete),
+        {(line.scheme, line.paths): line.expected for line in found},
+    )
 
 
 def _missing_in_kernel() -> str:
@@ -116,13 +133,15 @@ def _missing_in_kernel() -> str:
     return next((f"{feature}: {note}" for feature, there, note in _core.probe_kernel() if not there), "")
 
 
-async def _accuracy(places: Sequence[tuple[Place, list[str]]], size: Size) -> dict[int, list[accuracy.Trial]]:
+async def _accuracy(
+    places: Sequence[tuple[Place, list[str]]], size: Settings, quiet: bool
+) -> dict[int, list[accuracy.Trial]]:
     """Trials by number of paths, a round of one each until enough is enough."""
     found: dict[int, list[accuracy.Trial]] = {paths: [] for paths in size.paths}
     passes = len(size.paths) * size.trials_max * sum(len(schemes) for _, schemes in places)
     done = 0
     began = time.monotonic()
-    with Bar("accuracy", passes, quiet=False) as bar:
+    with Bar("accuracy", passes, quiet=quiet) as bar:
 
         def progress() -> None:
             nonlocal done
@@ -142,13 +161,13 @@ async def _accuracy(places: Sequence[tuple[Place, list[str]]], size: Size) -> di
 
 
 async def _completion(
-    made: Fabric, more: Sequence[tuple[Place, list[str]]], size: Size, total_bps: int, meter: Meter
+    made: Fabric, more: Sequence[tuple[Place, list[str]]], size: Settings, total_bps: int, meter: Meter, quiet: bool
 ) -> list[completion.Trial]:
     found = []
     marks = [place.lab.record.mark for place in (made, *(place for place, _ in more))]
     runs = len(size.workloads) * size.draws * (1 + len(SCHEMES) + sum(len(schemes) for _, schemes in more))
     done = 0
-    with Bar("completion times", runs, quiet=False, remembered_seconds=600.0) as bar:
+    with Bar("completion times", runs, quiet=quiet, remembered_seconds=600.0) as bar:
 
         def progress(scheme: str) -> None:
             nonlocal done
@@ -172,12 +191,11 @@ def _write(
     accurate: dict[int, list[accuracy.Trial]],
     complete: Sequence[completion.Trial],
     version: str,
-) -> None:
+) -> Figure:
     # matplotlib takes a second to load: not before there is something to draw.
     from anabranch.plot import lab_accuracy
     from anabranch.plot.style import save
 
-    folder.mkdir(parents=True, exist_ok=True)
     numbers = {
         "made_by": f"anabranch {VERSION}",
         "open_vswitch": version,
@@ -187,5 +205,19 @@ def _write(
         "completion_trials": [asdict(trial) for trial in complete],
     }
     write_whole(folder / "result.json", json.dumps(numbers, indent=1) + "\n")
+    points = [
+        lab_accuracy.Point(
+            line.paths,
+            line.scheme,
+            line.measured_pct,
+            line.expected.mean,
+            line.expected.low,
+            line.expected.high,
+            line.expected.floor,
+        )
+        for line in found
+    ]
+    figure = lab_accuracy.draw(points, ALL_SCHEMES)
     for ending in ("svg", "png"):
-        save(lab_accuracy.draw(found), folder / f"accuracy.{ending}")
+        save(figure, folder / f"accuracy.{ending}")
+    return figure

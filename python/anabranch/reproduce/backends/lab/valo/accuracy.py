@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from anabranch.errors import AnabranchError
-from anabranch.lab.reproduce.valo import kernel
-from anabranch.lab.reproduce.valo.expectation import Expectation, Shares, expectation
-from anabranch.lab.reproduce.valo.place import EDGES, Place
 from anabranch.lab.traffic.bursts import Bytes, frames
 from anabranch.lab.traffic.paced_sender import LostError, PacedSender
+from anabranch.reproduce.backends.lab.valo import kernel
+from anabranch.reproduce.backends.lab.valo.expectation import Expectation, Shares, expectation
+from anabranch.reproduce.backends.lab.valo.place import EDGES, Place
 from anabranch.splitter import Splitter
 from anabranch.stats.mape import mape
 from anabranch.targets.ovs.split import Split

@@ -16,11 +16,11 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import AnabranchError
-from anabranch.lab.reproduce.valo.accuracy import SCHEMES, WEIGHT_MAX, WEIGHT_MIN
-from anabranch.lab.reproduce.valo.fabric import Fabric
-from anabranch.lab.reproduce.valo.place import EDGES, Place
 from anabranch.lab.traffic.play import Endpoint, Options, play
 from anabranch.openflow.tables import Flow
+from anabranch.reproduce.backends.lab.valo.accuracy import SCHEMES, WEIGHT_MAX, WEIGHT_MIN
+from anabranch.reproduce.backends.lab.valo.fabric import Fabric
+from anabranch.reproduce.backends.lab.valo.place import EDGES, Place
 from anabranch.splitter import Splitter
 from anabranch.stats.confidence import Ratio, paired_ratio
 

@@ -9,11 +9,11 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 from anabranch.lab.fabric.topology import Lab
-from anabranch.lab.reproduce.valo.place import EDGES, SCENARIO, Place
 from anabranch.openflow.action import Output
 from anabranch.openflow.connection import Connection, connect
 from anabranch.openflow.match import IPV4, Match
 from anabranch.openflow.tables import Flow, Tables
+from anabranch.reproduce.backends.lab.valo.place import EDGES, SCENARIO, Place
 from anabranch.targets.ovs.difference import difference
 from anabranch.targets.ovs.ownership import Territory
 from anabranch.targets.ovs.split import Split, render

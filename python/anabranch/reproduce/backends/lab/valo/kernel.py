@@ -11,8 +11,8 @@ from pathlib import Path
 
 from anabranch import _core
 from anabranch.lab.fabric.topology import Lab
-from anabranch.lab.reproduce.valo.place import EDGES, SCENARIO, Place
 from anabranch.netlink.namespace import inside
+from anabranch.reproduce.backends.lab.valo.place import EDGES, SCENARIO, Place
 from anabranch.targets.ebpf.lab import SCHEME, Towards
 
 SEEDS = {"leaf0": 0x0A, "leaf1": 0x0B}

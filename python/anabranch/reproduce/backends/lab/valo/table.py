@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anabranch.lab.reproduce.valo import completion
-from anabranch.lab.reproduce.valo.accuracy import ALL_SCHEMES, WEIGHT_MAX, WEIGHT_MIN, Line
-from anabranch.lab.reproduce.valo.paper import FCT_TIMES_IDEAL, MAPE_PCT, SCORING_PCT
+from anabranch.reproduce.backends.lab.valo import completion
+from anabranch.reproduce.backends.lab.valo.accuracy import ALL_SCHEMES, WEIGHT_MAX, WEIGHT_MIN, Line
+from anabranch.reproduce.claim import Claim
 from anabranch.terminal.plain_table import plain_table
 from anabranch.units import bit_rate, count, pct
 
+SCORING_PCT = {2: 16.6, 3: 33.4, 4: 44.2, 5: 52.0, 6: 58.0, 7: 62.7, 8: 66.5}
+"""Expected error of scoring over all weights from 1 to 100, by number of paths (4,000 draws, +-0.1)."""
 
-def accuracy_table(lines: Sequence[Line]) -> Table:
+Published = Mapping[tuple[str, Any], Claim]
+"""Claims by scheme and number of paths, or workload."""
+
+
+def accuracy_table(lines: Sequence[Line], published: Published) -> Table:
     """A row per number of paths and scheme."""
     table = plain_table(
         ("paths\n", True),
@@ -32,12 +39,12 @@ def accuracy_table(lines: Sequence[Line]) -> Table:
     for line in lines:
         if before not in (0, line.paths):
             table.add_row()
-        told = MAPE_PCT.get((line.scheme, line.paths))
+        claim = published.get((line.scheme, line.paths))
         table.add_row(
             str(line.paths) if line.paths != before else "",
             line.scheme,
             ALL_SCHEMES[line.scheme],
-            "-" if told is None else pct(told),
+            "-" if claim is None else claim.text.removesuffix(" %"),
             pct(line.expected.mean),
             Text(pct(line.measured_pct), "bold"),
             f"{pct(line.expected.low)} to {pct(line.expected.high)}",
@@ -48,7 +55,7 @@ def accuracy_table(lines: Sequence[Line]) -> Table:
     return table
 
 
-def show_accuracy(lines: Sequence[Line], version: str, missing: str, console: Console) -> None:
+def show_accuracy(lines: Sequence[Line], published: Published, version: str, missing: str, console: Console) -> None:
     """Prints the table and what its columns are; `missing` is why it has no datapaths in the kernel, if it has none."""
     connections, trials = lines[0].connections, [line.trials for line in lines]
     held = sum(line.as_expected for line in lines)
@@ -60,7 +67,7 @@ def show_accuracy(lines: Sequence[Line], version: str, missing: str, console: Co
         soft_wrap=True,
     )
     console.print()
-    console.print(accuracy_table(lines))
+    console.print(accuracy_table(lines, published))
     notes = (
         f"measured: mean of {min(trials)} trials, by counters of ports or datapaths; every connection arrived",
         "theory: what a recipe's exact shares lead one to expect under these weights",
@@ -72,7 +79,7 @@ def show_accuracy(lines: Sequence[Line], version: str, missing: str, console: Co
     console.print("\n" + "\n".join(notes), style="dim", highlight=False, soft_wrap=True)
 
 
-def completion_table(lines: Sequence[completion.Line]) -> Table:
+def completion_table(lines: Sequence[completion.Line], published: Published) -> Table:
     """A row per workload and scheme."""
     table = plain_table(
         ("workload\n", False),
@@ -86,12 +93,13 @@ def completion_table(lines: Sequence[completion.Line]) -> Table:
     before = ""
     for line in lines:
         ratio = line.times_ideal
+        claim = published.get((line.scheme, line.workload))
         interval = "-" if ratio.low is None or ratio.high is None else f"{ratio.low:.2f} to {ratio.high:.2f}"
         table.add_row(
             line.workload if line.workload != before else "",
             line.scheme,
             ALL_SCHEMES[line.scheme],
-            FCT_TIMES_IDEAL.get((line.scheme, line.workload), "-"),
+            "-" if claim is None else claim.text.removesuffix("x"),
             Text(f"{ratio.mean:.2f}", "bold"),
             interval,
             f"{line.unfinished} of {count(line.flows)}",
@@ -100,7 +108,7 @@ def completion_table(lines: Sequence[completion.Line]) -> Table:
     return table
 
 
-def show_completion(trials: Sequence[completion.Trial], total_bps: int, quick: bool, console: Console) -> None:
+def show_completion(trials: Sequence[completion.Trial], published: Published, total_bps: int, console: Console) -> None:
     """Prints the table, what its columns are, and what to hold against it."""
     lines = completion.lines(trials)
     scales = sorted(trial.scale for trial in trials)
@@ -111,12 +119,12 @@ def show_completion(trials: Sequence[completion.Trial], total_bps: int, quick: b
         soft_wrap=True,
     )
     console.print()
-    console.print(completion_table(lines))
+    console.print(completion_table(lines, published))
     notes = [
         f"rates and sizes are the paper's times {scales[0]:.3f} to {scales[-1]:.3f}; geometric mean of "
         f"{lines[0].trials} draws of weights, the same flows under all",
     ]
-    if quick:
+    if lines[0].trials == 1:
         notes.append("too few flows to tell schemes apart: without --quick there are ten draws and longer runs")
     late = [warning for trial in trials for warning in trial.warnings]
     notes += [f"{len(late)} runs with warnings, such as {late[0]}"] if late else []

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from anabranch.lab.reproduce.wino.measure import LAB, SIMULATOR, Row
-from anabranch.lab.reproduce.wino.schemes import SCHEMES
-from anabranch.lab.reproduce.wino.table import mean, of, points
-from anabranch.plot.style import FAINT, GRID, INK, SERIES_COLOURS, panels, save
+from anabranch.plot.style import FAINT, GRID, INK, SERIES_COLOURS, panels
+from anabranch.reproduce.backends.lab.wino.measure import LAB, SIMULATOR, Row
+from anabranch.reproduce.backends.lab.wino.schemes import SCHEMES
+from anabranch.reproduce.backends.lab.wino.table import mean, of, points
 
 DECADES = 5
 WIDE = 50
@@ -19,8 +19,8 @@ WIDE = 50
 MARKS = {LAB: "o", SIMULATOR: "D"}
 
 
-def draw(rows: Sequence[Row], file: Path) -> None:
-    """Writes the figure as PNG: a panel per point, schemes from above to below, each repetition a small dot."""
+def draw(rows: Sequence[Row]) -> Figure:
+    """A panel per point, schemes from above to below, each repetition a small dot."""
     shown = points(rows)
     columns = min(3, len(shown))
     lines = -(-len(shown) // columns)
@@ -58,4 +58,4 @@ def draw(rows: Sequence[Row], file: Path) -> None:
             for number, (where, mark) in enumerate(MARKS.items())
         ]
         drawn.legend(handles=handles, loc="outside upper right", ncols=2, frameon=False, fontsize=8.5)
-        save(drawn, file)
+    return drawn

@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from anabranch import _core
 from anabranch.lab.fabric.topology import Lab
-from anabranch.lab.reproduce.wino.schemes import Scheme
 from anabranch.lab.traffic.play import Endpoint, Options, Watch, play
+from anabranch.reproduce.backends.lab.wino.schemes import Scheme
 from anabranch.runs.load import read_text
 
-SCENARIO = Path(__file__).parent / "scenario.toml"
 MICE_BYTES, ELEPHANTS_BYTES = 10_000, 1_000_000
 """The paper's 100 KB and 10 MB (Fig. 7), divided by ten as all sizes are."""
 DRAIN_S = 6
@@ -30,6 +29,8 @@ class Point:
     load: float
     duration_s: int
     seed: int
+    fabric: Path
+    """Scenario of the fabric and its flows."""
 
     def scenario(self, routing: Sequence[tuple[str, str]] = ()) -> _core.Scenario:
         """The scenario of this point.
@@ -46,7 +47,7 @@ class Point:
             ("traffic.duration", f'"{self.duration_s} s"'),
             ("stop.at", f'"{self.duration_s + DRAIN_S} s"'),
         ]
-        return _core.Scenario(read_text(SCENARIO), str(SCENARIO), [*keys, *routing])
+        return _core.Scenario(read_text(self.fabric), str(self.fabric), [*keys, *routing])
 
 
 @dataclass(frozen=True)

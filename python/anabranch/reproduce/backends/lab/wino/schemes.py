@@ -15,10 +15,10 @@ from anabranch.control.file import FabricFile
 from anabranch.control.policy import View
 from anabranch.control.policy.wino import Wino
 from anabranch.lab.fabric.topology import Lab
-from anabranch.lab.reproduce.wino import shaping
 from anabranch.marking import nftables as marking
 from anabranch.openflow.connection import connect
 from anabranch.openflow.tables import Tables
+from anabranch.reproduce.backends.lab.wino import shaping
 from anabranch.runs.load import read_text
 from anabranch.targets.ovs.difference import difference
 from anabranch.targets.ovs.ownership import Territory

@@ -1,4 +1,4 @@
-"""The rows as a table beside the paper's claims, and as CSV."""
+"""The rows as a table, and as CSV."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from anabranch.lab.calibration.contention import LATE_MAX_MS
-from anabranch.lab.reproduce.wino.measure import LAB, SIMULATOR, Row
-from anabranch.lab.reproduce.wino.schemes import SCHEMES
+from anabranch.reproduce.backends.lab.wino.measure import LAB, SIMULATOR, Row
+from anabranch.reproduce.backends.lab.wino.schemes import SCHEMES
 
 COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("AFCT", "afct_ms", ".0f"),
@@ -70,17 +70,13 @@ def show(rows: Sequence[Row], console: Console) -> None:
         console.print(table)
         console.print()
     names = [f"{scheme.name}: {scheme.what}" for scheme in SCHEMES]
-    for line in (*MEANINGS, "; ".join(names[:3]), "; ".join(names[3:]), *claims(rows), *warnings(rows)):
+    for line in (*MEANINGS, "; ".join(names[:3]), "; ".join(names[3:]), *gains(rows), *warnings(rows)):
         console.print(line, markup=False, highlight=False)
 
 
-def claims(rows: Sequence[Row]) -> list[str]:
-    """What the paper says of this scenario, and what came of it here."""
-    found = [
-        "",
-        "paper, Fig. 2a: hashing flows is worst, asymmetry spoils spraying; section IV-B, web search, 10G-5G, load",
-        "from 0.4 on: Wino's AFCT is 6.1 to 84 % below SAPS' (two virtual topologies; the lab has no SAPS)",
-    ]
+def gains(rows: Sequence[Row]) -> list[str]:
+    """Mean completion times of Wino against the others, from the least to the most over loads."""
+    found = [""]
     for slow_mbps in sorted({slow for slow, _ in points(rows)}, reverse=True):
         loads = [load for slow, load in points(rows) if slow == slow_mbps]
         for name in ("wino-meters", "wino-htb"):
@@ -88,7 +84,7 @@ def claims(rows: Sequence[Row]) -> list[str]:
             for other in ("ecmp", "spray", "weighted", "slices"):
                 more = [100 * (_afct(rows, name, slow_mbps, x) / _afct(rows, other, slow_mbps, x) - 1) for x in loads]
                 against.append(f"{other} {min(more):+.0f} to {max(more):+.0f} %")
-            found.append(f"ours, 100-{slow_mbps}, {name}: AFCT against {', '.join(against)}")
+            found.append(f"100-{slow_mbps}, {name}: AFCT against {', '.join(against)}")
     return found
 
 

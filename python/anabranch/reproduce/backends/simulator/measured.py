@@ -1,83 +1,33 @@
-"""One number of one run: what a claim is measured by."""
+"""Quantities measured of one run of the simulator."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from anabranch.errors import AnabranchError
+from anabranch.reproduce.measure import CellMeasure, read_measure
+from anabranch.reproduce.quantity import Quantity
 from anabranch.stats.fct import QUANTILES, quantile
 from anabranch.stats.jobs import completion_ns
-from anabranch.stats.size_classes import ALL_FLOWS, SizeClass
+from anabranch.stats.size_classes import SizeClass
 
 if TYPE_CHECKING:
     from anabranch.runs.results import Run
 
-UNITS = {
-    "fct": "ms",
-    "slowdown": "",
-    "throughput": "Gb/s",
-    "goodput": "Gb/s",
-    "job time": "ms",
-    "share of bytes": "%",
-    "share of flows": "%",
-    "reordered": "%",
-    "retransmitted": "%",
-    "dropped": "%",
-    "marked": "%",
-}
-"""Every quantity, with its unit."""
-
-LOWER_IS_BETTER = {
-    "fct": True,
-    "slowdown": True,
-    "throughput": False,
-    "goodput": False,
-    "job time": True,
-    "reordered": True,
-    "retransmitted": True,
-    "dropped": True,
-}
-"""Of those that schemes can be ranked by."""
+SIMULATED = (
+    "fct", "slowdown", "throughput", "goodput", "job time", "share of bytes", "share of flows", "reordered",
+    "retransmitted", "dropped", "marked",
+)  # fmt: skip
+"""Quantities that a run gives."""
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """What is measured of a run; a run gives one number for it, or none where it has too few flows.
-
-    `fct`, `slowdown` and `throughput` (payload over FCT) are statistics of the finished flows of a size class, or one
-    over another (`p99/mean`); `job time` is of the jobs that ended. `goodput` is the sum over pairs of hosts of the
-    payload between them over the time from the first start to the last end. `share of bytes` is what ports have sent of
-    what they and others have, by name. `share of flows` is the class' part of all flows. `reordered`, `retransmitted`
-    and `marked` are parts of the segments, `dropped` of the frames.
-    """
-
-    name: str
-    size_class: SizeClass = ALL_FLOWS
-    statistic: str = "mean"
-    ports: tuple[str, ...] = ()
-    out_of: tuple[str, ...] = ()
-
-    @property
-    def unit(self) -> str:
-        """Of its values."""
-        return "x" if "/" in self.statistic else UNITS[self.name]
-
-    @property
-    def counts_finished(self) -> bool:
-        """Whether flows that did not end are missing in it."""
-        return self.name in ("fct", "slowdown", "throughput", "job time")
-
-    @property
-    def words(self) -> str:
-        """In figures: `p99.9 FCT of mice, ms`."""
-        what = {"fct": "FCT", "job time": "job time"}.get(self.name, self.name)
-        statistic = f"{self.statistic} " if self.name in ("fct", "slowdown", "throughput", "job time") else ""
-        of = "" if self.size_class is ALL_FLOWS or self.name == "goodput" else f" of {self.size_class.label}"
-        return f"{statistic}{what}{of}{f', {self.unit}' if self.unit else ''}"
+def read_simulated(given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> CellMeasure:
+    """A measure of the simulator; see `measure.read_measure`."""
+    return read_measure(given, classes, SIMULATED)
 
 
 def measured(quantity: Quantity, run: Run) -> float | None:

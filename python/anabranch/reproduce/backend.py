@@ -1,0 +1,143 @@
+"""Backend: what produces a study's values. The engine knows backends, measures and evidence only by these protocols.
+
+    study.toml --prepare--> Prepared --run--> Evidence --estimates, ranking--> judge --> lines --> table, JSON, page
+    expected.toml --read_measure--> claims --------------------------------------^
+
+A study names its backend in `study.toml`; without a name it is the simulator's. Each backend is a package of
+`reproduce.backends` with a module-level `BACKEND`. It reads its own study file and its own measures; everything about
+claims, verdicts and reports is the engine's, and the same for all.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from anabranch.reproduce.estimate import Estimates, Measure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import Console
+
+    from anabranch.reproduce.claim import Expected
+    from anabranch.reproduce.group import Group
+    from anabranch.reproduce.ranking import Ranking
+    from anabranch.stats.size_classes import SizeClass
+
+
+@dataclass(frozen=True)
+class Announcement:
+    """Work of a study, reported before it begins."""
+
+    text: str
+    seconds: float
+    missing: bool
+    """Whether anything is left to run."""
+    measured: bool
+    """Whether the time follows from cells that have run."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """Circumstances of a run."""
+
+    command: Sequence[str]
+    quiet: bool
+    report: Callable[[str], None]
+    """Reports a line to the user."""
+
+
+class Evidence(Protocol):
+    """Values that a study has yielded."""
+
+    def estimates(self, measure: Any) -> Estimates:
+        """What a measure came to, with its interval.
+
+        Raises:
+            AnabranchError: it names what the study does not have.
+
+        """
+
+    def ranking(self, measure: Any) -> Ranking:
+        """Schemes compared pair by pair in the order of the measure."""
+
+    def figures(self) -> Iterable[tuple[str, str, Figure]]:
+        """File name without ending, title, figure."""
+
+    def measured(self) -> Iterable[tuple[str, int, str, float | None]]:
+        """Rows of measured.csv: cell, seed, quantity with unit, value."""
+
+    def files(self) -> Mapping[str, str]:
+        """Texts of further files by name."""
+
+    def details(self) -> str:
+        """HTML about the experiment, below the claims; empty if there is nothing to add."""
+
+    def show(self, console: Console) -> None:
+        """Prints what the experiment measured beside the claims, if anything."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether the machine was quiet enough for the values."""
+
+
+class Prepared(Protocol):
+    """A study that has been read and not yet run."""
+
+    @property
+    def group(self) -> Group:
+        """Folder it was read from."""
+
+    @property
+    def expected(self) -> Expected:
+        """Claims and figures."""
+
+    @property
+    def quick_note(self) -> str:
+        """What `--quick` makes smaller; empty without it."""
+
+    @property
+    def announcement(self) -> Announcement | None:
+        """Work to do; None if it is short, or reports its progress itself."""
+
+    def run(self, context: Context) -> Evidence:
+        """Runs what is missing and returns all values.
+
+        Raises:
+            AnabranchError: results cannot be written, or the machine lacks what the study takes.
+
+        """
+
+
+class Backend(Protocol):
+    """One kind of study."""
+
+    @property
+    def by_name_only(self) -> bool:
+        """Whether a study runs only if it is named itself: `--all` and a paper's name leave it out."""
+
+    def read_measure(self, given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> Measure:
+        """Reads a measure of a claim.
+
+        Raises:
+            KeyError: a key is missing.
+            ValueError: a key or a value does not exist.
+
+        """
+
+    def prepare(self, group: Group, quick: bool, output: Path) -> Prepared:
+        """Reads a study; results that are kept for later runs go below `output`.
+
+        Raises:
+            AnabranchError: a file of the group is wrong.
+
+        """
+
+
+def backend(name: str) -> Backend:
+    """The backend of a name, one of `group.BACKENDS`."""
+    found: Backend = importlib.import_module(f"anabranch.reproduce.backends.{name}").BACKEND
+    return found

@@ -1,0 +1,133 @@
+"""A study of the lab before and after it has run: its settings, its values in cells, and the machine's verdict."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from anabranch.errors import AnabranchError
+from anabranch.hints import nearest
+from anabranch.reproduce.backend import Announcement, Context
+from anabranch.reproduce.cell_evidence import CellEvidence
+from anabranch.reproduce.claim import Claim, Expected
+from anabranch.reproduce.group import Group
+from anabranch.reproduce.measure import CellMeasure
+from anabranch.reproduce.positions import key_line
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import Console
+
+    from anabranch.lab.calibration.contention import Contention
+
+EXPERIMENTS = ("dbb", "valo", "wino")
+"""Packages with the code of an experiment: `SETTINGS`, a dataclass, and `run(study, context)`."""
+KEYS = ("backend", "name", "title", "experiment", "settings", "quick")
+NOTE = "note"
+HINT = "leave the machine to the study, and run it again"
+
+Settings = TypeVar("Settings")
+
+
+@dataclass(frozen=True)
+class LabStudy:
+    """See `backend.Prepared`."""
+
+    group: Group
+    expected: Expected
+    experiment: str
+    settings: Any
+    """`SETTINGS` of the experiment."""
+    folder: Path
+    """Folder of the results."""
+    quick_note: str
+
+    announcement: Announcement | None = None
+
+    def run(self, context: Context) -> LabEvidence:
+        """Makes the lab, measures, writes what it measured into `folder`, and removes the lab.
+
+        Raises:
+            AnabranchError: no lab can be made here, or something in it refuses.
+
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        found: LabEvidence = _experiment(self.experiment).run(self, context)
+        return found
+
+
+@dataclass(frozen=True)
+class LabEvidence(CellEvidence):
+    """See `backend.Evidence`."""
+
+    machine: Contention | None = None
+    """Verdict on the machine."""
+    tables: Callable[[Console], None] | None = None
+    """Prints what was measured beside the claims."""
+    drawn: Sequence[tuple[str, str, Figure]] = ()
+
+    def figures(self) -> Iterable[tuple[str, str, Figure]]:
+        """The experiment's own figure, and those of the claims' file."""
+        yield from self.drawn
+        yield from super().figures()
+
+    def show(self, console: Console) -> None:
+        """See `backend.Evidence`."""
+        # numpy takes a moment to load: not before there is something to show.
+        from anabranch.lab.calibration import contention
+
+        if self.tables is not None:
+            self.tables(console)
+        if self.machine is not None:
+            contention.show(self.machine, HINT, console)
+
+
+def _experiment(name: str) -> Any:
+    return importlib.import_module(f"anabranch.reproduce.backends.lab.{name}")
+
+
+def read_study(file: Path, text: str, table: Mapping[str, Any], quick: bool) -> tuple[str, Any, str]:
+    """Experiment, settings and the note on what `--quick` makes smaller.
+
+    Raises:
+        AnabranchError: a key is missing, unknown or has a wrong value.
+
+    """
+    for key in table:
+        if key not in KEYS:
+            raise AnabranchError(f"{file}:{key_line(text, 0, key)}: {key}: unknown key; {nearest(key, KEYS)}")
+    experiment = str(table.get("experiment", ""))
+    if experiment not in EXPERIMENTS:
+        line = key_line(text, 0, "experiment")
+        raise AnabranchError(
+            f"{file}:{line}: experiment: {experiment or 'missing'}; use one of {', '.join(EXPERIMENTS)}"
+        )
+    smaller = dict(table.get("quick", {}))
+    note = str(smaller.pop(NOTE, ""))
+    given = {**table.get("settings", {}), **(smaller if quick else {})}
+    return experiment, _settings(_experiment(experiment).SETTINGS, given, file), note if quick else ""
+
+
+def _settings(kind: type[Settings], given: Mapping[str, Any], file: Path) -> Settings:
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    text = file.read_text(encoding="utf-8")
+    for key in given:
+        if key not in names:
+            line = next((number for number, words in enumerate(text.splitlines(), 1) if words.startswith(key)), 1)
+            raise AnabranchError(f"{file}:{line}: settings.{key}: unknown key; {nearest(key, names)}")
+    if missing := [name for name in names if name not in given]:
+        raise AnabranchError(f"{file}: settings: {', '.join(missing)}: missing; docs/study.md has all keys")
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()})
+
+
+def published(claims: Sequence[Claim], quantity: str, axis: str) -> dict[tuple[str, Any], Claim]:
+    """Claims about a quantity by scheme and value of an axis, for the tables of an experiment."""
+    found = {}
+    for claim in claims:
+        measure = claim.measure
+        if isinstance(measure, CellMeasure) and measure.quantity.name == quantity and axis in measure.at:
+            found[str(measure.of.get("scheme")), measure.at[axis][0]] = claim
+    return found

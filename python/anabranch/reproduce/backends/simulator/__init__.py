@@ -1,0 +1,34 @@
+"""Simulator: the cells of a study run as packets over a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anabranch.reproduce.backends.simulator.measured import read_simulated
+from anabranch.reproduce.measure import CellMeasure
+
+if TYPE_CHECKING:
+    from anabranch.reproduce.backends.simulator.simulate import SimulatorStudy
+    from anabranch.reproduce.group import Group
+    from anabranch.stats.size_classes import SizeClass
+
+
+class Simulator:
+    """See `backend.Backend`."""
+
+    by_name_only = False
+
+    def read_measure(self, given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> CellMeasure:
+        """Reads a measure of cells."""
+        return read_simulated(given, classes)
+
+    def prepare(self, group: Group, quick: bool, output: Path) -> SimulatorStudy:
+        """Reads a study; its cells stand below `output/cells`, and stay for later runs."""
+        from anabranch.reproduce.backends.simulator.simulate import CELLS, prepare
+
+        return prepare(group, output / CELLS, quick)
+
+
+BACKEND = Simulator()

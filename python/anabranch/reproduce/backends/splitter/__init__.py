@@ -1,0 +1,65 @@
+"""Splitter: weights and connections split without a network, and what decisions cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anabranch.reproduce.backend import Announcement, Context
+from anabranch.reproduce.backends.splitter.measure import ValueMeasure, read_measure
+from anabranch.reproduce.backends.splitter.study import Study, load
+from anabranch.reproduce.claim import Expected, load_expected
+
+if TYPE_CHECKING:
+    from anabranch.reproduce.backends.splitter.evidence import SplitterEvidence
+    from anabranch.reproduce.group import Group
+    from anabranch.stats.size_classes import SizeClass
+
+
+@dataclass(frozen=True)
+class SplitterStudy:
+    """A study of splitting before it runs; see `backend.Prepared`."""
+
+    group: Group
+    expected: Expected
+    study: Study
+
+    announcement: Announcement | None = None
+
+    @property
+    def quick_note(self) -> str:
+        """See `backend.Prepared`."""
+        study = self.study
+        small = f"{study.trials} trials instead of {study.published_trials}, and smaller loads for times"
+        return small if study.quick else ""
+
+    def run(self, context: Context) -> SplitterEvidence:
+        """Runs every experiment."""
+        # SciPy and matplotlib take a second to load: not before the study is known to be good.
+        from anabranch.reproduce.backends.splitter.evidence import SplitterEvidence
+        from anabranch.reproduce.backends.splitter.job import run
+        from anabranch.terminal.pass_progress import PassProgress
+
+        with PassProgress(self.group.label, context.quiet) as progress:
+            return SplitterEvidence(run(self.study, progress), self.expected.claims)
+
+
+class SplitterBackend:
+    """See `backend.Backend`."""
+
+    by_name_only = False
+
+    def read_measure(self, given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> ValueMeasure:
+        """Reads names of values; size classes do not matter."""
+        del classes
+        return read_measure(given)
+
+    def prepare(self, group: Group, quick: bool, output: Path) -> SplitterStudy:
+        """Reads a study; nothing of it is kept for later runs."""
+        del output
+        return SplitterStudy(group, load_expected(group.folder, quick, self.read_measure), load(group.folder, quick))
+
+
+BACKEND = SplitterBackend()

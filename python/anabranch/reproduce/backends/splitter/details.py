@@ -1,0 +1,26 @@
+"""What the report says of a study of splitting beside its claims."""
+
+from __future__ import annotations
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from anabranch.reproduce.backends.splitter.job import Outcome
+from anabranch.units import count, pct
+
+
+def details(outcome: Outcome) -> str:
+    """HTML."""
+    environment = Environment(
+        loader=PackageLoader("anabranch.reproduce.backends.splitter"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    environment.filters.update(count=count, pct=pct)
+    weights = outcome.found.accuracy["weights"][0]
+    byte_rows = [
+        (label, float(np.mean(weights.mapes[label])), float(np.mean(weights.byte_mapes[label])))
+        for label in weights.mapes
+    ]
+    return environment.get_template("details.html").render(outcome=outcome, study=outcome.study, byte_rows=byte_rows)

@@ -1,0 +1,97 @@
+"""Evidence in cells: estimates, rankings and figures of a study whose values stand in axes and seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anabranch.errors import AnabranchError
+from anabranch.reproduce.cells import Cells
+from anabranch.reproduce.claim import FigureWanted
+from anabranch.reproduce.estimate import Estimates
+from anabranch.reproduce.evaluate import evaluate
+from anabranch.reproduce.measure import CellMeasure
+from anabranch.reproduce.ranking import Ranking, rank
+from anabranch.stats.confidence import half_width
+from anabranch.study.outcome import numeric, short
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class CellEvidence:
+    """Values of a study in cells."""
+
+    cells: Cells
+    wanted: Sequence[FigureWanted] = field(default_factory=list)
+    usable: bool = True
+
+    def estimates(self, measure: CellMeasure) -> Estimates:
+        """See `backend.Evidence`."""
+        return evaluate(measure, self.cells)
+
+    def ranking(self, measure: CellMeasure) -> Ranking:
+        """See `backend.Evidence`."""
+        return rank(measure, self.cells)
+
+    def figures(self) -> Iterable[tuple[str, str, Figure]]:
+        """The figures of the claims' file, by number."""
+        for number, wanted in enumerate(self.wanted, start=1):
+            drawn = _series(wanted, self.cells)
+            if drawn is not None:
+                yield str(number), wanted.title, drawn
+
+    def measured(self) -> Iterable[tuple[str, int, str, float | None]]:
+        """See `backend.Evidence`."""
+        for (labels, seed, quantity), number in self.cells.numbers.items():
+            cell = ", ".join(f"{short(axis)} {label}" for axis, label in zip(self.cells.axes, labels, strict=True))
+            yield cell, seed, quantity.words, number
+
+    def files(self) -> Mapping[str, str]:
+        """None beside the engine's."""
+        return {}
+
+    def details(self) -> str:
+        """Nothing: all is in the claims and figures."""
+        return ""
+
+    def show(self, console: Console) -> None:
+        """Prints nothing: all is in the claims."""
+
+
+def _series(wanted: FigureWanted, cells: Cells) -> Figure | None:
+    """None where nothing was measured."""
+    from anabranch.plot import measure_series
+    from anabranch.plot.load_curves import Curve
+
+    for axis in filter(None, (wanted.x, wanted.series, *wanted.at)):
+        if axis not in cells.axes:
+            raise AnabranchError(f"figure `{wanted.title}`: {axis}: no axis of the study")
+    labels = cells.axes[wanted.x]
+    by_number = numeric(labels)
+    curves = []
+    for series in cells.axes[wanted.series] if wanted.series else [None]:
+        held = {**wanted.at, wanted.series: series} if wanted.series else wanted.at
+        found = [_mean(wanted, cells, {**held, wanted.x: label}) for label in labels]
+        x = [float(label) for label in labels] if by_number else [float(index) for index in range(len(labels))]
+        if any(mean is not None for mean, _ in found):
+            name = "" if series is None else str(series)
+            curves.append(Curve(name, x, [mean for mean, _ in found], [half for _, half in found]))
+    names = None if by_number else [str(label) for label in labels]
+    return measure_series.draw(curves, names, short(wanted.x), wanted.quantity.words) if curves else None
+
+
+def _mean(wanted: FigureWanted, cells: Cells, held: dict[str, object]) -> tuple[float | None, float | None]:
+    """Over seeds, and over the axes that the figure does not name, with half the width of the interval over seeds."""
+    by_seed: dict[int, list[float]] = {}
+    for (labels, seed, quantity), number in cells.numbers.items():
+        of_cell = dict(zip(cells.axes, labels, strict=True))
+        if quantity == wanted.quantity and number is not None and held.items() <= of_cell.items():
+            by_seed.setdefault(seed, []).append(number)
+    means = np.array([float(np.mean(numbers)) for numbers in by_seed.values()])
+    return (float(means.mean()), half_width(means)) if len(means) else (None, None)

@@ -1,0 +1,39 @@
+"""Cells: numbers of every combination of a study's axes and seeds, and why some cells have none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from anabranch.reproduce.quantity import Quantity
+
+Cell = tuple[Any, ...]
+"""Labels in the order of the axes."""
+
+LEFT_OUT = "--quick leaves it out"
+
+
+def weightiest(missing: Sequence[str]) -> list[str]:
+    """Reasons; what a quick study leaves out is told only where nothing else stands in the way."""
+    return [one for one in missing if not one.endswith(LEFT_OUT)] or list(missing)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Numbers of a study by cell, seed and quantity."""
+
+    axes: dict[str, list[Any]]
+    seeds: list[int]
+    numbers: dict[tuple[Cell, int, Quantity], float | None] = field(default_factory=dict)
+    """None where a run has too few flows for a quantity."""
+    unfinished: dict[tuple[Cell, int, Quantity], tuple[int, int]] = field(default_factory=dict)
+    """Flows that did not end, and all; not given where flows do not matter."""
+    missing: dict[tuple[Cell, int], str] = field(default_factory=dict)
+    """Reason why a cell was not run."""
+    left_out: dict[str, list[Any]] = field(default_factory=dict)
+    """Values of the axes that the whole study has beside these."""
+
+    def cell(self, labels: Mapping[str, Any]) -> Cell:
+        """Labels in the order of the axes."""
+        return tuple(labels[axis] for axis in self.axes)

@@ -1,0 +1,54 @@
+"""`anabranch lab reproduce`: the studies of the lab's backend, paper by paper, each with a report of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from anabranch.errors import AnabranchError
+from anabranch.reproduce.backend import Context
+from anabranch.reproduce.selection import groups
+from anabranch.reproduce.session import Evaluated, run
+
+RUNS = Path("runs")
+
+
+def papers() -> list[str]:
+    """Papers with a study of the lab."""
+    return sorted({group.paper for group in groups() if group.backend == "lab"})
+
+
+def reproduce(wanted: Sequence[str], quick: bool, console: Console, command: Sequence[str]) -> list[Evaluated]:
+    """Runs papers one after the other, prints what each came to with its verdicts, and writes its report.
+
+    Raises:
+        AnabranchError: there is no such paper, or a lab cannot be made.
+
+    """
+    known = papers()
+    for paper in wanted:
+        if paper not in known:
+            raise AnabranchError(
+                f"lab reproduce: {paper}: no such paper; take one of: {', '.join(known) or 'none here, run in a clone'}"
+            )
+
+    def report(text: str) -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    found: list[Evaluated] = []
+    for group in [group for paper in wanted for group in groups() if (group.paper, group.backend) == (paper, "lab")]:
+        (done,) = run([group], RUNS, quick, Context(command, not console.is_terminal, report))
+        # matplotlib takes a second to load: not before there is something to draw.
+        from anabranch.reproduce.report import write
+        from anabranch.reproduce.table import show
+
+        name = f"{group.study}{'-quick' if quick else ''}"
+        page = write([done], RUNS / name, f"Reproduction: {name}", command)
+        done.evidence.show(console)
+        console.print()
+        show([done], console)
+        report(f"\nreport: {page}, figures and numbers beside it")
+        found.append(done)
+    return found
