@@ -12,6 +12,7 @@ from anabranch.reference import (
     plan_file,
     python_api,
     results,
+    study,
 )
 
 FOLDERS = ("docs/load-balancers",)
@@ -31,6 +32,7 @@ def pages(root: Path) -> dict[str, str]:
         "ARCHITECTURE.md": architecture.page(written("ARCHITECTURE.md"), root),
         "docs/command-line.md": command_line.page(),
         "docs/plan-file.md": plan_file.page(),
+        "docs/study.md": study.page(),
         "docs/fabric-file.md": fabric_file.page(),
         "docs/python.md": python_api.page(),
         "docs/results.md": results.page(written("docs/results.md")),

@@ -1,0 +1,222 @@
+"""The page of studies: `study.toml` of each backend, claims in `expected.toml`, and the rules of the verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import fields
+
+from anabranch.reference.markdown import GENERATED, code, table
+from anabranch.reproduce.backends.lab import QUANTITIES, dbb, valo, wino
+from anabranch.reproduce.backends.lab import study as lab
+from anabranch.reproduce.backends.simulator.measured import SIMULATED
+from anabranch.reproduce.claim import COMPARISONS
+from anabranch.reproduce.group import BACKENDS
+from anabranch.reproduce.line import KINDS
+from anabranch.reproduce.quantity import LOWER_IS_BETTER, UNITS
+from anabranch.reproduce.schema import CELL_MEASURE, CLAIM, FIGURE, SPLITTER_MEASURE, TOP, Key
+from anabranch.study import quick, study
+
+SIMULATOR = {
+    "name": "Name of the study and of its folder of results. Default: the file's name.",
+    "scenario": "Scenario of all cells: a file beside this one, or a table `[scenario]` ([scenario.md](scenario.md)).",
+    "axes": "Axes. A list at a key of the scenario is an axis of its values; a table of tables is an axis of named "
+    "values, each with the keys that it changes.",
+    "seeds": "Number of seeds, or a list of them. Default: 1.",
+    "quick": "Smaller study that `--quick` runs.",
+}
+QUICK = {
+    "note": "What is smaller, for the reader.",
+    "seeds": "Seeds instead of the study's.",
+    "scenario": "Keys of the scenario that change.",
+    "axes": "Values that stay, by axis.",
+}
+SPLITTER = {
+    "backend": '`"splitter"`.',
+    "name": "Name of the study.",
+    "title": "Title of the report's section.",
+    "paper": "Publication.",
+    "seed": "Seed of all random streams.",
+    "connections": "Generated connections: `sources`, `pool` (of each source), `hash`.",
+    "weights": "Limits of the random integer weights: `low`, `high`.",
+    "techniques": "Techniques with their parameters (`wrr:order=block`), and the model that theory has of each: "
+    "`equal`, `exact`, `volumes` (VALO Eq. 6), `turns`, `table` or `none`.",
+    "validation": "Counts of scoring against volumes: `source`, `connections`, `weights`.",
+    "accuracy": "Trials (`trials`, `trials_quick`), and for each experiment (`default`, `weights`, `load`, `paths`, "
+    "`small`) numbers of `paths` and of `connections`, all combined.",
+    "cost": "Times of decisions: `techniques`, `connections`, `paths`, `paths_connections`, `packets`, `packets_list`, "
+    "`repetitions`, `process_bytes`. Keys with `_quick` replace theirs under `--quick`.",
+    "changes": "Weights that change: `techniques`, `per_second`, `connections`, `paths`, `packets_per_second`.",
+    "hashes": "Comparison of hashes: `names`, `connections`, `weights`.",
+}
+LAB = {
+    "backend": '`"lab"`.',
+    "name": "Name of the study and of its folder of results.",
+    "title": "Title, for the reader.",
+    "experiment": f"Code that runs: {', '.join(code(name) for name in lab.EXPERIMENTS)}.",
+    "settings": "How much is measured; the keys depend on the experiment, see below.",
+    "quick": "Settings that `--quick` replaces, and a `note` on what is smaller.",
+}
+SETTINGS = {
+    "dbb": {
+        "cases": "Tables with a rule of loss (`losses`) and the names of `cases` that run under it.",
+        "warm_up_s": "Traffic before the window, in seconds.",
+        "window_s": "Time that is measured, in seconds.",
+        "draws": "Draws of ports, which a hash sees; they are the seeds of the claims.",
+        "seeds": "Seeds of the simulator beside it.",
+    },
+    "valo": {
+        "paths": "Numbers of paths.",
+        "connections": "Connections of a trial.",
+        "trials_min": "Least number of trials.",
+        "trials_max": "Largest number of trials.",
+        "budget_s": "Time in seconds after which no further round of trials begins.",
+        "workloads": "Distributions of flow sizes.",
+        "hosts": "Hosts of each edge.",
+        "draws": "Draws of weights for completion times; they are the seeds of the claims.",
+        "duration_ms": "Time in which flows begin, in milliseconds.",
+        "total_bps": "Rate of all paths together at most, in bit/s.",
+        "kernel_completion": "Whether completion times are measured over datapaths in the kernel too, at the rate that "
+        "the machine carries.",
+    },
+    "wino": {
+        "degraded_mbps": "Rates of the degraded link, in Mb/s; the other has 100.",
+        "loads": "Loads, of what is left.",
+        "duration_s": "Time in which flows begin, in seconds.",
+        "seeds": "Seeds.",
+    },
+}
+RULES = {
+    "value": "Our value must be within `tolerance` or `factor` of what is published. If it is not, but its interval "
+    "reaches what is published, the claim is *undecided*; if it lies on the same side of no difference, it *agrees in "
+    "rank only*.",
+    "rank": "Our value must be on the published side of no difference (1 for a ratio, 0 for a reduction, an increase "
+    "or a difference), and its interval must exclude no difference. A `fair` measure must be on that side too.",
+    "order": "Schemes must come in the order of the measure, each pair compared on the same seeds.",
+    "theory": "The published number must lie in the central 95 % of what theory expects of as many trials as the paper "
+    "has, half a unit of its last digit given away.",
+    "none": "Nothing can be compared, for the `reason`.",
+}
+VERDICTS = {
+    "agrees": "The rule holds.",
+    "agrees in rank only": "The same side wins; the number is another one.",
+    "differs": "The rule does not hold; the cause follows, if it is known.",
+    "undecided": "The 95 % interval allows both.",
+    "cannot be compared": "The claim is about something that the backend does not measure.",
+    "not run": "A cell that the claim needs has not run: a scheme that this version does not have, or a point that "
+    "`--quick` leaves out.",
+}
+EXAMPLE = """\
+[[claim]]
+id = "4.1"
+what = "p99.9 FCT of mice below Presto's, web search"
+where = "Fig. 9a, sec. 4.2"
+text = "8 to 35 %"
+paper = [8, 35]
+compare = "value"
+tolerance = 5
+measure = { quantity = "fct", class = "mice", statistic = "p99.9", of = "luopan", over = "presto", as = "reduction" }
+quick = { statistic = "p99" }
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    return f"""# Studies and claims
+
+{GENERATED}
+
+A study is a folder `studies/PAPER/FIGURE/` with `study.toml` (what runs), `expected.toml` (what is published, and how
+it is compared) and `README.md` (the set-up, and how we read what the paper leaves unsaid). `anabranch reproduce` runs
+it and judges its claims; `anabranch sweep` takes the study file of a simulation by itself.
+
+Three backends yield values: {", ".join(code(name) for name in BACKENDS)}. Claims, verdicts and reports are the same
+for all. Studies of the lab need root and a machine that does nothing else: they run by `anabranch lab reproduce PAPER`
+or by their own name (`anabranch reproduce dbb/lab`), not by `--all` or a paper's name.
+
+## study.toml
+
+### Simulator
+
+{_meanings(SIMULATOR, study.KEYS)}
+The table `[quick]`:
+
+{_meanings(QUICK, quick.KEYS)}
+### Splitter
+
+{_meanings(SPLITTER, SPLITTER)}
+### Lab
+
+{_meanings(LAB, lab.KEYS)}
+{_settings()}## expected.toml
+
+```toml
+{EXAMPLE}```
+
+{_keys(TOP)}
+### [[claim]]
+
+{_keys(CLAIM)}
+### measure of the simulator and the lab
+
+{_keys(CELL_MEASURE)}
+{_quantities()}
+### measure of the splitter
+
+Values have names `EXPERIMENT/SUBJECT/QUANTITY`, with `@POINT` behind where one point of a sweep is meant instead of
+the mean over all: `load/valo/mean`, `paths/scoring/mean@8`, `cost-load/wrr:cache=table/latency@last`. Quantities of
+accuracy are `mean` and `max` (of the trials' errors, in percent), `bytes` and `bytes-max` (the same by bytes).
+
+{_keys(SPLITTER_MEASURE)}
+### [[figure]]
+
+{_keys(FIGURE)}
+## Rules
+
+{_meanings(RULES, COMPARISONS, "compare", "rule")}
+## Verdicts
+
+{_meanings(VERDICTS, KINDS, "verdict", "meaning")}
+Intervals are Student's over seeds (trials of the splitter, draws of the lab); a ratio of schemes is paired on the same
+flows. Times of decisions have none.
+"""
+
+
+def _keys(keys: Iterable[Key]) -> str:
+    rows = ((code(key.name), key.kind, ("Required. " if key.required else "") + key.what) for key in keys)
+    return table(("key", "value", "meaning"), rows)
+
+
+def _meanings(meanings: Mapping[str, str], known: Collection[str], first: str = "key", second: str = "meaning") -> str:
+    """A table of what is known to the code.
+
+    Raises:
+        ValueError: a name has no meaning here, or a meaning no name.
+
+    """
+    if set(meanings) != set(known):
+        raise ValueError(f"without a meaning, or without a name: {sorted(set(meanings) ^ set(known))}")
+    names = (f"*{name}*" if first == "verdict" else code(name) for name in known)
+    return table((first, second), zip(names, (meanings[name] for name in known), strict=True))
+
+
+def _settings() -> str:
+    kinds = {"dbb": dbb.Settings, "valo": valo.Settings, "wino": wino.Settings}
+    parts = [
+        f"Settings of `{name}`:\n\n{_meanings(SETTINGS[name], [field.name for field in fields(kinds[name])])}\n"
+        for name in lab.EXPERIMENTS
+    ]
+    return "".join(parts)
+
+
+def _quantities() -> str:
+    better = {True: "lower", False: "higher", None: "-"}
+    rows = (
+        (
+            code(name),
+            unit or "-",
+            better[LOWER_IS_BETTER.get(name)],
+            ", ".join(backend for backend, known in (("simulator", SIMULATED), ("lab", QUANTITIES)) if name in known),
+        )
+        for name, unit in UNITS.items()
+    )
+    return table(("quantity", "unit", "better", "backends"), rows)

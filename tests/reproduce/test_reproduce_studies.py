@@ -1,0 +1,142 @@
+"""Every study folder, of all backends: it loads, names its source, and has claims that the judge takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anabranch import AnabranchError
+from anabranch.reference.study import SPLITTER
+from anabranch.reproduce.backend import Prepared, backend
+from anabranch.reproduce.cell_evidence import CellEvidence
+from anabranch.reproduce.cells import Cells
+from anabranch.reproduce.claim import Claim
+from anabranch.reproduce.estimate import Band, Estimate, Estimates
+from anabranch.reproduce.group import BACKENDS, Group
+from anabranch.reproduce.judge import judge
+from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, NOT_RUN, RANKS
+from anabranch.reproduce.ranking import Ranking
+from anabranch.reproduce.selection import groups
+from anabranch.toml_document import read_toml
+
+
+@dataclass(frozen=True)
+class Given(CellEvidence):
+    """Evidence that comes to one value, whatever is measured."""
+
+    value: float = 0.0
+
+    def estimates(self, measure: Any) -> Estimates:  # noqa: ARG002
+        """The value, in which theory agrees."""
+        mean = Estimate(self.value, None, None)
+        return Estimates([mean], mean, [], 2, theory=Band(self.value, self.value, self.value))
+
+    def ranking(self, measure: Any) -> Ranking:
+        """The order asked for, as it is or turned around."""
+        schemes = [scheme for rank in measure.order for scheme in rank]
+        wrong = [] if self.value else [(schemes[0], schemes[-1])]
+        return Ranking([(scheme, 1.0) for scheme in schemes], wrong, [], [], 1)
+
+
+def prepared(group: Group, quick: bool, tmp_path: Path) -> Prepared:
+    return backend(group.backend).prepare(group, quick, tmp_path)
+
+
+def kinds(claim: Claim) -> tuple[str, str]:
+    """Verdicts where ours is what is published, and where it is far on the other side."""
+    low = claim.low if claim.low is not None else (claim.high or 0.0) - 1.0
+    high = claim.high if claim.high is not None else low + 1.0
+    neutral = (claim.measure.neutral if claim.measure else None) or 0.0
+    middle = (low + high) / 2
+    below = claim.low is not None and middle >= neutral
+    wrong = neutral - 1e6 if below else neutral + 1e6
+    evidence = Given(Cells({}, []), value=middle)
+    plain = replace(claim, fair=None, fields={}, alternatives=())
+    return judge("p/f", plain, evidence).kind, judge("p/f", plain, replace(evidence, value=wrong)).kind
+
+
+def test_all_backends_have_studies() -> None:
+    assert {group.backend for group in groups()} == set(BACKENDS)
+    assert {group.label for group in groups() if group.backend == "lab"} == {"valo/lab", "wino/lab", "dbb/lab"}
+
+
+@pytest.mark.parametrize("group", groups(), ids=lambda group: group.label)
+def test_a_study_loads_names_its_source_and_can_be_judged(group: Group, tmp_path: Path) -> None:
+    study = prepared(group, False, tmp_path)
+    assert len(study.expected.source) > 20
+    assert (group.folder / "README.md").is_file()
+    assert study.quick_note == ""
+    assert prepared(group, True, tmp_path).quick_note
+    assert study.expected.claims
+    for claim in study.expected.claims:
+        assert all((claim.id, claim.what, claim.where, claim.text)), claim
+        if claim.compare == "none":
+            assert judge("p/f", claim, Given(Cells({}, []))).kind == INCOMPARABLE
+        elif claim.compare == "order":
+            found = {judge("p/f", claim, Given(Cells({}, []), value=value)).kind for value in (0.0, 1.0)}
+            assert found == {DIFFERS, RANKS}, claim
+        else:
+            right, wrong = kinds(claim)
+            assert right in (AGREES, RANKS), claim
+            assert wrong == DIFFERS, claim
+
+
+@pytest.mark.parametrize("group", [group for group in groups() if group.backend == "lab"], ids=lambda one: one.label)
+def test_claims_of_the_lab_name_what_its_experiment_has(group: Group, tmp_path: Path) -> None:
+    """Nothing has run; a scheme or an axis that there is not would be refused all the same."""
+    from anabranch.reproduce.backends.lab import dbb, wino
+
+    study = prepared(group, False, tmp_path)
+    cells = {
+        "dbb/lab": lambda: dbb.cells([], 1, study.settings),  # type: ignore[attr-defined]
+        "wino/lab": lambda: replace_axes(wino.cells([])),
+        "valo/lab": lambda: Cells(VALO, [1]),
+    }[group.label]()
+    for claim in study.expected.claims:
+        if claim.measure is not None:
+            assert judge(group.label, claim, CellEvidence(cells)).kind == NOT_RUN
+
+
+VALO: dict[str, list[Any]] = {
+    "scheme": ["hash", "hash-gravity", "ideal"],
+    "paths": [2, 4, 8],
+    "workload": ["web-search", "data-mining"],
+}
+
+
+def replace_axes(cells: Cells) -> Cells:
+    """Cells of Wino's experiment at one point."""
+    return Cells({**cells.axes, "degraded": [50], "load": [0.3]}, [1])
+
+
+def test_the_page_has_every_key_of_the_splitters_study() -> None:
+    (group,) = (group for group in groups() if group.backend == "splitter")
+    assert set(read_toml(group.folder / "study.toml")) == set(SPLITTER)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ('backend = "lab"', 'backend = "laab"', r"study.toml:2: backend: laab: unknown; did you mean lab"),
+        ('experiment = "dbb"', 'experiment = "bdd"', r"study.toml:3: experiment: bdd; use one of dbb"),
+        ("draws = 3 ", "drwas = 3 ", r"study.toml:\d+: settings.drwas: unknown key; did you mean draws"),
+        ("window_s = 6.0", "", "settings: window_s: missing"),
+        ('title = "DBB', 'titel = "DBB', r"study.toml:5: titel: unknown key; did you mean title"),
+    ],
+)
+def test_a_wrong_study_of_the_lab_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, named: str
+) -> None:
+    (real,) = (group for group in groups() if group.label == "dbb/lab")
+    folder = tmp_path / "studies" / "other" / "lab"
+    folder.mkdir(parents=True)
+    text = (real.folder / "study.toml").read_text()
+    assert old in text
+    (folder / "study.toml").write_text(text.replace(old, new))
+    (folder / "expected.toml").write_text((real.folder / "expected.toml").read_text())
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AnabranchError, match=named):
+        prepared(next(group for group in groups() if group.label == "other/lab"), False, tmp_path)
