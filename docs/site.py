@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
-PAGES = ("*.md", "docs/**/*.md", "docs/images/*", "docs/site.css", "bench/**/*.md", "studies/**/*.md", "tests/*/*.md")
+PAGES = (
+    "*.md",
+    "docs/**/*.md",
+    "docs/images/*",
+    "docs/*.css",
+    "docs/*.js",
+    "bench/**/*.md",
+    "studies/**/*.md",
+    "tests/*/*.md",
+)
 LINKED = ("LICENSE", "examples/*.toml", "tests/*.sh")
 LOAD_BALANCERS = "docs/load-balancers"
 
@@ -31,3 +42,12 @@ def on_files(files: Files, config: Any) -> Files:
     found = sorted({path for pattern in (*PAGES, *LINKED) for path in root.glob(pattern) if path.is_file()})
     names = [path.relative_to(root).as_posix() for path in found]
     return Files([*kept, *(File(name, str(root), config.site_dir, config.use_directory_urls) for name in names)])
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Refuses a page that would fetch something from elsewhere."""
+    if fetched := re.search(
+        r'<(?:script|img|iframe)[^>]* src="?https?:[^>]*>|<link[^>]* rel="?stylesheet[^>]*https?:', output
+    ):
+        raise PluginError(f"{page.file.src_uri}: fetched from elsewhere: {fetched[0]}")
+    return output
