@@ -16,10 +16,10 @@ from pathlib import Path
 from anabranch.errors import AnabranchError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
-"""The errors of a place that has no room left."""
+"""Error numbers of a file system without room."""
 
 IRREPLACEABLE = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS)
-"""The errors of a file that may be written but not replaced: its owner, its directory, or a mount keep it there."""
+"""Error numbers of a file that may be written but not replaced, because of its owner, its directory, or a mount."""
 
 
 MARK = ".part-"
@@ -28,10 +28,10 @@ ABANDONED_S = 60.0
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
-    """Writes a file so that it is never there by half; `-` is stdout.
+    """Writes a file so that it never exists half-written; `-` is stdout.
 
-    A regular file is replaced by a rename, and its mode and owner stay; it is written into where that is not allowed.
-    Symbolic links are followed. A device, a FIFO or whatever else stands at `path` is written into.
+    A regular file is replaced by a rename and keeps its mode and owner; it is overwritten in place if a rename is not
+    allowed. Symbolic links are followed. A device, a FIFO or any other special file at `path` is written into.
 
     Raises:
         AnabranchError: the file cannot be written.
@@ -48,7 +48,7 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
 
 
 def unwritable(path: str | Path, error: OSError) -> str:
-    """The message for a file or folder that cannot be written."""
+    """Error message for a file or folder that cannot be written."""
     hint = "free some space there, or give another place" if error.errno in FULL else "give another file"
     return f"{path}: cannot be written: {error.strerror or error}; hint: {hint}"
 

@@ -29,7 +29,7 @@ shows the locks of other machines."""
 
 @contextmanager
 def written_whole(target: Path) -> Iterator[Path]:
-    """A folder to write into, which becomes `target` at the end, in place of what was there, or vanishes.
+    """A folder to write into, which replaces `target` at the end, or is removed after an error.
 
     Symbolic links are followed; a folder that is replaced passes on its mode and owner.
 
@@ -54,7 +54,7 @@ def written_whole(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def unfinished(target: Path) -> Iterator[Path]:
-    """A hidden folder beside `target` for as long as the block takes: `new` in it becomes the target."""
+    """A hidden folder beside `target` for the duration of the block: `new` in it becomes the target."""
     shop, handle = _made(target)
     try:
         yield shop
@@ -64,7 +64,7 @@ def unfinished(target: Path) -> Iterator[Path]:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Removes what killed writers have left in `folder`, and finishes what only wanted its last rename."""
+    """Removes the remains of killed writers in `folder`, and finishes folders that only needed their last rename."""
     for shop in folder.glob(f".*{MARK}*"):
         with suppress(OSError):
             _remove_abandoned(shop)
@@ -127,7 +127,7 @@ def _remove_abandoned(shop: Path) -> None:
 
 
 def _remove(shop: Path) -> None:
-    """Removes it, the lock last: without a lock only an empty folder is known to be abandoned."""
+    """Removes the hidden folder, the lock last: without a lock only an empty folder is known to be abandoned."""
     for name in ("new", "old"):
         shutil.rmtree(shop / name, ignore_errors=True)
     with suppress(OSError):
@@ -144,7 +144,7 @@ def _take_over(old: os.stat_result, part: Path) -> None:
 
 
 def _replace(part: Path, target: Path, aside: Path) -> None:
-    """Directories cannot be swapped portably: the old one steps aside first."""
+    """Replaces a folder. Directories cannot be swapped portably: the old one is moved aside first."""
     if target.exists():
         target.rename(aside)
     part.rename(target)

@@ -1,4 +1,4 @@
-"""What this machine can and cannot do, each with a hint."""
+"""Examination of this machine: abilities that it has or lacks, each with a hint."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from anabranch.targets.ebpf.leftovers import leftovers
 
 SWITCH_MODULES = ("aiohttp", "ovs", "prometheus_client", "pyroute2")
 PRIVILEGES = "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"
-"""As the kernel half calls what loading takes (`crates/kernel/src/error.rs`)."""
+"""Privileges for loading programs, in the words of the kernel half (`crates/kernel/src/error.rs`)."""
 FOR_DATAPATHS = ("CAP_BPF", "CAP_NET_ADMIN", "CAP_PERFMON")
 AS_ROOT = "run anabranch doctor as root"
 MEMORY_LEAST_GIB = 2.0
-"""What a trace of ten million connections and the report need."""
+"""Memory that a trace of ten million connections and the report need."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was examined. `ok` is None where its lack costs only speed or a side feature."""
+    """Result of one examination. `ok` is None if the lack costs only speed or a side feature."""
 
     what: str
     found: str
@@ -38,7 +38,7 @@ class Finding:
 
 
 def examine() -> Iterator[Finding]:
-    """Yields everything that is examined, the most important first."""
+    """Yields all findings, the most important first."""
     version = platform.python_version()
     yield Finding("Python", f"{version}, {sys.executable}", sys.version_info >= (3, 10), "install Python 3.10 or newer")
     build = "release" if _core.OPTIMISED else "debug: costs per decision are meaningless"
@@ -79,13 +79,13 @@ def examine() -> Iterator[Finding]:
 
 
 def _unprivileged(capabilities: Sequence[str]) -> str:
-    """Which privileges this user lacks, so that nothing can be said of the kernel; empty if none."""
+    """Privileges that this user lacks, so that nothing can be said of the kernel; empty if none."""
     missing = lacking(capabilities)
     return f"not tried: this user lacks {' and '.join(missing)}" if missing else ""
 
 
 def _left_behind() -> Iterator[Finding]:
-    """Datapaths that only their pins hold; nothing where there is none, or this user may not see them."""
+    """Finds datapaths that only their pins hold; nothing if there are none, or if this user may not see them."""
     try:
         found = leftovers()
     except AnabranchError:
@@ -123,7 +123,7 @@ def _lines(path: str) -> list[str]:
 
 
 def _namespaces() -> tuple[bool, str]:
-    """Whether a network namespace can be made: tried with unshare, which leaves nothing behind."""
+    """Tests whether a network namespace can be created, with unshare, which leaves nothing behind."""
     unshare = shutil.which("unshare")
     if unshare is None:
         return False, "unshare is missing"
@@ -132,7 +132,7 @@ def _namespaces() -> tuple[bool, str]:
 
 
 def _qdiscs() -> tuple[bool, str]:
-    """Whether links of labs can have rates: tried on the loopback device of a namespace that ends at once."""
+    """Tests whether links of labs can have rates, on the loopback device of a namespace that ends at once."""
     tried = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "handle", "1:", "htb"]
     if not all(shutil.which(program) for program in ("unshare", "tc")):
         return False, "unshare or tc is missing"

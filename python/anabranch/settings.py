@@ -1,4 +1,4 @@
-"""Tables of TOML files that people write, read key by key; every error names file, key, value and mend."""
+"""Tables of TOML files that people write, read key by key; every error has file, key, value and hint."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Key(NamedTuple):
 
 
 class Settings:
-    """One table of the file. Every getter takes its key out; `end` refuses what is left."""
+    """One table of the file. Every getter removes its key; `end` refuses those that are left."""
 
     listeners: ClassVar[list[Callable[[Key], None]]] = []
-    """Functions that are called with every key that a getter asks for; empty but for making reference pages."""
+    """Functions that are called with every key that a getter asks for; only reference pages need them."""
 
     def __init__(self, file: str, path: str, table: object) -> None:
         self.file = file
@@ -43,12 +43,12 @@ class Settings:
         return key in self._table
 
     def refuse(self, key: str, value: object, problem: str) -> NoReturn:
-        """Says what is wrong with a value, and the mend."""
+        """Raises an error that says what is wrong with a value, with a hint."""
         dot = "." if self.path else ""
         raise AnabranchError(f"{self.file}: {self.path}{dot}{key}: {value}: {problem}")
 
     def keys(self) -> list[str]:
-        """What stands in the table and was not taken yet."""
+        """Keys of the table that were not taken yet."""
         return list(self._table)
 
     def end(self) -> None:
@@ -61,7 +61,7 @@ class Settings:
     def take(
         self, key: str, default: Value, check: Callable[[Any], Value | None], mend: str, values: str = ""
     ) -> Value:
-        """The value of a key as `check` makes it, which answers None to what cannot be."""
+        """Takes a key and converts its value with `check`, which returns None for values that are wrong."""
         self._known.append(key)
         for listener in self.listeners:
             path = f"{self.path}.{key}" if self.path else key
@@ -75,7 +75,7 @@ class Settings:
         return found
 
     def text(self, key: str, default: str = "", values: str = "") -> str:
-        """Text that is not empty."""
+        """Takes text that is not empty."""
 
         def check(given: object) -> str | None:
             return given if isinstance(given, str) and given else None
@@ -83,14 +83,14 @@ class Settings:
         return self.take(key, default, check, "give text", values)
 
     def one_of(self, key: str, default: str, known: Collection[str]) -> str:
-        """One of some words."""
+        """Takes one of some words."""
         found = self.text(key, default, ", ".join(f'"{word}"' for word in known))
         if found not in known:
             self.refuse(key, found, f"unknown; {nearest(found, known)}")
         return found
 
     def integer(self, key: str, default: int, least: int, most: int) -> int:
-        """A whole number."""
+        """Takes a whole number."""
 
         def check(given: object) -> int | None:
             whole = isinstance(given, int) and not isinstance(given, bool)
@@ -99,7 +99,7 @@ class Settings:
         return self.take(key, default, check, f"give a whole number from {least} to {most}")
 
     def number(self, key: str, default: float, least: float, most: float) -> float:
-        """A number."""
+        """Takes a number."""
 
         def check(given: object) -> float | None:
             if isinstance(given, bool) or not isinstance(given, (int, float)):
@@ -109,7 +109,7 @@ class Settings:
         return self.take(key, default, check, f"give a number from {least:g} to {most:g}")
 
     def duration_s(self, key: str, default_s: float, least_s: float, most_s: float) -> float:
-        """A time such as "100 ms", in seconds."""
+        """Takes a time such as "100 ms", in seconds."""
 
         def check(given: object) -> float | None:
             found = _quantity(given, TIMES_S)
@@ -118,7 +118,7 @@ class Settings:
         return self.take(key, default_s, check, f'give a time from {least_s:g} s to {most_s:g} s, such as "1 s"')
 
     def rate_bps(self, key: str, default_bps: int) -> int:
-        """A rate such as "10 Gbps", in bits per second."""
+        """Takes a rate such as "10 Gbps", in bits per second."""
 
         def check(given: object) -> int | None:
             found = _quantity(given, RATES_BPS)
@@ -127,7 +127,7 @@ class Settings:
         return self.take(key, default_bps, check, 'give a rate such as "10 Gbps"')
 
     def texts(self, key: str) -> list[str]:
-        """A list of texts; one text counts as a list of it."""
+        """Takes a list of texts; one text counts as a list of it."""
 
         def check(given: object) -> list[str] | None:
             items = [given] if isinstance(given, str) else given
@@ -136,7 +136,7 @@ class Settings:
         return self.take(key, [], check, 'give a list, as in ["10.1.0.0/24"]')
 
     def table(self, key: str) -> Settings:
-        """A table within this one; an empty one if it is not there."""
+        """Takes a table within this one; an empty one if it is missing."""
         self._known.append(key)
         path = f"{self.path}.{key}" if self.path else key
         return Settings(self.file, path, self._table.pop(key, {}))

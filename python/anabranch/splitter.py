@@ -16,15 +16,15 @@ from anabranch.errors import AnabranchError
 from anabranch.tuples import flow_keys
 
 Weight = int | float | Decimal | str
-"""A weight as people write it. Floats count as the decimal that prints them: 0.1 is one tenth."""
+"""Weight as people write it. Floats count as the decimal that prints them: 0.1 is one tenth."""
 
 
 @dataclass(frozen=True)
 class Technique:
     """A technique as the registry lists it.
 
-    `granularity` says when it decides: `stateless` (a pure function of the key), `flow` (at the first
-    packet, then remembered) or `packet` (may change between packets of one flow).
+    `granularity` is the unit of a decision: `stateless` (a pure function of the key), `flow` (at the first packet, then
+    remembered) or `packet` (may change between packets of one flow).
     """
 
     name: str
@@ -40,20 +40,20 @@ def techniques() -> list[Technique]:
 
 @dataclass(frozen=True)
 class Hash:
-    """A packet hash: its name, and how many bits its results have."""
+    """A packet hash: its name, and the number of bits of its results."""
 
     name: str
     bits: int
     factor: int
-    """Keys are results times this: 1, but for results of 8 and 16 bits a prime that spreads them over 32."""
+    """Factor from results to keys: 1, but for results of 8 and 16 bits a prime that spreads them over 32."""
 
     def results(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-        """What the function gave, from the keys of `flow_keys`; shape (n,)."""
+        """Results of the function, from the keys of `flow_keys`; shape (n,)."""
         results: npt.NDArray[np.uint64] = keys // np.uint64(self.factor)
         return results
 
     def all_keys(self) -> npt.NDArray[np.uint64] | None:
-        """Every key that there is, each once; None for a hash of 32 bits or more."""
+        """All possible keys, each once; None for a hash of 32 bits or more."""
         if self.bits > 16:
             return None
         keys: npt.NDArray[np.uint64] = np.arange(2**self.bits, dtype=np.uint64) * np.uint64(self.factor)
@@ -66,7 +66,7 @@ def hashes() -> list[Hash]:
 
 
 def weight_texts(weights: Sequence[Weight]) -> list[str]:
-    """Weights as exact decimal text, which is what the core reads."""
+    """Converts weights to exact decimal text, which the core reads."""
     return [_text(weight) for weight in weights]
 
 
@@ -116,7 +116,7 @@ class Splitter:
 
     @property
     def granularity(self) -> str:
-        """When it decides: `stateless`, `flow` or `packet`."""
+        """Unit of a decision: `stateless`, `flow` or `packet`."""
         return self._core.granularity
 
     @property
@@ -132,18 +132,18 @@ class Splitter:
         bytes: npt.NDArray[np.uint32] | None = None,  # noqa: A002 (the unit is the name)
         times_ns: npt.NDArray[np.uint64] | None = None,
     ) -> npt.NDArray[np.uint16]:
-        """The path (index from 0) of every packet, in order of arrival.
+        """Picks the path (index from 0) of every packet, in order of arrival.
 
         The arrays are read and written in place, with the GIL released.
 
         Args:
             keys: flow keys, shape (n,), contiguous uint64, as `flow_keys` makes them; or the connections
                 themselves, dtype `FIVE_TUPLE`, which are hashed with xxh3 first.
-            out: where to write, shape (n,), contiguous uint16; it is also returned.
+            out: array to write to, shape (n,), contiguous uint16; it is also returned.
             bytes: bytes of each packet on the wire, shape (n,); one each when left out.
             times_ns: arrival times in nanoseconds, ascending, shape (n,); no time passes when left out.
 
-        An update by another thread does not wait for the batch: it holds from some packet of it on.
+        An update by another thread does not wait for the batch: it takes effect at some packet of it.
 
         Raises:
             TypeError: keys that are no NumPy array of flow keys or connections.
@@ -157,7 +157,7 @@ class Splitter:
         return self._core.pick(cast("npt.NDArray[np.uint64]", keys), out, bytes, times_ns)
 
     def update(self, weights: Sequence[Weight] | None = None, up: Sequence[bool] | None = None) -> None:
-        """Plans anew, moving what the technique's rule moves and no more.
+        """Plans anew, moving as many connections as the technique's rule says and no more.
 
         New weights without `up` mean that all paths are alive; a longer list appends paths. On an error
         the old plan stands.
@@ -165,11 +165,11 @@ class Splitter:
         self._core.update(None if weights is None else weight_texts(weights), _flags(up))
 
     def asked(self) -> npt.NDArray[np.float64]:
-        """The share of each path that the weights ask for, the dead at zero; shape (paths,)."""
+        """Desired share of each path, zero for dead ones; shape (paths,)."""
         return np.asarray(self._core.asked())
 
     def shares(self) -> npt.NDArray[np.float64] | None:
-        """The exact long-run share of each path under a perfect hash; None where the arrivals decide."""
+        """Exact long-run share of each path under a perfect hash; None if it depends on arrivals."""
         shares = self._core.shares()
         return None if shares is None else np.asarray(shares)
 
@@ -183,7 +183,7 @@ class Splitter:
         return np.asarray(self._core.time_pick(keys, bytes, repetitions)) / max(1, keys.size)
 
     def time_chain(self, keys: npt.NDArray[np.uint64], repetitions: int = 7) -> npt.NDArray[np.float64]:
-        """Nanoseconds per decision where each waits for the one before: latency; shape (repetitions,)."""
+        """Nanoseconds per decision if each waits for the one before: latency; shape (repetitions,)."""
         return np.asarray(self._core.time_chain(keys, repetitions)) / max(1, keys.size)
 
     def time_changes(self, keys: npt.NDArray[np.uint64], changes: Sequence[Sequence[Weight]]) -> tuple[float, float]:
@@ -198,12 +198,12 @@ class Splitter:
         return self._core.time_changes(keys, [weight_texts(weights) for weights in changes])
 
     def explain(self, key: int) -> list[tuple[str, str]]:
-        """How `key` comes to its path, as (what, value) steps. Does not change the state."""
+        """Explains how `key` comes to its path, as (name, value) steps. Does not change the state."""
         return self._core.explain(key)
 
 
 def _kind(value: object) -> str:
-    """What a value is, in an error."""
+    """Kind of a value, for an error."""
     if isinstance(value, np.ndarray):
         return f"array of {value.dtype}, shape {value.shape}"
     return type(value).__name__

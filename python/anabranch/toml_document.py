@@ -21,7 +21,7 @@ KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|
 
 
 def parse_toml(text: str, file: str) -> dict[str, Any]:
-    """The tables of `text`, which came from `file`.
+    """Parses the tables of `text`, which came from `file`.
 
     Raises:
         AnabranchError: it is not TOML; the message has file and line.

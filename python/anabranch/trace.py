@@ -14,10 +14,10 @@ from anabranch.splitter import Splitter
 from anabranch.tuples import FIVE_TUPLE
 
 DIRECTIONS = ("conversation", "each")
-"""What one connection is: both directions of a 5-tuple, or every directed 5-tuple on its own."""
+"""Units in which connections are counted: both directions of a 5-tuple, or every directed 5-tuple on its own."""
 
 ENCAPSULATIONS = ("outer", "inner")
-"""Whose 5-tuple a VXLAN, GENEVE or GRE packet has: the tunnel's, or that of the packet inside."""
+"""Choices of the 5-tuple of a VXLAN, GENEVE or GRE packet: the tunnel's, or that of the packet inside."""
 
 SEED_MAX = 2**32 - 1
 
@@ -27,16 +27,16 @@ Progress = Callable[[int, int, int | None], None]
 
 @dataclass(frozen=True)
 class Carried:
-    """What one splitter, shown every packet, did with them; arrays have shape (paths,)."""
+    """Packets that one splitter, shown every packet, sent to each path; arrays have shape (paths,)."""
 
     connections: npt.NDArray[np.uint64]
-    """By the path of their first packet."""
+    """Connections by the path of their first packet."""
     packets: npt.NDArray[np.uint64]
     bytes: npt.NDArray[np.uint64]
     spread: int
-    """Connections that used more than one path."""
+    """Number of connections that used more than one path."""
     crossings: int
-    """Packets on another path than the packet before them in their connection."""
+    """Number of packets on another path than the packet before them in their connection."""
 
 
 @dataclass(frozen=True)
@@ -45,28 +45,28 @@ class Trace:
 
     name: str
     tuples: npt.NDArray[np.void]
-    """Of each connection's first packet (its initiator's); dtype `FIVE_TUPLE`."""
+    """Tuple of each connection's first packet (its initiator's); dtype `FIVE_TUPLE`."""
     keys: npt.NDArray[np.uint64]
     packets: npt.NDArray[np.uint64]
     bytes: npt.NDArray[np.uint64]
-    """On the wire, both directions where they are one connection."""
+    """Bytes on the wire; of both directions if they are one connection."""
     first_ns: npt.NDArray[np.uint64]
     """Time of the first packet since the Unix epoch."""
     five_tuples: int
-    """Distinct directed 5-tuples."""
+    """Number of distinct directed 5-tuples."""
     conversations: int
-    """Distinct pairs of a 5-tuple and its reverse, as tshark's conversation list counts."""
+    """Number of distinct pairs of a 5-tuple and its reverse, as tshark's conversation list counts."""
     counts: dict[str, int]
-    """What the reader met: packets, those that are no IP, and so on."""
+    """Counts of the reader: packets, those that are no IP, and so on."""
     table_bytes: int
     """Memory of the flow table at the end."""
     carried: list[Carried]
-    """What each of the `online` splitters did, in their order."""
+    """Traffic of each of the `online` splitters, in their order."""
     damage: str | None = None
-    """Where the file is damaged or cut, and how; what stands behind it was not read. None if all was read."""
+    """Position and kind of damage in the file; the rest was not read. None if everything was read."""
 
     def __len__(self) -> int:
-        """Connections."""
+        """Number of connections."""
         return self.keys.size
 
 
@@ -93,10 +93,10 @@ def read_trace(
         seed: of the hash.
         online: splitters that are shown every packet, with its bytes and time.
         progress: see `Progress`.
-        partial: take what stands before the damage of a capture, and say it in `Trace.damage`.
+        partial: keep the packets before the damage of a capture, and report it in `Trace.damage`.
 
     Raises:
-        AnabranchError: what is no trace, is damaged (without `partial`), or holds no IP packet.
+        AnabranchError: the file is no trace, is damaged (without `partial`), or holds no IP packet.
 
     """
     name = os.fspath(path)
@@ -116,7 +116,7 @@ def generate_trace(
     online: Sequence[Splitter] = (),
     progress: Progress | None = None,
 ) -> Trace:
-    """Makes traffic when there is no trace; `kind` is a name of `generators()`. Otherwise as `read_trace`."""
+    """Generates traffic if there is no trace; `kind` is a name of `generators()`. Otherwise like `read_trace`."""
     made = (kind, connections)
     recording = _core.replay(
         None, made, "outer", direction, hash, seed, [splitter.core for splitter in online], progress, False

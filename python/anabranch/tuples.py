@@ -31,7 +31,7 @@ too, wherever connections are taken.
 PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "icmpv6": 58, "sctp": 132}
 
 Addresses = str | Iterable[str] | npt.NDArray[Any]
-"""Text, or NumPy: uint32 numbers (IPv4), uint8 of shape (n, 4), or uint8 of shape (n, 16)."""
+"""Addresses: text, or NumPy: uint32 numbers (IPv4), uint8 of shape (n, 4), or uint8 of shape (n, 16)."""
 
 
 def five_tuples(
@@ -53,7 +53,7 @@ def five_tuples(
         dport: destination ports.
 
     Raises:
-        AnabranchError: an address that is none, versions or lengths that do not fit, a port over 65535.
+        AnabranchError: a wrong address, versions or lengths that do not fit, or a port over 65535.
 
     """
     sources, source_versions = _addresses("src", src)
@@ -76,7 +76,7 @@ def five_tuples(
 
 
 def flow_keys(tuples: npt.NDArray[np.void], hash: str = "xxh3", seed: int = 0) -> npt.NDArray[np.uint64]:  # noqa: A002
-    """The 64-bit key of each connection, shape (n,): what `Splitter.pick` takes.
+    """Makes the 64-bit key of each connection, shape (n,), which `Splitter.pick` takes.
 
     Args:
         tuples: dtype `FIVE_TUPLE` in any byte order, shape (n,).
@@ -103,7 +103,7 @@ def tuple_bytes(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.uint8]:
 
 
 def _holds_tuples(dtype: np.dtype[Any]) -> bool:
-    """Whether the fields are those of `FIVE_TUPLE`, in whatever byte order."""
+    """Whether the fields are those of `FIVE_TUPLE`, in any byte order."""
     native = FIVE_TUPLE.newbyteorder("=")
     return dtype.names == native.names and all(dtype[name].newbyteorder("=") == native[name] for name in native.names)
 

@@ -1,4 +1,4 @@
-"""What runs on a host: reads the controller's labels again and again, and marks as they say."""
+"""Agent on a host: reads the controller's labels again and again, and marks packets accordingly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TIMEOUT_S = 5
 
 
 class Agent:
-    """Marks on one host as `source`, a URL or a file, says."""
+    """Marks packets of one host according to `source`, a URL or a file."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Agent:
         """What is installed; None before the first look that succeeded."""
 
     def look(self) -> bool:
-        """Reads once; whether the labels changed, and so the kernel's table.
+        """Reads once; returns whether the labels changed, and so the kernel's table.
 
         Raises:
             AnabranchError: the source cannot be read or says nothing sensible, or nft refuses; what is installed stays.
@@ -64,7 +64,7 @@ class Agent:
         return changed
 
     def run(self, poll_s: float, devices: Sequence[str] = ()) -> None:
-        """Looks every `poll_s` seconds until SIGTERM or SIGINT; leaves no mark behind, whatever happens.
+        """Reads every `poll_s` seconds until SIGTERM or SIGINT; removes its marks at the end, whatever happens.
 
         Raises:
             AnabranchError: a device that there is not, or no right to change it.
@@ -99,7 +99,7 @@ class Agent:
                 signal.signal(number, handler)
 
     def _said(self) -> bytes:
-        """The source's text as it is now."""
+        """Current text of the source."""
         try:
             if isinstance(self._source, Path):
                 return self._source.read_bytes()

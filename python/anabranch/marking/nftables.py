@@ -34,17 +34,17 @@ TIMEOUT_S = 20
 
 @dataclass(frozen=True)
 class Marks:
-    """The labels towards each prefix that this host marks for, taken in this order."""
+    """Labels for each prefix that this host marks for, taken in this order."""
 
     labels: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """(prefix, labels), the longest prefix first."""
 
     @classmethod
     def of(cls, labels: Mapping[str, Iterable[int]]) -> Marks:
-        """Checks them.
+        """Checks and makes them.
 
         Raises:
-            AnabranchError: what is no IPv4 prefix, or no label from 1 to 63.
+            AnabranchError: a text is no IPv4 prefix, or a label is not from 1 to 63.
 
         """
         found = []
@@ -64,9 +64,9 @@ class Marks:
 
 
 def marks_of(text: str, *, leaf: str | None, addresses: Sequence[str]) -> Marks:
-    """What a host must do, out of what the controller says to all (`slices.published`).
+    """Labels of one host, out of the controller's text for all hosts (`slices.published`).
 
-    The host's leaf is `leaf`, or else the one with a prefix that holds one of its addresses.
+    The host's leaf is `leaf`, or else the one with a prefix that contains one of its addresses.
 
     Raises:
         AnabranchError: text of another form, an unknown leaf, or no leaf for these addresses.
@@ -96,7 +96,7 @@ def marks_of(text: str, *, leaf: str | None, addresses: Sequence[str]) -> Marks:
 
 
 def ruleset(marks: Marks) -> dict[str, Any]:
-    """The transaction that puts our table in place of the one that may be there (`libnftables-json(5)`)."""
+    """Transaction that replaces our table, whether or not it exists (`libnftables-json(5)`)."""
     chains = [_chain(f"label{label}") for label in sorted({label for _, row in marks.labels for label in row})]
     dscp = {"payload": {"protocol": "ip", "field": "dscp"}}
     sets = [
@@ -109,7 +109,7 @@ def ruleset(marks: Marks) -> dict[str, Any]:
 
 
 def install(marks: Marks, *, enter: Sequence[str] = ()) -> None:
-    """Marks from now on as said, in the namespace that `enter` (a command prefix) leads to.
+    """Starts marking in the namespace that `enter` (a command prefix) leads to.
 
     Raises:
         AnabranchError: nft is missing or refuses.
@@ -119,7 +119,7 @@ def install(marks: Marks, *, enter: Sequence[str] = ()) -> None:
 
 
 def remove(*, enter: Sequence[str] = ()) -> None:
-    """Ends marking; no error where there was none.
+    """Ends marking; no error if there was none.
 
     Raises:
         AnabranchError: nft is missing or refuses.
@@ -129,7 +129,7 @@ def remove(*, enter: Sequence[str] = ()) -> None:
 
 
 def single_segments(device: str, *, enter: Sequence[str] = ()) -> int:
-    """Lets no packet with more than one segment reach the hooks on its way to `device`; what it took before.
+    """Lets only packets of a single segment reach the hooks on their way to `device`; returns its limit before.
 
     Raises:
         AnabranchError: no such device, or no right to change it.
@@ -142,7 +142,7 @@ def single_segments(device: str, *, enter: Sequence[str] = ()) -> int:
 
 
 def set_segments(device: str, segments: int, *, enter: Sequence[str] = ()) -> None:
-    """Most segments of one packet towards `device`.
+    """Sets the largest number of segments of one packet towards `device`.
 
     Raises:
         AnabranchError: no such device, or no right to change it.
@@ -152,7 +152,7 @@ def set_segments(device: str, segments: int, *, enter: Sequence[str] = ()) -> No
 
 
 def own_addresses(*, enter: Sequence[str] = ()) -> list[str]:
-    """The IPv4 addresses of this host, loopback's left out."""
+    """IPv4 addresses of this host, without loopback's."""
     shown = json.loads(_run([*enter, "ip", "-json", "-4", "address", "show"]))
     return [
         entry["local"]
@@ -163,7 +163,7 @@ def own_addresses(*, enter: Sequence[str] = ()) -> list[str]:
 
 
 def _removal() -> list[dict[str, Any]]:
-    """Added first, for deleting what is not there would be refused."""
+    """Commands that remove the table. It is added first, because deleting a missing one would be refused."""
     return [{"add": _table()}, {"delete": _table()}]
 
 
@@ -181,7 +181,7 @@ def _rule(chain: str, *expressions: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _turn(prefix: str, labels: Sequence[int]) -> dict[str, Any]:
-    """Packets for a prefix go to the labels' chains in turn."""
+    """Rule that sends packets for a prefix to the labels' chains in turn."""
     network = ipaddress.IPv4Network(prefix)
     address = {"prefix": {"addr": str(network.network_address), "len": network.prefixlen}}
     towards = {"match": {"op": "==", "left": {"payload": {"protocol": "ip", "field": "daddr"}}, "right": address}}

@@ -1,4 +1,4 @@
-"""Claims beside what came out: a row each, the published range as a bar, ours as a dot with its interval."""
+"""Claims beside our results: a row each, the published range as a bar, ours as a dot with its interval."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anabranch.plot.style import ACCENT, FAINT, GRID, INK, figure
 
 ROW_INCHES, MARGIN_INCHES = 0.24, 0.9
 OPEN_END = 0.02
-"""Length of a bar whose published value is one number, as a part of the axis."""
+"""Length of a bar for a published value without a range, as a part of the axis."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Compared:
 
 
 def draw(rows: Sequence[Compared], x_label: str, neutral: float | None) -> Figure:
-    """Rows from top to bottom; a line at the value that means no difference. Open ends reach the edge."""
+    """Draws rows from top to bottom; a line at the value that means no difference. Open ends reach the edge."""
     ends = [end for row in rows for end in (row.paper_low, row.paper_high, row.value) if end is not None]
     ends += [neutral] if neutral is not None else []
     span = (max(ends) - min(ends)) or 1.0

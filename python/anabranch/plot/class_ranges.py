@@ -20,7 +20,7 @@ LABELS = {"fct_ns": "FCT", "slowdown": "slowdown"}
 
 
 def draw(series: Sequence[Series], classes: Sequence[SizeClass], measure: str) -> Figure:
-    """A panel per size class and a row per series, the first on top; of one series a row per class.
+    """Draws a panel per size class and a row per series, the first on top; for one series, a row per class.
 
     `measure` is `fct_ns` or `slowdown`.
     """
@@ -59,7 +59,7 @@ def draw(series: Sequence[Series], classes: Sequence[SizeClass], measure: str) -
 
 
 def _range(axes: Axes, y: int, values: Mapping[str, float | None], colour: str) -> None:
-    """A line from the least to the greatest quantile that is known, and a mark for each statistic."""
+    """Draws a line from the least to the greatest quantile that is known, and a mark for each statistic."""
     there = [value for name in QUANTILES if (value := values[name]) is not None]
     if there:
         axes.plot([min(there), max(there)], [y, y], color=colour, lw=1, alpha=0.5)

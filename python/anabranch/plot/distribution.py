@@ -15,11 +15,11 @@ from anabranch.plot.ticks import ratio_ticks, time_ticks
 from anabranch.stats.size_classes import SizeClass
 
 POINTS_MAX = 400
-"""Of a curve: more than pixels show would only swell the page."""
+"""Largest number of points of a curve: more than pixels show would only enlarge the page."""
 
 
 def draw(series: Sequence[Series], classes: Sequence[SizeClass], measure: str) -> Figure:
-    """The fraction of finished flows up to each value; `measure` is `fct_ns` or `slowdown`."""
+    """Draws the fraction of finished flows up to each value; `measure` is `fct_ns` or `slowdown`."""
     finished = [one.flows.filter(pl.col("finished")) for one in series]
     shown = [one for one in classes if any(flows.filter(one.holds()).height for flows in finished)]
     with panels(1, max(1, len(shown)), 2.9, sharey=True) as (drawn, ((*row,),)):
@@ -44,7 +44,7 @@ def draw(series: Sequence[Series], classes: Sequence[SizeClass], measure: str) -
 
 
 def _picked(n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Indexes evenly apart, closer towards the tail, both ends included."""
+    """Indexes at equal distances, closer towards the tail, both ends included."""
     if n <= POINTS_MAX:
         return np.arange(n)
     body = np.linspace(0, n - 1, POINTS_MAX // 2)

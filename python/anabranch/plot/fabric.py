@@ -1,4 +1,4 @@
-"""A fabric drawn: tiers, links, what fails or slows, and how hot its links ran."""
+"""Drawing of a fabric: tiers, links, links that fail or slow down, and the load of links."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ HEAT = LinearSegmentedColormap.from_list("heat", STOPS)
 LINK, LINK_IN_CROWD = "#9aa5b1", "#bcc6d0"
 
 CROWDED = 0.3
-"""Of the usual width of a line."""
+"""Width of lines in a crowded drawing, as a fraction of the usual width."""
 
 
 def draw(topology: Mapping[str, Any], utilization: npt.NDArray[np.float64] | None = None) -> Figure:
-    """The fabric; with `utilization`, a fraction per port, each half of a link has the colour of the port at its end.
+    """Draws the fabric; with `utilization`, a fraction per port, each half of a link has the colour of its own port.
 
-    Hosts are a count per leaf; of many pods most are drawn closed.
+    Hosts are a count per leaf; most of many pods are drawn closed.
     """
     drawing = Drawing(layout(topology))
     height = drawing.height + (0.55 if utilization is not None else 0.0)
@@ -116,7 +116,7 @@ def _draw_hosts(
     topology: Mapping[str, Any],
     utilization: npt.NDArray[np.float64] | None,
 ) -> None:
-    """All hosts of a switch as one box, their links as one line with the colour of the mean."""
+    """Draws all hosts of a switch as one box, their links as one line with the colour of the mean."""
     x, width = drawing.x(box), drawing.width(box)
     low, high = BOTTOM + HOST_INCHES, drawing.y(box.row) - BOX_INCHES / 2
     up: Any = LINK

@@ -1,4 +1,4 @@
-"""What happens to a fabric, marked in its drawing."""
+"""Changes of a fabric, marked in its drawing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEAD = "#b91c1c"
 SLOW = FLOOR
 LOSSY = SERIES_COLOURS[3]
 TEXTS_MAX = 12
-"""Changes that are told in words; of more only the marks are drawn."""
+"""Largest number of changes that are described in words; beyond it only the marks are drawn."""
 
 
 def draw_changes(
@@ -28,7 +28,7 @@ def draw_changes(
     lines: Mapping[int, tuple[Point, Point]],
     over_heat: bool,
 ) -> None:
-    """Marks links and switches by the last thing that happens to them before they recover, if they do.
+    """Marks links and switches by the last change before they recover, if they do.
 
     Over a drawing of heat, links that still carry keep their colours.
     """
@@ -58,7 +58,7 @@ def draw_changes(
 
 
 def describe(change: Mapping[str, Any]) -> tuple[str | None, str]:
-    """The colour of a change, None for a repair, and the change in words."""
+    """Colour of a change, None for a repair, and the change in words."""
     what, value, at_ns = str(change["what"]), change.get("value"), float(change["at_ns"])
     when = f", {time_text(at_ns)}" if at_ns > 0 else ""
     if what.endswith("down"):

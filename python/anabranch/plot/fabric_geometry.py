@@ -1,4 +1,4 @@
-"""Where boxes and links of a drawn fabric stand, in inches from below, whatever draws them."""
+"""Positions of boxes and links of a drawn fabric, in inches from below."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ ROW_INCHES, BOX_INCHES, HOST_INCHES, HOST_DROP = 1.25, 0.26, 0.22, 0.62
 WIDTH = 9.0
 PARALLEL_INCHES = 0.05
 NAME_INCHES = 0.13
-"""Least width of a box that bears its number."""
+"""Least width of a box with a number in it."""
 
 Point = tuple[float, float]
 
 
 class Drawing:
-    """Turns places and rows into inches."""
+    """Converts positions and rows to inches."""
 
     def __init__(self, laid: Layout) -> None:
         self.laid = laid
@@ -45,7 +45,7 @@ class Drawing:
 
 
 def link_lines(drawing: Drawing, topology: Mapping[str, Any]) -> dict[int, tuple[Point, Point]]:
-    """The line of each port that is drawn, from its own end; both ports of a link have the same line."""
+    """Line of each port that is drawn, from its own end; both ports of a link have the same line."""
     ports, laid = topology["ports"], drawing.laid
     between: dict[tuple[int, int], list[int]] = {}
     for port, (source, target) in enumerate(zip(ports["from"], ports["to"], strict=True)):

@@ -1,4 +1,4 @@
-"""Where the switches of a fabric stand on paper."""
+"""Positions of a fabric's switches on paper."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 from anabranch.stats.tier_load import TIERS
 
 PODS_DRAWN = 4
-"""Fabrics of up to so many pods are drawn whole."""
+"""Largest number of pods of a fabric that is drawn whole."""
 PODS_OPEN = 2
-"""Of more pods so many are drawn switch by switch, and those in which something happens."""
+"""Number of pods that are drawn switch by switch if there are more; pods with changes are drawn in addition."""
 PODS_OPEN_MAX = 4
 
 POD_GAP, CLOSED_WIDTH = 0.8, 1.5
-"""In places; a switch of the lowest row takes one place."""
+"""Widths in units of a switch of the lowest row."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """A switch, or all switches of a closed pod, centred at `x` places; `row` counts from the lowest tier."""
+    """A switch, or all switches of a closed pod, centred at `x`; `row` counts from the lowest tier."""
 
     x: float
     row: float
@@ -34,7 +34,7 @@ class Box:
 
 @dataclass
 class Layout:
-    """All boxes, and which of them each node stands in."""
+    """All boxes, and the box of each node."""
 
     boxes: list[Box] = field(default_factory=list)
     box_of: dict[int, int] = field(default_factory=dict)
@@ -42,17 +42,17 @@ class Layout:
     """Hosts by the box of their switch."""
     places: float = 0.0
     tiers: list[str] = field(default_factory=list)
-    """Names of the rows, from below; hosts are not among them."""
+    """Names of the rows, from below, without the hosts."""
 
     def add(self, box: Box) -> None:
-        """Adds a box and remembers whose it is."""
+        """Adds a box and records the nodes in it."""
         for node in box.nodes:
             self.box_of[node] = len(self.boxes)
         self.boxes.append(box)
 
 
 def layout(topology: Mapping[str, Any]) -> Layout:
-    """Rows by tier, pods side by side, the top row spread over the whole width."""
+    """Lays out rows by tier, pods side by side, the top row spread over the whole width."""
     names, tier, pod = (topology["nodes"][key] for key in ("name", "tier", "pod"))
     hosts = int(topology["hosts"])
     switches = range(hosts, len(names))
@@ -106,7 +106,7 @@ def _open_pod(found: Layout, nodes: Sequence[int], names: Sequence[str], tier: S
 
 
 def _row(found: Layout, nodes: Sequence[int], names: Sequence[str], row: int, x: float, width: float) -> None:
-    """Spreads nodes evenly, a few of them not to the edges."""
+    """Spreads nodes evenly; a few of them do not reach the edges."""
     if not nodes:
         return
     step = width / len(nodes)
@@ -115,6 +115,6 @@ def _row(found: Layout, nodes: Sequence[int], names: Sequence[str], row: int, x:
 
 
 def _number(name: str) -> str:
-    """What tells a switch from its neighbours: the tier and the pod stand beside it."""
+    """Part of a name that distinguishes a switch from its neighbours: tier and pod are written beside it."""
     digits = re.search(r"(\d+)$", name)
     return digits[1] if digits else name

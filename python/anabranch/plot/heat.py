@@ -1,13 +1,13 @@
-"""The colours of load, from idle to full."""
+"""Colours of load, from idle to full."""
 
 from __future__ import annotations
 
 STOPS = ("#d5dee8", "#8fb6d9", "#f2c14e", "#d1495b", "#7a0f2b")
-"""At equal distances."""
+"""Colours at equal distances."""
 
 
 def heat(fraction: float) -> str:
-    """The colour of a load, a fraction that is taken to be 0 to 1 at most."""
+    """Colour of a load, a fraction that is limited to 0 to 1."""
     place = min(1.0, max(0.0, fraction)) * (len(STOPS) - 1)
     low = min(int(place), len(STOPS) - 2)
     pairs = zip(_channels(STOPS[low]), _channels(STOPS[low + 1]), strict=True)

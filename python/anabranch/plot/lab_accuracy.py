@@ -12,7 +12,7 @@ from anabranch.plot.style import GRID, INK, figure, line_style
 
 MARKS = "osD^vPX<>"
 LABEL_GAP = 0.06
-"""Between names at the right, of the axis' height."""
+"""Distance between names at the right, as a fraction of the axis' height."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Point:
 
 
 def draw(points: Sequence[Point], schemes: Mapping[str, str]) -> Figure:
-    """A line of theory and marks of measurement for each scheme, the band of chance as a bar, the floor below.
+    """Draws a line of theory and marks of measurement per scheme, the band of chance as a bar, the floor below.
 
     `schemes` has what each scheme is, in the order of the colours.
     """
@@ -107,5 +107,5 @@ def draw(points: Sequence[Point], schemes: Mapping[str, str]) -> Figure:
 
 
 def _height(value: float, low: float, high: float) -> float:
-    """Of a value on the logarithmic axis, as a fraction."""
+    """Position of a value on the logarithmic axis, as a fraction."""
     return float((np.log(value) - np.log(low)) / (np.log(high) - np.log(low)))

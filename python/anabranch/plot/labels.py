@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from anabranch.plot.style import FAINT
 
 Box = tuple[float, float, float, float]
-"""Left, low, right, high, in pixels."""
+"""Edges of a box: left, low, right, high, in pixels."""
 
 PAD_PIXELS = 3.0
 MARK_PIXELS = 5.0
@@ -28,10 +28,10 @@ def name_points(
     line_y: float,
     size: float = 8.0,
 ) -> None:
-    """Writes each name at the free place nearest to its point, with a thin line to it where that is far.
+    """Writes each name at the nearest free position, with a thin line to its point if that is far.
 
-    Places on rings around the point are tried from near to far; one is free if it covers no earlier name, no point,
-    not the horizontal line at `line_y`, and does not leave the axes. Call it last, when limits and scales are final.
+    Positions on rings around the point are tried from near to far; one is free if it covers no earlier name, no point,
+    not the horizontal line at `line_y`, and stays inside the axes. Call it last, when limits and scales are final.
     """
     canvas = FigureCanvasAgg(drawn)
     canvas.draw()
@@ -68,7 +68,7 @@ def name_points(
 def _place(
     point: tuple[float, float], size: tuple[float, float], taken: list[Box], marks: list[Box], frame: Box
 ) -> Box:
-    """The first free place, or the one that covers least."""
+    """First free position, or the one that covers least."""
     (px, py), (width, height) = point, size
     best, least = (px, py, px + width, py + height), np.inf
     for ring in range(RINGS):

@@ -16,7 +16,7 @@ TICKS_MAX = 8
 
 @dataclass(frozen=True)
 class Curve:
-    """One series: values by x, and half the width of their confidence interval where there is one."""
+    """One series: values by x, and half the width of their confidence interval if there is one."""
 
     label: str
     x: Sequence[float]
@@ -33,7 +33,7 @@ class Panel:
 
 
 def draw(rows: Sequence[Sequence[Panel]], x_label: str, row_labels: Sequence[str]) -> Figure:
-    """Rows of panels, titles over the first; each y axis starts at one, the slowdown of an empty fabric."""
+    """Draws rows of panels, titles over the first; each y axis starts at one, the slowdown of an empty fabric."""
     columns = max(len(row) for row in rows)
     with panels(len(rows), columns, 0.6 + 2.15 * len(rows), sharex=True) as (drawn, grid):
         for number, (panels_, axes_row) in enumerate(zip(rows, grid, strict=True)):

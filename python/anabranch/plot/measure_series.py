@@ -1,4 +1,4 @@
-"""A measured quantity along an axis: curves where it is of numbers, bars where of names, rows where of many names."""
+"""A measured quantity along an axis: curves over numbers, bars over names, rows over many names."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from anabranch.plot.style import GRID, figure, line_style
 HEIGHT_INCHES = 3.2
 TICKS_MAX = 10
 BARS_MAX = 12
-"""Names that stand beside each other; more of them stand one below the other, from the least to the greatest."""
+"""Largest number of names beside each other; more are drawn in rows, from the least to the greatest value."""
 ROW_INCHES = 0.19
 BAR_GROUP = 0.8
-"""Part of the room of a name that its bars fill."""
+"""Fraction of a name's room that its bars fill."""
 
 
 def draw(curves: Sequence[Curve], names: Sequence[str] | None, x_label: str, y_label: str) -> Figure:
-    """One panel from zero; `names` of the places where x counts names. Whiskers and bands are 95 % intervals."""
+    """Draws one panel from zero; `names` of the positions if x counts names. Whiskers and bands are 95 % intervals."""
     if names is not None and len(names) > BARS_MAX:
         return _rows(curves, names, y_label)
     with figure(HEIGHT_INCHES) as (drawn, axes):

@@ -1,4 +1,4 @@
-"""What is compared in one figure: a name and the flows behind it."""
+"""Series that one figure compares: a name and the flows behind it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Series:
 
 
 def add_legend(drawn: Figure, labels: Sequence[str]) -> None:
-    """Names the series above the axes; nothing where there is but one."""
+    """Names the series above the axes, if there is more than one."""
     if len(labels) < 2:
         return
     handles = [Line2D([], [], lw=1.8, label=label, **line_style(index)) for index, label in enumerate(labels)]

@@ -14,11 +14,11 @@ from anabranch.stats.fct import QUANTILES, by_size
 
 SHOWN = ("p50", "p95", "p99")
 FLOWS_PER_BIN = 100
-"""What a 99th percentile needs."""
+"""Number of flows that a 99th percentile needs."""
 
 
 def draw(series: Sequence[Series]) -> Figure:
-    """A panel per quantile that the flows can tell; each point stands for as many, at the median of their sizes."""
+    """Draws a panel per quantile that the flows can show; points stand for equally many, at their median size."""
     found = [by_size(one.flows, [QUANTILES[name] for name in SHOWN], FLOWS_PER_BIN) for one in series]
     shown = [number for number in range(len(SHOWN)) if any(np.isfinite(values[number]).any() for _, values in found)]
     with panels(1, len(shown), 2.9, sharey=True, sharex=True) as (drawn, ((*row,),)):

@@ -1,4 +1,4 @@
-"""Cost of a decision against the error it leads one to expect."""
+"""Cost of a decision against its expected error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DECIDES = {"stateless": "by the key alone", "flow": "once per connection", "pack
 
 
 def draw(result: Result) -> Figure:
-    """A named point per technique; both axes are logarithmic, left and low is better."""
+    """Draws a named point per technique; both axes are logarithmic, left and low is better."""
     outcomes = result.techniques
     x = np.array([outcome.ns_per_decision for outcome in outcomes])
     y = np.array([max(_error(outcome), LEAST_SHOWN_PCT) for outcome in outcomes])
@@ -56,5 +56,5 @@ def draw(result: Result) -> Figure:
 
 
 def _error(outcome: Outcome) -> float:
-    """Expected where the plan tells, measured where the arrivals decide."""
+    """Expected error if the plan determines it, measured error if it depends on arrivals."""
     return outcome.mape_pct if outcome.expected_pct is None else outcome.expected_pct

@@ -13,7 +13,7 @@ LEAST_SHOWN_PCT = 0.001
 
 
 def draw(result: Result) -> Figure:
-    """A row per technique, worst first: this trace's error as a mark, what the plan leads to expect as a stroke."""
+    """Draws a row per technique, worst first: this trace's error as a mark, the plan's expected error as a stroke."""
     rows = sorted(result.techniques, key=lambda outcome: outcome.mape_pct)
     low, high, floor_pct = (max(error, LEAST_SHOWN_PCT) for error in (*result.floor_band_pct, result.floor_pct))
     with figure(1.3 + 0.27 * len(rows)) as (drawn, axes):

@@ -11,7 +11,7 @@ from anabranch.units import ratio
 
 
 def draw(result: Result, change: int) -> Figure:
-    """A bar per technique for the change of that index, in percent of all connections, most first."""
+    """Draws a bar per technique for change number `change`, in percent of all connections, most first."""
     rows = [outcome for outcome in result.techniques if outcome.changes[change].moved is not None]
     rows.sort(key=lambda outcome: outcome.changes[change].moved or 0)
     total = len(result.trace)

@@ -1,4 +1,4 @@
-"""Asked and got, path by path."""
+"""Desired and measured split, path by path."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from anabranch.split.job import Result
 from anabranch.stats.mape import path_errors
 
 PATHS_NUMBERED = 12
-"""Up to here every cell carries its number."""
+"""Largest number of paths for which every cell shows its number."""
 
 COLOUR_END_PCT = 20.0
 
 
 def draw(result: Result) -> Figure:
-    """A cell per technique and path: connections got against asked, in percent of what was asked."""
+    """Draws a cell per technique and path: connections against desired ones, in percent of the desired."""
     outcomes = result.techniques
     errors = np.array([path_errors(outcome.asked, outcome.got_connections) for outcome in outcomes])
     paths = errors.shape[1]

@@ -1,4 +1,4 @@
-"""One look for all figures, and their way into a page."""
+"""Style of all figures, and their conversion into a page."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ INK, FAINT, GRID = "#1f2933", "#7b8794", "#e4e7eb"
 ACCENT, FLOOR = "#2563a8", "#c2410c"
 
 GRANULARITY_COLOURS = {"stateless": "#2563a8", "flow": "#0f766e", "packet": "#9333a8"}
-"""By when a technique decides; marked by shape as well."""
+"""Colours by the granularity of a technique, which marks show by shape as well."""
 
 GRANULARITY_MARKS = {"stateless": "o", "flow": "s", "packet": "D"}
 
 SERIES_COLOURS = ("#2563a8", "#c2410c", "#0f766e", "#9333a8", "#b7791f", "#475569", "#be185d", "#4d7c0f")
 SERIES_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (4, 1, 1, 1)))
-"""Dashes change with the colours, and once more where these begin again: a print without colour still tells."""
+"""Dashes change with the colours, and again when the colours repeat: a print without colour remains readable."""
 
 WIDTH_INCHES = 9.0
 PNG_DPI = 160
@@ -47,7 +47,7 @@ _SETTINGS: dict[Any, object] = {
 
 @contextmanager
 def figure(height_inches: float, width_inches: float = WIDTH_INCHES) -> Iterator[tuple[Figure, Axes]]:
-    """One axes in the house style."""
+    """Makes one axes in the house style."""
     with mpl.rc_context(_SETTINGS):
         drawn = Figure(figsize=(width_inches, height_inches), layout="constrained")
         yield drawn, drawn.add_subplot()
@@ -61,14 +61,14 @@ def panels(
     width_inches: float = WIDTH_INCHES,
     **shared: Any,
 ) -> Iterator[tuple[Figure, list[list[Axes]]]]:
-    """Rows of axes in the house style; `shared` goes to `Figure.subplots`."""
+    """Makes rows of axes in the house style; `shared` is passed to `Figure.subplots`."""
     with mpl.rc_context(_SETTINGS):
         drawn = Figure(figsize=(width_inches, height_inches), layout="constrained")
         yield drawn, drawn.subplots(rows, columns, squeeze=False, **shared).tolist()
 
 
 def line_style(index: int) -> dict[str, Any]:
-    """Colour and dashes of the series of that number."""
+    """Colour and dashes of series number `index`."""
     colours = len(SERIES_COLOURS)
     dashes = SERIES_DASHES[(index % colours + index // colours) % len(SERIES_DASHES)]
     return {"color": SERIES_COLOURS[index % colours], "ls": dashes}
@@ -85,7 +85,7 @@ def save(drawn: Figure, path: Path) -> None:
 
 
 def svg(drawn: Figure, title: str) -> str:
-    """The figure as an inline SVG element, the same bytes every time, with `title` for screen readers."""
+    """Converts the figure to an inline SVG element, always the same bytes, with `title` for screen readers."""
     out = io.StringIO()
     with mpl.rc_context(_SETTINGS):
         FigureCanvasSVG(drawn).print_svg(out, metadata={"Date": None, "Creator": None})

@@ -15,9 +15,9 @@ TRACES_MAX = 8
 
 
 def draw(traces: Mapping[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]], unit: str) -> Figure:
-    """A row per trace: its name, times in nanoseconds and values in bytes; at most `TRACES_MAX` of them.
+    """Draws a row per trace: its name, times in nanoseconds and values in bytes; at most `TRACES_MAX` of them.
 
-    Longer traces are drawn as the span between smallest and largest value in each step of time, so that no peak is
+    Longer traces are drawn as the range between smallest and largest value in each step of time, so that no peak is
     lost.
     """
     shown = list(traces.items())[:TRACES_MAX]

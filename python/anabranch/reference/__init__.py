@@ -1,1 +1,1 @@
-"""Reference pages of the documentation, made of the code: `python -m anabranch.reference` writes them."""
+"""Reference pages of the documentation, generated from the code: `python -m anabranch.reference` writes them."""

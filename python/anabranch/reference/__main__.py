@@ -1,4 +1,4 @@
-"""`python -m anabranch.reference [ROOT]`: write all reference pages, and remove those of what is no more."""
+"""`python -m anabranch.reference [ROOT]`: writes all reference pages, and removes obsolete ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from anabranch.reference.pages import FOLDERS, pages
 
 
 def write(root: Path) -> list[Path]:
-    """Pages that were changed, added or removed in the repository at `root`."""
+    """Writes the pages; returns those that were changed, added or removed in the repository at `root`."""
     desired = {root / path: text for path, text in pages(root).items()}
     changed = [path for path, text in desired.items() if not path.is_file() or path.read_text("utf-8") != text]
     for path in changed:

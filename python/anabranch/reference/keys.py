@@ -18,9 +18,9 @@ class Meaning(NamedTuple):
 
     text: str
     default: str = ""
-    """Default in words, where the reader's is not a value of the key."""
+    """Default in words, if the reader's is not a value of the key."""
     values: str = ""
-    """Values in words, where the reader's words do not say enough."""
+    """Values in words, if the reader's words are not enough."""
 
 
 def key_table(
@@ -34,7 +34,7 @@ def key_table(
     Args:
         read: Reads a file's text; its second argument is the file's name.
         samples: Files that together make the reader ask for every key.
-        meanings: What each key means, by its path.
+        meanings: Meaning of each key, by its path.
         names: Patterns of paths, and what stands for them on the page: `switch.leaf0` is `switch.NAME`.
 
     Raises:
@@ -66,7 +66,7 @@ def key_table(
 
 
 def _default(key: Key) -> str:
-    """A default as one writes it in the file.
+    """Formats a default as it would be written in the file.
 
     Raises:
         ValueError: it is no value that a file could have, so the page must say it in words.

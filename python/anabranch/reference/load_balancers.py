@@ -1,4 +1,4 @@
-"""Pages of the load balancers: a table of all, and what is known of each."""
+"""Pages of the load balancers: a table of all, and one page for each rule."""
 
 from __future__ import annotations
 

@@ -8,18 +8,18 @@ GENERATED = "<!-- Written by `make reference`; a test compares. -->"
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; bars within cells are escaped."""
+    """Formats a table; bars within cells are escaped."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
 
 def code(text: str) -> str:
-    """Text as code within a line."""
+    """Formats text as code within a line."""
     return f"`{text}`" if text else ""
 
 
 def replace_block(page: str, name: str, text: str) -> str:
-    """The page with another text between its marks `<!-- begin NAME -->` and `<!-- end NAME -->`.
+    """Replaces the text of a page between its marks `<!-- begin NAME -->` and `<!-- end NAME -->`.
 
     Raises:
         ValueError: the page has no such marks.

@@ -27,17 +27,17 @@ CURVES = (("slowdown_mean", "mean slowdown"), ("slowdown_p99", "slowdown p99"))
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure, what it is called as a file, and what is said of it."""
+    """A figure, its file name, and its caption."""
 
     name: str
     heading: str
-    """Empty where it goes on under the heading before."""
+    """Heading; empty if the figure continues the section before."""
     caption: str
     figure: Figure
 
 
 def draw(material: Material, classes: Sequence[SizeClass]) -> Iterator[Drawn]:
-    """All figures, in the order of the page."""
+    """Draws all figures, in the order of the page."""
     if material.study is not None and material.study.swept_axis is not None:
         yield from _curves(material.study, classes)
     for kind in (_ranges, _distributions, _sizes):
@@ -104,7 +104,7 @@ def _sizes(group: Group, _: Sequence[SizeClass]) -> Iterator[Drawn]:
 
 
 def _fabrics(material: Material) -> Iterator[Drawn]:
-    """The links of each series."""
+    """Draws the links of each series."""
     shown = [
         (group, one.label, run) for group in material.groups for one, run in zip(group.series, group.runs, strict=True)
     ]

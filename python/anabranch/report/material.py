@@ -1,4 +1,4 @@
-"""What a report shows: single runs, or a study's points over their seeds."""
+"""Material of a report: single runs, or a study's points over their seeds."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Group:
     """Series that are compared with each other."""
 
     point: dict[str, Any]
-    """What they have in common, by axis; empty for single runs."""
+    """Settings that they have in common, by axis; empty for single runs."""
     series: list[Series]
     runs: list[Run]
-    """One of each series, whose links and traces stand for it."""
+    """One run of each series, whose links and traces represent it."""
 
     @property
     def title(self) -> str:
@@ -41,7 +41,7 @@ class Material:
     runs: list[Run]
     study: StudyOutcome | None = None
     differing: dict[str, list[str]] = field(default_factory=dict)
-    """Settings that are not the same in all runs: key to one value per run."""
+    """Settings that differ between runs: key to one value per run."""
 
 
 def gather(paths: Sequence[str | Path]) -> Material:
@@ -64,9 +64,9 @@ def gather(paths: Sequence[str | Path]) -> Material:
 
 
 def _of_study(study: StudyOutcome) -> Material:
-    """A group for each combination of the axes that are not compared.
+    """Makes a group for each combination of the axes that are not compared.
 
-    Of the swept axis only the last value is shown in detail: curves tell of all of them.
+    Only the last value of the swept axis is shown in detail: curves show the others.
     """
     compared, swept = study.compared_axis, study.swept_axis
     groups: dict[tuple[Any, ...], dict[str, list[Cell]]] = {}
@@ -104,7 +104,7 @@ def flatten(table: dict[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def text(value: object) -> str:
-    """A setting as the scenario writes it, without quotes."""
+    """Formats a setting as the scenario writes it, without quotes."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
@@ -120,7 +120,7 @@ def differences(settings: Sequence[dict[str, str]]) -> dict[str, list[str]]:
 
 
 def _labels(runs: Sequence[Run], differing: dict[str, list[str]]) -> list[str]:
-    """What differs, if that is short and tells the runs apart; otherwise the folders' names."""
+    """Differing settings, if they are short and distinguish the runs; otherwise the folders' names."""
     telling = {key: values for key, values in differing.items() if key != "name"}
     if 0 < len(telling) <= LABEL_KEYS_MAX:
         labels = [", ".join(_said(key, values[index]) for key, values in telling.items()) for index in range(len(runs))]
@@ -132,5 +132,5 @@ def _labels(runs: Sequence[Run], differing: dict[str, list[str]]) -> list[str]:
 
 
 def _said(key: str, value: str) -> str:
-    """A number needs its key beside it; a name tells by itself."""
+    """Formats a setting: a number needs its key beside it; a name explains itself."""
     return f"{key.rpartition('.')[2]} {value}" if value[:1].isdigit() else value

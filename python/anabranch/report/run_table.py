@@ -1,4 +1,4 @@
-"""The tables of a run on a terminal."""
+"""Tables of a run on a terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def show_before(scenario: Scenario, console: Console) -> None:
-    """What will be offered, and warnings: printed before the run."""
+    """Prints the offered load, and warnings, before the run."""
     for warning in scenario.warnings():
         console.print(f"warning: {warning}", style="yellow", markup=False, soft_wrap=True)
     counts = tier_counts(scenario.topology())
@@ -32,7 +32,7 @@ def show_before(scenario: Scenario, console: Console) -> None:
 
 
 def show_records(title: str, records: Sequence[dict[str, Any]], console: Console) -> None:
-    """Rows that name their own columns, with units by the columns' endings."""
+    """Prints records as rows that name their own columns, with units by the columns' endings."""
     if not records:
         return
     header, rows = record_rows(records)
@@ -50,7 +50,7 @@ def record_rows(records: Sequence[dict[str, Any]]) -> tuple[list[str], list[list
 
 
 def show(run: Run, classes: Sequence[SizeClass], console: Console) -> None:
-    """FCT and slowdown by class, load by tier, what was dropped and marked, and what the run cost."""
+    """Prints FCT and slowdown by class, load by tier, dropped and marked packets, and the cost of the run."""
     manifest = run.manifest
     header, rows = class_rows(run.flows, classes)
     table = plain_table(
@@ -114,7 +114,7 @@ def _show_load(run: Run, console: Console) -> None:
 
 
 def last_start_ns(run: Run) -> float | None:
-    """When the last flow began: what comes after is the emptying of the fabric, not its load."""
+    """Start of the last flow: afterwards the fabric empties, which is not its load."""
     starts = run.flows["start_ns"].drop_nulls()
     return float(starts.max()) if len(starts) else None  # type: ignore[arg-type]
 

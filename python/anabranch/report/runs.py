@@ -1,4 +1,4 @@
-"""The page of `anabranch report`: one HTML file that needs nothing else."""
+"""Page of `anabranch report`: one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def page(material: Material, classes: Sequence[SizeClass], figures: Sequence[Dra
 
 
 def facts(runs: Sequence[Run]) -> dict[str, tuple[str, str]]:
-    """What stands on top: what, how much, and a remark."""
+    """Facts at the top: name, amount, and a remark."""
     manifests = [run.manifest for run in runs]
     hops = sum(int(one["packet_hops"]) for one in manifests)
     cpu_s = sum(float(one["cpu_s"]) for one in manifests)
@@ -85,7 +85,7 @@ def _loads(run: Run) -> dict[str, Any]:
 
 
 def _summary(material: Material) -> tuple[list[str], list[list[str]]] | None:
-    """A study's table: a row per point and size class, means over seeds with their intervals."""
+    """Table of a study: a row per point and size class, means over seeds with their intervals."""
     if material.study is None:
         return None
     shown = [f"{measure}_{name}" for measure in MEASURES for name in ("mean", "p99")]
@@ -101,7 +101,7 @@ def _summary(material: Material) -> tuple[list[str], list[list[str]]] | None:
 
 
 def _comparison(material: Material) -> tuple[str, list[str], list[list[str]]] | None:
-    """What is compared with what, then a row per point: ratios of slowdown with their intervals."""
+    """Compared series, then a row per point: ratios of slowdown with their intervals."""
     study = material.study
     if study is None or study.compared_axis is None:
         return None
@@ -124,7 +124,7 @@ def _ratio(row: dict[str, Any]) -> str:
 
 
 def with_interval(value: float | None, half: float | None, is_time: bool) -> str:
-    """A mean, with half the width of its interval."""
+    """Formats a mean, with half the width of its interval."""
     if value is None:
         return ABSENT
     write = duration if is_time else significant

@@ -20,7 +20,7 @@ from anabranch.targets.ebpf.scheme import program_names, why_not
 GRANULARITIES = ("flow", "flowlet", "flowcell", "packet")
 
 PLACES = {"library": "library", "Open vSwitch": "OVS", "Linux next hops": "Linux"}
-"""Beside the simulator, where all run; in a word."""
+"""Environments beside the simulator, where all run; in a word."""
 
 WIDTHS = {"needs": 9, "eBPF": 11, "also in": 8}
 
@@ -35,7 +35,7 @@ def show_all(console: Console) -> None:
 
 
 def record() -> dict[str, Any]:
-    """The same as plain data."""
+    """Lists both as plain data."""
     return {
         "schemes": [
             {

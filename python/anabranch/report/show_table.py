@@ -24,7 +24,7 @@ CHANGES_SHOWN = 12
 
 
 def show(scenario: Scenario, console: Console) -> None:
-    """Nodes with their names, links, paths, what happens, what will be offered, and warnings."""
+    """Prints nodes with their names, links, paths, changes, offered load, and warnings."""
     topology = scenario.topology()
     counts = tier_counts(topology)
     nodes = ", ".join(f"{count(counts[tier])} {switches(tier, counts)}" for tier in TIERS if counts[tier])
@@ -61,7 +61,7 @@ def show(scenario: Scenario, console: Console) -> None:
 
 
 def record(scenario: Scenario) -> dict[str, Any]:
-    """The same as plain data."""
+    """Lists these facts as plain data."""
     topology = scenario.topology()
     pairs = Counter(path_counts(topology).values())
     return {
@@ -87,7 +87,7 @@ def _paths(scenario: Scenario, console: Console) -> None:
 
 
 def _changes(topology: Mapping[str, Any], console: Console) -> None:
-    """A line per change; one for both directions of a link where the same happens to them."""
+    """Prints a line per change; one for both directions of a link if both change alike."""
     names, ports = topology["nodes"]["name"], topology["ports"]
     told: dict[tuple[float, str, int], str] = {}
     for change in topology["changes"]:

@@ -1,4 +1,4 @@
-"""The page of `anabranch split`: one HTML file that needs nothing else."""
+"""Page of `anabranch split`: one HTML file that needs nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of `anabranch split` on a terminal."""
+"""Tables of `anabranch split` on a terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEAR_FLOOR, FAR_FROM_FLOOR = 1.5, 4.0
 
 
 def show(result: Result, console: Console) -> None:
-    """Prints the head, the table of techniques, that of paths, one after each change, and what was refused."""
+    """Prints the head, the tables of techniques, paths and changes, and the refused techniques."""
     _head(result, console)
     console.print(_techniques(result))
     console.print(_notes(result), style="dim", soft_wrap=True)
@@ -87,12 +87,12 @@ def _techniques(result: Result) -> Table:
 
 
 def short(kind: str, text: str) -> str:
-    """A change in a column's header."""
+    """Formats a change for a column's header."""
     return {"weights": text if len(text) <= 8 else "weights", "fail": f"fail {text}", "add": f"add {text}"}[kind]
 
 
 def _times(times: float | None) -> Text:
-    """A multiple of the floor, where there is one."""
+    """Formats a multiple of the floor, if there is one."""
     if times is None:
         return Text("-", style="dim")
     style = "green" if times <= NEAR_FLOOR else "yellow" if times <= FAR_FROM_FLOOR else "red"
@@ -137,7 +137,7 @@ def _paths(result: Result) -> Table:
 
 
 def _after(result: Result, index: int) -> Table:
-    """Split and error of every technique after one of the changes."""
+    """Table of the split and error of every technique after one of the changes."""
     asked = result.techniques[0].changes[index].asked
     numbers = range(1, len(asked) + 1) if len(asked) <= PATHS_SHOWN + 1 else range(0)
     table = plain_table(
@@ -165,7 +165,7 @@ def _after(result: Result, index: int) -> Table:
 
 
 def show_hashes(found: Comparison, console: Console) -> None:
-    """Prints what each hash makes of a trace."""
+    """Prints the quality of each hash on a trace."""
     table = plain_table(
         ("hash\n", False),
         ("bits\n", True),

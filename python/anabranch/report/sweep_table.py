@@ -1,4 +1,4 @@
-"""The summary of a study on a terminal."""
+"""Summary of a study on a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anabranch.units import count
 
 
 def show(study: StudyOutcome, console: Console) -> None:
-    """A row per point: the slowdowns that papers quote, the mean, the tail of small flows, and large flows."""
+    """Prints a row per point: the slowdowns that papers quote, the mean, the tail of small flows, and large flows."""
     summary = study.summary
     classes = summary["size_class"].unique(maintain_order=True).to_list()
     columns = [(classes[0], "slowdown_mean")]

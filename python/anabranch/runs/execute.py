@@ -1,4 +1,4 @@
-"""Runs a scenario and measures what that took."""
+"""Executes a scenario and measures its cost."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Executed:
     started_at: str
     wall_s: float
     cpu_s: float
-    """Of the one thread that ran it."""
+    """Processor time of the one thread that ran it."""
     peak_rss_bytes: int
-    """Of the whole process so far: beside other cells it is not this run's alone."""
+    """Memory of the whole process so far: with other cells in it, it is not this run's alone."""
 
 
 def execute(scenario: Scenario, progress: Progress, hooks: Mapping[str, Any] = NO_HOOKS) -> Executed:
@@ -60,6 +60,6 @@ def execute_watched(scenario: Scenario, watch: Watch, hooks: Mapping[str, Any] =
 
 
 def peak_rss_bytes() -> int:
-    """Most memory this process has held."""
+    """Largest memory that this process has held."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

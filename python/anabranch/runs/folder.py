@@ -1,4 +1,4 @@
-"""The folder of a run: where it is, and whether it is whole."""
+"""Folder of a run: its path, and whether it is complete."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ HASH_CHARACTERS = 12
 
 
 def place(runs: str | Path, scenario: Scenario) -> Path:
-    """`RUNS/NAME-HASH`; the hash is of the resolved scenario and the model's version."""
+    """Path `RUNS/NAME-HASH`; the hash is of the resolved scenario and the model's version."""
     return Path(runs) / f"{scenario.name}-{scenario.identity[:HASH_CHARACTERS]}"
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any] | None:
-    """The manifest of a run if the folder is there and whole, otherwise None."""
+    """Reads the manifest of a run; None if the folder is missing or incomplete."""
     try:
         manifest = json.loads((Path(folder) / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -31,9 +31,9 @@ def read_manifest(folder: str | Path) -> dict[str, Any] | None:
 
 
 def check_writable(runs: str | Path) -> None:
-    """Makes the folder of runs, and finds out before a run whether results can be written into it.
+    """Creates the folder of runs, and checks before a run that results can be written into it.
 
-    Folders that a killed command has left there half-written are removed.
+    Half-written folders that a killed command has left there are removed.
 
     Raises:
         AnabranchError: results cannot be written into it.

@@ -1,4 +1,4 @@
-"""Columns of the extension as frames, and onto disk."""
+"""Columns of the extension as frames, and as files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPTIONAL = ("queues", "windows")
 
 
 def frame(columns: Mapping[str, npt.NDArray[np.generic] | list[int | None]]) -> pl.DataFrame:
-    """One frame. What a row lacks is null: the extension hands it over as NaN, or as None in a list of integers."""
+    """Makes one frame. A missing value is null: the extension gives NaN, or None in a list of integers."""
     series = [
         pl.Series(name, values, dtype=pl.UInt64 if isinstance(values, list) else None)
         for name, values in columns.items()
@@ -26,14 +26,14 @@ def frame(columns: Mapping[str, npt.NDArray[np.generic] | list[int | None]]) -> 
 
 
 def _series(name: str, values: npt.NDArray[np.generic] | list[int | None]) -> pl.Series:
-    """Integers that rows may lack come as lists with None, reals as NaN."""
+    """Makes a column: integers with missing values come as lists with None, reals as NaN."""
     if isinstance(values, list):
         return pl.Series(name, values, dtype=pl.UInt64)
     return pl.Series(name, values, nan_to_null=True)
 
 
 def frames(run: Run) -> dict[str, pl.DataFrame]:
-    """All tables of a run; of the optional ones those that were asked for."""
+    """All tables of a run; optional ones only if they were asked for."""
     made = {name: frame(getattr(run, name)) for name in TABLES}
     return {name: table for name, table in made.items() if name not in OPTIONAL or table.height}
 

@@ -14,7 +14,7 @@ BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def literal(value: Any) -> str:
-    """A boolean, number, text, list or table as a TOML value.
+    """Formats a boolean, number, text, list or table as a TOML value.
 
     Raises:
         AnabranchError: a value of a type that TOML scenarios do not have.
@@ -39,10 +39,10 @@ def literal(value: Any) -> str:
 
 
 def key_text(key: str) -> str:
-    """A key, quoted where it must be."""
+    """Formats a key, quoted if necessary."""
     return key if BARE_KEY.fullmatch(key) else literal(key)
 
 
 def document(table: Mapping[str, Any]) -> str:
-    """A whole TOML document: a line per key, tables within it on one line each."""
+    """Formats a whole TOML document: a line per key, tables within it on one line each."""
     return "".join(f"{key_text(key)} = {literal(value)}\n" for key, value in table.items())

@@ -12,7 +12,7 @@ from anabranch.runs.literal import literal
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a TOML file.
+    """Reads the text of a TOML file.
 
     Raises:
         AnabranchError: it cannot be read as text.
@@ -27,7 +27,7 @@ def read_text(path: str | Path) -> str:
 
 
 def load(path: str | Path, overrides: Mapping[str, Any] | Iterable[tuple[str, str]] = ()) -> Scenario:
-    """The scenario of a file, with keys changed: a mapping of Python values, or pairs of texts as on a command line.
+    """Loads the scenario of a file, with keys changed: a mapping of Python values, or pairs of texts.
 
     Raises:
         AnabranchError: the file, a key or a value is not as it must be; the message says where and what would work.
@@ -41,10 +41,10 @@ def load(path: str | Path, overrides: Mapping[str, Any] | Iterable[tuple[str, st
 
 
 def parse_overrides(options: Iterable[str]) -> list[tuple[str, str]]:
-    """Options `-o key=value`, as pairs.
+    """Parses options `-o key=value` into pairs.
 
     Raises:
-        AnabranchError: one without `=`.
+        AnabranchError: an option has no `=`.
 
     """
     pairs = []

@@ -1,4 +1,4 @@
-"""The manifest: what a run was made from, by and with, and what came of it."""
+"""Manifest of a run: its origin, its program and machine, and its outcome."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DEFINITIONS = {
 
 
 def origin(scenario: _core.Scenario, command: Sequence[str], started_at: str) -> dict[str, Any]:
-    """What made a run, simulated or in a lab: scenario, program, machine."""
+    """Origin of a run, simulated or in a lab: scenario, program, machine."""
     return {
         "name": scenario.name,
         "identity": scenario.identity,
@@ -56,7 +56,7 @@ def manifest(
     files: dict[str, int],
     command: Sequence[str],
 ) -> dict[str, Any]:
-    """Plain data, ready for JSON."""
+    """Manifest as plain data, ready for JSON."""
     totals, flows = executed.run.totals, tables["flows"]
     of_hosts = host_queues.warning(scenario.topology(), tables["ports"])
     return {
@@ -80,5 +80,5 @@ def manifest(
 
 
 def plain(value: Any) -> Any:
-    """A NumPy number as Python's own."""
+    """Converts a NumPy number to Python's own."""
     return value.item() if hasattr(value, "item") else value

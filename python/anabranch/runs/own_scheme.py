@@ -16,11 +16,11 @@ from anabranch.runs.results import Run
 from anabranch.runs.write import write
 
 ECMP_SECONDS = 1.0
-"""ECMP is run for no longer than this to know its speed."""
+"""Longest time in seconds that ECMP is run to know its speed."""
 
 
 def run_own(scenario: Scenario, scheme: Scheme, *, runs: str | Path, again: bool, csv: bool, progress: bool) -> Run:
-    """As `anabranch.run`. Results of a scheme without a version are neither looked for nor overwritten."""
+    """Runs like `anabranch.run`. Results of a scheme without a version are neither looked for nor overwritten."""
     method = asked(scheme)
     stem = Path(runs) / f"{scenario.name}-{scheme.name}"
     own = identity(scenario, scheme)
@@ -59,7 +59,7 @@ def ecmp_packet_hops_per_s(scenario: Scenario) -> float:
 
 
 def slowdown(name: str, executed: Executed, ecmp_packet_hops_per_s: float) -> str:
-    """One line: what a pick in Python costs."""
+    """Describes the cost of a pick in Python in one line."""
     own = int(executed.run.totals["packet_hops"]) / max(executed.wall_s, 1e-9)
     times = ecmp_packet_hops_per_s / max(own, 1e-9)
     return (

@@ -22,7 +22,7 @@ else:
 
 
 class Run:
-    """A run's folder. Frames are read when they are first asked for; columns are told of in `manifest["columns"]`."""
+    """A run's folder. Frames are read when they are first used; `manifest["columns"]` describes columns."""
 
     def __init__(self, folder: str | Path) -> None:
         manifest = read_manifest(folder)
@@ -33,7 +33,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """Of the scenario."""
+        """Name of the scenario."""
         return str(self.manifest["name"])
 
     @cached_property
@@ -48,12 +48,12 @@ class Run:
 
     @cached_property
     def queues(self) -> pl.DataFrame:
-        """The backlog of the ports that the scenario chose, one row per sample."""
+        """Backlog of the ports that the scenario chose, one row per sample."""
         return self._read("queues")
 
     @cached_property
     def windows(self) -> pl.DataFrame:
-        """The congestion window of the flows that the scenario chose, one row per change."""
+        """Congestion window of the flows that the scenario chose, one row per change."""
         return self._read("windows")
 
     @cached_property
@@ -79,7 +79,7 @@ class Run:
         return f"Run({str(self.folder)!r})"
 
     def _repr_html_(self) -> str:
-        """The table by size class, for notebooks."""
+        """Table by size class, for notebooks."""
         from anabranch.runs.class_table import class_rows
 
         header, rows = class_rows(self.flows)
@@ -92,7 +92,7 @@ class Run:
 
 
 def open(folder: str | Path) -> Run:  # noqa: A001
-    """The results of a run.
+    """Opens the results of a run.
 
     Raises:
         AnabranchError: the folder is no complete run.

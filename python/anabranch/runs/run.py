@@ -28,13 +28,13 @@ def run(
     csv: bool = False,
     progress: bool = True,
 ) -> Run:
-    """Simulates a scenario, or opens its results if they are there already.
+    """Simulates a scenario, or opens its results if they exist already.
 
     Args:
-        scenario: A TOML file, or a scenario that is loaded already (without `overrides`).
+        scenario: A TOML file, or a loaded scenario (without `overrides`).
         overrides: Keys to change, as in `{"traffic.load": 0.6}`.
-        scheme: A load balancer of one's own, in place of the scenario's: docs/own-scheme.md.
-        runs: Where the folder of results goes: `RUNS/NAME-HASH`.
+        scheme: A load balancer of one's own, instead of the scenario's: docs/own-scheme.md.
+        runs: Folder of all results; those of this run go to `RUNS/NAME-HASH`.
         again: Run even if there are results of the same scenario and model.
         csv: Write CSV beside Parquet.
         progress: Draw progress on stderr if that is a terminal.

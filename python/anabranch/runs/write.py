@@ -1,4 +1,4 @@
-"""What a run leaves: tables, the resolved scenario, the topology, captures, the manifest."""
+"""Files of a run: tables, the resolved scenario, the topology, captures, the manifest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write(
     csv: bool,
     own_scheme: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
-    """Writes everything that a run leaves, the manifest last. `own_scheme` is what it says of one, if there was one."""
+    """Writes all files of a run, the manifest last. `own_scheme` describes the scheme of one's own, if it had one."""
     # Polars takes a while to load: not before there is something to write.
     from anabranch.runs.frames import frames, write_frames
     from anabranch.runs.manifest import manifest

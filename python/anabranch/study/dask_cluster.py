@@ -17,7 +17,7 @@ from anabranch.study.local import Watch
 CONNECT_SECONDS = 10
 POLL_SECONDS = 0.05
 WORKERS_SECONDS = 1.0
-"""Time between two looks at whether there are workers."""
+"""Time between two checks whether there are workers, in seconds."""
 
 Say = Callable[[str], None]
 """Called with a line for the user while cells run."""
@@ -84,7 +84,7 @@ def run_on_cluster(address: str, jobs: Sequence[Job], command: Sequence[str], wa
 
 
 class _Waiting:
-    """The user's warning that no worker is there, once each time that it is so."""
+    """Warns the user that there is no worker, once each time."""
 
     def __init__(self, client: Any, address: str, say: Say) -> None:
         self._client, self._address, self._say = client, address, say
@@ -107,7 +107,7 @@ class _Waiting:
 
 
 def _send_files(client: Any, jobs: Sequence[Job]) -> dict[str, Any]:
-    """The files that scenarios name, each sent once, by digest.
+    """Sends the files that scenarios name, each once, by digest.
 
     They are results of tasks rather than scattered data: a worker that dies with one takes it with it, and a task runs
     again.

@@ -16,25 +16,25 @@ from anabranch.runs.write import write
 
 @dataclass(frozen=True)
 class Job:
-    """A cell."""
+    """A cell to run."""
 
     text: str
     """The resolved scenario: every key with its value, and the digests of the files that it names."""
     file: str
-    """The scenario's file, for messages, and as the place that names of files are relative to."""
+    """File of the scenario, for messages; names of files in the scenario are relative to it."""
     identity: str
     files: tuple[tuple[str, str], ...]
     """The files that the scenario names: digest and path."""
     folder: Path
     words: str
-    """The cell for people."""
+    """Description of the cell for people."""
     version: str = VERSION
 
     def scenario(self, copies: Mapping[str, str | Path] | None = None) -> Scenario:
-        """The cell's scenario; `copies` are files it names, where these are elsewhere, by digest.
+        """Scenario of the cell; `copies` are files that it names, by digest, if they are elsewhere.
 
         Raises:
-            AnabranchError: it is another one than where the job was made.
+            AnabranchError: the scenario differs from the one of the machine where the job was made.
 
         """
         if self.version != VERSION:
@@ -69,8 +69,8 @@ def run_away(job: Job, command: Sequence[str], contents: Mapping[str, bytes]) ->
 
     Args:
         job: The cell.
-        command: The command line that wants it.
-        contents: What is in the files that the scenario names, by digest.
+        command: The command line that started it.
+        contents: Contents of the files that the scenario names, by digest.
 
     Raises:
         AnabranchError: it cannot be run; the message names the cell.
@@ -96,7 +96,7 @@ def _run(job: Job, scenario: Scenario, progress: Progress, folder: Path, command
 
 
 def write_files(job: Job, files: Mapping[str, bytes]) -> None:
-    """Writes what `run_away` has returned."""
+    """Writes the files that `run_away` has returned."""
     with written_whole(job.folder) as part:
         for name, content in files.items():
             (part / name).write_bytes(content)

@@ -1,4 +1,4 @@
-"""Cells on the cores of this machine: threads suffice, for a run holds no interpreter lock."""
+"""Cells on the cores of this machine: threads suffice, because a run holds no interpreter lock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Watch = Callable[[int, Sequence[Progress]], None]
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -30,7 +30,7 @@ def run_local(jobs: Sequence[Job], command: Sequence[str], watch: Watch, failed:
     With `failed` the others go on.
 
     Raises:
-        AnabranchError: a cell cannot be run, and nobody wants to hear of it; those that are done stay.
+        AnabranchError: a cell cannot be run, and there is no `failed`; finished cells stay.
 
     """
     workers = cores()

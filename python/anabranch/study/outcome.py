@@ -29,7 +29,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class StudyOutcome:
-    """What a sweep has left in its folder."""
+    """Results of a sweep in its folder."""
 
     folder: Path
     name: str
@@ -57,7 +57,7 @@ class StudyOutcome:
 
     @property
     def record(self) -> dict[str, Any]:
-        """Axes, seeds and the summary over seeds as plain data; what is not a number is null."""
+        """Axes, seeds and the summary over seeds as plain data; a value that is no number is null."""
         rows = self.summary.fill_nan(None).to_dicts()
         return {"results": str(self.folder), "axes": self.axes, "seeds": self.seeds, "summary": rows}
 
@@ -77,7 +77,7 @@ class StudyOutcome:
 
 
 def short(axis: str) -> str:
-    """An axis in figures and tables: its key without the tables around it."""
+    """Name of an axis in figures and tables: its key without the tables around it."""
     return axis.rpartition(".")[2]
 
 
@@ -99,7 +99,7 @@ def numeric(values: list[Any]) -> bool:
 
 
 def open_study(folder: str | Path) -> StudyOutcome:
-    """Reads what `anabranch sweep` has written.
+    """Reads the results that `anabranch sweep` has written.
 
     Raises:
         AnabranchError: the folder holds no complete study.

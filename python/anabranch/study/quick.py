@@ -1,4 +1,4 @@
-"""The table `[quick]` of a study: the same study made small, for a look at it in minutes."""
+"""Table `[quick]` of a study: the same study made small, for a result in minutes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ KEYS = ("note", "seeds", "scenario", "axes")
 
 @dataclass(frozen=True)
 class Quick:
-    """What a quick study changes."""
+    """Changes of a quick study."""
 
     note: str = ""
-    """What is smaller, for people."""
+    """Difference from the full study, for people."""
     seeds: object = None
     scenario: Mapping[str, Any] = field(default_factory=dict)
-    """Keys of the scenario."""
+    """Keys of the scenario that are changed."""
     axes: Mapping[str, list[Any]] = field(default_factory=dict)
-    """The labels that stay, by axis."""
+    """Labels that are kept, by axis."""
 
 
 def read_quick(file: str, given: object) -> Quick:
@@ -56,10 +56,10 @@ def _lists(file: str, table: Mapping[str, Any], prefix: str) -> Iterable[tuple[s
 
 
 def kept(file: str, axes: Mapping[str, list[Any]], quick: Quick, label: Callable[[Any], Any]) -> dict[str, list[Any]]:
-    """The axes with only the values that stay; `label` names a value.
+    """Keeps only some values of axes; `label` names a value.
 
     Raises:
-        AnabranchError: an axis or a value that the study does not have.
+        AnabranchError: the study does not have an axis or a value.
 
     """
     for name, labels in quick.axes.items():

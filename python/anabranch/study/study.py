@@ -28,7 +28,7 @@ Overrides = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Value:
-    """One value of an axis: what it is called, and what it changes."""
+    """One value of an axis: its name, and the keys that it changes."""
 
     label: Any
     overrides: Overrides
@@ -45,9 +45,9 @@ class Study:
     axes: dict[str, list[Value]]
     seeds: list[int]
     overrides: Overrides = field(default_factory=list)
-    """Of the scenario, before those of the axes."""
+    """Overrides of the scenario, applied before those of the axes."""
     quick_note: str = ""
-    """What is smaller, if this is the quick study."""
+    """Difference from the full study, if this is the quick one."""
 
     def points(self) -> Iterator[tuple[dict[str, Any], Overrides, int]]:
         """Every cell as (label by axis, overrides, seed), all points of one seed before the next seed.
@@ -62,7 +62,7 @@ class Study:
 
 
 def load_study(path: str | Path, quick: bool = False) -> Study:
-    """Reads a study; a quick one is made small as its table `[quick]` says, and named apart.
+    """Reads a study; the quick one is reduced as its table `[quick]` says, and has a name of its own.
 
     Raises:
         AnabranchError: the file, a key or a value is not as it must be.
@@ -121,7 +121,7 @@ def _axes(file: str, given: object) -> dict[str, list[Value]]:
 
 
 def _found_axes(file: str, table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, list[Value]]]:
-    """Lists are axes of the key they stand at; a table of tables is an axis of named values."""
+    """Axes of a table: lists are axes of their key; a table of tables is an axis of named values."""
     for key, given in table.items():
         name = f"{prefix}{key}"
         if isinstance(given, list):
@@ -141,7 +141,7 @@ def _found_axes(file: str, table: Mapping[str, Any], prefix: str) -> Iterator[tu
 
 
 def _overrides(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Nested tables as dotted keys, so that what a named value does not mention stays as it is.
+    """Overrides of nested tables as dotted keys, so that a named value leaves all other keys unchanged.
 
     Tables whose keys are names of links or switches are values in themselves.
     """
@@ -153,10 +153,10 @@ def _overrides(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
 
 
 def parse_shard(text: str) -> tuple[int, int]:
-    """`i/n`: the i-th of n parts, from 1.
+    """Parses `i/n`: the i-th of n parts, from 1.
 
     Raises:
-        AnabranchError: it is none.
+        AnabranchError: the text has another form.
 
     """
     match = re.fullmatch(r"(\d+)/(\d+)", text)
@@ -167,7 +167,7 @@ def parse_shard(text: str) -> tuple[int, int]:
 
 
 def labels_text(point: Mapping[str, Any], seed: int) -> str:
-    """A cell in words."""
+    """Describes a cell in words."""
     return ", ".join([*(f"{axis} {label}" for axis, label in point.items()), f"{SEED_KEY} {seed}"])
 
 

@@ -1,4 +1,4 @@
-"""The tables of a study: every cell, and means over seeds with their intervals."""
+"""Tables of a study: every cell, and means over seeds with their intervals."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def summarise(table: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
 
 
 def compare(table: pl.DataFrame, axes: Mapping[str, list[Any]]) -> pl.DataFrame:
-    """Each statistic at each point over that at the first value of the compared axis, seed by seed.
+    """Ratio of each statistic at each point to that at the first value of the compared axis, seed by seed.
 
     Columns: the axes, `size_class`, `statistic`, `ratio` (geometric mean over seeds), `ratio_low`, `ratio_high` (its
     95 % interval, Student's t of log ratios; null for one seed). Statistics that a seed lacks are left out.

@@ -1,4 +1,4 @@
-"""`anabranch sweep`: all cells of a study, those that are there already left out, and the summary."""
+"""`anabranch sweep`: runs all cells of a study that have no results yet, and writes the summary."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ class Sweep:
     cells: list[Cell]
     jobs: dict[Path, Job]
     refused: list[Refused] = field(default_factory=list)
-    """Cells that are no scenario or cannot be simulated, where that was allowed."""
+    """Cells that are no scenario or cannot be simulated, if that was allowed."""
     warnings: dict[Path, list[str]] = field(default_factory=dict)
-    """What `anabranch run` would warn of, by the folder of the cell."""
+    """Warnings that `anabranch run` would print, by the folder of the cell."""
 
     @property
     def missing(self) -> list[Job]:
-        """Jobs whose results are not there."""
+        """Jobs without results."""
         return [job for folder, job in self.jobs.items() if read_manifest(folder) is None]
 
     @property
@@ -63,7 +63,7 @@ class Sweep:
         return [f"{lines[0]} (and {len(lines) - 1} more cells)" if lines[1:] else lines[0] for lines in having.values()]
 
     def without(self, reasons: Mapping[Path, str]) -> Sweep:
-        """The same without the cells of these folders, which are kept as refused."""
+        """Sweep without the cells of these folders, which are recorded as refused."""
         kept = [cell for cell in self.cells if cell.folder not in reasons]
         out = [Refused(cell.point, cell.seed, reasons[cell.folder]) for cell in self.cells if cell.folder in reasons]
         jobs = {folder: job for folder, job in self.jobs.items() if folder not in reasons}
@@ -108,16 +108,16 @@ def resolve(study: Study, runs: str | Path, allowed: Callable[[str], bool] | Non
 
 @dataclass(frozen=True)
 class Checked:
-    """What drawing the flows of cells has shown, by folder."""
+    """Findings from drawing the flows of cells, by folder."""
 
     impossible: dict[Path, str]
-    """Why a cell cannot be simulated."""
+    """Reason why a cell cannot be simulated."""
     warnings: dict[Path, list[str]]
-    """What `anabranch run` would warn of."""
+    """Warnings that `anabranch run` would print."""
 
 
 def check(jobs: Sequence[Job]) -> Checked:
-    """Looks at what cells would simulate. Takes all cores: each cell draws its flows for that."""
+    """Checks what cells would simulate. Uses all cores, because each cell draws its flows for it."""
 
     def look(job: Job) -> tuple[str | None, list[str]]:
         try:
@@ -136,10 +136,10 @@ def check(jobs: Sequence[Job]) -> Checked:
 
 
 def leave_out(sweep: Sweep, jobs: Sequence[Job], *, skip: bool) -> Sweep:
-    """The sweep without those of `jobs` that cannot be simulated.
+    """Sweep without those of `jobs` that cannot be simulated.
 
     Raises:
-        AnabranchError: there are some, and they are not to be skipped, or nothing else is left.
+        AnabranchError: some cannot be simulated and must not be skipped, or no cell is left.
 
     """
     checked = check(jobs)
@@ -155,7 +155,7 @@ def leave_out(sweep: Sweep, jobs: Sequence[Job], *, skip: bool) -> Sweep:
 
 
 def shard_of(sweep: Sweep, part: int, parts: int) -> list[Job]:
-    """The missing jobs of one shard. Shards are cut from all jobs: what is done already shifts nobody's."""
+    """Missing jobs of one shard. Shards are cut from all jobs: finished ones do not change the shards of others."""
     mine = set(list(sweep.jobs)[part - 1 :: parts])
     return [job for job in sweep.missing if job.folder in mine]
 
@@ -190,7 +190,7 @@ def finish(sweep: Sweep, classes: Sequence[SizeClass], command: Sequence[str]) -
 def sweep(
     path: str | Path, *, runs: str | Path = "runs", progress: bool = True, skip_impossible: bool = False
 ) -> StudyOutcome:
-    """Runs a study on the cores of this machine, or what is missing of it, and returns its outcome.
+    """Runs a study, or its missing cells, on the cores of this machine, and returns its outcome.
 
     Args:
         path: The study's TOML file.

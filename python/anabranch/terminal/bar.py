@@ -15,7 +15,7 @@ Drawn = TypeVar("Drawn", bound="Bar")
 
 
 class Bar:
-    """Drawn by `draw`; nothing in the first second, and nothing where stderr is no terminal."""
+    """Bar that `draw` draws; nothing in the first second, and nothing if stderr is no terminal."""
 
     def __init__(self, name: str, total: float, quiet: bool, remembered_seconds: float = 30.0) -> None:
         console = Console(stderr=True, emoji=False, highlight=False)
@@ -45,11 +45,11 @@ class Bar:
 
     @property
     def seconds(self) -> float:
-        """Since it was made."""
+        """Seconds since it was created."""
         return time.monotonic() - self._began
 
     def draw(self, completed: float, text: str) -> None:
-        """Draws that so much of the total is done."""
+        """Draws that `completed` of the total is done."""
         if not self._wanted or self.seconds < SHOWN_AFTER_SECONDS:
             return
         if self._task is None:

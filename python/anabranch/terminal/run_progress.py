@@ -17,14 +17,14 @@ class RunProgress(Bar):
         super().__init__(name, PARTS, quiet)
 
     def __call__(self, progress: _core.Progress) -> None:
-        """Draws how far the run is."""
+        """Draws the progress of the run."""
         hops_per_s = progress.packet_hops / max(self.seconds, 1e-9)
         flows = f"{count(progress.flows_finished)} of {count(progress.flows_total)} flows"
         self.draw(PARTS * fraction(progress), f"{hops_per_s / 1e6:.1f} M packet-hops/s, {flows}")
 
 
 def fraction(progress: _core.Progress) -> float:
-    """How far a run is, 0 to 1.
+    """Progress of a run, 0 to 1.
 
     By simulated time or by flows, whichever is further: a run ends at its last flow or at its end.
     """

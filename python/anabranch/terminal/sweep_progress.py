@@ -9,16 +9,16 @@ from anabranch.terminal.bar import Bar
 from anabranch.terminal.run_progress import fraction
 
 REMEMBERED_SECONDS = 120.0
-"""Of speed, for the time left: cells of one sweep differ."""
+"""Time in seconds over which speed is measured, for the time left: cells of one sweep differ."""
 
 
 class SweepProgress(Bar):
-    """Cells done, those that run counted by their parts, and the time left."""
+    """Number of finished cells, with the running ones counted by their parts, and the time left."""
 
     def __init__(self, name: str, cells: int, quiet: bool) -> None:
         super().__init__(name, cells, quiet, REMEMBERED_SECONDS)
         self._cells = cells
 
     def __call__(self, done: int, running: Sequence[_core.Progress]) -> None:
-        """Draws how far the sweep is."""
+        """Draws the progress of the sweep."""
         self.draw(done + sum(map(fraction, running)), f"{done} of {self._cells} cells")
