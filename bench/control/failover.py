@@ -25,8 +25,9 @@ from rich.table import Table
 
 from anabranch.lab.calibration import outage
 from anabranch.lab.fabric import controller
-from anabranch.lab.fabric.switching import KINDS, OVS
+from anabranch.lab.fabric.switching import kinds
 from anabranch.lab.fabric.topology import Lab
+from anabranch.targets.registry import DEFAULT
 
 REST_S, BFD_START_S = 1.0, 5.0
 FABRIC = """[fabric]
@@ -43,10 +44,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     for name, default in (("leaves", 2), ("spines", 2), ("trials", 10), ("rate", 20_000), ("bfd-ms", 50)):
         parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--switch", choices=KINDS, default=OVS)
+    parser.add_argument("--switch", choices=kinds(), default=DEFAULT)
     asked = parser.parse_args()
     found = measured(asked, None)
-    if asked.switch == OVS:
+    if asked.switch == DEFAULT:
         found |= measured(asked, asked.bfd_ms)
     table = Table(box=None, pad_edge=False)
     for heading in (

@@ -16,10 +16,10 @@ from two_hops import SINK, SINK_MAC, SOURCE, SOURCE_MAC, TARGET, TARGET_MAC, WEI
 from anabranch import _core
 from anabranch.lab.fabric import iproute
 from anabranch.netlink.namespace import inside
-from anabranch.targets.linux import target as linux
-from anabranch.targets.ovs import target as ovs
+from anabranch.targets import verbs
 from anabranch.targets.ovs.daemons import SWITCH, OpenVSwitch
-from anabranch.targets.plan.options import Place
+from anabranch.targets.ovs.options import Options
+from anabranch.targets.registry import target
 
 PINS = Path("/sys/fs/bpf")
 GAP_NS = 500_000
@@ -139,7 +139,7 @@ class SelectGroup:
                 made.add_flows(bridge, [f"ip,nw_dst={switch.near},actions=output:1"])
                 plan = net.folder / f"{bridge}.toml"
                 plan.write_text(_plan(switch, self.recipe, f"seed = {switch.number}\n"))
-                ovs.apply(str(plan), Place(openflow=made.openflow(bridge)), dry_run=False)
+                verbs.apply(target("ovs"), str(plan), Options(openflow=made.openflow(bridge)), dry_run=False)
             yield () if (pid := made.pid(SWITCH)) is None else (pid,)
         finally:
             made.stop()
@@ -176,7 +176,7 @@ class NexthopGroup:
             with inside(switch.namespace):
                 for key, value in (("ip_forward", 1), ("fib_multipath_hash_policy", 1), ("conf/all/rp_filter", 0)):
                     Path(f"/proc/sys/net/ipv4/{key}").write_text(str(value))
-                linux.apply(str(plan), Place(), dry_run=False)
+                verbs.apply(target("linux"), str(plan), None, dry_run=False)
         yield ()
 
 

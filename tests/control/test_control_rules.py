@@ -44,7 +44,7 @@ def uplinks_of(found: FabricFile, leaf: str) -> list[int]:
 def reached(found: FabricFile, plans: dict[str, Plan], source: str, leaf: str) -> tuple[set[str], int]:
     """Where packets can be when they stop, and after how many hops at most."""
     here, hops = {source}, 0
-    group_id = found.territory.group_id(found.topology.leaf_index[leaf])
+    group_id = found.ownership.group_id(found.topology.leaf_index[leaf])
     while here - {leaf}:
         after = here & {leaf}
         for switch in here - {leaf}:

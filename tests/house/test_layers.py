@@ -32,8 +32,6 @@ UPWARD = {
 CIRCLES = {
     ("control.file", "control.policy"): "until the policies' protocol stands below the fabric's file",
     ("control.controller", "control.snapshot"): "until the snapshot takes values in place of the controller",
-    ("lab.run.forwarding", "targets.ebpf.lab_forwarding"): "until the lab asks a target how it forwards",
-    ("lab.run.forwarding", "targets.ovs.lab_forwarding"): "until the lab asks a target how it forwards",
 }
 """Two modules of a circle, each with the reason why it still stands."""
 

@@ -21,7 +21,6 @@ from anabranch import AnabranchError, _core
 from anabranch.lab.calibration.goodput import goodput_bps
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.machine import check_machine
-from anabranch.lab.fabric.switching import EBPF
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.traffic.paced_sender import TX_PACKETS, DeviceCounters
 from anabranch.netlink.namespace import inside
@@ -76,7 +75,7 @@ def new_name() -> str:
 @contextmanager
 def lab_of(folder: Path, fabric: str, **options: Any) -> Iterator[Lab]:
     """A lab while the test runs."""
-    if options.get("switch") == EBPF:
+    if options.get("switch") == "ebpf":
         need_kernel_lab()
     need_lab()
     scenario = folder / "scenario.toml"

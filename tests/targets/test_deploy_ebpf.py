@@ -17,8 +17,9 @@ import pytest
 from anabranch._core import KernelDatapath, KernelGroup
 from anabranch.targets.ebpf import datapath as ebpf_datapath
 from anabranch.targets.ebpf import plan_file as ebpf_plan
-from anabranch.targets.ebpf import target as ebpf
+from anabranch.targets.ebpf.change import put
 from anabranch.targets.ebpf.folder import own_folder
+from anabranch.targets.ebpf.observe import devices_now
 from support.command import Run, anabranch
 from support.own_datapaths import arrivals, frame, frames, ip, pairs, sender, strays, with_own_datapaths
 from support.verdict import as_planned
@@ -410,14 +411,14 @@ def test_marks(tmp_path: Path) -> None:
 @with_own_datapaths
 def test_a_device_is_free_as_soon_as_it_is_left() -> None:
     pairs("in", "in2", "e1", "e2", "e3")
-    devices, plan = ebpf.devices_now(), replace(ebpf_plan.parse(PLAN, "plan.toml"), hook="xdp")
+    devices, plan = devices_now(), replace(ebpf_plan.parse(PLAN, "plan.toml"), hook="xdp")
     # Where one program has room, what takes long to leave is in the way of what comes.
     for device in ("in", "in2") * 10:
-        ebpf.put(replace(plan, devices=(device,)), devices)
+        put(replace(plan, devices=(device,)), devices)
     for _ in range(3):
         with ebpf_datapath.locked():
             ebpf_datapath.remove(own_folder() / "plan")
-        ebpf.put(plan, devices)
+        put(plan, devices)
 
 
 @with_own_datapaths

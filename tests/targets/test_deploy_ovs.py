@@ -323,10 +323,11 @@ def test_a_restarted_switch_is_healed(switch: OpenVSwitch, folder: Path) -> None
 CHILD = """
 import sys
 from anabranch.targets.ovs import target as ovs
-from anabranch.targets.plan.options import Place
+from anabranch.targets import verbs
+from anabranch.targets.ovs.options import Options
 print("ready", flush=True)
 sys.stdin.readline()
-ovs.apply(sys.argv[1], Place(openflow=sys.argv[2]), dry_run=False)
+verbs.apply(ovs.TARGET, sys.argv[1], Options(openflow=sys.argv[2]), dry_run=False)
 """
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anabranch.targets.ovs import target as ovs
 from anabranch.targets.ovs.daemons import OpenVSwitch
+from anabranch.targets.ovs.options import ExplainOptions
 from anabranch.targets.ovs.symmetric_hash import symmetric_hash
+from anabranch.targets.ovs.target import TARGET
 from anabranch.targets.plan.explanation import parse_tuples
-from anabranch.targets.plan.options import Place
 from anabranch.tuples import FIVE_TUPLE, five_tuples, flow_keys
 from support.command import anabranch
 from support.dummy_switch import BRIDGE, PATIENCE_S, dummy_switch
@@ -104,12 +104,12 @@ def installed(switch: OpenVSwitch, plan: Path, recipe: str, seed: int) -> None:
 def test_every_connection_goes_where_it_was_predicted(switch: OpenVSwitch, plan: Path, recipe: str, seed: int) -> None:
     installed(switch, plan, recipe, seed)
     texts = connections(1000, seed)
-    place = Place(openflow=switch.openflow(BRIDGE))
-    ways = ovs.explain(str(plan), place, parse_tuples(texts), "p4")
+    place = ExplainOptions(openflow=switch.openflow(BRIDGE), in_port="p4")
+    ways = TARGET.explain(str(plan), place, parse_tuples(texts))
     assert [way.port for way in ways] == [traced(switch, text) for text in texts]
     assert len({way.port for way in ways}) == (2 if recipe == "failover" else 3)
     # A bridge that nobody asked is taken as fresh: the same ways, by the ports' names.
-    offline = ovs.explain(str(plan), Place(), parse_tuples(texts), "p4")
+    offline = TARGET.explain(str(plan), ExplainOptions(in_port="p4"), parse_tuples(texts))
     if recipe != "failover":
         assert [way.bucket_id for way in offline] == [way.bucket_id for way in ways]
     named = {"port 1": "p1"}
@@ -120,12 +120,12 @@ def test_every_connection_goes_where_it_was_predicted(switch: OpenVSwitch, plan:
 def test_a_dead_port_is_left_as_predicted(switch: OpenVSwitch, plan: Path, recipe: str) -> None:
     installed(switch, plan, recipe, 5)
     texts = connections(300, 5)
-    place = Place(openflow=switch.openflow(BRIDGE))
+    place = ExplainOptions(openflow=switch.openflow(BRIDGE), in_port="p4")
     before = [traced(switch, text) for text in texts]
     switch.appctl("netdev-dummy/set-admin-state", "p1", "down")
     try:
         await_port(switch, "p1", up=False)
-        ways = ovs.explain(str(plan), place, parse_tuples(texts), "p4")
+        ways = TARGET.explain(str(plan), place, parse_tuples(texts))
         now = [traced(switch, text) for text in texts]
         assert [way.port for way in ways] == now
         assert 1 not in now
@@ -165,8 +165,8 @@ def test_packets_take_the_slots_that_were_predicted(
     finally:
         for port in captures:
             switch.vsctl("clear", "interface", f"p{port}", "options")
-    place = Place(openflow=switch.openflow(BRIDGE))
-    ways = ovs.explain(str(plan), place, parse_tuples(texts), "p4")
+    place = ExplainOptions(openflow=switch.openflow(BRIDGE), in_port="p4")
+    ways = TARGET.explain(str(plan), place, parse_tuples(texts))
     assert [way.port for way in ways] == [sent[number] for number in range(len(texts))]
     assert set(Counter(sent.values())) == {1, 2, 3}
 

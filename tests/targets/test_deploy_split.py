@@ -16,28 +16,28 @@ from anabranch.openflow.action import ANY, Output, ToGroup
 from anabranch.openflow.match import Match
 from anabranch.openflow.modification import FlowMod, GroupMod, MeterMod
 from anabranch.openflow.tables import FAST_FAILOVER, SELECT, Flow, Group, Meter, Tables
-from anabranch.targets.ovs.difference import Difference, difference
-from anabranch.targets.ovs.ownership import Territory
+from anabranch.targets.ovs.change import TablesChange
+from anabranch.targets.ovs.ownership import Ownership
 from anabranch.targets.ovs.slots import owners, rebalanced
 from anabranch.targets.ovs.split import PATHS_MAX, RECIPES, SPLITS_MAX, Split, render
 
 WEIGHTS = st.lists(st.integers(0, 20), min_size=1, max_size=8).filter(any)
-TERRITORY = Territory(owner=7)
+TERRITORY = Ownership(owner=7)
 
 
-def tables(*splits: Split, present: Tables | None = None, territory: Territory = TERRITORY) -> Tables:
+def tables(*splits: Split, present: Tables | None = None, ownership: Ownership = TERRITORY) -> Tables:
     """All that a plan of these splits needs, a rule per split included."""
     flows: set[Flow] = set()
     groups: set[Group] = set()
     for split in splits:
-        rendered = render(split, territory, present)
+        rendered = render(split, ownership, present)
         match = Match.of(eth_type=0x0800, ip_dst=f"10.{split.index >> 8}.{split.index & 255}.0/24")
-        flows |= {*rendered.flows, Flow(0, 100, match, rendered.actions, rendered.goto, territory.cookie)}
+        flows |= {*rendered.flows, Flow(0, 100, match, rendered.actions, rendered.goto, ownership.cookie)}
         groups |= rendered.groups
     return Tables(frozenset(flows), frozenset(groups))
 
 
-def applied(before: Tables, change: Difference) -> Tables:
+def applied(before: Tables, change: TablesChange) -> Tables:
     """The tables after the mods, one by one, as a switch takes them; nothing may lead to what is not there."""
     flows = {flow.key: flow for flow in before.flows}
     groups = {group.group_id: group for group in before.groups}
@@ -143,10 +143,10 @@ def test_a_new_plan_moves_the_fewest_slots(before: list[int], after: list[int]) 
     counts = [Counter(owner[0] for owner in state if owner) for state in (had, got)]
     assert [counts[1][port] for port in ports] == second.quotas
     least = sum(max(0, counts[0][port] - counts[1][port]) for port in ports)
-    rules = [mod for mod in difference(held, changed).mods if isinstance(mod, FlowMod)]
+    rules = [mod for mod in TablesChange.between(held, changed).mods if isinstance(mod, FlowMod)]
     assert len(rules) == sum(a[0] != b[0] for a, b in zip(had, got, strict=True) if a and b) == least
     # Planned once more over what is there now, nothing changes.
-    assert not difference(changed, tables(second, present=changed))
+    assert not TablesChange.between(changed, tables(second, present=changed))
 
 
 @given(WEIGHTS.filter(lambda weights: sum(w > 0 for w in weights) > 1), st.data())
@@ -214,16 +214,16 @@ def test_a_difference_is_right_at_every_step(
 
     held = with_meters(tables(*before), old_rates)
     wanted = with_meters(tables(*after, present=held), new_rates)
-    change = difference(held, wanted)
+    change = TablesChange.between(held, wanted)
     assert applied(held, change) == wanted
     assert bool(change) == (held != wanted)
-    assert not difference(wanted, wanted)
+    assert not TablesChange.between(wanted, wanted)
     assert bool(change.lines()) == bool(change)
 
 
 def test_new_weights_write_one_group_and_nothing_else() -> None:
     held = tables(Split(0, (4, 3), (1, 2)), Split(1, (1, 1), (1, 2)))
-    change = difference(held, tables(Split(0, (4, 2), (1, 2)), Split(1, (1, 1), (1, 2))))
+    change = TablesChange.between(held, tables(Split(0, (4, 2), (1, 2)), Split(1, (1, 1), (1, 2))))
     (mod,) = change.mods
     assert isinstance(mod, GroupMod)
     assert (mod.command, mod.group.group_id) == ("modify", TERRITORY.group_id(0))

@@ -17,11 +17,11 @@ from anabranch._core import KernelGroup, kernel_shares, kernel_turns
 from anabranch.netlink.nexthop import Device
 from anabranch.targets.ebpf import desired as ebpf_wanted
 from anabranch.targets.ebpf import plan_file as ebpf_plan
-from anabranch.targets.ebpf.datapath import fits
-from anabranch.targets.ebpf.desired import Held, wanted
+from anabranch.targets.ebpf.datapath import State, fits
+from anabranch.targets.ebpf.desired import desired
 from anabranch.targets.ebpf.plan_file import EbpfPlan
 from anabranch.targets.ebpf.scheme import GIVEN, KERNEL_SCHEMES, LACKED, program_names, why_not
-from anabranch.targets.ebpf.target import TURNS_OFF
+from anabranch.targets.ebpf.verify import TURNS_OFF
 from support.command import anabranch
 
 PLAN = """\
@@ -192,24 +192,24 @@ def test_the_list_of_schemes_says_it() -> None:
 
 def test_members_without_a_carrier_are_masked_and_told() -> None:
     dead = DEVICES | {"e2": Device(3, "e2", True, False)}
-    target = wanted(parsed(PLAN), dead, None)
+    target = desired(parsed(PLAN), dead, None)
     (one,) = target.groups
     assert one.kernel.up == [True, False, True]
     assert one.asked == pytest.approx((4 / 6, 0, 2 / 6))
     assert kernel_shares("slots", one.kernel) == pytest.approx(one.asked, abs=1 / 4096)
     assert target.warnings == ("group a: masked without a carrier: e2; in force are e1 66.67 %, e3 33.33 %",)
-    none = wanted(
+    none = desired(
         parsed(PLAN), {name: Device(one.index, name, name == "in", False) for name, one in DEVICES.items()}, None
     )
     assert "none lives that should carry some: its packets are dropped" in none.warnings[0]
     with pytest.raises(
         AnabranchError, match="group a: weights: 4294967296: over the 4294967295 of 32 bits; round them"
     ):
-        wanted(parsed(PLAN.replace("[4, 3, 2]", "[4294967296, 3, 2]")), DEVICES, None)
+        desired(parsed(PLAN.replace("[4, 3, 2]", "[4294967296, 3, 2]")), DEVICES, None)
 
 
 def test_a_missing_device_is_one_that_is_down() -> None:
-    lacking = wanted(parsed(PLAN.replace('"e3"', '"e4"')), DEVICES, None)
+    lacking = desired(parsed(PLAN.replace('"e3"', '"e4"')), DEVICES, None)
     (one,) = lacking.groups
     assert one.kernel.up == [True, True, False]
     assert one.asked == pytest.approx((4 / 7, 3 / 7, 0))
@@ -218,11 +218,11 @@ def test_a_missing_device_is_one_that_is_down() -> None:
     )
     # What was there keeps its number: nothing differs from what --follow leaves behind.
     gone = {name: device for name, device in DEVICES.items() if name != "e3"}
-    before = held(wanted(parsed(PLAN), DEVICES | {"e3": Device(4, "e3", False, False)}, None))
-    assert wanted(parsed(PLAN), gone, before).groups[0].kernel.targets == [2, 3, 4]
-    both = wanted(parsed(PLAN), gone | {"e2": Device(3, "e2", True, False)}, before)
+    before = held(desired(parsed(PLAN), DEVICES | {"e3": Device(4, "e3", False, False)}, None))
+    assert desired(parsed(PLAN), gone, before).groups[0].kernel.targets == [2, 3, 4]
+    both = desired(parsed(PLAN), gone | {"e2": Device(3, "e2", True, False)}, before)
     assert both.warnings[0].startswith("group a: masked without a carrier: e2 and without a device: e3 (use one of")
-    inputs = wanted(parsed(PLAN.replace('["in"]', '["inn", "in"]')), DEVICES, None)
+    inputs = desired(parsed(PLAN.replace('["in"]', '["inn", "in"]')), DEVICES, None)
     assert inputs.attached == ((1, "ingress"),)
     assert inputs.warnings[0].startswith("switch.dev: inn: no such device; did you mean in?; its packets are not met")
 
@@ -250,7 +250,7 @@ def test_no_output_is_its_own_input(hook: str) -> None:
 def test_an_error_that_the_plan_allows_is_no_note_but_a_bound() -> None:
     wide = PLAN.replace("[4, 3, 2]", "[4294967295, 1, 1]")
     ebpf_wanted.refuse_errors(parsed(wide))
-    assert "% off (MAPE), over 1 %" in wanted(parsed(wide), DEVICES, None).warnings[0]
+    assert "% off (MAPE), over 1 %" in desired(parsed(wide), DEVICES, None).warnings[0]
     with pytest.raises(AnabranchError) as raised:
         ebpf_wanted.refuse_errors(parsed(wide + 'error = "1%"\n'))
     assert re.fullmatch(
@@ -261,8 +261,8 @@ def test_an_error_that_the_plan_allows_is_no_note_but_a_bound() -> None:
     ebpf_wanted.refuse_errors(parsed(PLAN + 'error = "1%"\n'))
 
 
-def held(target: ebpf_wanted.Wanted) -> Held:
-    return Held(
+def held(target: ebpf_wanted.Desired) -> State:
+    return State(
         target.scheme,
         target.group_capacity,
         target.route_capacity,
@@ -272,27 +272,27 @@ def held(target: ebpf_wanted.Wanted) -> Held:
 
 
 def test_the_larger_table_is_taken_where_the_error_asks_and_kept_while_it_is_near_enough() -> None:
-    coarse = wanted(parsed(PLAN), DEVICES, None)
+    coarse = desired(parsed(PLAN), DEVICES, None)
     assert coarse.scheme == "slots"
-    fine = wanted(parsed(PLAN.replace("[4, 3, 2]", "[1000, 300, 1]")), DEVICES, held(coarse))
+    fine = desired(parsed(PLAN.replace("[4, 3, 2]", "[1000, 300, 1]")), DEVICES, held(coarse))
     assert fine.scheme == "slots_large"
     assert not fits(held(coarse), fine)
     # Another program would move most connections: what is there stays.
-    back = wanted(parsed(PLAN), DEVICES, held(fine))
+    back = desired(parsed(PLAN), DEVICES, held(fine))
     assert back.scheme == "slots_large"
     assert fits(held(fine), back)
-    wide = wanted(parsed(PLAN.replace("[4, 3, 2]", "[65535, 65535, 1]") + 'error = "0.1%"\n'), DEVICES, None)
+    wide = desired(parsed(PLAN.replace("[4, 3, 2]", "[65535, 65535, 1]") + 'error = "0.1%"\n'), DEVICES, None)
     assert wide.scheme == "slots_large"
     assert "slots_large is" in wide.warnings[0]
 
 
 def test_a_seed_that_is_not_given_is_kept() -> None:
-    first = wanted(parsed(PLAN), DEVICES, None)
+    first = desired(parsed(PLAN), DEVICES, None)
     other = KernelGroup("a", ["10.2.0.0/16"], [2, 3, 4], [1, 1, 1], [True] * 3, "redirect", 99)
-    kept = wanted(parsed(PLAN), DEVICES, Held("slots", 8, 16, (other,), frozenset()))
+    kept = desired(parsed(PLAN), DEVICES, State("slots", 8, 16, (other,), frozenset()))
     assert kept.groups[0].kernel.seed == 99
-    assert wanted(parsed("seed = 5\n" + PLAN), DEVICES, None).groups[0].kernel.seed == 5
-    assert wanted(parsed(PLAN.replace('["in"]', '["in"]\nname = "b"')), DEVICES, None).groups != first.groups
+    assert desired(parsed("seed = 5\n" + PLAN), DEVICES, None).groups[0].kernel.seed == 5
+    assert desired(parsed(PLAN.replace('["in"]', '["in"]\nname = "b"')), DEVICES, None).groups != first.groups
 
 
 @given(st.lists(st.integers(0, 2000), min_size=1, max_size=64).filter(any))
@@ -307,15 +307,15 @@ def test_smooth_turns_are_off_by_less_than_verify_allows(weights: list[int]) -> 
 
 
 def test_room_for_groups_and_routes() -> None:
-    one = wanted(parsed(PLAN), DEVICES, None)
+    one = desired(parsed(PLAN), DEVICES, None)
     assert (one.group_capacity, one.route_capacity) == (8, 16)
     text = PLAN + "".join(
         f'[[group]]\nname = "g{n}"\nmatch = {{ ip_dst = "10.{n}.0.0/16" }}\nports = ["e1"]\n' for n in range(10, 30)
     )
-    many = wanted(parsed(text), DEVICES, held(one))
+    many = desired(parsed(text), DEVICES, held(one))
     assert (many.group_capacity, many.route_capacity) == (32, 32)
     assert not fits(held(one), many)
     assert fits(held(many), one)
-    everything = wanted(parsed(PLAN.replace('{ ip_dst = "10.2.0.0/16" }', "{}")), DEVICES, held(one))
+    everything = desired(parsed(PLAN.replace('{ ip_dst = "10.2.0.0/16" }', "{}")), DEVICES, held(one))
     assert (everything.group_capacity, everything.route_capacity) == (1, 0)
     assert not fits(held(one), everything)

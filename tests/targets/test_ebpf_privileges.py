@@ -16,8 +16,9 @@ import pytest
 from anabranch import AnabranchError, machine
 from anabranch.targets.ebpf import datapath as ebpf_datapath
 from anabranch.targets.ebpf import plan_file as ebpf_plan
-from anabranch.targets.ebpf import target as ebpf
+from anabranch.targets.ebpf.change import put
 from anabranch.targets.ebpf.folder import own_folder
+from anabranch.targets.ebpf.observe import devices_now
 from anabranch.targets.ebpf.scheme import kernel_scheme
 from support.own_datapaths import arrivals, frame, pairs, strays, with_own_datapaths
 
@@ -70,12 +71,12 @@ def _become_nobody(capabilities: tuple[int, ...]) -> None:
     assert libc.capset(struct.pack("=Ii", VERSION_3, 0), sets) == 0
 
 
-def put(scheme: str) -> str:
+def put_scheme(scheme: str) -> str:
     plan = ebpf_plan.parse(PLAN.format(scheme=scheme), "plan.toml")
-    outcome, found = ebpf.put(plan, ebpf.devices_now())
+    made, found = put(plan, devices_now())
     assert found is not None
     assert found.datapath.shares() == [[0.5, 0.5]]
-    return outcome.summary
+    return made.remains
 
 
 def taken_away() -> str:
@@ -90,7 +91,7 @@ def test_three_capabilities_and_a_folder_suffice() -> None:
     root = Path("/sys/fs/bpf")
     root.chmod(0o711)
     mine = root / "anabranch"
-    refused = as_nobody(ALL, lambda: put("ecmp"))
+    refused = as_nobody(ALL, lambda: put_scheme("ecmp"))
     assert refused.startswith(
         "AnabranchError: /sys/fs/bpf/anabranch: not this user's to write; run as root, or have root"
     )
@@ -98,7 +99,7 @@ def test_three_capabilities_and_a_folder_suffice() -> None:
     os.chown(mine, NOBODY, NOBODY)
     for scheme in ("ecmp", "valo", "log-rendezvous", "letflow", "presto", "spray", "weighted-spray"):
         # Each another program, which takes the place of the one before.
-        said = as_nobody(ALL, functools.partial(put, scheme))
+        said = as_nobody(ALL, functools.partial(put_scheme, scheme))
         assert f"datapath plan {kernel_scheme(scheme).programs[0]} on in" in said
     assert arrivals([frame(number) for number in range(1000, 1090)], "pin", ["pe1", "pe2"]).total() == 90
     assert as_nobody(ALL, taken_away) == "gone"
@@ -126,7 +127,7 @@ def test_each_of_them_is_needed_and_told(lacking: int) -> None:
     @with_own_datapaths
     def run() -> None:
         pairs("in", "e1", "e2")
-        said = as_nobody(tuple(one for one in ALL if one != lacking), lambda: put("ecmp"))
+        said = as_nobody(tuple(one for one in ALL if one != lacking), lambda: put_scheme("ecmp"))
         assert said.startswith(AnabranchError.__name__)
         assert HINT in said
         assert "\n" not in said

@@ -17,7 +17,8 @@ from threading import Event, Thread
 import pytest
 
 from anabranch.targets.ebpf import plan_file as ebpf_plan
-from anabranch.targets.ebpf import target as ebpf
+from anabranch.targets.ebpf.change import put
+from anabranch.targets.ebpf.observe import devices_now
 from anabranch.targets.ebpf.plan_file import EbpfPlan
 from support.controller_process import DEADLINE_S, wait
 from support.own_datapaths import frame, ip, pairs, receiver, sender, with_own_datapaths
@@ -146,10 +147,10 @@ def test_no_packet_is_lost_or_goes_where_neither_plan_sends_it(hook: str) -> Non
     def run() -> None:
         pairs("in", "e1", "e2", "e3")
         plans = [replace(ebpf_plan.parse(text, "plan.toml"), hook=hook) for text in PLANS]
-        devices = ebpf.devices_now()
+        devices = devices_now()
         expected = []
         for plan in plans:
-            ebpf.put(plan, devices)
+            put(plan, devices)
             expected.append(ways())
         assert all(len(found) == CONNECTIONS for found in expected)
         assert len({tuple(sorted(found.items())) for found in expected}) == len(plans)
@@ -158,19 +159,19 @@ def test_no_packet_is_lost_or_goes_where_neither_plan_sends_it(hook: str) -> Non
 
     def swapped(plans: list[EbpfPlan], count: int) -> tuple[list[Arrival], int, list[tuple[int, int, int]]]:
         """What arrived, how much was sent, and which plan was put when: (begun ns, ended ns, number)."""
-        devices = ebpf.devices_now()
-        put = [(0, time.time_ns(), len(plans) - 1)]
+        devices = devices_now()
+        done = [(0, time.time_ns(), len(plans) - 1)]
         with waiting() as sockets:
             with sending(5e-5) as sent:
                 for turn in range(count):
                     # In place for the first three, another program for the last.
                     chosen = 3 if turn % 40 == 39 else turn % 3
                     begun = time.time_ns()
-                    outcome, _ = ebpf.put(plans[chosen], devices)
-                    put.append((begun, time.time_ns(), chosen))
-                    assert outcome.changes
+                    changed, _ = put(plans[chosen], devices)
+                    done.append((begun, time.time_ns(), chosen))
+                    assert changed
                     await_more(sent, 10)
-            return arrived(sockets, sent), sent[0], put
+            return arrived(sockets, sent), sent[0], done
 
     def check(
         arrivals: list[Arrival], sent: int, put: list[tuple[int, int, int]], expected: list[dict[int, str]]
@@ -303,7 +304,7 @@ def test_who_follows_ends_when_somebody_else_changes_the_plan(tmp_path: Path) ->
         assert following.stderr is not None
         while "following" not in following.stdout.readline():
             assert following.poll() is None
-        ebpf.put(ebpf_plan.parse(PLAN.replace("[4, 3, 2]", "[1, 1, 1]"), "plan.toml"), ebpf.devices_now())
+        put(ebpf_plan.parse(PLAN.replace("[4, 3, 2]", "[1, 1, 1]"), "plan.toml"), devices_now())
         ip("link", "set", "pe2", "down")
         assert following.wait(DEADLINE_S) == 2
         assert "somebody else has changed the datapath; apply the plan again" in following.stderr.read()

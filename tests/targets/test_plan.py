@@ -14,18 +14,20 @@ from hypothesis import strategies as st
 
 import anabranch as ab
 from anabranch import _core
-from anabranch.targets.forecast import TARGETS, plan
-from anabranch.targets.linux.recipes import HASHES
-from anabranch.targets.ovs.recipes import Switch, twin_weights
+from anabranch.targets.forecast import plan
+from anabranch.targets.linux.predict import HASHES
+from anabranch.targets.ovs.options import ForecastOptions
+from anabranch.targets.ovs.recipes import twin_weights
 from anabranch.targets.plan.group import fitted, group
 from anabranch.targets.plan.recipe import Recipe
+from anabranch.targets.registry import TARGETS
 from support.command import anabranch
 
 WEIGHTS = st.lists(st.integers(1, 1000), min_size=2, max_size=24)
 
 
 def recipes(weights: str, target: str, *fail: int, **switch: Any) -> dict[str, Recipe]:
-    found = plan(group(weights, fail), [target], Switch(**switch)).targets
+    found = plan(group(weights, fail), [target], {"ovs": ForecastOptions(**switch)}).targets
     return {recipe.name: recipe for recipe in found[0].recipes}
 
 
@@ -131,7 +133,7 @@ def test_hash_threshold_rounds_cumulative_weights_over_31_bits(weights: list[int
 
 def test_resilient_takes_the_least_power_of_two_below_the_bound() -> None:
     for bound, buckets in ((1.0, 128), (0.1, 2048)):
-        found = plan(group("4,3,2"), ["linux"], Switch(), bound).targets[0].recipes[0]
+        found = plan(group("4,3,2"), ["linux"], None, bound).targets[0].recipes[0]
         assert found.name == f"resilient-{buckets}"
         half = ab.Splitter("linux-resilient", [4, 3, 2], buckets=buckets // 2).shares()
         assert 100 * np.mean(np.abs(np.array(half) / found.wanted - 1)) >= bound
@@ -139,7 +141,7 @@ def test_resilient_takes_the_least_power_of_two_below_the_bound() -> None:
 
 def test_weights_over_256_are_written_both_ways_for_linux() -> None:
     found = recipes("1000,3", "linux")
-    both = plan(group("1000,3"), ["linux"], Switch()).targets[0].recipes
+    both = plan(group("1000,3"), ["linux"]).targets[0].recipes
     assert {recipe.written for recipe in both} == {"weights 256,1", "weights 1000,3"}
     assert "16-bit weights" in found["mpath-16bit"].needs[0]
     assert not found["mpath"].needs
@@ -148,9 +150,9 @@ def test_weights_over_256_are_written_both_ways_for_linux() -> None:
 
 
 def test_few_entries_first_where_a_bound_is_given() -> None:
-    preferred = plan(group("4,3,2"), ["table"], Switch())
+    preferred = plan(group("4,3,2"), ["table"])
     assert preferred.targets[0].recommended(1.0).name == "min-move:slots=4096"
-    bounded = plan(group("4,3,2"), ["table"], Switch(), 0.5)
+    bounded = plan(group("4,3,2"), ["table"], None, 0.5)
     assert bounded.targets[0].recommended(0.5).name == "wcmp:entries=16"
     assert bounded.targets[0].recommended(0.5).used == 9
 

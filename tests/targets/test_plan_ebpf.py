@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 
 from anabranch import AnabranchError, Splitter
 from anabranch.targets.forecast import plan
-from anabranch.targets.ovs.recipes import Switch
 from anabranch.targets.plan.group import group
 from anabranch.targets.plan.recipe import Recipe
 
 
 def recipes(weights: str, *fail: int) -> dict[str, Recipe]:
-    (found,) = plan(group(weights, fail), ["ebpf"], Switch()).targets
+    (found,) = plan(group(weights, fail), ["ebpf"]).targets
     return {recipe.name: recipe for recipe in found.recipes}
 
 
@@ -65,5 +64,5 @@ def test_what_no_program_takes_is_refused_with_the_mend() -> None:
     with pytest.raises(AnabranchError, match="over the 4294967295 of 32 bits; divide them all"):
         recipes("5000000000,3")
     # Among all targets it stops no other.
-    found = plan(group("5000000000,3"), (), Switch()).targets
+    found = plan(group("5000000000,3"), ()).targets
     assert "ebpf" not in {target.name for target in found}

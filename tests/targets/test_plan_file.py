@@ -17,8 +17,8 @@ from anabranch.openflow.tables import Tables
 from anabranch.targets.linux import plan_file as linux_plan
 from anabranch.targets.ovs import desired as rules
 from anabranch.targets.ovs import plan_file
-from anabranch.targets.ovs.desired import Wanted
-from anabranch.targets.ovs.difference import difference
+from anabranch.targets.ovs.change import TablesChange
+from anabranch.targets.ovs.desired import Desired
 from anabranch.targets.ovs.listing import match
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plan.toml"
@@ -26,8 +26,8 @@ PORTS = {"host0": 1, "spine0": 2, "spine1": 3, "spine2": 4}
 GROUP = '[[group]]\nname = "a"\nmatch = { ip_dst = "10.0.2.0/24" }\nports = ["spine0", "spine1"]\nweights = [4, 3]\n'
 
 
-def wanted(text: str, present: Tables | None = None, seed: int = 0, ports: Mapping[str, int] = PORTS) -> Wanted:
-    return rules.wanted(plan_file.parse(text, "plan.toml"), ports, present or Tables(), seed)
+def wanted(text: str, present: Tables | None = None, seed: int = 0, ports: Mapping[str, int] = PORTS) -> Desired:
+    return rules.desired(plan_file.parse(text, "plan.toml"), ports, present or Tables(), seed)
 
 
 def matches(text: str) -> list[tuple[int, str]]:
@@ -172,7 +172,7 @@ def test_auto_keeps_the_recipe_that_is_near_enough() -> None:
     slotted = wanted(fixed)
     kept = wanted(GROUP.replace("[4, 3]", "[5, 3]"), slotted.tables)
     assert kept.groups[0].split.recipe == "multipath"
-    change = difference(slotted.tables, kept.tables)
+    change = TablesChange.between(slotted.tables, kept.tables)
     # 146 of 256 slots become 160; a group of gravity weights changes with them.
     assert len(change.mods) == 14 + 1
 

@@ -11,7 +11,7 @@ from anabranch import AnabranchError
 from anabranch.openflow.action import Metered, Output, ToGroup
 from anabranch.openflow.tables import FAST_FAILOVER, Tables
 from anabranch.targets.ovs import slices
-from anabranch.targets.ovs.ownership import Territory
+from anabranch.targets.ovs.ownership import Ownership
 from anabranch.targets.ovs.slices import Cut, Pair, Slices
 
 M = 1_000_000
@@ -50,7 +50,7 @@ def test_a_rule_and_a_meter_for_each_slice(
 ) -> None:
     cut = pair(residual, Cut(**limits))
     assert (cut.slices.slice_bps, cut.slices.waste_bps) == (size * M, waste * M)
-    held = slices.tables([cut], Territory())
+    held = slices.tables([cut], Ownership())
     leaf = held["leaf0"]
     assert len(leaf.flows) == len(leaf.meters) == sum(counts)
     assert {meter.rate_kbps for meter in leaf.meters} == {size * 1000}
@@ -78,15 +78,15 @@ def test_a_rule_and_a_meter_for_each_slice(
 def test_equal_paths_need_no_meters_and_meters_can_be_left_out() -> None:
     equal = pair([1000, 1000])
     assert equal.slices == Slices(1000 * M, (0, 1), 0, False)
-    assert not slices.tables([equal], Territory())["leaf0"].meters
-    unequal = slices.tables([pair([1000, 500])], Territory(), meters=False)["leaf0"]
+    assert not slices.tables([equal], Ownership())["leaf0"].meters
+    unequal = slices.tables([pair([1000, 500])], Ownership(), meters=False)["leaf0"]
     assert not unequal.meters
     assert {len(flow.actions) for flow in unequal.flows} == {1}
 
 
 def test_labels_that_ended_are_aliases_of_the_slices_that_are() -> None:
     # Five slices became two: until hosts know, labels 3 to 5 go where 1 and 2 go, through the same meters.
-    held = slices.tables([pair([200, 400], known=5)], Territory())["leaf0"]
+    held = slices.tables([pair([200, 400], known=5)], Ownership())["leaf0"]
     assert len(held.meters) == 3
     actions = {label: next(iter(found.flows)).actions for label, found in by_label(held).items()}
     assert set(actions) == {1, 2, 3, 4, 5}
@@ -96,7 +96,7 @@ def test_labels_that_ended_are_aliases_of_the_slices_that_are() -> None:
 
 
 def test_slices_of_a_dead_port_have_the_other_paths_to_go_by() -> None:
-    held = slices.tables([pair([600, 200, 200]), pair([1000, 500, 0], to=2), pair([1000, 0, 0], to=3)], Territory())
+    held = slices.tables([pair([600, 200, 200]), pair([1000, 500, 0], to=2), pair([1000, 0, 0], to=3)], Ownership())
     leaf = held["leaf0"]
     orders = sorted(tuple(bucket.watch_port for bucket in group.buckets) for group in leaf.groups)
     # Groups are of ports, whoever they lead to.
@@ -106,17 +106,17 @@ def test_slices_of_a_dead_port_have_the_other_paths_to_go_by() -> None:
         assert all(bucket.actions == (Output(bucket.watch_port),) for bucket in group.buckets)
     assert not held["spine0"].groups
     # One path needs none.
-    alone = slices.tables([pair([1000])], Territory())["leaf0"]
+    alone = slices.tables([pair([1000])], Ownership())["leaf0"]
     assert not alone.groups
     assert {flow.actions for flow in alone.flows} == {(Output(10),)}
 
 
 def test_each_destination_has_meters_of_its_own() -> None:
-    held = slices.tables([pair([1000, 500], to=to) for to in (1, 2, 3)], Territory(owner=2))["leaf0"]
-    assert {meter.meter_id for meter in held.meters} == {Territory(owner=2).meter_id(number) for number in range(9)}
+    held = slices.tables([pair([1000, 500], to=to) for to in (1, 2, 3)], Ownership(owner=2))["leaf0"]
+    assert {meter.meter_id for meter in held.meters} == {Ownership(owner=2).meter_id(number) for number in range(9)}
     assert len({flow.actions[0] for flow in held.flows}) == 9
     with pytest.raises(AnabranchError, match="meters: 257: an owner has 256; cut fewer slices"):
-        slices.tables([pair([6300 - 100, 100], to=to) for to in range(1, 6)], Territory())
+        slices.tables([pair([6300 - 100, 100], to=to) for to in range(1, 6)], Ownership())
 
 
 def test_bursts_are_twenty_milliseconds_and_two_frames_at_least() -> None:

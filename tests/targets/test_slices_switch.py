@@ -16,16 +16,16 @@ from anabranch.openflow.connection import Connection
 from anabranch.openflow.match import IPV4, Match
 from anabranch.openflow.tables import Flow, Tables
 from anabranch.targets.ovs import slices
+from anabranch.targets.ovs.change import TablesChange
 from anabranch.targets.ovs.daemons import OpenVSwitch
-from anabranch.targets.ovs.difference import difference
-from anabranch.targets.ovs.ownership import Territory
+from anabranch.targets.ovs.ownership import Ownership
 from anabranch.targets.ovs.slices import Cut, Pair
 from anabranch.targets.ovs.split import Split, render
 from support.dummy_switch import BRIDGE, PATIENCE_S, connected, dummy_switch, empty, ofctl, run_strictly
 from support.dummy_traffic import receive
 
 M = 1_000_000
-TERRITORY = Territory(owner=3)
+TERRITORY = Ownership(owner=3)
 HOST_PORT = 4
 GROUP_PORTS = (1, 2, 3)
 
@@ -66,7 +66,7 @@ def way(switch: OpenVSwitch, label: int, sport: int = 5000) -> int:
 
 
 async def hold(connection: Connection, before: Tables, wanted: Tables) -> Tables:
-    await connection.commit(difference(before, wanted).mods)
+    await connection.commit(TablesChange.between(before, wanted).mods)
     flows, groups, meters = await connection.flows(), await connection.groups(), await connection.meters()
     assert TERRITORY.own(flows, groups, meters) == wanted
     return wanted
@@ -183,7 +183,7 @@ def test_what_is_not_ours_stays(switch: OpenVSwitch) -> None:
         async with connected(switch.openflow(BRIDGE)) as connection:
             await empty(connection)
             theirs = Flow(0, 0x6000, Match.of(eth_type=IPV4, ip_dst="10.2.0.9"), (Output(2),), cookie=5)
-            await connection.commit(difference(Tables(), Tables(frozenset({theirs}))).mods)
+            await connection.commit(TablesChange.between(Tables(), Tables(frozenset({theirs}))).mods)
             wanted = leaf([600, 200, 200], pair([600, 200, 200]))
             await hold(connection, Tables(), wanted)
             await hold(connection, wanted, Tables())

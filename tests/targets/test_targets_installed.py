@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from anabranch.targets.forecast import plan
-from anabranch.targets.ovs.recipes import Switch
 from anabranch.targets.plan.group import group
 from anabranch.targets.plan.recipe import Recipe
 
@@ -24,7 +23,7 @@ GROUPS = ["1,1,1", "3,7,11,13", "5,100,100", "1,300", "4,3,2", "2.5,0,1", "1,2,3
 
 
 def recipes(weights: str, target: str, ports: str | None = None) -> list[Recipe]:
-    return plan(group(weights, ports=ports), [target], Switch()).targets[0].recipes
+    return plan(group(weights, ports=ports), [target]).targets[0].recipes
 
 
 @pytest.fixture(scope="module")

@@ -8,34 +8,36 @@ import typer
 
 from anabranch.cli import DEPLOY
 from anabranch.errors import AnabranchError
-from anabranch.targets.plan.options import DryRun, Place, Plan, TargetName, options
+from anabranch.targets.plan.options import REACH, DryRun, PlanPath, TargetName, TargetOptions, with_options
+from anabranch.targets.registry import DEFAULT, TARGETS, target
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command(rich_help_panel=DEPLOY)(options(apply))
+    app.command(rich_help_panel=DEPLOY)(with_options(options=REACH)(apply))
 
 
 def apply(
     *,
-    plan: Plan,
-    target_name: TargetName = "ovs",
-    place: Place,
+    plan: PlanPath,
+    target_name: TargetName = DEFAULT,
+    options: TargetOptions,
     dry_run: DryRun = False,
     follow: Annotated[
-        bool, typer.Option("--follow", help="For ebpf: stay, and mask members whose link dies until it is back.")
+        bool,
+        typer.Option("--follow", help="Where the target can: stay, and mask members whose link dies until it is back."),
     ] = False,
 ) -> None:
     """Make a switch hold a plan: all of it or, if anything is refused, none. What is others' stays as it is."""
+    from anabranch.targets import verbs
     from anabranch.targets.plan.show import show
-    from anabranch.targets.protocol import target
     from anabranch.terminal.console import terminal
 
-    if follow and (target_name != "ebpf" or dry_run):
-        raise AnabranchError("follow: with --target ebpf, and without --dry-run, only; leave it out")
-    outcome = target(target_name).apply(plan, place, dry_run=dry_run)
-    show(outcome, dry_run, terminal())
-    if follow:
-        from anabranch.targets.ebpf.follow import follow as follow_links
-
-        follow_links(plan, place, terminal())
+    chosen = target(target_name)
+    if follow and (chosen.descriptor.follow is None or dry_run):
+        able = " or ".join(name for name in TARGETS if target(name).descriptor.follow is not None)
+        raise AnabranchError(f"follow: with --target {able}, and without --dry-run, only; leave it out")
+    own = options.of(target_name)
+    show(verbs.apply(chosen, plan, own, dry_run=dry_run), dry_run, terminal())
+    if follow and chosen.descriptor.follow is not None:
+        chosen.descriptor.follow(plan, own, terminal())

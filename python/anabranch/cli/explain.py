@@ -9,6 +9,9 @@ import typer
 
 from anabranch.cli import DEPLOY
 from anabranch.errors import AnabranchError
+from anabranch.targets import registry
+from anabranch.targets.plan.options import EXPLAIN, EXPLAIN_GROUP, TargetOptions, with_options
+from anabranch.targets.registry import DEFAULT, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +20,6 @@ if TYPE_CHECKING:
 
     from anabranch.targets.plan.explanation import Explanation
 
-METHODS = ("hash", "dp_hash", "default")
 STATUS_UNSURE = 3
 STEPPED = 20
 """Connections up to which each is shown step by step; of more, a line each."""
@@ -29,10 +31,11 @@ Step = tuple[str, str]
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command(rich_help_panel=DEPLOY)(explain)
+    app.command(rich_help_panel=DEPLOY)(with_options(with_plan=EXPLAIN, with_weights=EXPLAIN_GROUP)(explain))
 
 
 def explain(
+    *,
     connections: Annotated[
         list[str] | None,
         typer.Argument(
@@ -44,9 +47,7 @@ def explain(
         str | None, typer.Option(metavar="W,W,...", help="One per path, or a TOML file with the key weights.")
     ] = None,
     plan: Annotated[str | None, typer.Option(metavar="PLAN.TOML", help="By the rules and groups of a plan.")] = None,
-    bridge: Annotated[str, typer.Option(help="With a plan: as things stand in this bridge of Open vSwitch.")] = "",
-    openflow: Annotated[str, typer.Option(metavar="ADDRESS", help="Where the bridge is, as in `apply`.")] = "",
-    in_port: Annotated[str | None, typer.Option(metavar="NAME", help="Port that the connections come in by.")] = None,
+    with_plan: TargetOptions,
     file: Annotated[
         str | None, typer.Option(metavar="TRACE", help="The connections of a flow list (CSV) or capture.")
     ] = None,
@@ -54,15 +55,11 @@ def explain(
     hash: Annotated[str | None, typer.Option(help="Makes the keys; xxh3.")] = None,  # noqa: A002
     seed: Annotated[int, typer.Option(help="Of the hash.", min=0, max=2**32 - 1)] = 0,
     fail: Annotated[list[int] | None, typer.Option(metavar="PATH", help="This path is dead.")] = None,
-    target: Annotated[str | None, typer.Option(metavar="ovs", help="As Open vSwitch itself chooses.")] = None,
-    method: Annotated[
-        str | None, typer.Option(help="Of Open vSwitch: `hash`, `dp_hash`, or `default` for a group without one.")
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help=f"As a target itself chooses; with a plan, its own: {listed()}."),
     ] = None,
-    param: Annotated[
-        int | None, typer.Option(help="Open vSwitch's selection_method_param.", min=0, max=2**64 - 1)
-    ] = None,
-    bucket_ids: Annotated[str | None, typer.Option(metavar="ID,ID,...", help="Of Open vSwitch; 0,1,2,...")] = None,
-    ovs_version: Annotated[str | None, typer.Option(metavar="X.Y.Z", help="Version of Open vSwitch; 3.1.0.")] = None,
+    with_weights: TargetOptions,
     json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; - is stdout.")] = None,
 ) -> None:
     """Say how each connection comes to its path: fields, hash, score or slot. Status 3 if that of one is not known."""
@@ -71,17 +68,18 @@ def explain(
     if bool(connections) == (file is not None):
         problem = "both given" if connections else "both missing"
         raise AnabranchError(f"connections, file: {problem}; give 10.0.0.1,10.0.0.2,tcp,40000,80 or --file flows.csv")
-    of_switch = {"method": method, "param": param, "bucket-ids": bucket_ids, "ovs-version": ovs_version}
-    of_library = {"technique": technique, "hash": hash, "seed": seed or None}
-    of_bridge = {"bridge": bridge or None, "openflow": openflow or None, "in-port": in_port}
-    unused: dict[str, object]
+    of_library: dict[str, object] = {"technique": technique, "hash": hash, "seed": seed or None}
+    unused: dict[str, object] = {}
+    problem = "with a target; leave it out"
     if plan is not None:
-        unused = {**of_switch, **of_library, "weights": weights, "target": target, "fail": fail or None}
-        problem = "with a plan; leave it out"
+        unused, problem = {**of_library, "weights": weights, "fail": fail or None}, "with a plan; leave it out"
+        with_weights.refuse_any(problem)
     elif target is None:
-        unused, problem = {**of_switch, **of_bridge}, "without a target; give --target ovs too"
+        for options in (with_weights, with_plan):
+            options.refuse_any("without a target; give --target {target} too")
     else:
-        unused, problem = {**of_library, **of_bridge}, "with a target; leave it out"
+        unused = of_library
+        with_plan.refuse_any(problem)
     for key, value in unused.items():
         if value is not None:
             raise AnabranchError(f"{key}: {value}: not used {problem}")
@@ -91,7 +89,6 @@ def explain(
     from anabranch.hints import choose
     from anabranch.split.request import choices
     from anabranch.splitter import hashes
-    from anabranch.targets.ovs.recipes import Switch, parse_version
     from anabranch.targets.plan import explanation
     from anabranch.targets.plan.group import group
     from anabranch.terminal.console import terminal
@@ -104,10 +101,8 @@ def explain(
         warn_of_damage(trace)
         tuples = explanation.untyped(trace.tuples)
     if plan is not None:
-        from anabranch.targets.ovs import target as ovs
-        from anabranch.targets.plan.options import Place
-
-        ways = ovs.explain(plan, Place(bridge, openflow), tuples, in_port)
+        name = target or DEFAULT
+        ways = registry.target(name).explain(plan, with_plan.of(name), tuples)
         if json is not None:
             write_whole(json, explanation.as_json(ways, ["anabranch", *sys.argv[1:]]))
         if json != "-":
@@ -124,14 +119,7 @@ def explain(
             raise AnabranchError(f"technique: {technique}: several; give one")
         found = explanation.by_technique(tuples, wanted, chosen, name, seed)
     else:
-        choose(target, ("ovs",), "target")
-        chosen_method = choose(method or "hash", METHODS, "method")
-        switch = Switch(parse_version(ovs_version or "3.1.0"), parameter=param or 0)
-        ids = explanation.parse_bucket_ids(bucket_ids, len(wanted.weights))
-        if chosen_method == "hash":
-            found = explanation.by_selection(tuples, wanted, switch, ids)
-        else:
-            found = explanation.by_dp_hash(tuples, wanted, switch, ids, chosen_method == "default")
+        found = registry.target(target).explain_group(wanted, with_weights.of(target), tuples)
     if json is not None:
         write_whole(json, explanation.as_json(found, ["anabranch", *sys.argv[1:]]))
     if json != "-":

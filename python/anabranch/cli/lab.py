@@ -11,6 +11,7 @@ import typer
 from anabranch.cli import MACHINE
 from anabranch.cli.run import Classes, Override, Quiet, Runs
 from anabranch.errors import AnabranchError
+from anabranch.targets.registry import DEFAULT, listed
 
 if TYPE_CHECKING:
     from anabranch.lab.fabric.topology import Lab
@@ -23,9 +24,7 @@ AllowBusy = Annotated[
     bool, typer.Option("--allow-busy", help="End with status 0 even if the machine was too busy for the results.")
 ]
 
-Switch = Annotated[
-    str, typer.Option(metavar="KIND", help="ovs: bridges of Open vSwitch; ebpf: datapaths in the kernel.")
-]
+Switch = Annotated[str, typer.Option(metavar="KIND", help=f"Whose switches: {listed()}, where the target can.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -44,7 +43,7 @@ def up(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml")],
     name: Name = None,
     scale: Annotated[float, typer.Option(help="Multiply all rates: 0.01 makes 100 Mbps of 10 Gbps.")] = 1.0,
-    switch: Switch = "ovs",
+    switch: Switch = DEFAULT,
     tso: Annotated[bool, typer.Option("--tso", help="Segments pass switches whole: faster, less like links.")] = False,
     bfd: Annotated[
         str | None, typer.Option(metavar="TIME", help="BFD between switches at this interval, as in --bfd 10ms.")
@@ -80,7 +79,7 @@ def run(
     override: Override = None,
     name: Name = None,
     scale: Annotated[float, typer.Option(help="Multiply all rates, and divide all times.")] = 1.0,
-    switch: Switch = "ovs",
+    switch: Switch = DEFAULT,
     runs: Runs = Path("runs"),
     classes: Classes = None,
     recipe: Annotated[str, typer.Option(help="Of Open vSwitch's groups; the scenario's if left out.")] = "",

@@ -9,22 +9,23 @@ import typer
 
 from anabranch.cli import DEPLOY
 from anabranch.errors import AnabranchError
+from anabranch.targets.plan.options import FORECAST, TargetOptions, with_options
+from anabranch.targets.registry import TARGETS, listed
 
 STATUS_BOUND_MISSED = 1
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command(rich_help_panel=DEPLOY)(plan)
+    app.command(rich_help_panel=DEPLOY)(with_options(options=FORECAST)(plan))
 
 
 def plan(
+    *,
     weights: Annotated[
         str | None, typer.Option(metavar="W,W,...", help="One per path, or a TOML file with the key weights.")
     ] = None,
-    target: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="`ovs`, `linux`, `ebpf` or `table`; all when left out.")
-    ] = None,
+    target: Annotated[list[str] | None, typer.Option(metavar="NAME", help=f"{listed()}; all when left out.")] = None,
     error: Annotated[
         str | None, typer.Option(metavar="PCT", help="Recommend what stays below; status 1 if a target cannot.")
     ] = None,
@@ -34,26 +35,23 @@ def plan(
     ports: Annotated[
         str | None, typer.Option(metavar="P,P,...", help="Port or device of each path, for the lines to paste.")
     ] = None,
-    bridge: Annotated[str, typer.Option(help="Of Open vSwitch.")] = "br0",
-    group: Annotated[int, typer.Option(help="Group number in Open vSwitch.", min=0)] = 1,
-    param: Annotated[int, typer.Option(help="Seed of this switch's hash in Open vSwitch.", min=0, max=2**64 - 1)] = 0,
-    ovs_version: Annotated[str, typer.Option(metavar="X.Y.Z", help="Version of Open vSwitch.")] = "3.1.0",
+    options: TargetOptions,
     json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; - is stdout.")] = None,
 ) -> None:
     """Say which split each target will really give, and how to get the one asked for. Nothing is installed."""
     if weights is None:
         raise AnabranchError("weights: missing; give one per path, as in --weights 4,3,2")
     from anabranch.atomic_file import write_whole
-    from anabranch.targets import forecast as plans
+    from anabranch.targets import forecast
     from anabranch.targets.forecast_table import show
-    from anabranch.targets.ovs.recipes import Switch, parse_version
     from anabranch.targets.plan import group as groups
+    from anabranch.targets.plan.bound import parse_bound
     from anabranch.terminal.console import terminal
 
+    own = {name: options.of(name, strict=False) for name in TARGETS}
     wanted = groups.group(weights, fail or (), ports)
-    switch = Switch(parse_version(ovs_version), bridge, group, param)
-    bound = None if error is None else plans.parse_bound(error)
-    found = plans.plan(wanted, target or (), switch, bound)
+    bound = None if error is None else parse_bound(error)
+    found = forecast.plan(wanted, target or (), own, bound)
     if json is not None:
         write_whole(json, found.as_json(["anabranch", *sys.argv[1:]]))
     if json != "-":

@@ -8,14 +8,13 @@ import typer
 
 from anabranch.cli import DEPLOY
 from anabranch.errors import AnabranchError
-from anabranch.targets.plan.options import DryRun, Place, TargetName, options
-
-EBPF = "ebpf"
+from anabranch.targets.plan.options import REACH, DryRun, TargetName, TargetOptions, with_options
+from anabranch.targets.registry import DEFAULT, TARGETS, target
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command(rich_help_panel=DEPLOY)(options(remove))
+    app.command(rich_help_panel=DEPLOY)(with_options(options=REACH)(remove))
 
 
 def remove(
@@ -23,45 +22,30 @@ def remove(
     plan: Annotated[
         str | None, typer.Argument(metavar="PLAN.TOML", help="Which packets go over which ports in which shares.")
     ] = None,
-    target_name: TargetName = "ovs",
-    place: Place,
+    target_name: TargetName = DEFAULT,
+    options: TargetOptions,
     dry_run: DryRun = False,
     stale: Annotated[
         bool,
-        typer.Option("--stale", help="For ebpf, without a plan: datapaths of network namespaces that have ended."),
+        typer.Option("--stale", help="Without a plan: what a target keeps of network namespaces that have ended."),
     ] = False,
 ) -> None:
     """Take out of a switch all that is the plan's owner's, and nothing else."""
-    if stale and (plan is not None or target_name != EBPF):
-        problem = f"with --target {EBPF}, and without a plan, only"
-        raise AnabranchError(f"stale: {problem}; write anabranch remove --target {EBPF} --stale")
+    from anabranch.targets import verbs
+    from anabranch.targets.plan.show import show
+    from anabranch.terminal.console import terminal
+
+    chosen = target(target_name)
     if stale:
-        place.refuse_any("with --stale")
-        _remove_stale(dry_run)
+        if plan is not None or chosen.descriptor.stale is None:
+            able = next(name for name in TARGETS if target(name).descriptor.stale is not None)
+            problem = f"with --target {able}, and without a plan, only"
+            raise AnabranchError(f"stale: {problem}; write anabranch remove --target {able} --stale")
+        options.refuse_any("with --stale; leave it out")
+        chosen.descriptor.stale(dry_run, terminal())
         return
     if plan is None:
         raise AnabranchError(
             "plan: missing; name the plan whose owner's rules shall go, as in anabranch remove plan.toml"
         )
-    from anabranch.targets.plan.show import show
-    from anabranch.targets.protocol import target
-    from anabranch.terminal.console import terminal
-
-    outcome = target(target_name).remove(plan, place, dry_run=dry_run)
-    show(outcome, dry_run, terminal())
-
-
-def _remove_stale(dry_run: bool) -> None:
-    from anabranch.targets.ebpf.datapath import locked
-    from anabranch.targets.ebpf.leftovers import collect, leftovers
-    from anabranch.terminal.console import terminal
-
-    with locked(make=False):
-        found = leftovers()
-        if not dry_run:
-            collect(found)
-    console = terminal()
-    for line in (line for one in found for line in one.lines):
-        console.print(line, style="red", markup=False, soft_wrap=True)
-    if not found:
-        console.print("nothing to do: no network namespace that has ended has a datapath")
+    show(verbs.remove(chosen, plan, options.of(target_name), dry_run=dry_run), dry_run, terminal())

@@ -7,34 +7,36 @@ from typing import Annotated
 import typer
 
 from anabranch.cli import DEPLOY
-from anabranch.targets.plan.options import Place, Plan, TargetName, options
+from anabranch.targets.plan.options import REACH, PlanPath, TargetName, TargetOptions, with_options
+from anabranch.targets.registry import DEFAULT, target
 
 STATUS_WRONG, STATUS_UNSURE = 1, 3
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command(rich_help_panel=DEPLOY)(options(verify))
+    app.command(rich_help_panel=DEPLOY)(with_options(options=REACH)(verify))
 
 
 def verify(
     *,
-    plan: Plan,
-    target_name: TargetName = "ovs",
-    place: Place,
+    plan: PlanPath,
+    target_name: TargetName = DEFAULT,
+    options: TargetOptions,
     seconds: Annotated[float, typer.Option(metavar="S", help="How long to measure.", min=0.01, max=86400)] = 10.0,
     connections: Annotated[
         int | None, typer.Option(metavar="N", help="That pass each group meanwhile, if you know.", min=1)
     ] = None,
 ) -> None:
     """Compare a switch with a plan, then measure its split; status 1 if it is wrong, 3 if that cannot be told."""
+    from anabranch.targets import verbs
     from anabranch.targets.plan.show import show_verified, waiting
     from anabranch.targets.plan.verification import Verdict
-    from anabranch.targets.protocol import target
     from anabranch.terminal.console import terminal
 
+    own = options.of(target_name)
     with waiting(seconds):
-        found = target(target_name).verify(plan, place, seconds=seconds, connections=connections)
+        found = verbs.verify(target(target_name), plan, own, seconds=seconds, connections=connections)
     show_verified(found, terminal())
     verdicts = [group.judged[0] for group in found.groups]
     if found.lines or Verdict.WRONG in verdicts:

@@ -67,7 +67,7 @@ class Controller:
         timing = Timing(file.interval_s, file.audit_s)
         self._openflow = {
             name: Session(
-                switch, file.territory, self.network, self.events, self._changed, timing, self._tls, self._commits
+                switch, file.ownership, self.network, self.events, self._changed, timing, self._tls, self._commits
             )
             for name, switch in file.switches.items()
             if switch.kernel is None

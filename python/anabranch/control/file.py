@@ -18,7 +18,7 @@ from anabranch.runs.load import read_text
 from anabranch.settings import Settings
 from anabranch.targets.ebpf.switch import FORBIDDEN
 from anabranch.targets.ovs import split
-from anabranch.targets.ovs.ownership import Territory
+from anabranch.targets.ovs.ownership import Ownership
 from anabranch.toml_document import parse_toml
 
 RECIPES = tuple(name for name in split.RECIPES if name != "failover")
@@ -105,9 +105,9 @@ class FabricFile:
     """Of each host, as prefixes of full length."""
 
     @property
-    def territory(self) -> Territory:
+    def ownership(self) -> Ownership:
         """What of every switch is ours."""
-        return Territory(self.owner)
+        return Ownership(self.owner)
 
     def policy_settings(self) -> Settings:
         """The policy's own table, for it to read."""

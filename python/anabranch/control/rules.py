@@ -64,7 +64,7 @@ class Rules:
     def __init__(self, file: FabricFile) -> None:
         self._file = file
         self._topology = file.topology
-        self._territory = file.territory
+        self._ownership = file.ownership
         self._towards: dict[tuple[str, str], _Towards] = {}
         self._plans: dict[str, tuple[Mapping[str, Members], Mapping[int, int], Plan]] = {}
         """Each switch's, with what it was made of: the weights, and OpenFlow's numbers of its ports."""
@@ -154,11 +154,11 @@ class Rules:
                 seed=seed_of(name),
             )
             present = Tables(before.flows, before.groups) if before else view.installed.get(name)
-            rendered = render(split, self._territory, present)
-            group_id = self._territory.group_id(split.index)
+            rendered = render(split, self._ownership, present)
+            group_id = self._ownership.group_id(split.index)
         # A leaf that cannot be reached has rules that drop: a rule less would leave its packets to somebody else's.
         rules = frozenset(
-            Flow(self._territory.table, priority, match, rendered.actions, rendered.goto, self._territory.cookie)
+            Flow(self._ownership.table, priority, match, rendered.actions, rendered.goto, self._ownership.cookie)
             for priority, match in self._destinations[leaf]
         )
         numbers = tuple(sorted(group.group_id for group in rendered.groups))
@@ -169,11 +169,11 @@ class Rules:
         """Rules to the hosts of a switch."""
         ends = self._topology.ends
         return frozenset(
-            Flow(self._territory.table, PRIORITY + address.prefixlen, match, (Output(number),), None, cookie)
+            Flow(self._ownership.table, PRIORITY + address.prefixlen, match, (Output(number),), None, cookie)
             for port, number in numbers.items()
             for address in self._file.addresses.get(ends[port].neighbour, ())
             for match in matches(address)
-            for cookie in (self._territory.cookie,)
+            for cookie in (self._ownership.cookie,)
         )
 
     def _host_groups(self, name: str, kernel: KernelFile, numbers: Mapping[int, int]) -> tuple[_core.KernelGroup, ...]:

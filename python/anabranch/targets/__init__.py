@@ -1,1 +1,1 @@
-"""Where a split is installed: what each target makes of weights, and how it chooses a path for a connection."""
+"""Targets: switches and kernels that a plan is put into, one folder each."""

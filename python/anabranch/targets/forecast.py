@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from anabranch._core import VERSION
-from anabranch.errors import AnabranchError
-from anabranch.hints import choose
-from anabranch.targets.ebpf import recipes as ebpf
-from anabranch.targets.linux import recipes as linux
-from anabranch.targets.ovs import recipes as open_vswitch
-from anabranch.targets.ovs.recipes import Switch
+from anabranch.targets import registry
+from anabranch.targets.plan.bound import BOUND_PCT
 from anabranch.targets.plan.group import Group
-from anabranch.targets.plan.recipe import Target
-from anabranch.targets.table import recipes as table
-
-TARGETS = ("ovs", "linux", "ebpf", "table")
-BOUND_PCT = 1.0
-"""What counts as near enough where no bound is given: the noise of some 30,000 connections over four paths."""
+from anabranch.targets.plan.options import FORECAST
+from anabranch.targets.plan.recipe import Forecast
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a group comes to on each target."""
+    """The forecasts of a group, one per target."""
 
     group: Group
-    targets: list[Target]
+    targets: list[Forecast]
     bound_pct: float
 
     @property
@@ -59,39 +51,25 @@ class Plan:
         return json.dumps(found, indent=2, allow_nan=False) + "\n"
 
 
-def plan(group: Group, targets: Sequence[str], switch: Switch, bound_pct: float | None = None) -> Plan:
-    """Plans `group` for `targets`; none means all, and then a weight over one target's limit stops no other.
+def plan(
+    group: Group, names: Sequence[str], options: Mapping[str, Any] | None = None, bound_pct: float | None = None
+) -> Plan:
+    """Plans `group` for targets; no name means all, and then a weight over one target's limit stops no other.
+
+    Args:
+        group: weighted paths.
+        names: of targets.
+        options: of each target for `plan`, by its name; its defaults where there are none.
+        bound_pct: largest error, or None where nobody asked.
 
     Raises:
         AnabranchError: an unknown target, or a weight over the limit of a target that was asked for.
 
     """
-    bound = BOUND_PCT if bound_pct is None else bound_pct
     found = []
-    for name in dict.fromkeys(targets) or TARGETS:
-        choose(name, TARGETS, "target")
-        if name == "ovs":
-            found.append(open_vswitch.target(group, switch, bound, bool(targets)))
-        elif name == "linux":
-            found.append(linux.target(group, bound, bool(targets)))
-        elif name == "ebpf":
-            found.append(ebpf.target(group, bool(targets)))
-        else:
-            found.append(table.target(group, bound_pct is not None))
+    for name in dict.fromkeys(names) or registry.TARGETS:
+        one, kind = registry.target(name), registry.option_class(name, FORECAST)
+        given = (options or {}).get(name) or (kind() if kind is not None else None)
+        found.append(one.forecast(group, given, bound_pct, strict=bool(names)))
+    bound = BOUND_PCT if bound_pct is None else bound_pct
     return Plan(group, [target for target in found if target.recipes], bound)
-
-
-def parse_bound(text: str) -> float:
-    """`1%` or `0.5` as percent.
-
-    Raises:
-        AnabranchError: text that is no percentage above zero.
-
-    """
-    try:
-        bound = float(text.strip().removesuffix("%"))
-    except ValueError:
-        bound = 0.0
-    if not 0 < bound < float("inf"):
-        raise AnabranchError(f"error: {text}: not a percentage above 0; write it as 1% or 0.05%")
-    return bound

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from anabranch.targets.forecast import Plan
 from anabranch.targets.plan.group import Group, short
-from anabranch.targets.plan.recipe import Recipe, Target
+from anabranch.targets.plan.recipe import Forecast, Recipe
 from anabranch.terminal.plain_table import plain_table
 from anabranch.units import pct
 
@@ -102,7 +102,7 @@ def _pct(value: float) -> str:
     return pct(0.0 if value < 1e-9 else value)
 
 
-def _refused(target: Target, console: Console) -> None:
+def _refused(target: Forecast, console: Console) -> None:
     for name, reason in target.refused:
         console.print(f"  cannot be: {name}: {reason}", markup=False, soft_wrap=True)
 

@@ -118,7 +118,7 @@ class Load(Policy):
             if held.name == leaf:
                 total = max(1, sum(held.weights))
                 return {port: weight / total for port, weight in zip(held.targets, held.weights, strict=True) if weight}
-        group_id = self._file.territory.group_id(view.topology.leaf_index[leaf])
+        group_id = self._file.ownership.group_id(view.topology.leaf_index[leaf])
         tables = view.installed.get(switch)
         found = [group for group in tables.groups if group.group_id == group_id] if tables else []
         return _written(found[0]) if found else {}

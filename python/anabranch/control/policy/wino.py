@@ -67,7 +67,7 @@ class Wino(Policy):
         self._topology = file.topology
         self._options = options
         self._clock = clock
-        self.counted = file.territory.cookie | slices.COOKIE, slices.COOKIE_OF_SLICES_MASK
+        self.counted = file.ownership.cookie | slices.COOKIE, slices.COOKIE_OF_SLICES_MASK
         self._weighed = Weighed(file, by_capacity=True)
         self._sliced: dict[str, Tables] = {}
         self._parts: dict[str, tuple[list[Pair], dict[str, Tables]]] = {}
@@ -119,7 +119,7 @@ class Wino(Policy):
                     own,
                     slices.tables(
                         own,
-                        self._file.territory,
+                        self._file.ownership,
                         meters=options.meters,
                         burst_s=options.burst_s,
                         frame_bytes=options.frame_bytes,

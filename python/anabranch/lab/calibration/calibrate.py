@@ -20,10 +20,10 @@ from anabranch.lab.calibration.ceiling import Ceiling, PathCeiling
 from anabranch.lab.calibration.goodput import goodput_bps
 from anabranch.lab.fabric import record, single_path
 from anabranch.lab.fabric.blueprint import Host
-from anabranch.lab.fabric.switching import OVS
 from anabranch.lab.fabric.topology import Lab, remove
 from anabranch.lab.traffic.bursts import frames, send
 from anabranch.netlink.namespace import inside
+from anabranch.targets.registry import DEFAULT
 from anabranch.tuples import five_tuples
 
 CHAIN = """[fabric]
@@ -90,7 +90,7 @@ def remove_left(lab: Lab) -> None:
 
 def calibrate(
     *,
-    switch: str = OVS,
+    switch: str = DEFAULT,
     tso: bool = False,
     parent: str = "",
     progress: Callable[[int, int], None] | None = None,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from anabranch.atomic_file import write_whole
 from anabranch.errors import AnabranchError
+from anabranch.targets.registry import DEFAULT
 
 LABS = Path("/run/anabranch/lab")
 FILE = "state.json"
@@ -39,7 +40,7 @@ class Record:
     http: str
     """Where its controller's pages are, `127.0.0.1:PORT`."""
     namespaces: tuple[str, ...]
-    switch: str = "ovs"
+    switch: str = DEFAULT
     """Of what kind its switches are (`switching`)."""
     complete: bool = False
     """Whether all of it has been made."""

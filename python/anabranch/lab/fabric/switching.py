@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any, Protocol
 
 from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.blueprint import Blueprint
 from anabranch.lab.fabric.record import Record
-
-OVS, EBPF = "ovs", "ebpf"
-KINDS = (OVS, EBPF)
+from anabranch.targets import registry
 
 
 class Switching(Protocol):
@@ -116,12 +115,22 @@ def switching(record: Record, blueprint: Blueprint) -> Switching:
         AnabranchError: there is no such kind.
 
     """
-    if record.switch == OVS:
-        from anabranch.targets.ovs.lab import Bridges
+    made: Switching = part(record.switch, "lab").SWITCHING(record, blueprint)
+    return made
 
-        return Bridges(record, blueprint)
-    if record.switch == EBPF:
-        from anabranch.targets.ebpf.lab import KernelSwitches
 
-        return KernelSwitches(record, blueprint)
-    raise AnabranchError(f"switch: {record.switch}: no kind of switch; take {' or '.join(KINDS)}")
+def kinds() -> list[str]:
+    """The targets that labs have switches of, the default first."""
+    return [name for name in registry.TARGETS if registry.target(name).descriptor.lab_switches]
+
+
+def part(name: str, what: str) -> ModuleType:
+    """A module of a target that a lab has switches of: `lab` with `SWITCHING`, or `lab_forwarding`.
+
+    Raises:
+        AnabranchError: there is no such kind.
+
+    """
+    if name not in kinds():
+        raise AnabranchError(f"switch: {name}: no kind of switch; take {' or '.join(kinds())}")
+    return registry.part(name, what)

@@ -19,9 +19,10 @@ from anabranch.lab.fabric.blueprint import LAB_NAME, Blueprint, Cable, End, Host
 from anabranch.lab.fabric.fabric_file import fabric_file
 from anabranch.lab.fabric.machine import check_machine
 from anabranch.lab.fabric.record import Record
-from anabranch.lab.fabric.switching import OVS, Switching, switching
+from anabranch.lab.fabric.switching import Switching, switching
 from anabranch.runs.load import read_text
 from anabranch.targets.ebpf import lab_pins as pins
+from anabranch.targets.registry import DEFAULT
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -52,7 +53,7 @@ class Lab:
         name: str | None = None,
         *,
         scale: float = 1.0,
-        switch: str = OVS,
+        switch: str = DEFAULT,
         tso: bool = False,
         bfd_ms: int | None = None,
         parent: str = "",

@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch.control.file import FabricFile, parse
 from anabranch.control.rules import Weigher, Weights
-from anabranch.lab.fabric.switching import EBPF
+from anabranch.lab.fabric.switching import part
 from anabranch.lab.fabric.topology import Lab
 
 Wanted = str | Mapping[str, int]
@@ -81,14 +81,7 @@ def check(routing: Mapping[str, Any], switch: str, recipe: str = "") -> None:
         AnabranchError: they do not; it says what they do.
 
     """
-    if switch == EBPF:
-        from anabranch.targets.ebpf import lab_forwarding as kernel_forwarding
-
-        kernel_forwarding.choose(routing, recipe)
-    else:
-        from anabranch.targets.ovs import lab_forwarding as bridge_forwarding
-
-        bridge_forwarding.choose(routing, recipe)
+    part(switch, "lab_forwarding").choose(routing, recipe)
 
 
 def switches_of(lab: Lab, routing: Mapping[str, Any], recipe: str = "") -> Switches:
@@ -98,11 +91,6 @@ def switches_of(lab: Lab, routing: Mapping[str, Any], recipe: str = "") -> Switc
         AnabranchError: as `check`.
 
     """
-    if lab.record.switch == EBPF:
-        from anabranch.targets.ebpf import lab_forwarding as kernel_forwarding
-
-        chosen = kernel_forwarding.choose(routing, recipe)
-        return kernel_forwarding.DatapathSwitches(lab, chosen)
-    from anabranch.targets.ovs import lab_forwarding as bridge_forwarding
-
-    return bridge_forwarding.BridgeSwitches(lab, bridge_forwarding.choose(routing, recipe))
+    how = part(lab.record.switch, "lab_forwarding")
+    found: Switches = how.SWITCHES(lab, how.choose(routing, recipe))
+    return found

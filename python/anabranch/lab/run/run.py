@@ -17,7 +17,6 @@ from anabranch import _core
 from anabranch.errors import AnabranchError
 from anabranch.lab.calibration.contention import judge
 from anabranch.lab.calibration.processor_time import Meter
-from anabranch.lab.fabric.switching import OVS
 from anabranch.lab.fabric.topology import Lab, topology_of
 from anabranch.lab.run import forwarding
 from anabranch.lab.run.changes import Change, Links, refuse_partial
@@ -29,6 +28,7 @@ from anabranch.lab.traffic.play import Action, Endpoint, Options, Watch, play, r
 from anabranch.lab.traffic.port_watch import PortWatch
 from anabranch.runs.folder import place
 from anabranch.runs.results import Run
+from anabranch.targets.registry import DEFAULT
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -64,7 +64,7 @@ class Ready:
     resolved: Mapping[str, Any]
 
 
-def check(scenario: _core.Scenario, wishes: Wishes, switch: str = OVS) -> None:
+def check(scenario: _core.Scenario, wishes: Wishes, switch: str = DEFAULT) -> None:
     """Whether any lab with such switches can do what a scenario asks; before one is made.
 
     Raises:

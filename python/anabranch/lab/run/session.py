@@ -19,7 +19,6 @@ from anabranch.lab.calibration.calibrate import ceiling_of, remove_left
 from anabranch.lab.calibration.contention import Contention, judge, usable_scale
 from anabranch.lab.calibration.processor_time import Meter
 from anabranch.lab.fabric import record
-from anabranch.lab.fabric.switching import OVS
 from anabranch.lab.fabric.topology import Lab, default_name
 from anabranch.lab.run import beside, show
 from anabranch.lab.run.beside import Pairs
@@ -31,6 +30,7 @@ from anabranch.runs.load import load
 from anabranch.runs.results import Run
 from anabranch.runs.run import run as simulate
 from anabranch.stats.size_classes import SizeClass
+from anabranch.targets.registry import DEFAULT
 from anabranch.terminal.bar import Bar
 
 SLOWER_MAX = 20
@@ -45,7 +45,7 @@ class Request:
     overrides: Sequence[tuple[str, str]] = ()
     name: str | None = None
     scale: float = 1.0
-    switch: str = OVS
+    switch: str = DEFAULT
     """The kind of the lab's switches."""
     runs: Path = Path("runs")
     wishes: Wishes = Wishes()  # noqa: RUF009

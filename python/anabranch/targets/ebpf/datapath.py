@@ -19,7 +19,6 @@ from typing import Protocol
 
 from anabranch._core import KernelDatapath, KernelGroup
 from anabranch.errors import AnabranchError
-from anabranch.targets.ebpf.desired import Held
 from anabranch.targets.ebpf.folder import ROOT, own_folder, require_file_system
 
 NEW, OLD = "+new", "+old"
@@ -33,8 +32,22 @@ class ChangedElsewhereError(AnabranchError):
     """Somebody else has changed, replaced or removed a datapath that was left in a known state."""
 
 
+@dataclass(frozen=True)
+class State:
+    """A datapath at one moment."""
+
+    scheme: str
+    """The program's name."""
+    group_capacity: int
+    route_capacity: int
+    """0 where the only group takes all IP."""
+    groups: tuple[KernelGroup, ...]
+    attached: frozenset[tuple[int, str]]
+    """Number of the device and hook, of those that there still are."""
+
+
 class Shape(Protocol):
-    """What a datapath shall be."""
+    """The shape that a datapath is to have."""
 
     @property
     def scheme(self) -> str:
@@ -53,7 +66,7 @@ class Shape(Protocol):
 
     @property
     def kernel_groups(self) -> list[KernelGroup]:
-        """What it forwards by."""
+        """Groups that it forwards by."""
         ...
 
     @property
@@ -63,16 +76,16 @@ class Shape(Protocol):
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A datapath in the kernel, opened, and what it held then."""
+class OpenDatapath:
+    """A datapath in the kernel, opened, and what it was then."""
 
     datapath: KernelDatapath
     folder: Path
     number: int
     """Inode of the folder: another datapath of its name has another."""
-    held: Held
+    state: State
 
-    def again(self) -> Standing:
+    def again(self) -> OpenDatapath:
         """The same, read anew.
 
         Raises:
@@ -81,12 +94,12 @@ class Standing:
         """
         if self.folder.exists() and self.folder.stat().st_ino == self.number:
             now = described(self.datapath)
-            if replace(now, attached=self.held.attached) == self.held:
-                return replace(self, held=now)
+            if replace(now, attached=self.state.attached) == self.state:
+                return replace(self, state=now)
         raise ChangedElsewhereError(f"{self.folder}: somebody else has changed the datapath; apply the plan again")
 
 
-def standing(folder: Path) -> Standing | None:
+def opened(folder: Path) -> OpenDatapath | None:
     """The datapath of a folder, if there is one.
 
     Raises:
@@ -102,7 +115,7 @@ def standing(folder: Path) -> Standing | None:
     except AnabranchError as error:
         mend = f"`anabranch remove`, or `rm -r {folder}`, takes the datapath away"
         raise AnabranchError(f"{error}; {mend}") from None
-    return None if datapath is None else Standing(datapath, folder, folder.stat().st_ino, described(datapath))
+    return None if datapath is None else OpenDatapath(datapath, folder, folder.stat().st_ino, described(datapath))
 
 
 def is_there(folder: Path) -> bool:
@@ -110,19 +123,19 @@ def is_there(folder: Path) -> bool:
     return any(_beside(folder, suffix).exists() for suffix in ("", NEW, OLD, HALF))
 
 
-def fits(held: Held, target: Shape) -> bool:
+def fits(state: State, target: Shape) -> bool:
     """Whether the datapath that is there can be changed into what is wanted: the same program, and room enough."""
     return (
-        held.scheme == target.scheme
-        and len(target.kernel_groups) <= held.group_capacity
-        and sum(len(group.prefixes) for group in target.kernel_groups) <= held.route_capacity
-        and bool(target.route_capacity) == bool(held.route_capacity)
+        state.scheme == target.scheme
+        and len(target.kernel_groups) <= state.group_capacity
+        and sum(len(group.prefixes) for group in target.kernel_groups) <= state.route_capacity
+        and bool(target.route_capacity) == bool(state.route_capacity)
     )
 
 
-def described(datapath: KernelDatapath) -> Held:
-    """What a datapath is."""
-    return Held(
+def described(datapath: KernelDatapath) -> State:
+    """The state of a datapath."""
+    return State(
         datapath.scheme,
         datapath.group_capacity,
         datapath.route_capacity,
@@ -131,12 +144,12 @@ def described(datapath: KernelDatapath) -> Held:
     )
 
 
-def change(folder: Path, before: Standing | None, target: Shape) -> Standing | None:
+def change(folder: Path, before: OpenDatapath | None, target: Shape) -> OpenDatapath | None:
     """Makes the datapath what is wanted; if anything is refused, it is as before.
 
     Args:
         folder: of the datapath.
-        before: what stands, as `standing` says.
+        before: what stands, as `opened` says.
         target: what shall be.
 
     Returns:
@@ -147,14 +160,14 @@ def change(folder: Path, before: Standing | None, target: Shape) -> Standing | N
 
     """
     if finish(folder):
-        before = standing(folder)
-    if before is None or not fits(before.held, target):
+        before = opened(folder)
+    if before is None or not fits(before.state, target):
         _replace(folder, before, target)
-        return standing(folder)
+        return opened(folder)
     datapath = before.datapath
     with ExitStack() as undo:
         for index, hook in target.attached:
-            if (index, hook) not in before.held.attached:
+            if (index, hook) not in before.state.attached:
                 _forget(datapath, index, hook)
                 datapath.attach(index, hook)
                 undo.callback(datapath.detach, index, hook)
@@ -163,7 +176,7 @@ def change(folder: Path, before: Standing | None, target: Shape) -> Standing | N
     for index, hook, _ in datapath.attachments():
         if (index, hook) not in target.attached:
             datapath.detach(index, hook)
-    return replace(before, held=described(datapath))
+    return replace(before, state=described(datapath))
 
 
 def remove(folder: Path) -> None:
@@ -211,14 +224,14 @@ def locked(*, make: bool = True) -> Iterator[None]:
             os.close(lock)
 
 
-def _replace(folder: Path, before: Standing | None, target: Shape) -> None:
+def _replace(folder: Path, before: OpenDatapath | None, target: Shape) -> None:
     new = _beside(folder, NEW)
     made = KernelDatapath.create(new, target.scheme, target.group_capacity, target.route_capacity)
     with ExitStack() as undo:
         undo.callback(made.remove)
         made.put(target.kernel_groups)
         for index, hook in target.attached:
-            if before is not None and (index, hook) in before.held.attached:
+            if before is not None and (index, hook) in before.state.attached:
                 made.take_place(before.datapath, index, hook)
                 undo.callback(before.datapath.take_place, made, index, hook)
             else:

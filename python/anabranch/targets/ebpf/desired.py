@@ -1,4 +1,4 @@
-"""What a kernel's datapath must hold for a plan, given what it holds and which devices live."""
+"""The desired datapath for a plan, given the observed one and the devices that live."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from anabranch.hints import nearest
 from anabranch.netlink.link_state import lives, unusable
 from anabranch.netlink.nexthop import Device
 from anabranch.stats.mape import mape
+from anabranch.targets.ebpf.datapath import State
 from anabranch.targets.ebpf.folder import own_namespace
 from anabranch.targets.ebpf.plan_file import EbpfPlan, WeightedMembers
 from anabranch.targets.ebpf.scheme import PLAIN
@@ -25,20 +26,6 @@ MISSING = 0
 """Number of a device that was never there; the kernel's begin at 1."""
 GROUPS_LEAST, ROUTES_LEAST = 8, 16
 """A datapath has room for more than its plan needs now, for another capacity is another datapath."""
-
-
-@dataclass(frozen=True)
-class Held:
-    """A datapath as it is."""
-
-    scheme: str
-    """The program's name."""
-    group_capacity: int
-    route_capacity: int
-    """0 where the only group takes all IP."""
-    groups: tuple[KernelGroup, ...]
-    attached: frozenset[tuple[int, str]]
-    """Number of the device and hook, of those that there still are."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +44,7 @@ class Installed:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Desired:
     """A plan as it is to stand in a kernel."""
 
     scheme: str
@@ -69,26 +56,26 @@ class Wanted:
 
     @property
     def kernel_groups(self) -> list[KernelGroup]:
-        """What the datapath is given."""
+        """The groups that the datapath is given."""
         return [one.kernel for one in self.groups]
 
 
-def wanted(plan: EbpfPlan, devices: Mapping[str, Device], held: Held | None) -> Wanted:
-    """What must stand there.
+def desired(plan: EbpfPlan, devices: Mapping[str, Device], observed: State | None) -> Desired:
+    """The desired datapath.
 
     Members whose device is missing, down or without a carrier are masked, and devices that are missing are not
     attached to: they are when the plan is applied once they are there. A scheme that has several programs keeps the one
-    that is held as long as its split is near enough, for another one moves most connections.
+    that is observed as long as its split is near enough, for another one moves most connections.
 
     Raises:
         AnabranchError: weights beyond 32 bits.
 
     """
     warnings: list[str] = []
-    held_groups = {one.name: one for one in held.groups} if held is not None else {}
+    observed_groups = {one.name: one for one in observed.groups} if observed is not None else {}
     found = []
     for planned in plan.groups:
-        before = held_groups.get(planned.name)
+        before = observed_groups.get(planned.name)
         up = tuple(name in devices and lives(devices[name]) for name in planned.ports) or (True,) * len(planned.values)
         seed = planned.seed
         if seed is None:
@@ -99,7 +86,7 @@ def wanted(plan: EbpfPlan, devices: Mapping[str, Device], held: Held | None) -> 
         if not all(up):
             dead = unusable({name: name for name, one in zip(planned.ports, up, strict=True) if not one}, devices)
             warnings.append(f"group {planned.name}: masked {dead}; {_left(found[-1])}")
-    program = _program(plan, found, held)
+    program = _program(plan, found, observed)
     for one in found:
         error = one.error_pct(program)
         if error > one.planned.error_pct:
@@ -114,7 +101,7 @@ def wanted(plan: EbpfPlan, devices: Mapping[str, Device], held: Held | None) -> 
         if name not in devices
     ]
     attached = tuple((devices[name].index, plan.hook) for name in plan.devices if name in devices)
-    return Wanted(
+    return Desired(
         program,
         _capacity(len(found), GROUPS_LEAST) if routes else 1,
         _capacity(routes, ROUTES_LEAST) if routes else 0,
@@ -194,9 +181,9 @@ def _left(one: Installed) -> str:
     return "in force are " + ", ".join(f"{name} {100 * share:.4g} %" for name, share in shares if share)
 
 
-def _program(plan: EbpfPlan, groups: Sequence[Installed], held: Held | None) -> str:
+def _program(plan: EbpfPlan, groups: Sequence[Installed], observed: State | None) -> str:
     names = plan.kernel.programs
-    first = [held.scheme] if held is not None and held.scheme in names else []
+    first = [observed.scheme] if observed is not None and observed.scheme in names else []
     for name in [*first, *names]:
         if all(one.error_pct(name) <= one.planned.error_pct for one in groups):
             return name
@@ -208,7 +195,7 @@ def _capacity(needed: int, least: int) -> int:
 
 
 def _first_seed(name: str) -> int:
-    """Of a datapath whose plan gives none: another one in each machine and namespace, the same at every start."""
+    """Seed of a datapath whose plan gives none: another one in each machine and namespace, the same at every start."""
     file = Path("/etc/machine-id")
     machine = file.read_text().strip() if file.exists() else ""
     return zlib.crc32(f"{machine} {own_namespace()} {name}".encode())

@@ -1,4 +1,4 @@
-"""Where datapaths are pinned: a folder per network namespace in the BPF file system, and one in it per datapath."""
+"""Folders of pinned datapaths: one per network namespace in the BPF file system, and one in it per datapath."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def own_namespace() -> int:
 
 
 def folder_of(namespace: int) -> Path:
-    """Of the datapaths of a network namespace."""
+    """The folder of the datapaths of a network namespace."""
     return ROOT / str(namespace)
 
 

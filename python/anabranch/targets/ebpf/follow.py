@@ -16,28 +16,29 @@ from rich.text import Text
 from anabranch.errors import AnabranchError
 from anabranch.netlink.link_monitor import LinkEvent, LinkMonitor
 from anabranch.netlink.link_state import lives
-from anabranch.targets.ebpf import target as ebpf
+from anabranch.targets.ebpf import plan_file
+from anabranch.targets.ebpf.change import put
 from anabranch.targets.ebpf.datapath import ChangedElsewhereError
-from anabranch.targets.plan.options import Place
+from anabranch.targets.ebpf.options import Options
 from anabranch.targets.plan.show import STYLES
 
 NEWS_MS = 1000
 
 
-def follow(plan: str, place: Place, console: Console) -> None:
+def follow(plan: str, options: Options, console: Console) -> None:
     """Keeps the plan in force as links come and go, until it is interrupted; the datapath stays then as it is.
 
     Raises:
         AnabranchError: somebody else has changed the datapath; the kernel's refusal.
 
     """
-    planned = ebpf.read(plan, place)
+    planned = plan_file.read_with(plan, options)
     ports = sorted({name for group in planned.groups for name in group.ports})
     _be_prompt()
     with LinkMonitor() as monitor, _interruptible():
         watched = {*ports, *planned.devices}
         known = {device.name: device for device in monitor.links.values()}
-        _, left = ebpf.put(planned, known)
+        _, before = put(planned, known)
         console.print(f"following the links of {', '.join(ports) or 'no port'}; the plan stays when this ends")
         news: list[LinkEvent] = []
         waiting = select.poll()
@@ -54,7 +55,7 @@ def follow(plan: str, place: Place, console: Console) -> None:
                 continue
             there = tuple(name for name in planned.devices if name in links)
             try:
-                outcome, left = ebpf.put(replace(planned, devices=there), known, left=left)
+                made, before = put(replace(planned, devices=there), known, before=before)
             except ChangedElsewhereError:
                 raise
             except AnabranchError:
@@ -62,7 +63,7 @@ def follow(plan: str, place: Place, console: Console) -> None:
                 if not waiting.poll(NEWS_MS):
                     raise
             else:
-                _tell(news, outcome.lines, console)
+                _tell(news, made.lines, console)
                 news = []
 
 

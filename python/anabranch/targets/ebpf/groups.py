@@ -14,7 +14,7 @@ UNITS = 4096
 
 
 def seed_of(switch: str) -> int:
-    """Of a switch's hash: 32 bits of its name, so that the next switch does not hash what this one has sorted by it."""
+    """Seed of a switch's hash: 32 bits of its name; the next switch must not hash what this one has sorted by it."""
     return int.from_bytes(hashlib.sha256(switch.encode()).digest()[:4], "big")
 
 

@@ -103,19 +103,19 @@ class KernelSwitches:
         return {"datapath": "ebpf", "namespace": self._blueprint.switch_namespace}
 
     def version(self) -> str:
-        """That of Linux, which stands beside it."""
+        """The name alone; the version of Linux stands beside it."""
         return "eBPF datapaths"
 
     def cpu_ns(self) -> int | None:
-        """Whoever sends a packet has it forwarded, in its own time."""
+        """None: packets are forwarded in the time of their senders."""
         return None
 
     def folder(self, switch: str) -> Path:
-        """Where a switch's datapath is pinned."""
+        """The folder in which a switch's datapath is pinned."""
         return folder_of((NAMED / self._blueprint.switch_namespace).stat().st_ino) / switch
 
     def datapath(self, switch: str) -> _core.KernelDatapath | None:
-        """That of a switch; None if there is none yet."""
+        """The datapath of a switch, or `None` if there is none yet."""
         return _core.KernelDatapath.open(self.folder(switch))
 
     def put(self, switch: str, scheme: str, towards: Iterable[Towards]) -> _core.KernelDatapath:
@@ -158,3 +158,7 @@ class KernelSwitches:
             seed=seed_of(switch),
             pause_ns=towards.pause_ns,
         )
+
+
+SWITCHING = KernelSwitches
+"""See `lab.fabric.switching`."""

@@ -1,4 +1,4 @@
-"""What datapaths in the kernel do for a scenario's `[routing]`."""
+"""Datapaths in the kernel that do what a scenario's `[routing]` says."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Forwarding:
 
 
 def choose(routing: Mapping[str, Any], recipe: str = "") -> Forwarding:
-    """What datapaths do for a resolved `[routing]`.
+    """Chooses how datapaths split for a resolved `[routing]`.
 
     Raises:
         AnabranchError: no program does that; it says which there are.
@@ -147,3 +147,7 @@ class DatapathSwitches(Switches):
             dead = {self._numbers[port] for port in self.file.topology.ports_of[name] if not self.up[port]}
             self.lab.kernel_switches.stand(name, self._scheme, without(groups, frozenset(dead)))
         return sum(len(groups) for groups in self._put.values())
+
+
+SWITCHES = DatapathSwitches
+"""See `lab.run.forwarding`."""

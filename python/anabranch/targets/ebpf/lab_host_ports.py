@@ -1,4 +1,4 @@
-"""Where packets of hosts become packets of the network: a copy goes on, and the host has sent its own.
+"""The border at which packets of hosts become packets of the network: a copy goes on, and the host has sent its own.
 
 Between namespaces the kernel hands over a packet itself, with its socket still attached, up to the receiver. Then TCP
 sees what no sender can: it counts what waits in the network's queues as waiting in its own host (TCP small queues:

@@ -1,4 +1,4 @@
-"""What a lab's switches keep in the BPF file system, found again and removed after any crash.
+"""Pins of a lab's switches in the BPF file system, found again and removed after any crash.
 
 A folder per network namespace, by its inode number, as `anabranch apply --target ebpf` has it; in it one per datapath.
 A number is used again once its namespace has ended, so the folder of a lab says whose it is.

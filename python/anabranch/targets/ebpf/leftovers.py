@@ -14,8 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.console import Console
+
 from anabranch._core import KernelDatapath
 from anabranch.errors import AnabranchError
+from anabranch.targets.ebpf.datapath import locked
 from anabranch.targets.ebpf.folder import ROOT
 
 PROCESSES = Path("/proc")
@@ -24,7 +27,7 @@ NAMESPACE = re.compile(r"net:\[(\d+)\]")
 
 @dataclass(frozen=True)
 class Leftover:
-    """What is pinned of a namespace that has ended."""
+    """Pins of a namespace that has ended."""
 
     folder: Path
     datapaths: tuple[str, ...]
@@ -113,3 +116,20 @@ def _mounted(thread: Path) -> set[int]:
     # The root of the mount is the fourth field (`proc_pid_mountinfo(5)`).
     roots = (line.split()[3] for line in (thread / "mountinfo").read_text().splitlines())
     return {int(named[1]) for root in roots if (named := NAMESPACE.fullmatch(root))}
+
+
+def remove_stale(dry_run: bool, console: Console) -> None:
+    """Removes all of them, and prints which they are.
+
+    Raises:
+        AnabranchError: as `leftovers`.
+
+    """
+    with locked(make=False):
+        found = leftovers()
+        if not dry_run:
+            collect(found)
+    for line in (line for one in found for line in one.lines):
+        console.print(line, style="red", markup=False, soft_wrap=True)
+    if not found:
+        console.print("nothing to do: no network namespace that has ended has a datapath")

@@ -5,40 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from anabranch._core import KernelGroup
-from anabranch.targets.ebpf.datapath import fits
-from anabranch.targets.ebpf.desired import Held, Wanted
+from anabranch.targets.ebpf.datapath import State, fits
+from anabranch.targets.ebpf.desired import Desired
 from anabranch.targets.ebpf.plan_file import REDIRECT
 
 ALL_IP = "all IP"
 
 
-def lines(name: str, held: Held | None, target: Wanted | None, devices: Mapping[int, str]) -> list[str]:
-    """For people: `+` new, `-` gone, `~-` was and `~+` is now.
+def lines(name: str, observed: State | None, desired: Desired | None, devices: Mapping[int, str]) -> list[str]:
+    """Lines for people: `+` new, `-` gone, `~-` was and `~+` is now.
 
     Args:
         name: of the datapath.
-        held: what is there; None for nothing.
-        target: what shall be; None for nothing.
+        observed: what is there; None for nothing.
+        desired: what shall be; None for nothing.
         devices: names by number.
 
     """
     found = []
-    if held is None and target is not None:
-        found.append(f"+ {_datapath(name, target)}")
-    elif held is not None and target is None:
-        found.append(f"- {_datapath(name, held)}")
-    elif held is not None and target is not None and not fits(held, target):
-        found += [f"~- {_datapath(name, held)}", f"~+ {_datapath(name, target)}"]
-    old = {one.name: group(one, devices) for one in held.groups} if held is not None else {}
-    new = {one.name: group(one, devices) for one in target.kernel_groups} if target is not None else {}
+    if observed is None and desired is not None:
+        found.append(f"+ {_datapath(name, desired)}")
+    elif observed is not None and desired is None:
+        found.append(f"- {_datapath(name, observed)}")
+    elif observed is not None and desired is not None and not fits(observed, desired):
+        found += [f"~- {_datapath(name, observed)}", f"~+ {_datapath(name, desired)}"]
+    old = {one.name: group(one, devices) for one in observed.groups} if observed is not None else {}
+    new = {one.name: group(one, devices) for one in desired.kernel_groups} if desired is not None else {}
     for key, text in new.items():
         if key not in old:
             found.append(f"+ {text}")
         elif old[key] != text:
             found += [f"~- {old[key]}", f"~+ {text}"]
     found += [f"- {text}" for key, text in old.items() if key not in new]
-    before = held.attached if held is not None else frozenset()
-    after = target.attached if target is not None else ()
+    before = observed.attached if observed is not None else frozenset()
+    after = desired.attached if desired is not None else ()
     found += [f"+ {text}" for text in _attached([one for one in after if one not in before], devices)]
     return found + [f"- {text}" for text in _attached(sorted(before - {*after}), devices)]
 
@@ -55,7 +55,7 @@ def group(one: KernelGroup, devices: Mapping[int, str]) -> str:
     return f"{text}: {', '.join(members)}"
 
 
-def _datapath(name: str, one: Held | Wanted) -> str:
+def _datapath(name: str, one: State | Desired) -> str:
     routes = f"{one.route_capacity} routes" if one.route_capacity else ALL_IP
     return f"datapath {name} {one.scheme}, room for {one.group_capacity} groups, {routes}"
 

@@ -179,7 +179,7 @@ def _up(device: Device) -> bool:
 
 
 def _speed_bps(control: socket.socket, device: str) -> int:
-    """What the driver says; 0 where it does not know."""
+    """The speed that the driver reports; 0 where it does not know."""
     setting = ctypes.create_string_buffer(ETHTOOL_CMD.pack(ETHTOOL_GSET, 0, 0, 0, 0))
     try:
         fcntl.ioctl(control, SIOCETHTOOL, struct.pack("16sP16x", device.encode(), ctypes.addressof(setting)))

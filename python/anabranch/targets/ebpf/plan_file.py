@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anabranch.errors import AnabranchError
 from anabranch.runs.load import read_text
 from anabranch.settings import Settings
+from anabranch.targets.ebpf.options import Options
 from anabranch.targets.ebpf.scheme import (
     DBB,
     INDEPENDENT,
@@ -99,6 +100,26 @@ def read(path: str | Path) -> EbpfPlan:
 
     """
     return parse(read_text(path), str(path))
+
+
+def read_with(plan: str, options: Options) -> EbpfPlan:
+    """The plan, on the devices and at the hook that the command line names before it.
+
+    Raises:
+        AnabranchError: as `read`; no device.
+
+    """
+    planned = read(plan)
+    if options.hook and options.hook not in HOOKS:
+        raise AnabranchError(f"hook: {options.hook}: unknown; use one of {', '.join(HOOKS)}")
+    if options.dev:
+        planned = replace(planned, devices=tuple(dict.fromkeys(options.dev)))
+    planned = checked(replace(planned, hook=options.hook or planned.hook))
+    if not planned.devices:
+        raise AnabranchError(
+            f"{planned.file}: switch.dev: missing; name the device whose packets these are, as in --dev eth0"
+        )
+    return planned
 
 
 def parse(text: str, file: str) -> EbpfPlan:
@@ -246,9 +267,4 @@ def _values(settings: Settings, output: str) -> tuple[int, ...]:
 def _weights(settings: Settings, scheme: str, kernel: KernelScheme, members: int) -> tuple[str, ...]:
     if not kernel.weighted and "weights" in settings:
         settings.refuse("weights", "given", f"{scheme} splits equally; leave them out, or take another scheme")
-    found = group_keys.weights(settings, members)
-    try:
-        group(found)
-    except AnabranchError as error:
-        raise AnabranchError(f"{settings.file}: {settings.path}: {error}") from None
-    return found
+    return group_keys.weights(settings, members)

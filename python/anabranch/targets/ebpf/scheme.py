@@ -100,7 +100,7 @@ def why_not(balancer: LoadBalancer) -> str:
 
 
 def refusal(name: str) -> str:
-    """What is wrong with a scheme that is not one of `KERNEL_SCHEMES`, and the mend."""
+    """The problem with a scheme that is not one of `KERNEL_SCHEMES`, and a hint."""
     known = {balancer.name: balancer for balancer in schemes()}
     if name not in known:
         return f"unknown; {nearest(name, KERNEL_SCHEMES)}"

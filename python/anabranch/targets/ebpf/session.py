@@ -135,7 +135,7 @@ class KernelSession:
             self._wake.set()
 
     def difference(self) -> KernelDifference | None:
-        """What is between kernel and plan; None while either is not known."""
+        """The change from kernel to plan; `None` while either is not known."""
         known = self.wanted, self._dead, self.held, self._ports, self._attached
         if self._differs is None or self._differs[0] != known:
             self._differs = known, self._compare(self._aim(), self.held)
@@ -222,7 +222,7 @@ class KernelSession:
                 self.changed()
 
     def state(self) -> SwitchState:
-        """For the snapshot."""
+        """The switch, for the snapshot."""
         found, record, held = self.difference(), self.record, self.held or ()
         return SwitchState(
             name=self.name,
@@ -275,7 +275,7 @@ class KernelSession:
             self.events.tell("lost", self.name)
 
     def _look(self) -> tuple[Groups, frozenset[int]]:
-        """What the kernel has, and where."""
+        """The groups that the kernel has, and the interfaces that its program is at."""
         place = self._place()
         self._datapath = found = datapath.find(place) if self.commits else _core.KernelDatapath.open(place)
         if found is None or found.scheme != self.kernel.scheme:
@@ -284,7 +284,7 @@ class KernelSession:
         return tuple(found.held()), datapath.ports_of(found)
 
     def _aim(self) -> Groups | None:
-        """What the kernel should have: the plan's groups, but that dead ports of our own carry nothing."""
+        """The groups that the kernel should have: the plan's, but that dead ports of our own carry nothing."""
         wanted = self.wanted
         return None if wanted is None else kernel_rules.without(wanted.kernel, self._dead)
 

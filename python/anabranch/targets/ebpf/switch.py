@@ -17,7 +17,7 @@ FORBIDDEN = "./+"
 
 @dataclass(frozen=True)
 class Forwarding:
-    """What a datapath shall be that forwards by destination from all ports of a switch."""
+    """The shape of a datapath that forwards by destination from all ports of a switch."""
 
     scheme: str
     groups: tuple[_core.KernelGroup, ...]
@@ -25,7 +25,7 @@ class Forwarding:
 
     @property
     def kernel_groups(self) -> list[_core.KernelGroup]:
-        """What it forwards by."""
+        """Groups that it forwards by."""
         return list(self.groups)
 
     @property
@@ -54,7 +54,7 @@ def stand(folder: Path, scheme: str, groups: Sequence[_core.KernelGroup], ports:
 
     """
     wanted = Forwarding(scheme, tuple(groups), frozenset(ports))
-    made = ebpf_datapath.change(folder, ebpf_datapath.standing(folder), wanted)
+    made = ebpf_datapath.change(folder, ebpf_datapath.opened(folder), wanted)
     assert made is not None
     return made.datapath
 

@@ -1,17 +1,18 @@
-"""What must stand in a kernel for a plan, given what stands there and which devices live."""
+"""The desired nexthops, groups and routes for a plan, given the observed ones and the devices that live."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 
 from anabranch.errors import AnabranchError
 from anabranch.netlink.link_state import lives, unusable
 from anabranch.netlink.nexthop import MPATH, Device, Nexthop, NexthopGroup, Resilience, Route, Way
-from anabranch.targets.linux import recipes as linux
+from anabranch.targets.linux import predict as linux
+from anabranch.targets.linux.observe import NEXTHOPS, PROTOCOL, State, first_number
 from anabranch.targets.linux.plan_file import LinuxPlan, WeightedWays
-from anabranch.targets.linux.state import NEXTHOPS, PROTOCOL, State, first_number
 from anabranch.targets.plan.group import Group, fitted, group, short
 from anabranch.targets.plan.group_keys import refuse_error
 from anabranch.targets.plan.recipe import Recipe
@@ -35,7 +36,7 @@ class Installed:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Desired:
     """A plan as it is to stand in a kernel."""
 
     state: State
@@ -43,8 +44,8 @@ class Wanted:
     warnings: tuple[str, ...]
 
 
-def wanted(plan: LinuxPlan, held: State, devices: Mapping[str, Device], weight_max: int) -> Wanted:
-    """What must stand there.
+def desired(plan: LinuxPlan, observed: State, devices: Mapping[str, Device], weight_max: int) -> Desired:
+    """The desired state.
 
     A nexthop keeps its number as long as its way is in the plan, a group as long as its routes lead to it and its kind
     and number of buckets stay: the kernel changes neither. Paths without a device or a carrier are left out, for the
@@ -57,7 +58,7 @@ def wanted(plan: LinuxPlan, held: State, devices: Mapping[str, Device], weight_m
 
     """
     warnings: list[str] = []
-    numbers = _nexthop_numbers(plan, held)
+    numbers = _nexthop_numbers(plan, observed)
     nexthops: dict[int, Nexthop] = {}
     groups: dict[int, NexthopGroup] = {}
     routes = {}
@@ -77,12 +78,12 @@ def wanted(plan: LinuxPlan, held: State, devices: Mapping[str, Device], weight_m
                 "itself, anabranch apply does"
             )
         weights, exact = fitted(shape.integers, weight_max)
-        recipe = _recipe(planned, shape, weights, _held_group(planned, held))
+        recipe = _recipe(planned, shape, weights, _observed_group(planned, observed))
         judged = recipe
         if not all(up):
             # A path that is down must not make a plan that was right a wrong one.
             whole = group(planned.weights)
-            judged = _recipe(planned, whole, fitted(whole.integers, weight_max)[0], _held_group(planned, held))
+            judged = _recipe(planned, whole, fitted(whole.integers, weight_max)[0], _observed_group(planned, observed))
         refuse_error(plan.file, "linux", planned, judged.name, judged.mape_pct)
         if recipe.mape_pct > planned.error_pct:
             reason = "" if exact else f": this kernel takes weights to {weight_max}, {short(weights)} are written"
@@ -97,24 +98,24 @@ def wanted(plan: LinuxPlan, held: State, devices: Mapping[str, Device], weight_m
             numbers[way]: Nexthop(numbers[way], way, PROTOCOL) for way in planned.ways if numbers[way] in dict(members)
         }
         resilience = _resilience(planned, recipe)
-        number = _group_number(plan, planned, held, resilience, groups)
+        number = _group_number(plan, planned, observed, resilience, groups)
         groups[number] = NexthopGroup(number, members, resilience, PROTOCOL)
         for prefix in planned.prefixes:
             route = Route(prefix, planned.table, planned.metric, number, PROTOCOL)
             routes[route.key] = route
         asked = tuple(float(share) for share in shape.asked)
         found.append(Installed(planned, number, up, asked, recipe, tuple(weights)))
-    return Wanted(State(nexthops, groups, routes), tuple(found), tuple(warnings))
+    return Desired(State(nexthops, groups, routes), tuple(found), tuple(warnings))
 
 
-def _recipe(planned: WeightedWays, shape: Group, weights: list[int], held: NexthopGroup | None) -> Recipe:
+def _recipe(planned: WeightedWays, shape: Group, weights: list[int], observed: NexthopGroup | None) -> Recipe:
     if planned.recipe == MPATH:
         return linux.threshold(shape, weights)
     if planned.buckets is not None:
         return linux.resilient(shape, weights, planned.buckets)
-    if held is not None and held.resilience is not None:
+    if observed is not None and observed.resilience is not None:
         # Another number of buckets is another group: every connection may move.
-        kept = linux.resilient(shape, weights, held.resilience.buckets)
+        kept = linux.resilient(shape, weights, observed.resilience.buckets)
         if kept.mape_pct <= planned.error_pct:
             return kept
     return linux.least_resilient(shape, weights, planned.error_pct)
@@ -126,33 +127,48 @@ def _resilience(planned: WeightedWays, recipe: Recipe) -> Resilience | None:
     return Resilience(recipe.used, round(planned.idle_timer_s * 100), round(planned.unbalanced_timer_s * 100))
 
 
-def _nexthop_numbers(plan: LinuxPlan, held: State) -> dict[Way, int]:
-    found = {one.way: number for number, one in held.nexthops.items()}
-    free = (number for number in count(first_number(plan.owner) + NEXTHOPS) if number not in held.nexthops)
+def _nexthop_numbers(plan: LinuxPlan, observed: State) -> dict[Way, int]:
+    found = {one.way: number for number, one in observed.nexthops.items()}
+    free = (number for number in count(first_number(plan.owner) + NEXTHOPS) if number not in observed.nexthops)
     ways = dict.fromkeys(way for planned in plan.groups for way in planned.ways)
     return {way: found[way] if way in found else next(free) for way in ways}
 
 
-def _held_group(planned: WeightedWays, held: State) -> NexthopGroup | None:
+def _observed_group(planned: WeightedWays, observed: State) -> NexthopGroup | None:
     """The group that its routes lead to now."""
     for prefix in planned.prefixes:
-        route = held.routes.get((prefix, planned.table, planned.metric))
-        if route is not None and route.nexthop_id in held.groups:
-            return held.groups[route.nexthop_id]
+        route = observed.routes.get((prefix, planned.table, planned.metric))
+        if route is not None and route.nexthop_id in observed.groups:
+            return observed.groups[route.nexthop_id]
     return None
 
 
 def _group_number(
     plan: LinuxPlan,
     planned: WeightedWays,
-    held: State,
+    observed: State,
     resilience: Resilience | None,
     taken: Mapping[int, NexthopGroup],
 ) -> int:
-    """Of the group that its routes lead to now, if the kernel can change it into what is wanted; else a free one."""
-    before = _held_group(planned, held)
+    """Number of the group that its routes lead to now, if the kernel can change it as desired; else a free one."""
+    before = _observed_group(planned, observed)
     if before is not None and before.group_id not in taken:
         old = before.resilience
         if (old and old.buckets) == (resilience and resilience.buckets):
             return before.group_id
-    return next(n for n in count(first_number(plan.owner)) if n not in held.groups and n not in taken)
+    return next(n for n in count(first_number(plan.owner)) if n not in observed.groups and n not in taken)
+
+
+def hash_policy(groups: Sequence[Installed]) -> list[str]:
+    """Notes where the kernel hashes no ports, so that all connections between two hosts take one path."""
+    found = []
+    for version in sorted({prefix.version for one in groups for prefix in one.planned.prefixes}):
+        name = f"net.ipv{version}.fib_multipath_hash_policy"
+        file = Path("/proc/sys", *name.split("."))
+        policy = file.read_text().strip() if file.exists() else ""
+        if policy in ("0", "2"):
+            found.append(
+                f"{name}={policy}: ports are not hashed, all connections between two hosts take one path; "
+                f"sysctl -w {name}=1 hashes them"
+            )
+    return found

@@ -12,7 +12,7 @@ from anabranch.errors import AnabranchError
 from anabranch.netlink.nexthop import MPATH, RESILIENT, Prefix, Way
 from anabranch.runs.load import read_text
 from anabranch.settings import Settings
-from anabranch.targets.linux.recipes import BUCKET_COUNTS
+from anabranch.targets.linux.predict import BUCKET_COUNTS
 from anabranch.targets.plan import group_keys
 from anabranch.targets.plan.group_keys import groups_of, refuse_rivals
 from anabranch.toml_document import parse_toml

@@ -52,16 +52,16 @@ class OpenVSwitch:
 
     @property
     def database(self) -> str:
-        """Where OVSDB is spoken."""
+        """The address of OVSDB."""
         return f"unix:{self.folder}/db.sock"
 
     def openflow(self, bridge: str) -> str:
-        """Where a bridge speaks OpenFlow."""
+        """The address at which a bridge speaks OpenFlow."""
         return f"unix:{self.folder}/{bridge}.mgmt"
 
     @property
     def datapath_type(self) -> str:
-        """Of the bridges."""
+        """The datapath type of the bridges."""
         return "dummy" if self.dummy else "netdev"
 
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""What Open vSwitch's database says of a bridge, asked once (OVSDB, RFC 7047)."""
+"""A bridge in Open vSwitch's database, asked once (OVSDB, RFC 7047)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def ask(address: str, bridge: str, tls_files: tuple[Path, Path, Path] | None) ->
 
 
 def openflow_address(address: str, row: BridgeRow) -> str:
-    """Where a bridge of the database at `address` speaks OpenFlow.
+    """The address at which a bridge of the database at `address` speaks OpenFlow.
 
     Raises:
         AnabranchError: it does not listen there, or not for version 1.5.

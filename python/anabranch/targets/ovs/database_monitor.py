@@ -1,4 +1,4 @@
-"""What an Open vSwitch's database says of interfaces and bridges, followed as it changes (OVSDB: RFC 7047).
+"""Interfaces and bridges in an Open vSwitch's database, followed as it changes (OVSDB: RFC 7047).
 
 Messages are framed here and parsed by the standard library: the parser of the package `ovs` is written in Python where
 no compiled one is at hand, takes a microsecond per character, and would hold the event loop for a large database.

@@ -42,15 +42,17 @@ class Installed:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Desired:
     """A plan as it is to stand in a bridge."""
 
     groups: tuple[Installed, ...]
     tables: Tables
+    warnings: tuple[str, ...] = ()
+    """Notes for the operator."""
 
 
-def wanted(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_seed: int) -> Wanted:
-    """What must stand in a bridge for a plan.
+def desired(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_seed: int) -> Desired:
+    """The desired rules and groups of a plan.
 
     What a plan leaves open stays as it is in `present`: the number of a group, its seed, and what `auto` took, if it is
     still near enough. A group keeps its number when others come and go, for its name is in the switch.
@@ -68,7 +70,7 @@ def wanted(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_s
     """
     numbers = _numbers(plan, present)
     held = {group.group_id: group for group in present.groups}
-    seeds = {group.name: _held_seed(held.get(plan.territory.group_id(numbers[group.name]))) for group in plan.groups}
+    seeds = {group.name: _held_seed(held.get(plan.ownership.group_id(numbers[group.name]))) for group in plan.groups}
     others = [seed for group in plan.groups if group.seed is None and (seed := seeds[group.name]) is not None]
     found: list[Installed] = []
     flows: set[Flow] = set()
@@ -79,21 +81,21 @@ def wanted(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_s
         number = numbers[group.name]
         try:
             split = _split(plan, group, number, resolved, seed, _held_recipe(plan, number, present))
-            rendered = render(split, plan.territory, present)
+            rendered = render(split, plan.ownership, present)
         except AnabranchError as error:
             raise AnabranchError(f"{plan.file}: group {group.name}: {error}") from None
         if split.recipe != "failover":
             refuse_error(plan.file, "ovs", group, split.recipe, mape(split.paths.asked, split.shares()))
-        cookie = plan.territory.cookie | _checksum(group)
+        cookie = plan.ownership.cookie | _checksum(group)
         own = frozenset(
-            Flow(plan.territory.table, priority, match, rendered.actions, rendered.goto, cookie)
+            Flow(plan.ownership.table, priority, match, rendered.actions, rendered.goto, cookie)
             for priority, match in _matches(plan, split, group, ports)
         )
         found.append(Installed(group, split, own))
         groups |= rendered.groups
         flows |= rendered.flows | own
     _refuse_overlaps(plan, found)
-    return Wanted(tuple(found), Tables(frozenset(flows), frozenset(groups)))
+    return Desired(tuple(found), Tables(frozenset(flows), frozenset(groups)))
 
 
 def _split(
@@ -111,7 +113,7 @@ def _split(
             try:
                 split = replace(base, recipe=recipe, slot_count=slot_count)
                 error = mape(split.paths.asked, split.shares())
-                render(split, plan.territory)
+                render(split, plan.ownership)
             except AnabranchError:
                 # Weights that this recipe cannot carry; the last one tried can carry all.
                 if recipe == group.recipe:
@@ -170,12 +172,12 @@ def _families(
 
 
 def _of_version(networks: Sequence[Network], version: int) -> Sequence[Network | None]:
-    """Those of one IP version; where there are none of any, None, for all addresses."""
+    """The networks of one IP version; `None`, for all addresses, where there are none of any."""
     return [network for network in networks if network.version == version] if networks else [None]
 
 
 def _refuse_overlaps(plan: PlanFile, groups: Sequence[Installed]) -> None:
-    """Of rules of one priority for the same packets, a switch takes either (OpenFlow 1.5.1 section 5.3)."""
+    """Refuses rules of one priority for the same packets: a switch takes either (OpenFlow 1.5.1 section 5.3)."""
     of = {flow: place for place, group in enumerate(groups) for flow in group.flows}
     for _, level in groupby(sorted(of, key=_priority), key=_priority):
         rules = sorted(level, key=lambda flow: (of[flow], listing.match(flow.match, {})))
@@ -253,7 +255,7 @@ def _numbers(plan: PlanFile, present: Tables) -> dict[str, int]:
     for flow in present.flows:
         group = by_name.get(flow.cookie & NAME_BITS)
         number = _number_led_to(flow, plan)
-        if flow.table == plan.territory.table and group is not None and number is not None:
+        if flow.table == plan.ownership.table and group is not None and number is not None:
             found[group.name] = number
     used = set(found.values())
     if len(used) < len(found):
@@ -266,7 +268,7 @@ def _numbers(plan: PlanFile, present: Tables) -> dict[str, int]:
 def _number_led_to(flow: Flow, plan: PlanFile) -> int | None:
     match flow.actions:
         case (ToGroup(group_id),) | (Multipath(), SetField(slots.SPLIT, group_id)):
-            number = group_id - plan.territory.group_id(0)
+            number = group_id - plan.ownership.group_id(0)
             return number if 0 <= number < SPLITS_MAX else None
     return None
 
@@ -276,13 +278,13 @@ def _held_seed(group: Group | None) -> int | None:
 
 
 def _held_recipe(plan: PlanFile, number: int, present: Tables) -> str | None:
-    """What a group in the switch was made by, of what `auto` takes."""
+    """The recipe that a group in the switch was made by, of those that `auto` takes."""
     if any(
         isinstance(action, Multipath) and _number_led_to(flow, plan) == number for flow, action in _actions(present)
     ):
         return "multipath"
     for group in present.groups:
-        if group.group_id == plan.territory.group_id(number) and group.selection is not None:
+        if group.group_id == plan.ownership.group_id(number) and group.selection is not None:
             weights = [bucket.weight for bucket in group.buckets]
             if group.selection.method == "hash":
                 return "hash-gravity" if max(weights, default=0) == WEIGHT_MAX else None

@@ -102,11 +102,11 @@ class Bridges:
         return {"openflow": self.open_vswitch.openflow(switch), "ovsdb": self.open_vswitch.database}
 
     def version(self) -> str:
-        """As `ovs-vswitchd` says."""
+        """The first line that `ovs-vswitchd` says of its version."""
         return self.open_vswitch.appctl("version").splitlines()[0]
 
     def cpu_ns(self) -> int | None:
-        """Of ovs-vswitchd, all threads."""
+        """Processor time of all threads of ovs-vswitchd."""
         pid = self.open_vswitch.pid(SWITCH)
         # Ticks of 10 ms, which /proc has, are more than a few hundred frames take.
         return None if pid is None else time.clock_gettime_ns(~pid << 3 | CPUCLOCK_SCHED)
@@ -148,3 +148,7 @@ class Bridges:
             return False
         pid = self.open_vswitch.pid(SWITCH)
         return pid is not None and widen(pid)
+
+
+SWITCHING = Bridges
+"""See `lab.fabric.switching`."""

@@ -1,4 +1,4 @@
-"""What bridges of Open vSwitch do for a scenario's `[routing]`."""
+"""Bridges of Open vSwitch that do what a scenario's `[routing]` says."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.run.forwarding import Switches, Wanted, said_of
 from anabranch.openflow.connection import connect
 from anabranch.openflow.tables import Tables
-from anabranch.targets.ovs.difference import difference
+from anabranch.targets.ovs.change import TablesChange
 
 RECIPES = {
     "uniform": "hash",
@@ -43,7 +43,7 @@ class Forwarding:
 
 
 def choose(routing: Mapping[str, Any], recipe: str = "") -> Forwarding:
-    """What switches do for a resolved `[routing]`, perhaps by another recipe than goes with it.
+    """Chooses how bridges split for a resolved `[routing]`, perhaps by another recipe than goes with it.
 
     Raises:
         AnabranchError: no switch does that by groups; it says which they do.
@@ -95,10 +95,10 @@ class BridgeSwitches(Switches):
             plans = self._rules.plan(view, self.weights()) if keep else {}
             changes = 0
             for name, connection in zip(self.lab.switches, connections, strict=True):
-                held = self.file.territory.own(
+                held = self.file.ownership.own(
                     await connection.flows(), await connection.groups(), await connection.meters()
                 )
-                mods = difference(held, plans[name].tables if name in plans else Tables()).mods
+                mods = TablesChange.between(held, plans[name].tables if name in plans else Tables()).mods
                 await connection.commit(mods)
                 changes += len(mods)
             return changes
@@ -108,3 +108,7 @@ class BridgeSwitches(Switches):
 
     def _openflow(self, switch: str) -> str:
         return self.file.switches[switch].openflow
+
+
+SWITCHES = BridgeSwitches
+"""See `lab.run.forwarding`."""

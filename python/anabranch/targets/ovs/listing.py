@@ -1,4 +1,4 @@
-"""What a bridge holds as text, in the words of `ovs-ofctl`."""
+"""The tables of a bridge as text, in the words of `ovs-ofctl`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def match(one: Match, names: Mapping[int, str]) -> str:
 
 
 def action(one: Action, names: Mapping[int, str]) -> str:
-    """What is done to a packet."""
+    """An action on a packet, as text."""
     match one:
         case Output(port=number):
             return port(number, names)

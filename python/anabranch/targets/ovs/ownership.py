@@ -1,4 +1,4 @@
-"""What in a bridge is ours: one plan's own cookies, tables, groups and meters. All else is the operator's.
+"""Ownership in a bridge: one plan's own cookies, tables, groups and meters. All else is the operator's.
 
 Flows carry a cookie; groups and meters have none, so their numbers say whose they are. Several plans live in one bridge
 side by side under different owners, each with its tables.
@@ -24,7 +24,7 @@ TABLES = 254
 
 
 @dataclass(frozen=True)
-class Territory:
+class Ownership:
     """One owner's part of a bridge."""
 
     owner: int = 0
@@ -45,7 +45,7 @@ class Territory:
 
     @property
     def cookie(self) -> int:
-        """Of a rule with nothing further to say."""
+        """The cookie of a rule with nothing further to say."""
         return COOKIE | self.owner << 40
 
     def group_id(self, index: int) -> int:

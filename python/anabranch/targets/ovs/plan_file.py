@@ -11,7 +11,7 @@ from anabranch.errors import AnabranchError
 from anabranch.openflow.match import FIELDS
 from anabranch.runs.load import read_text
 from anabranch.settings import Settings
-from anabranch.targets.ovs.ownership import OWNERS, TABLES, Territory
+from anabranch.targets.ovs.ownership import OWNERS, TABLES, Ownership
 from anabranch.targets.ovs.recipes import SLOT_COUNTS
 from anabranch.targets.ovs.split import RECIPES, SEED_MAX
 from anabranch.targets.plan import group_keys
@@ -55,7 +55,7 @@ class WeightedPorts:
     where: tuple[Where, ...]
     """Packets that any of these describes."""
     ports: tuple[str | int, ...]
-    """Names or OpenFlow numbers; a path's number is its place here, from 0."""
+    """Names or OpenFlow numbers of paths, which count from 1 in this order; a bucket id is one less."""
     weights: tuple[str, ...]
     recipe: str
     """One of `split.RECIPES`, or `auto`."""
@@ -74,7 +74,7 @@ class PlanFile:
     """All of the file."""
 
     file: str
-    territory: Territory
+    ownership: Ownership
     bridge: str
     openflow: str
     ovsdb: str
@@ -82,7 +82,7 @@ class PlanFile:
     groups: tuple[WeightedPorts, ...]
 
     def port_names(self, group: WeightedPorts) -> list[str]:
-        """Of all the ports that a group names."""
+        """Names of all the ports that a group names."""
         ports = [*group.ports, *(port for where in group.where for port in where.in_ports)]
         return [port for port in ports if isinstance(port, str)]
 
@@ -119,10 +119,10 @@ def parse(text: str, file: str) -> PlanFile:
     switch.end()
     groups = groups_of(settings, lambda table: _group(table, seed, priority))
     try:
-        territory = Territory(owner, first)
+        ownership = Ownership(owner, first)
     except AnabranchError as error:
         raise AnabranchError(f"{file}: {error}") from None
-    return PlanFile(file, territory, bridge, openflow, ovsdb, groups)
+    return PlanFile(file, ownership, bridge, openflow, ovsdb, groups)
 
 
 def _group(settings: Settings, seed: int | None, priority: int) -> WeightedPorts:

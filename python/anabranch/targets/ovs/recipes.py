@@ -17,7 +17,7 @@ from anabranch.errors import AnabranchError
 from anabranch.splitter import Splitter
 from anabranch.stats.mape import mape
 from anabranch.targets.plan.group import Group, exact, short, within
-from anabranch.targets.plan.recipe import Recipe, Target, recipe
+from anabranch.targets.plan.recipe import Forecast, Recipe, recipe
 
 WEIGHT_MAX = 65535
 """OpenFlow's 16 bits."""
@@ -71,7 +71,7 @@ def parse_version(text: str) -> tuple[int, int, int]:
     return version
 
 
-def target(group: Group, switch: Switch, bound_pct: float, strict: bool) -> Target:
+def forecast(group: Group, switch: Switch, bound_pct: float, strict: bool) -> Forecast:
     """All recipes; with `strict`, weights over OpenFlow's limit are an error instead of a refusal."""
     recipes: list[Recipe] = []
     refused: list[tuple[str, str]] = []
@@ -91,7 +91,7 @@ def target(group: Group, switch: Switch, bound_pct: float, strict: bool) -> Targ
             refused.append((name, str(found)))
     version = ".".join(map(str, switch.version))
     title = f"Open vSwitch {version}, select group {switch.group_id} on {switch.bridge}"
-    return Target("ovs", title, recipes, refused, traps(group, switch))
+    return Forecast("ovs", title, recipes, refused, traps(group, switch))
 
 
 def attempt(build: Callable[[Group, Switch], Recipe], group: Group, switch: Switch) -> Recipe | AnabranchError:
@@ -205,7 +205,7 @@ def multipath(group: Group, switch: Switch, bound_pct: float) -> Recipe:
 
 
 def traps(group: Group, switch: Switch) -> list[str]:
-    """What has cost others a day and applies to this group."""
+    """Traps that have cost others a day and apply to this group."""
     found = [
         "selection_method needs an OpenFlow 1.5 connection; on 1.1 to 1.4 it is dropped without a word",
         "without selection_method the hash is SYM_L4, which leaves out UDP ports: one host pair, one path",

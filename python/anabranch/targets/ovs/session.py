@@ -23,8 +23,8 @@ from anabranch.openflow.error import Disconnected, ProtocolError
 from anabranch.openflow.port import Port
 from anabranch.openflow.tables import Tables
 from anabranch.openflow.tls import Tls
-from anabranch.targets.ovs.difference import Difference, difference
-from anabranch.targets.ovs.ownership import COOKIE_MASK, Territory
+from anabranch.targets.ovs.change import TablesChange
+from anabranch.targets.ovs.ownership import COOKIE_MASK, Ownership
 from anabranch.targets.ovs.shares import Shares
 
 TIMEOUT_S = 5.0
@@ -35,7 +35,7 @@ PROBE_S = 2.0
 
 @dataclass
 class Timing:
-    """Of one session, in seconds."""
+    """Times of one session, in seconds."""
 
     interval_s: float
     """Between two readings of counters."""
@@ -45,7 +45,7 @@ class Timing:
 
 @dataclass
 class Record:
-    """What `SwitchState` says besides the tables."""
+    """The part of `SwitchState` besides the tables."""
 
     connected: bool = False
     datapath_id: int | None = None
@@ -69,7 +69,7 @@ class Session:
     """The controller's side of one switch."""
 
     switch: SwitchFile
-    territory: Territory
+    ownership: Ownership
     network: Network
     events: Events
     changed: Callable[[], None]
@@ -114,11 +114,11 @@ class Session:
             self._since_s = self._since_s or since_s
             self._wake.set()
 
-    def difference(self) -> Difference | None:
-        """What is between switch and plan; None while either is not known."""
+    def difference(self) -> TablesChange | None:
+        """The change from switch to plan; `None` while either is not known."""
         if self.wanted is None or self.installed is None:
             return None
-        return difference(self.installed, self.wanted.tables)
+        return TablesChange.between(self.installed, self.wanted.tables)
 
     @property
     def heard(self) -> bool:
@@ -244,8 +244,8 @@ class Session:
             self.events.tell("unreachable", self.name, error=text)
 
     async def _read(self, connection: Connection) -> Tables:
-        flows = await connection.flows(self.territory.cookie, COOKIE_MASK)
-        return self.territory.own(flows, await connection.groups(), await connection.meters())
+        flows = await connection.flows(self.ownership.cookie, COOKIE_MASK)
+        return self.ownership.own(flows, await connection.groups(), await connection.meters())
 
     async def _follow(self, connection: Connection) -> None:
         """Brings the switch to whatever is wanted, and looks from time to time whether it still is there."""
@@ -265,7 +265,7 @@ class Session:
         found = await self._read(connection)
         if self._wake.is_set() or found == self.installed:
             return False
-        lines = len(difference(self.installed or Tables(), found).mods)
+        lines = len(TablesChange.between(self.installed or Tables(), found).mods)
         self.events.tell("drifted", self.name, changes=lines)
         self.installed, self._refused = found, None
         return True
@@ -307,7 +307,7 @@ class Session:
                 # Some switches take what they then do not keep; after every reading that is looked at.
                 self.installed = await self._read(connection)
                 if again and self.installed != wanted:
-                    left = len(difference(self.installed, wanted).mods)
+                    left = len(TablesChange.between(self.installed, wanted).mods)
                     self._refuse(wanted, f"{left} changes were confirmed and are not in its tables")
                     return
                 read = again = self.installed != wanted
@@ -340,7 +340,7 @@ class Session:
             self.changed()
 
     def state(self) -> SwitchState:
-        """For the snapshot."""
+        """The switch, for the snapshot."""
         found, record, tables = self.difference(), self.record, self.installed or Tables()
         return SwitchState(
             name=self.name,

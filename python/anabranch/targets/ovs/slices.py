@@ -19,7 +19,7 @@ from anabranch.errors import AnabranchError
 from anabranch.openflow.action import Action, Metered, Output, ToGroup
 from anabranch.openflow.match import IPV4, Match
 from anabranch.openflow.tables import FAST_FAILOVER, Bucket, Flow, Group, Meter, Tables
-from anabranch.targets.ovs.ownership import COOKIE_MASK, Territory
+from anabranch.targets.ovs.ownership import COOKIE_MASK, Ownership
 
 COOKIE = 1 << 39
 """In the part of a cookie that an owner numbers as it likes: the rule is a slice's."""
@@ -96,7 +96,7 @@ class Slices:
 
     @property
     def labels(self) -> tuple[int, ...]:
-        """What hosts mark packets with, in turn."""
+        """Labels that hosts mark packets with, in turn."""
         return tuple(range(1, len(self.path_of) + 1))
 
 
@@ -124,13 +124,13 @@ class Pair:
 
 def tables(
     pairs: Iterable[Pair],
-    territory: Territory,
+    ownership: Ownership,
     *,
     meters: bool = True,
     burst_s: float = BURST_S,
     frame_bytes: int = FRAME_BYTES,
 ) -> dict[str, Tables]:
-    """What each switch must hold, by its name, for the slices of `pairs`.
+    """The tables that each switch must hold, by its name, for the slices of `pairs`.
 
     At the source leaf a rule for each label and prefix of the destination, and a meter for each slice; at the switches
     behind it a rule for each label and pair of leaves, for labels are local to the pair. A leaf with several paths has
@@ -143,16 +143,16 @@ def tables(
     ordered = sorted(pairs, key=lambda pair: (pair.source, pair.destination))
     flows: dict[str, list[Flow]] = {}
     limits: dict[str, list[Meter]] = {}
-    groups = {source: _failover(ordered, source, territory) for source in {pair.source for pair in ordered}}
+    groups = {source: _failover(ordered, source, ownership) for source in {pair.source for pair in ordered}}
     for pair in ordered:
         held = limits.setdefault(pair.source, [])
         first = len(held)
         if meters and pair.slices.metered:
-            held += _meters(pair, territory, first, burst_s, frame_bytes)
+            held += _meters(pair, ownership, first, burst_s, frame_bytes)
         metered = tuple(Metered(meter.meter_id) for meter in held[first:])
         own = groups[pair.source]
         ways = tuple(ToGroup(own[order].group_id) if len(order) > 1 else Output(*order) for order in _orders(pair))
-        for switch, rules in _rules(pair, territory, metered, ways):
+        for switch, rules in _rules(pair, ownership, metered, ways):
             flows.setdefault(switch, []).extend(rules)
     return {
         switch: Tables(
@@ -166,11 +166,11 @@ def tables(
 
 @lru_cache(maxsize=1 << 13)
 def _rules(
-    pair: Pair, territory: Territory, metered: tuple[Metered, ...], ways: tuple[Output | ToGroup, ...]
+    pair: Pair, ownership: Ownership, metered: tuple[Metered, ...], ways: tuple[Output | ToGroup, ...]
 ) -> list[tuple[str, list[Flow]]]:
     """A pair's rules by switch. A fabric of 48 leaves has 80,000, of which a change leaves most as they are."""
     found: dict[str, list[Flow]] = {}
-    cookie = territory.cookie | COOKIE
+    cookie = ownership.cookie | COOKIE
     for label, number in pair.path_of_label.items():
         path = pair.slices.path_of[number]
         for switch, port in pair.paths[path]:
@@ -179,7 +179,7 @@ def _rules(
             if at_leaf and metered:
                 actions = (metered[number], *actions)
             found.setdefault(switch, []).extend(
-                Flow(territory.table, priority, match, actions, cookie=cookie)
+                Flow(ownership.table, priority, match, actions, cookie=cookie)
                 for priority, match in _matches(pair, label, at_leaf)
             )
     return list(found.items())
@@ -191,7 +191,7 @@ def burst_kb(slice_bps: int, burst_s: float = BURST_S, frame_bytes: int = FRAME_
 
 
 def published(pairs: Iterable[Pair], prefixes: Mapping[str, Sequence[str]]) -> dict[str, object]:
-    """What hosts are told, as plain data for JSON: the labels towards each prefix, by the leaf that they are under.
+    """The labels for hosts, as plain data for JSON: those towards each prefix, by the leaf that they are under.
 
     `prefixes` are those of every leaf. A leaf towards which there are no slices is left out: hosts do not mark.
     """
@@ -210,12 +210,12 @@ Order = tuple[int, ...]
 
 
 def _orders(pair: Pair) -> list[Order]:
-    """For each path the ports by which its packets may leave the source: its own, then those of the paths after it."""
+    """The ports of each path by which its packets may leave the source: its own, then those of the paths after it."""
     ports = [hops[0][1] for hops in pair.paths]
     return [tuple(dict.fromkeys([*ports[path:], *ports[:path]])) for path in range(len(ports))]
 
 
-def _failover(pairs: Iterable[Pair], source: str, territory: Territory) -> dict[Order, Group]:
+def _failover(pairs: Iterable[Pair], source: str, ownership: Ownership) -> dict[Order, Group]:
     """The groups of a leaf, whoever they lead to; numbered by a hash, so that a new one leaves the others theirs."""
     orders = {order for pair in pairs if pair.source == source for order in _orders(pair) if len(order) > 1}
     found: dict[int, Order] = {}
@@ -226,7 +226,7 @@ def _failover(pairs: Iterable[Pair], source: str, territory: Territory) -> dict[
         found[number] = order
     return {
         order: Group(
-            territory.group_id(FIRST_GROUP + number),
+            ownership.group_id(FIRST_GROUP + number),
             FAST_FAILOVER,
             tuple(Bucket(place, (Output(port),), watch_port=port) for place, port in enumerate(order)),
         )
@@ -234,11 +234,11 @@ def _failover(pairs: Iterable[Pair], source: str, territory: Territory) -> dict[
     }
 
 
-def _meters(pair: Pair, territory: Territory, first: int, burst_s: float, frame_bytes: int) -> list[Meter]:
+def _meters(pair: Pair, ownership: Ownership, first: int, burst_s: float, frame_bytes: int) -> list[Meter]:
     """One for each slice, all alike, numbered from `first`."""
     rate, burst = pair.slices.slice_bps, burst_kb(pair.slices.slice_bps, burst_s, frame_bytes)
     numbers = range(first, first + len(pair.slices.path_of))
-    return [Meter(territory.meter_id(number), rate // 1000, burst) for number in numbers]
+    return [Meter(ownership.meter_id(number), rate // 1000, burst) for number in numbers]
 
 
 def _matches(pair: Pair, label: int, at_leaf: bool) -> list[tuple[int, Match]]:

@@ -1,4 +1,4 @@
-"""Who owns the slots of a `multipath` split, read from the switch itself, and a change that moves the fewest of them.
+"""Owners of the slots of a `multipath` split, read from the switch itself, and a change that moves the fewest of them.
 
 One rule per slot hands its connections to a group of the path's own. Whose the slot is stands in that group; whose it
 was before a path lost its weight, in the rule's cookie. Nothing is remembered outside the switch.
@@ -24,13 +24,13 @@ Owner = tuple[int, int]
 
 
 def rule(table: int, cookie: int, split: int, slot: int, home: int, group_id: int) -> Flow:
-    """The rule of one slot of the split with group number `split`; `cookie` is the territory's."""
+    """The rule of one slot of the split with group number `split`; `cookie` is the ownership's."""
     match = Match.of(**{SLOT: slot, SPLIT: split})
     return Flow(table, PRIORITY, match, (ToGroup(group_id),), cookie=cookie | home)
 
 
 def owners(present: Tables, table: int, split: int, slots: int) -> list[Owner | None]:
-    """By slot, of the split with group number `split` and rules in `table`; None where there is no rule.
+    """Owners by slot, of the split with group number `split` and rules in `table`; None where there is no rule.
 
     Where fewer slots are present, they are repeated: a hash modulo twice the slots falls on a slot or its repetition.
     """
@@ -48,7 +48,7 @@ def owners(present: Tables, table: int, split: int, slots: int) -> list[Owner | 
 
 
 def first_ports(groups: Iterable[Group]) -> dict[int, int]:
-    """By group, the port that its first bucket leaves by, where it does."""
+    """Ports by group: the port that its first bucket leaves by, where it does."""
     found = {}
     for group in groups:
         match group.buckets:

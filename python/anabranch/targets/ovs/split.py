@@ -14,7 +14,7 @@ from anabranch.openflow.tables import FAST_FAILOVER, SELECT, Bucket, Flow, Group
 from anabranch.splitter import Splitter, weight_texts
 from anabranch.targets.ovs import recipes as open_vswitch
 from anabranch.targets.ovs import slots
-from anabranch.targets.ovs.ownership import GROUPS_PER_OWNER, Territory
+from anabranch.targets.ovs.ownership import GROUPS_PER_OWNER, Ownership
 from anabranch.targets.ovs.recipes import SLOT_COUNTS, WEIGHT_MAX
 from anabranch.targets.plan.group import Group as Paths
 from anabranch.targets.plan.group import exact, group, within
@@ -78,7 +78,7 @@ class Split:
         return _core.webster_slots(list(self.paths.weights), [True] * len(self.ports), self.slot_count)
 
     def shares(self, up: Sequence[bool] | None = None) -> list[float]:
-        """What each path really gets under a perfect hash while the ports are as in `up`; these sum to 1.
+        """The share that each path really gets under a perfect hash while the ports are as in `up`; these sum to 1.
 
         Raises:
             AnabranchError: weights that the recipe cannot carry, or no path with a weight that is up.
@@ -117,7 +117,7 @@ def _by_score(split: Split, up: Sequence[bool]) -> bool:
 
 @dataclass(frozen=True)
 class Rendered:
-    """What a split is in the tables."""
+    """A split in the tables."""
 
     actions: tuple[Action, ...]
     """What a rule does to send packets into the split."""
@@ -128,40 +128,40 @@ class Rendered:
     """What must exist for it."""
 
 
-def render(split: Split, territory: Territory, present: Tables | None = None) -> Rendered:
-    """What stands in the tables for a split; `multipath` moves as few slots as it can of those that are `present`.
+def render(split: Split, ownership: Ownership, present: Tables | None = None) -> Rendered:
+    """Rules and groups for a split; `multipath` moves as few slots as it can of those that are `present`.
 
     Raises:
         AnabranchError: weights that the recipe cannot carry, or that are gravity weights under dp_hash.
 
     """
-    group_id = territory.group_id(split.index)
+    group_id = ownership.group_id(split.index)
     if split.recipe == "failover":
         buckets = tuple(_bucket(path, port) for path, port in enumerate(split.ports))
         group = Group(group_id, FAST_FAILOVER, buckets)
     else:
         group = Group(group_id, SELECT, _weighted(split), _selection(split))
     if split.recipe == "multipath":
-        return _slotted(split, territory, group, present or Tables())
+        return _slotted(split, ownership, group, present or Tables())
     return Rendered((ToGroup(group_id),), None, frozenset({group}), frozenset())
 
 
-def path_group(split: Split, territory: Territory, path: int) -> int:
+def path_group(split: Split, ownership: Ownership, path: int) -> int:
     """Number of the group of one path under `multipath`: its bucket 0 is the path, bucket 1 what its death leaves."""
-    return territory.group_id(SPLITS_MAX + split.index * PATHS_MAX + path)
+    return ownership.group_id(SPLITS_MAX + split.index * PATHS_MAX + path)
 
 
-def _slotted(split: Split, territory: Territory, spread: Group, present: Tables) -> Rendered:
+def _slotted(split: Split, ownership: Ownership, spread: Group, present: Tables) -> Rendered:
     """A rule per slot to the group of its path; if the path is dead, on to `spread`, which scores the living ones."""
     by_port, groups = {}, {spread}
     for path, port in enumerate(split.ports):
-        by_port[port] = path_group(split, territory, path)
+        by_port[port] = path_group(split, ownership, path)
         rest = Bucket(1, (ToGroup(spread.group_id),), watch_group=spread.group_id)
         groups.add(Group(by_port[port], FAST_FAILOVER, (_bucket(0, port), rest)))
-    table = territory.inner_tables[0]
+    table = ownership.inner_tables[0]
     before = slots.owners(present, table, spread.group_id, split.slot_count)
     flows = {
-        slots.rule(table, territory.cookie, spread.group_id, slot, home, by_port[port])
+        slots.rule(table, ownership.cookie, spread.group_id, slot, home, by_port[port])
         for slot, (port, home) in enumerate(slots.rebalanced(before, split.ports, split.quotas))
     }
     hashed = Multipath(ALGORITHM, split.seed & 0xFFFF, split.slot_count, slots.SLOT)

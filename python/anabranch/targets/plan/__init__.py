@@ -1,1 +1,1 @@
-"""What the plans of all targets share: groups, options, explanations, verdicts."""
+"""Plans of all targets: groups, options, explanations, verdicts."""

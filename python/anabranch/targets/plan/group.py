@@ -45,7 +45,7 @@ class Group:
         return not all(self.up)
 
     def port(self, path: int, prefix: str = "") -> str:
-        """Where a path (from 0) leaves; if the user did not say, its number after `prefix`."""
+        """The port of a path (from 0); if the user did not say, its number after `prefix`."""
         return f"{prefix}{path + 1}" if self.ports is None else self.ports[path]
 
     def splitter(self, technique: str, **parameters: object) -> Splitter:

@@ -1,4 +1,4 @@
-"""What the `[[group]]` tables of all plans have in common, whatever target they are for."""
+"""Keys of `[[group]]` that the plans of all targets have in common."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, NoReturn, Protocol, TypeVar
 from anabranch.errors import AnabranchError
 from anabranch.settings import Settings
 from anabranch.split.request import weights_of
-from anabranch.targets.forecast import BOUND_PCT, parse_bound
+from anabranch.targets.plan.bound import BOUND_PCT, parse_bound
+from anabranch.targets.plan.group import group
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -101,7 +102,12 @@ def weights(settings: Settings, paths: int) -> tuple[str, ...]:
         texts = weights_of(given, f"{settings.file}: {settings.path}: ") if isinstance(given, list) else ()
         return texts if len(texts) == paths else None
 
-    return settings.take("weights", ("1",) * paths, check, f"give one per path, {paths} of them, as in [4, 3, 2]")
+    found = settings.take("weights", ("1",) * paths, check, f"give one per path, {paths} of them, as in [4, 3, 2]")
+    try:
+        group(found)
+    except AnabranchError as error:
+        raise AnabranchError(f"{settings.file}: {settings.path}: {error}") from None
+    return found
 
 
 def seed(settings: Settings, default: int | None, most: int) -> int | None:

@@ -1,102 +1,126 @@
-"""Where a plan goes: what the command line says of the switch."""
+"""Target options: what the command line says of a target, declared by each target for itself.
+
+The module `options` of a target has `OPTIONS`: a frozen dataclass of options per use. A field is the option of the same
+name with `-` for `_`, and its default is what it is when nobody gave it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from anabranch.errors import AnabranchError
+from anabranch.targets import registry
 
-RUN_FOLDER = Path("/var/run/openvswitch")
+REACH = "reach"
+"""The use of `apply`, `diff`, `verify` and `remove`: where the target is."""
+FORECAST = "forecast"
+"""The use of `plan`: which version and numbers are meant."""
+EXPLAIN = "explain"
+"""The use of `explain` with a plan."""
+EXPLAIN_GROUP = "explain-group"
+"""The use of `explain` with weights."""
 
-Plan = Annotated[str, typer.Argument(metavar="PLAN.TOML", help="Which packets go over which ports in which shares.")]
+PlanPath = Annotated[
+    str, typer.Argument(metavar="PLAN.TOML", help="Which packets go over which ports in which shares.")
+]
 TargetName = Annotated[
-    str, typer.Option("--target", metavar="NAME", help="What the plan is for: `ovs`, `linux` or `ebpf`.")
+    str, typer.Option("--target", metavar="NAME", help=f"What the plan is for: {registry.listed()}.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")]
 
-OPTIONS = (
-    (
-        "ovs",
-        "Open vSwitch",
-        {key: key for key in ("bridge", "openflow", "ovsdb", "key", "certificate", "authority")},
-    ),
-    ("ebpf", "the kernel's datapath", {"dev": "devices", "hook": "hook"}),
-)
-"""Target, what it is, and its own options as people write them and as `Place` calls them."""
-
 
 @dataclass(frozen=True)
-class Place:
-    """Options of the verbs that reach a target; empty is what was not given. `options` has them on the command line."""
+class TargetOptions:
+    """All target options of a verb, as given."""
 
-    bridge: Annotated[str, typer.Option(help="Of Open vSwitch; that of the plan, or br0.")] = ""
-    openflow: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT; the bridge's own socket.")
-    ] = ""
-    ovsdb: Annotated[str, typer.Option(metavar="ADDRESS", help="Of the switch's database, to find the bridge by.")] = ""
-    key: Annotated[str, typer.Option(metavar="PEM", help="For ssl: our private key.")] = ""
-    certificate: Annotated[str, typer.Option(metavar="PEM", help="For ssl: our certificate.")] = ""
-    authority: Annotated[str, typer.Option(metavar="PEM", help="For ssl: who signed the switch's certificate.")] = ""
-    devices: Annotated[
-        list[str] | None,
-        typer.Option("--dev", metavar="NAME", help="For ebpf: whose packets these are; those of the plan. Repeatable."),
-    ] = None
-    hook: Annotated[
-        str, typer.Option(metavar="NAME", help="For ebpf: `ingress`, `egress` or `xdp`; that of the plan.")
-    ] = ""
+    use: str
+    given: Mapping[str, Any]
+    """Values by the names of fields; what was not given has its default."""
 
-    def refuse_others(self, target: str) -> None:
-        """Raises an AnabranchError if there are options that are of another target than `target`."""
-        for owner, title, options in OPTIONS:
-            for option, value in ((option, getattr(self, key)) for option, key in options.items()):
-                if value and owner != target:
-                    text = value if isinstance(value, str) else ", ".join(value)
-                    raise AnabranchError(f"{option}: {text}: of {title}; with --target {target} leave it out")
+    def of(self, name: str, *, strict: bool = True) -> Any:
+        """The options of one target, as its own class, or `None` where it has none for this use.
 
-    def refuse_any(self, problem: str) -> None:
-        """Raises an AnabranchError if there is any option; `problem` says where it is of no use."""
-        for _, _, options in OPTIONS:
-            for option, key in options.items():
-                if getattr(self, key):
-                    raise AnabranchError(f"{option}: not used {problem}; leave it out")
-
-    @property
-    def tls_files(self) -> tuple[Path, Path, Path] | None:
-        """Key, certificate and authority, if given.
+        Args:
+            name: of the target.
+            strict: options of other targets are refused.
 
         Raises:
-            AnabranchError: some of them are.
+            AnabranchError: an option of another target is given.
 
         """
-        files = {"key": self.key, "certificate": self.certificate, "authority": self.authority}
-        missing = [name for name, file in files.items() if not file]
-        if len(missing) == len(files):
+        if strict:
+            for other in registry.TARGETS:
+                if other != name:
+                    self._refuse_given(other, f"with --target {name} leave it out", name)
+        kind = registry.option_class(name, self.use)
+        if kind is None:
             return None
-        if missing:
-            raise AnabranchError(f"{missing[0]}: missing; ssl takes --key, --certificate and --authority together")
-        return Path(self.key), Path(self.certificate), Path(self.authority)
+        return kind(**{field.name: self.given[field.name] for field in fields(kind) if field.name in self.given})
+
+    def refuse_any(self, problem: str) -> None:
+        """Raises an AnabranchError if any option is given; `problem` says where it is not used."""
+        for name in registry.TARGETS:
+            for option, value in self._given_of(name):
+                raise AnabranchError(f"{option}: {value}: not used {problem.format(target=name)}")
+
+    def _refuse_given(self, other: str, hint: str, name: str) -> None:
+        own = registry.option_class(name, self.use)
+        names = {field.name.replace("_", "-") for field in fields(own)} if own is not None else set()
+        for option, value in self._given_of(other):
+            if option not in names:
+                raise AnabranchError(f"{option}: {value}: of {registry.target(other).descriptor.title}; {hint}")
+
+    def _given_of(self, name: str) -> list[tuple[str, str]]:
+        """Option and value of all that is not as if nobody had given it."""
+        kind = registry.option_class(name, self.use)
+        found = []
+        for field in fields(kind) if kind is not None else ():
+            value = self.given.get(field.name, field.default)
+            if value not in (None, field.default) and value != []:
+                text = value if isinstance(value, str) else ", ".join(value) if isinstance(value, list) else str(value)
+                found.append((field.name.replace("_", "-"), text))
+        return found
 
 
-def options(verb: Callable[..., None]) -> Callable[..., None]:
-    """The verb, of keyword parameters, with an option for each field of `Place` in the stead of its `place`."""
+def with_options(**uses: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The verb, of keyword parameters, with every target's options in the stead of each parameter that is named.
 
-    @wraps(verb)
-    def called(**given: Any) -> None:
-        place = Place(**{field.name: given.pop(field.name) for field in fields(Place)})
-        verb(place=place, **given)
+    Args:
+        uses: the use of each such parameter.
 
-    given = signature(Place, eval_str=True).parameters.values()
-    of_place = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in given]
-    every: list[Parameter] = []
-    for parameter in signature(verb, eval_str=True).parameters.values():
-        every += of_place if parameter.name == "place" else [parameter]
-    called.__signature__ = Signature(every)  # type: ignore[attr-defined]
-    called.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
-    return called
+    """
+
+    def wrap(verb: Callable[..., Any]) -> Callable[..., Any]:
+        added = {name: _parameters(use) for name, use in uses.items()}
+
+        @wraps(verb)
+        def called(**given: Any) -> Any:
+            for name, parameters in added.items():
+                mine = {one.name: given.pop(one.name) for one in parameters}
+                given[name] = TargetOptions(uses[name], mine)
+            return verb(**given)
+
+        every: list[Parameter] = []
+        for parameter in signature(verb, eval_str=True).parameters.values():
+            keyword = parameter.replace(kind=Parameter.KEYWORD_ONLY)
+            every += added.get(parameter.name, [keyword])
+        called.__signature__ = Signature(every)  # type: ignore[attr-defined]
+        called.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
+        return called
+
+    return wrap
+
+
+def _parameters(use: str) -> list[Parameter]:
+    found: dict[str, Parameter] = {}
+    for name in registry.TARGETS:
+        kind = registry.option_class(name, use)
+        for parameter in signature(kind, eval_str=True).parameters.values() if kind is not None else ():
+            found.setdefault(parameter.name, parameter.replace(kind=Parameter.KEYWORD_ONLY))
+    return list(found.values())

@@ -14,7 +14,7 @@ from anabranch.targets.plan.group import Group
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is written and what it gives. Shares are exact, under a perfect hash."""
+    """A setting to be written, and the split that it gives. Shares are exact, under a perfect hash."""
 
     name: str
     written: str
@@ -82,8 +82,8 @@ def recipe(
 
 
 @dataclass(frozen=True)
-class Target:
-    """A target's recipes, in the order in which they are preferred where their errors allow."""
+class Forecast:
+    """The recipes of a target, in the order in which they are preferred where their errors allow."""
 
     name: str
     title: str

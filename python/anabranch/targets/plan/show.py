@@ -1,4 +1,4 @@
-"""What `apply`, `diff`, `verify` and `remove` print."""
+"""The output of `apply`, `diff`, `verify` and `remove`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from anabranch.targets.plan.verification import Measured, Verdict, Verified
-from anabranch.targets.protocol import Outcome
+from anabranch.targets.verbs import Outcome
 from anabranch.terminal.plain_table import plain_table
 from anabranch.units import pct
 

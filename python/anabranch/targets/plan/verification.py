@@ -14,7 +14,7 @@ SURE_PCT = 5.0
 
 
 class Verdict(Enum):
-    """What a measurement says."""
+    """The verdict of a measurement."""
 
     RIGHT = "as planned"
     WRONG = "wrong"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from anabranch.errors import AnabranchError
 from anabranch.splitter import Splitter
 from anabranch.targets.plan.group import Group, exact, short
-from anabranch.targets.plan.recipe import Recipe, Target, recipe
+from anabranch.targets.plan.recipe import Forecast, Recipe, recipe
 
 SETTINGS: tuple[tuple[str, str, int, str], ...] = (
     ("min-move", "slots", 4096, "a change moves the fewest slots there are; fits the first-level cache"),
@@ -20,15 +20,17 @@ SETTINGS: tuple[tuple[str, str, int, str], ...] = (
     ("maglev", "entries", 65537, "needs no history; moves little more than it must"),
 )
 
+LABELS = {f"{row[0]}:{row[1]}={row[2]}": row for row in SETTINGS}
+"""The same by the name of the recipe."""
 
-def target(group: Group, bounded: bool) -> Target:
+
+def forecast(group: Group, bounded: bool) -> Forecast:
     """All tables; where a bound on the error is given, entries are what is scarce, and fewer come first."""
     recipes: list[Recipe] = []
     refused: list[tuple[str, str]] = []
-    for technique, parameter, entries, gain in SETTINGS:
-        label = f"{technique}:{parameter}={entries}"
+    for label, row in LABELS.items():
         try:
-            found = table(group, technique, parameter, entries, gain)
+            found = table(group, *row)
         except AnabranchError as error:
             refused.append((label, str(error)))
             continue
@@ -37,7 +39,7 @@ def target(group: Group, bounded: bool) -> Target:
             recipes.append(found)
     if bounded:
         recipes.sort(key=lambda found: found.used)
-    return Target("table", "slot tables: hash % entries", recipes, refused, [])
+    return Forecast("table", "slot tables: hash % entries", recipes, refused, [])
 
 
 def table(group: Group, technique: str, parameter: str, entries: int, gain: str) -> Recipe:

@@ -14,8 +14,8 @@ from anabranch.openflow.connection import Connection, connect
 from anabranch.openflow.match import IPV4, Match
 from anabranch.openflow.tables import Flow, Tables
 from anabranch.reproduce.backends.lab.valo.place import EDGES, SCENARIO, Place
-from anabranch.targets.ovs.difference import difference
-from anabranch.targets.ovs.ownership import Territory
+from anabranch.targets.ovs.change import TablesChange
+from anabranch.targets.ovs.ownership import Ownership
 from anabranch.targets.ovs.split import Split, render
 
 PRIORITY, EXCEPTION_PRIORITY = 1000, 2000
@@ -31,7 +31,7 @@ class Fabric(Place):
         self._connections = connections
         self._ports = ports
         self._held = {bridge: Tables() for bridge in lab.switches}
-        self._territory = Territory()
+        self._ownership = Ownership()
 
     async def forward(self) -> None:
         """Has everything forwarded but the split: cores by the edge's prefix, edges to their own hosts."""
@@ -45,9 +45,9 @@ class Fabric(Place):
         for edge, other in (EDGES, EDGES[::-1]):
             ports = tuple(self._port(edge, self.uplink(path, edge)) for path in range(len(weights)))
             split = Split(0, tuple(weights), ports, recipe, SEEDS[edge])
-            rendered = render(split, self._territory, self._held[edge])
+            rendered = render(split, self._ownership, self._held[edge])
             match = Match.of(eth_type=IPV4, ip_dst=str(self.prefix(other)))
-            rule = Flow(0, PRIORITY, match, rendered.actions, rendered.goto, self._territory.cookie)
+            rule = Flow(0, PRIORITY, match, rendered.actions, rendered.goto, self._ownership.cookie)
             own = {
                 self._rule(IPv4Network(host.address), self._port(edge, self.lab.interface(edge, name)))
                 for name, host in self.lab.hosts.items()
@@ -67,7 +67,7 @@ class Fabric(Place):
         """A rule that sends some connections over a path whatever the split."""
         match = Match.of(eth_type=IPV4, ip_proto=6, **fields)
         actions = (Output(self._port(edge, self.uplink(path, edge))),)
-        return Flow(0, EXCEPTION_PRIORITY, match, actions, None, self._territory.cookie)
+        return Flow(0, EXCEPTION_PRIORITY, match, actions, None, self._ownership.cookie)
 
     async def transmitted(self, edge: str, paths: int) -> list[int]:
         """Packets that have left an edge by each path, from the switch's own port counters."""
@@ -76,14 +76,14 @@ class Fabric(Place):
 
     async def _hold(self, bridge: str, flows: set[Flow], groups: frozenset = frozenset()) -> None:  # type: ignore[type-arg]
         wanted = Tables(frozenset(flows), groups)
-        change = difference(self._held[bridge], wanted)
+        change = TablesChange.between(self._held[bridge], wanted)
         if change:
             await self._connections[bridge].commit(change.mods)
         self._held[bridge] = wanted
 
     def _rule(self, prefix: IPv4Network, port: int) -> Flow:
         match = Match.of(eth_type=IPV4, ip_dst=str(prefix))
-        return Flow(0, PRIORITY, match, (Output(port),), None, self._territory.cookie)
+        return Flow(0, PRIORITY, match, (Output(port),), None, self._ownership.cookie)
 
     def _port(self, bridge: str, device: str) -> int:
         return self._ports[bridge][device]

@@ -20,8 +20,8 @@ from anabranch.openflow.connection import connect
 from anabranch.openflow.tables import Tables
 from anabranch.reproduce.backends.lab.wino import shaping
 from anabranch.runs.load import read_text
-from anabranch.targets.ovs.difference import difference
-from anabranch.targets.ovs.ownership import Territory
+from anabranch.targets.ovs.change import TablesChange
+from anabranch.targets.ovs.ownership import Ownership
 
 SLICE = "10 Mbps"
 """Section IV-B: 15 slices of 1 Gbit/s on links of 10 and 5."""
@@ -92,7 +92,7 @@ def installed(lab: Lab, scheme: Scheme, rate_bps: dict[frozenset[str], int]) -> 
     file = _file(lab, scheme)
     made = policy.build(scheme.weights, file)
     plans = made.plan(_view(lab, file, {} if scheme.blind else rate_bps))
-    asyncio.run(_apply(lab, file.territory, {switch: plan.tables for switch, plan in plans.items()}))
+    asyncio.run(_apply(lab, file.ownership, {switch: plan.tables for switch, plan in plans.items()}))
     pairs = made.pairs if isinstance(made, Wino) else ()
     rates = {frozenset((cable.a.node, cable.b.node)): cable.a.rate_bps for cable in lab.blueprint.cables} | rate_bps
     if isinstance(made, Wino):
@@ -136,12 +136,12 @@ def _view(lab: Lab, file: FabricFile, rate_bps: Mapping[frozenset[str], int]) ->
     return View(topology, (True,) * len(rates), rates, (0.0,) * len(rates), openflow)
 
 
-async def _apply(lab: Lab, territory: Territory, wanted: Mapping[str, Tables]) -> None:
+async def _apply(lab: Lab, ownership: Ownership, wanted: Mapping[str, Tables]) -> None:
     for switch, tables in wanted.items():
         connection = await connect(lab.open_vswitch.openflow(switch))
         try:
-            held = territory.own(await connection.flows(), await connection.groups(), await connection.meters())
-            await connection.commit(difference(held, tables).mods)
+            held = ownership.own(await connection.flows(), await connection.groups(), await connection.meters())
+            await connection.commit(TablesChange.between(held, tables).mods)
         finally:
             connection.close()
             await connection.wait_closed()

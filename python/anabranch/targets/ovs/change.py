@@ -1,4 +1,4 @@
-"""From what is installed to what is wanted: the fewest changes, in an order that is right at every step."""
+"""The fewest changes from what is observed to what is desired, in an order that is right at every step."""
 
 from __future__ import annotations
 
@@ -6,22 +6,56 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
+from anabranch.openflow.connection import Connection
 from anabranch.openflow.modification import FlowMod, GroupMod, MeterMod, Mod
 from anabranch.openflow.reference import groups_of_group
 from anabranch.openflow.tables import Flow, Group, Meter, Tables
 from anabranch.targets.ovs import listing
+from anabranch.targets.ovs.observe import Observed, on_connection
+from anabranch.targets.ovs.others import refuse_harm
+from anabranch.targets.protocol import Change
 
 RULES_SHOWN = 8
 """Of one table and kind of change; the rest is counted."""
 
 
 @dataclass(frozen=True)
-class Difference:
+class TablesChange:
     """Changes that turn one state of the tables into another; false if there are none."""
 
     installed: Tables
     mods: list[Mod]
     """What a rule or group leads to is there before it and goes after it."""
+
+    @classmethod
+    def between(cls, installed: Tables, desired: Tables) -> TablesChange:
+        """The changes that take a bridge from `installed` to `desired`, both of one owner.
+
+        A group that changes is written as a whole: before Open vSwitch 3.6, single buckets leave dp_hash's table as it
+        was.
+        """
+        old_groups = {group.group_id: group for group in installed.groups}
+        new_groups = {group.group_id: group for group in desired.groups}
+        old_meters = {meter.meter_id: meter for meter in installed.meters}
+        new_meters = {meter.meter_id: meter for meter in desired.meters}
+        mods: list[Mod] = [
+            MeterMod("modify" if meter.meter_id in old_meters else "add", meter)
+            for meter in _by_id(desired.meters - installed.meters)
+        ]
+        mods += [
+            GroupMod("modify" if group.group_id in old_groups else "add", group)
+            for group in _led_to_first(desired.groups - installed.groups)
+        ]
+        # Keys are unique among what is installed: what replaces a rule that goes is itself not installed.
+        new_flows = desired.flows - installed.flows
+        replaced = {flow.key for flow in new_flows}
+        gone_flows = [flow for flow in installed.flows - desired.flows if flow.key not in replaced]
+        mods += [FlowMod("delete", flow) for flow in _in_order(gone_flows)]
+        mods += [FlowMod("add", flow) for flow in _in_order(new_flows)]
+        gone = [group for group in installed.groups if group.group_id not in new_groups]
+        mods += [GroupMod("delete", group) for group in reversed(_led_to_first(gone))]
+        mods += [MeterMod("delete", meter) for meter in _by_id(installed.meters) if meter.meter_id not in new_meters]
+        return cls(installed, mods)
 
     def __bool__(self) -> bool:
         return bool(self.mods)
@@ -50,33 +84,25 @@ class Difference:
         return found
 
 
-def difference(installed: Tables, wanted: Tables) -> Difference:
-    """What takes a bridge from `installed` to `wanted`, both of one owner.
+def change(observed: Observed, desired: Tables) -> Change:
+    """The change of the owner's part of a bridge to `desired`, in one bundle.
 
-    A group that changes is written as a whole: before Open vSwitch 3.6, single buckets leave dp_hash's table as it was.
+    Raises:
+        AnabranchError: somebody else uses what would go.
+
     """
-    old_groups = {group.group_id: group for group in installed.groups}
-    new_groups = {group.group_id: group for group in wanted.groups}
-    old_meters = {meter.meter_id: meter for meter in installed.meters}
-    new_meters = {meter.meter_id: meter for meter in wanted.meters}
-    mods: list[Mod] = [
-        MeterMod("modify" if meter.meter_id in old_meters else "add", meter)
-        for meter in _by_id(wanted.meters - installed.meters)
-    ]
-    mods += [
-        GroupMod("modify" if group.group_id in old_groups else "add", group)
-        for group in _led_to_first(wanted.groups - installed.groups)
-    ]
-    # Keys are unique among what is installed: what replaces a rule that goes is itself not installed.
-    new_flows = wanted.flows - installed.flows
-    replaced = {flow.key for flow in new_flows}
-    gone_flows = [flow for flow in installed.flows - wanted.flows if flow.key not in replaced]
-    mods += [FlowMod("delete", flow) for flow in _in_order(gone_flows)]
-    mods += [FlowMod("add", flow) for flow in _in_order(new_flows)]
-    gone = [group for group in installed.groups if group.group_id not in new_groups]
-    mods += [GroupMod("delete", group) for group in reversed(_led_to_first(gone))]
-    mods += [MeterMod("delete", meter) for meter in _by_id(installed.meters) if meter.meter_id not in new_meters]
-    return Difference(installed, mods)
+    found = TablesChange.between(observed.own, desired)
+    refuse_harm(found.mods, observed)
+
+    async def commit(connection: Connection) -> None:
+        await connection.commit(found.mods)
+
+    return Change(
+        found.lines(observed.names),
+        len(found.mods),
+        f"{len(desired.groups)} groups, {len(desired.flows)} rules",
+        lambda: on_connection(observed.address, observed.tls, commit),
+    )
 
 
 def _led_to_first(groups: Iterable[Group]) -> list[Group]:

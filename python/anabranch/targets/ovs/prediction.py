@@ -15,9 +15,10 @@ from anabranch.openflow.match import IPV4, IPV6, Match
 from anabranch.openflow.tables import FAST_FAILOVER, SELECT, Bucket, Flow, Group, Tables
 from anabranch.targets.ovs import listing
 from anabranch.targets.ovs.recipes import Switch
+from anabranch.targets.ovs.selection import by_dp_hash, by_selection
 from anabranch.targets.ovs.slots import SLOT, SPLIT
 from anabranch.targets.ovs.symmetric_hash import symmetric_hash
-from anabranch.targets.plan.explanation import PORTED, by_dp_hash, by_selection, connection
+from anabranch.targets.plan.explanation import PORTED, connection
 from anabranch.targets.plan.group import Group as Paths
 
 PATH = re.compile(r" \(path \d+\)$")
@@ -41,7 +42,7 @@ class Predicted:
 
     @property
     def last(self) -> tuple[str, str]:
-        """What it comes to, for people."""
+        """The port, for people."""
         return "port", self.way
 
 

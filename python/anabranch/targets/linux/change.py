@@ -1,53 +1,77 @@
-"""What of a kernel's nexthops, groups and routes is ours, and the steps from one such state to another."""
+"""The fewest steps from one state of a kernel's nexthops, groups and routes to another, all or none of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
+from anabranch.errors import AnabranchError
 from anabranch.netlink import kernel
-from anabranch.netlink.connection import Connection
-from anabranch.netlink.nexthop import Device, Nexthop, NexthopGroup, Prefix, Route
+from anabranch.netlink.connection import Connection, KernelRefusedError
+from anabranch.netlink.nexthop import Device, Nexthop, NexthopGroup, Route
+from anabranch.targets.linux.observe import Observed, State, read
+from anabranch.targets.protocol import Change
 
 Key = TypeVar("Key")
 Held = TypeVar("Held", Nexthop, NexthopGroup, Route)
 
-PROTOCOL = 171
-"""Of all we make, in rtnetlink's numbers: one that `/etc/iproute2/rt_protos` gives nobody."""
-FIRST = 0xAB00_0000
-PER_OWNER = 1 << 16
-NEXTHOPS = 1 << 15
-"""Of an owner's numbers, those from here on are single nexthops, those below groups."""
 
+def change(observed: Observed, desired: State) -> Change:
+    """The change of the owner's part of a kernel to `desired`.
 
-def first_number(owner: int) -> int:
-    """Of an owner's nexthops and groups."""
-    return FIRST + owner * PER_OWNER
+    Raises:
+        AnabranchError: somebody else uses what would go.
 
-
-@dataclass(frozen=True)
-class State:
-    """An owner's part of a kernel."""
-
-    nexthops: Mapping[int, Nexthop] = field(default_factory=dict)
-    groups: Mapping[int, NexthopGroup] = field(default_factory=dict)
-    routes: Mapping[tuple[Prefix, int, int], Route] = field(default_factory=dict)
-
-
-def read(connection: Connection, owner: int, devices: Sequence[Device]) -> State:
-    """What a kernel has of an owner."""
-    first = first_number(owner)
-
-    def own(number: int, protocol: int) -> bool:
-        return protocol == PROTOCOL and first <= number < first + PER_OWNER
-
-    singles, groups = kernel.nexthops(connection, devices)
-    return State(
-        {one.nexthop_id: one for one in singles if own(one.nexthop_id, one.protocol)},
-        {one.group_id: one for one in groups if own(one.group_id, one.protocol)},
-        {one.key: one for one in kernel.routes(connection, PROTOCOL) if own(one.nexthop_id, one.protocol)},
+    """
+    found = steps(observed.state, desired)
+    _refuse_harm(observed.connection, found, observed.state)
+    return Change(
+        lines(found, observed.state, desired),
+        len(found),
+        f"{len(desired.nexthops)} nexthops, {len(desired.groups)} groups, {len(desired.routes)} routes",
+        lambda: _commit(observed, found),
     )
+
+
+def _commit(observed: Observed, changes: list[Step]) -> None:
+    """Takes the steps, or none of them: rtnetlink has no transactions, so what was taken is taken back."""
+    connection, devices = observed.connection, observed.devices
+    step = changes[0]
+    try:
+        for step in changes:
+            take(connection, step, devices)
+    except KernelRefusedError as refused:
+        now = read(connection, observed.owner, list(devices.values()))
+        for back in steps(now, observed.state):
+            take(connection, back, devices)
+        raise AnabranchError(_blamed(step, refused)) from None
+
+
+def _refuse_harm(connection: Connection, changes: list[Step], state: State) -> None:
+    """With a group the kernel removes the routes to it, and a nexthop leaves its groups: also somebody else's."""
+    gone = {step.old.group_id for step in changes if step.new is None and isinstance(step.old, NexthopGroup)}
+    singles = {step.old.nexthop_id for step in changes if step.new is None and isinstance(step.old, Nexthop)}
+    if gone:
+        for route in kernel.routes(connection):
+            if route.nexthop_id in gone and state.routes.get(route.key) != route:
+                raise AnabranchError(
+                    f"group {route.nexthop_id:#x}: somebody else's route {route} uses it; remove that first"
+                )
+    if singles:
+        for group in kernel.nexthops(connection, kernel.devices(connection))[1]:
+            if group.group_id not in state.groups and (used := singles & set(dict(group.members))):
+                raise AnabranchError(
+                    f"nexthop {min(used):#x}: somebody else's group {group.group_id} has it; remove that first"
+                )
+
+
+def _blamed(step: Step, refused: KernelRefusedError) -> str:
+    (line, *_) = lines([step], State(), State())
+    mend = "nothing is changed"
+    if "EEXIST" in str(refused):
+        mend = "somebody else's route has that prefix, table and metric; give another metric; nothing is changed"
+    return f"{line}: {refused}; {mend}"
 
 
 @dataclass(frozen=True)
@@ -92,7 +116,7 @@ def take(connection: Connection, step: Step, devices: Mapping[str, Device]) -> N
 
 
 def lines(changes: Sequence[Step], old: State, new: State) -> list[str]:
-    """For people: `+` new, `-` gone, `~-` was and `~+` is now, changed in place."""
+    """Lines for people: `+` new, `-` gone, `~-` was and `~+` is now, changed in place."""
     found = []
     for step in changes:
         if step.old is None and step.new is not None:

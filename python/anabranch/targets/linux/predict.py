@@ -10,7 +10,7 @@ from anabranch import _core
 from anabranch.errors import AnabranchError
 from anabranch.splitter import Splitter
 from anabranch.targets.plan.group import Group, exact, fitted, short, within
-from anabranch.targets.plan.recipe import Recipe, Target, recipe
+from anabranch.targets.plan.recipe import Forecast, Recipe, recipe
 
 WEIGHT_MAX = 65535
 """Of the kernel's netlink interface."""
@@ -23,7 +23,7 @@ GROUP_ID = 10_000
 """Nexthops have the numbers of their paths, the group this one."""
 
 
-def target(group: Group, bound_pct: float, strict: bool) -> Target:
+def forecast(group: Group, bound_pct: float, strict: bool) -> Forecast:
     """All recipes; with `strict`, weights over the kernel's limit are an error instead of a refusal."""
     recipes: list[Recipe] = []
     refused: list[tuple[str, str]] = []
@@ -48,7 +48,7 @@ def target(group: Group, bound_pct: float, strict: bool) -> Target:
     ]
     if 0 in weights:
         traps.append("a weight of 0 cannot be given: the path is left out of the group")
-    return Target("linux", f"Linux nexthop group {GROUP_ID}", recipes, refused, traps)
+    return Forecast("linux", f"Linux nexthop group {GROUP_ID}", recipes, refused, traps)
 
 
 def threshold(group: Group, weights: Sequence[int]) -> Recipe:
@@ -96,7 +96,7 @@ def resilient(group: Group, weights: Sequence[int], buckets: int) -> Recipe:
 
 
 def _width(weights: Sequence[int]) -> str:
-    """What tells apart the recipes whose weights need 16 bits."""
+    """A suffix for recipes whose weights need 16 bits."""
     return "" if max(weights) <= TOOL_WEIGHT_MAX else "-16bit"
 
 

@@ -6,7 +6,7 @@ from anabranch import _core
 from anabranch.errors import AnabranchError
 from anabranch.stats.mape import mape
 from anabranch.targets.plan.group import Group, short
-from anabranch.targets.plan.recipe import Recipe, Target, recipe
+from anabranch.targets.plan.recipe import Forecast, Recipe, recipe
 
 WEIGHT_MAX = 2**32 - 1
 MEMBERS_MAX = 64
@@ -22,7 +22,7 @@ RECIPES = (
 """Where 0 are used, as many as there are paths that carry something, or turns."""
 
 
-def target(group: Group, strict: bool) -> Target:
+def forecast(group: Group, strict: bool) -> Forecast:
     """All recipes; with `strict`, what no program takes is an error instead of a refusal.
 
     Raises:
@@ -48,7 +48,7 @@ def target(group: Group, strict: bool) -> Target:
         "a dead path loses what goes there until apply --follow, or the controller, has masked it",
         "another seed on each switch: with the same one the next stage sends all it gets one way",
     ]
-    return Target("ebpf", title, recipes, refused, traps)
+    return Forecast("ebpf", title, recipes, refused, traps)
 
 
 def installed(group: Group, scheme: str, program: str, size: tuple[int, int | None, str], gain: str) -> Recipe:

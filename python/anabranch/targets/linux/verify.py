@@ -1,0 +1,104 @@
+"""The split of a kernel, measured by asking it which way it would send connections."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from anabranch.netlink import kernel
+from anabranch.netlink.connection import Connection
+from anabranch.netlink.lookup import look_up
+from anabranch.netlink.nexthop import Device, NexthopGroup, Prefix, Way
+from anabranch.stats.mape import mape_floor
+from anabranch.targets.linux.desired import Desired, Installed
+from anabranch.targets.linux.observe import Observed
+from anabranch.targets.plan.verification import Measured
+
+LOOK_UPS_MIN, LOOK_UPS_MAX = 20_000, 200_000
+CHANCE_PCT = 2.0
+SEED = 171
+TCP = 6
+
+
+def verify(observed: Observed, desired: Desired, connections: int | None) -> tuple[list[Measured], list[str], float]:
+    """Look-ups by group and path. No packet is needed, and no time but that of the questions."""
+    began = time.monotonic()
+    groups, warnings = [], list[str]()
+    with Connection() as connection:
+        for group in desired.groups:
+            warnings += _unsettled(connection, group, desired.state.groups[group.group_id])
+            count = connections or _enough(group.recipe.achieved)
+            measured = _measured(connection, group, observed.devices, count)
+            groups.append(measured)
+            if elsewhere := count - measured.total:
+                warnings.append(
+                    f"group {group.planned.name}: {elsewhere:,} look-ups go another way: longer prefixes, rules of "
+                    "routing or addresses of this machine take them"
+                )
+    return groups, warnings, time.monotonic() - began
+
+
+def _unsettled(connection: Connection, group: Installed, desired_group: NexthopGroup) -> list[str]:
+    """A resilient group's buckets that are not yet whose they should be: they change hands when they rest."""
+    if desired_group.resilience is None:
+        return []
+    held = Counter(kernel.buckets(connection, group.group_id))
+    due = [round(share * group.recipe.used) for share in group.recipe.achieved if share]
+    has = [held[member] for member, _ in desired_group.members]
+    late = sum(abs(one - other) for one, other in zip(due, has, strict=True)) // 2
+    if not late:
+        return []
+    return [
+        f"group {group.planned.name}: {late} of {group.recipe.used} buckets wait for their new path: they change when "
+        "no packet came for the idle timer; an unbalanced_timer would force them"
+    ]
+
+
+def _enough(shares: Sequence[float]) -> int:
+    """Look-ups that chance alone puts off by `CHANCE_PCT`, as far as one wants to wait: the error falls as 1/sqrt."""
+    floor_pct = mape_floor(shares, LOOK_UPS_MIN)
+    return min(LOOK_UPS_MAX, max(LOOK_UPS_MIN, round(LOOK_UPS_MIN * (floor_pct / CHANCE_PCT) ** 2)))
+
+
+def _measured(connection: Connection, group: Installed, devices: Mapping[str, Device], count: int) -> Measured:
+    """Look-ups of random connections to the group's destinations."""
+    planned = group.planned
+    random = np.random.Generator(np.random.PCG64(SEED))
+    destinations = _addresses(planned.prefixes, count, random)
+    ports = random.integers(1024, 65536, (2, count)).astype(np.uint16)
+    taken = Counter(look_up(connection, TCP, destinations, ports[0], ports[1]))
+    numbers = {device.index: device.name for device in devices.values()}
+    by_way: Counter[tuple[str, object]] = Counter()
+    for (device, gateway), hits in taken.items():
+        by_way[numbers.get(device, str(device)), gateway] += hits
+    return Measured(
+        name=planned.name,
+        recipe=group.recipe.name,
+        ports=tuple(str(way) for way in planned.ways),
+        up=group.up,
+        asked=group.asked,
+        planned=tuple(group.recipe.achieved),
+        packets=tuple(by_way[_key(way)] for way in planned.ways),
+        error_pct=planned.error_pct,
+        connections=count,
+        counted="look-ups",
+    )
+
+
+def _key(way: Way) -> tuple[str, object]:
+    return way.device, way.gateway
+
+
+def _addresses(prefixes: tuple[Prefix, ...], count: int, random: np.random.Generator) -> npt.NDArray[np.uint8]:
+    """Random addresses of the prefixes in turn, shape (count, 4 or 16)."""
+    size = prefixes[0].max_prefixlen // 8
+    rows = random.integers(0, 256, (count, size)).astype(np.uint8)
+    for place, prefix in enumerate(prefixes):
+        mask = np.frombuffer(prefix.netmask.packed, np.uint8)
+        network = np.frombuffer(prefix.network_address.packed, np.uint8)
+        rows[place :: len(prefixes)] = (rows[place :: len(prefixes)] & ~mask) | network
+    return rows

@@ -1,0 +1,52 @@
+"""The one list of targets."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
+
+from anabranch.hints import choose
+
+if TYPE_CHECKING:
+    from anabranch.targets.protocol import Target
+
+TARGETS = ("ovs", "linux", "ebpf", "table")
+"""Folders of this package, in the order in which people are shown them."""
+DEFAULT = TARGETS[0]
+"""Taken where the command line names none."""
+
+
+def target(name: str) -> Target[Any, Any, Any]:
+    """The target of a name.
+
+    Raises:
+        AnabranchError: the name is unknown.
+
+    """
+    chosen = choose(name, list(TARGETS), "target")
+    return cast("Target[Any, Any, Any]", importlib.import_module(f"anabranch.targets.{chosen}.target").TARGET)
+
+
+def part(name: str, what: str) -> ModuleType:
+    """A module that stands above the other parts of a target: `session`, `lab` or `lab_forwarding`.
+
+    Raises:
+        AnabranchError: the target lacks it.
+
+    """
+    one = target(name)
+    if (lacking := what.partition("_")[0]) in one.descriptor.lacks:
+        one.refuse(lacking)
+    return importlib.import_module(f"anabranch.targets.{name}.{what}")
+
+
+def option_class(name: str, use: str) -> type | None:
+    """The options that a target adds to a use of the command line (`plan.options`), or `None`."""
+    return cast("type | None", importlib.import_module(f"anabranch.targets.{name}.options").OPTIONS.get(use))
+
+
+def listed(names: tuple[str, ...] = TARGETS) -> str:
+    """Names as help writes them: `a`, `b` or `c`."""
+    *others, last = (f"`{name}`" for name in names)
+    return f"{', '.join(others)} or {last}" if others else last

@@ -1,0 +1,74 @@
+"""The entry, and so the path, that a table gives a connection."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from anabranch.split.request import Choice
+from anabranch.targets.plan.explanation import Explanation, by_technique, connection
+from anabranch.targets.plan.group import Group, group
+from anabranch.targets.table.desired import HASH, recipe_of
+from anabranch.targets.table.plan_file import TablePlan, WeightedPorts
+from anabranch.targets.table.recipes import LABELS
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """The way of one connection by a plan's tables."""
+
+    connection: str
+    steps: list[tuple[str, str]]
+    group: str | None
+    """The group that takes it, or `None` where none of the plan does."""
+    path: int | None
+    """From 1."""
+    port: str | None
+    known: bool = True
+
+    @property
+    def last(self) -> tuple[str, str]:
+        """The port, for people."""
+        return "port", "others decide" if self.port is None else self.port
+
+
+def explain_group(paths: Group, tuples: npt.NDArray[np.void]) -> list[Explanation]:
+    """Chooses by the finest of the small tables, min-move over 4096 slots."""
+    label = next(iter(LABELS))
+    return _by_label(paths, label, 0, tuples)
+
+
+def explain(plan: TablePlan, tuples: npt.NDArray[np.void]) -> list[Predicted]:
+    """Chooses the group by the longest prefix, then the path by the entry of its table."""
+    return [_one(plan, tuples[row : row + 1]) for row in range(len(tuples))]
+
+
+def _one(plan: TablePlan, row: npt.NDArray[np.void]) -> Predicted:
+    taking = _taking(plan, row[0])
+    if taking is None:
+        return Predicted(connection(row[0]), [("table", "none of this plan")], None, None, None)
+    (found,) = _by_label(group(taking.weights), recipe_of(taking).name, taking.seed, row)
+    assert found.path is not None
+    steps = [("table", taking.name), *found.steps, ("path", f"{found.path} of {len(taking.ports)}")]
+    return Predicted(found.connection, steps, taking.name, found.path, taking.ports[found.path - 1])
+
+
+def _by_label(paths: Group, label: str, seed: int, tuples: npt.NDArray[np.void]) -> list[Explanation]:
+    technique, parameter, entries, _ = LABELS[label]
+    return by_technique(tuples, paths, Choice(technique, ((parameter, str(entries)),)), HASH, seed)
+
+
+def _taking(plan: TablePlan, row: np.void) -> WeightedPorts | None:
+    """The group with the longest prefix that has the destination."""
+    address = ipaddress.ip_address(row["destination"][: 16 if row["version"] == 6 else 4].tobytes())
+    lengths = {
+        one.name: max((prefix.prefixlen for prefix in one.prefixes if address in prefix), default=-1)
+        for one in plan.groups
+        if one.prefixes
+    }
+    candidates = [(lengths.get(one.name, 0 if not one.prefixes else -1), one) for one in plan.groups]
+    longest, found = max(candidates, key=lambda candidate: candidate[0])
+    return None if longest < 0 else found

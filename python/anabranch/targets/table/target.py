@@ -1,0 +1,69 @@
+"""Target `table`: a plan as tables of entries in a JSON file, for switches and hosts that read one."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+import numpy as np
+import numpy.typing as npt
+
+from anabranch.targets.plan.explanation import Explanation
+from anabranch.targets.plan.group import Group
+from anabranch.targets.plan.recipe import Forecast
+from anabranch.targets.protocol import Change, Descriptor, Target
+from anabranch.targets.table import change, desired, observe, plan_file, predict, recipes
+from anabranch.targets.table.desired import Desired
+from anabranch.targets.table.observe import Observed, State
+from anabranch.targets.table.options import Options
+from anabranch.targets.table.plan_file import TablePlan
+
+NO_TRAFFIC = "a table carries no traffic"
+
+
+class Tables(Target[TablePlan, Observed, Desired]):
+    """See `protocol.Target`."""
+
+    descriptor = Descriptor(
+        "table",
+        "a table in a file",
+        lacks={
+            "verify": f"{NO_TRAFFIC} that could be counted; `anabranch diff` compares it with the plan",
+            "session": f"{NO_TRAFFIC} that the controller could follow; take another target",
+            "lab": f"{NO_TRAFFIC}, so no lab has it for a switch; take another target",
+        },
+    )
+
+    def forecast(self, group: Group, options: None, bound_pct: float | None, *, strict: bool) -> Forecast:
+        """Tables of several rules and sizes."""
+        del options, strict
+        return recipes.forecast(group, bound_pct is not None)
+
+    def explain_group(self, group: Group, options: None, tuples: npt.NDArray[np.void]) -> list[Explanation]:
+        """Chooses by the first table of the forecast."""
+        del options
+        return predict.explain_group(group, tuples)
+
+    def explain(self, plan: str, options: Options, tuples: npt.NDArray[np.void]) -> list[predict.Predicted]:
+        """Chooses by the plan's tables."""
+        return predict.explain(plan_file.read(plan, options), tuples)
+
+    def read(self, plan: str, options: Options) -> TablePlan:
+        """A plan, in the folder that the command line names before it."""
+        return plan_file.read(plan, options)
+
+    def desired(self, plan: TablePlan, observed: Observed) -> Desired:
+        """One table per group."""
+        return desired.desired(plan, observed)
+
+    def observe(self, plan: TablePlan, options: Options, *, writes: bool) -> AbstractContextManager[Observed]:
+        """The tables of the folder."""
+        del options, writes
+        return observe.observe(plan)
+
+    def change(self, plan: TablePlan, observed: Observed, desired: Desired | None) -> Change:
+        """One write of the owner's file."""
+        del plan
+        return change.change(observed, State() if desired is None else desired.state)
+
+
+TARGET = Tables()

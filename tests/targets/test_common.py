@@ -1,0 +1,281 @@
+"""What every target answers, for each of the registry: a world per target, and the same questions to all of them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from anabranch import AnabranchError
+from anabranch.targets import registry, verbs
+from anabranch.targets.forecast import plan as forecast
+from anabranch.targets.ovs.options import ExplainOptions
+from anabranch.targets.ovs.options import Options as BridgeOptions
+from anabranch.targets.plan.explanation import parse_tuples
+from anabranch.targets.plan.group import group
+from anabranch.targets.protocol import PARTS
+from anabranch.targets.registry import TARGETS, target
+from anabranch.targets.table.options import Options as FolderOptions
+from support.command import anabranch
+from support.dummy_switch import BRIDGE, dummy_switch, ofctl
+from support.own_datapaths import ip, pairs, with_own_datapaths
+from support.own_namespace import in_own_namespace
+
+HEAD = {
+    "ovs": "owner = 1\nseed = 7\n",
+    "linux": "",
+    "ebpf": 'seed = 7\n[switch]\ndev = ["in"]\n',
+    "table": "seed = 7\n",
+}
+GROUP = """
+[[group]]
+name = "leaf{leaf}"
+match = {{ ip_dst = "10.{leaf}.0.0/16" }}
+ports = ["p1", "p2", "p3"]
+weights = {weights}
+"""
+FOLDERS = Path(registry.__file__).parent
+
+
+@dataclass(frozen=True)
+class World:
+    """Where a target is tried: it has ports p1, p2 and p3, and something of somebody else's."""
+
+    name: str
+    folder: Path
+    options: Any
+    flags: Sequence[str]
+    """The same options on the command line."""
+    state: Callable[[], object]
+    """All that stands there, whoever's it is, by other means than the target's own."""
+    explain_options: Any = None
+
+    def plan(self, *groups: tuple[int, str]) -> Path:
+        """Writes the plan file: the number and the weights of each group."""
+        file = self.folder / "plan.toml"
+        text = "".join(GROUP.format(leaf=leaf, weights=weights) for leaf, weights in groups)
+        file.write_text(HEAD[self.name] + text)
+        return file
+
+    def apply(self, plan: Path, *, dry_run: bool = False) -> verbs.Outcome:
+        """The verb, with the options of this world."""
+        return verbs.apply(target(self.name), str(plan), self.options, dry_run=dry_run)
+
+    def remove(self, plan: Path) -> verbs.Outcome:
+        """The verb, with the options of this world."""
+        return verbs.remove(target(self.name), str(plan), self.options, dry_run=False)
+
+
+@contextlib.contextmanager
+def bridge(folder: Path) -> Iterator[World]:
+    with dummy_switch() as switch:
+        ofctl(switch, "add-flow", "table=0,priority=5,cookie=0xabc,arp,actions=output:2")
+        address = switch.openflow(BRIDGE)
+
+        def state() -> object:
+            return [sorted(ofctl(switch, f"dump-{what}").splitlines()[1:]) for what in ("flows", "groups")]
+
+        options = BridgeOptions(openflow=address)
+        yield World("ovs", folder, options, ["--openflow", address], state, ExplainOptions(openflow=address))
+
+
+@contextlib.contextmanager
+def routes(folder: Path) -> Iterator[World]:
+    ip("link", "set", "lo", "up")
+    pairs("p1", "p2", "p3")
+    ip("nexthop", "add", "id", "7", "dev", "p1", "protocol", "static")
+    ip("route", "add", "10.77.0.0/16", "nhid", "7")
+    yield World("linux", folder, None, [], lambda: (ip("nexthop"), ip("route")))
+
+
+@contextlib.contextmanager
+def datapath(folder: Path) -> Iterator[World]:
+    pairs("in", "p1", "p2", "p3")
+    theirs = folder / "theirs.toml"
+    others = HEAD["ebpf"].replace("[switch]", '[switch]\nname = "theirs"').replace('"in"', '"pin"')
+    theirs.write_text(others + GROUP.format(leaf=77, weights="[1, 1, 1]"))
+    one, options = target("ebpf"), registry.option_class("ebpf", "reach")
+    assert options is not None
+    verbs.apply(one, str(theirs), options(), dry_run=False)
+
+    def state() -> object:
+        found = verbs.apply(one, str(theirs), options(), dry_run=True)
+        pins = sorted(str(path) for path in Path("/sys/fs/bpf").rglob("*"))
+        return found.changes, pins, ip("link").count("prog/")
+
+    yield World("ebpf", folder, options(), [], state)
+
+
+@contextlib.contextmanager
+def files(folder: Path) -> Iterator[World]:
+    tables = folder / "tables"
+    tables.mkdir()
+    (tables / "owner-9.json").write_text("{}\n")
+    (tables / "notes.txt").write_text("theirs")
+
+    def state() -> object:
+        return {file.name: file.read_text() for file in sorted(tables.iterdir())}
+
+    options = FolderOptions(str(tables))
+    yield World("table", folder, options, ["--folder", str(tables)], state, options)
+
+
+WORLDS: dict[str, tuple[Callable[[Path], contextlib.AbstractContextManager[World]], Callable[..., Any]]] = {
+    "ovs": (bridge, lambda test: test),
+    "linux": (routes, in_own_namespace),
+    "ebpf": (datapath, with_own_datapaths),
+    "table": (files, lambda test: test),
+}
+
+
+def in_world(name: str, folder: Path, test: Callable[[World], None]) -> None:
+    make, own = WORLDS[name]
+
+    def run() -> None:
+        with make(folder) as world:
+            test(world)
+
+    own(run)()
+
+
+every_target = pytest.mark.parametrize("name", TARGETS)
+
+
+@every_target
+def test_a_plan_goes_in_changes_by_the_least_and_comes_out(name: str, tmp_path: Path) -> None:
+    def check(world: World) -> None:
+        before = world.state()
+        plan = world.plan((2, "[4, 3, 2]"), (3, "[1, 1, 1]"))
+        tried = world.apply(plan, dry_run=True)
+        assert world.state() == before
+        assert tried.changes > 0
+        made = world.apply(plan)
+        assert (made.lines, made.changes, made.summary) == (tried.lines, tried.changes, tried.summary)
+        assert world.state() != before
+        again = world.apply(plan)
+        assert (again.lines, again.changes) == ([], 0)
+        changed = world.apply(world.plan((2, "[2, 3, 4]"), (3, "[1, 1, 1]")))
+        assert 0 < changed.changes < made.changes
+        assert not any("10.3.0.0" in line for line in changed.lines)
+        assert all(line[:2] in ("~-", "~+") for line in changed.lines), changed.lines
+        assert world.apply(world.plan((2, "[4, 3, 2]"), (3, "[1, 1, 1]"))).changes == changed.changes
+        gone = world.remove(plan)
+        assert gone.changes > 0
+        assert all(line.startswith("-") for line in gone.lines)
+        assert world.state() == before
+        assert world.remove(plan).changes == 0
+
+    in_world(name, tmp_path, check)
+
+
+@every_target
+def test_bad_input_is_refused_and_changes_nothing(name: str, tmp_path: Path) -> None:
+    def check(world: World) -> None:
+        world.apply(world.plan((2, "[4, 3, 2]")))
+        before = world.state()
+        for weights in ("[4, 3]", "[0, 0, 0]", '["x", 1, 1]', "[-1, 1, 1]"):
+            with pytest.raises(AnabranchError, match=r"plan\.toml: group leaf2\W"):
+                world.apply(world.plan((2, weights)))
+        with pytest.raises(AnabranchError, match="leaf2"):
+            world.apply(world.plan((2, "[1, 1, 1]"), (2, "[1, 1, 1]")))
+        plan = world.plan((2, "[4, 3, 2]"))
+        plan.write_text(plan.read_text() + 'recipe = "no-such"\n')
+        with pytest.raises(AnabranchError, match="leaf2"):
+            world.apply(plan)
+        assert world.state() == before
+
+    in_world(name, tmp_path, check)
+
+
+@every_target
+def test_the_verbs_take_the_target_by_its_name(name: str, tmp_path: Path) -> None:
+    def check(world: World) -> None:
+        plan = world.plan((2, "[4, 3, 2]"))
+
+        def status(verb: str, *options: str) -> int:
+            return anabranch(verb, str(plan), "--target", name, *world.flags, *options).returncode
+
+        assert [status("diff"), status("apply"), status("diff"), status("apply", "--dry-run")] == [1, 0, 0, 0]
+        assert [status("remove"), status("diff")] == [0, 1]
+
+    in_world(name, tmp_path, check)
+
+
+@every_target
+def test_where_connections_go_is_told_before_and_agrees_with_the_split(name: str, tmp_path: Path) -> None:
+    count = 2000
+    texts = [f"10.9.0.1,10.2.0.9,tcp,{1024 + number},80" for number in range(count)]
+
+    def check(world: World) -> None:
+        one, plan = target(name), world.plan((2, "[4, 3, 2]"))
+        tuples = parse_tuples(texts)
+        if "explain" in one.descriptor.lacks:
+            with pytest.raises(AnabranchError, match=f"target {name}: explain: "):
+                one.explain(str(plan), world.explain_options, tuples)
+            return
+        told = [way.last[1] for way in one.explain(str(plan), world.explain_options, tuples)]
+        world.apply(plan)
+        assert [way.last[1] for way in one.explain(str(plan), world.explain_options, tuples)] == told
+        (found,) = forecast(group("4,3,2"), [name]).targets
+        shares = np.array(found.recommended(1.0).achieved)
+        got = np.array([told.count(port) for port in ("p1", "p2", "p3")])
+        assert got.sum() == count
+        assert (abs(got - count * shares) <= 5 * np.sqrt(count * shares * (1 - shares))).all()
+
+    in_world(name, tmp_path, check)
+
+
+def test_a_table_has_the_path_that_is_told(tmp_path: Path) -> None:
+    def check(world: World) -> None:
+        plan = world.plan((2, "[4, 3, 2]"))
+        world.apply(plan)
+        held = json.loads((world.folder / "tables" / "owner-0.json").read_text())["leaf2"]
+        texts = [f"10.9.0.1,10.2.0.9,tcp,{1024 + number},80" for number in range(500)]
+        for way in target("table").explain(str(plan), world.explain_options, parse_tuples(texts)):
+            steps = dict(way.steps)
+            entry, _, entries = steps["slot"].partition(" of ")
+            assert len(held["entries"]) == int(entries)
+            path = held["entries"][int(entry)]
+            assert (steps["path"], way.last[1]) == (f"{path} of 3", held["ports"][path - 1])
+
+    in_world("table", tmp_path, check)
+
+
+@every_target
+def test_every_part_is_there_or_says_why_not(name: str) -> None:
+    one = target(name)
+    assert one.name == name
+    assert set(one.descriptor.lacks) <= {*PARTS, "explain"}
+    assert ("lab" in one.descriptor.lacks) == (not one.descriptor.lab_switches)
+    for part in PARTS:
+        assert (FOLDERS / name / f"{part}.py").exists() != (part in one.descriptor.lacks), part
+        if part in one.descriptor.lacks:
+            with pytest.raises(AnabranchError, match=f"target {name}: {part}: "):
+                one.refuse(part)
+
+
+@every_target
+def test_options_of_other_targets_are_refused(name: str, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(HEAD[name] + GROUP.format(leaf=2, weights="[4, 3, 2]"))
+    flags = {"ovs": ["--openflow", "unix:/x"], "ebpf": ["--dev", "in"], "table": ["--folder", "x"]}
+    for other, given in flags.items():
+        if other != name:
+            run = anabranch("diff", str(plan), "--target", name, *given)
+            option = given[0].removeprefix("--")
+            assert run.returncode == 2
+            assert (
+                f"{option}: {given[1]}: of {target(other).descriptor.title}; with --target {name} leave it out"
+                in run.stderr
+            )
+
+
+def test_a_target_is_a_folder_and_a_line() -> None:
+    folders = {path.parent.name for path in FOLDERS.glob("*/target.py")}
+    assert folders == set(TARGETS) == set(WORLDS) == set(HEAD)
