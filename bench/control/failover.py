@@ -1,4 +1,4 @@
-"""How long flows are interrupted when a link of a controlled fabric fails: run as root, on an idle machine.
+"""Interruption of flows when a link of a controlled fabric fails: run as root, on an idle machine.
 
 Failures of a leaf-spine fabric, each with 20 000 packets a second from host0 to the last host:
 

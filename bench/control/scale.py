@@ -1,4 +1,4 @@
-"""How long a controller takes to bring a large fabric to its plan, and to follow it: needs no root.
+"""Time of a controller to bring a large fabric to its plan, and to follow changes: needs no root.
 
 All bridges are real ones of one `ovs-vswitchd` with the dummy datapath, all processes share this machine.
 """

@@ -1,4 +1,4 @@
-"""What forwards in the two switches: eBPF at tc or XDP, Open vSwitch, the kernel's nexthop groups, a bridge."""
+"""Forwarders of the two switches: eBPF at tc or XDP, Open vSwitch, the kernel's nexthop groups, a bridge."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ from anabranch.targets.registry import target
 
 PINS = Path("/sys/fs/bpf")
 GAP_NS = 500_000
-"""Of flowlets; LetFlow's own."""
+"""Gap between flowlets in nanoseconds: LetFlow's own."""
 BRIDGE = "br0"
 XDP = "xdp"
 PLAIN, TOGETHER, ROUTED, DIRECT = Wiring(), Wiring(together=True), Wiring(routed=True), Wiring(direct=True)
 
 
 class Forwarder(Protocol):
-    """A way to forward."""
+    """A kind of forwarding."""
 
     @property
     def name(self) -> str:
-        """For the table."""
+        """Name in the table."""
         ...
 
     @property
     def paths(self) -> int:
-        """How many it uses."""
+        """Number of paths it uses."""
         ...
 
     @property
     def wiring(self) -> Wiring:
-        """What it needs of the network."""
+        """Requirements on the network."""
         ...
 
     def forwarding(self, net: TwoHops) -> AbstractContextManager[tuple[int, ...]]:
-        """Forwards for a while, both ways; gives the processes that do it, if it is not the kernel.
+        """Forwards in both directions for a while; gives the processes that do it, if it is not the kernel.
 
         Raises:
             AnabranchError: it cannot be had here.
@@ -67,17 +67,17 @@ class Ebpf:
 
     @property
     def name(self) -> str:
-        """For the table."""
+        """Name in the table."""
         return f"eBPF {'XDP' if self.hook == XDP else 'tc'}: {self.scheme if self.paths > 1 else 'one path'}"
 
     @property
     def wiring(self) -> Wiring:
-        """As in `Forwarder`."""
+        """Requirements on the network, as in `Forwarder`."""
         return Wiring(frames_only=self.hook == XDP)
 
     @contextmanager
     def forwarding(self, net: TwoHops) -> Iterator[tuple[int, ...]]:
-        """As in `Forwarder`."""
+        """Forwards, as in `Forwarder`."""
         pins = PINS / net.folder.name
         with ExitStack() as stack:
             stack.callback(shutil.rmtree, pins, ignore_errors=True)
@@ -119,12 +119,12 @@ class SelectGroup:
 
     @property
     def name(self) -> str:
-        """For the table."""
+        """Name in the table."""
         return f"Open vSwitch: {self.recipe}"
 
     @contextmanager
     def forwarding(self, net: TwoHops) -> Iterator[tuple[int, ...]]:
-        """As in `Forwarder`."""
+        """Forwards, as in `Forwarder`."""
         enter = ["nsenter", f"--net=/run/netns/{net.first.namespace}", "--"]
         made = OpenVSwitch(net.folder, enter=enter, tso=net.offloads)
         try:
@@ -155,12 +155,12 @@ class NexthopGroup:
 
     @property
     def name(self) -> str:
-        """For the table."""
+        """Name in the table."""
         return f"nexthop group: {self.recipe}"
 
     @contextmanager
     def forwarding(self, net: TwoHops) -> Iterator[tuple[int, ...]]:
-        """As in `Forwarder`."""
+        """Forwards, as in `Forwarder`."""
         for switch, neighbour in zip(net.switches, reversed(net.switches), strict=True):
             near = [(SOURCE, SOURCE_MAC)] if switch.number == 1 else [(TARGET, TARGET_MAC), (SINK, SINK_MAC)]
             lines = [f"address add 10.{switch.number}.255.254/16 dev {switch.host_port}"]
@@ -182,7 +182,7 @@ class NexthopGroup:
 
 @dataclass(frozen=True)
 class Cable:
-    """Nothing in between: what is left is the hosts."""
+    """A cable between the hosts: the measurement shows the hosts alone."""
 
     name: str = "a cable, no switch"
     paths: int = 1
@@ -190,7 +190,7 @@ class Cable:
 
     @contextmanager
     def forwarding(self, net: TwoHops) -> Iterator[tuple[int, ...]]:
-        """As in `Forwarder`."""
+        """Forwards, as in `Forwarder`."""
         del net
         yield ()
 
@@ -205,7 +205,7 @@ class Bridge:
 
     @contextmanager
     def forwarding(self, net: TwoHops) -> Iterator[tuple[int, ...]]:
-        """As in `Forwarder`."""
+        """Forwards, as in `Forwarder`."""
         for switch in net.switches:
             lines = [f"link add dev {BRIDGE} type bridge stp_state 0 mcast_snooping 0"]
             lines += [f"link set dev {port} master {BRIDGE}" for port in switch.ports[:2]]
@@ -235,7 +235,7 @@ def _list(texts: Sequence[str]) -> str:
 
 
 def all_forwarders() -> list[Forwarder]:
-    """In the order of the table."""
+    """All forwarders, in the order of the table."""
     schemes = ("slots", "score", "rendezvous", "flowlet", "spray", "cycle", "presto")
     return [
         Cable(),

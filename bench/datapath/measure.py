@@ -43,7 +43,7 @@ Figures = dict[str, float]
 
 @dataclass(frozen=True)
 class Durations:
-    """Of single measurements."""
+    """Durations of single measurements."""
 
     tcp_s: int
     packets_s: float
@@ -61,7 +61,7 @@ COLUMNS = {
     "busy": ("µs/packet", 1e6),
     "mape": ("MAPE %", 1.0),
 }
-"""Of what is measured: the heading, and the factor from SI units to it."""
+"""Columns of the table: the heading, and the factor from SI units to it."""
 
 
 def main() -> None:

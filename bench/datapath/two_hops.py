@@ -1,4 +1,4 @@
-"""Two hosts, two switches and the paths between these: namespaces and veth pairs. What forwards is put in later."""
+"""Two hosts, two switches and the paths between these: namespaces and veth pairs. Forwarding is added later."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from anabranch.netlink.namespace import inside
 WEIGHTS = (4, 3, 2, 1)
 HOST_DEVICE = "eth0"
 SOURCE, TARGET, SINK = "10.1.0.1", "10.2.0.1", "10.2.0.9"
-"""What is sent to the sink goes the target's way, and the target drops it as somebody else's (another MAC address)."""
+"""Addresses. Packets to the sink take the target's path, and the target drops them (another MAC address)."""
 SOURCE_MAC, TARGET_MAC, SINK_MAC = "02:ab:00:00:01:01", "02:ab:00:00:02:01", "02:ab:00:00:02:09"
 MARK = "ANABRANCH_BENCH"
 
 
 @dataclass(frozen=True)
 class Wiring:
-    """What a way to forward needs of the network."""
+    """Requirements of a kind of forwarding on the network."""
 
     routed: bool = False
     """Switches are routers: hosts address frames to them, not to each other."""
@@ -38,10 +38,10 @@ class Wiring:
 
 @dataclass(frozen=True)
 class Switch:
-    """One of the two."""
+    """One of the two switches."""
 
     number: int
-    """1 next to the source, 2 next to the target."""
+    """Number: 1 next to the source, 2 next to the target."""
     namespace: str
 
     @property
@@ -70,32 +70,32 @@ class Switch:
         return [self.host_port, *self.path_ports]
 
     def mac(self, port: str) -> str:
-        """Of one of its devices."""
+        """Ethernet address of one of its devices."""
         return f"02:ab:01:00:{self.number:02x}:{self.ports.index(port):02x}"
 
 
 @dataclass(frozen=True)
 class TwoHops:
-    """All of it."""
+    """The whole network."""
 
     source: Endpoint
     target: Endpoint
     first: Switch
     second: Switch
     folder: Path
-    """For files of what forwards; removed with the rest."""
+    """Folder for the files of a forwarder; removed with the rest."""
     offloads: bool
     """Whether hosts hand over segments of up to 64 KB with their checksums to do, and switches pass them on so."""
 
     @property
     def switches(self) -> tuple[Switch, Switch]:
-        """Both, in the direction of the data."""
+        """Both switches, in the direction of the data."""
         return self.first, self.second
 
 
 @contextmanager
 def two_hops(folder: Path, wiring: Wiring, *, offloads: bool) -> Iterator[TwoHops]:
-    """Makes it, and removes it with all that runs in it.
+    """Creates the network, and removes it with everything that runs in it.
 
     Args:
         folder: Of one's own, empty.

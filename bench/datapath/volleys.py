@@ -20,7 +20,7 @@ from anabranch.lab.traffic.paced_sender import RX_PACKETS, DeviceCounters
 
 CONNECTIONS = 4096
 BATCH = 64
-"""Packets of one system call."""
+"""Number of packets of one system call."""
 DRAIN_S = 0.05
 PORT = 9
 VECTOR = np.dtype([("base", "u8"), ("length", "u8")])
@@ -38,20 +38,20 @@ MESSAGE = np.dtype(
 
 @dataclass(frozen=True)
 class Volley:
-    """What became of packets that were sent one after the other."""
+    """Fate of packets that were sent one after the other."""
 
     offered: int
     arrived: int
-    """At the receiver's device, those that came late included."""
+    """Number of packets that reached the receiver's device, late ones included."""
     delivered_pps: float
-    """Arrivals while it was sent, over that time."""
+    """Rate of arrivals while packets were sent."""
     busy_s: float
     """Processor time of the sender, of processes that forward, and of the kernel's threads for packets (ksoftirqd)."""
     by_path: tuple[int, ...]
 
     @property
     def delivered(self) -> float:
-        """The part that arrived."""
+        """Fraction of the packets that arrived."""
         return self.arrived / self.offered
 
 

@@ -5,7 +5,7 @@ use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Columns by name. Numbers that a row may lack: reals as NaN, integers as a list with None.
+/// Columns by name. Missing numbers are NaN among reals, and None among integers, which come as a list.
 pub(crate) fn dictionary(py: Python<'_>, columns: Vec<Column>) -> PyResult<Py<PyDict>> {
     let table = PyDict::new(py);
     for Column { name, values, .. } in columns {
@@ -26,7 +26,7 @@ pub(crate) fn dictionary(py: Python<'_>, columns: Vec<Column>) -> PyResult<Py<Py
 /// Name, type and meaning of each column of a table.
 pub(crate) type Schema = Vec<(&'static str, &'static str, &'static str)>;
 
-/// What the columns are.
+/// Describes columns.
 pub(crate) fn schema(columns: &[Column]) -> Schema {
     columns.iter().map(|column| (column.name, column.values.kind(), column.meaning)).collect()
 }

@@ -14,7 +14,7 @@ pyo3::create_exception!(
     "What the user gave cannot be done; the message names the key, the value and the mend."
 );
 
-/// A refused plan, for `?`: neither type is ours to implement `From` between.
+/// Converts the refusal of a plan, for `?`: `From` cannot be implemented here, as both types are foreign.
 pub(crate) fn plan(error: PlanError) -> PyErr {
     AnabranchError::new_err(error.to_string())
 }
@@ -29,7 +29,7 @@ pub(crate) fn scenario(error: ScenarioError) -> PyErr {
     AnabranchError::new_err(error.to_string())
 }
 
-/// What the simulator refuses.
+/// Converts a refusal of the simulator.
 pub(crate) fn simulation(error: SimulationError) -> PyErr {
     AnabranchError::new_err(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! A fabric that is run, not simulated: its groups and slices as its links are now.
+//! Fabric that is run, not simulated: its groups and slices with the current links.
 
 use crate::error::{AnabranchError, plan, scenario};
 use crate::topology::topology;
@@ -9,13 +9,14 @@ use anabranch_scenario::fabric_of;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// (switch, leaves it leads to, (port, weight) of each next hop).
+/// Group of next hops: (switch, leaves it leads to, (port, weight) of each next hop).
 type GroupRow = (u32, Vec<u32>, Vec<(u32, u64)>);
 
-/// (bandwidth of a slice, path of each, what no slice covers, whether they need meters), in bits per second.
+/// Slices: (bandwidth of a slice, path of each, bandwidth that no slice covers, whether they need meters), in bits per
+/// second.
 type Cut = (u64, Vec<u16>, u64, bool);
 
-/// What a file says under `[fabric]`; see `_core.pyi`.
+/// Table `[fabric]` of a file; see `_core.pyi`.
 #[pyclass(frozen, module = "anabranch._core")]
 pub(crate) struct Fabric {
     built: Built,
@@ -84,7 +85,7 @@ impl Fabric {
     }
 }
 
-/// Cuts paths of these residual bandwidths into slices; nothing where no path has any bandwidth.
+/// Cuts paths of these residual bandwidths into slices; none if no path has any bandwidth.
 #[pyfunction]
 #[pyo3(signature = (residual_bps, *, slice_min_bps, slice_max_bps=None, quantum_bps=None, min_waste=false, block=false, label_bits=6))]
 pub(crate) fn cut_slices(

@@ -1,6 +1,6 @@
 //! Schemes written in Python, asked by the simulator: for weights once per epoch, or for every decision.
 //!
-//! What a method raises is kept, the run is cancelled, and whoever called it raises the same.
+//! An exception in a method is kept, the run is cancelled, and its caller raises the same exception.
 
 use crate::error::AnabranchError;
 use crate::progress::Progress;
@@ -22,7 +22,7 @@ pub(crate) struct Group {
     now_ns: u64,
 }
 
-/// What a switch counts at a member's port; see `_core.pyi`.
+/// Counters of a switch at a member's port; see `_core.pyi`.
 #[pyclass(frozen, get_all, module = "anabranch._core")]
 pub(crate) struct Member {
     name: Py<PyAny>,
@@ -47,7 +47,7 @@ pub(crate) struct Packet {
     entropy: u32,
 }
 
-/// What a switch sees when it decides; see `_core.pyi`. One object for the whole run.
+/// State of a switch when it decides; see `_core.pyi`. One object for the whole run.
 #[pyclass(module = "anabranch._core")]
 pub(crate) struct View {
     #[pyo3(get)]
@@ -61,7 +61,7 @@ pub(crate) struct View {
     backlog_bytes: Vec<u32>,
     up: Vec<bool>,
     seed: u64,
-    /// Begun when first drawn from.
+    /// Random numbers, started at the first draw.
     stream: Option<Stream>,
 }
 
@@ -93,9 +93,9 @@ impl View {
 /// Names of a fabric's nodes, made once.
 struct Names {
     nodes: Vec<Py<PyString>>,
-    /// By port: the node at the other end.
+    /// Node at the other end of each port.
     ends: Vec<u32>,
-    /// By group: the nodes that its members lead to.
+    /// Nodes that the members of each group lead to.
     members: HashMap<u32, Py<PyTuple>>,
 }
 
@@ -129,7 +129,7 @@ pub(crate) struct PythonWeigher<'a> {
     epoch_ps: u64,
     names: Names,
     progress: &'a Progress,
-    /// What the method raised.
+    /// Exception that the method raised.
     pub(crate) raised: Option<PyErr>,
 }
 
@@ -193,10 +193,10 @@ pub(crate) struct PythonPicker<'a> {
     method: Py<PyAny>,
     view: Py<View>,
     names: Names,
-    /// By host.
+    /// Name of each host's leaf.
     leaves: Vec<Py<PyString>>,
     progress: &'a Progress,
-    /// What the method raised.
+    /// Exception that the method raised.
     pub(crate) raised: Option<PyErr>,
 }
 

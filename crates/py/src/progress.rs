@@ -1,11 +1,11 @@
-//! How far a run is, for other threads to see, and the way to stop it.
+//! Progress of a run, for other threads to read, and its cancellation.
 
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const PS_PER_S: f64 = 1e12;
 
-/// How far a run is; see `_core.pyi`.
+/// Progress of a run; see `_core.pyi`.
 #[pyclass(frozen, module = "anabranch._core")]
 #[derive(Default)]
 pub(crate) struct Progress {
@@ -52,13 +52,13 @@ impl Progress {
 }
 
 impl Progress {
-    /// What is to come: the end of the simulation, and the number of flows.
+    /// Sets the end of the simulation and the number of flows.
     pub(crate) fn expect(&self, end_ps: u64, flows: usize) {
         self.end_ps.store(end_ps, Ordering::Relaxed);
         self.flows_total.store(flows as u64, Ordering::Relaxed);
     }
 
-    /// What the simulator writes into.
+    /// Progress that the simulator writes.
     pub(crate) fn inner(&self) -> &anabranch_sim::Progress {
         &self.inner
     }

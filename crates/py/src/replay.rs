@@ -19,10 +19,10 @@ const CALLBACK_EVERY: Duration = Duration::from_millis(100);
 type Column<T> = Py<PyArray1<T>>;
 type CarriedColumns = (Column<u64>, Column<u64>, Column<u64>, u64, u64);
 
-/// What one pass found; columns have one value per connection, in the order of first packets.
+/// Result of one pass; columns have one value per connection, in the order of first packets.
 #[pyclass(frozen, get_all, module = "anabranch._core")]
 pub(crate) struct Recording {
-    /// 38 bytes each.
+    /// Tuples of 38 bytes each.
     tuples: Column<u8>,
     keys: Column<u64>,
     packets: Column<u64>,
@@ -32,14 +32,14 @@ pub(crate) struct Recording {
     conversations: usize,
     counts: Py<PyDict>,
     table_bytes: usize,
-    /// Where the trace is damaged or cut, if it is: what follows was not read.
+    /// Position of the damage, if the trace is damaged or cut: the rest was not read.
     damage: Option<String>,
     /// Connections, packets and bytes by path, connections on several paths, packets that crossed; one per splitter.
     carried: Vec<CarriedColumns>,
 }
 
-/// Reads all of `trace`, or makes what `generate` says, and shows every packet to the splitters `online`. With `partial`,
-/// damage of the trace is its end.
+/// Reads all of `trace`, or generates the traffic of `generate`, and shows every packet to the splitters `online`. With
+/// `partial`, damage of the trace is its end.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "one call from Python, where the arguments have names")]
 pub(crate) fn replay(

@@ -6,7 +6,7 @@ use anabranch_scenario::{
 use anabranch_split::capability;
 use pyo3::prelude::*;
 
-/// Key, what may be written, default, meaning.
+/// Parameter: key, possible values, default, meaning.
 type ParameterRow = (String, String, String, &'static str);
 /// The key that names it, name, granularity, who decides, what it needs, whether a kernel gives that, page, parameters.
 type SchemeRow = (

@@ -22,14 +22,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// Picoseconds of a nanosecond.
+/// Number of picoseconds in a nanosecond.
 const PS_PER_NS: f64 = 1000.0;
 
-/// A scenario that makes sense; see `_core.pyi`.
+/// Valid scenario; see `_core.pyi`.
 #[pyclass(frozen, module = "anabranch._core")]
 pub(crate) struct Scenario {
     resolved: Arc<Resolved>,
-    /// Made when first asked for: checking a scenario takes no flow list.
+    /// Flow list, made when it is first used: checking a scenario needs none.
     flows: OnceLock<Result<Vec<Flow>, ScenarioError>>,
 }
 
@@ -77,13 +77,13 @@ impl Scenario {
         self.resolved.to_toml()
     }
 
-    /// The files that the scenario names: digest and name, relative to its own file.
+    /// Files that the scenario names: digest and name, relative to its own file.
     fn named_files(&self) -> Vec<(String, String)> {
         let files = self.resolved.named_files();
         files.into_iter().map(|file| (file.digest.clone().unwrap_or_default(), file.path.clone())).collect()
     }
 
-    /// Refuses what cannot be simulated, as `run` does.
+    /// Refuses a scenario that `run` would refuse to simulate.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         let (fabric, settings) = (self.resolved.fabric(), self.resolved.settings());
         py.detach(|| {
@@ -144,7 +144,7 @@ impl Scenario {
     }
 
     /// Blocks until the run has ended or `progress` has cancelled it, without the interpreter lock. `weights`, once per
-    /// `epoch`, or `pick` stand in for what the scenario says of routing.
+    /// `epoch`, or `pick` replace the scenario's routing.
     #[pyo3(signature = (progress=None, *, weights=None, epoch="", pick=None))]
     fn run(
         &self,
@@ -215,7 +215,7 @@ impl Scenario {
     }
 }
 
-/// What a run leaves; see `_core.pyi`.
+/// Results of a run; see `_core.pyi`.
 #[pyclass(frozen, module = "anabranch._core")]
 pub(crate) struct Run {
     #[pyo3(get)]
@@ -236,7 +236,7 @@ pub(crate) struct Run {
 
 #[pymethods]
 impl Run {
-    /// Writes what was captured at each port as pcapng; returns the files.
+    /// Writes the packets captured at each port as pcapng; returns the files.
     fn write_captures(&self, py: Python<'_>, folder: PathBuf) -> PyResult<Vec<String>> {
         let framing = self.resolved.settings().framing;
         py.detach(|| {
@@ -269,7 +269,7 @@ fn totals(py: Python<'_>, totals: &Totals) -> PyResult<Py<PyDict>> {
     Ok(sums.unbind())
 }
 
-/// Name, type and meaning of the columns of every table: what they are called does not depend on what is in them.
+/// Name, type and meaning of the columns of every table, which do not depend on its content.
 #[pyfunction]
 pub(crate) fn columns() -> PyResult<BTreeMap<&'static str, Schema>> {
     let nothing =

@@ -15,8 +15,8 @@ use std::time::Instant;
 pub(crate) struct Splitter {
     name: &'static str,
     granularity: Granularity,
-    /// Held while waiting for `group`, and no longer. Who works through a batch takes both anew for each part of it, so
-    /// that an update that waits is next: a mutex alone would let the batch's thread overtake it again and again.
+    /// Locked while waiting for `group`, and no longer. A batch locks both again for each part of it, so that a waiting
+    /// update is next: with a mutex alone the batch's thread would overtake it again and again.
     next: Mutex<()>,
     group: Mutex<Group>,
 }
@@ -25,13 +25,13 @@ pub(crate) struct Splitter {
 /// ones microseconds.
 const PART: usize = 4096;
 
-/// What changes: the technique with its state, and the group it was planned for.
+/// Mutable part: the technique with its state, and the group it was planned for.
 pub(crate) struct Group {
     technique: Box<dyn Technique>,
     members: Members,
 }
 
-/// The group of `weights`, all alive where `up` is not given.
+/// Makes the group of `weights`; all members are alive if `up` is not given.
 pub(crate) fn members(weights: &[String], up: Option<Vec<bool>>) -> PyResult<Members> {
     let weights = Weights::parse(weights).map_err(plan)?;
     match up {
@@ -48,7 +48,7 @@ pub(crate) fn granularity_name(granularity: Granularity) -> &'static str {
     }
 }
 
-/// A contiguous column of `len` values, or none.
+/// Borrows a contiguous column of `len` values, if it is given.
 fn column<'a, T: numpy::Element>(
     name: &str,
     array: Option<&'a PyReadonlyArray1<'_, T>>,
@@ -67,18 +67,18 @@ fn column<'a, T: numpy::Element>(
 }
 
 impl Splitter {
-    /// The group, for as long as one call works on it.
+    /// Locks the group for one call.
     fn group(&self) -> MutexGuard<'_, Group> {
         let _next = lock(&self.next);
         lock(&self.group)
     }
 
-    /// Members, dead ones included.
+    /// Number of members, dead ones included.
     pub(crate) fn members(&self) -> usize {
         self.group().members.len()
     }
 
-    /// The member of every packet of `batch`, in order; updates that come meanwhile hold from the next part on.
+    /// Picks the member of every packet of `batch`, in order; updates meanwhile take effect with the next part.
     pub(crate) fn pick_parts(&self, batch: &Batch<'_>, out: &mut [u16]) {
         let part = |column: std::ops::Range<usize>, len: usize| if len == 0 { 0..0 } else { column };
         for (begin, out) in (0..).step_by(PART).zip(out.chunks_mut(PART)) {

@@ -1,4 +1,4 @@
-//! What targets make of weights, and how Open vSwitch itself chooses: for `anabranch plan` and `anabranch explain`.
+//! Weights as targets use them, and Open vSwitch's own choice: for `anabranch plan` and `anabranch explain`.
 
 use crate::error::{AnabranchError, plan};
 use crate::splitter::members;
@@ -14,7 +14,7 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// The weights as the integers that plans are made of.
+/// Converts weights to the integers that plans are made of.
 #[pyfunction]
 pub(crate) fn weight_integers(weights: Vec<String>) -> PyResult<Vec<u64>> {
     Ok(Weights::parse(&weights).map_err(plan)?.as_slice().to_vec())
@@ -39,19 +39,19 @@ pub(crate) fn webster_slots(weights: Vec<String>, up: Vec<bool>, slots: u32) -> 
     Ok(webster::webster(&weights, slots))
 }
 
-/// Values of each path where Linux rounds cumulative weights over `values` of a hash.
+/// Number of values of each path if Linux rounds cumulative weights over `values` of a hash.
 #[pyfunction]
 pub(crate) fn cumulative_slots(weights: Vec<String>, up: Vec<bool>, values: u32) -> PyResult<Vec<u32>> {
     Ok(linux_resilient::desired(&members(&weights, Some(up))?.effective(), values))
 }
 
-/// The bucket of each slot of Open vSwitch's dp_hash table; none where it falls back to scoring.
+/// Bucket of each slot of Open vSwitch's dp_hash table; `None` if it falls back to scoring.
 #[pyfunction]
 pub(crate) fn dp_hash_slots(weights: Vec<u16>, max_slots: u32, slots_per_bucket: u32) -> Option<Vec<u16>> {
     slots(&weights, Sizing { max: max_slots, per_bucket: slots_per_bucket })
 }
 
-/// The bytes that `hash_name` reads of each tuple; none for Open vSwitch's hashes, which read field by field.
+/// Bytes that `hash_name` reads of each tuple; `None` for Open vSwitch's hashes, which read field by field.
 #[pyfunction]
 pub(crate) fn hash_input<'py>(
     py: Python<'py>,
@@ -68,10 +68,12 @@ pub(crate) fn hash_input<'py>(
     Ok(inputs.collect())
 }
 
-/// The basis, the hash value and the score of each bucket in list order, and the index of the bucket taken.
+/// Choice of a bucket: the basis, the hash value and score of each bucket in list order, and the index of the chosen
+/// bucket.
 type Choice = (u32, Vec<(u32, u32)>, u16);
 
-/// What `selection_method=hash` with `parameter` makes of each tuple; `buckets` are the ids and weights of the live ones.
+/// Choice of `selection_method=hash` with `parameter` for each tuple; `buckets` are the ids and weights of the live
+/// ones.
 #[pyfunction]
 pub(crate) fn ovs_select(
     tuples: PyReadonlyArray2<'_, u8>,

@@ -1,4 +1,4 @@
-//! A fabric and what happens to it, as plain columns.
+//! Fabric and its changes, as plain columns.
 
 use anabranch_fabric::{Change, Fabric, Marking, Port, What};
 use anabranch_scenario::tier_name;
@@ -42,12 +42,12 @@ fn ports<'py>(py: Python<'py>, ports: &[Port]) -> PyResult<Bound<'py, PyDict>> {
     Ok(columns)
 }
 
-/// `None` for the number that means no limit.
+/// Converts the number that means no limit to `None`.
 fn limit(value: u32) -> Option<u32> {
     (value != u32::MAX).then_some(value)
 }
 
-/// From how many bytes and packets a port marks.
+/// Bytes and packets from which on a port marks.
 fn mark(marking: &Marking) -> (u32, u32) {
     match *marking {
         Marking::Off => (u32::MAX, u32::MAX),

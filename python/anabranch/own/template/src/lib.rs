@@ -24,7 +24,7 @@ pub struct Parameters {
     pub margin_bytes: u32,
 }
 
-/// What a decision reads.
+/// Plan: the data that a decision reads.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Sums of the weights up to and including each member's: a number below the last of them
@@ -52,7 +52,7 @@ impl AsRef<Self> for Plan {
 
 impl Scheme for BlankScheme {
     const NAME: &'static str = "blank-scheme";
-    /// What the place must give; a place that cannot does not compile.
+    /// Capabilities that the environment must give; the scheme compiles only for one that does.
     const NEEDS: u32 = capability::RANDOM | capability::BACKLOG;
     type Plan = Plan;
     type State = ();

@@ -92,7 +92,7 @@ fn run() -> Result<(), Box<dyn Error>> {
 /// Completion times of some flows.
 struct Times {
     flows: usize,
-    /// Of those that finished, ascending, in microseconds.
+    /// Times of finished flows, ascending, in microseconds.
     finished_us: Vec<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What holds for all weights, and for whole simulations with a link that dies.
+//! Properties for all weights, and for whole simulations with a link that dies.
 
 use anabranch_scenario::Scenario;
 use anabranch_sim::{Planned, Progress, simulate_with};
@@ -43,8 +43,8 @@ fn weights() -> impl Strategy<Value = Vec<u64>> {
 proptest! {
     #![proptest_config(settings(32))]
 
-    /// Where queues are equal, shares are the weights: within five standard deviations, and exactly
-    /// none for zero.
+    /// Checks that equal queues give the weights as shares: within five standard deviations, and
+    /// exactly none for zero.
     #[test]
     fn shares_follow_weights(weights in weights(), start: u32) {
         let plan = BlankScheme::plan(&Parameters::default(), &weights, None).unwrap();
