@@ -27,14 +27,12 @@ ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 3
 # Parts that are still above it, each with a limit of its own. Limits only ever go down.
 LIMITS = {
-    "bench": 18,
     "crates/balancers": 16,
     "crates/form": 16,
     "crates/plan": 16,
-    "crates/py": 19,
     "crates/scenario": 15,
     "crates/sim": 16,
-    "python/anabranch": 18,
+    "python/anabranch": 10,
     "tests": 13,
     "vectors": 4,
 }
@@ -144,10 +142,8 @@ REMAINING: dict[str, set[str]] = {
         "Made",
         "PLACES",
         "Place",
-        "Standing",
         "TOLD",
         "Tell",
-        "Territory",
         "Wanted",
         "Way",
         "Ways",
@@ -159,9 +155,7 @@ REMAINING: dict[str, set[str]] = {
         "place",
         "places",
         "read_made",
-        "standing",
         "tell",
-        "territory",
         "wanted",
         "wanted_share",
         "way",
