@@ -8,8 +8,6 @@ import numpy.typing as npt
 VERSION: Final[str]
 OPTIMISED: Final[bool]
 
-class AnabranchError(ValueError): ...
-
 class Splitter:
     def __init__(
         self,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
-from anabranch._core import AnabranchError
 
-__all__ = ["AnabranchError"]
+class AnabranchError(ValueError):
+    """Error of the user's input or machine; the message names the key, the value and a hint."""
+
+
+# Its public name: tracebacks show it, and pickles find it by it.
+AnabranchError.__module__ = "anabranch"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import anabranch as ab
+from anabranch import _core, errors
 from support.small_scenario import write_small
 
 LIST_MODULES = """
@@ -42,15 +44,45 @@ def imported(*arguments: str) -> set[str]:
     return set(json.loads(done.stderr))
 
 
+SLOW = {
+    "aiohttp",
+    "anabranch._core",
+    "asyncio",
+    "distributed",
+    "matplotlib",
+    "numpy",
+    "ovs",
+    "polars",
+    "pyroute2",
+    "rich",
+    "scipy",
+}
+"""Packages that take longer to import than help takes to be written."""
+
+
 def test_help_imports_nothing_that_takes_long() -> None:
     found = imported("--help")
     assert "anabranch.cli.split" in found
-    assert found.isdisjoint({"numpy", "polars", "scipy", "matplotlib", "distributed", "asyncio", "rich.markdown"})
+    assert found.isdisjoint(SLOW)
+
+
+@pytest.mark.parametrize("verb", ["apply", "doctor", "lab", "reproduce", "split"])
+def test_the_help_of_a_verb_imports_nothing_that_takes_long(verb: str) -> None:
+    assert imported(verb, "--help").isdisjoint(SLOW)
 
 
 def test_a_verb_imports_no_other() -> None:
     found = {name for name in imported("control", "--help") if name.startswith("anabranch.cli.")}
     assert found == {"anabranch.cli.control"}
+
+
+def test_an_error_is_one_class_for_both_halves_and_survives_a_pickle() -> None:
+    with pytest.raises(ab.AnabranchError) as raised:
+        _core.Splitter("min-move", ["x"])
+    assert type(raised.value) is ab.AnabranchError is errors.AnabranchError
+    assert repr(ab.AnabranchError) == "<class 'anabranch.AnabranchError'>"
+    copy = pickle.loads(pickle.dumps(raised.value))
+    assert (type(copy), str(copy)) == (ab.AnabranchError, str(raised.value))
 
 
 def test_everything_public_is_there() -> None:

@@ -61,4 +61,4 @@ def test_verbs_are_found_by_themselves() -> None:
     verbs = {path.stem for path in (ROOT / "python/anabranch/cli").glob("*.py")} - {"__init__"}
     run = subprocess.run([sys.executable, "-m", "anabranch", "--help"], capture_output=True, text=True, check=True)
     for verb in verbs:
-        assert re.search(rf"^  {verb}\b", run.stdout, re.MULTILINE), verb
+        assert len(re.findall(rf"^  {verb}\b", run.stdout, re.MULTILINE)) == 1, verb

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import json
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -22,7 +24,6 @@ PACKAGE = ROOT / "python" / "anabranch"
 RANKS: list[list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["anabranch"]["ranks"]
 
 UPWARD = {
-    ("errors", "_core"): "until the exception is defined in Python",
     ("report.schemes_table", "targets.ebpf.scheme"): "until a load balancer's descriptor says which programs run it",
     ("control.*", "targets.*"): "until the controller asks a target for its sessions",
     ("lab.*", "targets.*"): "until the lab asks a target for its switches",
@@ -147,3 +148,13 @@ def test_an_import_against_the_ranks_is_seen() -> None:
         ("openflow.channel", "study.sweep")
     }
     assert upward({"plot.fabric": {"lab.run.run"}}) == {("plot.fabric", "lab.run.run")}
+
+
+@pytest.mark.parametrize("package", ["netlink", "openflow"])
+def test_a_protocol_of_switches_loads_nothing_of_the_rest(package: str) -> None:
+    names = [f"anabranch.{name}" for name in MODULES if name.split(".")[0] == package]
+    code = f"import json, sys, {', '.join(names)}; json.dump(sorted(sys.modules), sys.stdout)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout))
+    assert {name for name in loaded if name.startswith("anabranch.")} <= {*names, "anabranch.errors", "anabranch.hints"}
+    assert loaded.isdisjoint({"numpy", "polars", "scipy", "matplotlib", "rich", "typer"})

@@ -1,18 +1,12 @@
-//! Errors of the crates as one Python exception.
+//! Errors of the crates as one Python exception, which `anabranch/errors.py` defines.
 
 use anabranch_scenario::ScenarioError;
 use anabranch_sim::SimulationError;
 use anabranch_split::PlanError;
 use anabranch_traffic::SourceError;
 use pyo3::PyErr;
-use pyo3::exceptions::PyValueError;
 
-pyo3::create_exception!(
-    anabranch,
-    AnabranchError,
-    PyValueError,
-    "What the user gave cannot be done; the message names the key, the value and the mend."
-);
+pyo3::import_exception!(anabranch.errors, AnabranchError);
 
 /// Converts the refusal of a plan, for `?`: `From` cannot be implemented here, as both types are foreign.
 pub(crate) fn plan(error: PlanError) -> PyErr {

@@ -24,8 +24,6 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::error::AnabranchError;
-    #[pymodule_export]
     use super::fabric::{Fabric, cut_slices};
     #[pymodule_export]
     use super::kernel::{

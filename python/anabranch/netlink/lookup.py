@@ -6,16 +6,17 @@ cannot be computed outside; the kernel itself can be asked, some 100,000 times a
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError
 from anabranch.netlink.connection import HEADER, NLMSG_ERROR, REQUEST, Connection, attributes, messages
 from anabranch.netlink.kernel import FAMILIES
 from anabranch.netlink.message import RTM_GETROUTE, rtmsg
 from anabranch.netlink.nexthop import Address, address_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 BATCH = 32
 """Number of requests of a batch: their answers wait in the socket's buffer, and more would overflow the default one."""
@@ -62,6 +63,8 @@ def _requests(
     destination_ports: npt.NDArray[np.uint16],
 ) -> npt.NDArray[np.uint8]:
     """Makes a request per connection, shape (n, bytes of a request)."""
+    import numpy as np
+
     bytes_ = destinations.shape[1]
     if bytes_ not in (4, 16):
         raise AnabranchError(f"destinations: {bytes_} bytes each; give 4 or 16")
