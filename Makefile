@@ -52,7 +52,7 @@ test:
 
 test-python:
 	@echo "Python tests; beside them clippy, mypy and Rust tests write into .make/rust.log"
-	@pytest --quiet --numprocesses $(WORKERS) -rs | tee .make/python.log
+	@pytest --quiet --numprocesses $(WORKERS) --dist loadgroup -rs | tee .make/python.log
 
 test-rust:
 	@nice $(MAKE) --no-print-directory clippy types cargo-test >.make/rust.log 2>&1 || { cat .make/rust.log >&2; exit 1; }

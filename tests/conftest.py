@@ -29,3 +29,12 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(OWN_WORLD, [str(OWN_WORLD), sys.executable, *sys.orig_argv[1:]])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keeps tests that share what is made once for their module on one worker of pytest-xdist (`--dist loadgroup`)."""
+    for item in items:
+        if isinstance(item, pytest.Function):
+            shared = item._fixtureinfo.name2fixturedefs.values()
+            if any(definitions[-1].scope == "module" for definitions in shared):
+                item.add_marker(pytest.mark.xdist_group(item.module.__name__))
