@@ -19,7 +19,7 @@ TCP, UDP = 6, 17
 
 
 def headers_end(frame: bytes) -> int:
-    """Where the transport header of `frame` ends; all of it if it is neither TCP nor UDP over IP."""
+    """Position behind the transport header of `frame`; its end if it is neither TCP nor UDP over IP."""
     ethertype = frame[12:14]
     if ethertype == b"\x08\x00":
         transport = ETHERNET_BYTES + 4 * (frame[ETHERNET_BYTES] & 15)

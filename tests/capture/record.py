@@ -60,7 +60,7 @@ def skip(reason: str) -> NoReturn:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the two ends run: commands are prefixed to enter it."""
+    """Namespaces of the two ends: commands are prefixed to enter them."""
 
     network: Network
     client: list[str]

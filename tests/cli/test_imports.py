@@ -1,4 +1,4 @@
-"""What a command does not need is not imported, and Ctrl-C while importing is as quiet as later."""
+"""Imports: a command imports only what it needs, and Ctrl-C while importing is as quiet as later."""
 
 from __future__ import annotations
 

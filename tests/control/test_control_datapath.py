@@ -24,7 +24,7 @@ DEVICES = ("in0", "in1")
 
 @contextmanager
 def folder() -> Iterator[Path]:
-    """Of a datapath in this thread's namespace, whose devices are there."""
+    """Settings of a datapath in this thread's namespace, whose devices exist."""
     for number, device in enumerate(DEVICES):
         subprocess.run(["ip", "link", "add", device, "type", "veth", "peer", f"out{number}"], check=True)
     place = own_folder() / f"test-{secrets.token_hex(4)}"

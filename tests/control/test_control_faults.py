@@ -39,7 +39,7 @@ def process(fabric: DummyBridges, tmp_path: Path) -> Iterator[ControllerProcess]
 
 
 def from_nothing(fabric: DummyBridges, process: ControllerProcess) -> dict[str, list[str]]:
-    """What the bridges hold when a controller finds them empty of ours."""
+    """Content of the bridges when a controller finds them without rules of ours."""
     process.kill()
     empty(fabric.open_vswitch, fabric.bridges)
     process.start()

@@ -55,7 +55,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _collected() -> Iterator[None]:
-    """What other tests have left in this process is no work of the loop's."""
+    """Collects the garbage of other tests, which is no work of the loop's."""
     gc.collect()
     gc.freeze()
     yield

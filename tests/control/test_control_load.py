@@ -42,7 +42,7 @@ class Loop:
         self.plan = self.policy.plan(self.view())
 
     def shares(self, sender: str) -> dict[str, float]:
-        """By spine, towards leaf1."""
+        """Load by spine, towards leaf1."""
         (group,) = [group for group in self.plan[sender].groups if group.leaf == "leaf1"]
         total = sum(member.weight for member in group.members)
         return {self.topology.ends[one.port].neighbour: one.weight / total for one in group.members}

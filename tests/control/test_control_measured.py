@@ -1,4 +1,4 @@
-"""What the controller measures of packets that really pass, and what it makes of it."""
+"""Measurements of the controller on packets that really pass, and its reactions."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def uplinks_of(found: FabricFile, leaf: str) -> list[int]:
 
 
 def reached(found: FabricFile, plans: dict[str, Plan], source: str, leaf: str) -> tuple[set[str], int]:
-    """Where packets can be when they stop, and after how many hops at most."""
+    """Positions at which packets can stop, and the largest number of hops."""
     here, hops = {source}, 0
     group_id = found.ownership.group_id(found.topology.leaf_index[leaf])
     while here - {leaf}:

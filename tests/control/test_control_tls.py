@@ -157,6 +157,6 @@ def refused(process: ControllerProcess, ends: Ends) -> bool:
 
 
 def switches(process: ControllerProcess) -> dict[str, dict[str, Any]]:
-    """What the controller says of each."""
+    """Reports of the controller on each switch."""
     _, status = process.get("/status.json")
     return {switch["name"]: switch for switch in status["switches"]} if status else {}

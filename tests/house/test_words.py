@@ -33,8 +33,7 @@ LIMITS = {
     "crates/scenario": 15,
     "crates/sim": 16,
     "python/anabranch": 10,
-    "tests": 13,
-    "vectors": 4,
+    "tests": 5,
 }
 FRAGMENT = re.compile(
     r"(?:Of|For|What|Where|As|That|Whose|Who|By|To whom|Whatever|Whoever|Those|So many)\b", re.IGNORECASE
@@ -257,7 +256,7 @@ def toml_keys(table: object) -> Iterator[str]:
 
 
 def public_names() -> Iterator[Name]:
-    """What the tree calls its public things: Rust items, Python's, options of the command line, keys of files."""
+    """Public names of the tree: Rust items, Python's, options of the command line, keys of files."""
     for file in tracked(".rs", ".py", ".toml", ".md"):
         text = (ROOT / file).read_text()
         names: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""What a lab of a scenario would consist of: needs no privilege."""
+"""Blueprint of a lab of a scenario: needs no privilege."""
 
 from __future__ import annotations
 

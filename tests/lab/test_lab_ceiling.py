@@ -1,4 +1,4 @@
-"""What a machine forwards: measured, kept, and loads above it refused."""
+"""Ceiling of a machine's forwarding: measured, kept, and loads above it refused."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def burning(number: int, *, ours: bool, mark: str = "") -> Iterator[list[int]]:
 
 
 def processor_s(pid: int) -> float:
-    """What a process has taken."""
+    """Processor time that a process has used."""
     words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,4 +1,4 @@
-"""Where packets of hosts become packets of the network: real TCP cannot see into the fabric's queues."""
+"""Ports of hosts, where packets enter the network: real TCP cannot see into the fabric's queues."""
 
 from __future__ import annotations
 

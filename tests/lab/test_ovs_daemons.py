@@ -1,4 +1,4 @@
-"""What a daemon's end looks like from outside, at the moments at which nobody waits for it."""
+"""End of a daemon as seen from outside, at moments at which no process waits for it."""
 
 from __future__ import annotations
 

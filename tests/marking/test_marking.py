@@ -136,7 +136,7 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
 
 
 def number_of(packet: bytes) -> int:
-    """As `SEND` has written it behind the headers of IP and UDP."""
+    """Payload that `SEND` has written behind the headers of IP and UDP."""
     return int.from_bytes(packet[28:32], "big")
 
 

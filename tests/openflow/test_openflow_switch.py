@@ -1,4 +1,4 @@
-"""What is written to a real Open vSwitch, and what it says that it holds."""
+"""Changes that are written to a real Open vSwitch, and the state that it then reports."""
 
 from __future__ import annotations
 

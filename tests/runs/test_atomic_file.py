@@ -52,7 +52,7 @@ def make(kind: str, path: Path) -> None:
 
 @contextmanager
 def read(kind: str, path: Path) -> Iterator[list[bytes]]:
-    """What arrives at the other end of a FIFO meanwhile."""
+    """Bytes that arrive at the other end of a FIFO meanwhile."""
     found: list[bytes] = []
     reader = threading.Thread(target=lambda: found.append(path.read_bytes()), daemon=True)
     if kind == "fifo":

@@ -1,4 +1,4 @@
-"""What a killed command leaves half-written, the next one removes."""
+"""Half-written results of a killed command, which the next command removes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a change leaves behind: even tables, the split after it, and connections that stay where they are."""
+"""Effects of a change: even tables, the split after it, and connections that stay where they are."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What several tests share, by topic."""
+"""Support that several tests share, by topic."""

@@ -14,7 +14,7 @@ NEW_KEY = ("openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-2
 
 
 def make_certificates(folder: Path) -> dict[str, Tls]:
-    """Of a switch and a controller of one authority, and of another authority's."""
+    """Certificates of a switch and a controller of one authority, and of another authority's."""
     if not shutil.which("openssl"):
         pytest.skip("openssl is missing: apt install openssl")
     for name in ("ours", "theirs"):

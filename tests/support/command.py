@@ -15,7 +15,7 @@ from anabranch.cli import main
 
 @dataclass(frozen=True)
 class Run:
-    """What one command line came to."""
+    """Result of one command line."""
 
     returncode: int
     stdout: str

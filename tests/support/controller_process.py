@@ -42,7 +42,7 @@ class ControllerProcess:
 
     @property
     def pid(self) -> int:
-        """Of the one that runs."""
+        """Process id of the one that runs."""
         assert self._process is not None
         return self._process.pid
 

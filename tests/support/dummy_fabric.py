@@ -85,7 +85,7 @@ class DummyFabric:
         return await connect(self.open_vswitch.openflow(switch), timeout_s=PATIENCE_S)
 
     async def groups(self, switch: str) -> list[Group]:
-        """What the switch holds."""
+        """Content of the switch."""
         connection = await self.look(switch)
         try:
             return sorted(await connection.groups(), key=lambda group: group.group_id)

@@ -49,7 +49,7 @@ class FairSwitch:
             await writer.drain()
 
     def replies(self, kind: int, xid: int, body: bytes) -> list[bytes]:
-        """What a message is answered by."""
+        """Answers to a message."""
         if kind == FEATURES_REQUEST:
             return [message(FEATURES_REPLY, xid, struct.pack(">QIBB2xII", self.datapath_id, 0, 254, 0, 0, 0))]
         if kind == ECHO_REQUEST:
@@ -257,7 +257,7 @@ HOSTILE: dict[str, Talk] = {
 
 
 def served(talk: Talk) -> Callable[[Reader, Writer], Coroutine[Any, Any, None]]:
-    """For `asyncio.start_server`: ends as the other end does."""
+    """Handler for `asyncio.start_server`: ends as the other end does."""
 
     async def serve(reader: Reader, writer: Writer) -> None:
         try:

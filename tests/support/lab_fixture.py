@@ -125,7 +125,7 @@ def carried(lab: Lab, a: str, b: str) -> int:
 
 
 def status(lab: Lab) -> dict[str, Any]:
-    """What the controller says of all."""
+    """Reports of the controller on all switches."""
     connection = http.client.HTTPConnection(lab.record.http, timeout=DEADLINE_S)
     try:
         connection.request("GET", "/status.json")
@@ -150,7 +150,7 @@ def failure(lab: Lab, a: str, b: str, **how: bool) -> Callable[[], None]:
 
 
 def assert_dead(run: ab.Run, leaf: str, dead: str, alive: str) -> None:
-    """By one uplink no little left until it died, whenever that was, and nothing any more while others went on."""
+    """Checks that one uplink carried much until it died, and nothing afterwards while others went on."""
     names = run.topology["nodes"]["name"]
     ports = run.ports.filter((pl.col("from") == names.index(leaf)) & (pl.col("sent_bytes") > 0))
     died, lived = (ports.filter(pl.col("to") == names.index(spine)) for spine in (dead, alive))

@@ -53,7 +53,7 @@ class Peer:
         await self.writer.drain()
 
     async def introduce(self) -> None:
-        """What a switch does until `connect` returns."""
+        """Part that a switch plays until `connect` returns."""
         await self.send(Kind.HELLO, 0, HELLO)
         while (one := await self.next()).kind != Kind.BARRIER_REQUEST:
             if one.kind == Kind.FEATURES_REQUEST:

@@ -45,7 +45,7 @@ class Recorder:
         self._path.unlink()
 
     def take(self, *kinds: int) -> list[Heard]:
-        """What the controllers have sent since the last time, of some kinds, without the numbers of requests."""
+        """Messages of some kinds that the controllers have sent since the last call, without numbers of requests."""
         taken = [Heard(one.kind, one.body) for one in self._messages[0] if one.kind in kinds]
         self._messages[0].clear()
         return taken

@@ -13,7 +13,7 @@ TURN_S = 1e-3
 
 
 class TurnClock(asyncio.SelectorEventLoop):
-    """For tests whose connections have both ends in this loop: when neither has anything to do, nobody else will.
+    """Clock for tests whose connections have both ends in this loop: when neither is busy, no other process will be.
 
     The time until the next timer is then over at once. Processes and threads are not waited for.
     """
@@ -43,7 +43,7 @@ class _Turns(selectors.DefaultSelector):
 
 
 def run_in_turns(work: Callable[[], Awaitable[T]]) -> T:
-    """As `asyncio.run`; anything that asyncio would only log is an error."""
+    """Runs like `asyncio.run`; anything that asyncio would only log is an error."""
     complaints: list[dict[str, object]] = []
 
     async def whole() -> T:

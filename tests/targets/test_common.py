@@ -1,4 +1,4 @@
-"""What every target answers, for each of the registry: a world per target, and the same questions to all of them."""
+"""Questions that every target answers, for each of the registry: a world per target, the same questions to all."""
 
 from __future__ import annotations
 

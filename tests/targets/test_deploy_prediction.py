@@ -192,7 +192,7 @@ def test_without_type_and_code_nobody_says_where_icmp_goes(plan: Path, tmp_path:
 
 
 def datapath_flow(connection: str, number: int) -> str:
-    """As a packet whose Ethernet source is `number`."""
+    """Packet whose Ethernet source is `number`."""
     source, destination, protocol, *ports = connection.split(",")
     mac = ":".join(f"{byte:02x}" for byte in number.to_bytes(6, "big"))
     text = f"in_port(4),eth(src={mac},dst=02:00:00:00:00:01),"

@@ -1,4 +1,4 @@
-"""What stands in a bridge's tables for a split, and how little of it a new plan changes."""
+"""Rules in a bridge's tables for a split, and how few of them a new plan changes."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_more_slots_leave_connections_where_they_are() -> None:
     st.lists(st.integers(0, 16), min_size=1, max_size=4),
 )
 def test_any_slots_found_become_right(before: list[tuple[int, int] | None], cuts: list[int]) -> None:
-    """Whatever stands in the switch: rules lost, ports gone, homes that never were."""
+    """Starts from any state of the switch: rules lost, ports gone, homes that never were."""
     ends = sorted([0, *cuts, 16])
     quotas = [b - a for a, b in pairwise(ends)]
     assume(any(quotas))

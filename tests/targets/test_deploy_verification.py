@@ -1,4 +1,4 @@
-"""What a measured split is taken for: as planned, chance, or wrong."""
+"""Verdicts on a measured split: as planned, chance, or wrong."""
 
 from __future__ import annotations
 

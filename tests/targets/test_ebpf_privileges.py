@@ -1,4 +1,4 @@
-"""What a user who is not root needs for datapaths, and what he is told without it."""
+"""Privileges that a user who is not root needs for datapaths, and the errors without them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ports = ["e1", "e2"]
 
 
 def as_nobody(capabilities: tuple[int, ...], run: Callable[[], str]) -> str:
-    """What `run` answers, or the error, in a process of a user without privileges but these."""
+    """Answer of `run`, or the error, in a process of a user without privileges but these."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

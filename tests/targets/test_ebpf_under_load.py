@@ -92,7 +92,7 @@ def await_more(sent: list[int], count: int) -> None:
 
 
 def arrived(waiting: dict[str, socket], sent: list[int]) -> list[Arrival]:
-    """What arrives at all of them, until all that was sent is there, or it is silent."""
+    """Packets that arrive at all of them, until all that was sent has arrived, or nothing more comes."""
     found: list[Arrival] = []
     heard_s = time.monotonic()
     while len(found) < sent[0] and time.monotonic() < heard_s + SILENCE_S:
@@ -103,7 +103,7 @@ def arrived(waiting: dict[str, socket], sent: list[int]) -> list[Arrival]:
 
 
 def waits(waiting: dict[str, socket]) -> list[Arrival]:
-    """What waits at all of them."""
+    """Packets that wait at all of them."""
     found = []
     for port, one in waiting.items():
         while True:
@@ -158,7 +158,7 @@ def test_no_packet_is_lost_or_goes_where_neither_plan_sends_it(hook: str) -> Non
         check(swaps[0], swaps[1], swaps[2], expected)
 
     def swapped(plans: list[EbpfPlan], count: int) -> tuple[list[Arrival], int, list[tuple[int, int, int]]]:
-        """What arrived, how much was sent, and which plan was put when: (begun ns, ended ns, number)."""
+        """Packets that arrived, number sent, and the time of each plan: (begun ns, ended ns, number)."""
         devices = devices_now()
         done = [(0, time.time_ns(), len(plans) - 1)]
         with waiting() as sockets:
@@ -209,7 +209,7 @@ def test_a_dead_member_is_masked_and_comes_back(tmp_path: Path) -> None:
             told: list[str] = []
 
             def changed(to: str, *said: str) -> tuple[list[Arrival], int, int]:
-                """What arrives while a link changes, how many were sent before it was told of, and how many in all."""
+                """Packets that arrive while a link changes, number sent before the report, and number sent in all."""
                 with waiting() as sockets:
                     with sending(0.0002) as sent:
                         await_more(sent, CONNECTIONS)

@@ -40,7 +40,7 @@ def pearson(width: int) -> Callable[[bytes, int], int | None]:
 
 
 def wyhash32(header: Path) -> Callable[[bytes, int], int]:
-    """Of the author's header, made a library by the C compiler."""
+    """Hash function of the author's header, compiled by the C compiler."""
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder, "wyhash32.c"), Path(folder, "wyhash32.so")
         code = "unsigned hash(const void *key, uint64_t length, unsigned seed) { return wyhash32(key, length, seed); }"
