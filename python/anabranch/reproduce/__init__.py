@@ -1,1 +1,1 @@
-"""Published evaluations run again: what the paper says, what comes out, what theory allows, and why they differ."""
+"""Published evaluations run again: backends yield values, one judge sets them against claims, one report has all."""
