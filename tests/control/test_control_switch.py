@@ -22,7 +22,7 @@ from anabranch.openflow.connection import Connection
 from anabranch.openflow.port import Port
 from anabranch.openflow.tables import Flow, Tables
 from anabranch.targets.ovs.daemons import DATABASE, SWITCH
-from anabranch.targets.ovs.session import Session
+from anabranch.targets.ovs.session import BridgeSession
 from support.dummy_fabric import PATIENCE_S, DummyFabric, Running, dummy_fabric, members
 
 pytestmark = pytest.mark.skipif(not shutil.which("ovs-vswitchd"), reason="ovs-vswitchd: apt install openvswitch-switch")
@@ -238,22 +238,22 @@ def test_what_somebody_removed_is_put_back(fabric: DummyFabric) -> None:
 def test_tables_that_were_read_while_somebody_removed_them_are_mended(
     fabric: DummyFabric, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = Session._read
+    read = BridgeSession._read
     stale: list[frozenset[Flow]] = []
 
-    async def torn(self: Session, connection: Connection) -> Tables:
+    async def torn(self: BridgeSession, connection: Connection) -> Tables:
         found = await read(self, connection)
         if self.name == "leaf1" and stale and not found.groups:
             # The rules were read before they were removed, the groups after.
             return replace(found, flows=stale.pop())
         return found
 
-    monkeypatch.setattr(Session, "_read", torn)
+    monkeypatch.setattr(BridgeSession, "_read", torn)
 
     async def follow() -> None:
         async with Running(fabric.file()) as running:
             await running.converged()
-            installed = running.controller._openflow["leaf1"].installed
+            installed = running.controller._openflow["leaf1"].observed
             assert installed is not None
             stale.append(installed.flows)
             await asyncio.to_thread(ofctl, fabric, "del-groups", "leaf1")

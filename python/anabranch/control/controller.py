@@ -16,6 +16,7 @@ from anabranch.control.exposure import exposures
 from anabranch.control.file import FabricFile
 from anabranch.control.network import Network
 from anabranch.control.policy import Plan
+from anabranch.control.session import Session, Timing
 from anabranch.control.snapshot import snapshot
 from anabranch.control.state import Snapshot
 from anabranch.control.topology import End
@@ -24,9 +25,9 @@ from anabranch.openflow.connection import Connection
 from anabranch.openflow.listener import serve
 from anabranch.openflow.tables import Tables
 from anabranch.targets.ebpf.namespace import KernelNamespace
-from anabranch.targets.ebpf.session import KernelSession
+from anabranch.targets.ebpf.session import DatapathSession
 from anabranch.targets.ovs.database_monitor import Database, DatabaseError, follow
-from anabranch.targets.ovs.session import TIMEOUT_S, Session, Timing
+from anabranch.targets.ovs.session import TIMEOUT_S, BridgeSession
 
 SETTLE_S = 2.0
 """The first plan waits so long for switches that are not reached; half a network would be planned around."""
@@ -66,20 +67,28 @@ class Controller:
         self._tls = file.tls
         timing = Timing(file.interval_s, file.audit_s)
         self._openflow = {
-            name: Session(
-                switch, file.ownership, self.network, self.events, self._changed, timing, self._tls, self._commits
+            name: BridgeSession(
+                switch,
+                self.network,
+                self.events,
+                self._changed,
+                timing,
+                ownership=file.ownership,
+                tls=self._tls,
+                counted=self._policy.counted,
+                commits=self._commits,
             )
             for name, switch in file.switches.items()
             if switch.kernel is None
         }
-        for session in self._openflow.values():
-            session.counted = self._policy.counted
         self._kernel = {
-            name: KernelSession(switch, switch.kernel, self.network, self.events, self._changed, timing, self._commits)
+            name: DatapathSession(
+                switch, switch.kernel, self.network, self.events, self._changed, timing, commits=self._commits
+            )
             for name, switch in file.switches.items()
             if switch.kernel is not None
         }
-        self.sessions: dict[str, Session | KernelSession] = {**self._openflow, **self._kernel}
+        self.sessions: dict[str, Session[Any]] = {**self._openflow, **self._kernel}
         places = dict.fromkeys(session.kernel.namespace for session in self._kernel.values())
         self._namespaces = [
             KernelNamespace(
@@ -113,16 +122,16 @@ class Controller:
         return self._policy.labels(self._installed())
 
     def _installed(self) -> dict[str, Tables]:
-        return {name: one.installed for name, one in list(self._openflow.items()) if one.installed is not None}
+        return {name: one.observed for name, one in list(self._openflow.items()) if one.observed is not None}
 
     def differences(self) -> list[str]:
         """What is between the switches and their plans, for people."""
         found = []
         for name, session in self.sessions.items():
-            difference = session.difference()
-            if difference:
+            change = session.change()
+            if change:
                 ends = {number: session.switch.interfaces[end] for end, number in self._numbers(name)}
-                found += [f"{name}:", *(f"  {line}" for line in difference.lines(ends))]
+                found += [f"{name}:", *(f"  {line}" for line in change.lines(ends))]
         return found
 
     def _numbers(self, switch: str) -> list[tuple[End, int]]:
@@ -246,7 +255,7 @@ class Controller:
         begun_s, since_s = time.monotonic(), self._since_s
         self.network.refresh()
         try:
-            held = {name: one.held for name, one in self._kernel.items() if one.held is not None}
+            held = {name: one.observed for name, one in self._kernel.items() if one.observed is not None}
             plans = self._policy.plan(self.network.view(self._installed(), held))
         except AnabranchError as error:
             if str(error) != self._plan_error:

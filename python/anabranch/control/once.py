@@ -36,7 +36,7 @@ async def reconcile(file: FabricFile, timeout_s: float, *, commits: bool) -> tup
 async def _until_done(controller: Controller, running: asyncio.Task[None], commits: bool) -> None:
     while not running.done():
         sessions = controller.sessions.values()
-        known = all(session.difference() is not None for session in sessions)
-        if known and not (commits and any(session.difference() and not session.refused for session in sessions)):
+        known = all(session.change() is not None for session in sessions)
+        if known and not (commits and any(session.change() and not session.refused for session in sessions)):
             return
         await asyncio.sleep(GLANCE_S)

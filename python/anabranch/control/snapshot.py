@@ -7,13 +7,12 @@ copies what is changed in one step.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anabranch.control.policy import PlannedGroup
+from anabranch.control.session import Session
 from anabranch.control.state import GroupState, MemberState, Snapshot
 from anabranch.control.topology import Topology
-from anabranch.targets.ebpf.session import KernelSession
-from anabranch.targets.ovs.session import Session
 
 if TYPE_CHECKING:
     from anabranch.control.controller import Controller
@@ -51,9 +50,7 @@ def snapshot(controller: Controller) -> Snapshot:
     )
 
 
-def _group(
-    session: Session | KernelSession, planned: PlannedGroup, topology: Topology, numbers: dict[int, int]
-) -> GroupState:
+def _group(session: Session[Any], planned: PlannedGroup, topology: Topology, numbers: dict[int, int]) -> GroupState:
     sizes = session.sizes(planned)
     measured, wanted = sizes.total(), sum(member.weight for member in planned.members)
     members = []

@@ -17,14 +17,14 @@ from anabranch.control.backoff import Backoff
 from anabranch.control.ending import end
 from anabranch.control.file import PORT_NAME_MAX
 from anabranch.control.network import Interface, Network
+from anabranch.control.session import Timing
 from anabranch.errors import AnabranchError
 from anabranch.netlink.link_monitor import LinkMonitor
 from anabranch.netlink.namespace import inside, place
 from anabranch.netlink.nexthop import Device
 from anabranch.openflow.port import Port, PortCounters
 from anabranch.targets.ebpf.folder import folder_of, own_folder, require_file_system
-from anabranch.targets.ebpf.session import OWN, KernelSession
-from anabranch.targets.ovs.session import Timing
+from anabranch.targets.ebpf.session import OWN, DatapathSession
 
 SIOCETHTOOL, ETHTOOL_GSET = 0x8946, 0x1
 ETHTOOL_CMD = struct.Struct("=III H 6x 8x H 14x")
@@ -38,7 +38,7 @@ RATE_DIGITS_MAX = 18
 class KernelNamespace:
     """The datapaths of one namespace: what they have in common."""
 
-    def __init__(self, name: str, sessions: Iterable[KernelSession], network: Network, timing: Timing) -> None:
+    def __init__(self, name: str, sessions: Iterable[DatapathSession], network: Network, timing: Timing) -> None:
         self.name = name
         self._sessions = list(sessions)
         self._network = network
@@ -113,7 +113,7 @@ class KernelNamespace:
         names = dict.fromkeys(name for session in self._sessions for name in session.switch.interfaces.values())
         return {name: _speed_bps(control, name) for name in names}
 
-    def _describe(self, session: KernelSession, monitor: LinkMonitor) -> bool:
+    def _describe(self, session: DatapathSession, monitor: LinkMonitor) -> bool:
         """Takes all interfaces of a switch; answers whether a link changed."""
         devices = _by_name(monitor)
         found = [devices[name] for name in session.switch.interfaces.values() if name in devices]

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from anabranch import _core
-from anabranch.control.backoff import Backoff
 from anabranch.control.event import Events
 from anabranch.control.file import KernelFile, SwitchFile
-from anabranch.control.log import LOGGER
 from anabranch.control.network import Network
-from anabranch.control.policy import Plan, PlannedGroup
-from anabranch.control.state import SwitchState
+from anabranch.control.policy import PlannedGroup
+from anabranch.control.session import Session, Timing
 from anabranch.errors import AnabranchError
 from anabranch.netlink.namespace import inside
 from anabranch.targets.ebpf import groups as kernel_rules
 from anabranch.targets.ebpf import switch as datapath
-from anabranch.targets.ovs.session import Record, Timing
 
 Groups = tuple[_core.KernelGroup, ...]
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class KernelDifference:
+class GroupsChange:
     """Groups that are not as they should be, by what they were and are to be; false if there are none."""
 
     changes: tuple[tuple[_core.KernelGroup | None, _core.KernelGroup | None], ...]
@@ -46,7 +42,7 @@ class KernelDifference:
         return len(self.changes) + len(self.attached) + len(self.detached)
 
     def lines(self, port_names: Mapping[int, str] | None = None) -> list[str]:
-        """A line per change, as `deploy.difference.Difference` has them."""
+        """A line per change, as those of a bridge."""
         names = port_names or {}
         found = []
         for sign, ports in (("-", self.detached), ("+", self.attached)):
@@ -57,99 +53,69 @@ class KernelDifference:
         return found
 
 
-@dataclass
-class KernelSession:
-    """The controller's side of one such switch; `session.Session` is that of a switch that speaks OpenFlow."""
+class DatapathSession(Session[Groups]):
+    """The controller's side of one datapath in the kernel."""
 
-    switch: SwitchFile
-    kernel: KernelFile
-    network: Network
-    events: Events
-    changed: Callable[[], None]
-    """Told when what is known of the switch is not as it was."""
-    timing: Timing
-    commits: bool = True
-    """False: only look."""
-    held: Groups | None = None
-    """What the kernel has; None while that is not known."""
-    record: Record = field(default_factory=Record)
-
-    def __post_init__(self) -> None:
-        self.wanted: Plan | None = None
-        self._since_s: float | None = None
-        self._wake = asyncio.Event()
+    def __init__(
+        self,
+        switch: SwitchFile,
+        kernel: KernelFile,
+        network: Network,
+        events: Events,
+        changed: Callable[[], None],
+        timing: Timing,
+        *,
+        commits: bool = True,
+    ) -> None:
+        """Has not looked yet; `kernel` is what the file says of the datapath, all else as in `Session`."""
+        super().__init__(switch, network, events, changed, timing, commits=commits)
+        self.kernel = kernel
         self._dead: frozenset[int] = frozenset()
         """Interfaces of this switch that have no carrier."""
         self._ports: frozenset[int] = frozenset()
         """All that are there."""
         self._attached: frozenset[int] = frozenset()
         """Those that the program is at."""
-        self._refused: Groups | None = None
-        """What it was last asked for in vain."""
         self._datapath: _core.KernelDatapath | None = None
         self._folder: Path | None = None
         self._bytes: dict[str, dict[int, int]] = {}
         """Since they came, by group and interface."""
         self._sizes: dict[str, dict[int, int]] = {}
         """The same over the last measured interval."""
-        self._differs: tuple[tuple[object, ...], KernelDifference | None] | None = None
-        """What was compared last, and what is between."""
+        self._compared: tuple[tuple[object, ...], GroupsChange | None] | None = None
+        """The states that were compared last, and the change between them."""
         self.found_out: Callable[[], bool] = lambda: False
         """Called when it turned out whether there can be a datapath; answers whether a link changed."""
-        self._alone = asyncio.Lock()
-        """Of whoever calls the kernel: one at a time may."""
-        self._backoff = Backoff(self.switch.name)
-        self._random = random.Random(self.switch.name)
-
-    @property
-    def name(self) -> str:
-        """The switch's."""
-        return self.switch.name
-
-    @property
-    def heard(self) -> bool:
-        """Whether it is known what the kernel has."""
-        return self.held is not None
-
-    @property
-    def refused(self) -> bool:
-        """Whether the kernel has refused what is planned now."""
-        return self._refused is not None and self._refused == self._aim()
-
-    def want(self, plan: Plan, since_s: float | None = None) -> None:
-        """See `session.Session.want`."""
-        if plan is not self.wanted:
-            self.wanted = plan
-            self._since_s = self._since_s or since_s
-            self._wake.set()
+        self._lock = asyncio.Lock()
+        """Held by whoever calls the kernel: one at a time may."""
 
     def ports(self, there: frozenset[int], dead: frozenset[int]) -> None:
         """Takes which of its interfaces there are, and which have no carrier: those carry nothing from now on."""
         if there != self._ports:
             # The plan names interfaces by numbers that are others' now.
-            self.wanted = None
+            self.plan = None
         if (there, dead) != (self._ports, self._dead):
             if self._ports:
                 self._since_s = self._since_s or time.monotonic()
             self._ports, self._dead = there, dead
             self._wake.set()
 
-    def difference(self) -> KernelDifference | None:
+    def change(self) -> GroupsChange | None:
         """The change from kernel to plan; `None` while either is not known."""
-        known = self.wanted, self._dead, self.held, self._ports, self._attached
-        if self._differs is None or self._differs[0] != known:
-            self._differs = known, self._compare(self._aim(), self.held)
-        return self._differs[1]
+        known = self.plan, self._dead, self._observed, self._ports, self._attached
+        if self._compared is None or self._compared[0] != known:
+            self._compared = known, self._compare(self.desired(), self._observed)
+        return self._compared[1]
 
-    def _compare(self, aim: Groups | None, held: Groups | None) -> KernelDifference | None:
-        if aim is None or held is None:
+    def _compare(self, desired: Groups | None, observed: Groups | None) -> GroupsChange | None:
+        if desired is None or observed is None:
             return None
-        old, new = {group.name: group for group in held}, {group.name: group for group in aim}
+        old, new = {group.name: group for group in observed}, {group.name: group for group in desired}
         names = dict.fromkeys([*old, *new])
         found = tuple((old.get(name), new.get(name)) for name in names if not _same(old.get(name), new.get(name)))
         # A datapath that nothing is wanted of need not be anywhere.
-        ports = self._ports if aim or held else self._attached
-        return KernelDifference(found, ports - self._attached, self._attached - ports)
+        ports = self._ports if desired or observed else self._attached
+        return GroupsChange(found, ports - self._attached, self._attached - ports)
 
     async def serve(self, folder: Path) -> None:
         """Keeps the datapath of a folder at the plan, and tries again where that cannot be."""
@@ -160,9 +126,7 @@ class KernelSession:
             except AnabranchError as error:
                 self.failed(error)
             except Exception as error:
-                # Whatever one datapath can be to find a mistake in here, the others are not to suffer from it.
-                self.failed(AnabranchError(f"{self.name}: {error!r}: a mistake of anabranch's; please report it"))
-                LOGGER.exception("mistake", extra={"switch": self.name})
+                self.mistaken(error)
             await asyncio.sleep(self._backoff.next_s())
 
     async def _attend(self) -> None:
@@ -177,29 +141,27 @@ class KernelSession:
             while True:
                 self._wake.clear()
                 await self._reconcile()
-                try:
-                    await asyncio.wait_for(self._wake.wait(), self.timing.audit_s * self._random.uniform(0.75, 1.25))
-                except asyncio.TimeoutError:
+                if await self._rest():
                     await self._audit()
         finally:
             self._end()
 
     async def measure(self) -> None:
         """Reads the counters of its groups."""
-        found, held = self._datapath, self.held
-        if found is None or not held:
+        found, observed = self._datapath, self._observed
+        if found is None or not observed:
             return
         try:
             counters = await self._call(found.counters)
         except AnabranchError as error:
             self.events.tell("measurement-failed", self.name, error=str(error))
             return
-        if held is not self.held or len(held) != len(counters):
+        if observed is not self._observed or len(observed) != len(counters):
             # What was counted is another plan's by now.
             return
         now = {
             group.name: {port: size for port, (_, size) in zip(group.targets, members, strict=True)}
-            for group, members in zip(held, counters, strict=True)
+            for group, members in zip(observed, counters, strict=True)
         }
         last = {}
         for name, sizes in now.items():
@@ -213,66 +175,40 @@ class KernelSession:
         """Bytes by interface over the last measured interval, of a planned group."""
         return Counter(self._sizes.get(planned.leaf, {}))
 
-    def failed(self, error: AnabranchError) -> None:
-        """Tells an error once, however often it comes."""
-        if self.record.last_error != str(error):
-            self.record.last_error, self.record.changed_s = str(error), time.time()
-            self.events.tell("unreachable", self.name, error=str(error))
-            if self.found_out():
-                self.changed()
+    def failed(self, error: AnabranchError) -> bool:
+        """Reports an error once; links of a datapath that could never be made count as down."""
+        new = super().failed(error)
+        if new and self.found_out():
+            self.changed()
+        return new
 
-    def state(self) -> SwitchState:
-        """The switch, for the snapshot."""
-        found, record, held = self.difference(), self.record, self.held or ()
-        return SwitchState(
-            name=self.name,
-            address=f"ebpf:{self.kernel.scheme}" + (f" in {self.kernel.namespace}" if self.kernel.namespace else ""),
-            connected=record.connected,
-            datapath_id=None,
-            changed_s=record.changed_s,
-            last_error=record.last_error,
-            differences=len(found) if found else 0,
-            refused=self.refused,
-            flows=sum(len(group.prefixes) for group in held),
-            groups=len(held),
-            meters=0,
-            connects=record.connects,
-            commits=record.commits,
-            changes=record.changes,
-            committed_s=record.committed_s,
-            commit_duration_s=record.commit_duration_s,
-            lost_s=record.lost_s,
-        )
+    def _address(self) -> str:
+        """Its scheme and namespace."""
+        return f"ebpf:{self.kernel.scheme}" + (f" in {self.kernel.namespace}" if self.kernel.namespace else "")
 
-    def close(self) -> None:
-        """Leaves the kernel forwarding as it does."""
-        self.record.connected = False
+    def _counts(self) -> tuple[int, int, int]:
+        """Prefixes and groups; there are no meters."""
+        groups = self._observed or ()
+        return sum(len(group.prefixes) for group in groups), len(groups), 0
 
     async def _call(self, call: Callable[..., Result], *given: object) -> Result:
         """Has a thread call the kernel, which may take a while."""
-        async with self._alone:
+        async with self._lock:
             return await asyncio.to_thread(call, *given)
 
     async def _begin(self) -> None:
         """Reads all there is to know."""
-        held, self._attached = await self._call(self._look)
-        self.held, self._refused = held, None
-        self._backoff.succeeded()
-        self.record.connected, self.record.changed_s, self.record.last_error = True, time.time(), ""
-        self.record.connects += 1
-        self.events.tell("connected", self.name, groups=len(held))
+        observed, self._attached = await self._call(self._look)
+        self._connected(observed, groups=len(observed))
         self.found_out()
         self._wake.set()
         self.changed()
 
     def _end(self) -> None:
         """Forgets what only the kernel can say."""
-        self.held = None
         self._datapath = None
         self._bytes, self._sizes = {}, {}
-        if self.record.connected:
-            self.record.lost()
-            self.events.tell("lost", self.name)
+        self._lost()
 
     def _look(self) -> tuple[Groups, frozenset[int]]:
         """The groups that the kernel has, and the interfaces that its program is at."""
@@ -283,61 +219,53 @@ class KernelSession:
             return (), frozenset()
         return tuple(found.held()), datapath.ports_of(found)
 
-    def _aim(self) -> Groups | None:
+    def desired(self) -> Groups | None:
         """The groups that the kernel should have: the plan's, but that dead ports of our own carry nothing."""
-        wanted = self.wanted
+        wanted = self.plan
         return None if wanted is None else kernel_rules.without(wanted.kernel, self._dead)
 
     async def _audit(self) -> None:
         """Looks whether the kernel still has what we thought, and the program is where it was."""
-        before, attached = self.held or (), self._attached
-        held, self._attached = await self._call(self._look)
-        self.held = held
-        pairs = zip(before, held, strict=False)
-        off = sum(not _same(*pair) for pair in pairs) + abs(len(before) - len(held)) + len(attached ^ self._attached)
+        before, attached = self._observed or (), self._attached
+        observed, self._attached = await self._call(self._look)
+        self._observed = observed
+        pairs = zip(before, observed, strict=False)
+        off = (
+            sum(not _same(*pair) for pair in pairs) + abs(len(before) - len(observed)) + len(attached ^ self._attached)
+        )
         # What was refused may have been for want of memory.
         self._refused = None
         if off:
-            self.events.tell("drifted", self.name, changes=off)
+            self._drifted(off)
 
     async def _reconcile(self) -> None:
         """Puts what is wanted until it is there."""
         while self.commits:
-            aim, ports, found = self._aim(), self._ports, self.difference()
-            if aim is None or not found or aim == self._refused:
+            desired, ports, found = self.desired(), self._ports, self.change()
+            if desired is None or not found or desired == self._refused:
                 return
             since_s, self._since_s = self._since_s, None
             begun_s = time.monotonic()
             try:
-                self.held, self._attached = await self._call(self._put, aim, ports)
+                self._observed, self._attached = await self._call(self._put, desired, ports)
             except AnabranchError as error:
-                self._refuse(aim, str(error))
-                self.held, self._attached = await self._call(self._look)
+                self._refuse(desired, str(error))
+                self._observed, self._attached = await self._call(self._look)
                 return
-            ended_s = time.monotonic()
-            self.record.commits += 1
-            self.record.changes += len(found)
-            self.record.committed_s, self.record.commit_duration_s = time.time(), ended_s - begun_s
-            self.record.last_error = ""
-            lag_s = ended_s - since_s if since_s is not None else None
-            self.events.tell("committed", self.name, changes=len(found), duration_s=ended_s - begun_s, lag_s=lag_s)
-            left = self.difference()
-            if left and self._aim() == aim and self._ports == ports:
-                self._refuse(aim, f"{len(left)} changes were taken and are not there")
+            self._committed(len(found), begun_s, since_s)
+            left = self.change()
+            if left and self.desired() == desired and self._ports == ports:
+                self._refuse(desired, f"{len(left)} changes were taken and are not there")
                 return
 
-    def _refuse(self, aim: Groups, error: str) -> None:
-        self._refused, self.record.last_error = aim, error
-        self.events.tell("refused", self.name, error=error)
-
-    def _put(self, aim: Groups, ports: frozenset[int]) -> tuple[Groups, frozenset[int]]:
+    def _put(self, desired: Groups, ports: frozenset[int]) -> tuple[Groups, frozenset[int]]:
         found = self._datapath
-        if found is not None and datapath.has_room(found, self.kernel.scheme, aim):
-            found.put(list(aim))
+        if found is not None and datapath.has_room(found, self.kernel.scheme, desired):
+            found.put(list(desired))
             if ports == self._attached:
                 return tuple(found.held()), ports
         with inside(self.kernel.namespace or OWN):
-            self._datapath = found = datapath.stand(self._place(), self.kernel.scheme, aim, ports)
+            self._datapath = found = datapath.stand(self._place(), self.kernel.scheme, desired, ports)
         return tuple(found.held()), datapath.ports_of(found)
 
     def _place(self) -> Path:

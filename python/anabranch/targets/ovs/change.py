@@ -57,8 +57,8 @@ class TablesChange:
         mods += [MeterMod("delete", meter) for meter in _by_id(installed.meters) if meter.meter_id not in new_meters]
         return cls(installed, mods)
 
-    def __bool__(self) -> bool:
-        return bool(self.mods)
+    def __len__(self) -> int:
+        return len(self.mods)
 
     def lines(self, port_names: Mapping[int, str] | None = None) -> list[str]:
         """A line per change, `+` new, `-` gone, `~-` was and `~+` is now, changed in place; of many rules a few."""

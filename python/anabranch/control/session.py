@@ -1,0 +1,240 @@
+"""One switch as the controller follows it, whatever target it is: wanted plan, record, events, what was refused."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from anabranch.control.backoff import Backoff
+from anabranch.control.event import Events, Field
+from anabranch.control.file import SwitchFile
+from anabranch.control.log import LOGGER
+from anabranch.control.network import Network
+from anabranch.control.policy import Plan, PlannedGroup
+from anabranch.control.state import SwitchState
+from anabranch.errors import AnabranchError
+
+
+@dataclass
+class Timing:
+    """Times of one session, in seconds."""
+
+    interval_s: float
+    """Between two readings of counters."""
+    audit_s: float
+    """Between two readings of the state while nothing changes."""
+
+
+@dataclass
+class Record:
+    """The part of `SwitchState` that a session remembers."""
+
+    connected: bool = False
+    datapath_id: int | None = None
+    changed_s: float = 0.0
+    last_error: str = ""
+    connects: int = 0
+    commits: int = 0
+    changes: int = 0
+    committed_s: float = 0.0
+    commit_duration_s: float = 0.0
+    lost_s: float = 0.0
+
+
+class SwitchChange(Protocol):
+    """The change from a switch to its plan; false if there is nothing to change."""
+
+    def __len__(self) -> int:
+        """Number of changes."""
+        ...
+
+    def lines(self, port_names: Mapping[int, str] | None = None) -> list[str]:
+        """A line per change, `+` new, `-` gone, `~-` was and `~+` is now; of many a few."""
+        ...
+
+
+State = TypeVar("State")
+
+
+class Session(ABC, Generic[State]):
+    """The controller's side of one switch. `State` is what such a switch holds of ours."""
+
+    def __init__(
+        self,
+        switch: SwitchFile,
+        network: Network,
+        events: Events,
+        changed: Callable[[], None],
+        timing: Timing,
+        *,
+        commits: bool = True,
+    ) -> None:
+        """Knows nothing of the switch yet.
+
+        Args:
+            switch: where it is.
+            network: what all sessions know together.
+            events: what is reported.
+            changed: called when the network or what is known of the switch is not as it was.
+            timing: of readings.
+            commits: False to look only.
+
+        """
+        self.switch, self.network, self.events = switch, network, events
+        self.changed, self.timing, self.commits = changed, timing, commits
+        self.record = Record()
+        self.plan: Plan | None = None
+        """What the controller wants of the switch; `None` while the plan is another network's."""
+        self.hint = ""
+        """Why the switch cannot be reached, as others say."""
+        self._observed: State | None = None
+        self._since_s: float | None = None
+        self._wake = asyncio.Event()
+        self._refused: State | None = None
+        """What it was last asked for in vain."""
+        self._backoff = Backoff(switch.name)
+        self._random = random.Random(switch.name)
+
+    @property
+    def name(self) -> str:
+        """The switch's."""
+        return self.switch.name
+
+    @property
+    def observed(self) -> State | None:
+        """What the switch holds of ours; `None` while that is not known."""
+        return self._observed
+
+    @abstractmethod
+    def desired(self) -> State | None:
+        """What the switch should hold of ours; `None` while there is no plan."""
+
+    @abstractmethod
+    def change(self) -> SwitchChange | None:
+        """The change from switch to plan; `None` while either is not known."""
+
+    @abstractmethod
+    def sizes(self, planned: PlannedGroup) -> Counter[int]:
+        """Bytes by port of a planned group over the last measured interval."""
+
+    @abstractmethod
+    def _address(self) -> str:
+        """Where the switch is reached, for people."""
+
+    @abstractmethod
+    def _counts(self) -> tuple[int, int, int]:
+        """Rules, groups and meters that the switch holds of ours."""
+
+    def want(self, plan: Plan, since_s: float | None = None) -> None:
+        """Has the switch brought to this plan; one that comes while another is on its way replaces it.
+
+        `since_s` is when, on the monotonic clock, the port changed its state that this is the answer to.
+        """
+        if plan is not self.plan:
+            self.plan = plan
+            self._since_s = self._since_s or since_s
+            self._wake.set()
+
+    @property
+    def heard(self) -> bool:
+        """Whether it is known what the switch holds."""
+        return self._observed is not None
+
+    @property
+    def refused(self) -> bool:
+        """Whether the switch has refused what is planned now."""
+        return self._refused is not None and self._refused == self.desired()
+
+    def failed(self, error: AnabranchError) -> bool:
+        """Reports an error once, however often it comes; whether it was new."""
+        text = f"{error} ({self.hint})" if self.hint else str(error)
+        if self.record.last_error == text:
+            return False
+        self.record.last_error, self.record.changed_s = text, time.time()
+        self.events.tell("unreachable", self.name, error=text)
+        return True
+
+    def mistaken(self, error: Exception) -> None:
+        """Reports a mistake of ours: an error in one session must not stop the others."""
+        self.failed(AnabranchError(f"{self.name}: {error!r}: a mistake of anabranch's; please report it"))
+        LOGGER.exception("mistake", extra={"switch": self.name})
+
+    def state(self) -> SwitchState:
+        """The switch, for the snapshot."""
+        found, record = self.change(), self.record
+        flows, groups, meters = self._counts()
+        return SwitchState(
+            name=self.name,
+            address=self._address(),
+            connected=record.connected,
+            datapath_id=record.datapath_id,
+            changed_s=record.changed_s,
+            last_error=record.last_error,
+            differences=len(found) if found else 0,
+            refused=self.refused,
+            flows=flows,
+            groups=groups,
+            meters=meters,
+            connects=record.connects,
+            commits=record.commits,
+            changes=record.changes,
+            committed_s=record.committed_s,
+            commit_duration_s=record.commit_duration_s,
+            lost_s=record.lost_s,
+        )
+
+    def close(self) -> None:
+        """Leaves the switch forwarding as it does."""
+        self.record.connected = False
+
+    async def _rest(self) -> bool:
+        """Waits for another plan, or until it is time to audit; whether it is."""
+        # Not all switches at a time: what a port has to say would wait behind all the tables.
+        try:
+            await asyncio.wait_for(self._wake.wait(), self.timing.audit_s * self._random.uniform(0.75, 1.25))
+        except asyncio.TimeoutError:
+            return True
+        return False
+
+    def _connected(self, observed: State, **fields: Field) -> None:
+        """Notes that the switch was reached and read."""
+        self._observed, self._refused = observed, None
+        self._backoff.succeeded()
+        self.record.connected, self.record.changed_s, self.record.last_error = True, time.time(), ""
+        self.record.connects += 1
+        self.events.tell("connected", self.name, **fields)
+
+    def _lost(self, reason: str | None = None) -> None:
+        """Forgets what only a connected switch can say; a reason is empty where the other end did not cause the end."""
+        self._observed = None
+        if self.record.connected:
+            self.record.connected = False
+            self.record.changed_s = self.record.lost_s = time.time()
+            if reason is not None:
+                self.record.last_error = reason
+            self.events.tell("lost", self.name, error=reason or None)
+
+    def _committed(self, changes: int, begun_s: float, since_s: float | None) -> None:
+        """Notes changes that the switch has taken; times are of the monotonic clock."""
+        ended_s = time.monotonic()
+        duration_s, lag_s = ended_s - begun_s, ended_s - since_s if since_s is not None else None
+        self.record.commits += 1
+        self.record.changes += changes
+        self.record.committed_s, self.record.commit_duration_s = time.time(), duration_s
+        self.record.last_error = ""
+        self.events.tell("committed", self.name, changes=changes, duration_s=duration_s, lag_s=lag_s)
+
+    def _drifted(self, changes: int) -> None:
+        """Reports that the switch does not hold what it did."""
+        self.events.tell("drifted", self.name, changes=changes)
+
+    def _refuse(self, desired: State, error: str) -> None:
+        """Notes that the switch does not take what is desired; it is not asked again until plan or switch change."""
+        self._refused, self.record.last_error = desired, error
+        self.events.tell("refused", self.name, error=error)
