@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from anabranch.control.backoff import Backoff
-from anabranch.control.event import Events, Field
+from anabranch.control.event import Events
 from anabranch.control.file import SwitchFile
-from anabranch.control.log import LOGGER
+from anabranch.control.log import LOGGER, Field
 from anabranch.control.network import Network
 from anabranch.control.policy import Plan, PlannedGroup
 from anabranch.control.state import SwitchState
