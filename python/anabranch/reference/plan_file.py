@@ -7,6 +7,7 @@ from anabranch.reference.markdown import GENERATED
 from anabranch.targets.ebpf import plan_file as ebpf
 from anabranch.targets.linux import plan_file as linux
 from anabranch.targets.ovs import plan_file as ovs
+from anabranch.targets.table import plan_file as tables
 
 OVS = """\
 owner = 1
@@ -76,6 +77,20 @@ name = "leaf3"
 match = { ip_dst = ["10.0.3.0/24"] }
 output = "dscp"
 values = [10, 12]
+"""
+
+TABLE = """\
+owner = 0
+seed = 7
+
+[switch]
+folder = "tables"
+
+[[group]]
+name = "leaf2"
+match = { ip_dst = ["10.0.2.0/24"] }
+ports = ["uplink1", "uplink2"]
+weights = [4, 3]
 """
 
 TRANSPORT_PORTS = "|".join(ovs.PORTS)
@@ -217,6 +232,21 @@ EBPF_MEANINGS: dict[str, str | Meaning] = {
 }
 
 
+TABLE_MEANINGS: dict[str, str | Meaning] = {
+    "owner": "Mark of the groups that belong to this plan. Plans of different owners share a folder.",
+    "seed": Meaning("Seed of the hash; give another one to each switch.", "`0`"),
+    "switch.folder": Meaning("Folder of the JSON files. `--folder` overrides it.", "`--folder`", "a folder"),
+    "group": Meaning("A table for each group of paths.", "required"),
+    "group.name": NAME,
+    "group.match.ip_dst": Meaning("Destinations. Without it, all IP.", "all IP", "prefixes"),
+    "group.ports": Meaning("Name of each path's port.", "required", "names of ports"),
+    "group.weights": WEIGHTS,
+    "group.recipe": "Technique and number of entries; `auto` is the first that stays below `error`.",
+    "group.seed": Meaning("Seed of this group alone.", "`seed`"),
+    "group.error": GROUP_ERROR + "`auto` stays below it. " + UNBOUND,
+}
+
+
 def page() -> str:
     """The page `plan-file.md`."""
     return f"""# Plan files
@@ -253,4 +283,12 @@ The target `ebpf`: a program on a device; [how it works](deploy-ebpf.md).
 ```toml
 {EBPF}```
 
-{key_table(ebpf.parse, [EBPF], EBPF_MEANINGS, NAMES)}"""
+{key_table(ebpf.parse, [EBPF], EBPF_MEANINGS, NAMES)}
+## Table
+
+The target `table`: groups as JSON files, for switches and hosts that read them.
+
+```toml
+{TABLE}```
+
+{key_table(tables.parse, [TABLE], TABLE_MEANINGS, NAMES)}"""

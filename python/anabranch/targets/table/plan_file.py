@@ -52,8 +52,18 @@ def read(path: str | Path, options: Options) -> TablePlan:
         AnabranchError: the file, a key or a value is not as it must be; it names them, with a hint.
 
     """
-    file = str(path)
-    settings = Settings(file, "", parse_toml(read_text(path), file))
+    found = parse(read_text(path), str(path))
+    return replace(found, folder=options.folder or found.folder)
+
+
+def parse(text: str, file: str) -> TablePlan:
+    """Reads and checks the text of a plan.
+
+    Raises:
+        AnabranchError: as `read`.
+
+    """
+    settings = Settings(file, "", parse_toml(text, file))
     owner = settings.integer("owner", 0, 0, OWNERS - 1)
     seed = group_keys.seed(settings, 0, SEED_MAX)
     switch = settings.table("switch")
@@ -62,8 +72,7 @@ def read(path: str | Path, options: Options) -> TablePlan:
     groups = groups_of(settings, lambda table: _group(table, seed or 0))
     taken = ((one.name, prefix, None) for one in groups for prefix in one.prefixes)
     refuse_rivals(file, taken, "leave it out of one of them")
-    found = TablePlan(file, owner, folder, groups)
-    return replace(found, folder=options.folder or found.folder)
+    return TablePlan(file, owner, folder, groups)
 
 
 def folder_of(plan: TablePlan) -> Path:
