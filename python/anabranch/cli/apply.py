@@ -25,10 +25,15 @@ def apply(
     dry_run: DryRun = False,
     follow: Annotated[
         bool,
-        typer.Option("--follow", help="Where the target can: stay, and mask members whose link dies until it is back."),
+        typer.Option(
+            "--follow", help="Keep running, and mask paths whose link dies until it is back, where the target can."
+        ),
     ] = False,
 ) -> None:
-    """Make a switch hold a plan: all of it or, if anything is refused, none. What is others' stays as it is."""
+    """Make a switch hold a plan, all of it or nothing.
+
+    Rules and groups of other owners stay as they are.
+    """
     from anabranch.targets import verbs
     from anabranch.targets.plan.show import show
     from anabranch.terminal.console import terminal

@@ -22,14 +22,21 @@ def register(app: typer.Typer) -> None:
 
 
 def control(
-    file: Annotated[Path, typer.Argument(metavar="FABRIC.toml", help="The fabric, as docs/control.md has it.")],
-    once: Annotated[bool, typer.Option("--once", help="Bring all switches to the plan, and end.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would change, change nothing, end.")] = False,
+    file: Annotated[
+        Path, typer.Argument(metavar="FABRIC.toml", help="The fabric file; `docs/control.md` describes it.")
+    ],
+    once: Annotated[bool, typer.Option("--once", help="Bring all switches to the plan, and exit.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would change, change nothing, and exit.")
+    ] = False,
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.1, help="How long --once and --dry-run wait for the switches.")
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0.1, help="The time that --once and --dry-run wait for switches, in seconds."
+        ),
     ] = 10.0,
 ) -> int:
-    """Follow the links of a fabric and keep its switches at the plan; docs/control.md.
+    """Follow the links of a fabric, and keep its switches at the plan.
 
     Runs until SIGTERM, which leaves the rules in place; SIGHUP reads the file anew. With --once or --dry-run the status
     is 1 if a switch cannot be reached or does not take its plan.

@@ -22,7 +22,10 @@ def diff(
     target_name: TargetName = DEFAULT,
     options: TargetOptions,
 ) -> None:
-    """Say what `apply` would change in a switch; status 1 if there is anything."""
+    """Show what `apply` would change in a switch.
+
+    The status is 1 if there is anything to change.
+    """
     from anabranch.targets import verbs
     from anabranch.targets.plan.show import show
     from anabranch.terminal.console import terminal

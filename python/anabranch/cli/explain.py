@@ -40,29 +40,38 @@ def explain(
         list[str] | None,
         typer.Argument(
             metavar="SRC,DST,PROTO,SPORT,DPORT",
-            help="As in 10.0.0.1,10.0.0.2,tcp,40000,80, or 10.0.0.1,10.0.0.2,icmp,8,0 (type and code).",
+            help="Connections, as in 10.0.0.1,10.0.0.2,tcp,40000,80 or 10.0.0.1,10.0.0.2,icmp,8,0 (type, code).",
         ),
     ] = None,
     weights: Annotated[
-        str | None, typer.Option(metavar="W,W,...", help="One per path, or a TOML file with the key weights.")
+        str | None, typer.Option(metavar="W,W,...", help="One weight per path, or a TOML file with the key `weights`.")
     ] = None,
-    plan: Annotated[str | None, typer.Option(metavar="PLAN.TOML", help="By the rules and groups of a plan.")] = None,
+    plan: Annotated[
+        str | None, typer.Option(metavar="PLAN.TOML", help="Explain by the rules and groups of this plan.")
+    ] = None,
     with_plan: TargetOptions,
     file: Annotated[
-        str | None, typer.Option(metavar="TRACE", help="The connections of a flow list (CSV) or capture.")
+        str | None, typer.Option(metavar="TRACE", help="Explain the connections of this flow list (CSV) or capture.")
     ] = None,
-    technique: Annotated[str | None, typer.Option(metavar="NAME[:KEY=VALUE]", help="As in `split`; min-move.")] = None,
-    hash: Annotated[str | None, typer.Option(help="Makes the keys; xxh3.")] = None,  # noqa: A002
-    seed: Annotated[int, typer.Option(help="Of the hash.", min=0, max=2**32 - 1)] = 0,
-    fail: Annotated[list[int] | None, typer.Option(metavar="PATH", help="This path is dead.")] = None,
+    technique: Annotated[
+        str | None, typer.Option(metavar="NAME[:KEY=VALUE]", help="The technique. Default: min-move.")
+    ] = None,
+    hash: Annotated[str | None, typer.Option(help="The hash that makes keys of 5-tuples. Default: xxh3.")] = None,  # noqa: A002
+    seed: Annotated[int, typer.Option(help="The seed of the hash.", min=0, max=2**32 - 1)] = 0,
+    fail: Annotated[
+        list[int] | None, typer.Option(metavar="PATH", help="Take this path for dead; paths count from 1; repeatable.")
+    ] = None,
     target: Annotated[
         str | None,
         typer.Option(metavar="NAME", help=f"As a target itself chooses; with a plan, its own: {listed()}."),
     ] = None,
     with_weights: TargetOptions,
-    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; - is stdout.")] = None,
+    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; `-` is stdout.")] = None,
 ) -> None:
-    """Say how each connection comes to its path: fields, hash, score or slot. Status 3 if that of one is not known."""
+    """Explain step by step which path each connection takes.
+
+    The status is 3 if the path of a connection is not known.
+    """
     if weights is None and plan is None:
         raise AnabranchError("weights: missing; give one per path, as in --weights 4,3,2, or a --plan")
     if bool(connections) == (file is not None):

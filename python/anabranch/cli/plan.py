@@ -23,22 +23,29 @@ def register(app: typer.Typer) -> None:
 def plan(
     *,
     weights: Annotated[
-        str | None, typer.Option(metavar="W,W,...", help="One per path, or a TOML file with the key weights.")
+        str | None, typer.Option(metavar="W,W,...", help="One weight per path, or a TOML file with the key `weights`.")
     ] = None,
-    target: Annotated[list[str] | None, typer.Option(metavar="NAME", help=f"{listed()}; all when left out.")] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help=f"Plan for this target: {listed()}; repeatable. Default: all."),
+    ] = None,
     error: Annotated[
-        str | None, typer.Option(metavar="PCT", help="Recommend what stays below; status 1 if a target cannot.")
+        str | None,
+        typer.Option(metavar="PCT", help="Recommend what stays below this error; status 1 if a target cannot."),
     ] = None,
     fail: Annotated[
-        list[int] | None, typer.Option(metavar="PATH", help="What is left of the split when this path dies.")
+        list[int] | None,
+        typer.Option(
+            metavar="PATH", help="Show the split that is left when this path dies; paths count from 1; repeatable."
+        ),
     ] = None,
     ports: Annotated[
-        str | None, typer.Option(metavar="P,P,...", help="Port or device of each path, for the lines to paste.")
+        str | None, typer.Option(metavar="P,P,...", help="The port or device of each path, for the lines to paste.")
     ] = None,
     options: TargetOptions,
-    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; - is stdout.")] = None,
+    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; `-` is stdout.")] = None,
 ) -> None:
-    """Say which split each target will really give, and how to get the one asked for. Nothing is installed."""
+    """Show the split that each target will really give, and how to get the one asked for. Nothing is installed."""
     if weights is None:
         raise AnabranchError("weights: missing; give one per path, as in --weights 4,3,2")
     from anabranch.atomic_file import write_whole

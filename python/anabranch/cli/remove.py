@@ -20,17 +20,19 @@ def register(app: typer.Typer) -> None:
 def remove(
     *,
     plan: Annotated[
-        str | None, typer.Argument(metavar="PLAN.TOML", help="Which packets go over which ports in which shares.")
+        str | None, typer.Argument(metavar="PLAN.TOML", help="The plan file whose owner's rules are removed.")
     ] = None,
     target_name: TargetName = DEFAULT,
     options: TargetOptions,
     dry_run: DryRun = False,
     stale: Annotated[
         bool,
-        typer.Option("--stale", help="Without a plan: what a target keeps of network namespaces that have ended."),
+        typer.Option(
+            "--stale", help="Remove, without a plan, what a target keeps of network namespaces that have ended."
+        ),
     ] = False,
 ) -> None:
-    """Take out of a switch all that is the plan's owner's, and nothing else."""
+    """Remove everything of a plan's owner from a switch, and nothing else."""
     from anabranch.targets import verbs
     from anabranch.targets.plan.show import show
     from anabranch.terminal.console import terminal

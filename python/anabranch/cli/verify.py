@@ -23,12 +23,18 @@ def verify(
     plan: PlanPath,
     target_name: TargetName = DEFAULT,
     options: TargetOptions,
-    seconds: Annotated[float, typer.Option(metavar="S", help="How long to measure.", min=0.01, max=86400)] = 10.0,
+    seconds: Annotated[
+        float, typer.Option(metavar="S", help="The duration of the measurement, in seconds.", min=0.01, max=86400)
+    ] = 10.0,
     connections: Annotated[
-        int | None, typer.Option(metavar="N", help="That pass each group meanwhile, if you know.", min=1)
+        int | None,
+        typer.Option(metavar="N", help="The connections that pass each group during the measurement, if known.", min=1),
     ] = None,
 ) -> None:
-    """Compare a switch with a plan, then measure its split; status 1 if it is wrong, 3 if that cannot be told."""
+    """Compare a switch with a plan, then measure its split.
+
+    The status is 1 if the switch or its split is wrong, and 3 if the measurement cannot decide.
+    """
     from anabranch.targets import verbs
     from anabranch.targets.plan.show import show_verified, waiting
     from anabranch.targets.plan.verification import Verdict

@@ -27,12 +27,12 @@ EXPLAIN_GROUP = "explain-group"
 """The use of `explain` with weights."""
 
 PlanPath = Annotated[
-    str, typer.Argument(metavar="PLAN.TOML", help="Which packets go over which ports in which shares.")
+    str, typer.Argument(metavar="PLAN.TOML", help="The plan file: which packets go over which ports in which shares.")
 ]
 TargetName = Annotated[
-    str, typer.Option("--target", metavar="NAME", help=f"What the plan is for: {registry.listed()}.")
+    str, typer.Option("--target", metavar="NAME", help=f"The target that the plan is for: {registry.listed()}.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
 
 
 @dataclass(frozen=True)
