@@ -1,11 +1,11 @@
 //! Packet-hops per second of the whole engine, data and acknowledgements alike, on one core.
 
+use anabranch_balancers::{Balancing, Granularity, Settings, simulate};
 use anabranch_fabric::capacity::Reference;
 use anabranch_fabric::topology::{FatTree, LeafSpine};
 use anabranch_fabric::{Change, Fabric, What};
-use anabranch_plan::{Balancing, Granularity};
 use anabranch_sim::transport::{Control, Tcp, Transport};
-use anabranch_sim::{Framing, Nic, Observe, Progress, Settings, simulate};
+use anabranch_sim::{Framing, Nic, Observe, Progress};
 use anabranch_traffic::load::Load;
 use anabranch_traffic::sizes::{Convention, Published, Sizes};
 use anabranch_traffic::{Flow, Pattern, Start, workload};

@@ -6,8 +6,9 @@
 
 #![allow(clippy::print_stdout)] // What it is for.
 
+use anabranch_balancers::simulate;
 use anabranch_scenario::{Entry, Resolved, Scenario, TRANSPORT, catalogue};
-use anabranch_sim::{Progress, simulate};
+use anabranch_sim::Progress;
 use anabranch_traffic::Flow;
 use nix::time::{ClockId, clock_gettime};
 use std::path::Path;

@@ -1,6 +1,6 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,10 @@ class Splitter:
     def asked(self) -> list[float]: ...
     def explain(self, key: int) -> list[tuple[str, str]]: ...
 
-def schemes() -> list[tuple[str, str, str, str, list[str], bool, str, list[tuple[str, str, str, str]]]]: ...
+KernelRow: TypeAlias = tuple[list[str], str, bool, int | None, str]
+RunsRow: TypeAlias = tuple[str | None, str | None, bool, KernelRow | None, tuple[str, str, KernelRow] | None]
+
+def schemes() -> list[tuple[str, str, str, str, list[str], bool, str, list[tuple[str, str, str, str]], RunsRow]]: ...
 def techniques() -> list[tuple[str, str, str, str]]: ...
 def hashes() -> list[tuple[str, int, int]]: ...
 def flow_keys(tuples: npt.NDArray[np.uint8], hash_name: str, seed: int) -> npt.NDArray[np.uint64]: ...
@@ -235,6 +238,7 @@ class KernelDatapath:
         """Takes it off its devices and out of the kernel."""
 
 KERNEL_SCHEMES: list[str]
+KERNEL_GIVES: list[str]
 """The schemes that the kernel has programs for."""
 
 def kernel_shares(scheme: str, group: KernelGroup) -> list[float]: ...

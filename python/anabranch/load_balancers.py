@@ -5,13 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anabranch import _core
-from anabranch.splitter import techniques
-
-TECHNIQUE_OF = {"weighted": "min-move"}
-"""Load balancers whose technique in the library has another name."""
-
-TARGET_OF = {"scoring": "Open vSwitch", "valo": "Open vSwitch", "weighted": "Linux next hops"}
-"""Switches that make the same choice: `anabranch plan` writes their commands."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +15,37 @@ class Parameter:
     wants: str
     default: str
     meaning: str
+
+
+@dataclass(frozen=True)
+class KernelProgram:
+    """How the target `ebpf` runs a load balancer."""
+
+    programs: tuple[str, ...]
+    """Names of `_core.KERNEL_SCHEMES`; of several, the first whose split is near enough."""
+    unit: str
+    """Unit that chooses by itself: `flow`, `flowlet`, `flowcell`, `packet` (at random) or `turn`."""
+    weighted: bool = True
+    pause_s: float | None = None
+    """Default of `pause`; None where a pause means nothing."""
+    output: str = ""
+    """The only output that the program has; empty if it has them all."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Where a load balancer runs outside the simulator."""
+
+    technique: str | None
+    """Technique of the library that makes the same choice."""
+    open_vswitch: str | None
+    """Recipe of Open vSwitch's groups that makes the same choice."""
+    linux: bool
+    """Whether Linux' next-hop groups make the same choice."""
+    kernel: KernelProgram | None
+    """Program of the target `ebpf`."""
+    kernel_variant: tuple[str, str, KernelProgram] | None
+    """Program for another value of a parameter: key, value, program."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +62,7 @@ class LoadBalancer:
     """Whether the kernel's datapath gives a program everything it needs."""
     page: str
     parameters: tuple[Parameter, ...]
+    runs: Runs
 
     @property
     def published(self) -> str:
@@ -59,15 +84,36 @@ class LoadBalancer:
 
     @property
     def runs_in(self) -> tuple[str, ...]:
-        """Systems in which it runs."""
-        library = TECHNIQUE_OF.get(self.name, self.name) in {technique.name for technique in techniques()}
-        places = ["simulator"] + ["library"] * library
-        return (*places, *([TARGET_OF[self.name]] if self.name in TARGET_OF else []))
+        """Names of the environments it runs in, the target `ebpf` excepted."""
+        also = {
+            "library": self.runs.technique is not None,
+            "Open vSwitch": self.runs.open_vswitch is not None,
+            "Linux next hops": self.runs.linux,
+        }
+        return ("simulator", *(name for name, runs in also.items() if runs))
+
+
+def _program(row: _core.KernelRow) -> KernelProgram:
+    programs, unit, weighted, pause_ns, output = row
+    return KernelProgram(tuple(programs), unit, weighted, None if pause_ns is None else pause_ns / 1e9, output)
+
+
+def _runs(row: _core.RunsRow) -> Runs:
+    technique, open_vswitch, linux, kernel, variant = row
+    return Runs(
+        technique,
+        open_vswitch,
+        linux,
+        None if kernel is None else _program(kernel),
+        None if variant is None else (variant[0], variant[1], _program(variant[2])),
+    )
 
 
 def schemes() -> list[LoadBalancer]:
     """All load balancers of the simulator, in the order in which tables show them."""
     return [
-        LoadBalancer(key, name, granularity, decider, tuple(needs), kernel, page, tuple(Parameter(*p) for p in own))
-        for key, name, granularity, decider, needs, kernel, page, own in _core.schemes()
+        LoadBalancer(
+            key, name, granularity, decider, tuple(needs), kernel, page, tuple(Parameter(*p) for p in own), _runs(runs)
+        )
+        for key, name, granularity, decider, needs, kernel, page, own, runs in _core.schemes()
     ]

@@ -1,6 +1,6 @@
 //! Shortest-path next hops: for every switch and every destination leaf, the ports on a shortest path.
 
-use crate::{Fabric, Rate};
+use crate::{Fabric, Rate, What};
 
 /// State of the links as routing knows it: which ports carry, and how fast.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,19 @@ impl LinkState {
         }
     }
 
-    /// Whether a port carries: it is up itself, and so are the nodes at both ends of its link.
+    /// Applies a change. Losses and blackholes leave links as they are.
+    pub fn apply(&mut self, what: What) {
+        match what {
+            What::PortDown(port) => self.up[port as usize] = false,
+            What::PortUp(port) => self.up[port as usize] = true,
+            What::NodeDown(node) => self.node_up[node as usize] = false,
+            What::NodeUp(node) => self.node_up[node as usize] = true,
+            What::PortRate(port, rate) => self.rate[port as usize] = rate,
+            What::PortLoss(..) | What::NodeBlackhole(..) => {}
+        }
+    }
+
+    /// Whether a port carries: itself, and the nodes at both ends of its link.
     #[must_use]
     pub fn port_up(&self, fabric: &Fabric, port: u32) -> bool {
         let link = &fabric.ports()[port as usize];

@@ -1,9 +1,20 @@
 //! Weights of next hops: equal, by the capacity behind them, or as written.
 
-use crate::Weighing;
 use crate::divisor::gcd;
 use anabranch_fabric::{Fabric, LinkState, NextHops};
 use std::collections::BTreeMap;
+
+/// Origin of the weights of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Weighing {
+    /// Every next hop weighs the same.
+    Equal,
+    /// The capacity of the paths behind each next hop (WCMP, EuroSys 2014, section 2).
+    Capacity,
+    /// Written weights: one for each port of a switch, by (node, neighbour); one where none is written. Parallel
+    /// links share their neighbour's weight evenly.
+    Given(Vec<(u32, u32, u64)>),
+}
 
 /// One next hop of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 //! Errors of the crates as one Python exception, which `anabranch/errors.py` defines.
 
-use anabranch_scenario::ScenarioError;
+use anabranch_form::FormError;
 use anabranch_sim::SimulationError;
 use anabranch_split::PlanError;
 use anabranch_traffic::SourceError;
@@ -19,7 +19,7 @@ pub(crate) fn source(error: SourceError) -> PyErr {
 }
 
 /// A scenario that makes no sense.
-pub(crate) fn scenario(error: ScenarioError) -> PyErr {
+pub(crate) fn scenario(error: FormError) -> PyErr {
     AnabranchError::new_err(error.to_string())
 }
 

@@ -2,9 +2,10 @@
 
 use crate::error::{AnabranchError, plan, scenario};
 use crate::topology::topology;
+use anabranch_balancers::wino::slices::{SliceOrder, SlicePick, SliceRule};
 use anabranch_fabric::paths::{path, path_counts};
 use anabranch_fabric::{Fabric as Built, LinkState, NextHops, Rate};
-use anabranch_plan::{Groups, SliceOrder, SlicePick, SliceRule, Weighing};
+use anabranch_plan::{Groups, Weighing};
 use anabranch_scenario::fabric_of;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -54,6 +54,7 @@ mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
         module.add("KERNEL_SCHEMES", super::kernel::scheme_names())?;
+        module.add("KERNEL_GIVES", super::schemes::kernel_gives())?;
         module.add("OPTIMISED", !cfg!(debug_assertions))
     }
 }

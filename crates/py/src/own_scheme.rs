@@ -4,8 +4,9 @@
 
 use crate::error::AnabranchError;
 use crate::progress::Progress;
+use anabranch_balancers::{MemberStats, PickedPacket, Picker, View as Seen, WeighedGroup, Weigher};
 use anabranch_fabric::{Fabric, quantity};
-use anabranch_sim::{Kind, MemberStats, PickedPacket, Picker, View as Seen, WeighedGroup, Weigher};
+use anabranch_sim::Kind;
 use anabranch_traffic::random::Stream;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;

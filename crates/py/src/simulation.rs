@@ -5,13 +5,14 @@ use crate::error::{AnabranchError, scenario as refused, simulation as impossible
 use crate::own_scheme::{PythonPicker, PythonWeigher};
 use crate::progress::Progress;
 use crate::topology::topology;
+use anabranch_balancers::{Balancing, Settings, simulate, simulate_picked, simulate_weighed};
 use anabranch_fabric::Fabric;
-use anabranch_plan::Balancing;
+use anabranch_form::FormError;
 use anabranch_record::{
     RecordError, flow_columns, port_columns, queue_columns, window_columns, write_captures,
 };
-use anabranch_scenario::{Files, MODEL_VERSION, Resolved, Scenario as Written, ScenarioError, tier_name};
-use anabranch_sim::{CapturedPacket, Framing, Settings, Totals, simulate, simulate_picked, simulate_weighed};
+use anabranch_scenario::{Files, MODEL_VERSION, Resolved, Scenario as Written, tier_name};
+use anabranch_sim::{CapturedPacket, Framing, Totals};
 use anabranch_traffic::{Flow, Start, TierLoad};
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -30,11 +31,11 @@ const PS_PER_NS: f64 = 1000.0;
 pub(crate) struct Scenario {
     resolved: Arc<Resolved>,
     /// Flow list, made when it is first used: checking a scenario needs none.
-    flows: OnceLock<Result<Vec<Flow>, ScenarioError>>,
+    flows: OnceLock<Result<Vec<Flow>, FormError>>,
 }
 
 impl Scenario {
-    fn list(&self) -> Result<&[Flow], ScenarioError> {
+    fn list(&self) -> Result<&[Flow], FormError> {
         self.flows.get_or_init(|| self.resolved.flows()).as_deref().map_err(Clone::clone)
     }
 }

@@ -1,8 +1,8 @@
 //! One technique over one group, driven with NumPy arrays.
 
 use crate::error::{AnabranchError, plan};
-use anabranch_split::technique::{self, Batch, Granularity, Parameters, TECHNIQUES, Technique};
-use anabranch_split::{Members, Weights};
+use anabranch_split::technique::{Batch, Granularity, Parameters, TECHNIQUES, Technique};
+use anabranch_split::{Members, Weights, technique};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;

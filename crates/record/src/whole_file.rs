@@ -1,9 +1,10 @@
 //! Files that are written whole or not at all.
 
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{BufWriter, Write};
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::Path;
+use std::{fs, io};
 
 /// Writes a file so that it never exists half-written. A regular file is replaced by a rename and keeps its mode and
 /// owner; it is overwritten in place if a rename is not allowed. Symbolic links are followed. A device, a FIFO or any
@@ -68,12 +69,10 @@ fn write_into(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result
 #[cfg(test)]
 mod tests {
     use super::write_whole;
-    use std::fs;
-    use std::io;
     use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
     use std::path::PathBuf;
     use std::process::Command;
-    use std::thread;
+    use std::{fs, io, thread};
 
     fn folder(test: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("anabranch-whole-{test}-{}", std::process::id()));

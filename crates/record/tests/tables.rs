@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
+use anabranch_balancers::{Balancing, Settings, simulate};
 use anabranch_fabric::topology::LeafSpine;
-use anabranch_plan::Balancing;
 use anabranch_record::{Column, Values, flow_columns, port_columns};
 use anabranch_sim::transport::{Control, Tcp, Transport};
-use anabranch_sim::{Framing, Nic, Observe, Progress, Settings, simulate};
+use anabranch_sim::{Framing, Nic, Observe, Progress};
 use anabranch_traffic::{Flow, Start};
 
 const US: u64 = 1_000_000;

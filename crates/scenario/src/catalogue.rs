@@ -1,11 +1,8 @@
-//! The list of load balancers: everything that `routing.balance` can name, and the transport that balances, read from what
-//! the engine runs.
+//! The list of load balancers: everything that `routing.balance` can name, and the transport that balances.
 
-use crate::section::routing::{NAMES, Routing};
-use crate::section::scheme::{self, Decider};
-use anabranch_plan::{Balancing, Weighing};
+use anabranch_balancers::{Decider, Runs, registry};
 use anabranch_sim::transport::Mptcp;
-use anabranch_split::{capability, pages};
+use anabranch_split::capability;
 
 /// The key of all load balancers but one.
 pub const BALANCE: &str = "routing.balance";
@@ -19,7 +16,7 @@ pub struct Entry {
     pub key: &'static str,
     /// The name people type.
     pub name: &'static str,
-    /// What it keeps on one path.
+    /// Unit it keeps on one path.
     pub granularity: &'static str,
     /// Who decides.
     pub decider: Decider,
@@ -27,28 +24,21 @@ pub struct Entry {
     pub needs: u32,
     /// Its page, in Markdown.
     pub page: &'static str,
+    /// Where it runs outside the simulator.
+    pub runs: Runs,
 }
 
 /// All load balancers, in the order in which tables show them.
 #[must_use]
 pub fn catalogue() -> Vec<Entry> {
-    let balances = NAMES.iter().map(|name| {
-        let routing = Routing::of(name);
-        let balancing = Balancing {
-            granularity: routing.granularity,
-            weighing: Weighing::Equal,
-            table: routing.table,
-            scheme: routing.scheme.clone(),
-        };
-        let own = scheme::of(name);
-        Entry {
-            key: BALANCE,
-            name,
-            granularity: own.map_or_else(|| routing.granularity_name(), |own| own.granularity),
-            decider: own.map_or(Decider::Switches, |own| own.decider),
-            needs: anabranch_sim::needs(&balancing),
-            page: pages::page(name).unwrap_or_default(),
-        }
+    let balances = registry::all().map(|descriptor| Entry {
+        key: BALANCE,
+        name: descriptor.name,
+        granularity: descriptor.granularity,
+        decider: descriptor.decider,
+        needs: descriptor.needs(),
+        page: descriptor.page,
+        runs: descriptor.runs,
     });
     let mptcp = Entry {
         key: TRANSPORT,
@@ -57,6 +47,7 @@ pub fn catalogue() -> Vec<Entry> {
         decider: Decider::Hosts,
         needs: capability::FEEDBACK,
         page: Mptcp::PAGE,
+        runs: Runs::SIMULATOR,
     };
     balances.chain([mptcp]).collect()
 }

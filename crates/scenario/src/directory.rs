@@ -1,7 +1,8 @@
 //! Nodes, links and ports of a fabric by name.
 
-use crate::{Named, ScenarioError, nearest};
 use anabranch_fabric::Fabric;
+use anabranch_form::unit::Named;
+use anabranch_form::{FormError, nearest};
 use std::collections::BTreeMap;
 
 /// Most names that a message lists.
@@ -23,17 +24,17 @@ impl<'a> Directory<'a> {
     }
 
     /// The number of a switch.
-    pub(crate) fn switch(&self, name: &Named) -> Result<u32, ScenarioError> {
+    pub(crate) fn switch(&self, name: &Named) -> Result<u32, FormError> {
         let node = self.node(name, &name.text)?;
         if node < self.fabric.hosts() {
-            let mend = format!("name a switch such as {}", self.name(self.fabric.hosts()));
-            return Err(ScenarioError::new(name.place.clone(), format!("{} is a host", name.text), mend));
+            let hint = format!("name a switch such as {}", self.name(self.fabric.hosts()));
+            return Err(FormError::new(name.place.clone(), format!("{} is a host", name.text), hint));
         }
         Ok(node)
     }
 
     /// The ports that send over a link: of both its ends for `a-b`, of `a` for `a>b`.
-    pub(crate) fn link(&self, name: &Named) -> Result<Vec<u32>, ScenarioError> {
+    pub(crate) fn link(&self, name: &Named) -> Result<Vec<u32>, FormError> {
         let (ends, number) = match name.text.rsplit_once('#') {
             None => (name.text.as_str(), None),
             Some((ends, number)) => match number.parse::<usize>() {
@@ -48,22 +49,22 @@ impl<'a> Directory<'a> {
             Some(number) => all.get(number).copied().into_iter().collect(),
         };
         if chosen.is_empty() {
-            let (problem, mend) = if all.is_empty() {
+            let (problem, hint) = if all.is_empty() {
                 let neighbours = self.listed(self.fabric.ports_of(from).iter().map(|&port| self.to(port)));
-                let mend = format!("{} has links to {neighbours}", self.name(from));
-                (format!("{} and {} have no link", self.name(from), self.name(to)), mend)
+                let hint = format!("{} has links to {neighbours}", self.name(from));
+                (format!("{} and {} have no link", self.name(from), self.name(to)), hint)
             } else {
-                let mend = format!("number its parallel links from 0 to {}", all.len() - 1);
-                (format!("`{}`: there is no such parallel link", name.text), mend)
+                let hint = format!("number its parallel links from 0 to {}", all.len() - 1);
+                (format!("`{}`: there is no such parallel link", name.text), hint)
             };
-            return Err(ScenarioError::new(name.place.clone(), problem, mend));
+            return Err(FormError::new(name.place.clone(), problem, hint));
         }
         let back = |&port: &u32| self.fabric.ports()[port as usize].reverse;
         Ok(if both { chosen.iter().flat_map(|port| [*port, back(port)]).collect() } else { chosen })
     }
 
     /// The ports that a name of a direction means, or all of a node's.
-    pub(crate) fn ports(&self, name: &Named) -> Result<Vec<u32>, ScenarioError> {
+    pub(crate) fn ports(&self, name: &Named) -> Result<Vec<u32>, FormError> {
         match self.nodes.get(name.text.as_str()) {
             Some(&node) => Ok(self.fabric.ports_of(node).to_vec()),
             None => self.link(name),
@@ -71,10 +72,10 @@ impl<'a> Directory<'a> {
     }
 
     /// The two nodes of a direction `a>b`, which has a link.
-    pub(crate) fn direction(&self, name: &Named) -> Result<(u32, u32), ScenarioError> {
+    pub(crate) fn direction(&self, name: &Named) -> Result<(u32, u32), FormError> {
         if !name.text.contains('>') || name.text.contains('#') {
             let problem = format!("`{}` is not one direction of a link", name.text);
-            return Err(ScenarioError::new(name.place.clone(), problem, "write it as \"leaf0>spine1\""));
+            return Err(FormError::new(name.place.clone(), problem, "write it as \"leaf0>spine1\""));
         }
         self.link(name)?;
         let (from, to, _) = self.ends(name, &name.text)?;
@@ -82,7 +83,7 @@ impl<'a> Directory<'a> {
     }
 
     /// `from`, `to`, and whether both directions are meant.
-    fn ends(&self, name: &Named, text: &str) -> Result<(u32, u32, bool), ScenarioError> {
+    fn ends(&self, name: &Named, text: &str) -> Result<(u32, u32, bool), FormError> {
         if let Some((from, to)) = text.split_once('>') {
             return Ok((self.node(name, from)?, self.node(name, to)?, false));
         }
@@ -95,21 +96,21 @@ impl<'a> Directory<'a> {
         }
         let Some((from, to)) = splits().next() else {
             let problem = format!("`{}` is no link", name.text);
-            let mend = "write it as \"leaf0-spine1\", or as \"leaf0>spine1\" for one direction";
-            return Err(ScenarioError::new(name.place.clone(), problem, mend));
+            let hint = "write it as \"leaf0-spine1\", or as \"leaf0>spine1\" for one direction";
+            return Err(FormError::new(name.place.clone(), problem, hint));
         };
         Ok((self.node(name, from)?, self.node(name, to)?, true))
     }
 
-    fn node(&self, name: &Named, text: &str) -> Result<u32, ScenarioError> {
+    fn node(&self, name: &Named, text: &str) -> Result<u32, FormError> {
         let text = text.trim();
         self.nodes.get(text).copied().ok_or_else(|| {
             let near = nearest::near(text, self.nodes.keys().copied());
-            let mend = match near {
+            let hint = match near {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("nodes are {}", self.listed(self.fabric.hosts()..self.nodes.len() as u32)),
             };
-            ScenarioError::new(name.place.clone(), format!("the fabric has no node `{text}`"), mend)
+            FormError::new(name.place.clone(), format!("the fabric has no node `{text}`"), hint)
         })
     }
 

@@ -1,22 +1,23 @@
 //! A fabric from a file that says other things too: the controller's, which has addresses where a scenario has traffic.
 
-use crate::form::{Form, Reader};
-use crate::origin::Origin;
-use crate::section::fabric::{self, KINDS, Shape};
-use crate::{Files, Place, ScenarioError, document};
+use crate::Files;
+use crate::section::fabric;
+use crate::section::fabric::{KINDS, Shape};
 use anabranch_fabric::Fabric;
+use anabranch_form::Origin;
+use anabranch_form::{Form, FormError, Place, Reader, document};
 use std::path::Path;
 
 /// Reads and builds what `text`, which came from `file`, says under `[fabric]`; its other tables are left to others.
 ///
 /// # Errors
-/// What is wrong with `[fabric]`, with its line, and the mend.
-pub fn fabric_of(text: &str, file: &str) -> Result<Fabric, ScenarioError> {
+/// What is wrong with `[fabric]`, with its line, and the hint.
+pub fn fabric_of(text: &str, file: &str) -> Result<Fabric, FormError> {
     let mut document = document::parse(text, file, &[])?;
     let place = Place { source: file.into(), line: None };
     if document.get("fabric").is_none() {
-        let mend = "add [fabric] with a kind, as in a scenario".to_owned();
-        return Err(ScenarioError::new(place, "fabric: missing", mend));
+        let hint = "add [fabric] with a kind, as in a scenario".to_owned();
+        return Err(FormError::new(place, "fabric: missing", hint));
     }
     document.0.retain(|entry| entry.key == "fabric");
     let mut reader = Reader::new(document, place);

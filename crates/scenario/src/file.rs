@@ -1,10 +1,9 @@
 //! Files that a scenario names: what is in them is part of what it means.
 
-use crate::ScenarioError;
-use crate::form::Form;
 use crate::identity::digest;
-use crate::origin::Origin;
-use crate::unit::Text;
+use anabranch_form::Origin;
+use anabranch_form::unit::Text;
+use anabranch_form::{Form, FormError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -57,7 +56,7 @@ pub(crate) fn content(
     key: &str,
     origin: &Origin,
     files: &Files<'_>,
-) -> Result<Vec<u8>, ScenarioError> {
+) -> Result<Vec<u8>, FormError> {
     let content = std::fs::read(files.find(file)).map_err(|error| {
         let problem = format!("{key}: `{}` cannot be read: {error}", file.path);
         origin.error(&problem, "give a file, relative to the scenario's own")
@@ -75,9 +74,9 @@ pub(crate) fn content(
     }
 }
 
-/// An error within a file that `key` names; its text ends with the mend.
-pub(crate) fn file_error(key: &str, error: &impl ToString, origin: &Origin) -> ScenarioError {
+/// An error within a file that `key` names; its text ends with the hint.
+pub(crate) fn file_error(key: &str, error: &impl ToString, origin: &Origin) -> FormError {
     let text = error.to_string();
-    let (problem, mend) = text.rsplit_once("; ").unwrap_or((&text, "mend the file"));
-    origin.error(&format!("{key}: {problem}"), mend)
+    let (problem, hint) = text.rsplit_once("; ").unwrap_or((&text, "hint the file"));
+    origin.error(&format!("{key}: {problem}"), hint)
 }

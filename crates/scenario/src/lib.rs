@@ -5,24 +5,17 @@
 
 mod catalogue;
 mod directory;
-mod document;
-mod error;
 mod fabric_file;
 mod file;
-mod form;
 mod identity;
-mod nearest;
-mod origin;
 mod reference;
 mod resolve;
 mod scenario;
 mod section;
-mod unit;
 mod warnings;
 mod workloads;
 
 pub use catalogue::{BALANCE, Entry, TRANSPORT, catalogue};
-pub use error::{Place, ScenarioError};
 pub use fabric_file::fabric_of;
 pub use file::{Files, NamedFile};
 pub use identity::MODEL_VERSION;
@@ -35,7 +28,5 @@ pub use section::graph::{EdgeSetting, GraphSetting};
 pub use section::host::HostSetting;
 pub use section::record::Record;
 pub use section::routing::{Routing, Weights};
-pub use section::scheme::Decider;
 pub use section::traffic::{Amount, Demand, Rate, SizeSource, SizesSetting, Traffic, Training};
-pub use unit::Named;
 pub use warnings::tier_name;

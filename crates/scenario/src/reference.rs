@@ -1,13 +1,13 @@
 //! The reference page of all keys, from the descriptions that read them.
 
 use crate::Scenario;
-use crate::form::{Reference, Row, Wants};
-use crate::section::fabric::{self, Shape};
+use crate::section::fabric::Shape;
 use crate::section::routing::Routing;
-use crate::section::scheme::SCHEMES;
-use crate::section::traffic::{self, Traffic};
-use crate::section::transport;
-use crate::unit::quoted;
+use crate::section::traffic::Traffic;
+use crate::section::{fabric, traffic, transport};
+use anabranch_balancers::{Build, Descriptor, registry};
+use anabranch_form::unit::quoted;
+use anabranch_form::{Reference, Row, Wants};
 use std::fmt::Write as _;
 
 /// A key over all kinds of its table.
@@ -51,7 +51,8 @@ pub fn reference() -> String {
 
 /// The parameters of each scheme that has some of its own.
 fn schemes(page: &mut String) {
-    for name in SCHEMES.iter().map(|named| named.name) {
+    for descriptor in registry::all().filter(|descriptor| matches!(descriptor.build, Build::Scheme(_))) {
+        let name = descriptor.name;
         let parameters = scheme_parameters(name);
         if parameters.is_empty() {
             continue;
@@ -78,11 +79,13 @@ pub struct Parameter {
     pub meaning: &'static str,
 }
 
-/// The parameters of a load balancer that `routing.balance` names: keys beside those that every one has.
+/// The parameters of a load balancer that `routing.balance` names: keys beside those that every one has. Unknown
+/// names have none.
 #[must_use]
 pub fn scheme_parameters(balance: &str) -> Vec<Parameter> {
     const COMMON: [&str; 5] = ["balance", "granularity", "weights", "table", "delay"];
-    let scenario = Scenario { routing: Routing::of(balance), ..Scenario::named("scenario") };
+    let Some(descriptor) = registry::find(balance) else { return Vec::new() };
+    let scenario = Scenario { routing: Routing::of(descriptor), ..Scenario::named("scenario") };
     rows(&scenario)
         .into_iter()
         .filter_map(|Row { path, wants, default, meaning }| {
@@ -124,8 +127,15 @@ fn variants(table: &str) -> Vec<(&'static str, Scenario)> {
     match table {
         "fabric" => fabric::KINDS.into_iter().map(fabric).collect(),
         "routing" => {
-            let kind = |kind| (kind, Scenario { routing: Routing::of(kind), ..base() });
-            ["ecmp", "letflow", "flowcell", "wcmp", "wrr", "drill"].into_iter().map(kind).collect()
+            // One of each granularity and table that has keys of its own.
+            let kind = |descriptor: &Descriptor| {
+                (descriptor.name, Scenario { routing: Routing::of(descriptor), ..base() })
+            };
+            ["ecmp", "letflow", "flowcell", "wcmp", "wrr", "drill"]
+                .into_iter()
+                .filter_map(registry::find)
+                .map(kind)
+                .collect()
         }
         "traffic" => traffic::KINDS.into_iter().map(traffic).collect(),
         "transport" => transport::KINDS.into_iter().map(transport).collect(),
@@ -219,7 +229,7 @@ what is written down. `examples/leaf-spine.toml` is one; every key below but tho
 * **The resolved scenario** (`anabranch show --settings`, and `scenario.toml` in every folder of results) has every key
   with its value, in canonical order and units. It reads as the same scenario. A hash of its text and of the model's
   version names the folder: what would give other results has another name.
-* **Errors** name the file and line, or the override, the key, the value and the mend.
+* **Errors** name the file and line, or the override, the key, the value and the hint.
 
 Where a key exists, or has its default, for some kinds of a table only, the kinds stand in parentheses.
 

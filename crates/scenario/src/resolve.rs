@@ -1,18 +1,19 @@
 //! From names to numbers: what a scenario means on its fabric.
 
 use crate::directory::Directory;
-use crate::identity;
 use crate::section::change::{Alteration, Effect};
 use crate::section::record::Record;
 use crate::section::routing::Weights;
 use crate::section::stop;
 use crate::section::traffic::{Demand, SizeSource};
-use crate::unit::{Time, Unit};
 use crate::workloads::{Workloads, traffic_error};
-use crate::{Files, Named, NamedFile, Scenario, ScenarioError, Shape};
+use crate::{Files, NamedFile, Scenario, Shape, identity};
+use anabranch_balancers::{Balancing, Settings};
 use anabranch_fabric::{Change, Fabric, LinkState, What};
-use anabranch_plan::{Balancing, Group, Groups, Weighing};
-use anabranch_sim::{Observe, Queueing, Settings};
+use anabranch_form::FormError;
+use anabranch_form::unit::{Named, Time, Unit};
+use anabranch_plan::{Group, Groups, Weighing};
+use anabranch_sim::{Observe, Queueing};
 use anabranch_traffic::{Flow, Start, TierLoad, Workload, arrival_window_ps, merged_flows, offered};
 use std::path::Path;
 
@@ -31,7 +32,7 @@ impl Scenario {
     ///
     /// # Errors
     /// What is not there, or does not fit, by its line.
-    pub fn resolve(self, folder: &Path) -> Result<Resolved, ScenarioError> {
+    pub fn resolve(self, folder: &Path) -> Result<Resolved, FormError> {
         self.resolve_with(&Files::of(folder))
     }
 
@@ -39,7 +40,7 @@ impl Scenario {
     ///
     /// # Errors
     /// What is not there, or does not fit, by its line.
-    pub fn resolve_with(mut self, files: &Files<'_>) -> Result<Resolved, ScenarioError> {
+    pub fn resolve_with(mut self, files: &Files<'_>) -> Result<Resolved, FormError> {
         let mut fabric = self.fabric.build(&self.fabric_origin, files)?;
         if self.host.nic.queueing == Queueing::Fifo {
             fabric.set_host_queues(self.host.buffer, self.host.marking);
@@ -125,7 +126,7 @@ impl Resolved {
     ///
     /// # Errors
     /// Traffic that makes no sense on this fabric, and flows that would begin after the end.
-    pub fn flows(&self) -> Result<Vec<Flow>, ScenarioError> {
+    pub fn flows(&self) -> Result<Vec<Flow>, FormError> {
         let seed = self.scenario.seed;
         let flows = merged_flows(&self.workloads, &self.fabric, seed).map_err(|error| {
             // Whose error it is, the one that makes it alone says.
@@ -168,7 +169,7 @@ impl Resolved {
     }
 }
 
-fn weighing(directory: &Directory<'_>, weights: &Weights) -> Result<Weighing, ScenarioError> {
+fn weighing(directory: &Directory<'_>, weights: &Weights) -> Result<Weighing, FormError> {
     Ok(match weights {
         Weights::Equal => Weighing::Equal,
         Weights::Capacity => Weighing::Capacity,
@@ -183,7 +184,7 @@ fn weighing(directory: &Directory<'_>, weights: &Weights) -> Result<Weighing, Sc
 }
 
 /// Refuses written weights that leave a switch nothing to send by.
-fn some_weight(fabric: &Fabric, weights: &Weights, weighing: Weighing) -> Result<Weighing, ScenarioError> {
+fn some_weight(fabric: &Fabric, weights: &Weights, weighing: Weighing) -> Result<Weighing, FormError> {
     let Weights::Given(written) = weights else { return Ok(weighing) };
     let groups = Groups::plan(fabric, &LinkState::of(fabric), &weighing);
     let weightless =
@@ -194,12 +195,12 @@ fn some_weight(fabric: &Fabric, weights: &Weights, weighing: Weighing) -> Result
     let place = written.iter().find(own).or(written.first()).map(|(name, _)| name.place.clone());
     let problem = format!("{switch}: all of its next hops to some leaf weigh 0, so nothing gets there");
     match place {
-        Some(place) => Err(ScenarioError::new(place, problem, "give one of them a weight above 0")),
+        Some(place) => Err(FormError::new(place, problem, "give one of them a weight above 0")),
         None => Ok(weighing),
     }
 }
 
-fn observe(directory: &Directory<'_>, record: &Record) -> Result<Observe, ScenarioError> {
+fn observe(directory: &Directory<'_>, record: &Record) -> Result<Observe, FormError> {
     Ok(Observe {
         interval_ps: record.interval_ps,
         queue_ports: ports(directory, &record.queues).map_err(|error| error.within("record.queues"))?,
@@ -211,7 +212,7 @@ fn observe(directory: &Directory<'_>, record: &Record) -> Result<Observe, Scenar
 }
 
 /// The ports of all names, each once, ascending.
-fn ports(directory: &Directory<'_>, names: &[Named]) -> Result<Vec<u32>, ScenarioError> {
+fn ports(directory: &Directory<'_>, names: &[Named]) -> Result<Vec<u32>, FormError> {
     let mut ports = Vec::new();
     for name in names {
         ports.extend(directory.ports(name)?);
@@ -222,11 +223,7 @@ fn ports(directory: &Directory<'_>, names: &[Named]) -> Result<Vec<u32>, Scenari
 }
 
 /// Adds the changes of every port and switch that `change` names.
-fn alter(
-    directory: &Directory<'_>,
-    change: &Alteration,
-    changes: &mut Vec<Change>,
-) -> Result<(), ScenarioError> {
+fn alter(directory: &Directory<'_>, change: &Alteration, changes: &mut Vec<Change>) -> Result<(), FormError> {
     let Some(effect) = change.effect else { return Ok(()) };
     let mut add = |what| changes.push(Change { at_ps: change.at_ps, what });
     for name in &change.links {

@@ -1,16 +1,15 @@
 //! The whole scenario: what the user wrote, with every default.
 
-use crate::form::{Form, Reader, Writer};
-use crate::origin::Origin;
-use crate::section::change::{self, Alteration};
-use crate::section::fabric::{self, Shape};
-use crate::section::host::{self, HostSetting};
-use crate::section::record::{self, Record};
-use crate::section::routing::{self, Routing};
-use crate::section::traffic::{self, Traffic};
-use crate::section::{framing, stop, transport};
-use crate::unit::{Text, Whole};
-use crate::{Place, ScenarioError, document};
+use crate::section::change::Alteration;
+use crate::section::fabric::Shape;
+use crate::section::host::HostSetting;
+use crate::section::record::Record;
+use crate::section::routing::Routing;
+use crate::section::traffic::Traffic;
+use crate::section::{change, fabric, framing, host, record, routing, stop, traffic, transport};
+use anabranch_form::Origin;
+use anabranch_form::unit::{Text, Whole};
+use anabranch_form::{Form, FormError, Place, Reader, Writer, document};
 use anabranch_sim::Framing;
 use anabranch_sim::transport::Transport;
 use std::path::Path;
@@ -48,8 +47,8 @@ impl Scenario {
     /// `("traffic.0.load", "0.8")`.
     ///
     /// # Errors
-    /// What is wrong first, with its line or override, and the mend.
-    pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
+    /// What is wrong first, with its line or override, and the hint.
+    pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Self, FormError> {
         let document = document::parse(text, file, overrides)?;
         let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
         let mut scenario = Self::named(stem.unwrap_or("scenario"));
@@ -98,8 +97,8 @@ impl Scenario {
             || self.name.starts_with('.')
             || self.name.contains(char::is_control)
         {
-            let mend = "leave out slashes, and dots at the beginning".to_owned();
-            form.refuse("name", "no name of a folder".to_owned(), mend);
+            let hint = "leave out slashes, and dots at the beginning".to_owned();
+            form.refuse("name", "no name of a folder".to_owned(), hint);
         }
         form.key("seed", Whole::ANY, &mut self.seed, "Fixes every random number.");
         form.table("fabric", "The fabric as built.", |form| {
@@ -128,8 +127,8 @@ impl Scenario {
             traffic::visit,
         );
         if self.traffic.is_empty() {
-            let mend = "add [[traffic]] with sizes, a load and a duration".to_owned();
-            form.refuse("traffic", "missing: nothing would be sent".to_owned(), mend);
+            let hint = "add [[traffic]] with sizes, a load and a duration".to_owned();
+            form.refuse("traffic", "missing: nothing would be sent".to_owned(), hint);
         }
         let traffic_end_ps = self.traffic.iter().map(Traffic::end_ps).max().unwrap_or(0);
         form.table(

@@ -1,9 +1,10 @@
 //! What a scenario's user should know before it runs.
 
 use crate::Resolved;
-use crate::unit::{Time, Unit};
+use anabranch_balancers::Granularity;
 use anabranch_fabric::{Fabric, LinkState, Marking, NextHops, Tier, What};
-use anabranch_plan::{Granularity, Groups, TierUse, upward_use};
+use anabranch_form::unit::{Time, Unit};
+use anabranch_plan::{Groups, TierUse, upward_use};
 use anabranch_sim::transport::Transport;
 use anabranch_sim::{horizon_ps, salt};
 use anabranch_traffic::sizes::{Convention, Sizes};

@@ -1,19 +1,19 @@
 //! From traffic as written to workloads: files read, distributions looked up, transports numbered.
 
+use crate::Scenario;
 use crate::file::{Files, content, file_error};
-use crate::origin::Origin;
 use crate::section::traffic::{Amount, Demand, Rate, SizeSource, SizesSetting, Traffic};
-use crate::{Scenario, ScenarioError};
 use anabranch_fabric::Fabric;
+use anabranch_form::FormError;
+use anabranch_form::Origin;
 use anabranch_sim::transport::Transport;
 use anabranch_traffic::load::Load;
 use anabranch_traffic::sizes::{Cdf, Published, Sizes};
 use anabranch_traffic::trace::Encapsulation;
-use anabranch_traffic::workload::{
-    self, Arrivals, Clients, Incast, Once, ParameterServer, Poisson, RingAllReduce,
-};
+use anabranch_traffic::workload::{Arrivals, Clients, Incast, Once, ParameterServer, Poisson, RingAllReduce};
 use anabranch_traffic::{
     Connections, Direction, Flow, Source, Start, TrafficError, Workload, capture_flows, read_host_flows,
+    workload,
 };
 use std::path::Path;
 
@@ -33,11 +33,7 @@ pub(crate) struct Workloads {
 impl Workloads {
     /// Reads the files, notes their digests in `scenario`, and checks what can be checked before flows are drawn.
     /// File names are those that `files` finds.
-    pub(crate) fn of(
-        scenario: &mut Scenario,
-        fabric: &Fabric,
-        files: &Files<'_>,
-    ) -> Result<Self, ScenarioError> {
+    pub(crate) fn of(scenario: &mut Scenario, fabric: &Fabric, files: &Files<'_>) -> Result<Self, FormError> {
         let mut made =
             Self { workloads: Vec::new(), transports: vec![scenario.transport.clone()], end_ps: 0 };
         for traffic in &mut scenario.traffic {
@@ -55,7 +51,7 @@ impl Workloads {
     }
 
     /// The number of the transport that carries `traffic`.
-    fn transport(&mut self, traffic: &Traffic) -> Result<u8, ScenarioError> {
+    fn transport(&mut self, traffic: &Traffic) -> Result<u8, FormError> {
         let Some(own) = &traffic.transport else { return Ok(0) };
         let known = self.transports.iter().position(|known| known == own);
         let index = known.unwrap_or(self.transports.len());
@@ -89,7 +85,7 @@ fn end_ps(workload: &Workload, traffic: &Traffic, flows_per_s: f64) -> u64 {
 }
 
 /// An error of traffic, at its table.
-pub(crate) fn traffic_error(origin: &Origin, error: TrafficError) -> ScenarioError {
+pub(crate) fn traffic_error(origin: &Origin, error: TrafficError) -> FormError {
     origin.error(&error.problem, error.hint)
 }
 
@@ -98,7 +94,7 @@ fn workload(
     transport: u8,
     fabric: &Fabric,
     files: &Files<'_>,
-) -> Result<Workload, ScenarioError> {
+) -> Result<Workload, FormError> {
     let (start_ps, origin) = (traffic.start_ps, &traffic.origin);
     Ok(match &mut traffic.demand {
         Demand::Poisson { pattern, sizes: from, rate, amount } => Workload::Poisson(Poisson {
@@ -175,7 +171,7 @@ fn amount_of(amount: Option<Amount>) -> workload::Amount {
     }
 }
 
-fn sizes(setting: &mut SizesSetting, origin: &Origin, files: &Files<'_>) -> Result<Sizes, ScenarioError> {
+fn sizes(setting: &mut SizesSetting, origin: &Origin, files: &Files<'_>) -> Result<Sizes, FormError> {
     Ok(match &mut setting.source {
         SizeSource::Fixed(bytes) => Sizes::Fixed(*bytes),
         SizeSource::Uniform(least, most) => Sizes::Uniform(*least, *most),
@@ -191,12 +187,7 @@ fn sizes(setting: &mut SizesSetting, origin: &Origin, files: &Files<'_>) -> Resu
     })
 }
 
-fn captured(
-    file: &Path,
-    fabric: &Fabric,
-    transport: u8,
-    origin: &Origin,
-) -> Result<Vec<Flow>, ScenarioError> {
+fn captured(file: &Path, fabric: &Fabric, transport: u8, origin: &Origin) -> Result<Vec<Flow>, FormError> {
     let unreadable = |error| file_error("file", &error, origin);
     let mut source = Source::open(file, Encapsulation::Outer).map_err(unreadable)?;
     let mut connections = Connections::new(Direction::Each);

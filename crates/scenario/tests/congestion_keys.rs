@@ -1,9 +1,11 @@
 //! `[routing.scheme]` of CONGA, HULA and ConWeave: what is read, and what is refused.
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
-use anabranch_plan::Scheme;
+use anabranch_balancers::Scheme;
+use anabranch_balancers::conga::pick as conga;
+use anabranch_balancers::conweave::pick as conweave;
+use anabranch_balancers::hula::pick as hula;
 use anabranch_scenario::Scenario;
-use anabranch_split::scheme::{conga, conweave, hula};
 use std::path::Path;
 
 const TRAFFIC: &str = "[[traffic]]\nload = 0.5\nduration = \"1 ms\"\n";
@@ -17,9 +19,9 @@ fn scheme(balance: &str, keys: &str) -> Result<Scheme, String> {
 
 #[test]
 fn what_is_not_written_is_the_default() {
-    assert_eq!(scheme("conga", "").unwrap(), Scheme::Conga(conga::Parameters::default()));
-    assert_eq!(scheme("hula", "").unwrap(), Scheme::Hula(hula::Parameters::default()));
-    assert_eq!(scheme("conweave", "").unwrap(), Scheme::ConWeave(conweave::Parameters::default()));
+    assert_eq!(scheme("conga", "").unwrap(), Scheme::new(conga::Parameters::default()));
+    assert_eq!(scheme("hula", "").unwrap(), Scheme::new(hula::Parameters::default()));
+    assert_eq!(scheme("conweave", "").unwrap(), Scheme::new(conweave::Parameters::default()));
     let read = scheme(
         "conga",
         "period = \"50 us\"\nalpha = 0.25\nlevel_bits = 4\nown_rates = false\ngap = \"13 ms\"\nage = \"500 us\"\ncandidates = 4",
@@ -33,7 +35,7 @@ fn what_is_not_written_is_the_default() {
         age_ns: 500_000,
         candidates: 4,
     };
-    assert_eq!(read.unwrap(), Scheme::Conga(written));
+    assert_eq!(read.unwrap(), Scheme::new(written));
     let read = scheme(
         "hula",
         "gap = \"50 us\"\nperiod = \"40 us\"\nprobe = \"38 B\"\ntau = \"80 us\"\nkeep = \"1 ms\"",
@@ -45,7 +47,7 @@ fn what_is_not_written_is_the_default() {
         tau_ns: 80_000,
         keep_ns: 1_000_000,
     };
-    assert_eq!(read.unwrap(), Scheme::Hula(written));
+    assert_eq!(read.unwrap(), Scheme::new(written));
     let read = scheme(
         "conweave",
         "default_hold = \"600 us\"\nextra_hold = \"64 us\"\nexpiry = \"1 ms\"\ncontrol = \"84 B\"",
@@ -57,7 +59,7 @@ fn what_is_not_written_is_the_default() {
         control_bytes: 84,
         ..conweave::Parameters::default()
     };
-    assert_eq!(read.unwrap(), Scheme::ConWeave(written));
+    assert_eq!(read.unwrap(), Scheme::new(written));
 }
 
 #[test]

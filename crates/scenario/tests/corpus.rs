@@ -18,7 +18,7 @@ fn the_fuzzing_corpus_is_read_without_a_panic_and_reads_again() {
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .collect();
         match Scenario::parse(text, "corpus.toml", &overrides) {
-            Err(error) => assert!(!error.problem.is_empty() && !error.mend.is_empty()),
+            Err(error) => assert!(!error.problem.is_empty() && !error.hint.is_empty()),
             Ok(scenario) => {
                 scenarios += 1;
                 let canonical = scenario.to_toml();

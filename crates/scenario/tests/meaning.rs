@@ -1,16 +1,18 @@
 //! What a scenario means: numbers of ports and nodes, settings, flows, identity.
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
+use anabranch_balancers::{Granularity, Table};
 use anabranch_fabric::{Change, Fabric, Rate, What};
-use anabranch_plan::{Granularity, Table, Weighing};
-use anabranch_scenario::{Files, Resolved, Scenario, ScenarioError};
+use anabranch_form::FormError;
+use anabranch_plan::Weighing;
+use anabranch_scenario::{Files, Resolved, Scenario};
 use anabranch_sim::transport::{Control, Coupling, Transport};
 use anabranch_traffic::Start;
 use std::path::Path;
 
 const TRAFFIC: &str = "[[traffic]]\nload = 0.5\nduration = \"1 ms\"\n";
 
-fn try_resolve(text: &str, overrides: &[(&str, &str)]) -> Result<Resolved, ScenarioError> {
+fn try_resolve(text: &str, overrides: &[(&str, &str)]) -> Result<Resolved, FormError> {
     let overrides: Vec<(String, String)> =
         overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     Scenario::parse(text, "s.toml", &overrides)?

@@ -1,7 +1,8 @@
 //! The canonical text reads as the same scenario, and arbitrary text never panics.
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
-use anabranch_scenario::{Place, Scenario, reference};
+use anabranch_form::Place;
+use anabranch_scenario::{Scenario, reference};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 

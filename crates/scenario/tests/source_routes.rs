@@ -1,12 +1,16 @@
 //! The keys of schemes that route at the source leaf: what is written is what is meant, and read again.
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
-use anabranch_plan::{DelayFeedback, Metric, Scheme};
+use anabranch_balancers::Scheme;
+use anabranch_balancers::luopan::parameters::Luopan;
+use anabranch_balancers::luopan::parameters::Metric;
+use anabranch_balancers::luopan::pick::{Resample, Stale};
+use anabranch_balancers::tdlb::parameters::DelayFeedback;
+use anabranch_balancers::tdlb::parameters::Tdlb;
+use anabranch_balancers::tdlb::pick::delays::Algorithm;
+use anabranch_balancers::tdlb::pick::separator::Record;
+use anabranch_balancers::tdlb::pick::{Clear, Detect, Initial};
 use anabranch_scenario::Scenario;
-use anabranch_split::scheme::luopan::{Resample, Stale};
-use anabranch_split::scheme::tdlb::delays::Algorithm;
-use anabranch_split::scheme::tdlb::separator::Record;
-use anabranch_split::scheme::tdlb::{Clear, Detect, Initial};
 
 fn scheme(keys: &str) -> Scheme {
     let traffic = "[[traffic]]\nload = 0.5\nduration = \"1 ms\"\n";
@@ -25,23 +29,27 @@ fn refused(keys: &str) -> String {
 
 #[test]
 fn defaults_are_the_papers() {
-    let Scheme::Luopan(luopan) = scheme("balance = \"luopan\"") else { panic!("another scheme") };
+    let scheme_luopan = scheme("balance = \"luopan\"");
+    let luopan: &Luopan = scheme_luopan.parameters().unwrap();
     assert_eq!((luopan.sampling.samples, luopan.sampling.expiry_ns, luopan.cells.bytes), (2, 40_000, 65_536));
     assert_eq!((luopan.sampling.stale, luopan.metric, luopan.probe_bytes), (Stale::Keep, Metric::Bytes, 64));
-    let Scheme::Tdlb(tdlb) = scheme("balance = \"tdlb\"") else { panic!("another scheme") };
+    let scheme_tdlb = scheme("balance = \"tdlb\"");
+    let tdlb: &Tdlb = scheme_tdlb.parameters().unwrap();
     assert_eq!((tdlb.period_ns, tdlb.threshold_bytes, tdlb.rules.detect), (100_000, None, Detect::Uplink));
-    assert_eq!(scheme("balance = \"omniscient\""), Scheme::Omniscient(anabranch_plan::Cells::default()));
+    assert_eq!(
+        scheme("balance = \"omniscient\""),
+        Scheme::new(anabranch_balancers::luopan::parameters::Cells::default())
+    );
 }
 
 #[test]
 fn every_other_reading_can_be_written() {
-    let Scheme::Luopan(luopan) = scheme(
+    let scheme_luopan = scheme(
         "balance = \"luopan\"\n[routing.scheme]\nsamples = 9\nexpiry = \"20 us\"\npatience = \"1 ms\"\n\
          idle = \"5 ms\"\nstale = \"random\"\nresample = \"keep-best\"\nmetric = \"7bit\"\nprobe = \"84 B\"\n\
          cell = \"14 KB\"\nflow_idle = \"2 ms\"",
-    ) else {
-        panic!("another scheme")
-    };
+    );
+    let luopan: &Luopan = scheme_luopan.parameters().unwrap();
     let sampling = luopan.sampling;
     assert_eq!((sampling.samples, sampling.expiry_ns, sampling.patience_ns), (9, 20_000, 1_000_000));
     assert_eq!(
@@ -50,14 +58,13 @@ fn every_other_reading_can_be_written() {
     );
     assert_eq!((luopan.metric, luopan.probe_bytes), (Metric::SevenBits, 84));
     assert_eq!((luopan.cells.bytes, luopan.cells.idle_ns), (14_000, 2_000_000));
-    let Scheme::Tdlb(tdlb) = scheme(
+    let scheme_tdlb = scheme(
         "balance = \"tdlb\"\n[routing.scheme]\ndetect = \"both\"\nphi = \"600 KB\"\ndelay_factor = 1.25\n\
          record = \"window\"\nwindow = \"30 us\"\nclear = \"never\"\nhold = \"1 ms\"\narray = 1024\nperiod = \"50 us\"\n\
          probe = \"128 B\"\nfeedback = \"symmetric\"\nskew = \"3 us\"\nalg2 = \"literal\"\ntimeout_min = \"0 s\"\n\
          timeout_max = \"100 us\"\ntie = \"300 ns\"\ninitial = \"fastest\"\nidle = \"1 s\"",
-    ) else {
-        panic!("another scheme")
-    };
+    );
+    let tdlb: &Tdlb = scheme_tdlb.parameters().unwrap();
     let rules = tdlb.rules;
     assert_eq!(
         (rules.detect, tdlb.threshold_bytes, rules.delay_factor_milli),

@@ -7,9 +7,12 @@ use anabranch_traffic::{Flow, Start};
 use std::collections::BTreeMap;
 
 /// Refuses what cannot be simulated.
-pub(crate) fn check(fabric: &Fabric, flows: &[Flow], settings: &Settings) -> Result<(), SimulationError> {
+///
+/// # Errors
+/// Settings that contradict the fabric or the flows.
+pub fn check<B>(fabric: &Fabric, flows: &[Flow], settings: &Settings<B>) -> Result<(), SimulationError> {
     for (index, flow) in flows.iter().enumerate() {
-        check_flow(fabric, index, flow, settings)?;
+        check_flow(fabric, index, flow, settings.transports.len())?;
     }
     check_barriers(flows)?;
     for (index, transport) in settings.transports.iter().enumerate() {
@@ -55,12 +58,7 @@ pub(crate) fn check(fabric: &Fabric, flows: &[Flow], settings: &Settings) -> Res
     Ok(())
 }
 
-fn check_flow(
-    fabric: &Fabric,
-    index: usize,
-    flow: &Flow,
-    settings: &Settings,
-) -> Result<(), SimulationError> {
+fn check_flow(fabric: &Fabric, index: usize, flow: &Flow, transports: usize) -> Result<(), SimulationError> {
     let hosts = fabric.hosts();
     if flow.src >= hosts || flow.dst >= hosts || flow.src == flow.dst {
         return Err(SimulationError::new(
@@ -74,9 +72,9 @@ fn check_flow(
             "give every flow at least one byte",
         ));
     }
-    if usize::from(flow.transport) >= settings.transports.len() {
+    if usize::from(flow.transport) >= transports {
         return Err(SimulationError::new(
-            format!("flow {index}: transport {} of {}", flow.transport, settings.transports.len()),
+            format!("flow {index}: transport {} of {transports}", flow.transport),
             "name a transport of the list, counted from 0",
         ));
     }

@@ -16,9 +16,9 @@ const PLACE_BITS: u32 = 24;
 /// a packet, a timer or a switch's memory of a closed connection can never be taken for another's.
 const LAST_GENERATION: u32 = u32::MAX >> PLACE_BITS;
 
-/// The place that a connection's name holds: small numbers, used again.
+/// Slot of a connection in the table of connections, from its name: small numbers, used again.
 #[inline(always)]
-pub(crate) const fn place(name: u32) -> usize {
+pub const fn connection_slot(name: u32) -> usize {
     (name & ((1 << PLACE_BITS) - 1)) as usize
 }
 
@@ -212,7 +212,7 @@ impl Host for Outlet<'_> {
 
     fn timed_out(&mut self) {
         let address = self.address;
-        self.network.with_edge(|edge, network| edge.timed_out(address, network));
+        self.network.with_host_balancer(|host, network| host.timed_out(address, network));
     }
 }
 
@@ -232,13 +232,13 @@ impl Connections {
     /// The connection that a packet or timer names, unless it was closed since.
     #[inline(always)]
     pub(crate) fn get(&mut self, name: u32) -> Option<&mut Connection> {
-        let connection = self.all.get_mut(place(name))?;
+        let connection = self.all.get_mut(connection_slot(name))?;
         (connection.sending.address.connection == name && connection.open).then_some(connection)
     }
 
     /// Whoever used the place of `name` last.
     pub(crate) fn last_user(&self, name: u32) -> &Connection {
-        &self.all[place(name)]
+        &self.all[connection_slot(name)]
     }
 
     /// An idle persistent connection.

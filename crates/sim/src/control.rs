@@ -2,7 +2,7 @@
 
 use crate::Settings;
 use crate::queue::NEVER_PS;
-use anabranch_fabric::{Change, Fabric, LinkState, What};
+use anabranch_fabric::{Change, Fabric, What};
 
 /// A control event. The order decides between those of the same time.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +41,7 @@ impl Periodic {
 }
 
 impl Schedule {
-    pub(crate) fn new(settings: &Settings) -> Self {
+    pub(crate) fn new<B>(settings: &Settings<B>) -> Self {
         let mut changes = settings.changes.clone();
         changes.sort_by_key(|change| change.at_ps);
         let reroutes = changes
@@ -110,17 +110,5 @@ pub(crate) fn ports_changed(fabric: &Fabric, what: What) -> Vec<u32> {
             .flat_map(|&port| [port, fabric.ports()[port as usize].reverse])
             .collect(),
         What::NodeBlackhole(..) => Vec::new(),
-    }
-}
-
-/// Notes a change in the state of the links.
-pub(crate) fn note(state: &mut LinkState, what: What) {
-    match what {
-        What::PortDown(port) => state.up[port as usize] = false,
-        What::PortUp(port) => state.up[port as usize] = true,
-        What::NodeDown(node) => state.node_up[node as usize] = false,
-        What::NodeUp(node) => state.node_up[node as usize] = true,
-        What::PortRate(port, rate) => state.rate[port as usize] = rate,
-        What::PortLoss(..) | What::NodeBlackhole(..) => {}
     }
 }

@@ -1,6 +1,6 @@
 //! Forwarding: destination -> group -> port, and what failures do to groups.
 
-use crate::balancer::{Choice, GroupPlan, Junction, LoadBalancer};
+use crate::door::{Choice, GroupPlan, Junction, SwitchBalancer};
 use crate::network::Network;
 use crate::{SimulationError, marks};
 use anabranch_fabric::{Fabric, LinkState};
@@ -33,7 +33,7 @@ struct Members {
 }
 
 /// The forwarding tables of all switches.
-pub(crate) struct Forwarding<B: LoadBalancer> {
+pub(crate) struct Forwarding<B: SwitchBalancer> {
     hosts: u32,
     leaves: u32,
     /// By host: its leaf's number as destination, and the leaf's port towards it.
@@ -68,7 +68,7 @@ struct Routes {
 /// What decides which group an entry of the table has: the planned one, the one of the fabric as built, the one before.
 type Entry = (u32, Option<u32>, Option<u32>);
 
-impl<B: LoadBalancer> Forwarding<B> {
+impl<B: SwitchBalancer> Forwarding<B> {
     pub(crate) fn new(fabric: &Fabric, weighing: Weighing, balancer: B) -> Result<Self, SimulationError> {
         let switches = fabric.nodes().len() - fabric.hosts() as usize;
         let believed = LinkState::of(fabric);
@@ -368,7 +368,7 @@ mod tests {
         groups: Vec<bool>,
     }
 
-    impl LoadBalancer for Known {
+    impl SwitchBalancer for Known {
         fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
             let place = asked.group as usize;
             assert!(place <= self.groups.len(), "a new number is the next");

@@ -3,7 +3,7 @@
 mod multipath;
 
 use crate::connections::{Connection, Connections, Message, ReceivingMachine, SendingMachine, Subflow};
-use crate::edge::Opened;
+use crate::door::Opened;
 use crate::jobs::AwaitedJobs;
 use crate::network::{Address, Ended, Fate, Network, Served};
 use crate::pinning::Pinned;
@@ -106,7 +106,7 @@ impl Hosts {
             Timer::Start(flow) => return self.begin(flow, network),
             Timer::Sender(name) => self.wake_sender(name, network),
             Timer::Receiver(name) => self.wake_receiver(name, network),
-            Timer::Balancer(_) | Timer::Edge(_) => {}
+            Timer::SwitchBalancer(_) | Timer::HostBalancer(_) => {}
         }
         Ok(())
     }
@@ -137,7 +137,7 @@ impl Hosts {
                 connection.message = Message { first, end: first + flow.size_bytes, ..message };
                 connection.restart_counters();
                 let opened = Opened { connection: name, fresh: false, ..Opened::of(index, &flow) };
-                network.with_edge(|edge, network| edge.opened(&opened, network));
+                network.with_host_balancer(|host, network| host.opened(&opened, network));
                 name
             }
             None => self.connect(message, None, network)?,
@@ -196,7 +196,7 @@ impl Hosts {
         };
         connection.reset(&self.transports[usize::from(flow.transport)]);
         let opened = Opened { connection: name, ..Opened::of(message.flow, &flow) };
-        network.with_edge(|edge, network| edge.opened(&opened, network));
+        network.with_host_balancer(|host, network| host.opened(&opened, network));
         Ok(name)
     }
 
@@ -224,13 +224,14 @@ impl Hosts {
     pub(crate) fn deliver(&mut self, place: u32, network: &mut Network) {
         let mut packet = *network.packets.get(place);
         network.consume(place);
-        if network.edge.is_some() && packet.kind != Kind::HostProbe {
-            network.with_edge(|edge, network| edge.receive(packet.destination, &mut packet, network));
+        if network.host_balancer.is_some() && packet.kind != Kind::HostProbe {
+            network
+                .with_host_balancer(|host, network| host.receive(packet.destination, &mut packet, network));
         }
         match packet.kind {
             Kind::Probe => {}
             Kind::HostProbe => {
-                network.with_edge(|edge, network| edge.probe(packet.destination, &packet, network));
+                network.with_host_balancer(|host, network| host.probe(packet.destination, &packet, network));
             }
             Kind::Data | Kind::Syn => self.reach_receiver(&packet, network),
             Kind::Ack | Kind::SynAck => self.reach_sender(&packet, network),
@@ -446,7 +447,7 @@ impl Hosts {
             self.connections.keep_idle(name);
         } else {
             self.connections.close(name);
-            network.with_edge(|edge, _| edge.closed(name));
+            network.with_host_balancer(|host, _| host.closed(name));
         }
     }
 

@@ -5,26 +5,20 @@
 //! port's place in an order that is drawn from the seed. Same fabric, flows and settings give the same outcome, to the
 //! bit.
 
-mod assembly;
-mod balancer;
 mod card;
 mod check;
 mod connections;
 mod control;
-mod edge;
+mod door;
 mod error;
 mod forwarding;
 mod hosts;
 mod jobs;
 mod lots;
-mod needs;
 mod network;
 mod nic;
 mod outcome;
-mod own_scheme;
 mod packet;
-mod path_book;
-mod picker;
 mod pinning;
 mod port;
 mod progress;
@@ -34,19 +28,15 @@ mod simulation;
 mod slab;
 mod timers;
 pub mod transport;
-mod weigher;
 
-pub use assembly::simulate;
-pub use balancer::Planned;
+pub use check::check;
+pub use connections::connection_slot;
+pub use door::{Choice, GroupPlan, HostBalancer, Junction, Opened, SwitchBalancer};
 pub use error::SimulationError;
-pub use needs::needs;
-pub use network::horizon_ps;
+pub use network::{Address, Network, horizon_ps};
 pub use nic::{Nic, Queueing};
 pub use outcome::{CapturedPacket, FlowRecord, Outcome, PortRecord, QueueSample, Totals, WindowSample};
-pub use own_scheme::{simulate_picked, simulate_weighed, simulate_with};
 pub use packet::{Kind, Packet, SackBlock, marks};
-pub use picker::{PickedPacket, Picker, View};
 pub use progress::Progress;
 pub use settings::{Framing, Observe, Settings};
-pub use simulation::salt;
-pub use weigher::{MemberStats, WeighedGroup, Weigher};
+pub use simulation::{Simulation, salt};

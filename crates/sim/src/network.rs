@@ -1,7 +1,7 @@
 //! Everything between the hosts: ports, packets in them, and the queue of what happens next.
 
 use crate::card::{Arrived, Cards, Owner, Turn};
-use crate::edge::Edge;
+use crate::door::HostBalancer;
 use crate::port::{EgressPort, Verdict};
 use crate::queue::{self, EventQueue, NEVER_PS};
 use crate::slab::Slab;
@@ -43,19 +43,19 @@ pub fn horizon_ps(fabric: &Fabric) -> u64 {
 
 /// Where a half of a connection sends.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Address {
+pub struct Address {
     /// The connection, as in [`Packet::connection`].
-    pub(crate) connection: u32,
+    pub connection: u32,
     /// The host's port.
-    pub(crate) port: u32,
+    pub port: u32,
     /// The host itself.
-    pub(crate) host: u32,
+    pub host: u32,
     /// The other host.
-    pub(crate) destination: u32,
+    pub destination: u32,
     /// As in [`Packet::entropy`].
-    pub(crate) entropy: u32,
+    pub entropy: u32,
     /// As in [`Packet::labels`], if the flow is pinned to a path.
-    pub(crate) labels: Option<u32>,
+    pub labels: Option<u32>,
 }
 
 /// What a card did.
@@ -84,7 +84,8 @@ pub(crate) struct Ended {
     pub(crate) fate: Fate,
 }
 
-pub(crate) struct Network {
+/// Everything between the hosts, at one moment: what load balancers see and act on.
+pub struct Network {
     pub(crate) now_ps: u64,
     pub(crate) queue: EventQueue,
     pub(crate) ports: Vec<EgressPort>,
@@ -105,7 +106,7 @@ pub(crate) struct Network {
     /// Network cards of hosts, where they are fair.
     pub(crate) cards: Option<Cards>,
     /// Load balancing at hosts.
-    pub(crate) edge: Option<Box<dyn Edge>>,
+    pub(crate) host_balancer: Option<Box<dyn HostBalancer>>,
     timers: Timers,
     first_timer_ps: u64,
     /// Whether [`Self::ended`] or [`Self::captures`] grew.
@@ -158,7 +159,7 @@ impl Network {
             probes: 0,
             probe_link_bytes: 0,
             cards,
-            edge: None,
+            host_balancer: None,
             timers: Timers::default(),
             first_timer_ps: NEVER_PS,
             attention: false,
@@ -181,7 +182,7 @@ impl Network {
 
     /// Hands a packet to a port of a switch.
     #[inline(always)]
-    pub(crate) fn enqueue(&mut self, port: u32, place: u32) {
+    pub fn enqueue(&mut self, port: u32, place: u32) {
         self.enqueue_at::<false>(port, place);
     }
 
@@ -271,8 +272,8 @@ impl Network {
         if let Some(labels) = address.labels {
             packet.labels = labels;
             packet.marks |= marks::LABELLED;
-        } else if self.edge.is_some() {
-            self.with_edge(|edge, network| edge.send(address, &mut packet, network));
+        } else if self.host_balancer.is_some() {
+            self.with_host_balancer(|host, network| host.send(address, &mut packet, network));
         }
         self.originate(address.host, address.port, owner, slot, packet);
     }
@@ -356,7 +357,7 @@ impl Network {
     }
 
     /// Sends a message of a switches' load balancer.
-    pub(crate) fn send_probe(&mut self, port: u32, packet: Packet) {
+    pub fn send_probe(&mut self, port: u32, packet: Packet) {
         self.probes += 1;
         self.sent += 1;
         let place = self.packets.insert(packet);
@@ -364,7 +365,7 @@ impl Network {
     }
 
     /// Sends a message of a hosts' load balancer from a host, whose port is `port`.
-    pub(crate) fn send_host_probe(&mut self, host: u32, port: u32, packet: Packet) {
+    pub fn send_host_probe(&mut self, host: u32, port: u32, packet: Packet) {
         self.probes += 1;
         let mut slot = self.cards.as_mut().map_or(0, |cards| *cards.own(host));
         self.originate(host, port, Owner::Host(host), &mut slot, packet);
@@ -374,20 +375,20 @@ impl Network {
     }
 
     /// Ends a packet that has reached whom it was for.
-    pub(crate) fn consume(&mut self, place: u32) {
+    pub fn consume(&mut self, place: u32) {
         self.delivered += 1;
         self.packets.free(place);
     }
 
     /// Ends a packet that a meter of the load balancer drops.
-    pub(crate) fn police(&mut self, place: u32) {
+    pub fn police(&mut self, place: u32) {
         self.policed += 1;
         self.discard(place, Fate::Dropped);
     }
 
     /// Ends a packet that has no path.
     #[cold]
-    pub(crate) fn unroutable(&mut self, place: u32) {
+    pub fn unroutable(&mut self, place: u32) {
         self.unroutable += 1;
         self.discard(place, Fate::Lost);
     }
@@ -400,33 +401,71 @@ impl Network {
     }
 
     /// Asks the hosts' load balancer, if there is one.
-    pub(crate) fn with_edge(&mut self, ask: impl FnOnce(&mut dyn Edge, &mut Self)) {
-        if let Some(mut edge) = self.edge.take() {
-            ask(&mut *edge, self);
-            self.edge = Some(edge);
+    pub(crate) fn with_host_balancer(&mut self, ask: impl FnOnce(&mut dyn HostBalancer, &mut Self)) {
+        if let Some(mut host) = self.host_balancer.take() {
+            ask(&mut *host, self);
+            self.host_balancer = Some(host);
         }
     }
 
-    /// Now, in nanoseconds: the clock that schemes see.
+    /// The packet in a slot.
     #[inline(always)]
-    pub(crate) fn now_ns(&self) -> u64 {
+    pub fn packet(&mut self, slot: u32) -> &mut Packet {
+        self.packets.get(slot)
+    }
+
+    /// Number of ports.
+    #[must_use]
+    pub fn port_count(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// Whether a port carries.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_up(&self, port: u32) -> bool {
+        self.ports[port as usize].is_up()
+    }
+
+    /// Present rate of a port, in bits per second.
+    #[must_use]
+    pub fn rate_bps(&self, port: u32) -> u64 {
+        self.ports[port as usize].rate_bps()
+    }
+
+    /// Bytes that a port has sent since the start.
+    pub fn sent_bytes(&mut self, port: u32) -> u64 {
+        self.ports[port as usize].sent_bytes(self.now_ps)
+    }
+
+    /// Now, in picoseconds.
+    #[inline(always)]
+    #[must_use]
+    pub fn now_ps(&self) -> u64 {
+        self.now_ps
+    }
+
+    /// Now, in nanoseconds: the clock that load balancers see.
+    #[inline(always)]
+    #[must_use]
+    pub fn now_ns(&self) -> u64 {
         self.now_ps / 1000
     }
 
     /// Bytes that wait at a port now, the frame in service included; 4 GiB and more are alike.
     #[inline(always)]
-    pub(crate) fn backlog_bytes(&mut self, port: u32) -> u32 {
+    pub fn backlog_bytes(&mut self, port: u32) -> u32 {
         self.ports[port as usize].backlog_bytes(self.now_ps).min(u32::MAX.into()) as u32
     }
 
     /// Wakes the switches' load balancer.
-    pub(crate) fn wake_balancer(&mut self, at_ps: u64, token: u32) {
-        self.wake_at(at_ps, Timer::Balancer(token));
+    pub fn wake_balancer(&mut self, at_ps: u64, token: u32) {
+        self.wake_at(at_ps, Timer::SwitchBalancer(token));
     }
 
     /// Wakes the hosts' load balancer.
-    pub(crate) fn wake_edge(&mut self, at_ps: u64, token: u32) {
-        self.wake_at(at_ps, Timer::Edge(token));
+    pub fn wake_host(&mut self, at_ps: u64, token: u32) {
+        self.wake_at(at_ps, Timer::HostBalancer(token));
     }
 
     /// Wakes someone at a time that is not past.

@@ -3,15 +3,14 @@
 use crate::Nic;
 use crate::transport::Transport;
 use anabranch_fabric::Change;
-use anabranch_plan::Balancing;
 
-/// All settings.
+/// All settings. `B` chooses the load balancer; the engine passes it on and reads nothing of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
+pub struct Settings<B> {
     /// Fixes every random number.
     pub seed: u64,
-    /// How switches spread.
-    pub balancing: Balancing,
+    /// The load balancer, as the crates above name it.
+    pub balancing: B,
     /// Transports that flows name by index.
     pub transports: Vec<Transport>,
     /// Network cards of hosts.

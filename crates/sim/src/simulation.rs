@@ -1,8 +1,8 @@
 //! The simulation: takes the earliest event, lets it happen, until the flows are done.
 
-use crate::balancer::LoadBalancer;
 use crate::control::{self, Control, Schedule};
-use crate::edge::Edge;
+use crate::door::HostBalancer;
+use crate::door::SwitchBalancer;
 use crate::forwarding::{Forwarding, Step};
 use crate::hosts::Hosts;
 use crate::network::{Fate, Network, source};
@@ -11,6 +11,7 @@ use crate::queue::NEVER_PS;
 use crate::timers::Timer;
 use crate::{Kind, Outcome, PortRecord, Progress, QueueSample, Settings, SimulationError, Totals};
 use anabranch_fabric::{Fabric, LinkState, What};
+use anabranch_plan::Weighing;
 use anabranch_split::scheme::mix;
 use anabranch_traffic::Flow;
 use std::sync::atomic::Ordering;
@@ -18,9 +19,11 @@ use std::sync::atomic::Ordering;
 /// Events between two looks at [`Progress`].
 const EVENTS_PER_REPORT: u64 = 1 << 16;
 
-pub(crate) struct Simulation<'a, B: LoadBalancer> {
+/// One run of the engine.
+pub struct Simulation<'a, B: SwitchBalancer> {
     fabric: &'a Fabric,
-    settings: &'a Settings,
+    end_ps: u64,
+    queue_ports: Vec<u32>,
     network: Network,
     forwarding: Forwarding<B>,
     hosts: Hosts,
@@ -57,17 +60,23 @@ impl Silence {
     }
 }
 
-impl<'a, B: LoadBalancer> Simulation<'a, B> {
-    pub(crate) fn new(
+impl<'a, B: SwitchBalancer> Simulation<'a, B> {
+    /// A run of `flows` over `fabric`: `balancer` decides in switches among next hops that weigh as `weighing` says,
+    /// and `host`, if there is one, in hosts.
+    ///
+    /// # Errors
+    /// Flows pinned to paths that do not exist, and weights that the load balancer cannot hold.
+    pub fn new<C>(
         balancer: B,
-        edge: Option<Box<dyn Edge>>,
+        host: Option<Box<dyn HostBalancer>>,
+        weighing: Weighing,
         fabric: &'a Fabric,
         flows: &[Flow],
-        settings: &'a Settings,
+        settings: &Settings<C>,
     ) -> Result<Self, SimulationError> {
-        let forwarding = Forwarding::new(fabric, settings.balancing.weighing.clone(), balancer)?;
+        let forwarding = Forwarding::new(fabric, weighing, balancer)?;
         let mut network = Network::new(fabric, settings.framing, &settings.nic, settings.seed);
-        network.edge = edge;
+        network.host_balancer = host;
         network.capture(&settings.observe.capture_ports, settings.observe.capture_packets_max);
         let hosts = Hosts::new(
             fabric,
@@ -81,7 +90,8 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
         hosts.schedule(&mut network);
         Ok(Self {
             fabric,
-            settings,
+            end_ps: settings.end_ps,
+            queue_ports: settings.observe.queue_ports.clone(),
             network,
             forwarding,
             hosts,
@@ -98,10 +108,14 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
         })
     }
 
-    pub(crate) fn run(&mut self, progress: &Progress) -> Result<(), SimulationError> {
-        let end_ps = self.settings.end_ps.min(self.network.queue.horizon_ps());
+    /// Runs until the flows are done, time is over or `progress` is cancelled.
+    ///
+    /// # Errors
+    /// Weights after a change that the load balancer cannot hold.
+    pub fn run(&mut self, progress: &Progress) -> Result<(), SimulationError> {
+        let end_ps = self.end_ps.min(self.network.queue.horizon_ps());
         self.forwarding.balancer.begin(&mut self.network);
-        self.network.with_edge(|edge, network| edge.begin(network));
+        self.network.with_host_balancer(|host, network| host.begin(network));
         self.schedule_control();
         while self.hosts.hopeful > 0 {
             let Some((now_ps, source)) = self.network.queue.first() else { break };
@@ -139,8 +153,10 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
 
     fn timer(&mut self) -> Result<(), SimulationError> {
         match self.network.due() {
-            Some(Timer::Balancer(token)) => self.forwarding.balancer.timer(token, &mut self.network),
-            Some(Timer::Edge(token)) => self.network.with_edge(|edge, network| edge.timer(token, network)),
+            Some(Timer::SwitchBalancer(token)) => self.forwarding.balancer.timer(token, &mut self.network),
+            Some(Timer::HostBalancer(token)) => {
+                self.network.with_host_balancer(|host, network| host.timer(token, network))
+            }
             Some(timer) => self.hosts.timer(timer, &mut self.network)?,
             None => {}
         }
@@ -192,16 +208,16 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
             Control::Change(what) => self.change(what)?,
             Control::Reroute(learned) => {
                 for what in learned {
-                    control::note(&mut self.believed, what);
+                    self.believed.apply(what);
                 }
                 self.forwarding.reroute(self.fabric, &self.believed, &self.links)?;
                 self.forwarding.balancer.links_changed(&self.believed, &mut self.network);
-                self.network.with_edge(|edge, network| edge.links_changed(&self.believed, network));
+                self.network.with_host_balancer(|host, network| host.links_changed(&self.believed, network));
             }
             Control::EndInterval => self.end_interval(),
             Control::Sample => {
                 let now_ps = self.network.now_ps;
-                for &port in &self.settings.observe.queue_ports {
+                for &port in &self.queue_ports {
                     let from = self.fabric.ports()[port as usize].from;
                     let waiting_bytes =
                         if from < self.hosts_count { self.network.waiting_bytes(from) } else { 0 };
@@ -215,7 +231,7 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
     }
 
     fn change(&mut self, what: What) -> Result<(), SimulationError> {
-        control::note(&mut self.links, what);
+        self.links.apply(what);
         let now_ps = self.network.now_ps;
         if let What::NodeBlackhole(node, fraction) = what {
             self.blackholes.resize(self.fabric.nodes().len() - self.hosts_count as usize, 0);
@@ -314,7 +330,9 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
         }
     }
 
-    pub(crate) fn outcome(mut self, progress: &Progress) -> Outcome {
+    /// The records and sums of the run.
+    #[must_use]
+    pub fn outcome(mut self, progress: &Progress) -> Outcome {
         let last_ps = self.interval_start_ps.max(self.silence.until_ps);
         if self.network.now_ps > last_ps || self.port_records.is_empty() {
             self.end_interval();
@@ -343,7 +361,7 @@ impl<'a, B: LoadBalancer> Simulation<'a, B> {
             connections_peak: self.hosts.connections_peak() as u64,
         };
         let mut counts = self.forwarding.balancer.counts();
-        self.network.with_edge(|edge, _| counts.extend(edge.counts()));
+        self.network.with_host_balancer(|host, _| counts.extend(host.counts()));
         let Network { policed, unroutable, probes, probe_link_bytes, .. } = self.network;
         let sums = [
             ("probes sent", probes),

@@ -13,9 +13,9 @@ pub(crate) enum Timer {
     /// The receiving half of a connection.
     Receiver(u32),
     /// The load balancer of the switches: a token of its own.
-    Balancer(u32),
+    SwitchBalancer(u32),
     /// The load balancer of the hosts: a token of its own.
-    Edge(u32),
+    HostBalancer(u32),
 }
 
 /// All timers that were wished for. A wish that moved is left standing; whoever is woken checks his deadlines.

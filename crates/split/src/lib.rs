@@ -15,8 +15,6 @@ extern crate std;
 
 mod env;
 pub mod hash;
-#[cfg(feature = "plan")]
-pub mod pages;
 pub mod scheme;
 mod tuple;
 

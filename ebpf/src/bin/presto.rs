@@ -3,12 +3,13 @@
 #![no_std]
 #![no_main]
 
+use anabranch_balancers::presto::pick::{self as presto, Presto};
 use anabranch_ebpf::flow_map::FLOWS;
 use anabranch_ebpf::hook::{Tc, Xdp};
 use anabranch_ebpf::kernel::Replanned;
 use anabranch_ebpf::split::split;
 use anabranch_kernel::layout::{GENERATIONS, Plan, Turns};
-use anabranch_split::scheme::{Flowcell, Presto, flowcell, presto};
+use anabranch_split::scheme::{Flowcell, flowcell};
 use anabranch_split::{Env, Packet, pick};
 use aya_ebpf::macros::{classifier, map, xdp};
 use aya_ebpf::maps::{Array, LruHashMap};

@@ -1,11 +1,12 @@
 //! Picks of the library for the packets that a program in the kernel sees: the same schemes over the library's own memory.
 
+use anabranch_balancers::presto::pick::{self as presto, Presto};
 use anabranch_kernel::body::Body;
 use anabranch_kernel::layout::{Head, Turns};
 use anabranch_kernel::{Group, Scheme};
 use anabranch_split::scheme::{
-    Cycle, FlowCycle, FlowTable, Flowcell, Flowlet, List, Presto, Rendezvous, Score, Slots, flow_cycle,
-    flowcell, mix, presto, rendezvous, score, units,
+    Cycle, FlowCycle, FlowTable, Flowcell, Flowlet, List, Rendezvous, Score, Slots, flow_cycle, flowcell,
+    mix, rendezvous, score, units,
 };
 use anabranch_split::{Env, Packet, capability, pick};
 use std::collections::BTreeMap;

@@ -1,6 +1,7 @@
 //! Writer of the pcapng format: a section of little-endian blocks (draft-ietf-opsawg-pcapng).
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;

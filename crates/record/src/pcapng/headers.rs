@@ -4,8 +4,8 @@
 //! fragmentation is forbidden), the window. Positions in a stream become sequence numbers: SYN has number 0, the first
 //! byte number 1.
 
-use super::checksum;
-use super::connection_ports::ends;
+use crate::pcapng::checksum;
+use crate::pcapng::connection_ports::ends;
 use anabranch_sim::{CapturedPacket, Framing, Kind, Packet, SackBlock, marks};
 
 /// Port of the host that a connection is opened to.

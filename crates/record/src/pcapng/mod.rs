@@ -15,9 +15,9 @@ use anabranch_sim::{CapturedPacket, Framing};
 use connection_ports::ConnectionPorts;
 use container::Container;
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// Captured packet and its connection's port at the host that opened it.
 type Addressed<'a> = (&'a CapturedPacket, u16);

@@ -1,10 +1,12 @@
 //! Flows that must arrive: streams whose ends are joined by live links after the last change, given enough time.
 
 use crate::broken::Broken;
+use anabranch_balancers::Settings;
 use anabranch_fabric::{Fabric, LinkState, NextHops, What};
 use anabranch_scenario::{Resolved, Weights};
+use anabranch_sim::FlowRecord;
+use anabranch_sim::horizon_ps;
 use anabranch_sim::transport::{Reorder, Tcp, Transport};
-use anabranch_sim::{FlowRecord, Settings, horizon_ps};
 use anabranch_traffic::{Flow, Start};
 
 /// Loss rate of a link above which a stream may take any time to arrive.

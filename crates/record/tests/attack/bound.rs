@@ -2,9 +2,10 @@
 
 use crate::arrival::{frames, wire_bytes};
 use crate::broken::{Broken, holds};
+use anabranch_balancers::Settings;
 use anabranch_fabric::{Fabric, Rate, What};
 use anabranch_scenario::Resolved;
-use anabranch_sim::{FlowRecord, Settings};
+use anabranch_sim::FlowRecord;
 use anabranch_traffic::Flow;
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 
 use crate::broken::Broken;
 use crate::draft::Draft;
-use crate::trial::{self, EVENTS_MAX, Verdict};
-use crate::{draw, panics, shrink};
+use crate::trial::{EVENTS_MAX, Verdict};
+use crate::{draw, panics, shrink, trial};
 use anabranch_sim::Progress;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -2,7 +2,8 @@
 
 use crate::broken::Broken;
 use std::cell::RefCell;
-use std::panic::{self, AssertUnwindSafe};
+use std::panic;
+use std::panic::AssertUnwindSafe;
 use std::sync::Once;
 
 thread_local! {

@@ -1,11 +1,12 @@
 //! Search for a smaller scenario that breaks the same invariant: leaves out tables and keys and makes numbers smaller.
 
 use crate::draft::Draft;
-use crate::trial::{self, Verdict};
+use crate::trial;
+use crate::trial::Verdict;
 use anabranch_sim::Progress;
 use std::path::Path;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 

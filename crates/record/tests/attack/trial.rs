@@ -3,11 +3,12 @@
 
 use crate::broken::{Broken, holds};
 use crate::{arrival, bound, counts};
+use anabranch_balancers::simulate;
 use anabranch_record::{
     Column, Values, flow_columns, port_columns, queue_columns, window_columns, write_capture,
 };
 use anabranch_scenario::{Resolved, Scenario};
-use anabranch_sim::{Outcome, Progress, simulate};
+use anabranch_sim::{Outcome, Progress};
 use anabranch_traffic::Flow;
 use std::path::Path;
 

@@ -1,10 +1,10 @@
 //! Small simulations with captured ports.
 
+use anabranch_balancers::{Balancing, Settings, simulate};
 use anabranch_fabric::Fabric;
 use anabranch_fabric::topology::LeafSpine;
-use anabranch_plan::Balancing;
 use anabranch_sim::transport::{Control, Reorder, Tcp, Transport, Udp};
-use anabranch_sim::{CapturedPacket, Framing, Nic, Observe, Packet, Progress, Settings, simulate};
+use anabranch_sim::{CapturedPacket, Framing, Nic, Observe, Packet, Progress};
 use anabranch_traffic::{Flow, Start};
 
 pub(crate) const PS_PER_US: u64 = 1_000_000;

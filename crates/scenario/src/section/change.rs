@@ -1,8 +1,8 @@
 //! `[[change]]`: what fails, slows, loses, and comes back.
 
-use crate::form::Form;
-use crate::unit::{Choice, Fraction, Name, Named, OneOrMore, Speed, Time};
 use anabranch_fabric::Rate;
+use anabranch_form::Form;
+use anabranch_form::unit::{Choice, Fraction, Name, Named, OneOrMore, Speed, Time};
 
 /// One change, with links and switches still by name.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -59,8 +59,8 @@ pub(crate) fn visit(form: &mut impl Form, change: &mut Alteration) {
     }
     visit_effect(form, &mut change.effect);
     if change.links.is_empty() == change.switches.is_empty() {
-        let mend = "give `link` or `switch`, one of the two".to_owned();
-        form.refuse("", "it is not said what changes".to_owned(), mend);
+        let hint = "give `link` or `switch`, one of the two".to_owned();
+        form.refuse("", "it is not said what changes".to_owned(), hint);
     }
     match change.effect {
         Some(Effect::Rate(_) | Effect::Loss(_)) if !change.switches.is_empty() => form.refuse(

@@ -1,14 +1,14 @@
 //! `[fabric]`: its kind, its size, its links.
 
-use super::graph::{self, GraphSetting};
-use super::link;
-use crate::ScenarioError;
-use crate::file::{self, Files, NamedFile};
-use crate::form::Form;
-use crate::origin::Origin;
-use crate::unit::{Choice, Count};
+use crate::file;
+use crate::file::{Files, NamedFile};
+use crate::section::graph::GraphSetting;
+use crate::section::{graph, link};
 use anabranch_fabric::topology::{Clos, Dumbbell, FatTree, LeafSpine, LinkSettings, Vl2};
 use anabranch_fabric::{Fabric, graphml};
+use anabranch_form::Origin;
+use anabranch_form::unit::{Choice, Count};
+use anabranch_form::{Form, FormError};
 
 /// A fabric of some kind, with its sizes and links.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +65,7 @@ impl Shape {
     }
 
     /// Nodes and ports. A file's digest is noted.
-    pub(crate) fn build(&mut self, origin: &Origin, files: &Files<'_>) -> Result<Fabric, ScenarioError> {
+    pub(crate) fn build(&mut self, origin: &Origin, files: &Files<'_>) -> Result<Fabric, FormError> {
         let built = match self {
             Self::LeafSpine(shape) => shape.build(),
             Self::FatTree(shape) => shape.build(),

@@ -1,7 +1,7 @@
 //! `[framing]`: bytes around a payload.
 
-use crate::form::Form;
-use crate::unit::Bytes;
+use anabranch_form::Form;
+use anabranch_form::unit::Bytes;
 use anabranch_sim::Framing;
 
 /// Largest frame the simulator's 16-bit lengths hold with room for a header.

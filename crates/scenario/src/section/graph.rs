@@ -1,10 +1,10 @@
 //! `[[fabric.node]]` and `[[fabric.edge]]`: a fabric of any nodes and links.
 
-use super::link;
-use crate::form::Form;
-use crate::unit::{Choice, Count, Text};
+use crate::section::link;
 use anabranch_fabric::topology::LinkSettings;
 use anabranch_fabric::{Fabric, FabricError, Graph, GraphLink, GraphNode, Tier};
+use anabranch_form::Form;
+use anabranch_form::unit::{Choice, Count, Text};
 use std::collections::HashMap;
 
 /// Nodes and links by name.

@@ -1,8 +1,8 @@
 //! `[host]`: the network card of every host.
 
-use crate::form::Form;
-use crate::unit::{Choice, Ecn, Flag, Room};
 use anabranch_fabric::{Buffer, Marking};
+use anabranch_form::Form;
+use anabranch_form::unit::{Choice, Ecn, Flag, Room};
 use anabranch_sim::{Nic, Queueing};
 
 /// The network card of every host, with what the port behind a FIFO has.

@@ -1,8 +1,8 @@
 //! Links of one tier: rate, delay, room, marking; the same in both directions.
 
-use crate::form::Form;
-use crate::unit::{Ecn, Room, Speed, Time};
 use anabranch_fabric::topology::LinkSettings;
+use anabranch_form::Form;
+use anabranch_form::unit::{Ecn, Room, Speed, Time};
 
 /// The keys.
 pub(crate) fn visit(form: &mut impl Form, link: &mut LinkSettings) {

@@ -8,7 +8,6 @@ pub(crate) mod host;
 mod link;
 pub(crate) mod record;
 pub(crate) mod routing;
-pub(crate) mod scheme;
 pub(crate) mod stop;
 pub(crate) mod traffic;
 pub(crate) mod transport;

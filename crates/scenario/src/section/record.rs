@@ -1,7 +1,7 @@
 //! `[record]`: what is written down on the way.
 
-use crate::form::Form;
-use crate::unit::{Count, Name, Named, OneOrMore, Time, Whole};
+use anabranch_form::Form;
+use anabranch_form::unit::{Count, Name, Named, OneOrMore, Time, Whole};
 
 const PS_PER_MS: u64 = 1_000_000_000;
 

@@ -1,11 +1,12 @@
 //! `[routing]`: how switches spread, and how fast they learn.
 
-use super::scheme::{self, SCHEMES};
-use crate::document::{Entry, Node, Value};
-use crate::form::{Form, key as key_text};
-use crate::unit::{Bytes, Choice, Count, Named, Nanoseconds, Refusal, Time, Unit, Whole, quoted};
-use anabranch_plan::{Granularity, Scheme, Table};
-use anabranch_split::scheme::{Flowcell, Flowlet};
+use anabranch_balancers::{
+    Balancing, Build, DefaultWeights, Descriptor, Granularity, Scheme, Table, registry,
+};
+use anabranch_form::document::{Entry, Node, Value};
+use anabranch_form::unit::{Bytes, Choice, Count, Named, Nanoseconds, Refusal, Time, Unit, Whole, quoted};
+use anabranch_form::{Form, key as key_text};
+use std::sync::LazyLock;
 
 /// How switches spread, and how fast they learn.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,171 +34,67 @@ pub enum Weights {
     Given(Vec<(Named, u64)>),
 }
 
-/// A name for three choices.
-struct Preset {
-    name: &'static str,
-    granularity: Granularity,
-    weights: Weights,
-    table: Table,
-}
-
-/// Entries of a WCMP table where none are given: a group of sixteen members fits with room for weights.
-pub(crate) const WCMP_ENTRIES: u32 = 64;
-/// DRILL(2, 1), the setting that its authors recommend.
-const DRILL: Table = Table::ShortestQueue { samples: 2, memory: 1 };
-const EVERY_QUEUE: Table = Table::ShortestQueue { samples: u16::MAX, memory: 0 };
-const FLOW: Granularity = Granularity::Flow;
-const FLOWLET: Granularity = Granularity::Flowlet { gap_ns: Flowlet::GAP_NS };
-const FLOWCELL: Granularity = Granularity::Flowcell { bytes: Flowcell::BYTES as u64 };
-const PACKET: Granularity = Granularity::Packet;
-const SMOOTH: Table = Table::Turns { block: false };
-
-static PRESETS: [Preset; 16] = [
-    preset("ecmp", FLOW, Weights::Equal, Table::Uniform),
-    preset("random", FLOW, Weights::Equal, Table::Valo),
-    preset("weighted", FLOW, Weights::Capacity, Table::MinMove),
-    preset("weighted-random", FLOW, Weights::Capacity, Table::Intervals),
-    preset("wrr", FLOW, Weights::Capacity, Table::Turns { block: true }),
-    preset("wcmp", FLOW, Weights::Capacity, Table::Wcmp { entries: WCMP_ENTRIES }),
-    preset("scoring", FLOW, Weights::Capacity, Table::Scoring),
-    preset("valo", FLOW, Weights::Capacity, Table::Valo),
-    preset("deficit", FLOW, Weights::Capacity, Table::Deficit),
-    preset("letflow", FLOWLET, Weights::Equal, Table::Uniform),
-    preset("flowcell", FLOWCELL, Weights::Equal, Table::Uniform),
-    preset("local-sampling", FLOWCELL, Weights::Equal, EVERY_QUEUE),
-    preset("spray", PACKET, Weights::Equal, Table::Uniform),
-    preset("weighted-spray", PACKET, Weights::Capacity, SMOOTH),
-    preset("drill", PACKET, Weights::Equal, DRILL),
-    preset("weighted-drill", PACKET, Weights::Capacity, DRILL),
-];
-
-const fn preset(name: &'static str, granularity: Granularity, weights: Weights, table: Table) -> Preset {
-    Preset { name, granularity, weights, table }
-}
-
-pub(crate) static NAMES: [&str; PRESETS.len() + SCHEMES.len()] = {
-    let mut names = [""; PRESETS.len() + SCHEMES.len()];
+/// Names of all load balancers, as `anabranch schemes` lists them.
+pub(crate) static NAMES: LazyLock<Vec<&'static str>> =
+    LazyLock::new(|| registry::all().map(|descriptor| descriptor.name).collect());
+static GRANULARITIES: [&str; Granularity::ALL.len()] = {
+    let mut names = [""; Granularity::ALL.len()];
     let mut index = 0;
     while index < names.len() {
-        names[index] =
-            if index < PRESETS.len() { PRESETS[index].name } else { SCHEMES[index - PRESETS.len()].name };
+        names[index] = Granularity::ALL[index].name();
         index += 1;
     }
     names
 };
-const GRANULARITIES: [&str; 4] = ["flow", "flowlet", "flowcell", "packet"];
-const TABLES: [&str; 10] = [
-    "uniform",
-    "min-move",
-    "wcmp",
-    "wcmp-scoring",
-    "intervals",
-    "valo",
-    "scoring",
-    "turns",
-    "deficit",
-    "shortest-queue",
-];
+static TABLES: [&str; Table::ALL.len()] = {
+    let mut names = [""; Table::ALL.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = Table::ALL[index].name();
+        index += 1;
+    }
+    names
+};
 const ORDERS: [&str; 2] = ["smooth", "block"];
 
 impl Default for Routing {
     fn default() -> Self {
-        let ecmp = &PRESETS[0];
-        Self {
-            granularity: ecmp.granularity,
-            weights: ecmp.weights.clone(),
-            table: ecmp.table,
-            scheme: Scheme::Table,
-            delay_ps: 0,
-        }
+        let Balancing { granularity, table, scheme, .. } = Balancing::ECMP;
+        Self { granularity, weights: Weights::Equal, table, scheme, delay_ps: 0 }
     }
 }
 
 impl Routing {
-    /// The scheme or preset these choices are, if they are one.
+    /// Name of the load balancer that these choices are, if one has them.
     #[must_use]
     pub fn balance(&self) -> Option<&'static str> {
-        let same = |preset: &&Preset| {
-            granularity_name(preset.granularity) == granularity_name(self.granularity)
-                && preset.weights == self.weights
-                && table_name(preset.table) == table_name(self.table)
+        let weights = match self.weights {
+            Weights::Equal => Some(DefaultWeights::Equal),
+            Weights::Capacity => Some(DefaultWeights::Capacity),
+            Weights::Given(_) => None,
         };
-        scheme::name(&self.scheme).or_else(|| PRESETS.iter().find(same).map(|preset| preset.name))
+        registry::name_of(&self.scheme, self.granularity, weights, self.table)
     }
 
-    /// The load balancer of this name, with its defaults.
+    /// A load balancer with the defaults of everything that its name leaves open.
     #[must_use]
-    pub fn of(balance: &str) -> Self {
+    pub fn of(descriptor: &Descriptor) -> Self {
         let mut routing = Self::default();
-        routing.set(balance);
+        routing.set(descriptor);
         routing
     }
 
-    /// What the switches keep on one path, in a word.
-    #[must_use]
-    pub fn granularity_name(&self) -> &'static str {
-        granularity_name(self.granularity)
-    }
-
-    fn set(&mut self, balance: &str) {
-        self.scheme = Scheme::Table;
-        if let Some(named) = scheme::of(balance) {
-            self.scheme = (named.scheme)();
-            self.weights.clone_from(&named.weights);
+    fn set(&mut self, descriptor: &Descriptor) {
+        self.weights = match descriptor.weights {
+            DefaultWeights::Equal => Weights::Equal,
+            DefaultWeights::Capacity => Weights::Capacity,
+        };
+        match descriptor.build {
+            Build::Tables(granularity, table) => {
+                (self.granularity, self.table, self.scheme) = (granularity, table, Scheme::TABLES);
+            }
+            Build::Scheme(scheme) => self.scheme = scheme(),
         }
-        if let Some(preset) = PRESETS.iter().find(|preset| preset.name == balance) {
-            self.granularity = preset.granularity;
-            self.weights.clone_from(&preset.weights);
-            self.table = preset.table;
-        }
-    }
-}
-
-fn granularity_name(granularity: Granularity) -> &'static str {
-    match granularity {
-        Granularity::Flow => GRANULARITIES[0],
-        Granularity::Flowlet { .. } => GRANULARITIES[1],
-        Granularity::Flowcell { .. } => GRANULARITIES[2],
-        Granularity::Packet => GRANULARITIES[3],
-    }
-}
-
-fn granularity_of(name: &str) -> Granularity {
-    match name {
-        "flow" => FLOW,
-        "flowlet" => FLOWLET,
-        "flowcell" => FLOWCELL,
-        _ => PACKET,
-    }
-}
-
-fn table_name(table: Table) -> &'static str {
-    match table {
-        Table::Uniform => TABLES[0],
-        Table::MinMove => TABLES[1],
-        Table::Wcmp { .. } => TABLES[2],
-        Table::WcmpScoring { .. } => TABLES[3],
-        Table::Intervals => TABLES[4],
-        Table::Valo => TABLES[5],
-        Table::Scoring => TABLES[6],
-        Table::Turns { .. } => TABLES[7],
-        Table::Deficit => TABLES[8],
-        Table::ShortestQueue { .. } => TABLES[9],
-    }
-}
-
-fn table_of(name: &str) -> Table {
-    match name {
-        "uniform" => Table::Uniform,
-        "min-move" => Table::MinMove,
-        "wcmp" => Table::Wcmp { entries: WCMP_ENTRIES },
-        "wcmp-scoring" => Table::WcmpScoring { entries: WCMP_ENTRIES },
-        "intervals" => Table::Intervals,
-        "valo" => Table::Valo,
-        "scoring" => Table::Scoring,
-        "turns" => SMOOTH,
-        "deficit" => Table::Deficit,
-        _ => DRILL,
     }
 }
 
@@ -206,17 +103,17 @@ pub(crate) fn visit(form: &mut impl Form, routing: &mut Routing) {
     let mut balance = routing.balance();
     form.optional(
         "balance",
-        Choice(&NAMES),
+        Choice(NAMES.as_slice()),
         &mut balance,
         "A load balancer by name, as `anabranch schemes` lists them: a name for granularity, weights and table together, \
          any of which given beside it replaces its part, or a scheme with parameters of its own.",
     );
-    if let Some(name) = balance
-        && routing.balance() != balance
+    if routing.balance() != balance
+        && let Some(descriptor) = balance.and_then(registry::find)
     {
-        routing.set(name);
+        routing.set(descriptor);
     }
-    let mut granularity = granularity_name(routing.granularity);
+    let mut granularity = routing.granularity.name();
     form.key(
         "granularity",
         Choice(&GRANULARITIES),
@@ -224,8 +121,10 @@ pub(crate) fn visit(form: &mut impl Form, routing: &mut Routing) {
         "What is kept on one path by the switches: all packets of a flow; flowlets, which a pause of `gap` ends; flowcells \
          of `cell` bytes; or each packet by itself (spraying).",
     );
-    if granularity != granularity_name(routing.granularity) {
-        routing.granularity = granularity_of(granularity);
+    if granularity != routing.granularity.name()
+        && let Some(named) = Granularity::ALL.into_iter().find(|one| one.name() == granularity)
+    {
+        routing.granularity = named;
     }
     match &mut routing.granularity {
         Granularity::Flowlet { gap_ns } => {
@@ -245,7 +144,9 @@ pub(crate) fn visit(form: &mut impl Form, routing: &mut Routing) {
     );
     visit_table(form, &mut routing.table);
     form.table("scheme", "Parameters of the scheme that `balance` names.", |form| {
-        scheme::visit(form, &mut routing.scheme);
+        if let Some(balancer) = routing.scheme.get_mut() {
+            balancer.visit(&mut form.keys());
+        }
     });
     form.key(
         "delay",
@@ -256,7 +157,7 @@ pub(crate) fn visit(form: &mut impl Form, routing: &mut Routing) {
 }
 
 fn visit_table(form: &mut impl Form, table: &mut Table) {
-    let mut name = table_name(*table);
+    let mut name = table.name();
     form.key(
         "table",
         Choice(&TABLES),
@@ -266,8 +167,10 @@ fn visit_table(form: &mut impl Form, table: &mut Table) {
          random); `valo` gravity weights under scoring; `scoring` Open vSwitch's way; `turns` weighted round robin in an \
          `order`; `deficit` whoever is furthest behind; `shortest-queue` of `samples` drawn and of a `memory` (DRILL).",
     );
-    if name != table_name(*table) {
-        *table = table_of(name);
+    if name != table.name()
+        && let Some(named) = Table::ALL.into_iter().find(|one| one.name() == name)
+    {
+        *table = named;
     }
     match table {
         Table::Wcmp { entries } | Table::WcmpScoring { entries } => {
@@ -301,7 +204,12 @@ fn visit_table(form: &mut impl Form, table: &mut Table) {
             );
             *memory = kept as u16;
         }
-        _ => {}
+        Table::Uniform
+        | Table::MinMove
+        | Table::Intervals
+        | Table::Valo
+        | Table::Scoring
+        | Table::Deficit => {}
     }
 }
 

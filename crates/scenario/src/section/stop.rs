@@ -1,7 +1,7 @@
 //! `[stop]`: when the simulation ends if its flows have not ended before.
 
-use crate::form::Form;
-use crate::unit::Time;
+use anabranch_form::Form;
+use anabranch_form::unit::Time;
 
 /// Time left to flows after the last traffic began: many retransmission timeouts.
 const GRACE_PS: u64 = 10_000_000_000_000;

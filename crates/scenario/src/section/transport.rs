@@ -1,9 +1,9 @@
 //! `[transport]`: what end hosts do.
 
-use crate::document::{Node, Value};
-use crate::form::Form;
-use crate::unit::{Bytes, Choice, Count, Flag, Positive, Refusal, Speed, Time, Unit, quoted};
 use anabranch_fabric::Rate;
+use anabranch_form::Form;
+use anabranch_form::document::{Node, Value};
+use anabranch_form::unit::{Bytes, Choice, Count, Flag, Positive, Refusal, Speed, Time, Unit, quoted};
 use anabranch_sim::transport::{Control, Coupling, Mptcp, Reorder, Tcp, Transport, Udp};
 
 const PS_PER_MS: u64 = 1_000_000_000;
@@ -196,8 +196,8 @@ fn visit_tcp(form: &mut impl Form, tcp: &mut Tcp, persistent: bool) {
         );
     }
     if !(tcp.rto_min_ps <= tcp.rto_initial_ps && tcp.rto_initial_ps <= tcp.rto_max_ps) {
-        let mend = "make min_rto <= initial_rto <= max_rto".to_owned();
-        form.refuse("initial_rto", "it is not between min_rto and max_rto".to_owned(), mend);
+        let hint = "make min_rto <= initial_rto <= max_rto".to_owned();
+        form.refuse("initial_rto", "it is not between min_rto and max_rto".to_owned(), hint);
     }
     form.key(
         "ecn",
@@ -206,8 +206,8 @@ fn visit_tcp(form: &mut impl Form, tcp: &mut Tcp, persistent: bool) {
         "Packets may be marked instead of dropped (RFC 3168; DCTCP needs it).",
     );
     if matches!(tcp.control, Control::Dctcp { .. }) && !tcp.ecn {
-        let mend = "set ecn = true, or kind = \"newreno\"".to_owned();
-        form.refuse("ecn", "DCTCP without marks cannot work".to_owned(), mend);
+        let hint = "set ecn = true, or kind = \"newreno\"".to_owned();
+        form.refuse("ecn", "DCTCP without marks cannot work".to_owned(), hint);
     }
     form.key("handshake", Flag, &mut tcp.handshake, "A flow opens its connection by SYN and SYN-ACK.");
     if persistent {

@@ -214,7 +214,7 @@ impl Hosts {
                 self.past.insert(name, vec![(0, flow)]);
             }
             self.connections.close(name);
-            network.with_edge(|edge, _| edge.closed(name));
+            network.with_host_balancer(|host, _| host.closed(name));
         }
         self.multipaths.free.push(place);
     }

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anabranch.errors import AnabranchError
+from anabranch.load_balancers import KernelProgram
 from anabranch.runs.load import read_text
 from anabranch.settings import Settings
 from anabranch.targets.ebpf.options import Options
 from anabranch.targets.ebpf.scheme import (
-    DBB,
+    COUNTED,
     INDEPENDENT,
     KERNEL_SCHEMES,
     SHARED,
-    KernelScheme,
     kernel_scheme,
     refusal,
 )
@@ -87,7 +88,7 @@ class EbpfPlan:
     groups: tuple[WeightedMembers, ...]
 
     @property
-    def kernel(self) -> KernelScheme:
+    def kernel(self) -> KernelProgram:
         """How the scheme runs in the kernel."""
         return kernel_scheme(self.scheme, self.counter)
 
@@ -184,8 +185,10 @@ def _scheme(settings: Settings) -> tuple[str, str]:
         settings.refuse("scheme", scheme, refusal(scheme))
     given = "counter" in settings
     counter = settings.one_of("counter", SHARED, (SHARED, INDEPENDENT))
-    if given and scheme != DBB:
-        settings.refuse("counter", counter, f'of scheme = "{DBB}" only; leave it out')
+    if given and scheme not in COUNTED:
+        settings.refuse(
+            "counter", counter, f"of scheme = {' or '.join(json.dumps(name) for name in COUNTED)} only; leave it out"
+        )
     return scheme, counter
 
 
@@ -199,7 +202,7 @@ def _switch(settings: Settings) -> tuple[str, tuple[str, ...], str]:
     return name, devices, settings.one_of("hook", INGRESS, HOOKS)
 
 
-def _group(settings: Settings, scheme: str, kernel: KernelScheme, seed: int | None) -> WeightedMembers:
+def _group(settings: Settings, scheme: str, kernel: KernelProgram, seed: int | None) -> WeightedMembers:
     name = group_keys.name_of(settings)
     if len(name.encode()) > GROUP_NAME_BYTES or "\0" in name:
         settings.refuse("name", name, f"give at most {GROUP_NAME_BYTES} bytes of text")
@@ -264,7 +267,7 @@ def _values(settings: Settings, output: str) -> tuple[int, ...]:
     return values
 
 
-def _weights(settings: Settings, scheme: str, kernel: KernelScheme, members: int) -> tuple[str, ...]:
+def _weights(settings: Settings, scheme: str, kernel: KernelProgram, members: int) -> tuple[str, ...]:
     if not kernel.weighted and "weights" in settings:
         settings.refuse("weights", "given", f"{scheme} splits equally; leave them out, or take another scheme")
     return group_keys.weights(settings, members)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from anabranch import _core
 from anabranch.hints import nearest
-from anabranch.load_balancers import LoadBalancer, schemes
+from anabranch.load_balancers import KernelProgram, LoadBalancer, schemes
 
 SHARED, INDEPENDENT = "shared", "independent"
 """Whether all packets of a group are counted together, on each processor by itself, or each flow's by itself."""
-GAP_S = 500e-6
-"""Of a flowlet: LetFlow's, at 10 Gbit/s (NSDI 2017)."""
-IDLE_S = 0.1
-"""Silence after which a flow's counter is forgotten; as in scenarios."""
-GIVEN = ("clock", "random", "tag")
-"""What a program in the kernel's datapath has (`anabranch_split::capability::KERNEL`)."""
+GIVEN = tuple(_core.KERNEL_GIVES)
+"""Capabilities that a program of the target `ebpf` has."""
 LACKED = {
     "backlog": "how much waits at each queue",
     "timer": "a timer of its own",
@@ -26,48 +22,20 @@ LACKED = {
 """In words for people."""
 
 
-@dataclass(frozen=True)
-class KernelScheme:
-    """How a load balancer runs there."""
-
-    programs: tuple[str, ...]
-    """As `_core.KERNEL_SCHEMES` names them; of several, the first whose split is near enough."""
-    unit: str
-    """What goes where it goes by itself: `flow`, `flowlet`, `flowcell`, `packet` (at random) or `turn`."""
-    weighted: bool = True
-    pause_s: float | None = None
-    """The default of `pause`; None where it means nothing."""
-    output: str = ""
-    """The only output that the scheme has; empty if it has them all."""
-
-
-SLOTS = ("slots", "slots_large")
 PLAIN = "scoring"
 """The scheme whose weights are factors of scores as they are."""
 
-KERNEL_SCHEMES: Mapping[str, KernelScheme] = MappingProxyType(
-    {
-        "weighted": KernelScheme(SLOTS, "flow"),
-        "ecmp": KernelScheme(SLOTS, "flow", weighted=False),
-        "random": KernelScheme(("score",), "flow", weighted=False),
-        "valo": KernelScheme(("score",), "flow"),
-        PLAIN: KernelScheme(("score",), "flow"),
-        "log-rendezvous": KernelScheme(("rendezvous",), "flow"),
-        "letflow": KernelScheme(("flowlet",), "flowlet", pause_s=GAP_S),
-        "presto": KernelScheme(("presto",), "flowcell", weighted=False),
-        "weighted-presto": KernelScheme(("presto",), "flowcell"),
-        "spray": KernelScheme(("spray",), "packet"),
-        "weighted-spray": KernelScheme(("cycle",), "turn"),
-        "dbb": KernelScheme(("cycle",), "turn"),
-        "wino": KernelScheme(("flow_cycle",), "turn", pause_s=IDLE_S, output="dscp"),
-    }
+KERNEL_SCHEMES: Mapping[str, KernelProgram] = MappingProxyType(
+    {balancer.name: balancer.runs.kernel for balancer in schemes() if balancer.runs.kernel is not None}
+    | {"log-rendezvous": KernelProgram(("rendezvous",), "flow")}
 )
-"""By the names of `anabranch schemes`."""
-DBB = "dbb"
-DBB_INDEPENDENT = KernelScheme(("flow_cycle",), "turn", pause_s=IDLE_S)
+"""Programs by the names of `anabranch schemes`, and the one of a technique that is no load balancer there."""
+_VARIANTS = {balancer.name: balancer.runs.kernel_variant for balancer in schemes()}
+COUNTED = tuple(name for name, variant in _VARIANTS.items() if variant is not None and variant[0] == "counter")
+"""Load balancers whose `counter` chooses the program."""
 
 
-def kernel_scheme(name: str, counter: str = SHARED) -> KernelScheme:
+def kernel_scheme(name: str, counter: str = SHARED) -> KernelProgram:
     """How a scheme runs in the kernel.
 
     Args:
@@ -75,15 +43,16 @@ def kernel_scheme(name: str, counter: str = SHARED) -> KernelScheme:
         counter: of `dbb`.
 
     """
-    return DBB_INDEPENDENT if name == DBB and counter == INDEPENDENT else KERNEL_SCHEMES[name]
+    variant = _VARIANTS.get(name)
+    return variant[2] if variant is not None and variant[:2] == ("counter", counter) else KERNEL_SCHEMES[name]
 
 
 def program_names(name: str) -> str:
     """Its programs for people, as in `slots, slots_large`; empty if it has none."""
     if name not in KERNEL_SCHEMES:
         return ""
-    found = [*KERNEL_SCHEMES[name].programs, *(DBB_INDEPENDENT.programs if name == DBB else ())]
-    return ", ".join(found)
+    variant = _VARIANTS.get(name)
+    return ", ".join((*KERNEL_SCHEMES[name].programs, *(() if variant is None else variant[2].programs)))
 
 
 def why_not(balancer: LoadBalancer) -> str:

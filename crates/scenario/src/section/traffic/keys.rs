@@ -1,13 +1,13 @@
 //! The keys of `[[traffic]]`.
 
-use super::pattern::PatternUnit;
-use super::sizes::SizeUnit;
-use super::{Amount, Demand, KINDS, Rate, SizeSource, SizesSetting, Traffic, Training};
 use crate::file;
-use crate::form::Form;
+use crate::section::traffic::pattern::PatternUnit;
+use crate::section::traffic::sizes::SizeUnit;
+use crate::section::traffic::{Amount, Demand, KINDS, Rate, SizeSource, SizesSetting, Traffic, Training};
 use crate::section::transport;
-use crate::unit::{Bytes, Capacity, Choice, Count, OneOrMore, Positive, Time, Whole};
 use anabranch_fabric::capacity::Reference;
+use anabranch_form::Form;
+use anabranch_form::unit::{Bytes, Capacity, Choice, Count, OneOrMore, Positive, Time, Whole};
 use anabranch_sim::transport::Transport;
 use anabranch_traffic::sizes::Convention;
 use anabranch_traffic::{Pattern, load};

@@ -8,8 +8,8 @@ pub(crate) use keys::visit;
 pub use sizes::{SizeSource, SizesSetting};
 
 use crate::file::NamedFile;
-use crate::origin::Origin;
 use anabranch_fabric::capacity::Reference;
+use anabranch_form::Origin;
 use anabranch_sim::transport::Transport;
 use anabranch_traffic::Pattern;
 

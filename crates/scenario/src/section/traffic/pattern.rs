@@ -1,8 +1,8 @@
 //! Who sends to whom.
 
-use crate::document::{Node, Table, Value};
-use crate::nearest;
-use crate::unit::{Count, Refusal, Unit, quoted};
+use anabranch_form::document::{Node, Table, Value};
+use anabranch_form::nearest;
+use anabranch_form::unit::{Count, Refusal, Unit, quoted};
 use anabranch_traffic::Pattern;
 
 /// Words for the patterns without parameters.
@@ -44,7 +44,7 @@ impl PatternUnit {
             Value::Array(ends) if ends.len() == 2 => Ok((NUMBER.read(&ends[0])?, NUMBER.read(&ends[1])?)),
             _ => {
                 let mut refusal = self.refuse(node, format!("{} is no pair of hosts", node.value.describe()));
-                refusal.mend = "write pairs = [[0, 8], [1, 9]]".to_owned();
+                refusal.hint = "write pairs = [[0, 8], [1, 9]]".to_owned();
                 Err(refusal)
             }
         }
@@ -61,7 +61,7 @@ impl Unit for PatternUnit {
                 let found = WORDS.iter().find(|(word, _)| word == text);
                 found.map(|(_, pattern)| pattern.clone()).ok_or_else(|| {
                     let mut refusal = self.refuse(node, format!("`{text}` is unknown"));
-                    refusal.mend = nearest::mend(text, WORDS.iter().map(|(word, _)| *word));
+                    refusal.hint = nearest::hint(text, WORDS.iter().map(|(word, _)| *word));
                     refusal
                 })
             }

@@ -1,9 +1,9 @@
 //! Where flow sizes come from.
 
-use crate::document::{Node, Value};
 use crate::file::NamedFile;
-use crate::nearest;
-use crate::unit::{Bytes, Refusal, Text, Unit, quoted};
+use anabranch_form::document::{Node, Value};
+use anabranch_form::nearest;
+use anabranch_form::unit::{Bytes, Refusal, Text, Unit, quoted};
 use anabranch_traffic::sizes::{Convention, PUBLISHED, Published};
 
 /// Where flow sizes come from, and how they are drawn.
@@ -39,7 +39,7 @@ impl SizesSetting {
 pub(crate) struct SizeUnit;
 
 impl SizeUnit {
-    fn table(&self, node: &Node, table: &crate::document::Table) -> Result<SizeSource, Refusal> {
+    fn table(&self, node: &Node, table: &anabranch_form::document::Table) -> Result<SizeSource, Refusal> {
         let get = |key: &str| table.get(key).map(|entry| &entry.node);
         if let Some(file) = get("file") {
             table.refuse_others(&["file", "digest"])?;
@@ -54,7 +54,7 @@ impl SizeUnit {
         let (least, most) = (Bytes::SOME.read(least)?, Bytes::SOME.read(most)?);
         if least > most {
             let mut refusal = self.refuse(node, "`least` is above `most`");
-            refusal.mend = "give the smaller size as `least`".to_owned();
+            refusal.hint = "give the smaller size as `least`".to_owned();
             return Err(refusal);
         }
         Ok(SizeSource::Uniform(least, most))
@@ -73,7 +73,7 @@ impl Unit for SizeUnit {
                 }
                 Published::named(text).map(|table| SizeSource::Published(table.name)).ok_or_else(|| {
                     let mut refusal = self.refuse(node, format!("`{text}` is unknown"));
-                    refusal.mend = nearest::mend(text, PUBLISHED.iter().map(|table| table.name));
+                    refusal.hint = nearest::hint(text, PUBLISHED.iter().map(|table| table.name));
                     refusal
                 })
             }

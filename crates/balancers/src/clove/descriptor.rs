@@ -1,0 +1,74 @@
+//! Registry entries of Clove: by marks, by telemetry, and over gravity weights.
+
+use super::keys::{self, with};
+use crate::clove::host::CloveHypervisor;
+use crate::clove::pick::{Parameters, Selection};
+use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
+use crate::hosts::relayed::RelayedHosts;
+use crate::load_balancer::{LoadBalancer, Scheme};
+use crate::task::Task;
+use anabranch_form::AnyKeys;
+use anabranch_sim::{Outcome, SimulationError};
+
+/// Clove-ECN.
+pub static CLOVE_ECN: Descriptor = Descriptor {
+    name: "clove-ecn",
+    granularity: "flowlet",
+    decider: Decider::Hosts,
+    page: include_str!("page.md"),
+    weights: DefaultWeights::Equal,
+    build: Build::Scheme(|| Scheme::new(with(Selection::Turns))),
+    runs: Runs::SIMULATOR,
+    reads_elsewhere: None,
+};
+
+/// Clove-INT.
+pub static CLOVE_INT: Descriptor = Descriptor {
+    name: "clove-int",
+    granularity: "flowlet",
+    decider: Decider::Hosts,
+    page: include_str!("page.md"),
+    weights: DefaultWeights::Equal,
+    build: Build::Scheme(|| Scheme::new(with(Selection::LeastUtilised))),
+    runs: Runs::SIMULATOR,
+    reads_elsewhere: None,
+};
+
+/// Clove's weights under VALO's gravity scores.
+pub static CLOVE_VALO: Descriptor = Descriptor {
+    name: "clove+valo",
+    granularity: "flowlet",
+    decider: Decider::Hosts,
+    page: include_str!("page.md"),
+    weights: DefaultWeights::Equal,
+    build: Build::Scheme(|| Scheme::new(with(Selection::Score))),
+    runs: Runs::SIMULATOR,
+    reads_elsewhere: None,
+};
+
+impl LoadBalancer for Parameters {
+    fn descriptor(&self) -> &'static Descriptor {
+        match self.selection {
+            Selection::Turns | Selection::Random => &CLOVE_ECN,
+            Selection::LeastUtilised => &CLOVE_INT,
+            Selection::Score => &CLOVE_VALO,
+        }
+    }
+
+    fn needs(&self) -> u32 {
+        CloveHypervisor::NEEDS
+    }
+
+    fn visit(&mut self, keys: &mut AnyKeys<'_>) {
+        keys::visit(keys, self);
+    }
+
+    fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
+        let host =
+            Box::new(RelayedHosts::new(CloveHypervisor(self.clone()), task.fabric, task.settings.seed)?);
+        match self.selection {
+            Selection::LeastUtilised => task.by_telemetry(self.estimator(), host),
+            Selection::Turns | Selection::Random | Selection::Score => task.by_tables(Some(host)),
+        }
+    }
+}

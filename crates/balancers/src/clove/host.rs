@@ -1,0 +1,81 @@
+//! Clove at work in hypervisors: what marks, or the levels that switches raise, are worth in its own terms.
+
+use crate::clove::pick::{Clove, Feedback, Note, Parameters, Path, Selection, State};
+use crate::hosts::few_paths::Fork;
+use crate::hosts::one_flow::OneFlow;
+use crate::hosts::relayed::Relayed;
+use anabranch_sim::{Packet, marks};
+use anabranch_split::apportion::gravity;
+use anabranch_split::scheme::relay::Tag;
+use anabranch_split::scheme::{Scheme, score};
+use anabranch_split::{Env, scheme};
+
+type Flow = OneFlow<Note>;
+type Under = Clove<Flow, Box<[Path]>, Vec<score::Entry>>;
+
+/// All that hypervisors share.
+pub(crate) struct CloveHypervisor(pub(crate) Parameters);
+
+impl CloveHypervisor {
+    pub(crate) const NEEDS: u32 = Under::NEEDS;
+}
+
+impl Relayed for CloveHypervisor {
+    type State = State<Flow, Box<[Path]>, Vec<score::Entry>>;
+    type Flow = Flow;
+    /// The level, where paths are chosen by it.
+    type News = u8;
+
+    fn state(&self, paths: usize) -> Self::State {
+        State { paths: vec![Path::default(); paths].into(), ..State::default() }
+    }
+
+    fn by_marks(&self) -> bool {
+        self.0.selection != Selection::LeastUtilised
+    }
+
+    #[inline]
+    fn pick(
+        &self,
+        state: &mut Self::State,
+        flow: &mut Flow,
+        asked: &mut scheme::Packet,
+        place: &mut Fork<'_>,
+    ) -> u16 {
+        if self.0.selection == Selection::Score && state.scored.due(place.now_ns(), self.0.interval_ns) {
+            let living = (0..).zip(&state.paths);
+            let weight = |(path, known): (u16, &Path)| if place.up(path) { known.weight.into() } else { 0 };
+            state.scored.entries = gravity::entries(&living.map(weight).collect::<Vec<u64>>());
+        }
+        std::mem::swap(&mut state.flows, flow);
+        let path = scheme::pick::<Under, _>(&self.0, state, asked, place);
+        std::mem::swap(&mut state.flows, flow);
+        path
+    }
+
+    #[inline]
+    fn hear(&self, _known: u8, packet: &Packet) -> Option<u8> {
+        if self.by_marks() {
+            (packet.marks & marks::EXPERIENCED != 0).then_some(0)
+        } else {
+            Some(Tag(packet.tag).level())
+        }
+    }
+
+    fn written(&self, level: u8) -> u32 {
+        level.into()
+    }
+
+    fn learn(&self, state: &mut Self::State, path: u16, news: u32, place: &mut Fork<'_>) {
+        // Above the level there is that of the packet that brought the news.
+        let level = (news & 0xff) as u8;
+        let feedback =
+            if self.by_marks() { Feedback::Marked(path) } else { Feedback::Utilisation { path, level } };
+        Under::learn(&self.0, state, &feedback, place);
+    }
+
+    fn changed(&self, state: &mut Self::State, path: u16, place: &mut Fork<'_>) {
+        let up = place.up(path);
+        Under::port_changed(&self.0, state, path, up, place);
+    }
+}

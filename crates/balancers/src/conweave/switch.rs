@@ -1,0 +1,331 @@
+//! ConWeave at work: source leaves route data along paths, destination leaves hold it until it is in order
+//! and answer.
+
+use crate::conweave::header::{Control, Header, PATHS_MAX};
+use crate::conweave::pick as conweave;
+use crate::conweave::pick::{Arrived, Parameters, Plan, Round};
+use crate::conweave::reorder::Reordering;
+use crate::path_book::{PathBook, Route};
+use crate::switches::place::{Place, Usable, leaf_of_switches, numbers, stream};
+use anabranch_fabric::{Fabric, LinkState};
+use anabranch_plan::selection_hash;
+use anabranch_sim::{
+    Choice, Framing, GroupPlan, Junction, Kind, Network, Packet, SimulationError, SwitchBalancer, marks,
+};
+use anabranch_split::scheme::{FlowTable, Scheme, uniform};
+use anabranch_split::{PlanError, scheme};
+use rand_pcg::Pcg32;
+
+type Rule = conweave::ConWeave<Vec<u64>, FlowTable<Round>>;
+
+/// Bits of [`Packet::connection`] that name its place.
+const PLACE_MASK: u32 = (1 << 24) - 1;
+
+/// All leaves.
+pub(crate) struct ConWeave {
+    parameters: Parameters,
+    framing: Framing,
+    book: PathBook,
+    /// By leaf: a host of it, and its stream.
+    leaves: Vec<(u32, Pcg32)>,
+    salts: Vec<u32>,
+    /// By port: its number at its node.
+    number: Vec<u16>,
+    /// By switch: its number as a leaf.
+    leaf_of: Vec<Option<u32>>,
+    usable: Usable,
+    /// By source's and destination's leaf.
+    sources: Vec<Option<Box<Source>>>,
+    /// By place of a connection.
+    destinations: Vec<Destination>,
+}
+
+/// What a leaf remembers of its flows to another.
+struct Source {
+    plan: Plan,
+    state: <Rule as Scheme>::State,
+    /// Whether the leaf has a choice towards the other, so that the first label of a path is its own.
+    first_labelled: bool,
+}
+
+/// One flow at its destination leaf.
+#[derive(Default)]
+struct Destination {
+    /// The connection, as in [`Packet::connection`], and the leaf it comes from.
+    connection: u32,
+    from: u32,
+    flow: Reordering,
+    /// Packets that wait, and the port they wait for.
+    held: Vec<u32>,
+    port: u32,
+}
+
+impl Destination {
+    fn release(&mut self, network: &mut Network) {
+        for place in self.held.drain(..) {
+            network.enqueue(self.port, place);
+        }
+    }
+}
+
+impl ConWeave {
+    pub(crate) const NEEDS: u32 = Rule::NEEDS;
+
+    /// # Errors
+    /// A fabric with more choices on a path than labels hold.
+    pub(crate) fn new(
+        parameters: Parameters,
+        framing: Framing,
+        fabric: &Fabric,
+        salts: &[u32],
+        seed: u64,
+    ) -> Result<Self, SimulationError> {
+        let book = PathBook::new(fabric)?;
+        let mut leaves: Vec<(u32, Pcg32)> = (0..book.leaves())
+            .map(|leaf| (u32::MAX, stream(seed, "conweave", book.switch_of(leaf))))
+            .collect();
+        for host in (0..fabric.hosts()).rev() {
+            leaves[book.leaf_of(host) as usize].0 = host;
+        }
+        let pairs = leaves.len() * leaves.len();
+        let nodes = (0..book.leaves()).map(|leaf| book.switch_of(leaf) + fabric.hosts());
+        let leaf_of = leaf_of_switches(fabric, nodes);
+        Ok(Self {
+            parameters,
+            framing,
+            book,
+            leaves,
+            salts: salts.to_vec(),
+            number: numbers(fabric, |_| true),
+            leaf_of,
+            usable: Usable::default(),
+            sources: (0..pairs).map(|_| None).collect(),
+            destinations: Vec::new(),
+        })
+    }
+
+    fn pair(&self, from: u32, to: u32) -> usize {
+        from as usize * self.leaves.len() + to as usize
+    }
+
+    /// Makes a leaf ready to send to another.
+    fn meet(&mut self, from: u32, to: u32) {
+        let index = self.pair(from, to);
+        if self.sources[index].is_some() {
+            return;
+        }
+        let routes = self.book.routes(from, to).all.clone();
+        let paths = routes.len().min(PATHS_MAX) as u16;
+        let parameters = self.parameters;
+        let round_trip_ns =
+            round_trip_ns(self.book.fabric(), &routes, self.framing, parameters.control_bytes);
+        self.sources[index] = Some(Box::new(Source {
+            plan: Plan { parameters, paths, round_trip_ns },
+            state: conweave::State { paused_ns: vec![0; paths.into()], flows: FlowTable::default() },
+            first_labelled: chooses(&routes),
+        }));
+    }
+
+    /// Where a hash sends what ConWeave does not route.
+    fn hashed(&self, at: &Junction<'_>, entropy: u32) -> Choice {
+        let hash = selection_hash(entropy, self.salts[at.switch as usize]);
+        self.usable.hashed(at.group, hash).map_or(Choice::NoPath, Choice::Member)
+    }
+
+    /// Makes room for the flow at its destination leaf, which learns from the data's outer header where it
+    /// comes from.
+    fn announce(&mut self, connection: u32, from: u32, network: &mut Network) {
+        let index = (connection & PLACE_MASK) as usize;
+        if index >= self.destinations.len() {
+            self.destinations.resize_with(index + 1, Destination::default);
+        }
+        let destination = &mut self.destinations[index];
+        if destination.connection != connection {
+            destination.release(network);
+            destination.connection = connection;
+            destination.flow = Reordering::default();
+        }
+        destination.from = from;
+    }
+
+    /// A control packet from one leaf to another, along a path that the hash of the connection chooses.
+    fn answer(&mut self, from: u32, to: u32, connection: u32, control: Control, network: &mut Network) {
+        let hash = selection_hash(connection, self.salts[self.book.switch_of(from) as usize]);
+        let routes = self.book.routes(from, to);
+        let Some(&path) = routes.live.get(uniform::index(hash, routes.live.len())) else { return };
+        let Route { labels, ports } = &routes.all[usize::from(path)];
+        let Some(&port) = ports.first() else { return };
+        let packet = Packet {
+            kind: Kind::Probe,
+            frame_bytes: self.parameters.control_bytes,
+            connection: self.leaves[from as usize].0,
+            destination: self.leaves[to as usize].0,
+            seq: connection.into(),
+            labels: if chooses(&routes.all) { labels >> 8 } else { *labels },
+            marks: marks::LABELLED,
+            tag: control.pack(),
+            ..Packet::default()
+        };
+        network.send_probe(port, packet);
+    }
+}
+
+/// Whether the first switch of these paths has a choice, so that their first label is its own.
+fn chooses(routes: &[Route]) -> bool {
+    let first = |route: &Route| route.ports.first().copied();
+    routes.iter().any(|route| first(route) != routes.first().and_then(first))
+}
+
+/// The round trip of a full frame and its answer between two leaves with nothing in the way, by the fastest
+/// path.
+fn round_trip_ns(fabric: &Fabric, routes: &[Route], framing: Framing, control_bytes: u16) -> u64 {
+    let wire = |bytes: u16| u32::from(bytes) + u32::from(framing.gap_bytes);
+    let (data, control) = (wire(framing.frame_bytes(framing.payload_bytes_max)), wire(control_bytes));
+    let there_and_back = |&port: &u32| {
+        let forth = &fabric.ports()[port as usize];
+        let back = &fabric.ports()[forth.reverse as usize];
+        let time_ps =
+            |port: &anabranch_fabric::Port, bytes| port.rate.serialization().frame_ps(bytes) + port.delay_ps;
+        time_ps(forth, data) + time_ps(back, control)
+    };
+    let trips = routes.iter().map(|route| route.ports.iter().map(there_and_back).sum::<u64>());
+    trips.min().unwrap_or(0).div_ceil(1000)
+}
+
+impl SwitchBalancer for ConWeave {
+    const DELIVERS: bool = true;
+    const PROBES: bool = true;
+
+    fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
+        let &GroupPlan { group, ports, weights, .. } = asked;
+        self.usable.plan(group, ports, weights, &self.number);
+        Ok(())
+    }
+
+    /// The leaf of the sender routes data. The rest is hashed: acknowledgements, and what finds its next link
+    /// dead.
+    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
+        let now_ns = network.now_ns();
+        let Packet { kind, marks: set, connection, entropy, frame_bytes, tag, .. } = *network.packet(place);
+        let fresh = matches!(kind, Kind::Data | Kind::Datagram) && set & marks::LABELLED == 0 && tag == 0;
+        let Some(leaf) = self.leaf_of[at.switch as usize].filter(|_| fresh) else {
+            return self.hashed(at, entropy);
+        };
+        self.meet(leaf, at.leaf);
+        let index = self.pair(leaf, at.leaf);
+        let routes = self.book.routes(leaf, at.leaf);
+        let up = |path: u16| {
+            let first = routes.all.get(usize::from(path)).and_then(|route| route.ports.first());
+            routes.live.binary_search(&path).is_ok() && first.is_some_and(|&port| network.is_up(port))
+        };
+        let Some(Source { plan, state, first_labelled: true }) = self.sources[index].as_deref_mut() else {
+            return self.hashed(at, entropy);
+        };
+        if !(0..plan.paths).any(up) {
+            return self.hashed(at, entropy);
+        }
+        let mut asked = scheme::Packet {
+            flow: connection.into(),
+            bytes: frame_bytes.into(),
+            destination: at.leaf,
+            ..scheme::Packet::default()
+        };
+        let stream = &mut self.leaves[leaf as usize].1;
+        let path = scheme::pick::<Rule, _>(plan, state, &mut asked, &mut Place { now_ns, stream, up });
+        let Route { labels, ports } = &routes.all[usize::from(path)];
+        let Some(member) = ports.first().and_then(|first| at.ports.iter().position(|port| port == first))
+        else {
+            return self.hashed(at, entropy);
+        };
+        let packet = network.packet(place);
+        packet.tag = asked.tag;
+        packet.labels = labels >> 8;
+        packet.marks |= marks::LABELLED;
+        self.announce(connection, leaf, network);
+        Choice::Member(member as u16)
+    }
+
+    fn deliver(&mut self, switch: u32, port: u32, place: u32, network: &mut Network) -> bool {
+        let now_ns = network.now_ns();
+        let Packet { kind, connection, tag, marks: set, .. } = *network.packet(place);
+        let Some(header) = Header::unpack(tag).filter(|_| matches!(kind, Kind::Data | Kind::Datagram)) else {
+            return true;
+        };
+        let index = connection & PLACE_MASK;
+        let (Some(leaf), Some(destination)) =
+            (self.leaf_of[switch as usize], self.destinations.get_mut(index as usize))
+        else {
+            return true;
+        };
+        if destination.connection != connection {
+            return true;
+        }
+        let verdict = destination.flow.arrive(&self.parameters, &header, now_ns);
+        destination.port = port;
+        if verdict.release_before {
+            destination.release(network);
+        }
+        if verdict.hold {
+            if destination.held.is_empty() {
+                wake(index, &destination.flow, network);
+            }
+            destination.held.push(place);
+        }
+        if verdict.release_after {
+            network.enqueue(port, place);
+            destination.release(network);
+        }
+        let from = destination.from;
+        if set & marks::EXPERIENCED != 0 {
+            self.answer(leaf, from, connection, Control::Notify(header.path), network);
+        }
+        if let Some(control) = verdict.answer {
+            self.answer(leaf, from, connection, control, network);
+        }
+        !verdict.hold && !verdict.release_after
+    }
+
+    /// A control packet: on along its labels, or at the leaf it is for.
+    fn probe(&mut self, switch: u32, _from: u32, onward: Option<u32>, place: u32, network: &mut Network) {
+        if let Some(port) = onward {
+            network.enqueue(port, place);
+            return;
+        }
+        let now_ns = network.now_ns();
+        let Packet { connection, destination, seq, tag, .. } = *network.packet(place);
+        let (leaf, from) = (self.book.leaf_of(destination), self.book.leaf_of(connection));
+        let (true, Some(control)) = (self.book.switch_of(leaf) == switch, Control::unpack(tag)) else {
+            // Its next link is dead.
+            network.unroutable(place);
+            return;
+        };
+        let index = self.pair(leaf, from);
+        if let Some(Source { plan, state, .. }) = self.sources[index].as_deref_mut() {
+            let stream = &mut self.leaves[leaf as usize].1;
+            let arrived = Arrived { flow: seq, control };
+            Rule::learn(plan, state, &arrived, &mut Place { now_ns, stream, up: |_| true });
+        }
+        network.consume(place);
+    }
+
+    /// A flow's deadline, or one it had before.
+    fn timer(&mut self, index: u32, network: &mut Network) {
+        let Some(destination) = self.destinations.get_mut(index as usize) else { return };
+        if destination.flow.expire(network.now_ns()) {
+            destination.release(network);
+        } else {
+            wake(index, &destination.flow, network);
+        }
+    }
+
+    fn links_changed(&mut self, links: &LinkState, _network: &mut Network) {
+        self.book.learn(links);
+    }
+}
+
+/// Wakes when what is held of a flow is to be let go, if anything is.
+fn wake(index: u32, flow: &Reordering, network: &mut Network) {
+    if let Some(deadline_ns) = flow.deadline_ns() {
+        network.wake_balancer(deadline_ns * 1000, index);
+    }
+}

@@ -1,0 +1,149 @@
+//! The controller of DBB: dispatching cycles for pairs of leaves, each made once for all pairs that look alike.
+
+use crate::dbb::parameters::{Dbb, PairBandwidth};
+use anabranch_fabric::{Fabric, LinkState, NextHops};
+use anabranch_plan::FlowLink;
+use anabranch_split::PlanError;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// What switches do for a pair of leaves. Switches and links have numbers of the pair's own, the source's being zero.
+pub(crate) struct Cycle {
+    /// By switch: links in turn. Empty where none of the pair's packets come.
+    pub(crate) turns: Vec<Box<[u16]>>,
+}
+
+/// A pair of leaves and its cycle.
+pub(crate) struct Pair {
+    pub(crate) cycle: Rc<Cycle>,
+    /// Its switches, counted from the fabric's first, ascending, with their numbers in the cycle.
+    switches: Box<[(u32, u16)]>,
+    /// The port that each link of the cycle is.
+    pub(crate) ports: Box<[u32]>,
+}
+
+impl Pair {
+    /// The number of a switch in the cycle.
+    pub(crate) fn number(&self, switch: u32) -> Option<usize> {
+        let place = self.switches.binary_search_by_key(&switch, |&(known, _)| known).ok()?;
+        Some(self.switches[place].1.into())
+    }
+}
+
+/// All that cycles are made from.
+pub(crate) struct Controller {
+    dbb: Dbb,
+    fabric: Fabric,
+    links: LinkState,
+    hops: NextHops,
+    /// By port: pairs of leaves whose shortest paths lead over it. Empty where it does not matter.
+    users: Vec<u64>,
+    /// Cycles by the links they are made for, bandwidths without a common divisor, and the sink's number.
+    known: HashMap<(Vec<FlowLink>, u32), Rc<Cycle>>,
+}
+
+/// The links on the shortest paths of a pair.
+struct Ways {
+    /// Switches (nodes) by number: by stage, then as the fabric numbers them.
+    nodes: Vec<u32>,
+    ports: Vec<u32>,
+}
+
+impl Controller {
+    pub(crate) fn new(dbb: Dbb, fabric: &Fabric) -> Self {
+        let links = LinkState::of(fabric);
+        let hops = NextHops::shortest(fabric, &links);
+        let mut controller =
+            Self { dbb, fabric: fabric.clone(), links, hops, users: Vec::new(), known: HashMap::new() };
+        controller.count_users();
+        controller
+    }
+
+    /// The leaves, in the order of their numbers as destinations.
+    pub(crate) fn leaves(&self) -> &[u32] {
+        &self.hops.leaves
+    }
+
+    pub(crate) fn parameters(&self) -> &Dbb {
+        &self.dbb
+    }
+
+    /// Links died, came back or changed their rate.
+    pub(crate) fn learn(&mut self, links: &LinkState) {
+        self.links.clone_from(links);
+        self.hops = NextHops::shortest(&self.fabric, links);
+        self.count_users();
+    }
+
+    fn count_users(&mut self) {
+        if self.dbb.bandwidth == PairBandwidth::Full {
+            return;
+        }
+        let mut users = vec![0; self.fabric.ports().len()];
+        let leaves = self.hops.leaves.len() as u32;
+        for (from, to) in (0..leaves).flat_map(|from| (0..leaves).map(move |to| (from, to))) {
+            for port in self.ways(from, to).ports {
+                users[port as usize] += 1;
+            }
+        }
+        self.users = users;
+    }
+
+    /// The shortest paths from leaf number `from` to leaf number `to`.
+    fn ways(&self, from: u32, to: u32) -> Ways {
+        let mut ways = Ways { nodes: Vec::new(), ports: Vec::new() };
+        let mut stage = vec![self.hops.leaves[from as usize]];
+        while !stage.is_empty() {
+            let first = ways.ports.len();
+            ways.ports.extend(stage.iter().flat_map(|&node| self.hops.ports(node, to)));
+            ways.nodes.append(&mut stage);
+            stage.extend(ways.ports[first..].iter().map(|&port| self.fabric.ports()[port as usize].to));
+            stage.sort_unstable();
+            stage.dedup();
+        }
+        ways
+    }
+
+    /// The cycle from leaf number `from` to leaf number `to`; nothing if no path is left.
+    ///
+    /// # Errors
+    /// A fabric that has none.
+    pub(crate) fn pair(&mut self, from: u32, to: u32) -> Result<Option<Pair>, PlanError> {
+        let Ways { nodes, ports } = self.ways(from, to);
+        if ports.is_empty() {
+            return Ok(None);
+        }
+        let hosts = self.fabric.hosts();
+        let mut switches: Vec<(u32, u16)> =
+            nodes.iter().zip(0u16..).map(|(&node, number)| (node - hosts, number)).collect();
+        switches.sort_unstable();
+        let mut pair = Pair {
+            cycle: Rc::new(Cycle { turns: Vec::new() }),
+            switches: switches.into(),
+            ports: ports.into(),
+        };
+        let number = |node: u32| pair.number(node - hosts).unwrap_or(0) as u32;
+        let link = |&port: &u32| {
+            let (rate, users) = (self.links.rate[port as usize], self.users.get(port as usize));
+            let ends = &self.fabric.ports()[port as usize];
+            let bandwidth = rate.bps() / users.copied().unwrap_or(1).max(1);
+            FlowLink { from: number(ends.from), to: number(ends.to), bandwidth }
+        };
+        let mut links: Vec<FlowLink> = pair.ports.iter().map(link).collect();
+        FlowLink::reduce(&mut links);
+        let sink = number(self.hops.leaves[to as usize]);
+        let key = (links, sink);
+        let cycle = match self.known.get(&key) {
+            Some(known) => Rc::clone(known),
+            None => {
+                let dispatch = self.dbb.dispatch(&key.0, 0, sink)?;
+                let turns = |number| dispatch.turns(number).iter().map(|&link| link as u16).collect();
+                let cycle = Rc::new(Cycle { turns: (0..nodes.len() as u32).map(turns).collect() });
+                self.known.insert(key, Rc::clone(&cycle));
+                cycle
+            }
+        };
+        pair.cycle = cycle;
+        Ok(Some(pair))
+    }
+}

@@ -1,0 +1,65 @@
+//! Registry entry of DBB: what it is called, what it needs, how it is built.
+
+use super::keys;
+use crate::dbb::parameters::Dbb;
+use crate::dbb::switch::DbbBalancer;
+use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, KernelProgram, Runs};
+use crate::load_balancer::{LoadBalancer, Scheme};
+use crate::task::Task;
+use anabranch_form::AnyKeys;
+use anabranch_sim::{Outcome, SimulationError};
+
+/// Silence after which a flow's counter is forgotten.
+const IDLE_NS: u64 = 100_000_000;
+
+const RUNS: Runs = Runs {
+    kernel: Some(KernelProgram {
+        programs: &["cycle"],
+        unit: "turn",
+        weighted: true,
+        pause_ns: None,
+        output: "",
+    }),
+    kernel_variant: Some((
+        "counter",
+        "independent",
+        KernelProgram {
+            programs: &["flow_cycle"],
+            unit: "turn",
+            weighted: true,
+            pause_ns: Some(IDLE_NS),
+            output: "",
+        },
+    )),
+    ..Runs::SIMULATOR
+};
+
+/// Registry entry of DBB.
+pub static DBB: Descriptor = Descriptor {
+    name: "dbb",
+    granularity: "packet",
+    decider: Decider::Switches,
+    page: include_str!("page.md"),
+    weights: DefaultWeights::Equal,
+    build: Build::Scheme(|| Scheme::new(Dbb::default())),
+    runs: RUNS,
+    reads_elsewhere: None,
+};
+
+impl LoadBalancer for Dbb {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DBB
+    }
+
+    fn needs(&self) -> u32 {
+        self.switches.needs()
+    }
+
+    fn visit(&mut self, keys: &mut AnyKeys<'_>) {
+        keys::visit(keys, self);
+    }
+
+    fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
+        task.run(DbbBalancer::new(self.clone(), task.fabric, task.settings.seed)?, None)
+    }
+}

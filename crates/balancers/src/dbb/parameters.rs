@@ -1,0 +1,44 @@
+//! DBB: from the links between two leaves to a dispatching cycle.
+
+use crate::dbb::cycle_units::CycleUnits;
+use crate::dbb::dispatch::{Dispatch, DispatchRule};
+use crate::dbb::pick as dbb;
+use anabranch_plan::{FlowChoice, FlowLink, MaxFlow};
+use anabranch_split::PlanError;
+
+/// DBB's parameters.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Dbb {
+    /// Whom a switch may choose among when the cycle is laid out.
+    pub rule: DispatchRule,
+    /// Which maximum flow.
+    pub flow: FlowChoice,
+    /// How it becomes whole packets.
+    pub units: CycleUnits,
+    /// What of a link's bandwidth a pair of leaves plans with.
+    pub bandwidth: PairBandwidth,
+    /// What switches do with their lists.
+    pub switches: dbb::Parameters,
+}
+
+/// What of a link's bandwidth a pair of leaves plans with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum PairBandwidth {
+    /// All of it, whoever else uses it.
+    #[default]
+    Full,
+    /// Its part, if all pairs whose paths lead over the link had the same.
+    Shared,
+}
+
+impl Dbb {
+    /// The cycle from `source` to `sink` over these links.
+    ///
+    /// # Errors
+    /// Links over which nothing can flow, or whose paths differ in length.
+    pub fn dispatch(&self, links: &[FlowLink], source: u32, sink: u32) -> Result<Dispatch, PlanError> {
+        let flow = MaxFlow::new(links, source, sink, self.flow)?;
+        let packets = self.units.round(links, &flow, source, sink)?;
+        Dispatch::new(&packets, source, sink, self.rule, self.units.cycle_max)
+    }
+}

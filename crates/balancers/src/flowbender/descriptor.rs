@@ -1,0 +1,40 @@
+//! Registry entry of FlowBender: what it is called, what it needs, how it is built.
+
+use super::keys;
+use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
+use crate::flowbender::pick::{FlowBender, Parameters};
+use crate::load_balancer::{LoadBalancer, Scheme};
+use crate::task::Task;
+use anabranch_form::AnyKeys;
+use anabranch_sim::{Outcome, SimulationError};
+use anabranch_split::Scheme as _;
+
+/// Registry entry of FlowBender.
+pub static FLOWBENDER: Descriptor = Descriptor {
+    name: "flowbender",
+    granularity: "flow",
+    decider: Decider::Hosts,
+    page: include_str!("page.md"),
+    weights: DefaultWeights::Equal,
+    build: Build::Scheme(|| Scheme::new(Parameters::DEFAULT)),
+    runs: Runs::SIMULATOR,
+    reads_elsewhere: None,
+};
+
+impl LoadBalancer for Parameters {
+    fn descriptor(&self) -> &'static Descriptor {
+        &FLOWBENDER
+    }
+
+    fn needs(&self) -> u32 {
+        FlowBender::NEEDS
+    }
+
+    fn visit(&mut self, keys: &mut AnyKeys<'_>) {
+        keys::visit(keys, self);
+    }
+
+    fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
+        task.by_hosts::<FlowBender>(self.clone())
+    }
+}

@@ -1,0 +1,152 @@
+//! Hosts that choose what switches hash.
+//!
+//! The entropy value of a packet travels in its tag. The receiving host writes value and mark of the packet that
+//! causes an acknowledgement into the acknowledgement's tag, and the sending host's learns from it. How many bytes were
+//! acknowledged and how many of them were marked it reads, as a kernel does, from the number and the echo in the
+//! acknowledgement.
+
+use crate::hosts::host_env::HostStreams;
+use crate::hosts::per_connection::PerConnection;
+use anabranch_sim::{Address, HostBalancer, Kind, Network, Opened, Packet, marks};
+use anabranch_split::scheme::acknowledgement::{Acknowledged, Feedback, Round};
+use anabranch_split::scheme::mix;
+use anabranch_split::{Scheme, scheme};
+
+/// Bits of an acknowledgement's tag above the entropy value it returns.
+const RETURNED: u32 = 1 << 16;
+const RETURNED_MARKED: u32 = 1 << 17;
+
+/// A scheme that picks an entropy value for each packet of a flow.
+pub(crate) trait Spraying: Scheme<Plan: Sized, State: Sized, Feedback = Feedback> {
+    /// The state of a flow that begins.
+    fn begin(plan: &Self::Plan) -> Self::State;
+}
+
+/// Both ends of a connection.
+struct Ends<T> {
+    /// The scheme's, at the sender.
+    state: T,
+    round: Round,
+    /// First byte that was never sent.
+    next: u64,
+    /// First byte that is not acknowledged.
+    unacknowledged: u64,
+    /// What arrived and is not acknowledged yet, at the receiver: a packet's end, and the tag that returns its value.
+    arrived: Vec<(u64, u32)>,
+    /// Number of the last acknowledgement, at the receiver.
+    told: u64,
+    /// Entropy value of acknowledgements.
+    back: u16,
+    /// End of the last packet that arrived although it was acknowledged before, and its entropy value.
+    repeated: (u64, u16),
+}
+
+impl<T> Ends<T> {
+    /// The tag of an acknowledgement of everything before `number`: it is the answer to the packet that ends there,
+    /// or, if that was answered before, to the last one that arrived. A receiver that holds packets back answers
+    /// them later and in their own order; the one that it waited for came by the worst path and must not be taken
+    /// for them all.
+    fn answer(&mut self, number: u64) -> u32 {
+        let cause = self.arrived.iter().rposition(|&(end, _)| end == number);
+        let cause = cause.or_else(|| self.arrived.len().checked_sub(1));
+        let tag = cause.map_or(0, |cause| self.arrived.remove(cause).1);
+        self.arrived.retain(|&(end, _)| end > number);
+        tag
+    }
+}
+
+/// Hosts that run `S` for each flow.
+pub(crate) struct EntropyHosts<S: Spraying> {
+    plan: S::Plan,
+    flows: PerConnection<Ends<S::State>>,
+    streams: HostStreams,
+}
+
+impl<S: Spraying> EntropyHosts<S> {
+    pub(crate) fn new(plan: S::Plan, hosts: u32, seed: u64) -> Self {
+        Self { plan, flows: PerConnection::default(), streams: HostStreams::new(hosts, seed) }
+    }
+}
+
+/// What switches hash of a flow's packets that carry this value; the value zero changes nothing.
+fn hashed(of_flow: u32, value: u16) -> u32 {
+    if value == 0 { of_flow } else { mix::finalise(mix::absorb(of_flow, value.into())) }
+}
+
+impl<S: Spraying> HostBalancer for EntropyHosts<S> {
+    fn send(&mut self, from: &Address, packet: &mut Packet, network: &mut Network) {
+        let Some(ends) = self.flows.get(packet.connection) else { return };
+        if matches!(packet.kind, Kind::Ack | Kind::SynAck) {
+            packet.tag = ends.answer(packet.seq);
+            packet.entropy = hashed(from.entropy, ends.back);
+            ends.told = packet.seq;
+            return;
+        }
+        let mut asked = scheme::Packet { bytes: packet.frame_bytes.into(), ..scheme::Packet::default() };
+        let mut env = self.streams.at(from.host, network);
+        let value = scheme::pick::<S, _>(&self.plan, &mut ends.state, &mut asked, &mut env);
+        packet.tag = value.into();
+        packet.entropy = hashed(from.entropy, value);
+        ends.next = ends.next.max(packet.seq + u64::from(packet.payload_bytes));
+    }
+
+    fn opened(&mut self, flow: &Opened, _network: &mut Network) {
+        if flow.fresh {
+            let state = S::begin(&self.plan);
+            let ends = Ends {
+                state,
+                round: Round::default(),
+                next: 0,
+                unacknowledged: 0,
+                arrived: Vec::new(),
+                told: 0,
+                back: 0,
+                repeated: (0, 0),
+            };
+            self.flows.open(flow.connection, ends);
+        }
+    }
+
+    fn receive(&mut self, host: u32, packet: &mut Packet, network: &mut Network) {
+        if packet.marks & marks::LABELLED != 0 {
+            // Of a flow that is pinned to a path: it is not asked about, nor are its acknowledgements.
+            return;
+        }
+        let Some(ends) = self.flows.get(packet.connection) else { return };
+        match packet.kind {
+            Kind::Data | Kind::Syn => {
+                let marked = packet.marks & marks::EXPERIENCED != 0;
+                let tag = (packet.tag & 0xffff) | RETURNED | if marked { RETURNED_MARKED } else { 0 };
+                let (end, value) = (packet.seq + u64::from(packet.payload_bytes), packet.tag as u16);
+                ends.arrived.push((end, tag));
+                if end <= ends.told && packet.kind == Kind::Data {
+                    // The same again, by another path: it is the acknowledgements that are lost. Linux moves them as
+                    // well (`tcp_rcv_spurious_retrans`).
+                    let (before, by) = std::mem::replace(&mut ends.repeated, (end, value));
+                    ends.back = ends.back.wrapping_add(u16::from(before == end && by != value));
+                }
+            }
+            Kind::Ack | Kind::SynAck => {
+                let bytes = packet.seq.saturating_sub(ends.unacknowledged) as u32;
+                ends.unacknowledged = ends.unacknowledged.max(packet.seq);
+                let acknowledged = Acknowledged {
+                    entropy: (packet.tag & RETURNED != 0).then_some(packet.tag as u16),
+                    marked: packet.tag & RETURNED_MARKED != 0,
+                    bytes,
+                    marked_bytes: if packet.marks & marks::ECHO != 0 { bytes } else { 0 },
+                    round_ended: ends.round.ended(ends.unacknowledged, ends.next),
+                    idle: ends.unacknowledged == ends.next,
+                };
+                let mut env = self.streams.at(host, network);
+                S::learn(&self.plan, &mut ends.state, &Feedback::Acknowledged(acknowledged), &mut env);
+            }
+            Kind::Datagram | Kind::Probe | Kind::HostProbe => {}
+        }
+    }
+
+    fn timed_out(&mut self, from: &Address, network: &mut Network) {
+        let Some(ends) = self.flows.get(from.connection) else { return };
+        let mut env = self.streams.at(from.host, network);
+        S::learn(&self.plan, &mut ends.state, &Feedback::TimedOut { entropy: None }, &mut env);
+    }
+}

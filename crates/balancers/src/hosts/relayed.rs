@@ -1,0 +1,170 @@
+//! Hypervisors that choose paths by what the hypervisor at the other end relays.
+
+use crate::hosts::ends::{Ends, Half};
+use crate::hosts::few_paths::{Few, FewPaths, Fork};
+use crate::hosts::host_env::HostStreams;
+use crate::hosts::pairs::Pairs;
+use crate::hosts::per_connection::PerConnection;
+use anabranch_fabric::{Fabric, LinkState};
+use anabranch_sim::{Address, HostBalancer, Network, Opened, Packet, SimulationError, marks};
+use anabranch_split::scheme;
+use anabranch_split::scheme::relay::{PATHS, Relay, Tag};
+
+/// What differs between them.
+pub(crate) trait Relayed {
+    /// What is known of the paths to one destination.
+    type State;
+    /// What is kept of one flow.
+    type Flow: Default;
+    /// What the receiving end knows of one path.
+    type News: Copy + Default;
+
+    /// Nothing known of so many paths.
+    fn state(&self, paths: usize) -> Self::State;
+
+    /// Whether packets must be capable of marks.
+    fn by_marks(&self) -> bool;
+
+    /// The path of a packet.
+    fn pick(
+        &self,
+        state: &mut Self::State,
+        flow: &mut Self::Flow,
+        asked: &mut scheme::Packet,
+        place: &mut Fork<'_>,
+    ) -> u16;
+
+    /// What a packet that arrived makes of what was known of its path; nothing if it is no news.
+    fn hear(&self, known: Self::News, packet: &Packet) -> Option<Self::News>;
+
+    /// News as they travel: [`scheme::relay::NEWS_BITS`] bits.
+    fn written(&self, news: Self::News) -> u32;
+
+    /// News of a path came back.
+    fn learn(&self, state: &mut Self::State, path: u16, news: u32, place: &mut Fork<'_>);
+
+    /// A path died or came back.
+    fn changed(&self, state: &mut Self::State, path: u16, place: &mut Fork<'_>);
+}
+
+/// One host towards another.
+struct End<R: Relayed> {
+    host: u32,
+    /// Of leaves, as [`FewPaths::pair`] numbers them.
+    pair: u32,
+    state: R::State,
+    /// What came from the other.
+    relay: Relay<R::News, [R::News; PATHS]>,
+}
+
+/// All hosts.
+pub(crate) struct RelayedHosts<R: Relayed> {
+    scheme: R,
+    paths: FewPaths,
+    ends: Pairs<End<R>>,
+    flows: PerConnection<Ends<R::Flow>>,
+    streams: HostStreams,
+}
+
+impl<R: Relayed> RelayedHosts<R> {
+    pub(crate) fn new(scheme: R, fabric: &Fabric, seed: u64) -> Result<Self, SimulationError> {
+        Ok(Self {
+            scheme,
+            paths: FewPaths::new(fabric)?,
+            ends: Pairs::default(),
+            flows: PerConnection::default(),
+            streams: HostStreams::new(fabric.hosts(), seed),
+        })
+    }
+}
+
+/// The end of `host` towards `peer`, behind another leaf by `few` paths.
+#[inline(always)]
+fn end<'a, R: Relayed>(
+    ends: &'a mut Pairs<End<R>>,
+    half: &mut Half<R::Flow>,
+    scheme: &R,
+    (host, peer): (u32, u32),
+    (pair, few): (u32, &Few),
+) -> Option<&'a mut End<R>> {
+    let new = || End {
+        host,
+        pair,
+        state: scheme.state(few.labels.len()),
+        relay: Relay::new([R::News::default(); PATHS]),
+    };
+    let number = half.pair(|| ends.number(host, peer, new));
+    ends.get(number)
+}
+
+impl<R: Relayed> HostBalancer for RelayedHosts<R> {
+    fn opened(&mut self, flow: &Opened, _network: &mut Network) {
+        if flow.fresh {
+            self.flows.open(flow.connection, Ends::of(flow));
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, from: &Address, packet: &mut Packet, network: &mut Network) {
+        let Some(pair) = self.paths.pair(from.host, from.destination) else { return };
+        let few = self.paths.few(pair);
+        let Some(flow) = self.flows.get(from.connection) else { return };
+        if few.alive == 0 {
+            return;
+        }
+        let half = flow.at(from.host);
+        let ends = (from.host, from.destination);
+        let Some(end) = end(&mut self.ends, half, &self.scheme, ends, (pair, few)) else { return };
+        let mut place = Fork { host: self.streams.at(from.host, network), alive: few.alive };
+        let mut asked = scheme::Packet {
+            flow: u64::from(from.connection) << 32 | u64::from(from.entropy),
+            bytes: u32::from(packet.frame_bytes),
+            cell: (packet.seq / u64::from(scheme::Flowcell::BYTES)) as u32,
+            ..scheme::Packet::default()
+        };
+        let path = self.scheme.pick(&mut end.state, &mut half.kept, &mut asked, &mut place);
+        let Some(&labels) = few.labels.get(usize::from(path)) else { return };
+        packet.labels = labels;
+        packet.marks |= marks::LABELLED;
+        let mut tag = Tag::new(path);
+        if let Some((about, news)) = end.relay.next_news() {
+            tag = tag.with_news(about, self.scheme.written(news));
+        }
+        if self.scheme.by_marks() && packet.payload_bytes > 0 && packet.marks & marks::CAPABLE == 0 {
+            packet.marks |= marks::CAPABLE;
+            tag = tag.with_own_ecn();
+        }
+        packet.tag = tag.0;
+    }
+
+    #[inline]
+    fn receive(&mut self, host: u32, packet: &mut Packet, network: &mut Network) {
+        let tag = Tag(packet.tag);
+        let Some(path) = tag.path() else { return };
+        let Some(ends) = self.flows.get(packet.connection) else { return };
+        let peer = ends.peer(host);
+        let Some(pair) = self.paths.pair(host, peer) else { return };
+        let few = self.paths.few(pair);
+        let half = ends.at(host);
+        let Some(end) = end(&mut self.ends, half, &self.scheme, (host, peer), (pair, few)) else { return };
+        end.relay.hear(path, |known| self.scheme.hear(known, packet));
+        if tag.own_ecn() {
+            packet.marks &= !(marks::CAPABLE | marks::EXPERIENCED);
+        }
+        if let Some((about, news)) = tag.news() {
+            let mut place = Fork { host: self.streams.at(host, network), alive: few.alive };
+            self.scheme.learn(&mut end.state, about, news, &mut place);
+        }
+    }
+
+    fn links_changed(&mut self, links: &LinkState, network: &mut Network) {
+        let changed = self.paths.learn(links);
+        for end in self.ends.iter_mut() {
+            let alive = self.paths.few(end.pair).alive;
+            let mut place = Fork { host: self.streams.at(end.host, network), alive };
+            for path in (0..PATHS as u16).filter(|path| changed[end.pair as usize] >> path & 1 != 0) {
+                self.scheme.changed(&mut end.state, path, &mut place);
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Load balancers, one folder each.
+//!
+//! * `pick` is the decision: a few dozen instructions over plain data, without the standard library or the engine, so that
+//!   programs of the kernel take it from the same folder.
+//! * `switch` and `host` are its two halves in the simulator, behind the doors of `anabranch_sim`.
+//! * `keys` shows its parameters; `descriptor` is its entry in the [`registry`], the only list; `page.md` is its page.
+//!
+//! Without the feature `engine` only picks are left.
+
+#![cfg_attr(not(feature = "engine"), no_std)]
+
+pub mod clove;
+pub mod conga;
+pub mod conweave;
+pub mod dbb;
+pub mod flowbender;
+pub mod hermes;
+pub mod hula;
+#[cfg(feature = "engine")]
+pub mod ideal;
+pub mod luopan;
+pub mod omniscient;
+pub mod plb;
+pub mod presto;
+pub mod reps;
+pub mod saps;
+pub mod tables;
+pub mod tdlb;
+pub mod uec;
+pub mod vms;
+pub mod wino;
+
+#[cfg(feature = "engine")]
+mod choice;
+#[cfg(feature = "engine")]
+mod descriptor;
+#[cfg(feature = "engine")]
+mod hosts;
+#[cfg(feature = "engine")]
+mod load_balancer;
+#[cfg(feature = "engine")]
+mod own;
+#[cfg(feature = "engine")]
+mod path_book;
+#[cfg(feature = "engine")]
+pub mod registry;
+#[cfg(feature = "engine")]
+mod switches;
+#[cfg(feature = "engine")]
+mod task;
+
+#[cfg(feature = "engine")]
+pub use choice::{Balancing, Granularity, Table};
+#[cfg(feature = "engine")]
+pub use descriptor::{Build, Decider, DefaultWeights, Descriptor, KernelProgram, Runs};
+#[cfg(feature = "engine")]
+pub use load_balancer::{LoadBalancer, Scheme};
+#[cfg(feature = "engine")]
+pub use own::picker::{PickedPacket, Picker, View};
+#[cfg(feature = "engine")]
+pub use own::weigher::{MemberStats, WeighedGroup, Weigher};
+#[cfg(feature = "engine")]
+pub use own::{simulate_picked, simulate_weighed, simulate_with};
+#[cfg(feature = "engine")]
+pub use tables::Planned;
+#[cfg(feature = "engine")]
+pub use task::{Task, simulate};
+
+/// Settings of a simulation with its load balancer.
+#[cfg(feature = "engine")]
+pub type Settings = anabranch_sim::Settings<Balancing>;

@@ -1,0 +1,108 @@
+//! A load balancer that decides beside, or instead of, the tables of the switches.
+
+use crate::descriptor::Descriptor;
+use crate::task::Task;
+use anabranch_form::AnyKeys;
+use anabranch_sim::{Outcome, SimulationError};
+use std::any::Any;
+use std::fmt;
+
+/// A load balancer with its parameters.
+pub trait LoadBalancer: fmt::Debug + Send + Sync {
+    /// Entry of the registry under which these parameters stand.
+    fn descriptor(&self) -> &'static Descriptor;
+
+    /// Bits of [`anabranch_split::capability`] that it cannot do without.
+    fn needs(&self) -> u32;
+
+    /// Shows the keys of `[routing.scheme]`.
+    fn visit(&mut self, _keys: &mut AnyKeys<'_>) {}
+
+    /// Simulates the task.
+    ///
+    /// # Errors
+    /// A fabric that it does not take, and weights that it cannot hold.
+    fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError>;
+}
+
+/// A [`LoadBalancer`] that can be copied and compared behind a pointer.
+trait Value: LoadBalancer {
+    fn copy(&self) -> Box<dyn Value>;
+    fn equals(&self, other: &dyn Value) -> bool;
+    fn any(&self) -> &dyn Any;
+}
+
+impl<T: LoadBalancer + Clone + PartialEq + 'static> Value for T {
+    fn copy(&self) -> Box<dyn Value> {
+        Box::new(self.clone())
+    }
+
+    fn equals(&self, other: &dyn Value) -> bool {
+        other.any().downcast_ref::<T>() == Some(self)
+    }
+
+    fn any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// What decides beside, or instead of, the tables of the switches; nothing does under [`Scheme::TABLES`].
+pub struct Scheme(Option<Box<dyn Value>>);
+
+impl Scheme {
+    /// Tables alone.
+    pub const TABLES: Self = Self(None);
+
+    /// A load balancer with these parameters.
+    pub fn new(parameters: impl LoadBalancer + Clone + PartialEq + 'static) -> Self {
+        Self(Some(Box::new(parameters)))
+    }
+
+    /// Whether tables decide alone.
+    #[must_use]
+    pub fn is_tables(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The load balancer, unless tables decide alone.
+    #[must_use]
+    pub fn get(&self) -> Option<&dyn LoadBalancer> {
+        self.0.as_deref().map(|value| value as &dyn LoadBalancer)
+    }
+
+    /// The load balancer to change, unless tables decide alone.
+    pub fn get_mut(&mut self) -> Option<&mut dyn LoadBalancer> {
+        self.0.as_deref_mut().map(|value| value as &mut dyn LoadBalancer)
+    }
+
+    /// The parameters, if they are of this type.
+    #[must_use]
+    pub fn parameters<T: 'static>(&self) -> Option<&T> {
+        self.0.as_deref().and_then(|value| value.any().downcast_ref())
+    }
+}
+
+impl Clone for Scheme {
+    fn clone(&self) -> Self {
+        Self(self.0.as_deref().map(Value::copy))
+    }
+}
+
+impl PartialEq for Scheme {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (None, None) => true,
+            (Some(one), Some(other)) => one.equals(&**other),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Debug for Scheme {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            None => out.write_str("Tables"),
+            Some(value) => fmt::Debug::fmt(value, out),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Registry entry of the omniscient yardstick: what it is called, what it needs, how it is built.
+
+use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
+use crate::load_balancer::{LoadBalancer, Scheme};
+use crate::luopan::keys::visit_cells;
+use crate::luopan::parameters::Cells;
+use crate::omniscient::pick::Omniscient;
+use crate::omniscient::switch::OmniscientBalancer;
+use crate::task::Task;
+use anabranch_form::AnyKeys;
+use anabranch_sim::{Outcome, SimulationError};
+use anabranch_split::Scheme as _;
+
+/// Registry entry of the omniscient yardstick.
+pub static OMNISCIENT: Descriptor = Descriptor {
+    name: "omniscient",
+    granularity: "flowcell",
+    decider: Decider::Leaves,
+    page: include_str!("page.md"),
+    weights: DefaultWeights::Equal,
+    build: Build::Scheme(|| Scheme::new(Cells::default())),
+    runs: Runs::SIMULATOR,
+    reads_elsewhere: Some("backlogs of all ports of all paths, at the moment of the decision"),
+};
+
+impl LoadBalancer for Cells {
+    fn descriptor(&self) -> &'static Descriptor {
+        &OMNISCIENT
+    }
+
+    fn needs(&self) -> u32 {
+        Omniscient::<[[u16; 1]]>::NEEDS
+    }
+
+    fn visit(&mut self, keys: &mut AnyKeys<'_>) {
+        visit_cells(keys, self);
+    }
+
+    fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
+        task.run(OmniscientBalancer::new(task.fabric, *self, task.settings.seed)?, None)
+    }
+}

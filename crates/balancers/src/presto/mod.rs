@@ -1,0 +1,14 @@
+#![doc = include_str!("page.md")]
+
+#[cfg(feature = "engine")]
+mod descriptor;
+#[cfg(feature = "engine")]
+mod host;
+#[cfg(feature = "engine")]
+pub(crate) mod keys;
+#[cfg(feature = "engine")]
+pub mod parameters;
+pub mod pick;
+
+#[cfg(feature = "engine")]
+pub use descriptor::{PRESTO, WEIGHTED_PRESTO};

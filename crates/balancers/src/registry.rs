@@ -1,0 +1,98 @@
+//! The only list of load balancers.
+
+use crate::choice::{Balancing, Granularity, Table};
+use crate::descriptor::{Build, DefaultWeights, Descriptor};
+use crate::load_balancer::Scheme;
+use crate::tables::TABLES;
+use crate::{
+    clove, conga, conweave, dbb, flowbender, hermes, hula, ideal, luopan, omniscient, plb, presto, reps,
+    saps, tdlb, uec, vms, wino,
+};
+use anabranch_plan::Weighing;
+
+/// Load balancers that bring parameters of their own, in the order in which they are listed.
+static SCHEMES: [&Descriptor; 26] = [
+    &ideal::IDEAL,
+    &conga::CONGA,
+    &dbb::DBB,
+    &saps::SAPS,
+    &wino::WINO,
+    &luopan::LUOPAN,
+    &omniscient::OMNISCIENT,
+    &tdlb::TDLB,
+    &hula::HULA,
+    &conweave::CONWEAVE,
+    &flowbender::FLOWBENDER,
+    &plb::PLB,
+    &presto::PRESTO,
+    &presto::WEIGHTED_PRESTO,
+    &clove::CLOVE_ECN,
+    &clove::CLOVE_INT,
+    &clove::CLOVE_VALO,
+    &vms::VMS,
+    &vms::VMS_WINDOW,
+    &vms::VMS_VALO,
+    &hermes::HERMES,
+    &uec::UEC_OBLIVIOUS,
+    &uec::UEC_BITMAP,
+    &uec::UEC_MIXED,
+    &reps::REPS,
+    &uec::REPS_LEGACY,
+];
+
+/// Every load balancer, in the order in which tables show them.
+pub fn all() -> impl Iterator<Item = &'static Descriptor> {
+    TABLES.iter().chain(SCHEMES)
+}
+
+/// The load balancer of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Descriptor> {
+    all().find(|descriptor| descriptor.name == name)
+}
+
+/// The load balancer that these choices are, if one has them: its scheme's, or the one with this granularity, weights and
+/// table. `weights` are the default ones they equal, if they do.
+#[must_use]
+pub fn name_of(
+    scheme: &Scheme,
+    granularity: Granularity,
+    weights: Option<DefaultWeights>,
+    table: Table,
+) -> Option<&'static str> {
+    let same = |descriptor: &&Descriptor| match descriptor.build {
+        Build::Tables(own, with) => {
+            own.name() == granularity.name()
+                && with.name() == table.name()
+                && Some(descriptor.weights) == weights
+        }
+        Build::Scheme(_) => false,
+    };
+    match scheme.get() {
+        Some(balancer) => Some(balancer.descriptor().name),
+        None => TABLES.iter().find(same).map(|descriptor| descriptor.name),
+    }
+}
+
+impl Descriptor {
+    /// The load balancer with the defaults of everything that its name leaves open.
+    #[must_use]
+    pub fn balancing(&self) -> Balancing {
+        let weighing = match self.weights {
+            DefaultWeights::Equal => Weighing::Equal,
+            DefaultWeights::Capacity => Weighing::Capacity,
+        };
+        match self.build {
+            Build::Tables(granularity, table) => {
+                Balancing { granularity, weighing, table, ..Balancing::ECMP }
+            }
+            Build::Scheme(scheme) => Balancing { weighing, scheme: scheme(), ..Balancing::ECMP },
+        }
+    }
+
+    /// Bits of [`anabranch_split::capability`] that it cannot do without.
+    #[must_use]
+    pub fn needs(&self) -> u32 {
+        self.balancing().needs()
+    }
+}

@@ -1,0 +1,41 @@
+//! Registry entry of SAPS: what it is called, what it needs, how it is built.
+
+use super::keys;
+use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
+use crate::load_balancer::{LoadBalancer, Scheme};
+use crate::saps::host::SapsHosts;
+use crate::saps::virtual_topology::Saps;
+use crate::task::Task;
+use anabranch_form::AnyKeys;
+use anabranch_sim::{Outcome, SimulationError};
+
+/// Registry entry of SAPS.
+pub static SAPS: Descriptor = Descriptor {
+    name: "saps",
+    granularity: "packet",
+    decider: Decider::Hosts,
+    page: include_str!("page.md"),
+    weights: DefaultWeights::Equal,
+    build: Build::Scheme(|| Scheme::new(Saps::default())),
+    runs: Runs::SIMULATOR,
+    reads_elsewhere: None,
+};
+
+impl LoadBalancer for Saps {
+    fn descriptor(&self) -> &'static Descriptor {
+        &SAPS
+    }
+
+    fn needs(&self) -> u32 {
+        self.hosts.needs()
+    }
+
+    fn visit(&mut self, keys: &mut AnyKeys<'_>) {
+        keys::visit(keys, self);
+    }
+
+    fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
+        let host = SapsHosts::new(self.clone(), task.fabric, task.settings.seed)?;
+        task.by_tables(Some(Box::new(host)))
+    }
+}

@@ -1,0 +1,122 @@
+//! SAPS in hosts: each flow is sprayed over the paths of one virtual topology.
+
+use crate::hosts::host_env::HostStreams;
+use crate::hosts::per_connection::PerConnection;
+use crate::path_book::PathBook;
+use crate::saps::pick::{Spraying, Topology};
+use crate::saps::virtual_topology::{Saps, virtual_topologies};
+use anabranch_fabric::{Fabric, LinkState, Rate};
+use anabranch_sim::{Address, HostBalancer, Network, Opened, Packet, SimulationError, marks};
+use anabranch_split::scheme::flow_cycle::Start;
+use anabranch_split::scheme::{FlowTable, flow_cycle, mix};
+use anabranch_split::{Env, scheme};
+
+/// Spraying at all hosts.
+pub(crate) struct SapsHosts {
+    saps: Saps,
+    book: PathBook,
+    /// By port, as routing knows them.
+    rates: Vec<Rate>,
+    /// By source's and destination's leaf, made when first asked for.
+    pairs: Vec<Option<Pair>>,
+    /// The size of the flow in bytes (an oracle tells), and its draw.
+    sizes: PerConnection<(u64, u32)>,
+    /// Turns of flows, each direction of a connection being one.
+    flows: FlowTable<flow_cycle::Counter>,
+    streams: HostStreams,
+}
+
+/// The topologies of a pair of leaves.
+struct Pair {
+    topologies: Vec<Topology>,
+    /// Paths, topology by topology.
+    paths: Vec<u16>,
+}
+
+impl SapsHosts {
+    /// # Errors
+    /// A fabric with too many paths for source routes.
+    pub(crate) fn new(saps: Saps, fabric: &Fabric, seed: u64) -> Result<Self, SimulationError> {
+        let book = PathBook::new(fabric)?;
+        let mut edge = Self {
+            saps,
+            rates: book.links().rate.clone(),
+            book,
+            pairs: Vec::new(),
+            sizes: PerConnection::default(),
+            flows: FlowTable::default(),
+            streams: HostStreams::new(fabric.hosts(), seed),
+        };
+        edge.forget_pairs();
+        Ok(edge)
+    }
+
+    fn forget_pairs(&mut self) {
+        let leaves = self.book.leaves() as usize;
+        self.pairs = (0..leaves * leaves).map(|_| None).collect();
+    }
+
+    fn make_pair(&mut self, from: u32, to: u32) -> Pair {
+        let routes = self.book.routes(from, to);
+        let mut residual_bps = vec![0; routes.all.len()];
+        for &path in &routes.live {
+            let ports = routes.all[usize::from(path)].ports.iter();
+            residual_bps[usize::from(path)] =
+                ports.map(|&port| self.rates[port as usize].bps()).min().unwrap_or(0);
+        }
+        let virtuals = virtual_topologies(&residual_bps, self.saps.quantum_bps);
+        let total_bps: u128 = virtuals.iter().map(|topology| u128::from(topology.bps())).sum();
+        let mut pair = Pair { topologies: Vec::new(), paths: Vec::new() };
+        let mut below_bps = 0;
+        for topology in virtuals {
+            below_bps += u128::from(topology.bps());
+            pair.topologies.push(Topology {
+                first: pair.paths.len() as u16,
+                len: topology.paths.len() as u16,
+                ceiling: (below_bps * u128::from(u32::MAX) / total_bps) as u32,
+            });
+            pair.paths.extend(topology.paths);
+        }
+        pair
+    }
+}
+
+impl HostBalancer for SapsHosts {
+    fn opened(&mut self, flow: &Opened, network: &mut Network) {
+        let draw = self.streams.at(flow.src, network).random_u32();
+        self.sizes.open(flow.connection, (flow.size_bytes, draw));
+    }
+
+    fn send(&mut self, from: &Address, packet: &mut Packet, network: &mut Network) {
+        let (near, far) = (self.book.leaf_of(from.host), self.book.leaf_of(from.destination));
+        if near == far {
+            return;
+        }
+        let index = (near * self.book.leaves() + far) as usize;
+        if self.pairs[index].is_none() {
+            self.pairs[index] = Some(self.make_pair(near, far));
+        }
+        let Some(Pair { topologies, paths }) = &self.pairs[index] else { return };
+        let (size_bytes, draw) = self.sizes.get(from.connection).copied().unwrap_or_default();
+        // Both directions of a flow draw, independently.
+        let draw = mix::finalise(draw ^ from.entropy);
+        let Some(topology) = self.saps.hosts.topology(topologies, size_bytes, draw) else { return };
+        let turns = &paths[usize::from(topology.first)..][..usize::from(topology.len)];
+        let flow = u64::from(from.connection) << 32 | u64::from(from.entropy);
+        let mut asked =
+            scheme::Packet { flow, bytes: packet.frame_bytes.into(), ..scheme::Packet::default() };
+        let plan = flow_cycle::Plan { turns, start: Start::Random, idle_ns: self.saps.hosts.idle_ns };
+        let mut env = self.streams.at(from.host, network);
+        let path = scheme::pick::<Spraying<&[u16], _>, _>(&plan, &mut self.flows, &mut asked, &mut env);
+        if let Some(route) = self.book.routes(near, far).all.get(usize::from(path)) {
+            packet.labels = route.labels;
+            packet.marks |= marks::LABELLED;
+        }
+    }
+
+    fn links_changed(&mut self, links: &LinkState, _network: &mut Network) {
+        self.book.learn(links);
+        self.rates.clone_from(&links.rate);
+        self.forget_pairs();
+    }
+}

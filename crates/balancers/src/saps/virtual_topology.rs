@@ -1,0 +1,55 @@
+//! Symmetric virtual topologies: paths of equal residual bandwidth, over which spraying is safe (SAPS: Irteza et al.,
+//! "Load Balancing over Symmetric Virtual Topologies", INFOCOM 2017, as sections IV-B and V of the Wino paper describe it).
+
+use crate::saps::pick as saps;
+
+/// SAPS' parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Saps {
+    /// Residual bandwidths are rounded down to multiples of this before they are compared, in bits per second.
+    pub quantum_bps: u64,
+    /// What hosts do with the topologies.
+    pub hosts: saps::Parameters,
+}
+
+impl Default for Saps {
+    fn default() -> Self {
+        Self { quantum_bps: 10_000_000, hosts: saps::Parameters::default() }
+    }
+}
+
+/// Paths of equal bandwidth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VirtualTopology {
+    /// Bandwidth of each path, in bits per second.
+    pub path_bps: u64,
+    /// The paths, ascending.
+    pub paths: Vec<u16>,
+}
+
+impl VirtualTopology {
+    /// Bandwidth of all paths together, in bits per second.
+    #[must_use]
+    pub fn bps(&self) -> u64 {
+        self.path_bps * self.paths.len() as u64
+    }
+}
+
+/// Groups the paths of a pair of leaves by residual bandwidth, rounded down to multiples of `quantum_bps`; paths without any
+/// belong to none. The topology with the most bandwidth comes first: long flows go there; short flows go to any with
+/// the probability of its bandwidth. Of equal topologies the one with the faster paths comes first.
+#[must_use]
+pub fn virtual_topologies(residual_bps: &[u64], quantum_bps: u64) -> Vec<VirtualTopology> {
+    let quantum = quantum_bps.max(1);
+    let mut topologies: Vec<VirtualTopology> = Vec::new();
+    for (path, bps) in (0u16..).zip(residual_bps) {
+        let path_bps = bps / quantum * quantum;
+        match topologies.iter_mut().find(|topology| topology.path_bps == path_bps) {
+            _ if path_bps == 0 => {}
+            Some(topology) => topology.paths.push(path),
+            None => topologies.push(VirtualTopology { path_bps, paths: vec![path] }),
+        }
+    }
+    topologies.sort_by_key(|topology| std::cmp::Reverse((topology.bps(), topology.path_bps)));
+    topologies
+}

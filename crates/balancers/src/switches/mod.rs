@@ -1,0 +1,6 @@
+//! What balancers of switches share: ports, paths and random numbers of a switch, and flows kept together.
+
+pub(crate) mod kept;
+pub(crate) mod place;
+pub(crate) mod source_routes;
+pub(crate) mod telemetry;

@@ -1,0 +1,44 @@
+//! Wino's parameters.
+
+use crate::wino::pick as wino;
+use crate::wino::slices::{SliceRule, SliceScope};
+
+/// Wino's parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wino {
+    /// Which paths are cut into slices of one size.
+    pub scope: SliceScope,
+    /// How they are cut.
+    pub slices: SliceRule,
+    /// What of a link's bandwidth the slices of a pair of leaves are cut from.
+    pub bandwidth: SliceBandwidth,
+    /// What hosts and leaves do with the slices.
+    pub switches: wino::Parameters,
+    /// Time between two measurements of traffic that is in no slice, in nanoseconds.
+    pub poll_ns: u64,
+    /// From a change that the controller learns of to new rules in leaves and hosts, in nanoseconds.
+    pub install_delay_ns: u64,
+}
+
+/// What of a link's bandwidth the slices of a pair of leaves are cut from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum SliceBandwidth {
+    /// All that traffic without slices leaves, whoever else has slices there.
+    #[default]
+    Full,
+    /// Its part, if all pairs that sent since the last measurement had the same.
+    Active,
+}
+
+impl Default for Wino {
+    fn default() -> Self {
+        Self {
+            scope: SliceScope::default(),
+            slices: SliceRule::default(),
+            bandwidth: SliceBandwidth::default(),
+            switches: wino::Parameters::default(),
+            poll_ns: 1_000_000_000,
+            install_delay_ns: 10_000_000,
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! CONGA: load leaves what is slow, near or far, and the fabric must be one of leaves and spines.
+
+use super::setup::*;
+use anabranch_balancers::conga::pick::Parameters;
+use anabranch_balancers::{Scheme, simulate};
+use anabranch_fabric::What;
+use anabranch_sim::Progress;
+
+/// Which share of what leaf 0 sends up goes to spine 0, if the link of these nodes has a tenth of its rate.
+fn share(scheme: Scheme, slow: (&str, &str)) -> f64 {
+    let fabric = leaf_spine();
+    let mut settings = settings(scheme);
+    let link = port(&fabric, slow.0, slow.1);
+    settings.changes = both(&fabric, 0, link, |port| What::PortRate(port, gigabit())).to_vec();
+    // From leaf 0 to leaf 3, both ways.
+    let mut flows = web_search(&fabric, 0.4, 1200, 2);
+    flows.retain(|flow| matches!((flow.src / 4, flow.dst / 4), (0, 3) | (3, 0)));
+    let outcome = run(&fabric, &flows, &settings);
+    let up: Vec<u64> =
+        (0..4).map(|spine| sent_bytes(&outcome, port(&fabric, "leaf0", &format!("spine{spine}")))).collect();
+    up[0] as f64 / up.iter().sum::<u64>() as f64
+}
+
+#[test]
+fn a_slow_uplink_is_left_and_so_is_a_slow_link_beyond_the_spine() {
+    for slow in [("leaf0", "spine0"), ("spine0", "leaf3")] {
+        let (ecmp, conga) = (
+            share(Scheme::TABLES, slow),
+            share(Scheme::new(anabranch_balancers::conga::pick::Parameters::default()), slow),
+        );
+        assert!(conga < 0.6 * ecmp, "{slow:?}: {conga} instead of {ecmp}");
+    }
+}
+
+#[test]
+fn every_setting_runs() {
+    let fabric = leaf_spine();
+    let flows = web_search(&fabric, 0.5, 80, 5);
+    let mut means = Vec::new();
+    let default = Parameters::default();
+    for parameters in [
+        default,
+        Parameters { candidates: 2, ..default },
+        Parameters { gap_ns: 13_000_000, ..default },
+        Parameters { level_bits: 6, ..default },
+        Parameters { own_rates: false, ..default },
+        Parameters { period_ns: 50_000, age_ns: 500_000, ..default },
+    ] {
+        means.push(mean_fct_us(&run(&fabric, &flows, &settings(Scheme::new(parameters)))));
+    }
+    assert_eq!(means[0], means[4], "all rates are alike");
+    means.sort_by(f64::total_cmp);
+    means.dedup();
+    assert_eq!(means.len(), 5, "every other setting makes a difference: {means:?}");
+}
+
+#[test]
+fn three_tiers_are_refused() {
+    let fabric = fat_tree();
+    let settings = settings(Scheme::new(anabranch_balancers::conga::pick::Parameters::default()));
+    let error = simulate(&fabric, &[flow(0, 5, 1, 0)], &settings, &Progress::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "routing.balance: conga, and a link from agg0.0 to core0, which is not one of leaf and spine; set fabric.kind = \
+         \"leaf-spine\", or routing.balance = \"hula\", which knows three tiers too"
+    );
+}

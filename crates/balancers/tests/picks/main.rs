@@ -1,0 +1,16 @@
+//! Picks of load balancers, step by step against their published rules: what they choose, and what they make of what
+//! comes back.
+
+#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
+
+mod clove;
+mod conga;
+mod congestion_environment;
+mod conweave;
+mod edges_environment;
+mod environment;
+mod hermes;
+mod host_feedback;
+mod hula;
+mod presto;
+mod vms;

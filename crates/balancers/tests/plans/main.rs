@@ -1,0 +1,6 @@
+//! Plans of load balancers: DBB's dispatching tables, Wino's slices, SAPS' virtual topologies.
+
+#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
+
+mod dispatch;
+mod microslice;

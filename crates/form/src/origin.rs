@@ -1,0 +1,49 @@
+//! Where a table was written, for what is found wrong with it later.
+
+use crate::{FormError, Place};
+
+/// The place of a table and of its keys. All origins are equal: where a scenario was written makes it no other.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// Keys that lead to the table, each with its dot.
+    pub path: String,
+    /// Where the table begins.
+    pub table: Place,
+    /// Where its keys stand.
+    pub keys: Vec<(&'static str, Place)>,
+}
+
+impl PartialEq for Origin {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Default for Origin {
+    fn default() -> Self {
+        Self { path: String::new(), table: Place { source: "scenario".into(), line: None }, keys: Vec::new() }
+    }
+}
+
+impl Origin {
+    /// Whether the table has this key, or an override gave it.
+    pub fn has(&self, key: &str) -> bool {
+        self.keys.iter().any(|(name, _)| *name == key)
+    }
+
+    /// An error of this table. A problem that begins with one of its keys is placed there.
+    pub fn error(&self, problem: &str, hint: impl Into<String>) -> FormError {
+        let word = problem.split([':', '.', ' ']).next().unwrap_or_default();
+        let given = self.keys.iter().find(|(name, _)| *name == word).map(|(_, place)| place);
+        let place = given.unwrap_or(&self.table).clone();
+        let path = self.path.trim_end_matches('.');
+        let problem = if word == path {
+            problem.to_owned()
+        } else if given.is_some() && problem[word.len()..].starts_with([':', '.']) {
+            format!("{path}.{problem}")
+        } else {
+            format!("{path}: {problem}")
+        };
+        FormError::new(place, problem, hint)
+    }
+}

@@ -1,0 +1,48 @@
+//! Names of nodes, links and ports: what they name is found when the fabric stands.
+
+use crate::Place;
+use crate::document::{Node, Value};
+use crate::unit::{Refusal, Unit, quoted};
+
+/// A name with the place where it was written. Equal by what it says.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// The name.
+    pub text: String,
+    /// Where it stands.
+    pub place: Place,
+}
+
+impl PartialEq for Named {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+/// A name that is looked up later.
+#[derive(Clone, Copy)]
+pub struct Name {
+    /// What it names, after "give".
+    pub wants: &'static str,
+}
+
+impl Unit for Name {
+    type Value = Named;
+
+    fn read(&self, node: &Node) -> Result<Named, Refusal> {
+        match &node.value {
+            Value::Text(text) | Value::Bare(text) if !text.is_empty() => {
+                Ok(Named { text: text.clone(), place: node.place.clone() })
+            }
+            _ => Err(self.refuse_type(node)),
+        }
+    }
+
+    fn write(&self, value: &Named) -> String {
+        quoted(&value.text)
+    }
+
+    fn wants(&self) -> String {
+        self.wants.to_owned()
+    }
+}
