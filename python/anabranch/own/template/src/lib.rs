@@ -11,7 +11,7 @@
 //! allocation, nothing that panics. What a switch must remember between decisions is the scheme's
 //! `State`, one for each group of next hops.
 
-use anabranch_sim::Planned;
+use anabranch_balancers::Planned;
 use anabranch_split::{Env, Packet, PlanError, Scheme, capability, random_below};
 
 /// The scheme: a name for its functions, without data of its own.

@@ -3,9 +3,9 @@
 //!
 //! Weights, what stays together, failures and all else are the scenario's.
 
-use anabranch_plan::Balancing;
+use anabranch_balancers::{Balancing, Settings, simulate, simulate_with};
 use anabranch_scenario::Scenario;
-use anabranch_sim::{FlowRecord, Progress, Settings, simulate, simulate_with};
+use anabranch_sim::{FlowRecord, Progress};
 use blank_scheme::{BlankScheme, Parameters};
 use std::error::Error;
 use std::path::Path;

@@ -2,7 +2,7 @@
 //! rounded down, lies among the weights of i. `picks.csv` has the weights, the margin, the random
 //! numbers drawn (hexadecimal), what waits at each member, and the member that takes the packet.
 
-use anabranch_sim::Planned;
+use anabranch_balancers::Planned;
 use anabranch_split::{Env, Packet, capability, pick};
 use blank_scheme::{BlankScheme, Parameters};
 

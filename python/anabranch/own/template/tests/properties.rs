@@ -1,7 +1,8 @@
 //! Properties for all weights, and for whole simulations with a link that dies.
 
 use anabranch_scenario::Scenario;
-use anabranch_sim::{Planned, Progress, simulate_with};
+use anabranch_balancers::{Planned, simulate_with};
+use anabranch_sim::Progress;
 use anabranch_split::scheme::mix;
 use anabranch_split::{Env, Packet, capability, pick};
 use blank_scheme::{BlankScheme, Parameters};
