@@ -14,21 +14,13 @@ CRATES = sorted(path.parent.parent for path in [*ROOT.glob("crates/*/src/lib.rs"
 CIRCLES: dict[str, set[frozenset[str]]] = {
     # A hook takes the frame that was read through it, to send it on: one interface in two files.
     "ebpf": {frozenset({"frame", "hook", "mark"})},
-    # Network, switches and hosts call each other; the load balancers' two doors will part them.
+    # A choice is compared with the registry's entries, an entry builds a choice, and both are simulated by one task.
+    "balancers": {frozenset({"choice", "descriptor", "load_balancer", "own", "switches", "tables", "task"})},
+    # `AnyKeys` enumerates the three forms, and each form is one: a closed sum.
+    "form": {frozenset({"form", "read", "reference", "write"})},
+    # A balancer is called with the network, and the network calls the hosts' balancer; records name both.
     "sim": {
-        frozenset(
-            {
-                "balancer",
-                "connections",
-                "edge",
-                "forwarding",
-                "hosts",
-                "network",
-                "outcome",
-                "port",
-                "simulation",
-            }
-        ),
+        frozenset({"door", "network", "outcome", "port"}),
         frozenset({"settings", "transport"}),
     },
 }

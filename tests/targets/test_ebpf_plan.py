@@ -103,7 +103,7 @@ def test_defaults_follow_the_scheme() -> None:
         ('scheme = "drill"\n' + PLAN, "needs backlog (how much waits at each queue), which a program in the kernel's"),
         ('scheme = "hula"\n' + PLAN, "needs probes (probes that travel the fabric and come back)"),
         ('scheme = "ideal"\n' + PLAN, "it is decided beforehand"),
-        ('scheme = "wcmp"\n' + PLAN, "no program of it has been written; there run weighted, ecmp"),
+        ('scheme = "wrr"\n' + PLAN, "no program of it has been written; there run ecmp, random"),
         ('counter = "shared"\n' + PLAN, 'counter: shared: of scheme = "dbb" only; leave it out'),
         ('scheme = "dbb"\ncounter = "both"\n' + PLAN, "counter: both: unknown; use one of shared, independent"),
         ("seed = -1\n" + PLAN, "plan.toml: seed: -1: give a whole number from 0 to 4294967295"),

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 /// A value and its place.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Where it stands.
+    /// Location in the document.
     pub place: Place,
     /// Its value.
     pub value: Value,
@@ -62,9 +62,9 @@ pub struct Table(pub Vec<Entry>);
 pub struct Entry {
     /// Its key.
     pub key: String,
-    /// Where it stands.
+    /// Location in the document.
     pub place: Place,
-    /// What stands there.
+    /// Value with its location.
     pub node: Node,
 }
 

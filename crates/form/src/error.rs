@@ -25,11 +25,11 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {problem}; {hint}")]
 pub struct FormError {
-    /// Where.
+    /// Location in a file or on the command line.
     pub place: Place,
     /// The key and value at fault, and what is wrong with them.
     pub problem: String,
-    /// What would work.
+    /// Hint for people.
     pub hint: String,
 }
 

@@ -6,7 +6,7 @@ use crate::origin::Origin;
 use crate::unit::{Choice, Unit};
 use crate::{Reader, Reference, Writer};
 
-/// What is done with single keys, one after the other. Load balancers show theirs to it.
+/// Visitor of single keys; load balancers show theirs to it.
 pub trait Keys {
     /// A key that may be left out: `value` is its default.
     fn key<U: Unit>(&mut self, name: &'static str, unit: U, value: &mut U::Value, meaning: &'static str);
@@ -24,7 +24,7 @@ pub trait Keys {
     fn refuse(&mut self, name: &str, problem: String, hint: String);
 }
 
-/// What is done with the keys and tables of a document.
+/// Visitor of the keys and tables of a document.
 pub trait Form: Keys {
     /// A key that must be given.
     fn required<U: Unit>(&mut self, name: &'static str, unit: U, value: &mut U::Value, meaning: &'static str);

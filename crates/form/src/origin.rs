@@ -7,9 +7,9 @@ use crate::{FormError, Place};
 pub struct Origin {
     /// Keys that lead to the table, each with its dot.
     pub path: String,
-    /// Where the table begins.
+    /// Location of the first key of the table.
     pub table: Place,
-    /// Where its keys stand.
+    /// Location of each key.
     pub keys: Vec<(&'static str, Place)>,
 }
 

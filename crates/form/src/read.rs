@@ -20,7 +20,7 @@ enum Rank {
 /// Fills values from a table, and collects what is wrong with it.
 pub struct Reader {
     table: Table,
-    /// Where the table begins.
+    /// Location of the first key of the table.
     place: Place,
     /// Keys that lead to it, each with its dot.
     path: String,

@@ -9,11 +9,11 @@ use crate::unit::{Choice, Unit};
 pub struct Row {
     /// The keys that lead to it and its own, joined by dots.
     pub path: String,
-    /// What may be written.
+    /// Description of the values that may be written.
     pub wants: Wants,
     /// The default as TOML, or why there is none.
     pub default: String,
-    /// What it means.
+    /// Meaning for people.
     pub meaning: &'static str,
 }
 

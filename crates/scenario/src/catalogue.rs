@@ -18,13 +18,13 @@ pub struct Entry {
     pub name: &'static str,
     /// Unit it keeps on one path.
     pub granularity: &'static str,
-    /// Who decides.
+    /// Decider of the path.
     pub decider: Decider,
     /// Bits of [`anabranch_split::capability`] it cannot do without.
     pub needs: u32,
     /// Its page, in Markdown.
     pub page: &'static str,
-    /// Where it runs outside the simulator.
+    /// Environments beside the simulator.
     pub runs: Runs,
 }
 

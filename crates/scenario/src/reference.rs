@@ -71,11 +71,11 @@ fn schemes(page: &mut String) {
 pub struct Parameter {
     /// The key below `routing`, or below `transport`.
     pub key: String,
-    /// What may be written.
+    /// Description of the values that may be written.
     pub wants: String,
     /// Its default, as TOML in backquotes.
     pub default: String,
-    /// What it means.
+    /// Meaning for people.
     pub meaning: &'static str,
 }
 

@@ -110,7 +110,7 @@ impl Resolved {
         &self.fabric
     }
 
-    /// What the simulator is told.
+    /// Settings of the simulator.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings

@@ -27,7 +27,7 @@ pub struct Scenario {
     pub changes: Vec<Alteration>,
     /// How switches spread.
     pub routing: Routing,
-    /// What end hosts do.
+    /// Settings of end hosts.
     pub transport: Transport,
     /// The network card of every host.
     pub host: HostSetting,
@@ -35,7 +35,7 @@ pub struct Scenario {
     pub traffic: Vec<Traffic>,
     /// Bytes around a payload.
     pub framing: Framing,
-    /// What is written down.
+    /// Records to write.
     pub record: Record,
     pub(crate) end_ps: Option<u64>,
     pub(crate) fabric_origin: Origin,

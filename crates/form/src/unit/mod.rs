@@ -24,11 +24,11 @@ use crate::{Place, nearest};
 /// Why a value is refused; the reader adds the key.
 #[derive(Clone, Debug)]
 pub struct Refusal {
-    /// Where the value stands.
+    /// Location of the value.
     pub place: Place,
-    /// What is wrong with it.
+    /// Problem for people.
     pub problem: String,
-    /// What would work.
+    /// Hint for people.
     pub hint: String,
 }
 

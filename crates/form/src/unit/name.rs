@@ -9,7 +9,7 @@ use crate::unit::{Refusal, Unit, quoted};
 pub struct Named {
     /// The name.
     pub text: String,
-    /// Where it stands.
+    /// Location in the document.
     pub place: Place,
 }
 

@@ -8,7 +8,7 @@ use anabranch_sim::{Nic, Queueing};
 /// The network card of every host, with what the port behind a FIFO has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostSetting {
-    /// What the simulator is told.
+    /// Settings of the simulator.
     pub nic: Nic,
     /// Room at the port of a FIFO.
     pub buffer: Buffer,

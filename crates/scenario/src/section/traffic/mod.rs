@@ -30,7 +30,7 @@ pub struct Traffic {
 pub enum Demand {
     /// Flows that arrive at random times.
     Poisson {
-        /// Who sends to whom.
+        /// Pattern of senders and receivers.
         pattern: Pattern,
         /// How much.
         sizes: SizesSetting,
@@ -41,7 +41,7 @@ pub enum Demand {
     },
     /// One flow from every sender, all at once.
     Once {
-        /// Who sends to whom.
+        /// Pattern of senders and receivers.
         pattern: Pattern,
         /// How much.
         sizes: SizesSetting,
