@@ -108,6 +108,15 @@ def test_the_readme_is_short_and_counts_right() -> None:
     assert int(count) == len(ab.techniques())
 
 
+def test_the_changelog_begins_with_this_version() -> None:
+    (version,) = re.findall(r'^version = "(.*)"$', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)
+    newest, *_ = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest == version
+    for lock in ("Cargo.lock", "ebpf/Cargo.lock", "fuzz/Cargo.lock"):
+        ours = re.findall(r'name = "anabranch-.*"\nversion = "(.*)"', (ROOT / lock).read_text())
+        assert set(ours) - {"0.0.0"} == {version}, lock
+
+
 def commands(page: Path) -> Iterator[list[str]]:
     """Words of each command line of ours in a page's blocks."""
     for block in re.findall(r"^```\w*[^\n]*\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
