@@ -31,7 +31,6 @@ LIMITS = {
     "crates/form": 16,
     "crates/plan": 16,
     "crates/scenario": 15,
-    "crates/sim": 16,
     "python/anabranch": 10,
     "tests": 5,
 }

@@ -17,7 +17,7 @@ const FRAMES_AHEAD: u32 = 3;
 /// Full frames that a queue may send in one turn (Linux: fq's quantum).
 const FRAMES_A_TURN: u32 = 2;
 
-/// Whose packets stand in a queue.
+/// Owner of the packets in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// Nobody's: the queue is free.
@@ -61,7 +61,7 @@ struct Card {
     waiting_byte_ps: u128,
 }
 
-/// What a turn yields.
+/// Result of a turn.
 pub(crate) enum Turn {
     /// The next packet of the queue whose turn it is: its place. The frame's bytes are for the caller to tell.
     Packet(u32),
@@ -78,7 +78,7 @@ pub(crate) struct Cards {
     cards: Vec<Card>,
     queues: Vec<Waiting>,
     free: Vec<u32>,
-    /// By place of a packet in the slab: the place of the one behind it in its queue.
+    /// Slot of the packet behind each packet in its queue, by slot in the slab.
     behind: Vec<u32>,
     due: EventQueue,
 }

@@ -47,7 +47,7 @@ pub(crate) struct Half<M> {
     pub(crate) slot: u32,
 }
 
-/// What is sent over a connection now.
+/// Message sent over a connection now.
 #[derive(Clone, Copy)]
 pub(crate) struct Message {
     /// The flow.
@@ -75,9 +75,9 @@ pub(crate) struct Subflow {
 pub(crate) struct Connection {
     pub(crate) sending: Half<SendingMachine>,
     pub(crate) receiving: Half<ReceivingMachine>,
-    /// What it carries, or carried last.
+    /// Message that the connection carries, or carried last.
     pub(crate) message: Message,
-    /// What it is to a flow of MPTCP, if it is.
+    /// Role in a flow of MPTCP, if it has one.
     pub(crate) subflow: Option<Subflow>,
     /// Index into the settings' transports.
     pub(crate) transport: u8,
@@ -236,7 +236,7 @@ impl Connections {
         (connection.sending.address.connection == name && connection.open).then_some(connection)
     }
 
-    /// Whoever used the place of `name` last.
+    /// Last connection in the slot of `name`.
     pub(crate) fn last_user(&self, name: u32) -> &Connection {
         &self.all[connection_slot(name)]
     }

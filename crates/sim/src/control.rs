@@ -21,7 +21,7 @@ pub(crate) enum Control {
 pub(crate) struct Schedule {
     changes: Vec<Change>,
     next_change: usize,
-    /// What routing learns, and when, ascending.
+    /// Changes that routing learns, at the times when it learns them, ascending.
     reroutes: Vec<Change>,
     next_reroute: usize,
     interval: Periodic,

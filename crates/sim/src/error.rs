@@ -1,4 +1,4 @@
-//! What cannot be simulated.
+//! Errors of settings that cannot be simulated.
 
 use anabranch_split::PlanError;
 
@@ -8,7 +8,7 @@ use anabranch_split::PlanError;
 pub struct SimulationError {
     /// The key and value at fault.
     pub problem: String,
-    /// What would work.
+    /// Hint: what would work.
     pub mend: String,
 }
 

@@ -7,10 +7,10 @@ use anabranch_fabric::{Fabric, LinkState};
 use anabranch_plan::{Groups, Weighing};
 use std::collections::{BTreeMap, HashMap};
 
-/// What stands where a leaf looks up a destination of its own.
+/// Entry of a leaf's table for a destination of its own.
 const LOCAL: u32 = u32::MAX;
 
-/// What becomes of a packet at a switch.
+/// Decision about a packet at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// It goes by this port.
@@ -36,9 +36,9 @@ struct Members {
 pub(crate) struct Forwarding<B: SwitchBalancer> {
     hosts: u32,
     leaves: u32,
-    /// By host: its leaf's number as destination, and the leaf's port towards it.
+    /// Leaf of each host, by its number as destination, and the leaf's port towards the host.
     host: Vec<(u32, u32)>,
-    /// By switch and destination: a group, or [`LOCAL`].
+    /// Group for each switch and destination, or [`LOCAL`].
     group_of: Vec<u32>,
     members: Vec<Members>,
     ports: Vec<u32>,
@@ -49,13 +49,13 @@ pub(crate) struct Forwarding<B: SwitchBalancer> {
     routes: Routes,
 }
 
-/// What a group was made from: the group before, the ports, the weights.
+/// Origin of a group: the group before, the ports, the weights.
 type Origin = (Option<u32>, Vec<u32>, Vec<u64>);
 
-/// What planning needs to remember.
+/// State that planning needs from one plan to the next.
 #[derive(Default)]
 struct Routes {
-    /// By group: its switch and the weight of each member as routing wants it. Nothing if it is retired.
+    /// Switch of each group, and the weight of each member as routing wants it. Nothing if it is retired.
     groups: Vec<Option<(u32, Vec<u64>)>>,
     /// Groups of each switch, by its number among the switches.
     of_switch: Vec<Vec<u32>>,
@@ -65,7 +65,7 @@ struct Routes {
     retired: BTreeMap<u16, Vec<u32>>,
 }
 
-/// What decides which group an entry of the table has: the planned one, the one of the fabric as built, the one before.
+/// Groups that decide an entry of the table: the planned one, the one of the fabric as built, the one before.
 type Entry = (u32, Option<u32>, Option<u32>);
 
 impl<B: SwitchBalancer> Forwarding<B> {
@@ -97,7 +97,7 @@ impl<B: SwitchBalancer> Forwarding<B> {
         Ok(forwarding)
     }
 
-    /// Where `switch`, counted from the first, sends the packet in `place`.
+    /// Next step of the packet in slot `place` at `switch`, counted from the first.
     #[inline(always)]
     pub(crate) fn forward(&mut self, switch: u32, place: u32, network: &mut Network) -> Step {
         let packet = network.packets.get(place);
@@ -239,7 +239,7 @@ impl<B: SwitchBalancer> Forwarding<B> {
         Ok(())
     }
 
-    /// What the group that follows from a planned one is made from.
+    /// Origin of the group that follows from a planned one.
     fn origin(&self, planned: &anabranch_plan::Group, built: Option<u32>, heir_of: Option<u32>) -> Origin {
         let (ports, weights) = self.members_of(planned, [built, heir_of]);
         // Tables and states of a group mean its members by their places: they go on only where those stay.

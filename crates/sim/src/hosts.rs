@@ -25,9 +25,9 @@ pub(crate) struct Hosts {
     framing: Framing,
     salt: u32,
     flows: Vec<Flow>,
-    /// By flow: labels, for those that are pinned. Empty if none is.
+    /// Labels of each flow that is pinned, by flow. Empty if none is.
     pinned: Vec<Option<Pinned>>,
-    /// By host: its port.
+    /// Port of each host.
     port_of: Vec<u32>,
     connections: Connections,
     multipaths: Multipaths,
@@ -39,11 +39,12 @@ pub(crate) struct Hosts {
     pub(crate) finished: u64,
     /// Flows that have begun, or will at a time that is known, and may yet finish.
     pub(crate) hopeful: u64,
-    /// By flow: the window that was written down last, if it is watched; [`NO_WINDOW`] before the first. Empty if none is.
+    /// Window of each flow that was written down last, if it is watched; [`NO_WINDOW`] before the first.
+    /// Empty if none is.
     watched: Vec<Option<u64>>,
     pub(crate) windows: Vec<WindowSample>,
-    /// By connection: its flows that ended while segments of theirs were under way, each with its first byte's place in
-    /// the stream, ascending.
+    /// Flows of each connection that ended while segments of theirs were under way, each with the position of
+    /// its first byte in the stream, ascending.
     past: HashMap<u32, Vec<(u64, u32)>>,
 }
 
@@ -111,8 +112,8 @@ impl Hosts {
         Ok(())
     }
 
-    /// What the fields that switches hash are worth for a connection, in one direction. A flow's first subflow has
-    /// what a flow of one connection would have.
+    /// Hash of a connection's header fields, as switches compute it, in one direction. A flow's first subflow
+    /// has what a flow of one connection would have.
     fn entropy(&self, flow: u32, subflow: u8, back: bool) -> u32 {
         let of_flow = mix::finalise(mix::absorb(mix::absorb(self.salt, flow), back.into()));
         if subflow == 0 { of_flow } else { mix::finalise(mix::absorb(of_flow, subflow.into())) }
@@ -462,7 +463,7 @@ impl Hosts {
         self.close_multipath_books();
     }
 
-    /// By host: its port.
+    /// Port of each host.
     pub(crate) fn port_of(&self) -> &[u32] {
         &self.port_of
     }

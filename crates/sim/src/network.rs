@@ -41,7 +41,7 @@ pub fn horizon_ps(fabric: &Fabric) -> u64 {
     queue::horizon_ps(source::PORTS + fabric.ports().len())
 }
 
-/// Where a half of a connection sends.
+/// Source and destination of packets from one half of a connection.
 #[derive(Clone, Copy, Default)]
 pub struct Address {
     /// The connection, as in [`Packet::connection`].
@@ -52,13 +52,13 @@ pub struct Address {
     pub host: u32,
     /// The other host.
     pub destination: u32,
-    /// As in [`Packet::entropy`].
+    /// Hashed header fields, as in [`Packet::entropy`].
     pub entropy: u32,
-    /// As in [`Packet::labels`], if the flow is pinned to a path.
+    /// Choices on the path, as in [`Packet::labels`], if the flow is pinned to a path.
     pub labels: Option<u32>,
 }
 
-/// What a card did.
+/// Result of a card's turn.
 pub(crate) enum Served {
     /// Nobody waits, or the port has enough.
     Nobody,
@@ -66,7 +66,7 @@ pub(crate) enum Served {
     Half(Option<u32>),
 }
 
-/// What became of a packet that a host sent.
+/// Fate of a packet that a host sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It reached its host.
@@ -113,7 +113,7 @@ pub struct Network {
     pub(crate) attention: bool,
     /// Segments and datagrams that will not arrive, of which hosts have not heard.
     pub(crate) ended: Vec<Ended>,
-    /// By port: packets still to be captured. Empty if nothing is.
+    /// Packets still to be captured at each port. Empty if nothing is.
     captured: Vec<u64>,
     capture_packets_max: u64,
     /// Captured packets; who sent them is filled in by the hosts.

@@ -5,7 +5,7 @@ use anabranch_fabric::Buffer;
 /// The network card of every host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nic {
-    /// What waits, and whose turn it is.
+    /// Queueing discipline of the card.
     pub queueing: Queueing,
     /// Whether a random processing time of up to one frame's time follows each frame's transmission (Floyd and Jacobson
     /// 1992: without one, periodic senders keep the phase in which they began). It never reorders.

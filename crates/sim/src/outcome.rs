@@ -1,4 +1,4 @@
-//! What a simulation yields.
+//! Results of a simulation.
 
 use crate::Packet;
 use crate::network::Fate;
@@ -178,7 +178,7 @@ pub struct Outcome {
     pub windows: Vec<WindowSample>,
     /// Captured packets, in the order in which the ports took them.
     pub captures: Vec<CapturedPacket>,
-    /// What the load balancer counted, each with its meaning.
+    /// Counters of the load balancer, each with its meaning.
     pub counts: Vec<(&'static str, u64)>,
     /// Sums.
     pub totals: Totals,

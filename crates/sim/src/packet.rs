@@ -1,6 +1,6 @@
 //! A packet: 64 bytes, one cache line.
 
-/// What a packet is.
+/// Kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Kind {
@@ -75,17 +75,17 @@ pub struct Packet {
     pub connection: u32,
     /// Host that receives.
     pub destination: u32,
-    /// What the fields that switches hash are worth: same value, same path.
+    /// Value of the header fields that switches hash: same value, same path.
     pub entropy: u32,
     /// Stack of choices, eight bits each, lowest first: one is taken off at each switch that has a choice.
     pub labels: u32,
-    /// For schemes that write into packets.
+    /// Field that load balancers write and read.
     pub tag: u32,
     /// Frame with headers and checksum, without preamble and gap.
     pub frame_bytes: u16,
     /// Payload.
     pub payload_bytes: u16,
-    /// What it is.
+    /// Kind of packet.
     pub kind: Kind,
     /// Bits of [`marks`].
     pub marks: u8,

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 /// Labels of one flow.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Pinned {
-    /// Of its packets.
+    /// Labels of the flow's packets.
     pub(crate) forth: u32,
-    /// Of what comes back.
+    /// Labels of the packets that come back.
     pub(crate) back: u32,
 }
 

@@ -24,7 +24,7 @@ struct Accepted {
     lag_bytes: u16,
 }
 
-/// What became of a packet that was handed to a port.
+/// Fate of a packet that was passed to a port.
 pub(crate) enum Verdict {
     /// It is alone on the link and arrives at this time.
     Next(u64),
@@ -38,7 +38,7 @@ pub(crate) enum Verdict {
     Lost,
 }
 
-/// What is unusual about a port, and the random numbers for it.
+/// Faults of a port, and the random numbers for them.
 struct Unusual {
     down: bool,
     loss: f64,
@@ -47,7 +47,7 @@ struct Unusual {
     contest: Contest,
 }
 
-/// Those that wanted the last place of a full queue.
+/// Packets that competed for the last slot of a full queue.
 #[derive(Default)]
 struct Contest {
     /// [`EgressPort::tail`] since one of them has it.
@@ -99,7 +99,7 @@ pub(crate) struct EgressPort {
     sent_before_bytes: u64,
     rate_bps: u64,
     unusual: Box<Unusual>,
-    /// What lags, and who has the last place of a full queue, are drawn from.
+    /// Random numbers for the lag, and for the last slot of a full queue.
     lots: Lots,
 }
 
@@ -247,7 +247,7 @@ impl EgressPort {
         (prompt_ps + self.serialization.frame_ps(lag_bytes), lag_bytes as u16)
     }
 
-    /// What the backlog, exactly known, means for a packet that comes now.
+    /// Decides about a packet that comes now by the backlog, exactly known.
     fn judge<const HOST: bool>(&mut self, now_ps: u64, place: u32, packet: &mut Packet) -> Option<Verdict> {
         self.advance(now_ps);
         let frame_bytes = u64::from(packet.frame_bytes);
@@ -292,9 +292,9 @@ impl EgressPort {
         self.backlog_bytes + frame_bytes <= self.buffer_bytes && self.backlog_packets < self.buffer_packets
     }
 
-    /// Who has the last place of a full queue: each of those that came since it was free is as likely. Otherwise senders
-    /// in step decide it for ever by who comes a moment earlier. If the newcomer has it, the one that had it is taken
-    /// out.
+    /// Draws who has the last slot of a full queue: each of those that came since it was free is as likely.
+    /// Otherwise senders in step decide it for ever by who comes a moment earlier. If the newcomer has it,
+    /// the one that had it is taken out.
     fn displace(&mut self, now_ps: u64, frame_bytes: u64) -> Option<u32> {
         if !self.lots.are_drawn() {
             return None;
@@ -416,7 +416,7 @@ impl EgressPort {
         self.free_ps
     }
 
-    /// So many bytes wait before it, in the host's card: its largest backlog counts them.
+    /// Notes bytes that wait before it, in the host's card: its largest backlog counts them.
     #[inline]
     pub(crate) fn note_waiting(&mut self, now_ps: u64, waiting_bytes: u64) {
         if self.backlog_bytes + waiting_bytes > self.backlog_max_bytes {

@@ -11,7 +11,7 @@ use std::hint::select_unpredictable;
 pub(crate) struct EventQueue {
     /// `tree[1]` is the earliest of all; source `s` is the leaf `tree[leaves + s]`.
     tree: Box<[u64]>,
-    /// By source, and the other way round. Each has as many entries as the tree has leaves.
+    /// Rank of each source, and source of each rank. Each has as many entries as the tree has leaves.
     rank_of: Box<[u32]>,
     source_of: Box<[u32]>,
     leaves: usize,
@@ -35,7 +35,7 @@ pub(crate) fn horizon_ps(sources: usize) -> u64 {
 }
 
 impl EventQueue {
-    /// For these sources, by rank, none with an event.
+    /// Queue of these sources, by rank, none with an event.
     pub(crate) fn new(ranked: &[u32]) -> Self {
         let leaves = leaves(ranked.len());
         let (mut rank_of, mut source_of) = (vec![0; leaves], vec![0; leaves]);

@@ -1,4 +1,4 @@
-//! What a simulation is told besides its fabric and its flows.
+//! Settings of a simulation, besides its fabric and its flows.
 
 use crate::Nic;
 use crate::transport::Transport;
@@ -17,13 +17,13 @@ pub struct Settings<B> {
     pub nic: Nic,
     /// Bytes around a payload.
     pub framing: Framing,
-    /// What changes while it runs, by ascending time.
+    /// Changes while it runs, by ascending time.
     pub changes: Vec<Change>,
     /// Time from a change to the other switches' knowing of it, in picoseconds. The switch at the port knows at once.
     pub routing_delay_ps: u64,
     /// End of the simulation, in picoseconds, if flows have not ended it before.
     pub end_ps: u64,
-    /// What is written down on the way.
+    /// Records to write during the run.
     pub observe: Observe,
 }
 
@@ -53,7 +53,7 @@ impl Framing {
     }
 }
 
-/// What is written down on the way.
+/// Records to write during the run.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Observe {
     /// Length of the intervals of port records, in picoseconds; one interval for the whole run if zero.

@@ -32,7 +32,7 @@ pub struct Simulation<'a, B: SwitchBalancer> {
     links: LinkState,
     /// The state of the links as routing believes it to be.
     believed: LinkState,
-    /// By switch: packets whose hash is below this are dropped. Empty until there is a blackhole.
+    /// Blackhole of each switch: packets whose hash is below this are dropped. Empty until there is one.
     blackholes: Vec<u64>,
     hosts_count: u32,
     events: u64,

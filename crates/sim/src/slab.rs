@@ -24,7 +24,7 @@ impl Slab {
         self.packets.len() as u32 - 1
     }
 
-    /// By an eighth: doubling would spend up to 128 bytes a packet.
+    /// Grows by an eighth: doubling would spend up to 128 bytes a packet.
     #[cold]
     fn grow(&mut self) {
         self.packets.reserve_exact((self.packets.len() / 8).max(1024));

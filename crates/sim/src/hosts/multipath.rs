@@ -13,7 +13,7 @@ struct Multipath {
     data: DataStream,
     /// Its subflows' connections, the one that opened the flow first. Empty while the place is free.
     connections: Vec<u32>,
-    /// What each subflow's sender said of itself last.
+    /// Last report of each subflow's sender.
     paces: Vec<Pace>,
     /// Whether the other subflows have followed the first.
     joined: bool,
@@ -74,7 +74,7 @@ impl Host for Feed<'_> {
     }
 }
 
-/// What a subflow's sender is asked to do.
+/// Request to a subflow's sender.
 #[derive(Clone, Copy)]
 enum Step<'a> {
     Open,

@@ -9,7 +9,7 @@ impl EgressPort {
         self.sent_before_bytes + self.sent_bytes - self.take_unsent(now_ps).bytes
     }
 
-    /// What was counted at enqueue but belongs to the time after `now_ps`.
+    /// Takes out counts made at enqueue that belong to the time after `now_ps`.
     pub(super) fn take_unsent(&mut self, now_ps: u64) -> Unsent {
         self.advance(now_ps);
         let mut unsent = Unsent::default();

@@ -16,12 +16,12 @@ pub(super) enum Signal {
     Timeout,
 }
 
-/// What an acknowledgement says.
+/// Result of an acknowledgement, as congestion control takes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acked {
     /// Newly acknowledged or SACKed bytes.
     pub(super) delivered: u64,
-    /// By how many bytes the acknowledgement number grew.
+    /// Bytes by which the acknowledgement number grew.
     pub(super) advanced: u64,
     /// Lowest unacknowledged byte now.
     pub(super) una: u64,
@@ -35,7 +35,7 @@ pub(super) struct Acked {
     pub(super) now_ps: u64,
     /// It counts as a duplicate.
     pub(super) duplicate: bool,
-    /// By it, segments were found lost.
+    /// Whether segments were found lost by it.
     pub(super) lost: bool,
     /// It echoes a congestion mark.
     pub(super) echo: bool,

@@ -16,7 +16,7 @@ const S_PER_PS: f64 = 1e-12;
 pub(super) struct Cubic {
     /// Window before the last reduction, W_max; zero if none is known.
     maximum: f64,
-    /// Where the cubic has its plateau.
+    /// Window at the plateau of the cubic.
     origin: f64,
     /// Seconds from the epoch's beginning to the plateau, K.
     plateau_s: f64,

@@ -11,7 +11,7 @@ pub struct Datagrams {
     /// When the next may begin.
     next_at_ps: u64,
     waits: bool,
-    /// What was counted so far.
+    /// Counters so far.
     pub counters: SenderCounters,
 }
 
@@ -22,7 +22,7 @@ impl Datagrams {
         Self::default()
     }
 
-    /// As new.
+    /// Resets to a new sender.
     pub fn reset(&mut self) {
         *self = Self::default();
     }
@@ -50,7 +50,7 @@ impl Datagrams {
         self.send(udp, framing, host);
     }
 
-    /// As a socket that blocks: what has no room waits, and the time is lost.
+    /// Sends like a socket that blocks: what has no room waits, and the time is lost.
     fn send<H: Host>(&mut self, udp: &Udp, framing: Framing, host: &mut H) {
         let now_ps = host.now_ps();
         while self.sent < self.written && self.next_at_ps <= now_ps {
@@ -85,7 +85,7 @@ impl Datagrams {
 pub struct DatagramReceiver {
     delivered: u64,
     highest: u64,
-    /// What was counted so far.
+    /// Counters so far.
     pub counters: ReceiverCounters,
 }
 
@@ -96,7 +96,7 @@ impl DatagramReceiver {
         Self::default()
     }
 
-    /// As new.
+    /// Resets to a new receiver.
     pub fn reset(&mut self) {
         *self = Self::default();
     }

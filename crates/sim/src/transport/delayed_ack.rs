@@ -11,7 +11,7 @@ use crate::marks;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DelayedAck {
     segments: u32,
-    /// Of the oldest of them: an echo of it measures the delay too (RFC 7323, section 4.3).
+    /// Timestamp of the oldest of them: an echo of it measures the delay too (RFC 7323, section 4.3).
     stamp_ns: u32,
     /// [`marks::RETRANSMITTED`] of the oldest.
     again: u8,

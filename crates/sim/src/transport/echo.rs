@@ -1,4 +1,4 @@
-//! What a receiver tells of congestion marks: RFC 3168, section 6.1.3, and DCTCP's own way (RFC 8257, section 3.2).
+//! A receiver's echo of congestion marks: RFC 3168, section 6.1.3, and DCTCP's own (RFC 8257, section 3.2).
 
 use super::{Control, Tcp};
 use crate::marks;

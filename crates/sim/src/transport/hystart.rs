@@ -12,8 +12,8 @@ const GROWTH_MIN_PS: u64 = 4_000_000_000;
 const GROWTH_MAX_PS: u64 = 16_000_000_000;
 /// Acknowledgements farther apart than this are no train.
 const TRAIN_GAP_PS: u64 = 2_000_000_000;
-/// What receivers and segmentation offload may add to a train: the time of four of the largest bursts at the rate of
-/// slow start, two windows a round trip, and at most this.
+/// Time that receivers and segmentation offload may add to a train: that of four of the largest bursts at the
+/// rate of slow start, two windows a round trip, and at most this.
 const BURST_BYTES: u64 = 4 * 65_536;
 const BURST_MAX_PS: u64 = 1_000_000_000;
 

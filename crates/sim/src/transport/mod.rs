@@ -32,7 +32,7 @@ pub use sender::{Sender, SenderCounters};
 
 use crate::{Framing, marks};
 
-/// What a half of a connection asks of the host it runs on.
+/// Host as seen by a half of a connection that runs on it.
 pub trait Host {
     /// Now, in picoseconds.
     fn now_ps(&self) -> u64;
@@ -120,7 +120,7 @@ pub struct Tcp {
     pub handshake: bool,
     /// Whether flows between two hosts use idle connections again, with the window they left.
     pub persistent: bool,
-    /// What stands between the network and TCP at the receiver.
+    /// Reordering layer between the network and TCP at the receiver.
     pub reorder: Reorder,
 }
 
@@ -167,7 +167,7 @@ pub enum Control {
     },
 }
 
-/// What stands between the network and TCP at the receiver.
+/// Reordering layer between the network and TCP at the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reorder {
     /// Nothing.
@@ -193,7 +193,7 @@ pub struct Udp {
     pub rate: anabranch_fabric::Rate,
 }
 
-/// What every step of a half needs to know.
+/// Context of every step of a half.
 #[derive(Clone, Copy)]
 struct Context<'a> {
     tcp: &'a Tcp,

@@ -21,7 +21,7 @@ struct Sent {
     again: bool,
 }
 
-/// What was sent, and what has arrived of it.
+/// Record of the segments that were sent, and of those that arrived.
 #[derive(Debug)]
 pub(super) struct Rack {
     /// In the order of sending, without what arrived or was found lost.
@@ -53,7 +53,7 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// As new; what is allocated stays.
+    /// Resets to a new sender's; what is allocated stays.
     pub(super) fn reset(&mut self) {
         let mut sent = std::mem::take(&mut self.sent);
         sent.clear();

@@ -28,7 +28,7 @@ impl Ranges {
         self.bytes
     }
 
-    /// By ascending place.
+    /// Ranges by ascending position.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = Range<u64>> + '_ {
         self.ranges.iter().cloned()
     }

@@ -9,7 +9,7 @@ use super::sack::Recent;
 use super::{Context, Host, Reorder, Tcp};
 use crate::{Framing, Kind, Packet, marks};
 
-/// What a receiver counts.
+/// Counters of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ReceiverCounters {
     /// Payload bytes that arrived, duplicates included.
@@ -67,7 +67,7 @@ pub struct Receiver {
     recent: Recent,
     hold: Hold,
     alarm: Alarm,
-    /// What was counted so far.
+    /// Counters so far.
     pub counters: ReceiverCounters,
 }
 
@@ -78,7 +78,7 @@ impl Receiver {
         Self::default()
     }
 
-    /// As new; what is allocated stays.
+    /// Resets to a new receiver; what is allocated stays.
     pub fn reset(&mut self) {
         let mut ahead = std::mem::take(&mut self.ahead);
         let mut hold = std::mem::take(&mut self.hold);

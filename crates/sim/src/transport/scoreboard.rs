@@ -1,4 +1,4 @@
-//! What the sender knows of its outstanding bytes (RFC 6675, sections 3 and 4).
+//! The sender's knowledge of its outstanding bytes (RFC 6675, sections 3 and 4).
 //!
 //! A byte between the lowest unacknowledged one and the next to be sent is in one of three states: SACKed; lost and
 //! not sent again since; or in the network. The pipe is the third.
@@ -13,8 +13,8 @@ pub(super) struct Scoreboard {
     sacked: Ranges,
     /// Lost, and not sent again since.
     lost: Ranges,
-    /// What is not SACKed below was lost once, and is not declared lost by its place a second time: RFC 6675 leaves
-    /// a lost retransmission to the timeout.
+    /// End of the bytes that were lost once unless they are SACKed, and are not declared lost by their
+    /// position a second time: RFC 6675 leaves a lost retransmission to the timeout.
     lost_edge: u64,
 }
 
@@ -98,7 +98,7 @@ impl Scoreboard {
         self.lost_edge = self.lost_edge.max(end);
     }
 
-    /// What is not SACKed of a span is lost. How many bytes are newly so.
+    /// Marks all of a span that is not SACKed as lost. How many bytes are newly so.
     pub(super) fn lose(&mut self, span: Range<u64>) -> u64 {
         self.lost.insert_except(span, &self.sacked)
     }

@@ -12,7 +12,8 @@ use super::{Control, Tcp};
 /// Settings of MPTCP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mptcp {
-    /// Those of each subflow; the largest window is that of the whole flow as well. Subflows are not persistent.
+    /// Settings of each subflow; the largest window is that of the whole flow as well. Subflows are not
+    /// persistent.
     pub tcp: Tcp,
     /// Subflows of a flow, at least one (8: the evaluations of CONGA and of HULA).
     pub subflows: u8,

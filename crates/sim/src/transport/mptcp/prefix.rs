@@ -8,7 +8,7 @@ use std::ops::Range;
 pub(super) struct Prefix {
     /// All below are in.
     end: u64,
-    /// What is in beyond it.
+    /// Bytes beyond it that are in.
     ahead: Ranges,
 }
 

@@ -10,17 +10,18 @@ use std::ops::Range;
 /// Bytes of the flow in a subflow's stream.
 #[derive(Debug)]
 struct Mapping {
-    /// Where they begin in the subflow's stream.
+    /// Position of the first of them in the subflow's stream.
     at: u64,
     data: Range<u64>,
     /// The subflow timed out over them, and others may carry them too.
     shared: bool,
 }
 
-/// What one subflow carries.
+/// One subflow's part of the flow.
 #[derive(Debug, Default)]
 struct Carrier {
-    /// By ascending place; without gaps. Those that the subflow's sender knows to have arrived are gone.
+    /// Mappings by ascending position; without gaps. Those that the subflow's sender knows to have arrived
+    /// are gone.
     mappings: VecDeque<Mapping>,
     /// Bytes given to it.
     given: u64,
@@ -47,7 +48,7 @@ pub(crate) struct DataStream {
 }
 
 impl DataStream {
-    /// Of `size` bytes over so many subflows, of which `window_max` may be unacknowledged.
+    /// Begins a stream of `size` bytes over `subflows` subflows, of which `window_max` may be unacknowledged.
     pub(crate) fn reset(&mut self, size: u64, subflows: u8, window_max: u64) {
         self.size = size;
         self.window_max = window_max;
@@ -218,7 +219,7 @@ mod tests {
         stream
     }
 
-    /// As a subflow with room does it.
+    /// Fills a subflow that has room with `bytes` of data.
     fn fill(stream: &mut DataStream, carrier: u8, bytes: u64) {
         assert_eq!(stream.waiting(carrier, bytes), bytes);
         assert!(stream.take(carrier, bytes));

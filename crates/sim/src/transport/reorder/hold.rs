@@ -20,7 +20,7 @@ struct Held {
 /// Segments that wait, and what is passed on next.
 #[derive(Debug, Default)]
 pub(in super::super) struct Hold {
-    /// By ascending place.
+    /// Segments by ascending position.
     held: VecDeque<Held>,
     /// End of what was passed on.
     next: u64,

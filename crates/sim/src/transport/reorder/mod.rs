@@ -1,11 +1,11 @@
-//! What stands between the network and TCP at the receiver.
+//! Reordering layer between the network and TCP at the receiver.
 
 mod hold;
 mod patience;
 
 pub(super) use hold::Hold;
 
-/// What TCP needs to know of a data packet.
+/// Header fields of a data packet that TCP needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) seq: u64,

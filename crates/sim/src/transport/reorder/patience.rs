@@ -11,7 +11,7 @@ const GAIN_SHIFT: u32 = 3;
 pub(super) struct Patience {
     /// In picoseconds; zero before the first.
     average_ps: u64,
-    /// What was given up last: bytes before this one were missing, and held for since then.
+    /// Gap that was given up last: bytes before this one were missing, and held for since then.
     missing_before: u64,
     since_ps: u64,
 }
@@ -26,7 +26,7 @@ impl Patience {
         };
     }
 
-    /// What was missing before this byte is held for no longer, since that time.
+    /// Stops holding for bytes that are missing before this one, since that time.
     pub(super) fn give_up(&mut self, missing_before: u64, since_ps: u64) {
         (self.missing_before, self.since_ps) = (missing_before, since_ps);
     }

@@ -1,4 +1,4 @@
-//! What an acknowledgement does.
+//! A sender's reaction to an acknowledgement.
 
 use super::{Sender, State};
 use crate::transport::congestion::{Acked, Signal};

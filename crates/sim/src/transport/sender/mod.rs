@@ -13,7 +13,7 @@ use super::scoreboard::Scoreboard;
 use super::{Context, Control, Host, Tcp};
 use crate::{Framing, Kind, Packet, marks};
 
-/// What a sender counts.
+/// Counters of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SenderCounters {
     /// Payload bytes sent, retransmissions included.
@@ -87,7 +87,7 @@ pub struct Sender {
     board: Scoreboard,
     rack: Rack,
     last_sent_ps: u64,
-    /// What was counted so far.
+    /// Counters so far.
     pub counters: SenderCounters,
 }
 
@@ -124,7 +124,7 @@ impl Sender {
         }
     }
 
-    /// As new; what is allocated stays.
+    /// Resets to a new sender; what is allocated stays.
     pub fn reset(&mut self) {
         let mut board = std::mem::take(&mut self.board);
         let mut rack = std::mem::take(&mut self.rack);

@@ -1,4 +1,4 @@
-//! What the window lets out.
+//! Transmission of all that the window allows.
 
 use super::{Sender, State};
 use crate::transport::{Context, Host};

@@ -1,4 +1,4 @@
-//! Whatever a network does, as long as it stops doing it: all bytes arrive, and the sender ends idle.
+//! Delivery over any network that stops misbehaving: all bytes arrive, and the sender ends idle.
 
 use super::*;
 use proptest::prelude::*;

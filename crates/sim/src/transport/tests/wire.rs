@@ -4,7 +4,7 @@ use crate::transport::{Host, Receiver, Sender, Tcp};
 use crate::{Framing, Kind, Packet};
 use std::collections::BTreeMap;
 
-/// What happens to a packet on its way.
+/// Fate of a packet on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Arrives,
@@ -17,7 +17,7 @@ pub(super) enum Fate {
     Twice(u64),
 }
 
-/// What a host was asked for in one call.
+/// Requests to a host in one call.
 #[derive(Default)]
 struct Asked {
     now_ps: u64,
