@@ -30,7 +30,6 @@ LIMITS = {
     "crates/balancers": 16,
     "crates/form": 16,
     "crates/plan": 16,
-    "crates/scenario": 15,
     "python/anabranch": 10,
     "tests": 5,
 }

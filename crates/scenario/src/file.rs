@@ -16,7 +16,7 @@ pub struct NamedFile {
     pub digest: Option<String>,
 }
 
-/// Where the files are that a scenario names.
+/// Files on disk that a scenario names.
 #[derive(Clone, Debug)]
 pub struct Files<'a> {
     /// The folder that names are relative to: the scenario's own.
@@ -50,7 +50,7 @@ pub(crate) fn visit(form: &mut impl Form, file: &mut NamedFile, meaning: &'stati
     );
 }
 
-/// What is in a file that `key` names; its digest is noted, or compared with what was noted.
+/// Reads the file that `key` names; its digest is noted, or compared with what was noted.
 pub(crate) fn content(
     file: &mut NamedFile,
     key: &str,

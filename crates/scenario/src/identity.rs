@@ -1,4 +1,4 @@
-//! What makes two runs the same run.
+//! Identity of a run: two runs of the same identity are the same run.
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 

@@ -36,7 +36,7 @@ impl Scenario {
         self.resolve_with(&Files::of(folder))
     }
 
-    /// As [`Self::resolve`], with files that may be elsewhere.
+    /// Does as [`Self::resolve`], with files that may be elsewhere.
     ///
     /// # Errors
     /// What is not there, or does not fit, by its line.
@@ -80,7 +80,7 @@ impl Scenario {
 }
 
 impl Resolved {
-    /// What was written, with every default.
+    /// The scenario as written, with every default.
     #[must_use]
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
@@ -116,7 +116,7 @@ impl Resolved {
         &self.settings
     }
 
-    /// What flows are drawn from, one for each `[[traffic]]`.
+    /// Workloads that flows are drawn from, one for each `[[traffic]]`.
     #[must_use]
     pub fn workloads(&self) -> &[Workload] {
         &self.workloads

@@ -17,13 +17,13 @@ use std::path::Path;
 /// A scenario as written, with every default, links and ports still by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// What it is called; the file's name where it is not said.
+    /// Name of the scenario; that of the file where none is given.
     pub name: String,
     /// Fixes every random number.
     pub seed: u64,
     /// The fabric as built.
     pub fabric: Shape,
-    /// What fails, slows, loses, and comes back.
+    /// Changes during the run: links and switches that fail, slow, lose, and come back.
     pub changes: Vec<Alteration>,
     /// How switches spread.
     pub routing: Routing,

@@ -1,4 +1,4 @@
-//! What a scenario's user should know before it runs.
+//! Warnings about a scenario, for its user to read before it runs.
 
 use crate::Resolved;
 use anabranch_balancers::Granularity;

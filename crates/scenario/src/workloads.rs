@@ -21,10 +21,10 @@ use std::path::Path;
 const BATCH: usize = 4096;
 const PS_PER_S: f64 = 1e12;
 
-/// What traffic becomes on a fabric.
+/// A scenario's traffic, resolved on a fabric.
 pub(crate) struct Workloads {
     pub(crate) workloads: Vec<Workload>,
-    /// Those that flows name by index; the first is the scenario's own.
+    /// Transports that flows name by index; the first is the scenario's own.
     pub(crate) transports: Vec<Transport>,
     /// When the last flow begins; on average, where that is drawn.
     pub(crate) end_ps: u64,

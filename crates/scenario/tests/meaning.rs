@@ -1,4 +1,4 @@
-//! What a scenario means: numbers of ports and nodes, settings, flows, identity.
+//! Meaning of a scenario: numbers of ports and nodes, settings, flows, identity.
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 use anabranch_balancers::{Granularity, Table};

@@ -13,11 +13,11 @@ pub struct Alteration {
     pub links: Vec<Named>,
     /// Switches that change.
     pub switches: Vec<Named>,
-    /// What happens to them; none only until it is read.
+    /// Effect of the change on them; none only until it is read.
     pub effect: Option<Effect>,
 }
 
-/// What happens to a link or a switch.
+/// Effect of a change on a link or a switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effect {
     /// It carries nothing any more.

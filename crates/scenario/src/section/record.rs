@@ -5,7 +5,7 @@ use anabranch_form::unit::{Count, Name, Named, OneOrMore, Time, Whole};
 
 const PS_PER_MS: u64 = 1_000_000_000;
 
-/// What is written down on the way, with ports still by name.
+/// Records to write during the run, with ports still by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// Length of the intervals of port records, in picoseconds.

@@ -11,19 +11,19 @@ use std::sync::LazyLock;
 /// How switches spread, and how fast they learn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Routing {
-    /// What is kept together.
+    /// Unit that is kept on one path.
     pub granularity: Granularity,
-    /// Where weights come from.
+    /// Source of the weights.
     pub weights: Weights,
     /// How weights become picks.
     pub table: Table,
-    /// What decides beside, or instead of, the tables.
+    /// Load balancer that decides beside, or instead of, the tables.
     pub scheme: Scheme,
     /// From a change to the other switches' knowing of it, in picoseconds.
     pub delay_ps: u64,
 }
 
-/// Where the weights of a group come from, with ports still by name.
+/// Source of the weights of a group, with ports still by name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Weights {
     /// Every next hop alike.

@@ -16,16 +16,16 @@ use anabranch_traffic::Pattern;
 /// One kind of traffic; those of a scenario run side by side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traffic {
-    /// What it is.
+    /// Demand on the fabric.
     pub demand: Demand,
     /// When it begins, in picoseconds.
     pub start_ps: u64,
-    /// What carries it, where it is not `[transport]`.
+    /// Transport that carries it, where it is not `[transport]`.
     pub transport: Option<Transport>,
     pub(crate) origin: Origin,
 }
 
-/// What is asked of the fabric.
+/// Demand on the fabric.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Demand {
     /// Flows that arrive at random times.
@@ -50,11 +50,11 @@ pub enum Demand {
     Incast {
         /// Servers of each job.
         servers: u32,
-        /// What each sends, in bytes.
+        /// Bytes that each sends.
         response_bytes: u64,
         /// Jobs a second.
         jobs_per_s: f64,
-        /// Who asks; any host where none is named.
+        /// Hosts that ask; any host where none is named.
         clients: Vec<u32>,
         /// How many; none only until it is read.
         amount: Option<Amount>,
@@ -84,16 +84,16 @@ pub enum Demand {
 /// How often flows arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
-    /// As often as makes a load.
+    /// Rate that makes a load.
     Load {
         /// Part of the capacity.
         fraction: f64,
-        /// What it is a part of.
+        /// Capacity that it is a part of.
         reference: Reference,
-        /// That capacity in bits per second, where it is not the one as built.
+        /// Value of that capacity in bits per second, where it is not the one as built.
         capacity_bps: Option<u64>,
     },
-    /// So many a second, all senders together.
+    /// Flows or jobs a second, all senders together.
     PerSecond(f64),
 }
 

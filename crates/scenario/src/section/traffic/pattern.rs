@@ -1,4 +1,4 @@
-//! Who sends to whom.
+//! Pattern of traffic: pairs of senders and receivers.
 
 use anabranch_form::document::{Node, Table, Value};
 use anabranch_form::nearest;

@@ -1,4 +1,4 @@
-//! Where flow sizes come from.
+//! Source of flow sizes.
 
 use crate::file::NamedFile;
 use anabranch_form::document::{Node, Value};
@@ -6,16 +6,16 @@ use anabranch_form::nearest;
 use anabranch_form::unit::{Bytes, Refusal, Text, Unit, quoted};
 use anabranch_traffic::sizes::{Convention, PUBLISHED, Published};
 
-/// Where flow sizes come from, and how they are drawn.
+/// Source of flow sizes, and the rule by which they are drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizesSetting {
-    /// Where from.
+    /// Source of the sizes.
     pub source: SizeSource,
     /// How a size is drawn between two knots of a distribution.
     pub convention: Convention,
 }
 
-/// Where flow sizes come from.
+/// Source of flow sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SizeSource {
     /// A published distribution, by name.
