@@ -35,11 +35,11 @@ pub enum Value {
     Bare(String),
 }
 
-/// What the TOML reader says of a key that a table has already.
+/// Message of the TOML reader about a key that a table has already.
 const TWICE: &str = "duplicate key";
 
 impl Value {
-    /// What it is, for messages.
+    /// Describes it for messages.
     pub fn describe(&self) -> String {
         match self {
             Self::Text(text) | Self::Bare(text) => format!("`{text}`"),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// Where in what the user gave: a line of a file, or an override on the command line.
+/// Location in the user's input: a line of a file, or an override on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The file as the user named it, or the override as written: `-o seed=7`.

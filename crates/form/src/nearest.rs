@@ -1,6 +1,6 @@
 //! The hint of an unknown name: the nearest known one, or all of them.
 
-/// What to write instead of `word`.
+/// Suggests a known word to write instead of `word`.
 pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     match near(word, known.iter().copied()) {

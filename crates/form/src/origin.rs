@@ -1,8 +1,8 @@
-//! Where a table was written, for what is found wrong with it later.
+//! Origin of a table: its location in the file, for errors that are found in it later.
 
 use crate::{FormError, Place};
 
-/// The place of a table and of its keys. All origins are equal: where a scenario was written makes it no other.
+/// Location of a table and of its keys. All origins are equal: where a scenario was written makes it no other.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// Keys that lead to the table, each with its dot.

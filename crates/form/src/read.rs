@@ -25,7 +25,7 @@ pub struct Reader {
     /// Keys that lead to it, each with its dot.
     path: String,
     known: Vec<&'static str>,
-    /// Where the keys stand that were read.
+    /// Locations of the keys that were read.
     places: Vec<(&'static str, Place)>,
     errors: Vec<(Rank, FormError)>,
 }

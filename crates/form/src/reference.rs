@@ -17,7 +17,7 @@ pub struct Row {
     pub meaning: &'static str,
 }
 
-/// What is written at a key.
+/// Kind of value at a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wants {
     /// A value, described.

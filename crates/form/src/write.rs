@@ -29,7 +29,7 @@ impl Writer {
         }
     }
 
-    /// What `visit` writes at a depth.
+    /// Text that `visit` writes at a depth.
     fn within(&self, name: &str, depth: usize, visit: impl FnOnce(&mut Self)) -> String {
         let mut writer = Self { text: String::new(), path: format!("{}{name}.", self.path), depth };
         visit(&mut writer);

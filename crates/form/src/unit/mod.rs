@@ -43,7 +43,7 @@ pub trait Unit {
     /// The value as TOML, in its one canonical form.
     fn write(&self, value: &Self::Value) -> String;
 
-    /// What is wanted, after "give": `a time such as "12 us"`.
+    /// Description of a valid value, after "give": `a time such as "12 us"`.
     fn wants(&self) -> String;
 
     /// A refusal of `node` with [`Self::wants`] as its hint.

@@ -22,7 +22,7 @@ impl PartialEq for Named {
 /// A name that is looked up later.
 #[derive(Clone, Copy)]
 pub struct Name {
-    /// What it names, after "give".
+    /// Description of a valid name, after "give".
     pub wants: &'static str,
 }
 

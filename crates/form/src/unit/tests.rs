@@ -14,7 +14,7 @@ fn text(text: &str) -> Node {
     node(Value::Text(text.to_owned()))
 }
 
-/// What `value` reads as once written.
+/// Value that is read after `value` is written.
 fn again<U: Unit>(unit: &U, value: &U::Value) -> U::Value {
     let written = format!("key = {}", unit.write(value));
     let table = crate::document::parse(&written, "test", &[]).unwrap();

@@ -15,7 +15,7 @@ pub struct Flag;
 /// Text that is not empty.
 #[derive(Clone, Copy)]
 pub struct Text {
-    /// What it says, after "give".
+    /// Description of a valid word, after "give".
     pub wants: &'static str,
 }
 
