@@ -1,4 +1,4 @@
-//! Where weights come from: routes and capacities become groups of weighted members.
+//! Weights of groups, from routes and capacities.
 
 mod divisor;
 mod groups;

@@ -23,7 +23,8 @@ pub struct FlowLink {
     pub from: u32,
     /// Switch that receives.
     pub to: u32,
-    /// What it can carry, or is to carry: bits per second, or any other unit that all links share.
+    /// Capacity of the link, or the traffic to carry: bits per second, or any other unit that all links
+    /// share.
     pub bandwidth: u64,
 }
 
@@ -50,9 +51,9 @@ pub enum FlowChoice {
 /// A maximum flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaxFlow {
-    /// What flows from source to sink, in the links' unit.
+    /// Flow from source to sink, in the links' unit.
     pub value: u64,
-    /// By link: what it carries as a fraction of [`Self::value`].
+    /// Flow over each link, as a fraction of [`Self::value`].
     pub shares: Vec<f64>,
 }
 

@@ -11,7 +11,7 @@ pub struct TierUse {
     pub tier: Tier,
     /// Next hops towards the spines that flows could take.
     pub next_hops: usize,
-    /// Of those, how many carry less than half of their even share.
+    /// Number of those that carry less than half of their even share.
     pub starved: usize,
 }
 

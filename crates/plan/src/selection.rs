@@ -2,7 +2,8 @@
 
 use anabranch_split::scheme::mix;
 
-/// What a switch with this salt selects by, for a packet of this entropy: one step and the finaliser of Murmur3-32.
+/// Hash by which a switch with this salt selects, for a packet of this entropy: one step and the finaliser of
+/// Murmur3-32.
 #[inline(always)]
 #[must_use]
 pub fn selection_hash(entropy: u32, salt: u32) -> u32 {

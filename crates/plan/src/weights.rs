@@ -28,7 +28,7 @@ pub struct Member {
 /// A weight for each (node, neighbour).
 type Written = BTreeMap<(u32, u32), u64>;
 
-/// What weights are read from.
+/// Values that weights are read from.
 pub(crate) enum Weights<'a> {
     Equal,
     /// `behind[destination][node - hosts]`: what flows from a switch to a destination at most, in bits per second, if every
