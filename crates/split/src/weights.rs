@@ -146,7 +146,7 @@ impl Decimal {
 pub struct Members {
     weights: Weights,
     up: Vec<bool>,
-    /// What is left of the weights, where liveness alone does not tell.
+    /// Remaining weights, where liveness alone does not say them.
     left: Option<Weights>,
 }
 

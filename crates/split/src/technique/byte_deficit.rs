@@ -71,8 +71,8 @@ impl<B: Boundary<Note: Default>> ByteQuota<B> {
 }
 
 impl<B: Boundary<Note: Default + Send> + Send> Technique for ByteQuota<B> {
-    /// What is under way stays, except on a path that died. Counts begin anew, or the new weights would make up for
-    /// what the old ones asked.
+    /// Keeps packets under way, except on a path that died. Counts begin anew, or the new weights would make
+    /// up for what the old ones asked.
     fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
         purge_dead::<Pick<B>>(&self.plan, &mut self.state, &mut self.clock, &self.members, members);
         self.plan.quotas = quotas::shares(&members.effective());

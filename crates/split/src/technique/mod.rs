@@ -55,9 +55,9 @@ pub struct Row {
     pub name: &'static str,
     /// When it decides.
     pub granularity: Granularity,
-    /// What it does, in one line.
+    /// Description of its rule, in one line.
     pub summary: &'static str,
-    /// Where it is published.
+    /// Publication that describes it.
     pub source: &'static str,
     /// Makes one for a group.
     pub build: Build,
@@ -85,7 +85,7 @@ impl<'a> Batch<'a> {
 /// One step of the way from a flow's key to its member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What is shown: `slot`, `score of path 2`.
+    /// Name of the value shown: `slot`, `score of path 2`.
     pub what: String,
     /// Its value.
     pub value: String,

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// What the user set, and which keys a technique turned out to have.
+/// Values that the user set, and keys that a technique turned out to have.
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
     given: BTreeMap<String, String>,

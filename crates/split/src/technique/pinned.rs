@@ -1,4 +1,5 @@
-//! What techniques that remember flows share: showing a batch to a scheme, and what a change of members means.
+//! Parts of techniques that remember flows: showing a batch to a scheme, and the meaning of a change of
+//! members.
 
 use super::{Batch, Step};
 use crate::scheme::{self, Packet, Scheme};

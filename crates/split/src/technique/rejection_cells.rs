@@ -30,7 +30,7 @@ pub(super) const ROW: Row = Row {
 };
 
 struct RejectionCells {
-    /// As if all paths were up.
+    /// Layout with all paths up.
     whole: Layout,
     layout: Layout,
     picker: Box<dyn Picker>,

@@ -11,7 +11,7 @@ use std::string::ToString;
 use std::vec;
 use std::vec::Vec;
 
-/// What a rule makes of weights.
+/// Layout that a rule makes of weights.
 pub(super) enum Layout {
     /// The member of each entry.
     Entries(Vec<u16>),
