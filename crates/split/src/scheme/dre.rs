@@ -104,11 +104,11 @@ impl Register {
 mod tests {
     use super::*;
 
-    const CONGA: Estimator = Estimator { period_ns: 30_000, alpha: Estimator::alpha(0.2), level_bits: 3 };
+    const PAPER: Estimator = Estimator { period_ns: 30_000, alpha: Estimator::alpha(0.2), level_bits: 3 };
 
     /// Register after 125-byte packets at a steady rate, just before a loss.
     fn steady(rate_bps: u64) -> (Register, u64) {
-        let estimator = CONGA;
+        let estimator = PAPER;
         let mut register = Register::default();
         let packet_ns = 125 * 8_000_000_000 / rate_bps;
         let end_ns = 400 * estimator.period_ns;
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_busy_link_stands_at_what_the_closed_form_says() {
-        let estimator = CONGA;
+        let estimator = PAPER;
         let full = estimator.full_bytes(10_000_000_000);
         assert_eq!(full, 187_500);
         let (mut busy, now_ns) = steady(10_000_000_000);
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_register_left_alone_for_good_comes_to_rest() {
-        let estimator = CONGA;
+        let estimator = PAPER;
         let mut register = Register { value: REGISTER_MAX, period: 0 };
         assert_eq!(register.bytes(&estimator, u64::MAX), 0);
         register.add(&estimator, u32::MAX, u64::MAX);

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn depths_of_wino() {
+    fn depths_of_meters() {
         assert_eq!(TokenBucket::depth_bytes(1_000_000_000, 1_000_000, 1518), 125_000);
         assert_eq!(TokenBucket::depth_bytes(7_000_000, 1_000_000, 1518), 3036);
     }

@@ -1,0 +1,80 @@
+"""A load balancer's name stands in its folder, the registry, docs, studies and examples, and nowhere else in code."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BALANCERS = ROOT / "crates/balancers/src"
+FOLDERS = sorted(page.parent.name for page in BALANCERS.glob("*/page.md"))
+ORDINARY = {"ideal"}
+"""Names that are words of their own."""
+
+ALLOWED = {
+    "crates/*/tests/*": "tests",
+    "bench/*": "benchmarks",
+    "crates/balancers/src/*": "its folder, and the registry",
+    "crates/*/tests.rs": "tests",
+    "crates/kernel/src/*": "the kernel's program of that name, compiled from the pick in its folder",
+    "ebpf/src/bin/presto.rs": "that program",
+    "crates/py/src/fabric.rs": "slices that the controller asks for",
+    "crates/scenario/src/section/transport.rs": "the receiver's reordering of Presto, a part of the transport",
+    "python/anabranch/control/policy/wino.py": "a policy of the controller",
+    "python/anabranch/control/pages/site.py": "the page of that policy",
+    "python/anabranch/reference/*": "examples of the reference pages, and the keys of that policy",
+    "python/anabranch/reproduce/backends/lab/*": "studies",
+    "crates/split/src/technique/byte_deficit.rs": "a source cited",
+    "crates/traffic/src/sizes/published.rs": "a source cited",
+    "python/anabranch/reproduce/schema.py": "an example of a key",
+    "python/anabranch/reproduce/selection.py": "papers by name",
+    "python/anabranch/targets/*/lab_forwarding.py": "parameters that the target's programs have fixed, and what to run instead",
+    "python/anabranch/cli/reproduce.py": "an example of a study",
+}
+"""Where a name may stand besides, each with its reason."""
+
+COMMENT = {
+    ".rs": re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL),
+    ".py": re.compile(r'#[^\n]*|""".*?"""', re.DOTALL),
+}
+
+
+def sources() -> list[Path]:
+    """Rust and Python files outside tests and studies."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "crates", "ebpf", "bench", "python/anabranch"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return [ROOT / name for name in listed.split("\0") if Path(name).suffix in COMMENT and (ROOT / name).is_file()]
+
+
+def named(path: Path) -> set[str]:
+    """Folders of load balancers whose names stand in the code of a file, comments and docstrings apart."""
+    code = COMMENT[path.suffix].sub(" ", path.read_text()).lower()
+    names = "|".join(name for name in FOLDERS if name not in ORDINARY)
+    return {found[0] for found in re.finditer(rf"(?<![a-z])(?:{names})(?![a-z])", code)}
+
+
+def test_names_stand_in_their_folders_alone() -> None:
+    assert len(FOLDERS) > 15
+    elsewhere = {}
+    for path in sources():
+        name = path.relative_to(ROOT).as_posix()
+        if not any(fnmatch.fnmatch(name, pattern) for pattern in ALLOWED) and (found := named(path)):
+            elsewhere[name] = sorted(found)
+    assert not elsewhere
+
+
+def test_every_exception_is_needed() -> None:
+    used = {
+        pattern
+        for path in sources()
+        for pattern in ALLOWED
+        if fnmatch.fnmatch(path.relative_to(ROOT).as_posix(), pattern) and named(path)
+    }
+    assert set(ALLOWED) == used
