@@ -12,9 +12,9 @@ use anabranch_split::scheme::{Cycle, Flowcell, Flowlet, Scheme as _, Score, Scor
 /// The whole choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Balancing {
-    /// What is kept together.
+    /// Unit that is kept on one path.
     pub granularity: Granularity,
-    /// Where the weights of a group come from.
+    /// Source of the weights of a group.
     pub weighing: Weighing,
     /// How weights become picks.
     pub table: Table,
@@ -32,7 +32,7 @@ impl Balancing {
     };
 }
 
-/// What is kept on one path.
+/// Unit of traffic that is kept on one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Granularity {
     /// All packets of a flow.
@@ -42,7 +42,7 @@ pub enum Granularity {
         /// Longest pause within a flowlet, in nanoseconds.
         gap_ns: u64,
     },
-    /// So many consecutive bytes of a flow (Presto, SIGCOMM 2015).
+    /// A number of consecutive bytes of a flow (Presto, SIGCOMM 2015).
     Flowcell {
         /// Payload of a flowcell, in bytes.
         bytes: u64,

@@ -3,7 +3,7 @@
 use crate::choice::{Granularity, Table};
 use crate::load_balancer::Scheme;
 
-/// Who decides.
+/// Node that decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decider {
     /// Every switch that has a choice.
@@ -62,7 +62,7 @@ pub struct KernelProgram {
     pub output: &'static str,
 }
 
-/// Where a load balancer runs outside the simulator.
+/// Implementations of a load balancer outside the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Runs {
     /// Technique of the library that makes the same choice.
@@ -90,7 +90,7 @@ pub struct Descriptor {
     pub name: &'static str,
     /// Unit it keeps on one path: `flow`, `flowlet`, `flowcell` or `packet`.
     pub granularity: &'static str,
-    /// Who decides.
+    /// Node that decides.
     pub decider: Decider,
     /// Page in Markdown: the rule, what is knowingly different from the paper, limits, source.
     pub page: &'static str,
@@ -98,7 +98,7 @@ pub struct Descriptor {
     pub weights: DefaultWeights,
     /// How it is built.
     pub build: Build,
-    /// Where else it runs.
+    /// Implementations outside the simulator.
     pub runs: Runs,
     /// State of other switches or hosts that it reads, which one machine has at hand and a fabric does not.
     pub reads_elsewhere: Option<&'static str>,

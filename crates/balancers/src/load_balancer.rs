@@ -46,7 +46,8 @@ impl<T: LoadBalancer + Clone + PartialEq + 'static> Value for T {
     }
 }
 
-/// What decides beside, or instead of, the tables of the switches; nothing does under [`Scheme::TABLES`].
+/// Load balancer that decides beside, or instead of, the tables of the switches; nothing does under
+/// [`Scheme::TABLES`].
 pub struct Scheme(Option<Box<dyn Value>>);
 
 impl Scheme {

@@ -13,7 +13,7 @@ const PATHS_MAX: u64 = 1 << 16;
 /// One path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Route {
-    /// As in [`anabranch_sim::Packet::labels`].
+    /// Choices on the path, as in [`anabranch_sim::Packet::labels`].
     pub(crate) labels: u32,
     /// Its ports, one per switch, the last leaf's to the host excepted.
     pub(crate) ports: Box<[u32]>,
@@ -32,9 +32,9 @@ pub(crate) struct Routes {
 pub(crate) struct PathBook {
     fabric: Fabric,
     hops: NextHops,
-    /// By destination.
+    /// Number of paths to each destination from each switch.
     counts: Vec<Vec<u64>>,
-    /// By source's and destination's leaf.
+    /// Routes by source's and destination's leaf.
     pairs: Vec<Option<Box<Routes>>>,
     links: LinkState,
 }
@@ -116,7 +116,7 @@ impl PathBook {
         }
     }
 
-    /// What routing believes.
+    /// State of the links as routing believes it.
     pub(crate) fn links(&self) -> &LinkState {
         &self.links
     }

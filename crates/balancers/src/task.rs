@@ -42,7 +42,7 @@ pub struct Task<'a> {
     pub flows: &'a [Flow],
     /// Everything else.
     pub settings: &'a Settings,
-    /// Who watches, and may end it.
+    /// Observer of the run, which may end it.
     pub progress: &'a Progress,
 }
 
@@ -61,7 +61,7 @@ impl Task<'_> {
         self.by_weighed_tables(host, None)
     }
 
-    /// As [`Self::by_tables`], with weights from `outside`, if there is one, instead of routing.
+    /// Runs as [`Self::by_tables`] does, with weights from `outside`, if there is one, instead of routing.
     pub(crate) fn by_weighed_tables(
         self,
         host: Option<Box<dyn HostBalancer>>,

@@ -18,18 +18,18 @@ type Rule = conga::Conga<Box<[u64]>, Box<[Register]>, Box<[Metric]>, Box<[u8]>, 
 pub(crate) struct Conga {
     parameters: Parameters,
     estimator: Estimator,
-    /// By leaf.
+    /// State of each leaf.
     leaves: Vec<Leaf>,
-    /// By switch: its number as a leaf.
+    /// Number of each switch as a leaf.
     leaf_of: Vec<Option<u32>>,
     salts: Vec<u32>,
-    /// By port: its number among the ports to switches of its own.
+    /// Number of each port among the ports to switches of its own switch.
     number: Vec<u16>,
     usable: Usable,
-    /// By port of a spine.
+    /// Register of each port of a spine.
     registers: Vec<Register>,
     full_bytes: Vec<u64>,
-    /// By port: whether it leads from a switch to a switch.
+    /// Whether each port leads from a switch to a switch.
     between: Vec<bool>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Conga {
 struct Leaf {
     plan: Plan<Box<[u64]>>,
     state: <Rule as Scheme>::State,
-    /// By uplink.
+    /// Port of each uplink.
     ports: Box<[u32]>,
     stream: Pcg32,
 }
@@ -104,7 +104,7 @@ impl Conga {
         Ok(conga)
     }
 
-    /// What links are measured by.
+    /// Sets the register value of a full link, by which links are measured.
     fn measure(&mut self, links: &LinkState) {
         let between = || links.rate.iter().zip(&self.between).filter(|&(_, &between)| between);
         let fastest = between().map(|(rate, _)| rate.bps()).max().unwrap_or(0);

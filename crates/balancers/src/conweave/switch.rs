@@ -26,21 +26,21 @@ pub(crate) struct ConWeave {
     parameters: Parameters,
     framing: Framing,
     book: PathBook,
-    /// By leaf: a host of it, and its stream.
+    /// A host of each leaf, and the leaf's stream.
     leaves: Vec<(u32, Pcg32)>,
     salts: Vec<u32>,
-    /// By port: its number at its node.
+    /// Number of each port at its node.
     number: Vec<u16>,
-    /// By switch: its number as a leaf.
+    /// Number of each switch as a leaf.
     leaf_of: Vec<Option<u32>>,
     usable: Usable,
-    /// By source's and destination's leaf.
+    /// State at the source, by source's and destination's leaf.
     sources: Vec<Option<Box<Source>>>,
-    /// By place of a connection.
+    /// State at the destination, by slot of a connection.
     destinations: Vec<Destination>,
 }
 
-/// What a leaf remembers of its flows to another.
+/// State of a leaf for its flows to another.
 struct Source {
     plan: Plan,
     state: <Rule as Scheme>::State,
@@ -126,7 +126,7 @@ impl ConWeave {
         }));
     }
 
-    /// Where a hash sends what ConWeave does not route.
+    /// Choice by hash for packets that ConWeave does not route.
     fn hashed(&self, at: &Junction<'_>, entropy: u32) -> Choice {
         let hash = selection_hash(entropy, self.salts[at.switch as usize]);
         self.usable.hashed(at.group, hash).map_or(Choice::NoPath, Choice::Member)

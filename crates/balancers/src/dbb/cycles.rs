@@ -7,9 +7,10 @@ use anabranch_split::PlanError;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What switches do for a pair of leaves. Switches and links have numbers of the pair's own, the source's being zero.
+/// Switches' cycle for a pair of leaves. Switches and links have numbers of the pair's own, the source's
+/// being zero.
 pub(crate) struct Cycle {
-    /// By switch: links in turn. Empty where none of the pair's packets come.
+    /// Links in turn at each switch. Empty where none of the pair's packets come.
     pub(crate) turns: Vec<Box<[u16]>>,
 }
 
@@ -36,7 +37,7 @@ pub(crate) struct Controller {
     fabric: Fabric,
     links: LinkState,
     hops: NextHops,
-    /// By port: pairs of leaves whose shortest paths lead over it. Empty where it does not matter.
+    /// Number of pairs of leaves whose shortest paths lead over each port. Empty where it does not matter.
     users: Vec<u64>,
     /// Cycles by the links they are made for, bandwidths without a common divisor, and the sink's number.
     known: HashMap<(Vec<FlowLink>, u32), Rc<Cycle>>,

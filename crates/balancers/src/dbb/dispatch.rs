@@ -21,13 +21,13 @@ pub enum DispatchRule {
 pub struct Dispatch {
     /// Packets of the cycle: N of Eq. 1.
     pub cycle: u64,
-    /// By link: its part in the simple integer ratio of its stage, rho_ij.
+    /// Part of each link in the simple integer ratio of its stage, rho_ij.
     pub ratios: Vec<u64>,
-    /// By stage but the last: the sum of its links' ratios, rho^s.
+    /// Sum of the links' ratios of each stage but the last, rho^s.
     pub ratio_sums: Vec<u64>,
-    /// By link: packets of the cycle that it is to carry, N_ij of Eq. 2.
+    /// Packets of the cycle that each link is to carry, N_ij of Eq. 2.
     pub quotas: Vec<u64>,
-    /// By packet of the cycle: the link it takes from each stage, as an index into the links given.
+    /// Links of each packet of the cycle, one from each stage, as indices into the links given.
     pub rows: Vec<Vec<u32>>,
     links: Vec<FlowLink>,
 }
@@ -144,8 +144,8 @@ impl Dispatch {
         self.switch_quota(switch) as i64 - sent as i64
     }
 
-    /// What a switch does with its own arrivals: links in turn, over and over, the list as short as it can be. Empty
-    /// for a switch that no packet passes.
+    /// Cycle of a switch over its own arrivals: links in turn, over and over, the list as short as it can be.
+    /// Empty for a switch that no packet passes.
     #[must_use]
     pub fn turns(&self, switch: u32) -> Vec<u32> {
         let mut turns: Vec<u32> = self

@@ -15,13 +15,13 @@ pub struct Dbb {
     pub flow: FlowChoice,
     /// How it becomes whole packets.
     pub units: CycleUnits,
-    /// What of a link's bandwidth a pair of leaves plans with.
+    /// Part of a link's bandwidth that a pair of leaves plans with.
     pub bandwidth: PairBandwidth,
-    /// What switches do with their lists.
+    /// Settings of the switches that run the cycle.
     pub switches: dbb::Parameters,
 }
 
-/// What of a link's bandwidth a pair of leaves plans with.
+/// Part of a link's bandwidth that a pair of leaves plans with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum PairBandwidth {
     /// All of it, whoever else uses it.

@@ -7,7 +7,7 @@ use anabranch_split::PlanError;
 /// The switches of a layered flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stages {
-    /// By stage, the source first: switches in ascending order.
+    /// Switches of each stage, the source first, in ascending order.
     pub(crate) switches: Vec<Vec<u32>>,
 }
 

@@ -19,9 +19,9 @@ use rand_pcg::Pcg32;
 pub(crate) struct DbbBalancer {
     controller: Controller,
     seed: u64,
-    /// By switch: its number as a destination, if it is a leaf.
+    /// Number of each switch as a destination, if it is a leaf.
     leaf_at: Vec<Option<u32>>,
-    /// By source's and destination's leaf.
+    /// Plan of each pair, by source's and destination's leaf.
     pairs: Vec<Planned>,
     switches: Vec<Switch>,
 }

@@ -22,7 +22,7 @@ type Known = State<Flow, Box<[Path]>>;
 /// One host towards one rack.
 struct Towards {
     host: u32,
-    /// Of leaves, as [`FewPaths::pair`] numbers them.
+    /// Pair of leaves, as [`FewPaths::pair`] numbers them.
     pair: u32,
     known: Known,
 }
@@ -33,7 +33,7 @@ struct Rack {
     found: Known,
 }
 
-/// What is kept at an end of a connection.
+/// State at an end of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Kept {
     flow: Flow,
@@ -45,13 +45,13 @@ struct Kept {
 pub(crate) struct HermesHosts {
     plan: Parameters,
     paths: FewPaths,
-    /// By pair of leaves.
+    /// State of each pair of leaves.
     racks: Vec<Option<Rack>>,
-    /// By host and leaf.
+    /// State of each host towards each leaf.
     towards: Pairs<Towards>,
     flows: PerConnection<Ends<Kept>>,
     streams: HostStreams,
-    /// By host: its port.
+    /// Port of each host.
     port_of: Box<[u32]>,
 }
 

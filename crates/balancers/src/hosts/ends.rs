@@ -1,13 +1,13 @@
-//! What edges keep at the two ends of a connection.
+//! State of host balancers at the two ends of a connection.
 
 use anabranch_sim::Opened;
 
-/// Who is at its ends, and what is kept there.
+/// Hosts at a connection's ends, and the state kept there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ends<T> {
     src: u32,
     dst: u32,
-    /// Of the host that sends, and of the host that receives.
+    /// State of the host that sends, and of the host that receives.
     halves: [Half<T>; 2],
 }
 
@@ -44,7 +44,7 @@ impl<T: Default> Ends<T> {
 }
 
 impl<T> Ends<T> {
-    /// What is kept at an end.
+    /// State kept at an end.
     #[inline(always)]
     pub(crate) fn at(&mut self, host: u32) -> &mut Half<T> {
         &mut self.halves[usize::from(host != self.src)]

@@ -31,7 +31,8 @@ struct Ends<T> {
     next: u64,
     /// First byte that is not acknowledged.
     unacknowledged: u64,
-    /// What arrived and is not acknowledged yet, at the receiver: a packet's end, and the tag that returns its value.
+    /// Packets that arrived and are not acknowledged yet, at the receiver: a packet's end, and the tag that
+    /// returns its value.
     arrived: Vec<(u64, u32)>,
     /// Number of the last acknowledgement, at the receiver.
     told: u64,
@@ -68,7 +69,7 @@ impl<S: Spraying> EntropyHosts<S> {
     }
 }
 
-/// What switches hash of a flow's packets that carry this value; the value zero changes nothing.
+/// Hash that switches take of a flow's packets that carry this value; the value zero changes nothing.
 fn hashed(of_flow: u32, value: u16) -> u32 {
     if value == 0 { of_flow } else { mix::finalise(mix::absorb(of_flow, value.into())) }
 }

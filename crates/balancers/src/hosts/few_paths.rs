@@ -9,9 +9,9 @@ use anabranch_split::{Env, capability};
 
 /// The paths of a pair of leaves.
 pub(crate) struct Few {
-    /// By path: its place in the book.
+    /// Number of each path in the book of paths.
     places: Box<[u16]>,
-    /// By path, as in [`anabranch_sim::Packet::labels`].
+    /// Labels of each path, as in [`anabranch_sim::Packet::labels`].
     pub(crate) labels: Box<[u32]>,
     /// A bit for each path that lives as far as routing knows.
     pub(crate) alive: u64,
@@ -38,7 +38,7 @@ fn alive(places: &[u16], live: &[u16]) -> u64 {
 /// The paths of all pairs, made when first asked for.
 pub(crate) struct FewPaths {
     book: PathBook,
-    /// By host: its leaf, as destinations are numbered.
+    /// Leaf of each host, as destinations are numbered.
     leaf_of: Box<[u32]>,
     pairs: Vec<Option<Few>>,
 }

@@ -1,4 +1,4 @@
-//! What a host gives the schemes that run there.
+//! Environment of the schemes that run at a host.
 
 use anabranch_sim::Network;
 use anabranch_split::{Env, capability};

@@ -1,4 +1,4 @@
-//! What balancers of hosts share: paths, flows and random numbers of a host, and news that hosts relay.
+//! Common parts of host balancers: paths, flows and random numbers of a host, and news that hosts relay.
 
 pub(crate) mod ends;
 pub(crate) mod entropy;

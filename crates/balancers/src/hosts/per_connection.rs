@@ -1,4 +1,4 @@
-//! What an edge keeps about each connection.
+//! State of a host balancer for each connection.
 
 use anabranch_sim::connection_slot as place;
 

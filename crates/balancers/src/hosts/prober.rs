@@ -17,7 +17,7 @@ pub(crate) struct Prober {
     shortest: Option<(u32, u16)>,
 }
 
-/// What a probe found.
+/// Result of a probe.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Finding {
     pub(crate) path: u16,
@@ -74,7 +74,7 @@ pub(crate) fn ask((host, port): (u32, u32), to: u32, path: u16, few: &Few, netwo
     network.send_host_probe(host, port, probe);
 }
 
-/// What an answer says; nothing if it is none.
+/// Reads the result in an answer to a probe; nothing if the packet is none.
 pub(crate) fn read(packet: &Packet, network: &Network) -> Option<Finding> {
     let (path, marked) = Tag(packet.tag).news()?;
     let rtt_ns = (network.now_ns() as u32).wrapping_sub(packet.stamp_ns);

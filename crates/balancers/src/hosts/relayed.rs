@@ -10,13 +10,13 @@ use anabranch_sim::{Address, HostBalancer, Network, Opened, Packet, SimulationEr
 use anabranch_split::scheme;
 use anabranch_split::scheme::relay::{PATHS, Relay, Tag};
 
-/// What differs between them.
+/// Differences between schemes that relay news.
 pub(crate) trait Relayed {
-    /// What is known of the paths to one destination.
+    /// State of the paths to one destination.
     type State;
-    /// What is kept of one flow.
+    /// State of one flow.
     type Flow: Default;
-    /// What the receiving end knows of one path.
+    /// Knowledge of the receiving end about one path.
     type News: Copy + Default;
 
     /// Nothing known of so many paths.
@@ -34,7 +34,7 @@ pub(crate) trait Relayed {
         place: &mut Fork<'_>,
     ) -> u16;
 
-    /// What a packet that arrived makes of what was known of its path; nothing if it is no news.
+    /// Updates the knowledge of a path by a packet that arrived over it; nothing if it is no news.
     fn hear(&self, known: Self::News, packet: &Packet) -> Option<Self::News>;
 
     /// News as they travel: [`scheme::relay::NEWS_BITS`] bits.
@@ -50,10 +50,10 @@ pub(crate) trait Relayed {
 /// One host towards another.
 struct End<R: Relayed> {
     host: u32,
-    /// Of leaves, as [`FewPaths::pair`] numbers them.
+    /// Pair of leaves, as [`FewPaths::pair`] numbers them.
     pair: u32,
     state: R::State,
-    /// What came from the other.
+    /// News that came from the other host.
     relay: Relay<R::News, [R::News; PATHS]>,
 }
 

@@ -16,23 +16,23 @@ pub(crate) struct Hula {
     parameters: Parameters,
     fabric: Fabric,
     leaves: Vec<u32>,
-    /// By host: its leaf's number.
+    /// Number of each host's leaf.
     leaf_of: Vec<u32>,
     switches: Vec<Switch>,
-    /// By port: its number among its switch's links to switches.
+    /// Number of each port among its switch's links to switches.
     number: Vec<u16>,
     usable: Usable,
-    /// By port.
+    /// Recent traffic of each port.
     recents: Vec<Recent>,
     full_bytes: Vec<u64>,
-    /// By leaf and port: whether data by this port is on a shortest path to the leaf, as routing knows.
+    /// Whether data by this port is on a shortest path to the leaf, as routing knows, by leaf and port.
     shortest: Vec<bool>,
 }
 
 /// One switch.
 struct Switch {
     flows: FlowTable<u64>,
-    /// By leaf.
+    /// Best link towards each leaf.
     best: Vec<Best>,
     stream: Pcg32,
     /// Links to switches.

@@ -57,7 +57,7 @@ struct Pair {
     total: u64,
 }
 
-/// What a path gets of a thousand million: the product of its members' shares.
+/// Weight of a path, out of a thousand million: the product of its members' shares.
 fn path_weight(fabric: &Fabric, groups: &Groups, ports: &[u32], to: u32) -> u64 {
     let share = |port: u32| {
         let node = fabric.ports()[port as usize].from;

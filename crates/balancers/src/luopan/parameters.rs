@@ -1,4 +1,4 @@
-//! What Luopan and its omniscient ideal are told.
+//! Settings of Luopan and of its omniscient ideal.
 
 use crate::luopan::pick as luopan;
 use crate::luopan::pick::probe;
@@ -33,7 +33,7 @@ pub enum Metric {
 /// Luopan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Luopan {
-    /// What follows one path.
+    /// Unit that follows one path.
     pub cells: Cells,
     /// How paths are sampled; the steps of the metric are the fabric's.
     pub sampling: luopan::Parameters,

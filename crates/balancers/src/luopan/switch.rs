@@ -30,7 +30,7 @@ struct Leaf {
     cells: FlowTable<(u32, u64)>,
     table: State<Heap>,
     stream: Pcg32,
-    /// By destination: when the table is to be asked whether to send probes.
+    /// Time when the table is next asked whether to send probes, by destination.
     alarm_ps: Vec<u64>,
 }
 

@@ -14,8 +14,8 @@ use anabranch_sim::{Outcome, Progress, SimulationError};
 use anabranch_traffic::Flow;
 use picked::PickedBalancer;
 
-/// As [`crate::simulate`], with a scheme of the caller's own in place of the tables of the settings, whose weights and
-/// granularity it works with.
+/// Simulates as [`crate::simulate`] does, with a scheme of the caller's own in place of the tables of the
+/// settings, whose weights and granularity it works with.
 ///
 /// # Errors
 /// As [`crate::simulate`]; settings with a scheme that decides beside tables.
@@ -29,8 +29,8 @@ pub fn simulate_with<S: Planned>(
     in_place_of_tables(fabric, flows, settings, progress)?.by_table::<S>(parameters, None, None)
 }
 
-/// As [`crate::simulate`], with the weights of `weigher` in place of those of the settings, under the settings' table and
-/// granularity.
+/// Simulates as [`crate::simulate`] does, with the weights of `weigher` in place of those of the settings,
+/// under the settings' table and granularity.
 ///
 /// # Errors
 /// As [`crate::simulate`]; settings with a scheme that decides beside tables, or a table that has no use for weights, an epoch of no
@@ -58,7 +58,8 @@ pub fn simulate_weighed(
     outside.refused().map_or(outcome, Err)
 }
 
-/// As [`crate::simulate`], with `picker` deciding for every unit that the settings' granularity keeps together.
+/// Simulates as [`crate::simulate`] does, with `picker` deciding for every unit that the settings'
+/// granularity keeps together.
 ///
 /// # Errors
 /// As [`crate::simulate`]; settings with a scheme that decides beside tables.
@@ -76,7 +77,7 @@ pub fn simulate_picked(
     task.run(balancer, Some(edge))
 }
 
-/// What schemes of the caller's own replace: tables.
+/// Task of tables, in place of which schemes of the caller's own decide.
 fn in_place_of_tables<'a>(
     fabric: &'a Fabric,
     flows: &'a [Flow],

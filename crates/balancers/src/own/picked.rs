@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-/// What each connection carries, by its place: hosts write it, switches read it.
+/// Message that each connection carries, by the connection's slot: hosts write it, switches read it.
 type FlowBook = Rc<RefCell<Vec<Option<Opened>>>>;
 
 /// Asks a picker wherever there is a choice.
@@ -47,7 +47,7 @@ impl<'a> PickedBalancer<'a> {
         Self { picker, granularity, first_switch, groups: Vec::new(), switches, flows: FlowBook::default() }
     }
 
-    /// What hosts run so that switches know whose packets they see.
+    /// Host balancer by which switches know whose packets they see.
     pub(crate) fn edge(&self) -> Box<dyn HostBalancer> {
         Box::new(FlowScribe(Rc::clone(&self.flows)))
     }

@@ -14,7 +14,7 @@ pub struct PickedPacket {
     pub src: u32,
     /// Host it goes to.
     pub dst: u32,
-    /// What it is.
+    /// Kind of packet.
     pub kind: Kind,
     /// Number of the first payload byte; in an acknowledgement the next byte expected.
     pub seq: u64,
@@ -22,11 +22,11 @@ pub struct PickedPacket {
     pub payload_bytes: u16,
     /// Frame with headers and checksum.
     pub frame_bytes: u16,
-    /// What switches hash: the same for all packets of a connection in one direction.
+    /// Value that switches hash: the same for all packets of a connection in one direction.
     pub entropy: u32,
 }
 
-/// What a switch sees when it decides.
+/// View of a switch when it decides.
 pub struct View<'a> {
     /// The switch: a node of the fabric.
     pub switch: u32,
@@ -34,7 +34,7 @@ pub struct View<'a> {
     pub group: u32,
     /// The ports of the group's members.
     pub ports: &'a [u32],
-    /// By member: whether it has a positive weight, that is whether a way leads on from there.
+    /// Whether each member has a positive weight, that is whether a path leads on from there.
     pub(crate) usable: &'a [bool],
     pub(crate) place: &'a mut dyn Place,
 }

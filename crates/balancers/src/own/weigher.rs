@@ -15,7 +15,7 @@ pub struct WeighedGroup<'a> {
     pub now_ps: u64,
 }
 
-/// What a switch counts at a member's port. The port may be in other groups as well.
+/// Counters of a switch at a member's port. The port may be in other groups as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberStats {
     /// Frame bytes sent in the epoch that ends now; a frame counts when it begins to be sent.

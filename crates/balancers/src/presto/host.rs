@@ -18,9 +18,9 @@ pub(crate) struct PrestoHosts {
     settings: Settings,
     seed: u64,
     book: PathBook,
-    /// By host: its leaf, as destinations are numbered.
+    /// Leaf of each host, as destinations are numbered.
     leaf_of: Vec<u32>,
-    /// By source's and destination's leaf: labels in the order of turns. Made when first asked for.
+    /// Labels in the order of turns, by source's and destination's leaf. Made when first asked for.
     lists: Vec<Option<List>>,
     flows: PerConnection<presto::State>,
     streams: HostStreams,

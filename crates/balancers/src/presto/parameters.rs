@@ -7,14 +7,14 @@ use anabranch_split::scheme::Flowcell;
 /// In which order flowcells take paths that weigh the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Order {
-    /// By number: paths that share their first links follow each other.
+    /// Order by number: paths that share their first links follow each other.
     #[default]
     Lexicographic,
     /// Drawn once per list.
     Random,
 }
 
-/// What Presto's hosts are told.
+/// Settings of Presto's hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Payload of a flowcell, in bytes.

@@ -15,9 +15,9 @@ use anabranch_split::{Env, scheme};
 pub(crate) struct SapsHosts {
     saps: Saps,
     book: PathBook,
-    /// By port, as routing knows them.
+    /// Rate of each port, as routing knows it.
     rates: Vec<Rate>,
-    /// By source's and destination's leaf, made when first asked for.
+    /// Topologies by source's and destination's leaf, made when first asked for.
     pairs: Vec<Option<Pair>>,
     /// The size of the flow in bytes (an oracle tells), and its draw.
     sizes: PerConnection<(u64, u32)>,

@@ -8,7 +8,7 @@ use crate::saps::pick as saps;
 pub struct Saps {
     /// Residual bandwidths are rounded down to multiples of this before they are compared, in bits per second.
     pub quantum_bps: u64,
-    /// What hosts do with the topologies.
+    /// Settings of the hosts that use the topologies.
     pub hosts: saps::Parameters,
 }
 

@@ -1,4 +1,5 @@
-//! What a group keeps together beyond a packet: flows, flowlets or flowcells, with the member each of them has.
+//! Units that a group keeps together beyond a packet: flows, flowlets or flowcells, with the member each of
+//! them has.
 
 use crate::Granularity;
 use anabranch_split::scheme::byte_deficit::WholeFlow;
@@ -18,7 +19,7 @@ pub(crate) enum Kept {
 }
 
 impl Kept {
-    /// What a group of so many members keeps. `sticky`: the same hash gets the same member in any case.
+    /// Units kept by a group of `members` members. `sticky`: the same hash gets the same member in any case.
     pub(crate) fn new(granularity: Granularity, members: usize, sticky: bool) -> Self {
         match granularity {
             _ if members < 2 => Self::Nothing,

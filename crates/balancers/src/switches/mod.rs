@@ -1,4 +1,4 @@
-//! What balancers of switches share: ports, paths and random numbers of a switch, and flows kept together.
+//! Common parts of switch balancers: ports, paths and random numbers of a switch, and flows kept together.
 
 pub(crate) mod kept;
 pub(crate) mod place;

@@ -1,4 +1,4 @@
-//! What a switch gives to schemes that name members by the numbers of its own ports, and which of them groups
+//! Environment of schemes that name members by the numbers of a switch's own ports, and which of them groups
 //! use.
 
 use anabranch_fabric::Fabric;
@@ -44,7 +44,7 @@ pub(crate) fn stream(seed: u64, purpose: &str, switch: u32) -> Pcg32 {
     Pcg32::new(source.bits(), source.bits())
 }
 
-/// By port: its number among those ports of its node that count.
+/// Number of each port among those ports of its node that count.
 pub(crate) fn numbers(fabric: &Fabric, counts: impl Fn(u32) -> bool) -> Vec<u16> {
     let mut numbers = vec![0; fabric.ports().len()];
     for node in 0..fabric.nodes().len() as u32 {
@@ -56,7 +56,7 @@ pub(crate) fn numbers(fabric: &Fabric, counts: impl Fn(u32) -> bool) -> Vec<u16>
     numbers
 }
 
-/// By switch: its number as a leaf, if it is one of `leaves` (nodes, in the order of their numbers).
+/// Number of each switch as a leaf, if it is one of `leaves` (nodes, in the order of their numbers).
 pub(crate) fn leaf_of_switches(fabric: &Fabric, leaves: impl Iterator<Item = u32>) -> Vec<Option<u32>> {
     let hosts = fabric.hosts() as usize;
     let mut leaf_of = vec![None; fabric.nodes().len() - hosts];
@@ -66,10 +66,10 @@ pub(crate) fn leaf_of_switches(fabric: &Fabric, leaves: impl Iterator<Item = u32
     leaf_of
 }
 
-/// What stands for a port that a group does not use.
+/// Entry of a port that a group does not use.
 const UNUSED: u16 = u16::MAX;
 
-/// By group and by number of a port at its switch: the member it is, if it is one that carries.
+/// Member behind each port, by group and by number of the port at its switch, if it is one that carries.
 #[derive(Default)]
 pub(crate) struct Usable(Vec<Box<[u16]>>);
 

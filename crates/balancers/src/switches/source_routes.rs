@@ -17,13 +17,13 @@ const PATHS_MAX: u64 = 2046;
 /// The paths of all leaves, and what to do where they do not lead.
 pub(crate) struct SourceRoutes {
     book: PathBook,
-    /// By switch: its number as destination, if it is a leaf.
+    /// Number of each switch as destination, if it is a leaf.
     leaf_of: Vec<Option<u32>>,
-    /// By leaf: a host, to name it by in probes.
+    /// A host of each leaf, to name it by in probes.
     host_of: Vec<u32>,
-    /// By switch.
+    /// Salt of each switch.
     salts: Vec<u32>,
-    /// By group: members with a weight.
+    /// Members of each group that have a weight.
     living: Vec<Box<[u16]>>,
 }
 
@@ -107,7 +107,7 @@ impl SourceRoutes {
         Some((here, self.leaf_of_host(probe.connection)))
     }
 
-    /// As [`super::SwitchBalancer::plan`].
+    /// Plans as [`super::SwitchBalancer::plan`] does.
     pub(crate) fn plan(&mut self, group: u32, weights: &[u64]) {
         let living = (0..).zip(weights).filter(|&(_, &weight)| weight > 0).map(|(member, _)| member);
         let living: Box<[u16]> = living.collect();
@@ -122,7 +122,7 @@ impl SourceRoutes {
         self.book.learn(links);
     }
 
-    /// What schemes are told of a packet at its source leaf: hashed as ECMP would, in flowcells of `cell_bytes`.
+    /// Packet at its source leaf as schemes see it: hashed as ECMP would, in flowcells of `cell_bytes`.
     pub(crate) fn asked(&self, at: &Junction<'_>, packet: &Packet, cell_bytes: u64) -> scheme::Packet {
         let hash = selection_hash(packet.entropy, self.salts[at.switch as usize]);
         scheme::Packet {
@@ -226,8 +226,8 @@ impl Paths for Living<'_> {
     }
 }
 
-/// What a source leaf gives to schemes whose members are paths to one destination. Backlogs are those of the first port,
-/// or of all ports if `WHOLE`.
+/// Environment at a source leaf of schemes whose members are paths to one destination. Backlogs are those of
+/// the first port, or of all ports if `WHOLE`.
 pub(crate) struct PathEnv<'a, const WHOLE: bool> {
     pub(crate) network: &'a mut Network,
     pub(crate) routes: &'a Routes,

@@ -12,7 +12,7 @@ use anabranch_split::scheme::relay::Tag;
 pub(crate) struct Telemetry<B> {
     beneath: B,
     estimator: Estimator,
-    /// By port: its register and where that stands if the link is busy; nothing at ports of and towards hosts.
+    /// Register of each port, and its value if the link is busy; nothing at ports of and towards hosts.
     links: Vec<Option<(Register, u64)>>,
 }
 

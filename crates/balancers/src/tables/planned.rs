@@ -30,7 +30,7 @@ pub trait Planned: Scheme<State: Default + Clone> {
     const HASHES: bool = true;
     /// A plan as it is stored.
     type Stored: AsRef<Self::Plan>;
-    /// What the control half is told beside weights: the scheme's settings.
+    /// Settings of the scheme, which the control half takes beside weights.
     type Parameters;
 
     /// Weights to plan, one per member, one of them at least positive. A member of weight zero must not be picked: it is
@@ -201,7 +201,7 @@ impl Planned for Deficit {
         quota::State { placed: vec![0; members].into(), total: 0 }
     }
 
-    /// What was placed until now was placed by other quotas.
+    /// Forgets what was placed until now, by other quotas.
     fn forget(state: &mut quota::State<Box<[u32]>>, _member: u16) {
         state.placed.fill(0);
         state.total = 0;
@@ -243,13 +243,13 @@ impl Planned for ShortestQueue {
     }
 }
 
-/// What the table `min-move` runs.
+/// Scheme of the table `min-move`.
 pub(crate) type MinMove = Slots<u8, SLOTS>;
-/// What the table `wcmp` runs.
+/// Scheme of the table `wcmp`.
 pub(crate) type Wcmp = Modulo<Box<[u16]>>;
-/// What the table `intervals` runs.
+/// Scheme of the table `intervals`.
 pub(crate) type HashIntervals = Cumulative<INTERVALS>;
-/// What the table `deficit` runs.
+/// Scheme of the table `deficit`.
 pub(crate) type Deficit = Quota<Periods, Box<[u32]>>;
-/// What the table `shortest-queue` runs.
+/// Scheme of the table `shortest-queue`.
 pub(crate) type ShortestQueue = Drill<Box<[u16]>, MEMORY_MAX>;

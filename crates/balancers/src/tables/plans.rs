@@ -4,14 +4,14 @@ use crate::tables::Planned;
 use anabranch_split::{PlanError, Weights};
 use std::collections::HashMap;
 
-/// What a plan is made from: the plan before, by its serial number, and weights.
+/// Origin of a plan: the plan before, by its serial number, and weights.
 type Origin = (Option<u64>, Vec<u64>);
 
 /// The plans of one scheme.
 pub(crate) struct Plans<S: Planned> {
     parameters: S::Parameters,
     stored: Vec<S::Stored>,
-    /// By plan.
+    /// Book of each plan.
     books: Vec<Book>,
     /// Places of plans that nobody has.
     free: Vec<u32>,
@@ -20,7 +20,7 @@ pub(crate) struct Plans<S: Planned> {
     serial: u64,
 }
 
-/// What is known of a plan besides itself.
+/// Record of a plan, beside the plan itself.
 struct Book {
     origin: Origin,
     serial: u64,
@@ -42,7 +42,7 @@ impl<S: Planned> Plans<S> {
         }
     }
 
-    /// As `pick` reads it.
+    /// The plan as `pick` reads it.
     #[inline(always)]
     pub(crate) fn get(&self, plan: u32) -> &S::Plan {
         self.stored[plan as usize].as_ref()

@@ -27,13 +27,13 @@ struct Group<T> {
     kept: Kept,
 }
 
-/// What choices at one switch depend on beside plan and packet.
+/// State that choices at one switch depend on, beside plan and packet.
 struct Switch {
     salt: u32,
     stream: Pcg32,
 }
 
-/// What a switch gives to schemes.
+/// Environment that a switch gives to schemes.
 pub(crate) struct SwitchEnv<'a> {
     pub(crate) network: &'a mut Network,
     /// Ports of the members.

@@ -34,7 +34,7 @@ pub(crate) struct WeighedBalancer<'a, 'w, B> {
     first_switch: u32,
     /// Known if there is a weigher.
     groups: Vec<Group>,
-    /// By port: bytes sent until the last epoch ended.
+    /// Bytes sent by each port until the last epoch ended.
     sent_bytes: Vec<u64>,
 }
 
@@ -49,7 +49,7 @@ struct Group {
 }
 
 impl Group {
-    /// What the weigher said, less what is not up; routing's weights if that leaves nothing.
+    /// Weights in force: the weigher's, less what is not up; routing's if that leaves nothing.
     fn effective(&self) -> Vec<u64> {
         let Some(asked) = &self.asked else { return self.weights.clone() };
         let up: Vec<u64> = self
@@ -145,7 +145,7 @@ fn check(asked: &[u64], stats: &[MemberStats]) -> Result<(), SimulationError> {
 }
 
 impl<B: SwitchBalancer> SwitchBalancer for WeighedBalancer<'_, '_, B> {
-    /// What the weigher said of the group's members before still holds.
+    /// Plans the group; weights that the weigher gave its members before still hold.
     fn plan(&mut self, wanted: &GroupPlan<'_>) -> Result<(), PlanError> {
         if self.outside.is_none() {
             return self.picks.plan(wanted);

@@ -25,12 +25,12 @@ const PERIODS_BELIEVED: u64 = 3;
 pub(crate) struct Leaf {
     pub(crate) state: State<FlowTable<u64>, Heap>,
     pub(crate) stream: Pcg32,
-    /// By local port.
+    /// Threshold of each local port.
     pub(crate) thresholds: Box<[u32]>,
     pub(crate) clock_offset_ns: i64,
-    /// What left here, by place of its connection.
+    /// Packets that left here, by slot of their connection.
     pub(crate) left: HashMap<u32, Left>,
-    /// What arrived here, by place of its connection: the connection, and the local port to its host.
+    /// Connections that arrived here, by slot: the connection, and the local port to its host.
     pub(crate) arrived: HashMap<u32, (u32, u16)>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Leaf {
 #[derive(Clone, Copy)]
 pub(crate) struct Left {
     pub(crate) connection: u32,
-    /// As the scheme knows it.
+    /// Number of the flow as the scheme knows it.
     pub(crate) flow: u64,
     pub(crate) destination: u32,
 }
@@ -109,7 +109,7 @@ impl Leaf {
         }
     }
 
-    /// What its clock shows, modulo 2^32.
+    /// Time of its clock, modulo 2^32.
     pub(crate) fn clock_ns(&self, network: &Network) -> u32 {
         network.now_ns().wrapping_add_signed(self.clock_offset_ns) as u32
     }

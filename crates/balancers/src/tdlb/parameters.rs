@@ -1,4 +1,4 @@
-//! What TDLB is told.
+//! Settings of TDLB.
 
 use crate::tdlb::pick as tdlb;
 use crate::tdlb::pick::probe_frame_bytes;

@@ -22,10 +22,10 @@ type Rule<'a> = pick::Tdlb<LeafPaths<'a>, FlowTable<u64>, Heap>;
 pub(crate) struct TdlbBalancer {
     source: SourceRoutes,
     parameters: Tdlb,
-    /// By port: its number within its switch.
+    /// Number of each port within its switch.
     local: Vec<u16>,
     leaves: Vec<Leaf>,
-    /// By leaf: when it probes next.
+    /// Time of each leaf's next probe.
     alarm_ps: Vec<u64>,
     /// When a packet last chose, and whether probing ended since.
     chosen_ps: u64,

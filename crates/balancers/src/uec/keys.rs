@@ -1,4 +1,4 @@
-//! What UEC spraying is told, and the elder REPS.
+//! Keys of UEC spraying, and of the elder REPS.
 
 use crate::uec::pick::Parameters;
 use anabranch_form::Keys;

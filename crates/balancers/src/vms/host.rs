@@ -34,7 +34,7 @@ impl Counts {
         Self { packets: news % (1 << PACKET_BITS), marked: news >> PACKET_BITS }
     }
 
-    /// What was counted since `before`, both as read.
+    /// Counts since `before`, both as read.
     const fn since(self, before: Self) -> Self {
         Self {
             packets: self.packets.wrapping_sub(before.packets) % (1 << PACKET_BITS),

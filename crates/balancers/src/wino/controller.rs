@@ -10,13 +10,13 @@ use anabranch_split::PlanError;
 /// The slices of every pair of leaves, by source's and destination's; none where no path has a bandwidth.
 pub(crate) type Slicing = Vec<Option<Slices>>;
 
-/// What slices are cut from.
+/// Controller of WINO, which cuts slices.
 pub(crate) struct Controller {
     wino: Wino,
     book: PathBook,
-    /// By port: what went by it in no slice, in bits per second, at the last measurement.
+    /// Traffic of each port that was in no slice, in bits per second, at the last measurement.
     foreign_bps: Vec<u64>,
-    /// By pair: whether it sent between the last two measurements.
+    /// Whether each pair sent between the last two measurements.
     active: Vec<bool>,
     /// Paths that had bandwidth but less than a slice of it, when slices were last cut.
     left_out: u64,
@@ -87,7 +87,7 @@ impl Controller {
         self.left_out
     }
 
-    /// By port: what slices of one pair may use of it, in bits per second.
+    /// Bandwidth of each port that slices of one pair may use, in bits per second.
     fn free_bps(&mut self) -> Vec<u64> {
         let users = self.users();
         let rates = self.book.links().rate.iter().zip(&self.foreign_bps);
@@ -95,7 +95,7 @@ impl Controller {
         left.zip(0usize..).map(|(bps, port)| bps / users.get(port).copied().unwrap_or(1).max(1)).collect()
     }
 
-    /// By path of a pair: the least that a link of it has left, in bits per second; nothing for dead ones.
+    /// Least that a link of each path of a pair has left, in bits per second; nothing for dead paths.
     fn residual(&mut self, from: u32, to: u32, free_bps: &[u64]) -> Vec<u64> {
         let routes = self.book.routes(from, to);
         let mut residual = vec![0; routes.all.len()];
@@ -107,7 +107,7 @@ impl Controller {
         residual
     }
 
-    /// By port: pairs that sent lately and may use it. Empty where it does not matter.
+    /// Number of pairs that sent lately and may use each port. Empty where it does not matter.
     fn users(&mut self) -> Vec<u64> {
         if self.wino.bandwidth == SliceBandwidth::Full {
             return Vec::new();

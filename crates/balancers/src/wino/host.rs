@@ -14,7 +14,7 @@ pub(crate) struct WinoHosts {
     parameters: Parameters,
     /// Slices of each pair of leaves.
     counts: SliceCounts,
-    /// By host: its leaf, as destinations are numbered.
+    /// Leaf of each host, as destinations are numbered.
     leaf_of: Vec<u32>,
     leaves: u32,
     /// Slices by number: the turns of a pair are the first so many.

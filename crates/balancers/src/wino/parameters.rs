@@ -10,9 +10,9 @@ pub struct Wino {
     pub scope: SliceScope,
     /// How they are cut.
     pub slices: SliceRule,
-    /// What of a link's bandwidth the slices of a pair of leaves are cut from.
+    /// Part of a link's bandwidth that the slices of a pair of leaves are cut from.
     pub bandwidth: SliceBandwidth,
-    /// What hosts and leaves do with the slices.
+    /// Settings of the hosts and leaves that use the slices.
     pub switches: wino::Parameters,
     /// Time between two measurements of traffic that is in no slice, in nanoseconds.
     pub poll_ns: u64,
@@ -20,7 +20,7 @@ pub struct Wino {
     pub install_delay_ns: u64,
 }
 
-/// What of a link's bandwidth the slices of a pair of leaves are cut from.
+/// Part of a link's bandwidth that the slices of a pair of leaves are cut from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum SliceBandwidth {
     /// All that traffic without slices leaves, whoever else has slices there.

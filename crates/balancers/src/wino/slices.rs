@@ -12,14 +12,14 @@ use anabranch_split::PlanError;
 /// Which paths are cut into slices of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash)]
 pub enum SliceScope {
-    /// Those of one pair of leaves.
+    /// Slices of one pair of leaves.
     #[default]
     Pair,
-    /// Those of all pairs that an asymmetry affects.
+    /// Slices of all pairs that an asymmetry affects.
     Network,
 }
 
-/// What is done where the common divisor is below the least slice.
+/// Choice of slice where the common divisor is below the least slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash)]
 pub enum SlicePick {
     /// The least slice is taken, whatever it wastes.
@@ -80,7 +80,7 @@ pub struct Slices {
     pub slice_bps: u64,
     /// The path of each, in the order in which packets take them.
     pub path_of: Vec<u16>,
-    /// What no slice covers, in bits per second.
+    /// Bandwidth that no slice covers, in bits per second.
     pub waste_bps: u64,
     /// Whether slices need meters: not where all paths are equal and each is one slice.
     pub metered: bool,
@@ -219,8 +219,8 @@ impl Symmetry {
     }
 }
 
-/// By how much a meter of rate `target` let through too much, in percent (section III-D): windows below their rate count
-/// as exact, so the mean over windows is above zero even for a meter that is right in the long run.
+/// Excess that a meter of rate `target` let through, in percent (section III-D): windows below their rate
+/// count as exact, so the mean over windows is above zero even for a meter that is right in the long run.
 #[must_use]
 pub fn meter_error_percent(throughput_bps: f64, target_bps: f64) -> f64 {
     (100.0 * (throughput_bps - target_bps) / target_bps).max(0.0)

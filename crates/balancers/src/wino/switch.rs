@@ -27,12 +27,12 @@ pub(crate) type SliceCounts = Rc<[Cell<u16>]>;
 /// Wino in all leaves of a fabric.
 pub(crate) struct WinoBalancer {
     controller: Controller,
-    /// By switch: its number as a destination, if it is a leaf.
+    /// Number of each switch as a destination, if it is a leaf.
     leaf_at: Vec<Option<u32>>,
-    /// By pair: what its source's leaf does with slices.
+    /// Slices of each pair, at its source's leaf.
     slices: Vec<Box<[Slice]>>,
     counts: SliceCounts,
-    /// What the controller sent last, and what is on its way.
+    /// Slicing that the controller sent last.
     latest: Slicing,
     pending: VecDeque<Slicing>,
     /// Traffic since the last poll: bytes by port that are in no slice, pairs that sent.
@@ -40,9 +40,9 @@ pub(crate) struct WinoBalancer {
     active: Vec<bool>,
     seen: bool,
     polling: bool,
-    /// Where packets go that wait for their slice, by place.
+    /// Ports of packets that wait for their slice, by slot.
     held: HashMap<u32, u32>,
-    /// By group: members that carry, for packets without slices.
+    /// Members of each group that carry, for packets without slices.
     live: Vec<Box<[u16]>>,
     salts: Vec<u32>,
     mtu_bytes: u32,
@@ -86,7 +86,7 @@ impl WinoBalancer {
         Ok(balancer)
     }
 
-    /// What hosts mark by.
+    /// Counters that hosts mark by.
     pub(crate) fn counts(&self) -> SliceCounts {
         Rc::clone(&self.counts)
     }
@@ -127,7 +127,7 @@ impl WinoBalancer {
     }
 }
 
-/// What a leaf does with slices.
+/// Rules of a leaf for slices.
 fn rules(cut: &Slices, burst_ns: u64, mtu_bytes: u32) -> Box<[Slice]> {
     let meter = cut.metered.then(|| {
         TokenBucket::new(cut.slice_bps, TokenBucket::depth_bytes(cut.slice_bps, burst_ns, mtu_bytes))

@@ -1,4 +1,4 @@
-//! What all of them must do.
+//! Behaviour that all congestion controls share.
 
 use super::setup::*;
 use anabranch_balancers::Scheme;

@@ -128,7 +128,7 @@ proptest! {
     }
 }
 
-/// What waits in the card is in the record of its port: the mean backlog by Little's law, and samples.
+/// Records of a port cover what waits in its host's card: the mean backlog by Little's law, and samples.
 #[test]
 fn records_count_what_waits_in_the_card() {
     let fabric = leaf_spine(2, 2, 6, TEN_GIG);

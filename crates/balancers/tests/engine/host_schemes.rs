@@ -44,7 +44,7 @@ const MARKING: Link = Link {
     ..TEN_GIG
 };
 
-/// Who wins ties is drawn, and decides what a window meets: one seed proves little.
+/// Seeds of each test: ties are drawn, and decide what a window meets, so one seed proves little.
 const SEEDS: [u64; 4] = [1, 2, 3, 4];
 
 fn fabric(link: Link) -> Fabric {
@@ -113,7 +113,7 @@ fn on_a_symmetric_fabric_nobody_loses_to_ecmp() {
     }
 }
 
-/// So many long flows from leaf 0 to leaf 1.
+/// Long flows from leaf 0 to leaf 1.
 fn long(count: u32) -> Vec<Flow> {
     let to = |i| HOSTS_PER_LEAF + (i * 3) % HOSTS_PER_LEAF;
     (0..count).map(|i| flow(i % HOSTS_PER_LEAF, to(i), 3_000_000, u64::from(i) * PS_PER_US)).collect()

@@ -215,8 +215,8 @@ fn subflows_join_one_after_the_other_by_ports_of_their_own() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(80))]
-    /// Whatever the settings, the losses and the paths that die: the last byte arrives while one path lives, nothing is
-    /// unaccounted for, and only flows that are open hold connections.
+    /// Every flow ends, whatever the settings, the losses and the paths that die: the last byte arrives while
+    /// one path lives, nothing is unaccounted for, and only flows that are open hold connections.
     #[test]
     fn every_flow_over_subflows_ends(
         sizes in prop::collection::vec((0u32..4, 1u64..400_000, 0u64..500), 1..5),

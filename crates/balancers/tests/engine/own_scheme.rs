@@ -356,7 +356,8 @@ fn what_makes_no_sense_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 48, ..ProptestConfig::default() })]
 
-    /// Whatever weights come from outside, and whatever dies and returns: no packet is lost unaccounted, and every flow ends.
+    /// No packet is lost unaccounted and every flow ends, whatever weights come from outside, and whatever
+    /// dies and returns.
     #[test]
     fn arbitrary_weights_survive_failures(
         seed: u32,

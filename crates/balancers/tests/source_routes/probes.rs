@@ -33,7 +33,7 @@ fn probes(outcome: &Outcome) -> Vec<&CapturedPacket> {
     outcome.captures.iter().filter(|capture| capture.packet.kind == Kind::Probe).collect()
 }
 
-/// By uplink: probes that left it.
+/// Number of probes that left each uplink.
 fn by_uplink(probes: &[&CapturedPacket]) -> [usize; SPINES as usize] {
     [0, 1, 2, 3]
         .map(|spine| probes.iter().filter(|probe| probe.port == uplink(LEAVES, SPINES, 1, 0, spine)).count())

@@ -11,7 +11,7 @@ use anabranch_traffic::{Flow, Start};
 const SEGMENT: u64 = 1448;
 const SECONDS: u64 = 30;
 const RTO_PS: u64 = 200_000 * PS_PER_US;
-/// What comes before is slow start and the search for the first plateau, which differ from run to run in Linux too.
+/// Time left out: slow start and the search for the first plateau, which differ from run to run in Linux too.
 const SETTLED_MS: u64 = 4_000;
 const SAMPLE_MS: u64 = 50;
 
