@@ -34,7 +34,7 @@ class KernelProgram:
 
 @dataclass(frozen=True)
 class Runs:
-    """Where a load balancer runs outside the simulator."""
+    """Implementations of a load balancer outside the simulator."""
 
     technique: str | None
     """Technique of the library that makes the same choice."""

@@ -26,7 +26,7 @@ STEPPED = 20
 STEPS_SHOWN = 40
 
 Step = tuple[str, str]
-"""What, and its value."""
+"""A step of the explanation: its name, and its value."""
 
 
 def register(app: typer.Typer) -> None:

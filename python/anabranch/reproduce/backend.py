@@ -54,7 +54,7 @@ class Evidence(Protocol):
     """Values that a study has yielded."""
 
     def estimates(self, measure: Any) -> Estimates:
-        """What a measure came to, with its interval.
+        """Estimates of a measure, with their intervals.
 
         Raises:
             AnabranchError: it names what the study does not have.
@@ -97,7 +97,7 @@ class Prepared(Protocol):
 
     @property
     def quick_note(self) -> str:
-        """What `--quick` makes smaller; empty without it."""
+        """Note on what `--quick` makes smaller; empty without it."""
 
     @property
     def announcement(self) -> Announcement | None:

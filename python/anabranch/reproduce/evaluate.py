@@ -76,7 +76,7 @@ def _along(
 def _pooled(
     measure: CellMeasure, cells: Sequence[tuple[Labels, dict[int, float]]], seeds: Sequence[int]
 ) -> dict[int, float]:
-    """By seed, over the cells; only seeds that all of them have."""
+    """Value of each seed, over the cells; only seeds that all of them have."""
     common = [seed for seed in seeds if cells and all(seed in by_seed for _, by_seed in cells)]
     return {seed: _pool(measure, [by_seed[seed] for _, by_seed in cells]) for seed in common}
 

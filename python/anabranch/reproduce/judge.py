@@ -16,7 +16,7 @@ from anabranch.reproduce.reasons import cause, fitting_alternatives, wrong_print
 from anabranch.units import significant
 
 UNFINISHED_MAX_PCT = 1.0
-"""Of the flows that count; beyond it the line says so."""
+"""Share of the flows that may be unfinished; beyond it the line says so."""
 CAUSE_UNKNOWN = "the numbers differ; the cause has not been found out"
 
 
@@ -154,7 +154,7 @@ def _side(low: float | None, high: float | None, neutral: float | None) -> int:
 
 
 def _notes(found: Estimates, kind: str) -> list[str]:
-    """What a reader of the number must know."""
+    """Notes that a reader of the number must know."""
     notes = []
     left, flows = found.unfinished
     if flows and 100 * left > UNFINISHED_MAX_PCT * flows:

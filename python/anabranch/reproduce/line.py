@@ -44,5 +44,5 @@ class Line:
 
     @property
     def reason(self) -> str:
-        """What follows the verdict."""
+        """Reason that follows the verdict."""
         return f"because {self.because}" if self.because and self.kind in WITH_BECAUSE else self.because

@@ -56,7 +56,7 @@ class CellMeasure:
 
     @property
     def unit(self) -> str:
-        """Of its values."""
+        """Unit of its values."""
         return {"ratio": "x", "reduction": "%", "increase": "%"}.get(self.form, self.quantity.unit)
 
     @property

@@ -33,12 +33,12 @@ LOWER_IS_BETTER = {
     "dropped": True,
     "MAPE": True,
 }
-"""Of those that schemes can be ranked by."""
+"""Quantities that schemes can be ranked by."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is measured of a run; a run gives one number for it, or none where it has too few flows.
+    """Quantity measured of a run, one number a run, or none where it has too few flows.
 
     `fct`, `slowdown` and `throughput` (payload over FCT) are statistics of the finished flows of a size class, or one
     over another (`p99/mean`); `job time` is of the jobs that ended. `goodput` is the sum over pairs of hosts of the
@@ -56,7 +56,7 @@ class Quantity:
 
     @property
     def unit(self) -> str:
-        """Of its values."""
+        """Unit of its values."""
         return "x" if "/" in self.statistic else UNITS[self.name]
 
     @property

@@ -18,7 +18,7 @@ STYLES = {AGREES: "green", RANKS: "green", DIFFERS: "red", UNDECIDED: "yellow", 
 HEADER = ("id", "verdict", "what", "paper", "ours")
 THEORY = "theory"
 SHARES, SHARES_WITH_THEORY = (0.44, 0.22, 0.34), (0.36, 0.18, 0.26, 0.2)
-"""Of the width that is left to the columns behind the verdict."""
+"""Shares of the columns behind the verdict in the width that is left."""
 GAP = 2
 NOTES = """\
 ours: mean over seeds, schemes compared on the same flows; in parentheses its 95 % interval (Student's t over seeds);
@@ -61,7 +61,7 @@ def _cells(line: Line, with_theory: bool) -> list[str]:
 
 
 def _widths(rows: Sequence[Sequence[str]], total: int) -> list[int]:
-    """Of the columns: as much as they need, or what a terminal of `total` characters leaves them."""
+    """Widths of the columns: as much as they need, or what a terminal of `total` characters leaves them."""
     needed = [max(map(len, column)) for column in zip(*rows, strict=True)]
     left = total - sum(needed[:2]) - GAP * (len(needed) - 1)
     if sum(needed[2:]) <= left:

@@ -28,7 +28,7 @@ class Point:
     connections: int
     floors: Floats
     mapes: dict[str, Floats]
-    """By the technique's label."""
+    """MAPEs by the technique's label."""
     byte_mapes: dict[str, Floats]
 
 

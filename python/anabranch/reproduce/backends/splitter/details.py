@@ -1,4 +1,4 @@
-"""What the report says of a study of splitting beside its claims."""
+"""Details that the report of a study of splitting has beside its claims."""
 
 from __future__ import annotations
 

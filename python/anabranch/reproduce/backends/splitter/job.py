@@ -20,7 +20,7 @@ from anabranch.trace import Progress
 
 DRAWS, DRAWS_QUICK = 50_000, 5000
 COST_STEP_UNITS = 1_000_000
-"""Of a step of the cost measurements, in decisions: what takes about as long."""
+"""Length of a step of the cost measurements, in decisions that take about as long."""
 
 
 @dataclass(frozen=True)

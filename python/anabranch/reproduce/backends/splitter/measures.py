@@ -56,7 +56,7 @@ class Measures:
                 self._values[f"{name}/volume ratio@{path + 1}"] = ratio
 
     def value(self, name: str) -> float:
-        """What was measured.
+        """Value of a measure by its name.
 
         Raises:
             AnabranchError: a name of nothing.
@@ -72,7 +72,7 @@ class Measures:
         return float(np.mean(columns))
 
     def band(self, name: str, weights: tuple[int, int] | None = None) -> Band | None:
-        """What theory expects of as many trials as the paper has; None where it has no say.
+        """Band that theory expects of as many trials as the paper has; None where theory has none.
 
         Bytes: whole connections of unequal size are as noisy as fewer equal ones; exact quotas of connections take
         away the part of the noise that is not the sizes' own (1 + CV^2 becomes CV^2).

@@ -28,7 +28,7 @@ def deterministic(outcome: Outcome) -> dict[str, Any]:
 
 
 def times(outcome: Outcome) -> dict[str, Any]:
-    """What depends on the machine and its mood."""
+    """Times, which depend on the machine and its mood."""
     found = outcome.found
     return {
         "seconds": outcome.seconds,

@@ -1,4 +1,4 @@
-"""What chance allows: MAPEs of splits that follow a technique's shares exactly, over random weights.
+"""Bands of chance: MAPEs of splits that follow a technique's shares exactly, over random weights.
 
 Shares come from closed forms in NumPy, not from the code under test, except a table's (model `table`), which are read
 from its plan. Connections are then drawn independently. A published mean of so many trials agrees with a technique if

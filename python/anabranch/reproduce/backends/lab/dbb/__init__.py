@@ -40,7 +40,7 @@ ALONE = Case("one path", "what the machine reorders", 1, 0.5 / PATHS)
 """Half the load of one path: nothing should be lost, and nothing overtaken."""
 RECOVERIES = (RACK, NO_RACK, DUPLICATES)
 SETTLE_S = 0.6
-"""That a run takes beside its traffic."""
+"""Time that a run takes beside its traffic."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 PAIRS = 4
-"""Of hosts; each pair has a link's rate to itself, and all together the four links of a stage."""
+"""Pairs of hosts; each has a link's rate to itself, and all together the four links of a stage."""
 RATIOS = (0.5, 0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6, 0.5)
 """`bw_ratio` of section IV.C: what connection i has of the basic rate, i modulo 10."""
 SIZES = (1, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.95)
@@ -32,7 +32,7 @@ class Case:
         return self.basic * self.ratios[number % len(self.ratios)]
 
     def packet_bytes(self, number: int) -> int:
-        """Of a connection's packets."""
+        """Bytes of a connection's packets."""
         return round(PACKET * self.sizes[number % len(self.sizes)])
 
     @property
@@ -42,7 +42,7 @@ class Case:
 
     @property
     def what(self) -> str:
-        """For people."""
+        """Description for people."""
         kind = "rates" if len(self.ratios) > 1 else "packet sizes" if len(self.sizes) > 1 else ""
         plural = "s" if self.per_pair > 1 else ""
         of = f" of unlike {kind}" if kind else ""

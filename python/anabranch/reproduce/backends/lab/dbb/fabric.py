@@ -39,9 +39,9 @@ hosts_per_leaf = {PAIRS}
 link = {{ rate = "10 Gbps", buffer = "{BUFFER}" }}
 """
 RATES_MBPS = (50, 20, 10)
-"""Of a link, a 200th of the paper's or less: the fastest that leaves a machine of two processors room."""
+"""Rates of a link, a 200th of the paper's or less: the fastest that leaves a machine of two processors room."""
 SEGMENTS_DEFAULT = 65535
-"""As Linux has it (linux/netdevice.h, GSO_MAX_SEGS)."""
+"""Segments of a packet at most, Linux' default (linux/netdevice.h, GSO_MAX_SEGS)."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Fabric:
 
     lab: Lab
     ceiling_bps: float
-    """What four connections of TCP carry at once where links bound nothing."""
+    """Goodput of four connections of TCP at once where links bound nothing."""
     link_bps: int
 
     @property
@@ -66,7 +66,7 @@ class Fabric:
 
     @property
     def uplinks(self) -> list[str]:
-        """Those by which data leaves the senders' edge."""
+        """Uplinks by which data leaves the senders' leaf."""
         return [self.lab.interface(LEAVES[0], f"spine{path}") for path in range(PATHS)]
 
     def install(self, scheme: Scheme) -> None:
@@ -138,6 +138,6 @@ def fabric(scheme: Scheme, link_mbps: int | None = None) -> Iterator[Fabric]:
 
 
 def ceiling_bps(made: Fabric) -> float:
-    """What four connections carry in single packets, as fast as the machine goes."""
+    """Goodput of four connections in single packets, as fast as the machine goes."""
     streams = [Stream(pair, PAIRS + pair, 1e10) for pair in range(PAIRS)]
     return run(made.endpoints, streams, Span(0.3, 0.7)).goodput_bps

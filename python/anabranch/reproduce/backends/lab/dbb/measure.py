@@ -30,19 +30,19 @@ class Row:
     goodput_mbps: float
     """Payload that arrived, in order, all connections together."""
     disorder_pct: float
-    """Of the segments that arrived, in the lab those too early, behind a gap, be it loss or reordering; in the
-    simulator those too late, after one with a higher number."""
+    """Share of the segments that arrived in disorder: in the lab those too early, behind a gap, be it loss or
+    reordering; in the simulator those too late, after one with a higher number."""
     seen_per_s: float
     """How often senders took note that packets had overtaken each other."""
     again_pct: float
-    """Of the segments sent, those sent again."""
+    """Share of the segments sent that were sent again."""
     needless_pct: float
-    """Of the segments sent, those that the receiver told it had already (DSACK)."""
+    """Share of the segments sent that the receiver reported it had already (DSACK)."""
     dropped_pct: float
-    """Of the packets that reached the uplinks of the senders' edge, those that a queue of a switch refused."""
+    """Share of the packets at the uplinks of the senders' leaf that a queue of a switch refused."""
     timeouts: int
     late_p99_ms: float
-    """By how much the generator wrote too late."""
+    """Lateness of the generator's writes."""
     cpu: float
     """Processors that the generator took."""
 

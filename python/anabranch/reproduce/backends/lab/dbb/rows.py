@@ -16,12 +16,12 @@ HASH = "hash"
 PAPER_LINK_GBPS = 10.0
 """Links of the paper, to which goodputs are scaled."""
 TOLERANCE = 0.05
-"""Of the stage's capacity, within which goodputs of lab and simulator agree."""
+"""Share of the stage's capacity within which goodputs of lab and simulator agree."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """What one scheme came to in one case."""
+    """Results of one scheme in one case."""
 
     case: str
     recovery: str

@@ -1,4 +1,4 @@
-"""What is compared: the datapath of each scheme in the lab, and its routing in the simulator."""
+"""Schemes compared: the datapath of each in the lab, and its routing in the simulator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Scheme:
     simulated: tuple[tuple[str, str], ...]
     """`[routing]` of the simulator."""
     weights: tuple[int, ...] = ()
-    """Of the paths; all alike where there are none."""
+    """Weights of the paths; all alike where there are none."""
     pause_ns: int = 0
 
 

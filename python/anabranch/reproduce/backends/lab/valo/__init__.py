@@ -38,7 +38,7 @@ ACCURACY_BUFFER, COMPLETION_BUFFER = 1000, 100
 """Packets of a port's queue. The second is some 150 KB: the 1 MB of `studies/valo/fct` on links of a tenth and less."""
 COMPLETION_PATHS = 4
 SWITCHES = 3
-"""That a packet passes."""
+"""Switches that a packet passes."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ KERNEL_SCHEMES = {
     "kernel-slots": "min-move, 4096 slots",
     "kernel-rendezvous": "log-rendezvous, integers",
 }
-"""Those of datapaths in the kernel (`kernel.RECIPES`)."""
+"""Schemes of datapaths in the kernel (`kernel.RECIPES`)."""
 ALL_SCHEMES = SCHEMES | KERNEL_SCHEMES
 WEIGHT_MIN, WEIGHT_MAX = 1, 100
 """Weights are drawn evenly from these (section 5.1)."""
@@ -61,7 +61,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Line:
-    """What one scheme came to with so many paths."""
+    """Results of one scheme with a number of paths."""
 
     paths: int
     scheme: str
@@ -69,7 +69,7 @@ class Line:
     trials: int
     measured_pct: float
     worst_pct: float
-    """Of the trials."""
+    """Worst of the trials."""
     expected: Expectation
 
     @property
@@ -179,7 +179,7 @@ def _asked(weights: Sequence[int]) -> Shares:
 
 
 def _shares(scheme: str, draws: Sequence[Sequence[int]]) -> list[Shares]:
-    """What a recipe really gives, under a perfect hash."""
+    """Shares that a recipe really gives, under a perfect hash."""
     if scheme in KERNEL_SCHEMES:
         return [np.array(kernel.shares(scheme, weights)) for weights in draws]
     return [np.array(Split(0, tuple(w), tuple(range(1, len(w) + 1)), scheme).shares()) for w in draws]

@@ -26,7 +26,7 @@ from anabranch.stats.confidence import Ratio, paired_ratio
 
 IDEAL = "ideal"
 UNIT_BPS = 10_000_000
-"""Of a link, for each unit of weight (the published `topoBuilder_lb.py`)."""
+"""Rate of a link, for each unit of weight (the published `topoBuilder_lb.py`)."""
 LOAD = 0.6
 """Not stated by the paper; as in `studies/valo/fct`."""
 DRAIN_NS = 4_000_000_000
@@ -66,9 +66,9 @@ class Trial:
     """Mean completion time, by scheme."""
     unfinished: dict[str, int]
     late_p99_ms: dict[str, float]
-    """By scheme, the lateness that 99 of 100 starts did not exceed."""
+    """Lateness that 99 of 100 starts did not exceed, by scheme."""
     warnings: list[str]
-    """What makes them worth less than they look."""
+    """Reasons why the results are worth less than they look."""
 
 
 @dataclass(frozen=True)

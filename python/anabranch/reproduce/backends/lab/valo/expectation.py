@@ -1,4 +1,4 @@
-"""What theory expects of an experiment: the mean error of its trials, and the band that chance leaves around it."""
+"""Expectations of theory for an experiment: the mean error of its trials, and the band that chance leaves around it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from anabranch.stats.mape import mape_expected, mape_floor
 
 LEVEL = 0.999
-"""Of the band: of a table of 35 rows whose theory holds, one row in thirty tables is outside."""
+"""Level of the band: of a table of 35 rows whose theory holds, one row in thirty tables is outside."""
 DRAWS = 20_000
 SEED = 20250609
 
@@ -20,14 +20,14 @@ Shares = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Expectation:
-    """Of the mean MAPE over trials, in percent."""
+    """Expectation of the mean MAPE over trials, in percent."""
 
     mean: float
     low: float
     high: float
     """Ends of the band in which the mean lies with probability `LEVEL`."""
     floor: float
-    """What the best splitter would be expected to come to: one whose shares are those asked."""
+    """Expected mean of the best splitter: one whose shares are those asked."""
 
     def has(self, measured: float) -> bool:
         """Whether a measured mean is in the band."""
@@ -35,7 +35,7 @@ class Expectation:
 
 
 def expectation(asked: Sequence[Shares], shares: Sequence[Shares], connections: int) -> Expectation:
-    """Of trials in which each connection takes a path by itself, with the probabilities `shares`, trial by trial."""
+    """Expectation of trials whose connections each take a path by themselves, with these `shares`, trial by trial."""
     random = np.random.Generator(np.random.PCG64(SEED))
     means = np.zeros(DRAWS)
     for p, q in zip(asked, shares, strict=True):

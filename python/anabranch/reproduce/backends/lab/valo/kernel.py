@@ -16,7 +16,7 @@ from anabranch.reproduce.backends.lab.valo.place import EDGES, SCENARIO, Place
 from anabranch.targets.ebpf.lab import SCHEME, Towards
 
 SEEDS = {"leaf0": 0x0A, "leaf1": 0x0B}
-"""As those of Open vSwitch here: fixed, so that a run can be repeated connection by connection."""
+"""Seeds, fixed like Open vSwitch's here, so that a run can be repeated connection by connection."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ RECIPES = {
 
 
 def shares(recipe: str, weights: Sequence[int]) -> list[float]:
-    """What a recipe really gives, under a perfect hash."""
+    """Shares that a recipe really gives, under a perfect hash."""
     group = _group("", [], range(1, len(weights) + 1), weights, 0, plain=RECIPES[recipe].plain)
     return _core.kernel_shares(RECIPES[recipe].scheme, group)
 
@@ -72,7 +72,7 @@ class KernelFabric(Place):
         """These schemes remember no flow."""
 
     async def transmitted(self, edge: str, paths: int) -> list[int]:
-        """By the datapath's own counters of the group's members."""
+        """Packets sent by each path, by the datapath's own counters of the group's members."""
         datapath = self.lab.kernel_switches.datapath(edge)
         assert datapath is not None
         (other,) = set(EDGES) - {edge}

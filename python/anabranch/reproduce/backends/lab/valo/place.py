@@ -1,4 +1,4 @@
-"""What the experiment asks of a fabric, whatever its switches are."""
+"""Requirements of the experiment on a fabric, whatever its switches are."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Place(ABC):
         return self.lab.interface(edge, f"spine{path}")
 
     def hosts(self, edge: str) -> list[str]:
-        """Of an edge, in order."""
+        """Hosts of a leaf, in order."""
         return [name for name, host in self.lab.hosts.items() if host.leaf == edge]
 
     def prefix(self, edge: str) -> IPv4Network:
-        """Of the hosts of an edge."""
+        """Prefix of the hosts of a leaf."""
         address = self.lab.hosts[self.hosts(edge)[0]].address
         return IPv4Network(f"{address}/24", strict=False)
 

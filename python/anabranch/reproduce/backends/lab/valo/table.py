@@ -132,7 +132,7 @@ def show_completion(trials: Sequence[completion.Trial], published: Published, to
 
 
 def _over_all(lines: Sequence[Line]) -> str:
-    """What the paper's number for scoring is to be held against: it has other draws of weights."""
+    """Means for comparison with the paper's number for scoring: it has other draws of weights."""
     paths = sorted({line.paths for line in lines})
     means = ", ".join(f"{SCORING_PCT[number]:.1f}" for number in paths)
     return f"over all weights, scoring is at {means} % ({', '.join(map(str, paths))} paths)"

@@ -23,7 +23,7 @@ LAB, SIMULATOR = "lab", "simulator"
 
 @dataclass(frozen=True)
 class Point:
-    """What is run: a degraded link, a load of what it leaves, and the numbers of the random streams."""
+    """Point to run: a degraded link, a load of what it leaves, and the numbers of the random streams."""
 
     degraded_mbps: int
     load: float
@@ -71,12 +71,12 @@ class Row:
     retransmitted_pct: float
     out_of_order_pct: float
     spurious_pct: float
-    """Of the retransmissions, those that the receiver had already (RFC 2883); only the lab counts them."""
+    """Share of the retransmissions that the receiver had already (RFC 2883); only the lab counts them."""
     reorderings: int
     """How often a sender saw that packets had overtaken each other; only the lab counts them."""
     timeouts: int
     late_p99_ms: float
-    """By how much the generator began flows too late."""
+    """Lateness of the generator's starts of flows."""
 
 
 def run_lab(lab: Lab, scheme: Scheme, point: Point, watch: Watch | None = None) -> Row:

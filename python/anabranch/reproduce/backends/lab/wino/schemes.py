@@ -1,4 +1,4 @@
-"""What is compared: the tables and marks of each scheme, in the lab and in the simulator."""
+"""Schemes compared: the tables and marks of each, in the lab and in the simulator."""
 
 from __future__ import annotations
 

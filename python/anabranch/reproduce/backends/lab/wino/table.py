@@ -89,7 +89,7 @@ def gains(rows: Sequence[Row]) -> list[str]:
 
 
 def warnings(rows: Sequence[Row]) -> list[str]:
-    """What makes the figures worth less than they look."""
+    """Reasons why the figures are worth less than they look."""
     late = [row for row in rows if row.late_p99_ms > LATE_MAX_MS]
     if not late:
         return []
