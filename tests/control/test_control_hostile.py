@@ -31,7 +31,7 @@ from support.reserved_port import reserved_port
 
 Result = TypeVar("Result")
 DEADLINE_S = 120.0
-"""Of everything that is waited for: no measure of speed, only of never."""
+"""Deadline of everything that is waited for: no measure of speed, only of never."""
 TURN_S = 2.0
 """Processor time that a turn of the loop may take at worst; it takes a tenth at most."""
 GOOD = ("leaf0", "leaf1", "spine0", "spine1")

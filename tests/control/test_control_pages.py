@@ -23,7 +23,7 @@ from anabranch.control.pages.site import Site
 from anabranch.control.state import GroupState, LinkState, MemberState, NodeState, Snapshot, SwitchState
 
 PATIENCE_S = 60.0
-"""For what the server must do: no measure of speed, only of never."""
+"""Deadline of what the server must do: no measure of speed, only of never."""
 EVIL = "<script>alert('leaf')</script>"
 
 

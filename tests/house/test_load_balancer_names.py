@@ -33,7 +33,7 @@ ALLOWED = {
     "python/anabranch/targets/*/lab_forwarding.py": "parameters that programs have fixed, what to run instead",
     "python/anabranch/cli/reproduce.py": "an example of a study",
 }
-"""Where a name may stand besides, each with its reason."""
+"""Other files in which a name is allowed, each with its reason."""
 
 COMMENT = {
     ".rs": re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL),

@@ -28,7 +28,6 @@ LIMIT = 3
 # Parts that are still above it, each with a limit of its own. Limits only ever go down.
 LIMITS = {
     "python/anabranch": 10,
-    "tests": 5,
 }
 FRAGMENT = re.compile(
     r"(?:Of|For|What|Where|As|That|Whose|Who|By|To whom|Whatever|Whoever|Those|So many)\b", re.IGNORECASE

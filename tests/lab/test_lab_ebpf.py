@@ -32,7 +32,7 @@ PACKETS = 4000
 
 
 def folders() -> set[str]:
-    """Of all namespaces with datapaths on this machine."""
+    """Folders of all namespaces with datapaths on this machine."""
     with suppress(FileNotFoundError):
         return {path.name for path in ROOT.iterdir()}
     return set()

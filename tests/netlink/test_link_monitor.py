@@ -14,7 +14,7 @@ from anabranch.netlink.nexthop import Device
 from support.own_namespace import in_own_namespace
 
 PATIENCE_S = 60.0
-"""For what the kernel must say: no measure of speed, only of never."""
+"""Deadline of what the kernel must report: no measure of speed, only of never."""
 
 
 def ip(*arguments: str) -> None:

@@ -233,7 +233,7 @@ class NoEpoch(First):
 
 
 class BadEpoch(First):
-    """Who knows."""
+    """Weigher whose epoch is a word."""
 
     epoch = "often"
 

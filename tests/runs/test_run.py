@@ -35,7 +35,7 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(where: Path) -> ab.Run:
-    """That run."""
+    """The run in the only folder of runs."""
     (folder,) = (where / "runs").iterdir()
     return ab.open(folder)
 

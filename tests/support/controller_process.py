@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 DEADLINE_S = 120.0
-"""Of everything that is waited for: no measure of speed, only of never."""
+"""Deadline of everything that is waited for: no measure of speed, only of never."""
 
 
 def wait(true: Callable[[], bool], what: Callable[[], str]) -> None:

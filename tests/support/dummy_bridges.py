@@ -22,7 +22,7 @@ class DummyBridges(DummyFabric):
     down: set[str] = field(default_factory=set)
     """Interfaces whose cable was pulled."""
     rate_bps: dict[str, int] = field(default_factory=dict)
-    """Of interfaces whose rate the database says."""
+    """Rates of the interfaces whose rate the database has."""
     changed_s: float = 0.0
     """When something was done last, in seconds of Unix time."""
     restarted_s: float = 0.0
@@ -34,7 +34,7 @@ class DummyBridges(DummyFabric):
         return [f"{tier}{index}" for tier, n in (("leaf", self.leaves), ("spine", self.spines)) for index in range(n)]
 
     def datapath_id(self, bridge: str) -> int:
-        """As `start` gave it."""
+        """Datapath's number, as `start` gave it."""
         return sorted(self.ports()).index(bridge) + 1
 
     def set_port(self, interface: str, up: bool) -> None:

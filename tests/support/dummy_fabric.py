@@ -31,7 +31,7 @@ class DummyFabric:
     settings: str = ""
     """Further tables of the file."""
     rate: str = "10 Gbps"
-    """Of all links, as built."""
+    """Rate of all links, as built."""
     open_vswitch: OpenVSwitch = field(init=False)
 
     def __post_init__(self) -> None:

@@ -19,7 +19,7 @@ from anabranch.targets.ovs.daemons import OpenVSwitch
 
 T = TypeVar("T")
 PATIENCE_S = 120.0
-"""For what a switch must do: no measure of speed, only of never."""
+"""Deadline of what a switch must do: no measure of speed, only of never."""
 BRIDGE = "br0"
 PORTS = (1, 2, 3, 4)
 

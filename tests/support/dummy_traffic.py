@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from anabranch.targets.ovs.daemons import OpenVSwitch
 
 FRAMES_MAX = 100
-"""Of one call: more a dummy port does not hold (`NETDEV_DUMMY_MAX_QUEUE`, lib/netdev-dummy.c)."""
+"""Frames of one call at most: a dummy port holds no more (`NETDEV_DUMMY_MAX_QUEUE`, lib/netdev-dummy.c)."""
 REST_S = 0.01
 
 

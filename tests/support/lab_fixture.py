@@ -46,9 +46,9 @@ duration = "2500 ms"
 [record]
 interval = "100 ms"
 """
-"""Of a lab that any machine can run."""
+"""Scenario of a lab that any machine can run."""
 UNHURRIED = (("FIRST_PPS", 1000.0), ("DRAIN_S", 0.5))
-"""Of `calibrate`: begins with what any machine forwards, however busy, and waits until it has."""
+"""Constants of `calibrate` for busy machines: the first load any machine forwards, and patience until it has."""
 
 
 def need_lab() -> None:
@@ -68,7 +68,7 @@ def need_kernel_lab() -> None:
 
 
 def new_name() -> str:
-    """Of a lab that no other test has."""
+    """Name of a lab that no other test has."""
     return f"lab-test-{secrets.token_hex(4)}"
 
 

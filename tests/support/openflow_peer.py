@@ -71,7 +71,7 @@ Behaviour = Callable[[Peer], Awaitable[None]]
 
 @contextlib.asynccontextmanager
 async def peer(behave: Behaviour) -> AsyncIterator[str]:
-    """Where it listens; when it has done what it does it closes the connection."""
+    """Address at which it listens; when it has done what it does it closes the connection."""
     tasks: set[asyncio.Task[None]] = set()
 
     async def serve_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

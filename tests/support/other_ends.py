@@ -12,7 +12,7 @@ from typing import Any
 from support.hostile_switch import Talk, served
 
 AGAIN_S = 0.5
-"""Who comes and is cut off comes again after this. The machine is shared with those that are to be served."""
+"""Pause before an end that was cut off comes again. The machine is shared with those that are to be served."""
 
 
 class OtherEnds:

@@ -27,9 +27,9 @@ ETH_P_ALL = 3
 IPV4, IPV6 = 0x0800, 0x86DD
 UDP = 17
 ADDRESSES = bytes.fromhex("02000000000102000000000a")
-"""Of the frames here: to whom and from whom."""
+"""Addresses of the frames here: of the receiver and of the sender."""
 PATIENCE_S = 60.0
-"""For frames that are under way: no measure of speed, only of never."""
+"""Deadline of frames that are under way: no measure of speed, only of never."""
 
 
 def with_own_datapaths(test: Callable[..., None]) -> Callable[..., None]:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 TURN_S = 1e-3
-"""What a turn of the loop counts for."""
+"""Time that a turn of the loop counts for."""
 
 
 class TurnClock(asyncio.SelectorEventLoop):

@@ -15,7 +15,7 @@ OWN_WORLD = Path(__file__).parents[1] / "own_world.sh"
 MACHINE = ("unshare", "--mount", "--net", "--pid", "--fork", "--mount-proc", "--kill-child")
 """Mounts of its own, and a first process that has them too."""
 MOUNTS = ("unshare", "--mount", "--net")
-"""As `ip netns exec` has it: mounts that the first process does not have."""
+"""Mounts like those of `ip netns exec`, which the first process does not have."""
 BARE = """
 while grep -q ' /sys/fs/bpf bpf ' /proc/mounts; do umount /sys/fs/bpf; done
 mount -t tmpfs tmpfs /run

@@ -45,7 +45,7 @@ FOLDERS = Path(registry.__file__).parent
 
 @dataclass(frozen=True)
 class World:
-    """Where a target is tried: it has ports p1, p2 and p3, and something of somebody else's."""
+    """World in which a target is tried: it has ports p1, p2 and p3, and something of somebody else's."""
 
     name: str
     folder: Path

@@ -16,7 +16,7 @@ from support.command import anabranch
 from support.own_datapaths import ip, pairs, with_own_datapaths
 
 PATIENCE_S = 120.0
-"""For the kernel to end a namespace: no measure of speed, only of never."""
+"""Deadline of the kernel's end of a namespace: no measure of speed, only of never."""
 PLAN = """\
 seed = 7
 [switch]
