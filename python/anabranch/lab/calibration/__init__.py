@@ -1,1 +1,1 @@
-"""What the machine can forward, how long it takes, how long a failure interrupts: known before results are believed."""
+"""Limits of the machine: rate of forwarding, its delay, the length of an interruption, known before results count."""

@@ -42,7 +42,7 @@ LOCK = "calibration.lock"
 SWITCHES = (1, 2, 3)
 """A path between leaves has three: leaf, spine, leaf."""
 FULL_PAYLOAD = 1472
-"""Of UDP in an Ethernet frame of 1500 bytes."""
+"""Payload of UDP in an Ethernet frame of 1500 bytes."""
 FLOWS = 64
 NOBODY = "02:ab:ff:ff:ff:ff"
 """Whom frames are for, lest a host answers; rules look at addresses of IP only."""
@@ -53,9 +53,9 @@ TCP_S = 1.0
 
 
 def ceiling_of(lab: Lab, *, again: bool = False, progress: Callable[[int, int], None] | None = None) -> Ceiling:
-    """What this machine forwards under a lab's settings, measured once for each lab and kept with it.
+    """Measures what this machine forwards under a lab's settings, once for each lab, and keeps it with the lab.
 
-    Who asks while another process measures waits for its end. What a measurement left that was killed is removed.
+    A caller that comes while another process measures waits for its end. Remains of a killed measurement are removed.
 
     Args:
         lab: Whose settings.

@@ -1,4 +1,4 @@
-"""What a machine's switches can forward, measured; loads beyond it say more about the machine than about the fabric."""
+"""Measured ceiling of a machine's switches; loads beyond it say more about the machine than about the fabric."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from anabranch.units import bit_rate
 
 FILE = "ceiling.json"
 HEADROOM = 0.8
-"""Of the ceiling, what a load may take: queues in front of a processor that is always busy are not the scenario's."""
+"""Share of the ceiling that a load may take: queues before a processor that is always busy are not the scenario's."""
 
 
 @dataclass(frozen=True)
 class PathCeiling:
-    """What gets through so many switches, one after the other, with nothing else in the fabric."""
+    """Ceiling of a number of switches, one after the other, with nothing else in the fabric."""
 
     switches: int
     small_pps: float
@@ -33,10 +33,10 @@ class PathCeiling:
 
 @dataclass(frozen=True)
 class Ceiling:
-    """What a machine can forward in a lab."""
+    """Ceiling of what a machine can forward in a lab."""
 
     paths: tuple[PathCeiling, ...]
-    """By number of switches, ascending from 1."""
+    """Ceilings by number of switches, ascending from 1."""
     tso: bool
     """Whether segments pass switches whole."""
     cores: int
@@ -44,12 +44,12 @@ class Ceiling:
     """Processes that wanted a processor in the minute before (getloadavg(3)): of others, so 0 on a quiet machine."""
     kernel: str
     switch: str
-    """What forwards, and its version."""
+    """Switch software that forwards, and its version."""
     measured_at: str
     """ISO 8601, UTC."""
 
     def tcp_bps(self, switches: float) -> float:
-        """What TCP carries over all paths together, of so many switches on average: one thread forwards for all."""
+        """Rate of TCP over all paths together, of `switches` switches on average: one thread forwards for all."""
         # A bit takes a constant time at its ends, and about the same at each switch.
         slowness = [(path.switches, 1 / path.tcp_bps) for path in self.paths]
         (low, before), (high, after) = next(
@@ -85,7 +85,7 @@ def write(ceiling: Ceiling, folder: Path) -> None:
 
 
 def read(folder: Path) -> Ceiling | None:
-    """What was kept with a lab; None where it was not measured.
+    """Reads the ceiling that was kept with a lab; None where it was not measured.
 
     Raises:
         AnabranchError: it is not a ceiling.

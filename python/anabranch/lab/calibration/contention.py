@@ -22,12 +22,12 @@ from anabranch.units import pct
 REFERENCE_BPS = 100e6
 """The links of the labs that validated this (docs/validation/lab.md)."""
 OTHERS_MAX = round((1 - HEADROOM) / 2, 6)
-"""Of the processors' time, other programs: half of what a load at the ceiling leaves idle."""
+"""Share of the processors' time for other programs: half of what a load at the ceiling leaves idle."""
 IDLE_PROCESSORS = 2
 """With so many idle on average it does not matter what others take: one for senders, one for what forwards."""
 STOLEN_MAX = 0.02
-"""Of the processors' time, the hypervisor: it takes slices of milliseconds, whatever runs; a machine that has its
-processors for itself shows a tenth of this and less."""
+"""Share of the processors' time for the hypervisor: it takes slices of milliseconds, whatever runs; a machine that has
+its processors for itself shows a tenth of this and less."""
 LOAD_MAX = 1.0
 """Processes for each processor in the minute before: with more, some waited. At 1 to 2.5 lab over simulator was 0.86,
 as it was on an idle machine, or 1.25; above 4 it was 1.6 to 2.3 (docs/validation/lab.md)."""
@@ -35,13 +35,13 @@ LATE_MAX_MS = 5.0
 """Lateness of a run's senders at 1 % of their starts: longer than Linux' scheduler lets another process run before the
 sender's turn comes (3 ms on two processors); an idle machine showed 2.9 ms at most in one of five runs."""
 LATE_RUNS_MAX = 0.1
-"""Of several runs; on an idle machine 4 of 108 were late (docs/validation/lab-wino.md)."""
+"""Share of several runs that may be late; on an idle machine 4 of 108 were (docs/validation/lab-wino.md)."""
 FILE = "machine.json"
 
 
 @dataclass(frozen=True)
 class Contention:
-    """What stood in the way of runs, and the verdict."""
+    """Causes that disturbed runs, and the verdict."""
 
     usable: bool
     causes: tuple[str, ...]
@@ -52,7 +52,7 @@ class Contention:
     load_before: float
     load_max: float
     others_share: float
-    """Of the time of all processors while runs were under way; so are the next three."""
+    """Share of the time of all processors while runs were under way; so are the next three."""
     others_max: float
     stolen_share: float
     stolen_max: float
@@ -61,7 +61,7 @@ class Contention:
     runs: int
     late_runs: int
     late_worst_ms: float
-    """Of all runs, the lateness that 99 of 100 starts did not exceed."""
+    """Lateness that 99 of 100 starts of all runs did not exceed."""
     late_max_ms: float
 
 

@@ -1,4 +1,4 @@
-"""What one TCP connection carries between two hosts."""
+"""Goodput of one TCP connection between two hosts."""
 
 from __future__ import annotations
 

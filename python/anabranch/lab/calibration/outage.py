@@ -22,7 +22,7 @@ HEADERS = 42
 """Ethernet, IPv4, UDP."""
 NUMBER_BYTES = 8
 NO_NUMBER = (1 << 8 * NUMBER_BYTES) - 1
-"""Of packets that do not count."""
+"""Number that packets carry which do not count."""
 FIRST_PORT, SINK_PORT = 20_000, 9
 BATCH_NS = 400_000
 """Packets that are due are sent together; the clock is looked at so often."""
@@ -35,7 +35,7 @@ ROOM_BYTES = 1 << 26
 
 @dataclass(frozen=True)
 class Outage:
-    """What a failure cost."""
+    """Cost of a failure."""
 
     sent: int
     lost: int

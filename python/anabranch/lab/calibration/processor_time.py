@@ -22,7 +22,7 @@ class ProcessorTime:
     total_s: float = 0.0
     idle_s: float = 0.0
     stolen_s: float = 0.0
-    """What a hypervisor gave to other machines while this one wanted it (`steal` of proc_stat(5))."""
+    """Time that a hypervisor gave to other machines while this one wanted it (`steal` of proc_stat(5))."""
     own_s: float = 0.0
     """This process, its children and the lab's daemons. Their share of interrupts is not in it."""
     others_s: float = 0.0
@@ -37,14 +37,14 @@ class ProcessorTime:
 
 @dataclass
 class Meter:
-    """What the runs of one command took, and what stood in their way."""
+    """Processor time of the runs of one command, and causes that disturbed them."""
 
     load_before: float = field(default_factory=lambda: os.getloadavg()[0])
     """Processes that wanted a processor in the minute before the first run (getloadavg(3))."""
     spent: ProcessorTime = ProcessorTime()
     """While runs were under way."""
     late_ms: list[float] = field(default_factory=list)
-    """Of each run, by how much its senders were late at 1 % of their starts or writes."""
+    """Lateness of each run's senders at 1 % of their starts or writes."""
 
     @contextmanager
     def running(self, *marks: str) -> Iterator[None]:

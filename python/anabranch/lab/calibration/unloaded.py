@@ -30,7 +30,7 @@ class Unloaded:
     """Between hosts that are furthest apart."""
     far_links: int
     host_delay_ns: float
-    """What a link to a host costs beyond the time at its rate: half of the software at the ends and a switch's."""
+    """Cost of a link to a host beyond the time at its rate: half of the software at the ends and a switch's."""
     uplink_delay_ns: float
     """The same of a link between switches."""
 
@@ -63,7 +63,7 @@ def measure(lab: Lab, scenario: _core.Scenario, wishes: Wishes = Wishes()) -> Un
 def delays(
     topology: Mapping[str, Any], scale: float, near_ns: float, far_ns: float, near_links: int, far_links: int
 ) -> Unloaded:
-    """Where all hosts are equally far, all links cost the same."""
+    """Delays of links, the same for all where all hosts are equally far."""
     rate = np.median(topology["ports"]["rate_bps"]) * scale
     wire_ns = 8e9 * PROBE_FRAME_BYTES / float(rate)
     if near_links == far_links:

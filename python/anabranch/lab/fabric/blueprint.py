@@ -1,4 +1,4 @@
-"""What a lab consists of, worked out from a scenario before anything is made: names, addresses, links, rates."""
+"""Parts of a lab, worked out from a scenario before anything is made: names, addresses, links, rates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEVICE_NAME_MAX = 15
 """IFNAMSIZ of linux/if.h, less the final zero."""
 HOST_DEVICE = "eth0"
 FRAME_BYTES = 1514
-"""Of a full frame as Linux queues it: what a buffer of so many packets has room for."""
+"""Bytes of a full frame as Linux queues it: each packet of a buffer counted in packets takes this room."""
 HOSTS_PER_LEAF_MAX = 254
 LEAVES_MAX = 254 * 256
 LAB_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
@@ -36,7 +36,7 @@ class Host:
 
     @property
     def enter(self) -> list[str]:
-        """What to write before a command for it to run on this host."""
+        """Words to write before a command for it to run on this host."""
         return enter(self.namespace)
 
 
@@ -88,7 +88,7 @@ class Blueprint:
         return found
 
     def prefix(self, leaf: str) -> str | None:
-        """What other switches send towards this one: the prefix of its hosts, if it has any."""
+        """Prefix of its hosts, if it has any, which other switches send towards this one."""
         for host in self.hosts.values():
             if host.leaf == leaf:
                 return host.address.rpartition(".")[0] + ".0/24"

@@ -20,7 +20,7 @@ else:
     import tomli as tomllib
 
 LINK_RATE = "10 Gbps"
-"""What a scenario's link has where none is written (docs/scenario.md)."""
+"""Rate of a scenario's link where none is written (docs/scenario.md)."""
 
 
 def fabric_file(record: Record, blueprint: Blueprint, switching: Switching) -> str:

@@ -1,4 +1,4 @@
-"""What a machine must have for a lab."""
+"""Requirements of a lab on a machine."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from anabranch.errors import AnabranchError
 CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21, "CAP_PERFMON": 38, "CAP_BPF": 39}
 """Bits of linux/capability.h."""
 FOR_NAMESPACES = ("CAP_SYS_ADMIN", "CAP_NET_ADMIN")
-"""What network namespaces, devices in them and their names take."""
+"""Capabilities that network namespaces, devices in them and their names take."""
 PROGRAMS = {
     "ip": "iproute2",
     "tc": "iproute2",
     "nsenter": "util-linux",
 }
-"""What every lab needs, and the Debian package that has it."""
+"""Programs that every lab needs, and the Debian package that has each."""
 
 
 def check_machine(more: Mapping[str, str] | None = None) -> None:
@@ -40,7 +40,7 @@ def privileged() -> bool:
 
 
 def lacking(capabilities: Sequence[str]) -> list[str]:
-    """Those of some `CAPABILITIES` that this process has not."""
+    """Missing ones of some `CAPABILITIES`, which this process has not."""
     effective = 0
     for line in Path("/proc/self/status").read_text().splitlines():
         key, _, value = line.partition(":")

@@ -15,7 +15,7 @@ SIOCETHTOOL = 0x8946
 COMMANDS = (0x17, 0x15, 0x1F, 0x24, 0x2C)
 """linux/ethtool.h: ETHTOOL_STXCSUM, _SRXCSUM, _STSO, _SGSO, _SGRO."""
 SENDING = (0x17, 0x1F, 0x24)
-"""Those of them that a packet of many segments takes to pass a device whole, checksums first."""
+"""Features that a packet of many segments takes to pass a device whole, checksums first."""
 
 
 def turn_off(devices: Iterable[str]) -> None:

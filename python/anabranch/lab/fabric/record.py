@@ -1,4 +1,4 @@
-"""What a lab has made, or is about to make, written down before it is made: so that `down` finds it after any crash."""
+"""Record of what a lab makes, written down before it is made, so that `down` finds it after any crash."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Record:
     mark: str
     """`NAME=VALUE` in the environment of all processes that the lab starts."""
     http: str
-    """Where its controller's pages are, `127.0.0.1:PORT`."""
+    """Address of its controller's pages, `127.0.0.1:PORT`."""
     namespaces: tuple[str, ...]
     switch: str = DEFAULT
-    """Of what kind its switches are (`switching`)."""
+    """Kind of its switches (`switching`)."""
     complete: bool = False
     """Whether all of it has been made."""
     parent: str = ""
@@ -49,12 +49,12 @@ class Record:
 
     @property
     def folder(self) -> Path:
-        """Where its files are."""
+        """Folder of its files."""
         return LABS / self.name
 
 
 def names() -> list[str]:
-    """Of all labs on this machine, those in the making too."""
+    """Names of all labs on this machine, those in the making too."""
     try:
         return sorted(path.name for path in LABS.iterdir() if path.is_dir())
     except FileNotFoundError:
@@ -82,7 +82,7 @@ def read(name: str) -> Record | None:
 
 @dataclass(frozen=True)
 class Made:
-    """What must go for a lab to be gone."""
+    """Resources that must go for a lab to be gone."""
 
     namespaces: tuple[str, ...]
     mark: str

@@ -12,7 +12,7 @@ ROOT, CLASS, QUEUE = "1:", "1:1", "10:"
 OVERHEAD_BYTES = 24
 """Preamble 8, frame check 4, gap 12."""
 BURST_NS = 1_000_000
-"""What may be sent at once, as time at the rate: what a late timer is allowed to catch up."""
+"""Burst that may be sent at once, as time at the rate: what a late timer is allowed to catch up."""
 BURST_LEAST_BYTES = 3 * (1514 + OVERHEAD_BYTES)
 UNLIMITED_BYTES = 1 << 30
 

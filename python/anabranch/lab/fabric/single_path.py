@@ -23,7 +23,7 @@ def install(lab: Lab, via: str | None = None) -> None:
 
 
 def ways(blueprint: Blueprint, via: str | None = None) -> dict[str, dict[str, str]]:
-    """By switch and prefix, the device to send by; a host's own address is a prefix too."""
+    """Device to send by, by switch and prefix; a host's own address is a prefix too."""
     found: dict[str, dict[str, str]] = {switch: {} for switch in blueprint.switches}
     for host in blueprint.hosts.values():
         found[host.leaf][f"{host.address}/32"] = _device(blueprint, host.leaf, host.name)

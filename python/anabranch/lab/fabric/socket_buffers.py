@@ -21,9 +21,9 @@ SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
 SYS_PIDFD_GETFD = 438
 """The same number on every architecture (pidfd_getfd(2))."""
 SEND_BYTES = 2**30 - 1
-"""As much as the kernel takes: what bounds a queue is its qdisc."""
+"""Send buffer, as large as the kernel takes: what bounds a queue is its qdisc."""
 RECEIVE_BYTES = 2**22
-"""Of each port: some 1800 full frames, so that a burst is not lost while `ovs-vswitchd` serves another port."""
+"""Receive buffer of each port: some 1800 full frames, so that no burst is lost while `ovs-vswitchd` serves others."""
 
 
 def widen(pid: int) -> bool:

@@ -1,4 +1,4 @@
-"""Of what kind a lab's switches are: what makes nodes of a scenario forward, over devices that stand already."""
+"""Kinds of a lab's switches: what makes nodes of a scenario forward, over devices that stand already."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Switching(Protocol):
         ...
 
     def ended(self) -> list[str]:
-        """What of them has ended and should not have."""
+        """Processes of them that have ended and should not have."""
         ...
 
     def forward(self, ways: Mapping[str, Mapping[str, str]]) -> None:
@@ -96,11 +96,11 @@ class Switching(Protocol):
         ...
 
     def place(self, switch: str) -> dict[str, Any]:
-        """Where a switch is, as keys of `[switch.NAME]` in that file."""
+        """Target options of a switch, as keys of `[switch.NAME]` in that file."""
         ...
 
     def version(self) -> str:
-        """What forwards, for people."""
+        """Name and version of what forwards, for people."""
         ...
 
     def cpu_ns(self) -> int | None:

@@ -143,12 +143,12 @@ class Lab:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the lab."""
         return self.record.name
 
     @property
     def folder(self) -> Path:
-        """Where its files are; removed with the lab."""
+        """Folder of its files; removed with the lab."""
         return self.record.folder
 
     @property
@@ -158,7 +158,7 @@ class Lab:
 
     @property
     def hosts(self) -> dict[str, Host]:
-        """By the name of the node."""
+        """Hosts by the name of the node."""
         return self.blueprint.hosts
 
     @property
@@ -168,7 +168,7 @@ class Lab:
 
     @property
     def open_vswitch(self) -> OpenVSwitch:
-        """That of the lab's bridges.
+        """Open vSwitch of the lab's bridges.
 
         Raises:
             AnabranchError: its switches are others.
@@ -201,7 +201,7 @@ class Lab:
 
     @property
     def switch_enter(self) -> list[str]:
-        """What to write before a command for it to run where the switches are."""
+        """Words to write before a command for it to run where the switches are."""
         return enter(self.blueprint.switch_namespace)
 
     def cable(self, a: str, b: str, parallel: int = 0) -> Cable:
@@ -353,7 +353,7 @@ def _free_port() -> int:
 
 
 def default_name(scenario_file: Path) -> str:
-    """What a lab is called after its scenario."""
+    """Name of a lab made from its scenario's."""
     return "".join(c if c.isascii() and c.isalnum() else "-" for c in scenario_file.stem.lower()).strip("-")[:40]
 
 

@@ -17,7 +17,7 @@ from anabranch.stats.tier_load import TIERS
 
 STATISTICS = ("mean", "p50", "p95")
 BURST_FRAMES = 2
-"""Of the lab's links: with more, flows of a few frames would not feel their rate."""
+"""Burst of the lab's links: with more, flows of a few frames would not feel their rate."""
 ONE_DELAY = ("graph", "graphml")
 
 
@@ -27,7 +27,7 @@ class Pairs:
 
     unloaded: Unloaded
     scale: float
-    """Of the lab's rates; its times are the scenario's divided by it."""
+    """Scale of the lab's rates; its times are the scenario's divided by it."""
     lab: list[Run]
     simulated: list[Run]
 
@@ -50,7 +50,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class LinkShare:
-    """What of the bytes that a switch sent upwards went by one port, over all seeds."""
+    """Share of one port in the bytes that a switch sent upwards, over all seeds."""
 
     port: str
     lab: float
@@ -127,7 +127,7 @@ def shares(pairs: Pairs) -> list[LinkShare]:
 
 
 def waiting(pairs: Pairs) -> list[Waiting]:
-    """By direction, going up first."""
+    """Waiting bytes by direction, going up first."""
     names = pl.DataFrame({"node": range(len(pairs.lab[0].topology["nodes"]["tier"]))}, schema={"node": pl.UInt64})
     names = names.with_columns(tier=pl.Series(pairs.lab[0].topology["nodes"]["tier"]))
     sides = [pl.concat([_waiting(run, names) for run in runs]) for runs in (pairs.lab, pairs.simulated)]

@@ -32,10 +32,10 @@ def refuse_partial(found: list[dict[str, Any]]) -> None:
 
 @dataclass(frozen=True)
 class Change:
-    """What happens to a lab at one moment."""
+    """Change of a lab at one moment."""
 
     at_ns: float
-    """Of the scenario's time."""
+    """Time of the change, in the scenario's time."""
     said: str
     apply: Callable[[], None]
 

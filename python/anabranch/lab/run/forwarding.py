@@ -1,4 +1,4 @@
-"""What the switches of a lab do for a scenario's `[routing]`: planned as the controller plans, put in place here."""
+"""Forwarding of a lab's switches for a scenario's `[routing]`: planned as the controller plans, installed here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Wanted = str | Mapping[str, int]
 
 
 class Switches(ABC):
-    """What a lab's switches hold, made from the state of its links."""
+    """Forwarding state of a lab's switches, made from the state of its links."""
 
     def __init__(self, lab: Lab, wanted: Wanted, said: str) -> None:
         self.lab = lab
@@ -52,7 +52,7 @@ class Switches(ABC):
         """Takes away all that `install` put there."""
 
     def weights(self) -> Weights:
-        """By switch and leaf that it leads to."""
+        """Weights by switch and leaf that it leads to."""
         found = self._weigher.weigh(self.up, self.rate_bps)
         return found if isinstance(self._wanted, str) else self._written(found, self._wanted)
 
@@ -85,7 +85,7 @@ def check(routing: Mapping[str, Any], switch: str, recipe: str = "") -> None:
 
 
 def switches_of(lab: Lab, routing: Mapping[str, Any], recipe: str = "") -> Switches:
-    """Those of a lab, for a resolved `[routing]`, whose times are the lab's divided by its scale.
+    """Switches of a lab, for a resolved `[routing]`, whose times are the lab's divided by its scale.
 
     Raises:
         AnabranchError: as `check`.

@@ -1,4 +1,4 @@
-"""What a scenario asks of a lab's switches, to be held against what they can."""
+"""Load that a scenario asks of a lab's switches, to compare with their ceiling."""
 
 from __future__ import annotations
 

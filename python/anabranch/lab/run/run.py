@@ -42,14 +42,14 @@ ALIKE = ("from", "to", "rate_bps", "buffer_bytes", "buffer_packets")
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a run in a lab has beside its scenario."""
+    """Wishes for a run in a lab, beside its scenario."""
 
     recipe: str = ""
-    """Of Open vSwitch's groups, instead of the one that goes with the scenario's table."""
+    """Recipe of Open vSwitch's groups, instead of the one that goes with the scenario's table."""
     congestion_control: str = ""
-    """Of Linux, instead of the scenario's."""
+    """Congestion control of Linux, instead of the scenario's."""
     burst_frames: int | None = None
-    """What a link may send at once to catch up with its rate; None: as the lab has it, 1 ms."""
+    """Frames that a link may send at once to catch up with its rate; None: as the lab has it, 1 ms."""
 
 
 @dataclass(frozen=True)

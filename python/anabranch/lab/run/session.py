@@ -39,7 +39,7 @@ SLOWER_MAX = 20
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for on the command line."""
+    """Request on the command line."""
 
     scenario: Path
     overrides: Sequence[tuple[str, str]] = ()

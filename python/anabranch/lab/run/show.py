@@ -1,4 +1,4 @@
-"""What runs in a lab come to, on a terminal."""
+"""Results of runs in a lab, on a terminal."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from typing import Any
 from anabranch.errors import AnabranchError
 
 SILENCE_S = 30
-"""That is taken for its end; it speaks five times a second."""
+"""Silence that is taken for its end; it speaks five times a second."""
 END_TIMEOUT_S = 20
 
 
@@ -61,7 +61,7 @@ class Child:
             raise self._died() from None
 
     def get(self, patience_ns: float | None = None) -> dict[str, Any]:
-        """What it says next; nothing, if it says nothing within the patience.
+        """Waits for its next message; nothing, if it says nothing within the patience.
 
         Raises:
             AnabranchError: it has ended, is silent for too long, or says that it failed.

@@ -1,4 +1,4 @@
-"""What came of playing flows: a row per flow under the simulator's column names, and what kernels and ports counted."""
+"""Results of playing flows: a row per flow under the simulator's column names, and counters of kernels and ports."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class FlowResults:
     elapsed_ns: int
     """From then to the last flow's end, or to the deadline."""
     cpu_ns: int
-    """That the player took, kernel time included."""
+    """Processor time that the player took, kernel time included."""
     connections: int
     counters: dict[str, int]
     settings: dict[str, str]
@@ -70,7 +70,7 @@ class FlowResults:
         return 8e9 * int(self.flows["received_bytes"].sum()) / max(self.elapsed_ns, 1)
 
     def warnings(self) -> list[str]:
-        """What makes these results worth less than they look."""
+        """Reasons why these results are worth less than they look."""
         found = []
         if self.late_p99_ns > LATE_WARNED_NS:
             found.append(

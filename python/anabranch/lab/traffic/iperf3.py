@@ -22,12 +22,12 @@ OVERTIME_S = 20.0
 
 @dataclass(frozen=True)
 class LongFlows:
-    """What iperf3 measured of parallel connections from one host to another."""
+    """Results of iperf3 for parallel connections from one host to another."""
 
     goodput_bps: float
     """Payload that arrived at the receiver, over the time it took: all connections together."""
     each_bps: tuple[float, ...]
-    """Of each connection."""
+    """Goodput of each connection."""
     intervals_bps: tuple[float, ...]
     """Sent in each interval, all connections together."""
     retransmitted_packets: int

@@ -1,4 +1,4 @@
-"""What the kernel counts of TCP in a namespace, and its settings (`sysctl`) there."""
+"""The kernel's counters of TCP in a namespace, and its settings (`sysctl`) there."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COUNTERS = {
         "DelayedACKs",
     ),
 }
-"""By their names in /proc/net/snmp and /proc/net/netstat; most are in Linux's networking/snmp_counter.rst."""
+"""Counters by their names in /proc/net/snmp and /proc/net/netstat; most are in Linux's networking/snmp_counter.rst."""
 
 TOLD = (
     "net.ipv4.tcp_ecn",

@@ -1,4 +1,4 @@
-"""Whoever asked for a process that plays traffic: what he says and is told, and that it ends with him."""
+"""Parent of a process that plays traffic: its requests and the replies to it; the process ends with it."""
 
 from __future__ import annotations
 

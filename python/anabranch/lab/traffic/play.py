@@ -38,9 +38,9 @@ class Options:
     connections_per_pair: int = 0
     """Opened for each pair before the first flow; for `persistent`."""
     congestion_control: str = "cubic"
-    """As in `sysctl net.ipv4.tcp_available_congestion_control`."""
+    """Congestion control, as in `sysctl net.ipv4.tcp_available_congestion_control`."""
     sysctls: Mapping[str, str] = field(default_factory=dict)
-    """Of every host, on top of `SYSCTLS`, as in {"net.ipv4.tcp_recovery": "0"}; put back after the run."""
+    """Settings of every host, on top of `SYSCTLS`, as in {"net.ipv4.tcp_recovery": "0"}; put back after the run."""
     end_ns: float | None = None
     """When it ends, whatever is unfinished then; 10 s after the last start where it is not given."""
 
@@ -51,7 +51,7 @@ Watch = Callable[[int, int, int], None]
 """Told now and then how many flows have started and are over, and how many there are."""
 
 Action = tuple[float, Callable[[], None]]
-"""What is to happen during a run: nanoseconds after the first moment of the list, and what."""
+"""Action during a run: nanoseconds after the first moment of the list, and what to do."""
 
 
 def play(

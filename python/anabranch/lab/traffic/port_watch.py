@@ -17,7 +17,7 @@ from anabranch.lab.traffic.queue_counters import QueueCounters, QueueReader
 from anabranch.netlink.namespace import inside
 
 CHECK_SEQUENCE_BYTES = 4
-"""Of an Ethernet frame; Linux counts frames without."""
+"""Check sequence of an Ethernet frame; Linux counts frames without."""
 GAP_BYTES = 20
 """Preamble and gap (IEEE 802.3 clause 4.4.2)."""
 

@@ -1,4 +1,4 @@
-"""What the queue of a device has sent, dropped and holds, by netlink: cheap enough to be read while traffic runs."""
+"""Counters of a device's queue (sent, dropped, waiting) by netlink: cheap enough to be read while traffic runs."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ NESTED = 0x3FFF
 
 
 class QueueCounters(NamedTuple):
-    """Of the root queueing discipline of a device, since it was made."""
+    """Counters of the root queueing discipline of a device, since it was made."""
 
     sent_bytes: int
     """Ethernet frames without their check sequence."""
     sent_packets: int
     dropped_packets: int
-    """For want of room."""
+    """Packets dropped for want of room."""
     backlog_bytes: int
-    """That wait now."""
+    """Bytes that wait now."""
 
 
 class QueueReader:

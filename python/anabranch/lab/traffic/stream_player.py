@@ -27,7 +27,7 @@ from anabranch.netlink.namespace import enter
 BLOCK_MAX = 128 * 1024
 """Payload of one write: iPerf3's default, where a stream is fast enough."""
 WRITES_PER_S = 20
-"""Of a slow stream, in smaller blocks: a second must hold many of them."""
+"""Writes of a slow stream, in smaller blocks: a second must hold many of them."""
 HEADERS = 40
 """IPv4 and TCP, whose options Linux takes off by itself (tcp(7), TCP_MAXSEG)."""
 CONNECT_TIMEOUT_S = 10.0

@@ -30,7 +30,7 @@ COLUMNS = (
     "timeouts",
     "needless_packets",
 )
-"""As the player has them, all within the window; see `StreamResults.streams`."""
+"""Columns as the player has them, all within the window; see `StreamResults.streams`."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Stream:
     """Position in the list of hosts."""
     target: int
     rate_bps: float
-    """Of payload, on average since it began: what it could not send it sends later, as fast as it can."""
+    """Rate of payload, on average since it began: what it could not send it sends later, as fast as it can."""
     packet_bytes: int = FULL_PACKET
-    """Of its IPv4 packets, headers included."""
+    """Bytes of its IPv4 packets, headers included."""
     source_port: int = 0
     """0: any."""
 
@@ -58,7 +58,7 @@ class Span:
     """In which all is."""
     congestion_control: str = "cubic"
     sysctls: Mapping[str, str] = field(default_factory=dict)
-    """Of every host, on top of `play.SYSCTLS`; put back after the run."""
+    """Settings of every host, on top of `play.SYSCTLS`; put back after the run."""
 
 
 @dataclass(frozen=True)
@@ -70,18 +70,18 @@ class StreamResults:
     out_of_order_packets (behind a gap), sent_packets, retransmitted_packets, reorderings_seen (by the sender),
     timeouts, needless_packets (that the receiver had already)."""
     window_ns: int
-    """As it came to be."""
+    """Measured window, as it came to be."""
     late_p99_ns: int
-    """By how much the generator was late at 1 % of its writes, or more."""
+    """Lateness of the generator at 1 % of its writes, or more."""
     cpu_ns: int
-    """That the generator took, kernel time included."""
+    """Processor time that the generator took, kernel time included."""
     counters: dict[str, int]
     """TCP's of all hosts together, by the kernel's names."""
     settings: dict[str, str]
     """The first host's sysctls, with `congestion_control` as the senders' sockets ran it."""
 
     def total(self, column: str) -> int:
-        """Of all streams."""
+        """Sum of a column over all streams."""
         return int(self.streams[column].sum())
 
     @property
@@ -90,7 +90,7 @@ class StreamResults:
         return 8e9 * self.total("delivered_bytes") / self.window_ns
 
     def warnings(self) -> list[str]:
-        """What makes these results worth less than they look."""
+        """Reasons why these results are worth less than they look."""
         if self.late_p99_ns <= LATE_WARNED_NS:
             return []
         return [f"the generator was {self.late_p99_ns / 1e6:.0f} ms late or more at 1 % of its writes"]

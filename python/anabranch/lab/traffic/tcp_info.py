@@ -1,4 +1,4 @@
-"""What the kernel counts of a TCP connection (`TCP_INFO`, struct tcp_info of linux/tcp.h)."""
+"""The kernel's counters of a TCP connection (`TCP_INFO`, struct tcp_info of linux/tcp.h)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def sent(connection: socket.socket) -> Sent:
 
 
 def since(now: Sent, before: Sent) -> Sent:
-    """What came between two readings."""
+    """Counts between two readings."""
     return Sent(
         payload_bytes=now.payload_bytes - before.payload_bytes,
         packets=now.packets - before.packets,
@@ -62,7 +62,7 @@ class Received(NamedTuple):
     """Counters of a receiving end, since its connection began."""
 
     payload_bytes: int
-    """That have all before them there too."""
+    """Payload bytes that have arrived with all before them."""
     packets: int
     """Segments with payload, also those that were there already."""
     out_of_order: int
