@@ -11,7 +11,7 @@ use crate::{
 use anabranch_plan::Weighing;
 
 /// Load balancers that bring parameters of their own, in the order in which they are listed.
-static SCHEMES: [&Descriptor; 26] = [
+static SCHEMES: &[&Descriptor] = &[
     &ideal::IDEAL,
     &conga::CONGA,
     &dbb::DBB,
@@ -42,7 +42,7 @@ static SCHEMES: [&Descriptor; 26] = [
 
 /// Every load balancer, in the order in which tables show them.
 pub fn all() -> impl Iterator<Item = &'static Descriptor> {
-    TABLES.iter().chain(SCHEMES)
+    TABLES.iter().chain(SCHEMES.iter().copied())
 }
 
 /// The load balancer of this name.

@@ -25,16 +25,16 @@ pub fn simulate(
     settings: &Settings,
     progress: &Progress,
 ) -> Result<Outcome, SimulationError> {
-    anabranch_sim::check(fabric, flows, settings)?;
-    let task = Task { fabric, flows, settings, progress };
+    let task = Task::new(fabric, flows, settings, progress)?;
     match settings.balancing.scheme.get() {
         Some(balancer) => balancer.simulate(task),
         None => task.by_tables(None),
     }
 }
 
-/// One simulation: what runs where, and how it is balanced.
+/// One simulation: what runs where, and how it is balanced. [`Task::new`] checks it.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Task<'a> {
     /// The fabric.
     pub fabric: &'a Fabric,
@@ -44,6 +44,22 @@ pub struct Task<'a> {
     pub settings: &'a Settings,
     /// Observer of the run, which may end it.
     pub progress: &'a Progress,
+}
+
+impl<'a> Task<'a> {
+    /// A simulation of `flows` over `fabric` that can be run.
+    ///
+    /// # Errors
+    /// Settings that contradict the fabric or the flows.
+    pub fn new(
+        fabric: &'a Fabric,
+        flows: &'a [Flow],
+        settings: &'a Settings,
+        progress: &'a Progress,
+    ) -> Result<Self, SimulationError> {
+        anabranch_sim::check(fabric, flows, settings)?;
+        Ok(Self { fabric, flows, settings, progress })
+    }
 }
 
 impl Task<'_> {

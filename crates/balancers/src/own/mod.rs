@@ -84,12 +84,12 @@ fn in_place_of_tables<'a>(
     settings: &'a Settings,
     progress: &'a Progress,
 ) -> Result<Task<'a>, SimulationError> {
-    anabranch_sim::check(fabric, flows, settings)?;
+    let task = Task::new(fabric, flows, settings, progress)?;
     if !settings.balancing.scheme.is_tables() {
         return Err(SimulationError::new(
             "routing: its balance is a scheme, and a scheme of one's own would decide beside it",
             "choose granularity and table instead, as balance = \"weighted\" does",
         ));
     }
-    Ok(Task { fabric, flows, settings, progress })
+    Ok(task)
 }
