@@ -155,7 +155,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         match self.network.due() {
             Some(Timer::SwitchBalancer(token)) => self.forwarding.balancer.timer(token, &mut self.network),
             Some(Timer::HostBalancer(token)) => {
-                self.network.with_host_balancer(|host, network| host.timer(token, network))
+                self.network.with_host_balancer(|host, network| host.timer(token, network));
             }
             Some(timer) => self.hosts.timer(timer, &mut self.network)?,
             None => {}
