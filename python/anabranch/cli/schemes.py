@@ -9,6 +9,7 @@ import typer
 
 from anabranch.cli import SIMULATE
 from anabranch.cli.run import Json
+from anabranch.errors import AnabranchError
 
 
 def names(incomplete: str) -> list[str]:
@@ -62,17 +63,35 @@ def show(
 @verbs.command()
 def new(
     name: Annotated[str, typer.Argument(help="The name of the scheme and of its crate.")],
-    into: Annotated[Path, typer.Option(metavar="DIR", help="The directory for the folder of the crate.")] = Path(),
+    into: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The directory for the folder of the crate. Default: this one."),
+    ] = None,
     source: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="The checkout to depend on. Default: the one that anabranch was installed from."
+            metavar="DIR",
+            help="The checkout to depend on, or to write into. Default: the one that anabranch was installed from.",
         ),
     ] = None,
+    in_tree: Annotated[
+        bool, typer.Option("--in-tree", help="Write the folder of a new load balancer into the checkout, no crate.")
+    ] = False,
 ) -> None:
     """Write a Rust crate for a load balancer of your own, with tests and a program that runs it beside ECMP."""
+    if in_tree:
+        if into is not None:
+            raise AnabranchError("--into: a load balancer in the tree has its place; name the checkout by --source DIR")
+        from anabranch.own.in_tree import lines_to_add, write_folder
+
+        typer.echo(f"{write_folder(name, source)}: a load balancer that takes the first next hop. Next, add:")
+        for path, line in lines_to_add(name):
+            typer.echo(f"  {path}: {line.strip()}")
+        typer.echo("Then fill in pick.rs, until its test passes:")
+        typer.echo(f"  cargo test -p anabranch-balancers --lib {name.replace('-', '_')}")
+        return
     from anabranch.own.crate import write_crate
 
-    folder = write_crate(name, into, source)
+    folder = write_crate(name, into or Path(), source)
     typer.echo(f"{folder}: a scheme, its tests and a program. Next:")
     typer.echo(f"  cd {folder}\n  cargo test\n  cargo run --release -- SCENARIO.toml")

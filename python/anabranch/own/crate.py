@@ -32,10 +32,7 @@ def write_crate(name: str, into: Path, source: Path | None) -> Path:
         AnabranchError: the name cannot be a crate's, its folder exists, or there is no checkout.
 
     """
-    if not CRATE.fullmatch(name) or name in f"{KEYWORDS} {OTHER_CRATES}".split() or name.startswith("anabranch"):
-        raise AnabranchError(
-            f"{name}: no name for a crate of one's own; use small letters, digits and -, as in my-scheme"
-        )
+    check_name(name, "a crate of one's own")
     checkout = find_checkout(source)
     if not into.is_dir():
         raise AnabranchError(f"{into}: there is no such directory; make it, or give another with --into DIR")
@@ -51,6 +48,17 @@ def write_crate(name: str, into: Path, source: Path | None) -> Path:
         # The same versions of everything as where it is tested.
         shutil.copyfile(checkout / "Cargo.lock", part / "Cargo.lock")
     return target
+
+
+def check_name(name: str, kind: str) -> None:
+    """Refuses names that Rust has no room for.
+
+    Raises:
+        AnabranchError: it cannot be the name of what `kind` says.
+
+    """
+    if not CRATE.fullmatch(name) or name in f"{KEYWORDS} {OTHER_CRATES}".split() or name.startswith("anabranch"):
+        raise AnabranchError(f"{name}: no name for {kind}; use small letters, digits and -, as in my-scheme")
 
 
 def find_checkout(source: Path | None) -> Path:
@@ -77,5 +85,6 @@ def renamed(text: str, name: str, checkout: Path) -> str:
         re.sub(r'"(?:\.\./)+(crates/\w+)"', lambda found: json.dumps(f"{checkout.as_posix()}/{found[1]}"), text)
         .replace("blank-scheme", name)
         .replace("blank_scheme", "_".join(words))
+        .replace("BLANK_SCHEME", "_".join(words).upper())
         .replace("BlankScheme", "".join(word.capitalize() for word in words))
     )

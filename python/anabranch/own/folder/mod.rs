@@ -1,0 +1,10 @@
+#![doc = include_str!("page.md")]
+
+#[cfg(feature = "engine")]
+mod descriptor;
+pub mod pick;
+#[cfg(feature = "engine")]
+mod switch;
+
+#[cfg(feature = "engine")]
+pub use descriptor::BLANK_SCHEME;
