@@ -83,6 +83,7 @@ format:
 clippy:
 	$(CHECKED) cargo clippy --release --workspace --all-targets --quiet
 	$(CHECKED) cargo clippy --release --package anabranch-split --no-default-features --quiet
+	$(CHECKED) cargo clippy --release --package anabranch-balancers --no-default-features --quiet
 
 types:
 	mypy

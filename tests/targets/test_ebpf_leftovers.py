@@ -126,7 +126,7 @@ def test_stale_takes_no_plan_and_no_other_options() -> None:
         (("remove",), "plan: missing; name the plan whose owner's rules shall go, as in anabranch remove plan.toml"),
         (("remove", "--stale"), "stale: with --target ebpf, and without a plan, only; write anabranch remove --target"),
         ((*STALE, "plan.toml"), "stale: with --target ebpf, and without a plan, only"),
-        ((*STALE, "--hook", "xdp"), "hook: not used with --stale; leave it out"),
+        ((*STALE, "--hook", "xdp"), "hook: xdp: not used with --stale; leave it out"),
     ):
         run = anabranch(*arguments)
         assert run.returncode == 2

@@ -108,7 +108,7 @@ fn on_a_symmetric_fabric_nobody_loses_to_ecmp() {
     };
     let ecmp = mean_us(&Scheme::TABLES);
     for scheme in &*ALL {
-        let own = mean_us(&scheme);
+        let own = mean_us(scheme);
         assert!(own < 1.03 * ecmp, "{own} us against {ecmp} us: {scheme:?}");
     }
 }
@@ -150,13 +150,13 @@ fn flows_leave_a_slow_path_that_marks() {
         (&*REPS_LEGACY, 0.15, 0.2),
         (&*WEIGHTED_PRESTO, 0.2, 0.3),
     ] {
-        let (slow, others, last_us) = degraded(&scheme, MARKING, 12);
+        let (slow, others, last_us) = degraded(scheme, MARKING, 12);
         assert!((slow as f64) < of_others * others as f64, "{slow} of {others}: {scheme:?}");
         assert!((last_us as f64) < of_ecmp * ecmp_us as f64, "{last_us} of {ecmp_us} us: {scheme:?}");
     }
     // One that knows nothing does not.
     for scheme in [&*OBLIVIOUS, &*PRESTO] {
-        let (slow, others, _) = degraded(&scheme, MARKING, 12);
+        let (slow, others, _) = degraded(scheme, MARKING, 12);
         assert!(slow as f64 > 0.9 * others as f64, "{slow} of {others}: {scheme:?}");
     }
 }
@@ -208,7 +208,7 @@ fn flows_survive_a_link_that_dies() {
 fn the_same_run_twice_and_another_seed() {
     let (fabric, flows) = (fabric(MARKING), load(0.8));
     for scheme in &*ALL {
-        let mut settings = with(&scheme);
+        let mut settings = with(scheme);
         let first = run(&fabric, &flows, &settings);
         let again = run(&fabric, &flows, &settings);
         assert_eq!((&first.flows, &first.ports), (&again.flows, &again.ports), "{scheme:?}");
@@ -222,7 +222,7 @@ fn without_marks_and_losses_flows_go_where_ecmp_sends_them() {
     let (fabric, flows) = (fabric(TEN_GIG), load(0.8));
     let ecmp = run(&fabric, &flows, &with(&Scheme::TABLES));
     for scheme in [&*FLOWBENDER, &*PLB] {
-        let own = run(&fabric, &flows, &with(&scheme));
+        let own = run(&fabric, &flows, &with(scheme));
         assert_eq!((&own.flows, &own.ports), (&ecmp.flows, &ecmp.ports), "{scheme:?}");
     }
 }
