@@ -25,10 +25,6 @@ else:
 ROOT = Path(__file__).resolve().parents[2]
 # The share of fragments that no part of the tree may exceed, in percent.
 LIMIT = 3
-# Parts that are still above it, each with a limit of its own. Limits only ever go down.
-LIMITS = {
-    "python/anabranch": 10,
-}
 FRAGMENT = re.compile(
     r"(?:Of|For|What|Where|As|That|Whose|Who|By|To whom|Whatever|Whoever|Those|So many)\b", re.IGNORECASE
 )
@@ -288,10 +284,10 @@ def test_doc_comments_open_with_something_complete() -> None:
         if FRAGMENT.match(comment.opening):
             fragments.setdefault(comment.part, []).append(comment)
     above = [
-        f"{part}: {len(ones)} of {total[part]} doc comments open with a fragment, at most {limit} % may:\n"
+        f"{part}: {len(ones)} of {total[part]} doc comments open with a fragment, at most {LIMIT} % may:\n"
         + "\n".join(f"  {one.position}: {one.opening}" for one in ones)
         for part, ones in sorted(fragments.items())
-        if len(ones) > math.floor(total[part] * (limit := LIMITS.get(part, LIMIT)) / 100)
+        if len(ones) > math.floor(total[part] * LIMIT / 100)
     ]
     assert not above, "\n".join(above)
 

@@ -109,7 +109,7 @@ class Controller:
         self._planned_until_s = 0.0
 
     def snapshot(self) -> Snapshot:
-        """What is known now; may be called from any thread."""
+        """Snapshot of what is known now; may be called from any thread."""
         return snapshot(self)
 
     @property
@@ -118,14 +118,14 @@ class Controller:
         return self._since_s is not None
 
     def labels(self) -> Mapping[str, object] | None:
-        """What hosts are to mark packets with, or None; may be called from any one thread."""
+        """Labels that hosts are to mark packets with, or None; may be called from any one thread."""
         return self._policy.labels(self._installed())
 
     def _installed(self) -> dict[str, Tables]:
         return {name: one.observed for name, one in list(self._openflow.items()) if one.observed is not None}
 
     def differences(self) -> list[str]:
-        """What is between the switches and their plans, for people."""
+        """Differences between the switches and their plans, for people."""
         found = []
         for name, session in self.sessions.items():
             change = session.change()

@@ -1,4 +1,4 @@
-"""What happens to the controller: told to the log, and counted."""
+"""Events of the controller, written to the log and counted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KINDS = {
 
 
 class Events:
-    """Where the parts of a controller tell what happens."""
+    """Receiver of events from the parts of a controller."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter(dict.fromkeys(KINDS, 0))

@@ -22,12 +22,12 @@ from anabranch.targets.ovs.ownership import Ownership
 from anabranch.toml_document import parse_toml
 
 RECIPES = tuple(name for name in split.RECIPES if name != "failover")
-"""Those that split by weights."""
+"""Recipes that split by weights."""
 PAGES, NO_PAGES = "127.0.0.1:9653", "off"
 DATAPATH_IDS = 1 << 64
 OPENFLOW, EBPF = "openflow", "ebpf"
 PAUSE_S = {"flowlet": 500e-6, "flow_cycle": 0.1}
-"""Where none is given: LetFlow's gap at 10 Gbit/s (NSDI 2017); the silence after which a flow's turn is forgotten."""
+"""Defaults: LetFlow's gap at 10 Gbit/s (NSDI 2017); the silence after which a flow's turn is forgotten."""
 PORT_NAME_MAX = 15
 """Characters that OpenFlow keeps of a port's name (`OFP_MAX_PORT_NAME_LEN`, with its NUL)."""
 
@@ -36,7 +36,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 @dataclass(frozen=True)
 class KernelFile:
-    """What is said of a switch that is a datapath in this machine's kernel."""
+    """Keys of a switch that is a datapath in this machine's kernel."""
 
     scheme: str
     """One of `_core.KERNEL_SCHEMES`."""
@@ -50,7 +50,7 @@ class KernelFile:
 
 @dataclass(frozen=True)
 class SwitchFile:
-    """Where one switch is, and how its ports are called there."""
+    """Address of one switch, and the names of its ports there."""
 
     name: str
     openflow: str
@@ -87,9 +87,9 @@ class FabricFile:
     recipe: str
     owner: int
     options: Mapping[str, Any]
-    """What stands in `[policy.NAME]` of the policy."""
+    """Keys of the policy, from `[policy.NAME]`."""
     openflow: str
-    """Where switches may come to; empty for nowhere."""
+    """Address at which switches may connect; empty for none."""
     http: str
     """`HOST:PORT` of the pages; empty for none."""
     tls: Tls | None
@@ -100,13 +100,13 @@ class FabricFile:
     damping: Damping | None
     switches: Mapping[str, SwitchFile]
     prefixes: Mapping[str, Sequence[Network]]
-    """What lies behind each leaf."""
+    """Prefixes behind each leaf."""
     addresses: Mapping[str, Sequence[Network]]
-    """Of each host, as prefixes of full length."""
+    """Addresses of each host, as prefixes of full length."""
 
     @property
     def ownership(self) -> Ownership:
-        """What of every switch is ours."""
+        """Ownership of parts of every switch."""
         return Ownership(self.owner)
 
     def policy_settings(self) -> Settings:
@@ -167,7 +167,7 @@ def parse(text: str, file: str) -> FabricFile:
 
 
 def _check(found: FabricFile) -> None:
-    """What no key says by itself."""
+    """Checks what no key says by itself."""
     file = found.file
     for name in found.topology.switches:
         if name not in found.switches:

@@ -40,7 +40,7 @@ class Event:
     level: str
     """`debug`, `info`, `warning` or `error`."""
     event: str
-    """What, in one word with hyphens: `port-down`, `committed`."""
+    """Kind of event, in one word with hyphens: `port-down`, `committed`."""
     switch: str | None
     fields: Mapping[str, Field]
 

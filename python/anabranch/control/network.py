@@ -22,20 +22,20 @@ DAMPED = "damped"
 
 @dataclass(frozen=True)
 class Interface:
-    """What an OVSDB says of one interface."""
+    """Row of an OVSDB about one interface."""
 
     name: str
     link_speed_bps: int = 0
     """0 where it does not know."""
     rate_bps: int = 0
-    """What the operator says in `external_ids:anabranch-rate-bps`; 0 where nothing."""
+    """Rate that the operator set in `external_ids:anabranch-rate-bps`; 0 where none is set."""
     bfd_down: bool = False
     """BFD runs on it, and finds that packets do not get through."""
 
 
 @dataclass
 class _End:
-    """What is known of one port."""
+    """State of one port, as far as it is known."""
 
     present: bool = True
     up: bool | None = None

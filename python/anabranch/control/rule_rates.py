@@ -1,4 +1,4 @@
-"""What rules carry: the counters that a policy asks for, as rates."""
+"""Rates of rules, from the counters that a policy asks for."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ class RuleRates:
 
     @property
     def bps(self) -> Mapping[tuple[str, RuleKey], float]:
-        """By switch and rule."""
+        """Rates by switch and rule."""
         return {key: value for rates in self._bps.values() for key, value in rates.items()}

@@ -17,17 +17,17 @@ from anabranch.targets.ovs.recipes import WEIGHT_MAX
 from anabranch.targets.ovs.split import Rendered, Split, render
 
 PRIORITY = 0x4000
-"""Of a prefix of length 0; longer ones go first, by a step per bit."""
+"""Priority of a prefix of length 0; longer ones go first, by a step per bit."""
 
 AS_WRITTEN = ("hash", "dp_hash", "default")
 """Recipes whose buckets have the weights themselves."""
 UNITS = 1000
-"""What those are brought down to."""
+"""Sum of the weights of those recipes, to which they are brought down."""
 
 Members = tuple[tuple[int, int], ...]
 """(port, weight) of each way out."""
 Weights = Mapping[str, Mapping[str, Members]]
-"""By switch, and by leaf it leads to. None: the leaf cannot be reached."""
+"""Members by switch, and by leaf it leads to. None: the leaf cannot be reached."""
 
 
 def seed_of(switch: str) -> int:
@@ -48,7 +48,7 @@ def matches(network: Network) -> list[Match]:
 
 @dataclass(frozen=True)
 class _Towards:
-    """What a switch holds for one leaf."""
+    """State of a switch for one leaf."""
 
     members: Members
     openflow: tuple[int | None, ...]
@@ -189,7 +189,7 @@ class Rules:
         return tuple(group for group in made if group is not None)
 
     def _behind(self, leaf: str) -> list[Network]:
-        """What is sent towards a leaf: its prefixes, and addresses of its hosts outside of them."""
+        """Networks behind a leaf: its prefixes, and addresses of its hosts outside of them."""
         networks = list(self._file.prefixes.get(leaf, ()))
         for port in self._topology.ports_of[leaf]:
             for address in self._file.addresses.get(self._topology.ends[port].neighbour, ()):

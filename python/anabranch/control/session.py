@@ -108,12 +108,12 @@ class Session(ABC, Generic[State]):
 
     @property
     def observed(self) -> State | None:
-        """What the switch holds of ours; `None` while that is not known."""
+        """Observed state of ours in the switch; `None` while that is not known."""
         return self._observed
 
     @abstractmethod
     def desired(self) -> State | None:
-        """What the switch should hold of ours; `None` while there is no plan."""
+        """Desired state of ours in the switch; `None` while there is no plan."""
 
     @abstractmethod
     def change(self) -> SwitchChange | None:
@@ -125,7 +125,7 @@ class Session(ABC, Generic[State]):
 
     @abstractmethod
     def _address(self) -> str:
-        """Where the switch is reached, for people."""
+        """Address at which the switch is reached, for people."""
 
     @abstractmethod
     def _counts(self) -> tuple[int, int, int]:

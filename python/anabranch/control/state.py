@@ -1,4 +1,4 @@
-"""What the controller knows at one moment, as values: read by its pages, its metrics and its tests."""
+"""State of the controller at one moment, as values: read by its pages, its metrics and its tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class NodeState:
     tier: str
     """`host`, `leaf`, `aggregation` or `spine`."""
     pod: int | str | None = None
-    """Where the fabric has pods."""
+    """Pod of the switch, where the fabric has pods."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class SwitchState:
 
     name: str
     address: str
-    """Where it is reached; empty if it comes to us."""
+    """Address at which it is reached; empty if it connects to us."""
     connected: bool
     datapath_id: int | None
     """None until it was reached once."""
@@ -36,7 +36,7 @@ class SwitchState:
     refused: bool
     """It refused the planned changes; they are not sent again until plan or switch change."""
     flows: int
-    """Of ours, in the switch; so are groups and meters."""
+    """Flows of ours in the switch; so are groups and meters."""
     groups: int
     meters: int
     connects: int
@@ -67,9 +67,9 @@ class LinkState:
     """Why it is down, as in `leaf0: port down`; empty if it is up."""
     rate_bps: int
     load_bps: tuple[float | None, float | None]
-    """What left by the port over the last measured interval; None where there is no measurement."""
+    """Rate of what left by the port over the last measured interval; None where there is no measurement."""
     built_rate_bps: int = 0
-    """As the file has it; 0 where that is not known."""
+    """Rate as the file has it; 0 where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ class MemberState:
     port: int
     """OpenFlow number."""
     weight: int
-    """As planned."""
+    """Planned weight."""
     wanted_share: float
     measured_share: float | None
-    """Of the group's bytes over the last measured interval; None where nothing was measured or sent."""
+    """Share of the group's bytes over the last measured interval; None where nothing was measured or sent."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class GroupState:
     members: tuple[MemberState, ...]
     """None: the leaf cannot be reached."""
     measured_bytes: int
-    """What the measured shares are shares of."""
+    """Bytes that the measured shares are shares of."""
 
 
 @dataclass(frozen=True)
@@ -124,13 +124,13 @@ class Snapshot:
     measured_s: float
     """When counters were last read, in seconds of Unix time; 0 before the first."""
     file_error: str
-    """What is wrong with the file that could not be taken on; empty if the file in force is the one read last."""
+    """Error in the file that could not be taken on; empty if the file in force is the one read last."""
     events: Mapping[str, int] = field(default_factory=dict)
     """How often each kind of `event.KINDS` happened since the start."""
     handshake_failed_s: float = 0.0
     """When one that came to us last failed to introduce itself, in seconds of Unix time; 0 if none did."""
     handshake_error: str = ""
-    """Who that was, why, and a hint."""
+    """Peer that failed the handshake, the reason, and a hint."""
     unplanned: bool = False
     """Something changed of late, and the plan that follows from it has not been made."""
 

@@ -22,7 +22,7 @@ class End:
 
 
 class Topology:
-    """What `[fabric]` describes. A port is a number, from 0: a direction out of a node."""
+    """Topology that `[fabric]` describes. A port is a number, from 0: a direction out of a node."""
 
     def __init__(self, fabric: _core.Fabric) -> None:
         self.fabric = fabric

@@ -72,12 +72,12 @@ class Rectangle:
 
     @property
     def middle_x(self) -> float:
-        """Where the text goes."""
+        """Horizontal position of the text."""
         return self.x + self.width / 2
 
     @property
     def middle_y(self) -> float:
-        """Where the text goes."""
+        """Vertical position of the text."""
         return self.y + self.height / 2
 
 
@@ -123,12 +123,12 @@ def picture(snapshot: Snapshot) -> Picture:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What does not change while the fabric is the same."""
+    """Parts of the drawing that do not change while the fabric is the same."""
 
     topology: Mapping[str, Any]
     drawing: Drawing
     lines: Mapping[int, tuple[tuple[float, float], tuple[float, float]]]
-    """By port; link i has the ports 2i, from a to b, and 2i + 1."""
+    """Line of each port; link i has the ports 2i, from a to b, and 2i + 1."""
 
     def down(self, y: float) -> float:
         return (self.drawing.height - y) * SCALE

@@ -7,7 +7,7 @@ from anabranch.units import elapsed
 
 
 def reasons(snapshot: Snapshot) -> list[dict[str, str]]:
-    """What keeps the fabric from being as planned: switch and reason, in the order of the switches, ours last."""
+    """Reasons why the fabric is not as planned: switch and reason, in the order of the switches, ours last."""
     found = [(switch.name, _reason(switch, snapshot)) for switch in snapshot.switches]
     if snapshot.unplanned:
         found.append(("controller", "a change was seen, and its plan is being made"))

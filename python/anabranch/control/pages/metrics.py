@@ -80,7 +80,7 @@ class Metrics:
 
 
 class _Fabric(Collector):
-    """What a snapshot tells."""
+    """Metrics of a snapshot."""
 
     def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
         self._snapshot = snapshot

@@ -19,7 +19,7 @@ SOURCE_CONNECTIONS_MAX = 16
 IPV6_SOURCE_BITS = 64
 """Prefix that counts as one address: whoever has one address of a subnet has all of them (RFC 7421)."""
 LIFETIME_S = 15.0
-"""Of a connection, idle or not: who sends its request letter by letter is gone after it."""
+"""Lifetime of a connection, idle or not: a client that sends its request letter by letter is cut off after it."""
 HEADER_MAX, HEADERS_MAX = 4096, 64
 FRESH_S = 0.5
 """An answer is given to all who ask within this time."""
@@ -69,7 +69,7 @@ class Pages:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where it listens: the port that was chosen, if 0 was given."""
+        """Address at which it listens: the port that was chosen, if 0 was given."""
         if self._server is None:
             raise AnabranchError("pages: not started; call start() first")
         host, port = self._server.sockets[0].getsockname()[:2]

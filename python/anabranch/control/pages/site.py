@@ -62,7 +62,7 @@ class Site:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where it listens."""
+        """Address at which it listens."""
         return self._pages.address
 
     async def close(self) -> None:

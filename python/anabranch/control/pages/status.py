@@ -32,7 +32,7 @@ class Segment:
     x: float
     width: float
     number: int
-    """Of the member, for its colour."""
+    """Number of the member, for its colour."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _template() -> Template:
 
 
 def _facts(snapshot: Snapshot) -> dict[str, tuple[str, str]]:
-    """What stands on top: what, how much, and a remark."""
+    """Facts at the top of the page: name, value, and a remark."""
     connected = sum(switch.connected for switch in snapshot.switches)
     up = sum(link.up for link in snapshot.links)
     ago = _ago(snapshot.time_s)

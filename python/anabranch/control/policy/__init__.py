@@ -1,4 +1,4 @@
-"""What each switch should hold, from the state of the network: one policy per file, found by itself.
+"""Policies, which plan what each switch should hold, from the state of the network: one per file, found by itself.
 
 A policy is a module of this package with a function `build(file: FabricFile) -> Policy`; `policy.weights` of the file
 names it. A policy may remember what it last planned, but nothing that a restart must not lose: planned anew over the
@@ -28,21 +28,21 @@ class View:
 
     topology: Topology
     up: tuple[bool, ...]
-    """By port; both ports of a link have the same state."""
+    """Whether each port is up; both ports of a link have the same state."""
     rate_bps: tuple[int, ...]
-    """By port; both ports of a link have the same rate, the least that either end or the file says."""
+    """Rate of each port; both ports of a link have the same, the least that either end or the file says."""
     load_bps: tuple[float, ...]
-    """By port, what leaves by it, over the last measured interval; 0 where it is not measured."""
+    """Load of each port, what leaves by it, over the last measured interval; 0 where it is not measured."""
     openflow_port: Mapping[int, int]
     """OpenFlow number by port, for the switches that were reached; of a datapath in the kernel the interface's."""
     installed: Mapping[str, Tables] = field(default_factory=dict)
-    """What of ours each of them holds."""
+    """Tables of ours in each of them."""
     measurements: int = 0
     """How often counters were read; the same number, the same loads."""
     rule_bps: Mapping[tuple[str, RuleKey], float] = field(default_factory=dict)
-    """By switch and rule, what matched over the last measured interval, of the rules that the policy has counted."""
+    """Rate of what each counted rule matched over the last measured interval, by switch and rule."""
     held: Mapping[str, Sequence[_core.KernelGroup]] = field(default_factory=dict)
-    """What datapaths in the kernel hold."""
+    """Groups observed in datapaths in the kernel."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ class PlannedGroup:
 
 @dataclass(frozen=True)
 class Plan:
-    """What one switch should hold of ours."""
+    """Plan of what one switch should hold of ours."""
 
     tables: Tables = field(default_factory=Tables)
     groups: tuple[PlannedGroup, ...] = ()
     kernel: tuple[_core.KernelGroup, ...] = ()
-    """What it is instead of `tables` for a datapath in the kernel."""
+    """Groups of a datapath in the kernel, which it has instead of `tables`."""
 
 
 class Policy(Protocol):
@@ -95,7 +95,7 @@ class Policy(Protocol):
         ...
 
     def labels(self, installed: Mapping[str, Tables]) -> Mapping[str, object] | None:
-        """What hosts are to mark packets with, as `deploy.slices.published`, given what switches hold; None: nothing.
+        """Labels that hosts are to mark packets with, as `deploy.slices.published`, given what switches hold; or None.
 
         Called by one thread at a time, which need not be the event loop's.
         """

@@ -155,7 +155,7 @@ def _shares(members: Members) -> list[float]:
 
 
 def _weights(group: _Group) -> Members:
-    """What is planned: thousandths by Webster's rule, or WCMP's own weights as long as they are what is installed."""
+    """Planned weights: thousandths by Webster's rule, or WCMP's own as long as they are what is installed."""
     if group.installed == _shares(group.capacity):
         return group.capacity
     written = [str(round(1e9 * share)) for share in group.installed]

@@ -28,8 +28,8 @@ from anabranch.targets.ovs.slices import Cut, Pair, Slices
 from anabranch.targets.ovs.split import PATHS_MAX, SPLITS_MAX
 
 MEASUREMENTS = 3
-"""Of these the median counts: Open vSwitch hands counters of rules up within half a second, those of ports at once, so
-that a burst of slices looks like traffic in no slice for one measurement."""
+"""Measurements of which the median counts: Open vSwitch reports counters of rules within half a second, those of ports
+at once, so that a burst of slices looks like traffic in no slice for one measurement."""
 
 Leaves = tuple[str, str]
 NOTHING = Tables()
@@ -51,7 +51,7 @@ class Options:
 
 @dataclass
 class _Known:
-    """What was cut last for a pair of leaves."""
+    """Slices that were cut last for a pair of leaves."""
 
     slices: Slices
     labels: int
@@ -104,7 +104,7 @@ class Wino(Policy):
         return {switch: self._merged(switch, plan, self._sliced.get(switch, NOTHING)) for switch, plan in base.items()}
 
     def _rendered(self, pairs: Mapping[Leaves, Pair]) -> dict[str, Tables]:
-        """What each switch holds for slices; only leaves of which a pair has changed are rendered anew."""
+        """Tables of each switch for slices; only leaves of which a pair has changed are rendered anew."""
         of_leaf: dict[str, list[Pair]] = {}
         for pair in pairs.values():
             of_leaf.setdefault(pair.source, []).append(pair)
@@ -178,7 +178,7 @@ class Wino(Policy):
                 self._outside_bps[port] = outside_bps
 
     def _carried_bps(self, view: View) -> dict[int, float]:
-        """By port, what left by it through slices: a rule's counter has what its meter dropped as well."""
+        """Rate of what left each port through slices: a rule's counter has what its meter dropped as well."""
         ports = {(self._topology.ends[port].node, number): port for port, number in view.openflow_port.items()}
         carried: dict[int, float] = {}
         for switch, tables in self._sliced.items():
@@ -239,7 +239,7 @@ class Wino(Policy):
         ) or (("", 0),)
 
     def _leaf_paths(self, up: tuple[bool, ...]) -> dict[Leaves, list[list[int]]]:
-        """Of every pair of leaves with prefixes, the shortest paths over the links that are up."""
+        """Shortest paths of every pair of leaves with prefixes, over the links that are up."""
         if self._paths[0] != up:
             fabric, number = self._topology.fabric, self._topology.number
             leaves = [leaf for leaf, prefixes in self._prefixes.items() if prefixes]
