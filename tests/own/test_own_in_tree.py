@@ -19,9 +19,10 @@ FILES = {"mod.rs", "pick.rs", "descriptor.rs", "switch.rs", "page.md"}
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A copy of the tree's crates."""
+    """A copy of the tree's workspace."""
     copy = tmp_path / "checkout"
-    shutil.copytree(ROOT / "crates", copy / "crates", ignore=shutil.ignore_patterns("tests"))
+    for name in ("crates", "bench"):
+        shutil.copytree(ROOT / name, copy / name)
     for name in ("Cargo.toml", "Cargo.lock", "rustfmt.toml"):
         shutil.copyfile(ROOT / name, copy / name)
     return copy
