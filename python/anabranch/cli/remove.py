@@ -43,7 +43,7 @@ def remove(
             able = next(name for name in TARGETS if target(name).descriptor.stale is not None)
             problem = f"with --target {able}, and without a plan, only"
             raise AnabranchError(f"stale: {problem}; write anabranch remove --target {able} --stale")
-        options.refuse_any("with --stale; leave it out")
+        options.refuse_any("with --stale; leave it out", values=False)
         chosen.descriptor.stale(dry_run, terminal())
         return
     if plan is None:

@@ -63,11 +63,18 @@ class TargetOptions:
             return None
         return kind(**{field.name: self.given[field.name] for field in fields(kind) if field.name in self.given})
 
-    def refuse_any(self, problem: str) -> None:
-        """Raises an AnabranchError if any option is given; `problem` says where it is not used."""
+    def refuse_any(self, problem: str, *, values: bool = True) -> None:
+        """Raises an AnabranchError if any option is given; `problem` says where it is not used.
+
+        Args:
+            problem: in which `{target}` becomes the target that has the option.
+            values: whether the error also has the value.
+
+        """
         for name in registry.TARGETS:
             for option, value in self._given_of(name):
-                raise AnabranchError(f"{option}: {value}: not used {problem.format(target=name)}")
+                given = f"{option}: {value}" if values else option
+                raise AnabranchError(f"{given}: not used {problem.format(target=name)}")
 
     def _refuse_given(self, other: str, hint: str, name: str) -> None:
         own = registry.option_class(name, self.use)
