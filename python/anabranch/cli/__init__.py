@@ -22,7 +22,7 @@ VERBS = sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 SIMULATE, SPLIT, DEPLOY, REPRODUCE, MACHINE = "Simulate", "Split", "Plan and deploy", "Reproduce", "Machine"
 GROUPS = (SIMULATE, SPLIT, DEPLOY, REPRODUCE, MACHINE)
-"""What people do, in the order of the help."""
+"""Tasks of people, in the order of the help."""
 
 SHORT_HELP_CHARACTERS = 200
 """More than a first sentence has, so that none is cut."""

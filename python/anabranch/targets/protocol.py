@@ -43,11 +43,11 @@ class Change:
     """The fewest steps from what is observed to what is desired; false if there are none."""
 
     lines: list[str]
-    """For people: `+` new, `-` gone, `~-` was and `~+` is now."""
+    """Lines for people: `+` new, `-` gone, `~-` was and `~+` is now."""
     count: int
     """Number of changes."""
     remains: str
-    """What the plan's owner has after the change, in a few words."""
+    """State of the plan's owner after the change, in a few words."""
     commit: Callable[[], None]
     """Makes all of the changes or none; raises an AnabranchError where the target refuses, and all is as before."""
 
@@ -70,7 +70,7 @@ class Descriptor:
     stale: Callable[[bool, Console], None] | None = None
     """Removes what no plan can remove any more; the argument says whether it is only printed."""
     lab_switches: str = ""
-    """What `lab up --switch` makes, in a few words; empty where a lab has no such switches."""
+    """Switches that `lab up --switch` makes, in a few words; empty where a lab has no such switches."""
 
 
 PlanT = TypeVar("PlanT")

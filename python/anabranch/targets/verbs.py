@@ -19,7 +19,7 @@ class Outcome:
     """Number of changes."""
     warnings: list[str]
     summary: str
-    """What is ours when all is done, in a few words."""
+    """Summary of what is ours when all is done, in a few words."""
 
 
 def apply(target: Target[Any, Any, Any], plan: str, options: Any, *, dry_run: bool) -> Outcome:

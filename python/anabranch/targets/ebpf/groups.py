@@ -10,7 +10,7 @@ from anabranch.control.file import KernelFile, Network
 
 WEIGHT_MAX = 0xFFFF
 UNITS = 4096
-"""What larger weights are brought down to: as many slots as there are."""
+"""Sum to which larger weights are brought down: as many slots as there are."""
 
 
 def seed_of(switch: str) -> int:

@@ -30,7 +30,7 @@ class Towards:
     """How a switch sends to one host or leaf."""
 
     name: str
-    """Of the host or the leaf: the group's."""
+    """Name of the host or the leaf, which is the group's."""
     prefixes: tuple[str, ...]
     devices: tuple[str, ...]
     weights: tuple[int, ...]

@@ -42,7 +42,7 @@ REASONS = {
     "wino": "it sprays by marks of hosts: `anabranch lab reproduce wino`",
 }
 CELL = "65536 B"
-"""Of presto's program: what the kernel's own segmentation offload makes at most."""
+"""Cell of presto's program: what the kernel's own segmentation offload makes at most."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from anabranch import _core
 from anabranch.lab.fabric.blueprint import Blueprint
 
 NAME = "_hosts"
-"""Of its folder. No node of a fabric is called so."""
+"""Name of its folder. No node of a fabric is called so."""
 SCHEME, HOOK = "slots", "xdp"
 NOBODY = "192.0.2.0/24"
 """Documentation's addresses (RFC 5737): a program passes on whatever it has no route for."""

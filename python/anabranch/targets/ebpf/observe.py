@@ -22,7 +22,7 @@ class Observed:
     """The datapath of a plan at one moment."""
 
     folder: Path
-    """Where it is, or would be."""
+    """Folder of the datapath, whether it exists or not."""
     datapath: OpenDatapath | None
     """None where there is no whole one."""
     devices: Mapping[str, Device]

@@ -27,7 +27,7 @@ from anabranch.toml_document import parse_toml
 
 NAME = "plan"
 NAMES = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""Of a folder in the BPF file system, where dots are reserved."""
+"""Names of a folder in the BPF file system, where dots are reserved."""
 GROUP_NAME_BYTES = 64
 MEMBERS_MAX = 64
 SEED_MAX = 2**32 - 1
@@ -53,7 +53,7 @@ class WeightedMembers:
     ports: tuple[str, ...]
     """The devices that packets leave by, if they are redirected."""
     values: tuple[int, ...]
-    """What the field becomes, if one is marked."""
+    """Values that the field takes, if one is marked."""
     weights: tuple[str, ...]
     seed: int | None
     pause_s: float
@@ -78,11 +78,11 @@ class EbpfPlan:
 
     file: str
     name: str
-    """Of the datapath; several stand side by side."""
+    """Name of the datapath; several stand side by side."""
     scheme: str
     counter: str
     devices: tuple[str, ...]
-    """Whose packets these are; none if the command line must say."""
+    """Devices whose packets these are; none if the command line must say."""
     hook: str
     """`ingress`, `egress` or `xdp`."""
     groups: tuple[WeightedMembers, ...]

@@ -19,7 +19,7 @@ RECIPES = (
     ("valo", "score", (0, MEMBERS_MAX, "members"), "the asked shares to 31 bits; one multiplication per path"),
     ("weighted-spray", "cycle", (0, 1024, "turns"), "packets in turn: exact shares packet by packet, and reordering"),
 )
-"""Where 0 are used, as many as there are paths that carry something, or turns."""
+"""Recipes of the target; where 0 are used, as many as there are paths that carry something, or turns."""
 
 
 def forecast(group: Group, strict: bool) -> Forecast:

@@ -11,11 +11,11 @@ from anabranch.netlink.connection import Connection
 from anabranch.netlink.nexthop import Device, Nexthop, NexthopGroup, Prefix, Route
 
 PROTOCOL = 171
-"""Of all we make, in rtnetlink's numbers: one that `/etc/iproute2/rt_protos` gives nobody."""
+"""Protocol of all we make, in rtnetlink's numbers: one that `/etc/iproute2/rt_protos` gives nobody."""
 FIRST = 0xAB00_0000
 PER_OWNER = 1 << 16
 NEXTHOPS = 1 << 15
-"""Of an owner's numbers, those from here on are single nexthops, those below groups."""
+"""Offset in an owner's numbers: those from here on are single nexthops, those below groups."""
 
 
 def first_number(owner: int) -> int:

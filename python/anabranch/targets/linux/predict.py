@@ -13,9 +13,9 @@ from anabranch.targets.plan.group import Group, exact, fitted, short, within
 from anabranch.targets.plan.recipe import Forecast, Recipe, recipe
 
 WEIGHT_MAX = 65535
-"""Of the kernel's netlink interface."""
+"""Largest weight of the kernel's netlink interface."""
 TOOL_WEIGHT_MAX = 256
-"""Of `ip` from iproute2 6.1, and of kernels whose weights have 8 bits."""
+"""Largest weight of `ip` from iproute2 6.1, and of kernels whose weights have 8 bits."""
 HASHES = 2**31
 """Values of the hash that hash-threshold divides (`fib_multipath_hash` without its lowest bit)."""
 BUCKET_COUNTS = tuple(2**k for k in range(5, 16))

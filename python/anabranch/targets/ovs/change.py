@@ -16,7 +16,7 @@ from anabranch.targets.ovs.others import refuse_harm
 from anabranch.targets.protocol import Change
 
 RULES_SHOWN = 8
-"""Of one table and kind of change; the rest is counted."""
+"""Rules shown of one table and kind of change; the rest is counted."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class TablesChange:
 
     installed: Tables
     mods: list[Mod]
-    """What a rule or group leads to is there before it and goes after it."""
+    """Messages in order: what a rule or group leads to is there before it and goes after it."""
 
     @classmethod
     def between(cls, installed: Tables, desired: Tables) -> TablesChange:

@@ -24,7 +24,7 @@ class BridgeRow:
     protocols: tuple[str, ...]
     """OpenFlow versions that it speaks; none is Open vSwitch's default, which has 1.5."""
     listeners: tuple[str, ...]
-    """Where it lets controllers in, as `ptcp:6653` or `pssl:6653`."""
+    """Listeners for controllers, as `ptcp:6653` or `pssl:6653`."""
 
 
 def ask(address: str, bridge: str, tls_files: tuple[Path, Path, Path] | None) -> BridgeRow:

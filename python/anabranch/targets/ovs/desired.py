@@ -22,9 +22,9 @@ from anabranch.targets.plan.group_keys import Network, refuse_error
 from anabranch.tuples import PROTOCOLS
 
 AUTOMATIC = ("dp_hash", "dp_hash-twin", "hash-gravity", "multipath")
-"""What `auto` takes the first of that is near enough: few datapath flows before many."""
+"""Recipes of which `auto` takes the first that is near enough: few datapath flows before many."""
 NAME_BITS = 0xFFFF_FFFF
-"""Of a rule's cookie: a checksum of its group's name, so that the switch knows which group has which number."""
+"""Bits of a rule's cookie: a checksum of its group's name, so that the switch knows which group has which number."""
 
 
 Bits = tuple[tuple[str, int | None], ...]
@@ -38,7 +38,7 @@ class Installed:
     planned: WeightedPorts
     split: Split
     flows: frozenset[Flow]
-    """That send packets into it."""
+    """Rules that send packets into it."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ PROGRAMS = {
     "ovsdb-server": "openvswitch-switch",
     "ovs-ofctl": "openvswitch-common",
 }
-"""What must be installed, and the Debian package that has it."""
+"""Programs that must be installed, and the Debian package that has each."""
 
 
 class Bridges:

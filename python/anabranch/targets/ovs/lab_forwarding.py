@@ -24,7 +24,7 @@ RECIPES = {
     "min-move": "multipath",
     "wcmp": "multipath",
 }
-"""What in Open vSwitch splits as a `table` of the scenario does. Under equal weights `hash` is fair; `intervals` has
+"""Recipe of Open vSwitch that splits as each `table` does. Under equal weights `hash` is fair; `intervals` has
 gravity's law with another hash; slots are 256, whatever `entries` says."""
 ABLE = "ecmp, random, weighted, weighted-random, wcmp, scoring, valo"
 PORT_NAME_MAX = 15

@@ -35,7 +35,7 @@ class Observed:
     flows: list[Flow]
     groups: list[Group]
     own: Tables
-    """Of the plan's owner."""
+    """Tables of the plan's owner."""
 
     @property
     def names(self) -> dict[int, str]:

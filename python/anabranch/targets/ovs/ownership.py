@@ -30,9 +30,9 @@ class Ownership:
     owner: int = 0
     """0 to 255."""
     table: int = 0
-    """Where packets come in."""
+    """Table where packets come in."""
     inner_tables: tuple[int, ...] = (200, 201, 202, 203)
-    """Where they may be sent on to: slots of `multipath`, slices."""
+    """Tables that packets may be sent on to: slots of `multipath`, slices."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.owner < OWNERS:

@@ -27,7 +27,7 @@ PRIORITY_MAX = 65535 - 128
 PORTS = ("tcp_src", "tcp_dst", "udp_src", "udp_dst", "sctp_src", "sctp_dst")
 PREFIXES = ("ip_src", "ip_dst")
 PORT_MAX = 0xFFFF_FF00
-"""Of OpenFlow; the numbers above are reserved."""
+"""Largest port number of OpenFlow; the numbers above are reserved."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Where:
     ip_dst: tuple[Network, ...] = ()
     """Any of these; all if none is named."""
     version: int | None = None
-    """Of IP; both if it is not said."""
+    """Version of IP; both if it is not said."""
     numbers: tuple[tuple[str, int], ...] = ()
     """Transport ports, DSCP, VLAN: name as in `openflow.match` and value."""
     arp: bool = False
@@ -60,12 +60,12 @@ class WeightedPorts:
     recipe: str
     """One of `split.RECIPES`, or `auto`."""
     error_pct: float
-    """What `auto` must stay below."""
+    """Error that `auto` must stay below."""
     error_given: bool
     """Whether the plan says so: then every recipe must."""
     seed: int | None
     slot_count: int | None
-    """Of `multipath`; the fewest that stay below the error if it is not said."""
+    """Slots of `multipath`; the fewest that stay below the error if it is not said."""
     priority: int
 
 

@@ -37,7 +37,7 @@ class Switch:
     bridge: str = "br0"
     group_id: int = 1
     parameter: int = 0
-    """Of the hash: `selection_method_param` or basis; another one on each switch."""
+    """Parameter of the hash: `selection_method_param` or basis; another one on each switch."""
 
     @property
     def max_slots(self) -> int:

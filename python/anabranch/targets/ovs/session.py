@@ -24,9 +24,9 @@ from anabranch.targets.ovs.ownership import COOKIE_MASK, Ownership
 from anabranch.targets.ovs.shares import Shares
 
 TIMEOUT_S = 5.0
-"""For each answer of a switch."""
+"""Timeout of each answer of a switch."""
 PROBE_S = 2.0
-"""For an answer of a switch while another connection claims to be it."""
+"""Timeout of an answer of a switch while another connection claims to be it."""
 
 
 class BridgeSession(Session[Tables]):

@@ -25,13 +25,13 @@ COOKIE = 1 << 39
 """In the part of a cookie that an owner numbers as it likes: the rule is a slice's."""
 COOKIE_OF_SLICES_MASK = COOKIE_MASK | COOKIE
 PRIORITY = 0x5000
-"""Of a prefix of length 0, by a step per bit, as of the rules that forward to a leaf through its group; above those."""
+"""Priority of a prefix of length 0, by a step per bit, above the rules that forward to a leaf through its group."""
 FIRST_GROUP = 1 << 15
 """Number of a leaf's first failover group; those below are of leaves."""
 DSCP_BITS = 6
 BURST_S = 0.02
-"""Of a meter, as the time its rate takes for it. Open vSwitch refills meters once a millisecond: measured, bursts of 1
-to 2 ms fall 2 to 29 % short of their rates, those of 5 to 20 ms 0.1 %. Its own default is one second of traffic."""
+"""Burst of a meter, as the time its rate takes for it. Open vSwitch refills meters once a millisecond: measured, bursts
+of 1 to 2 ms fall 2 to 29 % short of their rates, those of 5 to 20 ms 0.1 %. Its own default: a second of traffic."""
 FRAME_BYTES = 1518
 
 
@@ -44,11 +44,11 @@ class Cut:
     slice_max_bps: int | None = None
     """Largest slice; None: as large as the common divisor."""
     quantum_bps: int | None = None
-    """What paths have left is rounded down to multiples; None: 10 Mbit/s, or 1 where a path has less than 1 Gbit/s."""
+    """Unit to which remaining rates are rounded down; None: 10 Mbit/s, or 1 where a path has less than 1 Gbit/s."""
     label_bits: int = DSCP_BITS
-    """Of the labels that hosts may use; label 0 is none."""
+    """Bits of the labels that hosts may use; label 0 is none."""
     min_waste: bool = False
-    """Where the common divisor is below the least slice: the size that wastes least, instead of the least."""
+    """Whether to take the size that wastes least, not the least slice, where the common divisor is below that."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.label_bits <= DSCP_BITS:
@@ -90,7 +90,7 @@ class Slices:
     path_of: tuple[int, ...]
     """The path of each, in the order in which hosts take them; the first has label 1."""
     waste_bps: int
-    """What no slice covers."""
+    """Bandwidth that no slice covers."""
     metered: bool
     """Not where all paths are equal and each is one slice."""
 
@@ -110,7 +110,7 @@ class Pair:
     source_prefixes: tuple[str, ...]
     destination_prefixes: tuple[str, ...]
     paths: tuple[tuple[tuple[str, int], ...], ...]
-    """Of each path, the switches from the source leaf to the one before the destination, with the port to leave by."""
+    """Switches of each path from the source leaf to the one before the destination, with the port to leave by."""
     slices: Slices
     labels_known: int = 0
     """Labels up to this may still arrive, from hosts that have not heard of the change that ended them."""

@@ -23,11 +23,11 @@ RECIPES = ("hash-gravity", "dp_hash-twin", "multipath", "failover", "hash", "dp_
 """`default` is a group without a selection method, as Open vSwitch has it by itself."""
 SEED_MAX = 2**64 - 1
 SPLITS_MAX = 1024
-"""Of an owner; the group numbers above are those of the paths under `multipath`."""
+"""Splits of an owner at most; the group numbers above are those of the paths under `multipath`."""
 PATHS_MAX = GROUPS_PER_OWNER // SPLITS_MAX - 1
 """Under `multipath`, so that every path of every split has a group number."""
 FIELDS = tuple(open_vswitch.FIELDS.replace("nw_proto", "ip_proto").split(","))
-"""What is hashed of a packet, in Open vSwitch's order."""
+"""Fields of a packet that are hashed, in Open vSwitch's order."""
 ALGORITHM = "symmetric_l3l4+udp"
 
 
@@ -44,7 +44,7 @@ class Split:
     seed: int = 0
     """`selection_method_param`, its low 16 bits the basis of `multipath`: another one on each switch."""
     slot_count: int = SLOT_COUNTS[0]
-    """Of `multipath`."""
+    """Slots of `multipath`."""
 
     def __post_init__(self) -> None:
         choose(self.recipe, RECIPES, "recipe")
@@ -120,12 +120,12 @@ class Rendered:
     """A split in the tables."""
 
     actions: tuple[Action, ...]
-    """What a rule does to send packets into the split."""
+    """Actions of a rule that sends packets into the split."""
     goto: int | None
     """And the table that it sends them on to."""
     groups: frozenset[Group]
     flows: frozenset[Flow]
-    """What must exist for it."""
+    """Rules that must exist for it."""
 
 
 def render(split: Split, ownership: Ownership, present: Tables | None = None) -> Rendered:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from anabranch.errors import AnabranchError
 
 BOUND_PCT = 1.0
-"""What counts as near enough where no bound is given: the noise of some 30,000 connections over four paths."""
+"""Error that counts as near enough where no bound is given: the noise of some 30,000 connections over four paths."""
 
 
 def parse_bound(text: str) -> float:

@@ -21,10 +21,10 @@ class Group:
     """Paths in order; they count from 1 in all that people read."""
 
     weights: tuple[str, ...]
-    """As exact decimal text."""
+    """Weights as exact decimal text."""
     up: tuple[bool, ...]
     ports: tuple[str, ...] | None
-    """Where each path leaves: port numbers or device names, if the user said so."""
+    """Ports by which the paths leave: port numbers or device names, if the user said so."""
 
     @property
     def integers(self) -> list[int]:

@@ -20,11 +20,11 @@ class Recipe:
     written: str
     """The setting, in a few words."""
     wanted: list[float]
-    """By path, the dead at zero."""
+    """Desired shares by path, the dead at zero."""
     achieved: list[float]
-    """By path, of the group as installed; what is missing to 1 goes into dead ports and is lost."""
+    """Shares by path of the group as installed; what is missing to 1 goes into dead ports and is lost."""
     replanned: list[float]
-    """By path, after the group is written anew over the living paths; `achieved` where none is dead."""
+    """Shares by path after the group is written anew over the living paths; `achieved` where none is dead."""
     used: int
     """Slots, rules, buckets or entries, as `unit` says; 0 where more are needed than there are."""
     limit: int | None

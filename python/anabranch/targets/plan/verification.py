@@ -8,7 +8,7 @@ from enum import Enum
 from anabranch.stats.mape import mape, mape_band, mape_floor
 
 LEVEL = 0.999
-"""Of the band: of a thousand right splits one is taken for wrong."""
+"""Level of the band: of a thousand right splits one is taken for wrong."""
 SURE_PCT = 5.0
 """Error by chance alone up to which a measurement says something."""
 
@@ -35,11 +35,11 @@ class Measured:
     """Share that the recipe really gives each path as the ports are; a dead one none."""
     packets: tuple[int, ...]
     error_pct: float
-    """What the plan allows."""
+    """Error that the plan allows."""
     connections: int | None = None
-    """That passed meanwhile, if known."""
+    """Connections that passed during the measurement, or `None` if unknown."""
     counted: str = "packets"
-    """What `packets` are: a kernel answers look-ups instead."""
+    """Unit of `packets`: a kernel answers look-ups instead."""
     unsteady: bool = False
     """Whether ports or rules changed meanwhile."""
     within: float | None = None

@@ -25,7 +25,7 @@ class Table:
     weights: tuple[str, ...]
     recipe: str
     hash: str
-    """What makes the key that chooses the entry."""
+    """Name of the hash that makes the key which chooses the entry."""
     seed: int
     entries: tuple[int, ...]
     """Numbers of paths, from 1."""
@@ -36,7 +36,7 @@ class State:
     """An owner's part of a folder."""
 
     tables: Mapping[str, Table] = field(default_factory=dict)
-    """By the name of the group."""
+    """Tables by the name of the group."""
 
     def as_json(self) -> str:
         """The text of an owner's file."""
