@@ -36,6 +36,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["show", "small.toml"], "links", "capacity_bps"),
         (["run", "small.toml"], "classes", "slowdown_p99"),
         (["sweep", "study.toml"], "summary", "slowdown_mean"),
+        (["split", "--generate", "datacenter:2000", "--weights", "4,3,2"], "techniques", "got_connections"),
+        (["split", "hashes", "--generate", "datacenter:2000"], "hashes", "lost_pct"),
+        (["plan", "--weights", "4,3,2"], "targets", "recommended"),
+        (["explain", "10.0.0.1,10.0.0.2,tcp,40000,80", "--weights", "4,3,2"], "connections", "path"),
     ],
 )
 def test_json_on_stdout_stands_in_place_of_the_table(folder: Path, arguments: list[str], key: str, inner: str) -> None:
@@ -49,6 +53,13 @@ def test_json_on_stdout_stands_in_place_of_the_table(folder: Path, arguments: li
     assert written[key][0].keys() == found[key][0].keys()
     assert beside.stdout
     assert not beside.stdout.startswith("{")
+
+
+def test_two_documents_do_not_share_stdout(folder: Path) -> None:
+    done = anabranch("split", "--generate", "datacenter:2000", "--weights", "4,3,2", "--json", "-", "--csv", "-")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "json, csv: -: all of them to stdout" in done.stderr
+    assert folder.is_dir()
 
 
 def test_settings_and_json_do_not_share_stdout(folder: Path) -> None:

@@ -27,6 +27,12 @@ GROUPS = (SIMULATE, SPLIT, DEPLOY, REPRODUCE, MACHINE)
 SHORT_HELP_CHARACTERS = 200
 """More than a first sentence has, so that none is cut."""
 
+Json = Annotated[
+    str | None,
+    typer.Option("--json", metavar="FILE", help="Write everything as JSON; `-` is stdout, in place of the table."),
+]
+"""The option of every verb that prints a table."""
+
 ABOUT = (
     "Split traffic over weighted paths: simulate load balancers, see the split of real connections, "
     "plan and program real switches, and reproduce published results."

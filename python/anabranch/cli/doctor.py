@@ -6,8 +6,7 @@ from dataclasses import asdict
 
 import typer
 
-from anabranch.cli import MACHINE
-from anabranch.cli.run import Json
+from anabranch.cli import MACHINE, Json
 
 STATUS_LACKING = 1
 

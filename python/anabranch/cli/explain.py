@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch.cli import DEPLOY
+from anabranch.cli import DEPLOY, Json
 from anabranch.errors import AnabranchError
 from anabranch.targets import registry
 from anabranch.targets.plan.options import EXPLAIN, EXPLAIN_GROUP, TargetOptions, with_options
@@ -66,7 +65,7 @@ def explain(
         typer.Option(metavar="NAME", help=f"As a target itself chooses; with a plan, its own: {listed()}."),
     ] = None,
     with_weights: TargetOptions,
-    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; `-` is stdout.")] = None,
+    json: Json = None,
 ) -> None:
     """Explain step by step which path each connection takes.
 
@@ -93,7 +92,6 @@ def explain(
         if value is not None:
             raise AnabranchError(f"{key}: {value}: not used {problem}")
 
-    from anabranch.atomic_file import write_whole
     from anabranch.cli.split import warn_of_damage
     from anabranch.hints import choose
     from anabranch.split.request import choices
@@ -101,6 +99,7 @@ def explain(
     from anabranch.targets.plan import explanation
     from anabranch.targets.plan.group import group
     from anabranch.terminal.console import terminal
+    from anabranch.terminal.json_document import write_json
     from anabranch.trace import read_trace
 
     if file is None:
@@ -113,7 +112,7 @@ def explain(
         name = target or DEFAULT
         ways = registry.target(name).explain(plan, with_plan.of(name), tuples)
         if json is not None:
-            write_whole(json, explanation.as_json(ways, ["anabranch", *sys.argv[1:]]))
+            write_json(json, explanation.record(ways))
         if json != "-":
             _print([(way.connection, way.steps, way.last) for way in ways], terminal())
         if not all(way.known for way in ways):
@@ -130,7 +129,7 @@ def explain(
     else:
         found = registry.target(target).explain_group(wanted, with_weights.of(target), tuples)
     if json is not None:
-        write_whole(json, explanation.as_json(found, ["anabranch", *sys.argv[1:]]))
+        write_json(json, explanation.record(found))
     if json != "-":
         show(found, len(wanted.weights), terminal())
     if any(one.path is None for one in found):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
-from anabranch.cli import DEPLOY
+from anabranch.cli import DEPLOY, Json
 from anabranch.errors import AnabranchError
 from anabranch.targets.plan.options import FORECAST, TargetOptions, with_options
 from anabranch.targets.registry import TARGETS, listed
@@ -43,12 +42,11 @@ def plan(
         str | None, typer.Option(metavar="P,P,...", help="The port or device of each path, for the lines to paste.")
     ] = None,
     options: TargetOptions,
-    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; `-` is stdout.")] = None,
+    json: Json = None,
 ) -> None:
     """Show the split that each target will really give, and how to get the one asked for. Nothing is installed."""
     if weights is None:
         raise AnabranchError("weights: missing; give one per path, as in --weights 4,3,2")
-    from anabranch.atomic_file import write_whole
     from anabranch.targets import forecast
     from anabranch.targets.forecast_table import show
     from anabranch.targets.plan import group as groups
@@ -60,7 +58,9 @@ def plan(
     bound = None if error is None else parse_bound(error)
     found = forecast.plan(wanted, target or (), own, bound)
     if json is not None:
-        write_whole(json, found.as_json(["anabranch", *sys.argv[1:]]))
+        from anabranch.terminal.json_document import write_json
+
+        write_json(json, found.record)
     if json != "-":
         show(found, terminal())
     if error is not None and not found.within_bound:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli import SIMULATE
+from anabranch.cli import SIMULATE, Json
 
 STATUS_NO_PATH = 1
 
@@ -20,10 +20,6 @@ Override = Annotated[
 Classes = Annotated[
     str | None,
     typer.Option(metavar="SIZE,SIZE,...", help="The bounds of the size classes of flows. Default: 100 KB,10 MB."),
-]
-Json = Annotated[
-    str | None,
-    typer.Option("--json", metavar="FILE", help="Write everything as JSON; `-` is stdout, in place of the table."),
 ]
 Runs = Annotated[Path, typer.Option(metavar="DIR", help="The directory for the folders of results.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no table and no progress.")]

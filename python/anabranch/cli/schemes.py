@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli import SIMULATE
-from anabranch.cli.run import Json
+from anabranch.cli import SIMULATE, Json
 from anabranch.errors import AnabranchError
 
 

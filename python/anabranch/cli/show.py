@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli import SIMULATE
+from anabranch.cli import SIMULATE, Json
 from anabranch.cli.report import FORMATS
-from anabranch.cli.run import Json, Override
+from anabranch.cli.run import Override
 from anabranch.errors import AnabranchError
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from anabranch.cli import SPLIT
+from anabranch.cli import SPLIT, Json
+from anabranch.errors import AnabranchError
 
 if TYPE_CHECKING:
     from anabranch.trace import Trace
@@ -107,7 +108,7 @@ def trace(
     direction: Direction = None,
     encap: Encap = None,
     generate: Generate = None,
-    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; `-` is stdout.")] = None,
+    json: Json = None,
     csv: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write one CSV row per technique and path; `-` is stdout.")
     ] = None,
@@ -121,6 +122,9 @@ def trace(
     damage, with a warning.
     """
     given = {key: value for key, value in locals().items() if key not in ("json", "csv", "report", "quiet")}
+    on_stdout = [name for name, file in (("json", json), ("csv", csv), ("report", report)) if file == "-"]
+    if len(on_stdout) > 1:
+        raise AnabranchError(f"{', '.join(on_stdout)}: -: all of them to stdout, which holds one; give files")
     from anabranch.split.request import request
 
     wanted = request(given)
@@ -129,20 +133,21 @@ def trace(
     from anabranch.report.split import page
     from anabranch.report.split_table import show
     from anabranch.split.job import run
-    from anabranch.split.write import as_csv, as_json
+    from anabranch.split.write import as_csv, record
     from anabranch.terminal.console import terminal
+    from anabranch.terminal.json_document import write_json
     from anabranch.terminal.pass_progress import PassProgress
 
     with PassProgress(wanted.trace or wanted.generate or "", quiet) as progress:
         result = run(wanted, progress)
     warn_of_damage(result.trace)
-    command = ["anabranch", *sys.argv[1:]]
-    for path, text in ((json, as_json), (report, page)):
-        if path is not None:
-            write_whole(path, text(result, command))
+    if json is not None:
+        write_json(json, record(result))
+    if report is not None:
+        write_whole(report, page(result, ["anabranch", *sys.argv[1:]]))
     if csv is not None:
         write_whole(csv, as_csv(result))
-    if not quiet and "-" not in (json, csv):
+    if not (quiet or on_stdout):
         show(result, terminal())
         if report is not None:
             typer.echo(f"\nreport: {report}")
@@ -158,7 +163,7 @@ def hashes(
     direction: Direction = None,
     encap: Encap = None,
     generate: Generate = None,
-    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write everything as JSON; `-` is stdout.")] = None,
+    json: Json = None,
     quiet: Quiet = False,
 ) -> None:
     """Compare packet hashes on a trace by collisions, evenness of bins and independence between paths."""
@@ -166,7 +171,6 @@ def hashes(
     from anabranch.split.request import request
 
     wanted = request({**given, "technique": ["random"]})
-    from anabranch.atomic_file import write_whole
     from anabranch.report.split_table import show_hashes
     from anabranch.split.hashes import compare
     from anabranch.split.traffic import traffic
@@ -177,7 +181,9 @@ def hashes(
         found = compare(wanted, traffic(wanted, [], progress))
     warn_of_damage(found.trace)
     if json is not None:
-        write_whole(json, found.as_json(["anabranch", *sys.argv[1:]]))
+        from anabranch.terminal.json_document import write_json
+
+        write_json(json, found.record)
     if not quiet and json != "-":
         show_hashes(found, terminal())
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli import SIMULATE
-from anabranch.cli.run import Classes, Json, Quiet, Runs
+from anabranch.cli import SIMULATE, Json
+from anabranch.cli.run import Classes, Quiet, Runs
 from anabranch.exit_status import STATUS_STOPPED
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,16 +49,15 @@ class Comparison:
     seed: int
     hashes: list[HashQuality]
 
-    def as_json(self, command: list[str]) -> str:
-        """Everything as JSON text."""
-        head = {
-            "command": command,
+    @property
+    def record(self) -> dict[str, Any]:
+        """Trace, weights and the quality of every hash as plain data."""
+        return {
             "trace": {"name": self.trace.name, "connections": len(self.trace)},
             "weights": self.weights,
             "seed": self.seed,
             "hashes": [asdict(quality) for quality in self.hashes],
         }
-        return json.dumps(head, indent=2, allow_nan=False) + "\n"
 
 
 def gravity(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -138,7 +138,8 @@ class Result:
     refused: list[tuple[str, str]]
     """Techniques that cannot split by these weights, with their reason."""
     collisions: Collisions
-    made_by: dict[str, str]
+    versions: dict[str, str]
+    """Version of the package and of what it runs on, by name."""
 
 
 def run(request: Request, progress: Progress | None = None) -> Result:
@@ -171,7 +172,7 @@ def run(request: Request, progress: Progress | None = None) -> Result:
         techniques=outcomes,
         refused=refused,
         collisions=Collisions(request.hash, bits, lost_pct(trace.keys), lost_expected_pct(len(trace), bits)),
-        made_by=_made_by(),
+        versions=_versions(),
     )
 
 
@@ -320,7 +321,7 @@ def _moved(request: Request, choice: Choice, change: Change, trace: Trace, sprea
     )
 
 
-def _made_by() -> dict[str, str]:
+def _versions() -> dict[str, str]:
     return {
         "anabranch": VERSION,
         "python": platform.python_version(),

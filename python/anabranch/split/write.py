@@ -1,10 +1,9 @@
-"""A result as JSON and as CSV rows."""
+"""A result as plain data and as CSV rows."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -41,12 +40,11 @@ COLUMNS = [
 ]
 
 
-def as_dict(result: Result, command: list[str]) -> dict[str, Any]:
+def record(result: Result) -> dict[str, Any]:
     """Converts the result to plain data, in the order of the registry."""
     trace, request = result.trace, result.request
     return {
-        "command": command,
-        "made_by": result.made_by,
+        "versions": result.versions,
         "definitions": DEFINITIONS,
         "trace": {
             "name": trace.name,
@@ -70,11 +68,6 @@ def as_dict(result: Result, command: list[str]) -> dict[str, Any]:
         "techniques": [asdict(outcome) for outcome in result.techniques],
         "refused": [{"name": name, "reason": reason} for name, reason in result.refused],
     }
-
-
-def as_json(result: Result, command: list[str]) -> str:
-    """Converts the result to JSON text."""
-    return json.dumps(as_dict(result, command), indent=2, allow_nan=False) + "\n"
 
 
 def as_csv(result: Result) -> str:

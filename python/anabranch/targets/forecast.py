@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from anabranch._core import VERSION
 from anabranch.targets import registry
 from anabranch.targets.plan.bound import BOUND_PCT
 from anabranch.targets.plan.group import Group
@@ -28,11 +26,10 @@ class Plan:
         """Whether every target has a recipe with an error of at most the bound."""
         return all(target.recommended(self.bound_pct).mape_pct <= self.bound_pct for target in self.targets)
 
-    def as_json(self, command: list[str]) -> str:
-        """Everything as JSON text."""
-        found: dict[str, Any] = {
-            "command": command,
-            "made_by": f"anabranch {VERSION}",
+    @property
+    def record(self) -> dict[str, Any]:
+        """Group, bound and every recipe as plain data."""
+        return {
             "group": asdict(self.group),
             "wanted": [float(share) for share in self.group.asked],
             "bound_pct": self.bound_pct,
@@ -48,7 +45,6 @@ class Plan:
                 for target in self.targets
             ],
         }
-        return json.dumps(found, indent=2, allow_nan=False) + "\n"
 
 
 def plan(

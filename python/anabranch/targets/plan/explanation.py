@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -141,9 +140,9 @@ def by_technique(
     return found
 
 
-def as_json(found: Sequence[Any], command: list[str]) -> str:
-    """Everything as JSON text."""
-    return json.dumps({"command": command, "connections": [asdict(one) for one in found]}, indent=2) + "\n"
+def record(found: Sequence[Any]) -> dict[str, Any]:
+    """Every connection with its steps as plain data."""
+    return {"connections": [asdict(one) for one in found]}
 
 
 def ends_of(row: np.void) -> tuple[str, str]:
