@@ -10,6 +10,10 @@ from collections.abc import Callable
 
 import pytest
 
+# OpenBLAS starts threads when it is loaded, once for NumPy and once for SciPy. Loaded later, within a namespace, they
+# would stay there and keep it from ending.
+import scipy.special  # noqa: F401
+
 CLONE_NEWNET = 0x40000000
 
 
