@@ -22,9 +22,9 @@ pub(crate) struct Route {
 /// The paths of a pair of leaves, in lexicographic order of their choices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Routes {
-    /// All, dead or alive: their places in this list never change.
+    /// All, dead or alive: their numbers in this list never change.
     pub(crate) all: Box<[Route]>,
-    /// Places of those that live as far as routing knows, ascending.
+    /// Numbers of those that live as far as routing knows, ascending.
     pub(crate) live: Vec<u16>,
 }
 

@@ -6,9 +6,10 @@
 //! what it was given.
 
 use crate::queue::{EventQueue, NEVER_PS};
+use crate::slab::PacketId;
 use anabranch_fabric::Buffer;
 
-/// No place.
+/// No queue.
 const NONE: u32 = u32::MAX;
 
 /// Full frames with which a port is still ready for more.
@@ -34,8 +35,8 @@ pub(crate) enum Owner {
 #[derive(Clone, Copy)]
 struct Waiting {
     owner: Owner,
-    first: u32,
-    last: u32,
+    first: PacketId,
+    last: PacketId,
     bytes: u32,
     packets: u32,
     /// Bytes it may send before the next one's turn.
@@ -63,8 +64,8 @@ struct Card {
 
 /// Result of a turn.
 pub(crate) enum Turn {
-    /// The next packet of the queue whose turn it is: its place. The frame's bytes are for the caller to tell.
-    Packet(u32),
+    /// The next packet of the queue whose turn it is: its name. The frame's bytes are for the caller to tell.
+    Packet(PacketId),
     /// The turn is over; this half has room again, and wanted some.
     Over(Option<u32>),
 }
@@ -78,8 +79,8 @@ pub(crate) struct Cards {
     cards: Vec<Card>,
     queues: Vec<Waiting>,
     free: Vec<u32>,
-    /// Slot of the packet behind each packet in its queue, by slot in the slab.
-    behind: Vec<u32>,
+    /// Packet behind each packet in its queue, by slot.
+    behind: Vec<PacketId>,
     due: EventQueue,
 }
 
@@ -133,25 +134,25 @@ impl Cards {
         packet: Arrived,
         now_ps: u64,
     ) -> (u32, bool) {
-        let Arrived { place, frame_bytes } = packet;
-        if self.behind.len() <= place as usize {
-            self.behind.resize((place as usize + 1).next_power_of_two().max(1024), NONE);
+        let Arrived { id, frame_bytes } = packet;
+        if self.behind.len() <= id.slot() {
+            self.behind.resize((id.slot() + 1).next_power_of_two().max(1024), PacketId::NONE);
         }
-        self.behind[place as usize] = NONE;
+        self.behind[id.slot()] = PacketId::NONE;
         let card = &mut self.cards[host as usize];
         card.waiting_bytes += u64::from(frame_bytes);
         card.waiting_byte_ps = card.waiting_byte_ps.wrapping_sub(area(frame_bytes, now_ps));
         if let Some(queue) = self.queues.get_mut(slot as usize).filter(|queue| queue.owner == owner) {
-            self.behind[queue.last as usize] = place;
-            queue.last = place;
+            self.behind[queue.last.slot()] = id;
+            queue.last = id;
             queue.bytes += frame_bytes;
             queue.packets += 1;
             return (slot, false);
         }
         let queue = Waiting {
             owner,
-            first: place,
-            last: place,
+            first: id,
+            last: id,
             bytes: frame_bytes,
             packets: 1,
             credit: 0,
@@ -197,21 +198,21 @@ impl Cards {
     /// The packet in front of the queue whose turn it is, if `frame_bytes` says that its frame is within what the
     /// queue may send.
     #[inline]
-    pub(crate) fn take(&mut self, host: u32, frame_bytes: impl FnOnce(u32) -> u32, now_ps: u64) -> Turn {
+    pub(crate) fn take(&mut self, host: u32, frame_bytes: impl FnOnce(PacketId) -> u32, now_ps: u64) -> Turn {
         let card = &mut self.cards[host as usize];
         let slot = card.first;
         let queue = &mut self.queues[slot as usize];
         if queue.packets > 0 {
-            let place = queue.first;
-            let bytes = frame_bytes(place);
+            let id = queue.first;
+            let bytes = frame_bytes(id);
             if bytes <= queue.credit {
-                queue.first = self.behind[place as usize];
+                queue.first = self.behind[id.slot()];
                 queue.credit -= bytes;
                 queue.bytes -= bytes;
                 queue.packets -= 1;
                 card.waiting_bytes -= u64::from(bytes);
                 card.waiting_byte_ps = card.waiting_byte_ps.wrapping_add(area(bytes, now_ps));
-                return Turn::Packet(place);
+                return Turn::Packet(id);
             }
         }
         // Over: to the end of the line, or out of it.
@@ -270,7 +271,7 @@ impl Cards {
 /// A packet that is to wait.
 #[derive(Clone, Copy)]
 pub(crate) struct Arrived {
-    pub(crate) place: u32,
+    pub(crate) id: PacketId,
     pub(crate) frame_bytes: u32,
 }
 

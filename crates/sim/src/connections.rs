@@ -9,17 +9,17 @@ use crate::transport::{
 use crate::{FlowRecord, Packet, SimulationError};
 use std::collections::HashMap;
 
-/// Bits of [`Packet::connection`] that name the place; the generation stands above.
-const PLACE_BITS: u32 = 24;
+/// Bits of [`Packet::connection`] that name the slot; the generation stands above.
+const SLOT_BITS: u32 = 24;
 
-/// Last generation of a place. A place that has lived it is not used again, so that no name is given twice in a run:
+/// Last generation of a slot. A slot that has lived it is not used again, so that no name is given twice in a run:
 /// a packet, a timer or a switch's memory of a closed connection can never be taken for another's.
-const LAST_GENERATION: u32 = u32::MAX >> PLACE_BITS;
+const LAST_GENERATION: u32 = u32::MAX >> SLOT_BITS;
 
 /// Slot of a connection in the table of connections, from its name: small numbers, used again.
 #[inline(always)]
 pub const fn connection_slot(name: u32) -> usize {
-    (name & ((1 << PLACE_BITS) - 1)) as usize
+    (name & ((1 << SLOT_BITS) - 1)) as usize
 }
 
 /// The sending half.
@@ -52,9 +52,9 @@ pub(crate) struct Half<M> {
 pub(crate) struct Message {
     /// The flow.
     pub(crate) flow: u32,
-    /// Its first byte's place in the stream.
+    /// Its first byte's position in the stream.
     pub(crate) first: u64,
-    /// Its last byte's place in the stream, plus one.
+    /// Its last byte's position in the stream, plus one.
     pub(crate) end: u64,
     /// Whether its last byte was delivered.
     pub(crate) delivered: bool,
@@ -65,7 +65,7 @@ pub(crate) struct Message {
 /// Which subflow of which flow of MPTCP a connection is.
 #[derive(Clone, Copy)]
 pub(crate) struct Subflow {
-    /// The flow's place among those of MPTCP.
+    /// The flow's slot among those of MPTCP.
     pub(crate) multipath: u32,
     /// The subflow's number in it.
     pub(crate) index: u8,
@@ -86,7 +86,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// A place that no flow has used yet.
+    /// A slot that no flow has used yet.
     pub(crate) fn blank() -> Self {
         Self {
             sending: Half {
@@ -128,7 +128,7 @@ impl Connection {
         }
     }
 
-    /// Frees the memory of both machines: no flow will use the place again.
+    /// Frees the memory of both machines: no flow will use the slot again.
     fn release(&mut self) {
         self.sending.machine = SendingMachine::Datagrams(Datagrams::new());
         self.receiving.machine = ReceivingMachine::Datagrams(DatagramReceiver::new());
@@ -243,27 +243,27 @@ impl Connections {
 
     /// An idle persistent connection.
     pub(crate) fn take_idle(&mut self, src: u32, dst: u32, transport: u8) -> Option<u32> {
-        let place = self.idle.get_mut(&(src, dst, transport))?.pop()?;
-        Some(self.all[place as usize].sending.address.connection)
+        let slot = self.idle.get_mut(&(src, dst, transport))?.pop()?;
+        Some(self.all[slot as usize].sending.address.connection)
     }
 
     /// Keeps a persistent connection for later.
     pub(crate) fn keep_idle(&mut self, name: u32) {
-        let place = name & ((1 << PLACE_BITS) - 1);
-        let Connection { sending, transport, .. } = &self.all[place as usize];
+        let slot = name & ((1 << SLOT_BITS) - 1);
+        let Connection { sending, transport, .. } = &self.all[slot as usize];
         let Address { host, destination, .. } = sending.address;
-        self.idle.entry((host, destination, *transport)).or_default().push(place);
+        self.idle.entry((host, destination, *transport)).or_default().push(slot);
     }
 
-    /// Opens a connection in a free place; its name is in its addresses, all else is as `make` makes it or as the
+    /// Opens a connection in a free slot; its name is in its addresses, all else is as `make` makes it or as the
     /// last user left it.
     pub(crate) fn open(
         &mut self,
         make: impl FnOnce() -> Connection,
     ) -> Result<&mut Connection, SimulationError> {
-        let place = match self.free.pop() {
-            Some(place) => place as usize,
-            None if self.all.len() >> PLACE_BITS != 0 => {
+        let slot = match self.free.pop() {
+            Some(slot) => slot as usize,
+            None if self.all.len() >> SLOT_BITS != 0 => {
                 return Err(SimulationError::new(
                     format!("traffic: {} connections are open, and no name is left for another", self.open),
                     "lower the load or the number of flows: a run has 4,294,967,296 names",
@@ -271,14 +271,14 @@ impl Connections {
             }
             None => {
                 self.all.push(make());
-                let place = self.all.len() - 1;
-                let name = (place as u32).wrapping_sub(1 << PLACE_BITS);
-                self.all[place].sending.address.connection = name;
-                place
+                let slot = self.all.len() - 1;
+                let name = (slot as u32).wrapping_sub(1 << SLOT_BITS);
+                self.all[slot].sending.address.connection = name;
+                slot
             }
         };
-        let connection = &mut self.all[place];
-        let name = connection.sending.address.connection.wrapping_add(1 << PLACE_BITS);
+        let connection = &mut self.all[slot];
+        let name = connection.sending.address.connection.wrapping_add(1 << SLOT_BITS);
         connection.sending.address.connection = name;
         connection.receiving.address.connection = name;
         connection.open = true;
@@ -289,17 +289,17 @@ impl Connections {
 
     /// Closes a connection: late packets and timers will not find it.
     pub(crate) fn close(&mut self, name: u32) {
-        let place = name & ((1 << PLACE_BITS) - 1);
-        self.all[place as usize].open = false;
+        let slot = name & ((1 << SLOT_BITS) - 1);
+        self.all[slot as usize].open = false;
         self.open -= 1;
-        if name >> PLACE_BITS == LAST_GENERATION {
-            self.all[place as usize].release();
+        if name >> SLOT_BITS == LAST_GENERATION {
+            self.all[slot as usize].release();
         } else {
-            self.free.push(place);
+            self.free.push(slot);
         }
     }
 
-    /// All places, in order.
+    /// All slots, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Connection> {
         self.all.iter()
     }
@@ -314,7 +314,7 @@ impl Connections {
 mod tests {
     use super::*;
 
-    /// Memory of an open flow: both halves, their place, and the ranges that loss and reordering cost them.
+    /// Memory of an open flow: both halves, their slot, and the ranges that loss and reordering cost them.
     #[test]
     fn an_open_connection_takes_at_most_two_kibibytes() {
         let ranges = 4 * 16 * size_of::<std::ops::Range<u64>>();

@@ -2,6 +2,7 @@
 
 use crate::door::{Choice, GroupPlan, Junction, SwitchBalancer};
 use crate::network::Network;
+use crate::slab::PacketId;
 use crate::{SimulationError, marks};
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_plan::{Groups, Weighing};
@@ -61,7 +62,7 @@ struct Routes {
     of_switch: Vec<Vec<u32>>,
     /// [`Forwarding::group_of`] in the fabric as built.
     built: Vec<u32>,
-    /// Retired groups, by their number of members: who takes such a number takes its place among the ports.
+    /// Retired groups, by their number of members: who takes such a number takes its range of the ports.
     retired: BTreeMap<u16, Vec<u32>>,
 }
 
@@ -97,18 +98,18 @@ impl<B: SwitchBalancer> Forwarding<B> {
         Ok(forwarding)
     }
 
-    /// Next step of the packet in slot `place` at `switch`, counted from the first.
+    /// Next step of the packet `id` at `switch`, counted from the first.
     #[inline(always)]
-    pub(crate) fn forward(&mut self, switch: u32, place: u32, network: &mut Network) -> Step {
-        let packet = network.packets.get(place);
+    pub(crate) fn forward(&mut self, switch: u32, id: PacketId, network: &mut Network) -> Step {
+        let packet = network.packets.get(id);
         let (leaf, host_port) = self.host[packet.destination as usize];
         let group = self.group_of[(switch * self.leaves + leaf) as usize];
         if group == LOCAL {
-            if B::DELIVERS && !self.balancer.deliver(switch, host_port, place, network) {
+            if B::DELIVERS && !self.balancer.deliver(switch, host_port, id, network) {
                 return Step::Held;
             }
             if B::DEPARTS {
-                self.balancer.depart(switch, host_port, place, network);
+                self.balancer.depart(switch, host_port, id, network);
             }
             return Step::Port(host_port);
         }
@@ -120,30 +121,28 @@ impl<B: SwitchBalancer> Forwarding<B> {
         let mut port = ports[0];
         if len > 1 {
             let carries = &self.carries[first as usize..][..usize::from(len)];
-            let choice = match by_label(carries, place, network) {
+            let choice = match by_label(carries, id, network) {
                 Some(label) => label,
-                None => {
-                    match self.balancer.choose(&Junction { switch, leaf, group, ports }, place, network) {
-                        Choice::Member(member) => member,
-                        Choice::Policed => return Step::Policed,
-                        Choice::NoPath => return Step::NoPath,
-                        Choice::Held => return Step::Held,
-                    }
-                }
+                None => match self.balancer.choose(&Junction { switch, leaf, group, ports }, id, network) {
+                    Choice::Member(member) => member,
+                    Choice::Policed => return Step::Policed,
+                    Choice::NoPath => return Step::NoPath,
+                    Choice::Held => return Step::Held,
+                },
             };
-            let packet = network.packets.get(place);
+            let packet = network.packets.get(id);
             packet.path = packet.path.wrapping_mul(len).wrapping_add(choice);
             port = ports[usize::from(choice)];
         }
         if B::DEPARTS {
-            self.balancer.depart(switch, port, place, network);
+            self.balancer.depart(switch, port, id, network);
         }
         Step::Port(port)
     }
 
     /// A probe comes to `switch` by the link of port `from`: the balancer's own, with where its labels lead.
-    pub(crate) fn probe(&mut self, switch: u32, from: u32, place: u32, network: &mut Network) {
-        let packet = network.packets.get(place);
+    pub(crate) fn probe(&mut self, switch: u32, from: u32, id: PacketId, network: &mut Network) {
+        let packet = network.packets.get(id);
         let (leaf, _) = self.host[packet.destination as usize];
         let group = self.group_of[(switch * self.leaves + leaf) as usize];
         let onward = if group == LOCAL || packet.marks & marks::LABELLED == 0 {
@@ -153,12 +152,12 @@ impl<B: SwitchBalancer> Forwarding<B> {
             let ports = &self.ports[first as usize..][..usize::from(len)];
             if len > 1 {
                 let carries = &self.carries[first as usize..][..usize::from(len)];
-                by_label(carries, place, network).map(|label| ports[usize::from(label)])
+                by_label(carries, id, network).map(|label| ports[usize::from(label)])
             } else {
                 ports.first().copied()
             }
         };
-        self.balancer.probe(switch, from, onward, place, network);
+        self.balancer.probe(switch, from, onward, id, network);
     }
 
     /// Routing believes the links to be so and installs its groups everywhere. `actual` is what the switches see
@@ -242,7 +241,7 @@ impl<B: SwitchBalancer> Forwarding<B> {
     /// Origin of the group that follows from a planned one.
     fn origin(&self, planned: &anabranch_plan::Group, built: Option<u32>, heir_of: Option<u32>) -> Origin {
         let (ports, weights) = self.members_of(planned, [built, heir_of]);
-        // Tables and states of a group mean its members by their places: they go on only where those stay.
+        // Tables and states of a group mean its members by their numbers: they go on only where those stay.
         let heir_of = heir_of.filter(|&group| self.ports_of(group) == ports);
         (heir_of, ports, weights)
     }
@@ -345,8 +344,8 @@ impl<B: SwitchBalancer> Forwarding<B> {
 /// Takes the label for this choice off a packet; nothing if it has none, or if it leads to a member that does not carry:
 /// behind a next hop that is none any more a packet could run in circles.
 #[inline(always)]
-fn by_label(carries: &[bool], place: u32, network: &mut Network) -> Option<u16> {
-    let packet = network.packets.get(place);
+fn by_label(carries: &[bool], id: PacketId, network: &mut Network) -> Option<u16> {
+    let packet = network.packets.get(id);
     if packet.marks & marks::LABELLED == 0 {
         return None;
     }
@@ -370,12 +369,12 @@ mod tests {
 
     impl SwitchBalancer for Known {
         fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
-            let place = asked.group as usize;
-            assert!(place <= self.groups.len(), "a new number is the next");
-            if place == self.groups.len() {
+            let group = asked.group as usize;
+            assert!(group <= self.groups.len(), "a new number is the next");
+            if group == self.groups.len() {
                 self.groups.push(false);
             }
-            self.groups[place] = true;
+            self.groups[group] = true;
             Ok(())
         }
 
@@ -383,7 +382,7 @@ mod tests {
             assert!(std::mem::take(&mut self.groups[group as usize]), "group {group} is there");
         }
 
-        fn choose(&mut self, _at: &Junction<'_>, _place: u32, _network: &mut Network) -> Choice {
+        fn choose(&mut self, _at: &Junction<'_>, _id: PacketId, _network: &mut Network) -> Choice {
             Choice::NoPath
         }
     }

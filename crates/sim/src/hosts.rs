@@ -7,6 +7,7 @@ use crate::door::Opened;
 use crate::jobs::AwaitedJobs;
 use crate::network::{Address, Ended, Fate, Network, Served};
 use crate::pinning::Pinned;
+use crate::slab::PacketId;
 use crate::timers::Timer;
 use crate::transport::Transport;
 use crate::{FlowRecord, Framing, Kind, Packet, SimulationError, WindowSample};
@@ -222,9 +223,9 @@ impl Hosts {
 
     /// A packet reaches its host.
     #[inline(always)]
-    pub(crate) fn deliver(&mut self, place: u32, network: &mut Network) {
-        let mut packet = *network.packets.get(place);
-        network.consume(place);
+    pub(crate) fn deliver(&mut self, id: PacketId, network: &mut Network) {
+        let mut packet = *network.packets.get(id);
+        network.consume(id);
         if network.host_balancer.is_some() && packet.kind != Kind::HostProbe {
             network
                 .with_host_balancer(|host, network| host.receive(packet.destination, &mut packet, network));

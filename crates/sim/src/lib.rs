@@ -2,7 +2,7 @@
 //!
 //! One event per packet and hop. The order of events is total and written down: by time in picoseconds, then control
 //! before timers before network cards before ports, then by the timer's flow or connection, the card's host, or the
-//! port's place in an order that is drawn from the seed. Same fabric, flows and settings give the same outcome, to the
+//! port's rank in an order that is drawn from the seed. Same fabric, flows and settings give the same outcome, to the
 //! bit.
 
 mod card;
@@ -40,3 +40,4 @@ pub use packet::{Kind, Packet, SackBlock, marks};
 pub use progress::Progress;
 pub use settings::{Framing, Observe, Settings};
 pub use simulation::{Simulation, salt};
+pub use slab::PacketId;

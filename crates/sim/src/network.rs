@@ -4,7 +4,7 @@ use crate::card::{Arrived, Cards, Owner, Turn};
 use crate::door::HostBalancer;
 use crate::port::{EgressPort, Verdict};
 use crate::queue::{self, EventQueue, NEVER_PS};
-use crate::slab::Slab;
+use crate::slab::{PacketId, Slab};
 use crate::timers::{Timer, Timers};
 use crate::{CapturedPacket, Framing, Kind, Nic, Packet, Queueing, marks};
 use anabranch_fabric::{Buffer, Fabric, Marking};
@@ -182,36 +182,36 @@ impl Network {
 
     /// Hands a packet to a port of a switch.
     #[inline(always)]
-    pub fn enqueue(&mut self, port: u32, place: u32) {
-        self.enqueue_at::<false>(port, place);
+    pub fn enqueue(&mut self, port: u32, id: PacketId) {
+        self.enqueue_at::<false>(port, id);
     }
 
     #[inline(always)]
-    fn enqueue_at<const HOST: bool>(&mut self, port: u32, place: u32) {
-        let packet = self.packets.get(place);
-        match self.ports[port as usize].enqueue::<HOST>(self.now_ps, place, packet) {
+    fn enqueue_at<const HOST: bool>(&mut self, port: u32, id: PacketId) {
+        let packet = self.packets.get(id);
+        match self.ports[port as usize].enqueue::<HOST>(self.now_ps, id, packet) {
             Verdict::Next(arrive_ps) => self.queue.insert(source::PORTS + port as usize, arrive_ps),
             Verdict::Queued => {}
             Verdict::Displaced(last) => self.displaced(port, last),
-            Verdict::Dropped => return self.discard(place, Fate::Dropped),
-            Verdict::Lost => return self.discard(place, Fate::Lost),
+            Verdict::Dropped => return self.discard(id, Fate::Dropped),
+            Verdict::Lost => return self.discard(id, Fate::Lost),
         }
         if !self.captured.is_empty() && self.captured[port as usize] > 0 {
             self.captured[port as usize] -= 1;
             let time_ps = self.ports[port as usize].last_start_ps();
-            let packet = *self.packets.get(place);
+            let packet = *self.packets.get(id);
             self.captures.push(CapturedPacket { port, time_ps, packet, src: 0, flow: 0 });
             self.attention = true;
         }
     }
 
-    /// The packet that a port took last lost its place there to another.
+    /// The packet that a port took last lost its slot there to another.
     #[cold]
-    fn displaced(&mut self, port: u32, place: u32) {
+    fn displaced(&mut self, port: u32, id: PacketId) {
         let was_captured =
             !self.captured.is_empty() && self.captured[port as usize] < self.capture_packets_max;
         if was_captured && let Some(index) = self.captures.iter().rposition(|capture| capture.port == port) {
-            let packet = self.packets.get(place);
+            let packet = self.packets.get(id);
             let capture = &self.captures[index].packet;
             if (capture.connection, capture.seq, capture.kind) == (packet.connection, packet.seq, packet.kind)
             {
@@ -221,18 +221,18 @@ impl Network {
                 self.captures_named -= usize::from(index < self.captures_named);
             }
         }
-        self.discard(place, Fate::Dropped);
+        self.discard(id, Fate::Dropped);
     }
 
     /// Ends a packet that will not arrive.
     #[cold]
-    pub(crate) fn discard(&mut self, place: u32, fate: Fate) {
-        let packet = *self.packets.get(place);
+    pub(crate) fn discard(&mut self, id: PacketId, fate: Fate) {
+        let packet = *self.packets.get(id);
         if matches!(packet.kind, Kind::Data | Kind::Datagram) {
             self.ended.push(Ended { packet, fate });
             self.attention = true;
         }
-        self.packets.free(place);
+        self.packets.free(id);
     }
 
     /// The next packet of `port`, which had none or whose packets were timed anew, arrives at `arrive_ps`;
@@ -243,11 +243,11 @@ impl Network {
 
     /// Takes the packet that arrives at the end of `port`'s link now; `None` if the link lost it.
     #[inline(always)]
-    pub(crate) fn arrival(&mut self, port: usize) -> Option<(u32, u32)> {
+    pub(crate) fn arrival(&mut self, port: usize) -> Option<(u32, PacketId)> {
         let egress = &mut self.ports[port];
-        let (place, next_ps) = egress.arrive();
+        let (id, next_ps) = egress.arrive();
         self.queue.set(source::PORTS + port, next_ps);
-        // Most likely the next event: its port, its place in the ring and its packet are fetched meanwhile.
+        // Most likely the next event: its port, its slot in the ring and its packet are fetched meanwhile.
         if let Some((_, next)) = self.queue.first()
             && next >= source::PORTS
         {
@@ -256,10 +256,10 @@ impl Network {
         let egress = &mut self.ports[port];
         let to = egress.to;
         if egress.loses() {
-            self.discard(place, Fate::Lost);
+            self.discard(id, Fate::Lost);
             return None;
         }
-        Some((to, place))
+        Some((to, id))
     }
 
     /// Sends a packet from a host, for a half whose queue in the card was `slot`.
@@ -283,13 +283,13 @@ impl Network {
     fn originate(&mut self, host: u32, port: u32, owner: Owner, slot: &mut u32, packet: Packet) {
         self.sent += 1;
         let frame_bytes = packet.frame_bytes.into();
-        let place = self.packets.insert(packet);
+        let id = self.packets.insert(packet);
         let now_ps = self.now_ps;
         if let Some(cards) = &mut self.cards {
             let egress = &mut self.ports[port as usize];
             if !cards.is_empty(host) || !egress.is_ready(now_ps, cards.ahead_bytes) {
                 let idle;
-                (*slot, idle) = cards.wait(host, owner, *slot, Arrived { place, frame_bytes }, now_ps);
+                (*slot, idle) = cards.wait(host, owner, *slot, Arrived { id, frame_bytes }, now_ps);
                 egress.note_waiting(now_ps, cards.waiting_bytes(host));
                 if idle {
                     cards.set_due(host, egress.free_ps());
@@ -298,7 +298,7 @@ impl Network {
                 return;
             }
         }
-        self.enqueue_at::<true>(port, place);
+        self.enqueue_at::<true>(port, id);
     }
 
     /// Whether a half may let another frame wait at its host; if not, it is told when it may.
@@ -329,8 +329,8 @@ impl Network {
         loop {
             let Some(cards) = &mut self.cards else { return Served::Nobody };
             let packets = &mut self.packets;
-            match cards.take(host, |place| packets.get(place).frame_bytes.into(), self.now_ps) {
-                Turn::Packet(place) => self.enqueue_at::<true>(port, place),
+            match cards.take(host, |id| packets.get(id).frame_bytes.into(), self.now_ps) {
+                Turn::Packet(id) => self.enqueue_at::<true>(port, id),
                 Turn::Over(starved) => return Served::Half(starved),
             }
         }
@@ -360,8 +360,8 @@ impl Network {
     pub fn send_probe(&mut self, port: u32, packet: Packet) {
         self.probes += 1;
         self.sent += 1;
-        let place = self.packets.insert(packet);
-        self.enqueue(port, place);
+        let id = self.packets.insert(packet);
+        self.enqueue(port, id);
     }
 
     /// Sends a message of a hosts' load balancer from a host, whose port is `port`.
@@ -375,29 +375,29 @@ impl Network {
     }
 
     /// Ends a packet that has reached whom it was for.
-    pub fn consume(&mut self, place: u32) {
+    pub fn consume(&mut self, id: PacketId) {
         self.delivered += 1;
-        self.packets.free(place);
+        self.packets.free(id);
     }
 
     /// Ends a packet that a meter of the load balancer drops.
-    pub fn police(&mut self, place: u32) {
+    pub fn police(&mut self, id: PacketId) {
         self.policed += 1;
-        self.discard(place, Fate::Dropped);
+        self.discard(id, Fate::Dropped);
     }
 
     /// Ends a packet that has no path.
     #[cold]
-    pub fn unroutable(&mut self, place: u32) {
+    pub fn unroutable(&mut self, id: PacketId) {
         self.unroutable += 1;
-        self.discard(place, Fate::Lost);
+        self.discard(id, Fate::Lost);
     }
 
     /// Ends a packet that a blackhole swallows.
     #[cold]
-    pub(crate) fn blackhole(&mut self, place: u32) {
+    pub(crate) fn blackhole(&mut self, id: PacketId) {
         self.blackholed += 1;
-        self.discard(place, Fate::Lost);
+        self.discard(id, Fate::Lost);
     }
 
     /// Asks the hosts' load balancer, if there is one.
@@ -408,10 +408,10 @@ impl Network {
         }
     }
 
-    /// The packet in a slot.
+    /// The packet of this name.
     #[inline(always)]
-    pub fn packet(&mut self, slot: u32) -> &mut Packet {
-        self.packets.get(slot)
+    pub fn packet(&mut self, id: PacketId) -> &mut Packet {
+        self.packets.get(id)
     }
 
     /// Number of ports.

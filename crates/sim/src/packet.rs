@@ -70,7 +70,7 @@ pub struct Packet {
     /// When the sender sent it, in nanoseconds modulo 2^32; an acknowledgement echoes that of the segment that
     /// caused it.
     pub stamp_ns: u32,
-    /// The connection, if it has one: place in the table of connections in the low 24 bits, its generation above. No
+    /// The connection, if it has one: slot in the table of connections in the low 24 bits, its generation above. No
     /// name is given twice in a run.
     pub connection: u32,
     /// Host that receives.

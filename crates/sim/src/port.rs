@@ -9,6 +9,7 @@ mod count;
 
 use crate::lots::Lots;
 use crate::queue::NEVER_PS;
+use crate::slab::PacketId;
 use crate::{Packet, marks};
 use anabranch_fabric::{Marking, Port, Serialization};
 use anabranch_traffic::random::Stream;
@@ -18,7 +19,7 @@ use std::hint::select_unpredictable;
 #[derive(Clone, Copy, Default)]
 struct Accepted {
     arrive_ps: u64,
-    packet: u32,
+    packet: PacketId,
     frame_bytes: u16,
     /// Bytes' times between the end of its transmission and its entering the link; at hosts only.
     lag_bytes: u16,
@@ -30,8 +31,8 @@ pub(crate) enum Verdict {
     Next(u64),
     /// It follows others.
     Queued,
-    /// It follows others, in the place of the one that was accepted last, which is dropped.
-    Displaced(u32),
+    /// It follows others, in the slot of the one that was accepted last, which is dropped.
+    Displaced(PacketId),
     /// There was no room.
     Dropped,
     /// The port is dead.
@@ -153,7 +154,7 @@ impl EgressPort {
     }
 
     /// Breaks phase locks from now on: at hosts frames enter the link after a random processing time, and the last
-    /// place of a full queue is drawn by lot.
+    /// slot of a full queue is drawn by lot.
     pub(crate) fn set_jitter(&mut self, mut stream: Stream) {
         self.lots = Lots::of(&mut stream);
     }
@@ -181,20 +182,20 @@ impl EgressPort {
     pub(crate) fn enqueue<const HOST: bool>(
         &mut self,
         now_ps: u64,
-        place: u32,
+        id: PacketId,
         packet: &mut Packet,
     ) -> Verdict {
         let frame_bytes = u32::from(packet.frame_bytes);
         let loud = self.backlog_bytes + u64::from(frame_bytes) > self.quiet_bytes
             || self.backlog_packets >= self.quiet_packets;
-        if loud && let Some(verdict) = self.judge::<HOST>(now_ps, place, packet) {
+        if loud && let Some(verdict) = self.judge::<HOST>(now_ps, id, packet) {
             return verdict;
         }
-        self.accept::<HOST>(now_ps, place, packet.frame_bytes)
+        self.accept::<HOST>(now_ps, id, packet.frame_bytes)
     }
 
     #[inline(always)]
-    fn accept<const HOST: bool>(&mut self, now_ps: u64, place: u32, frame_bytes: u16) -> Verdict {
+    fn accept<const HOST: bool>(&mut self, now_ps: u64, id: PacketId, frame_bytes: u16) -> Verdict {
         let wire_bytes = u32::from(frame_bytes) + self.gap_bytes;
         let frame_ps = self.serialization.frame_ps(wire_bytes);
         let free_ps = self.free_ps.max(now_ps) + frame_ps;
@@ -211,7 +212,7 @@ impl EgressPort {
             self.grow();
         }
         let mask = self.ring.len() - 1;
-        self.ring[self.tail as usize & mask] = Accepted { arrive_ps, packet: place, frame_bytes, lag_bytes };
+        self.ring[self.tail as usize & mask] = Accepted { arrive_ps, packet: id, frame_bytes, lag_bytes };
         self.tail = self.tail.wrapping_add(1);
         if alone { Verdict::Next(arrive_ps) } else { Verdict::Queued }
     }
@@ -248,7 +249,7 @@ impl EgressPort {
     }
 
     /// Decides about a packet that comes now by the backlog, exactly known.
-    fn judge<const HOST: bool>(&mut self, now_ps: u64, place: u32, packet: &mut Packet) -> Option<Verdict> {
+    fn judge<const HOST: bool>(&mut self, now_ps: u64, id: PacketId, packet: &mut Packet) -> Option<Verdict> {
         self.advance(now_ps);
         let frame_bytes = u64::from(packet.frame_bytes);
         let mut ramp = false;
@@ -284,7 +285,7 @@ impl EgressPort {
             self.settle();
         }
         let displaced = displaced?;
-        self.accept::<HOST>(now_ps, place, packet.frame_bytes);
+        self.accept::<HOST>(now_ps, id, packet.frame_bytes);
         Some(Verdict::Displaced(displaced))
     }
 
@@ -295,7 +296,7 @@ impl EgressPort {
     /// Draws who has the last slot of a full queue: each of those that came since it was free is as likely.
     /// Otherwise senders in step decide it for ever by who comes a moment earlier. If the newcomer has it,
     /// the one that had it is taken out.
-    fn displace(&mut self, now_ps: u64, frame_bytes: u64) -> Option<u32> {
+    fn displace(&mut self, now_ps: u64, frame_bytes: u64) -> Option<PacketId> {
         if !self.lots.are_drawn() {
             return None;
         }
@@ -325,7 +326,7 @@ impl EgressPort {
 
     /// Takes the packet that arrives now off the link, and tells when the next one will: [`NEVER_PS`] if there is none.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self) -> (u32, u64) {
+    pub(crate) fn arrive(&mut self) -> (PacketId, u64) {
         let first = self.at(self.head);
         if self.serving == self.head {
             self.depart(first);
@@ -337,7 +338,7 @@ impl EgressPort {
 
     /// The packet that arrives next, if there is one.
     #[inline(always)]
-    pub(crate) fn next_packet(&self) -> u32 {
+    pub(crate) fn next_packet(&self) -> PacketId {
         self.at(self.head).packet
     }
 

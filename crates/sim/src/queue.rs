@@ -2,7 +2,7 @@
 //!
 //! A source (a port, the timers, ...) shows only its next event; the tree finds the earliest of all sources. So the
 //! queue holds links, not packets, and an update touches one leaf-to-root path: a handful of independent loads and a
-//! chain of minima. Events at the same time are ordered by the ranks of their sources. A source's place in the tree is
+//! chain of minima. Events at the same time are ordered by the ranks of their sources. A source's leaf of the tree is
 //! its number, not its rank: ports that work together stand together.
 
 use std::hint::select_unpredictable;

@@ -172,29 +172,29 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
     /// A packet reaches the other end of a port's link.
     #[inline(always)]
     fn arrive(&mut self, port: usize) {
-        let Some((node, place)) = self.network.arrival(port) else { return };
+        let Some((node, id)) = self.network.arrival(port) else { return };
         if node < self.hosts_count {
-            self.hosts.deliver(place, &mut self.network);
+            self.hosts.deliver(id, &mut self.network);
             return;
         }
-        let packet = self.network.packets.get(place);
+        let packet = self.network.packets.get(id);
         if !self.blackholes.is_empty()
             && u64::from(mix::finalise(packet.entropy ^ node))
                 < self.blackholes[(node - self.hosts_count) as usize]
         {
-            self.network.blackhole(place);
+            self.network.blackhole(id);
             return;
         }
         let switch = node - self.hosts_count;
         if B::PROBES && packet.kind == Kind::Probe {
             self.network.probe_link_bytes += u64::from(packet.frame_bytes);
-            self.forwarding.probe(switch, port as u32, place, &mut self.network);
+            self.forwarding.probe(switch, port as u32, id, &mut self.network);
             return;
         }
-        match self.forwarding.forward(switch, place, &mut self.network) {
-            Step::Port(port) => self.network.enqueue(port, place),
-            Step::NoPath => self.network.unroutable(place),
-            Step::Policed => self.network.police(place),
+        match self.forwarding.forward(switch, id, &mut self.network) {
+            Step::Port(port) => self.network.enqueue(port, id),
+            Step::NoPath => self.network.unroutable(id),
+            Step::Policed => self.network.police(id),
             Step::Held => {}
         }
     }
@@ -243,8 +243,8 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             let egress = &mut self.network.ports[port as usize];
             match what {
                 What::PortDown(_) | What::NodeDown(_) if !carries && egress.is_up() => {
-                    for place in egress.go_down(now_ps) {
-                        self.network.discard(place, Fate::Lost);
+                    for id in egress.go_down(now_ps) {
+                        self.network.discard(id, Fate::Lost);
                     }
                     self.network.set_arrival(port, NEVER_PS);
                 }

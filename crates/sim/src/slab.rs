@@ -1,63 +1,85 @@
-//! Packets in one block of memory, addressed by number, with a list of free places.
+//! Packets in one block of memory, addressed by typed numbers, with a list of those that are free.
 
 use crate::Packet;
+
+/// Name of a packet in the fabric: its slot among all packets. It is given again once the packet has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct PacketId(pub(crate) u32);
+
+impl PacketId {
+    /// No packet.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+
+    /// Slot of the packet.
+    #[inline(always)]
+    pub(crate) const fn slot(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Number of the packet, which no other packet in the fabric has at the same time.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+}
 
 /// All packets of the fabric.
 #[derive(Default)]
 pub(crate) struct Slab {
     packets: Vec<Packet>,
-    free: Vec<u32>,
+    free: Vec<PacketId>,
 }
 
 impl Slab {
     /// Stores a packet. Allocates only beyond the largest number of packets there ever was.
     #[inline(always)]
-    pub(crate) fn insert(&mut self, packet: Packet) -> u32 {
-        if let Some(place) = self.free.pop() {
-            self.packets[place as usize] = packet;
-            return place;
+    pub(crate) fn insert(&mut self, packet: Packet) -> PacketId {
+        if let Some(id) = self.free.pop() {
+            self.packets[id.slot()] = packet;
+            return id;
         }
         if self.packets.len() == self.packets.capacity() {
             self.grow();
         }
         self.packets.push(packet);
-        self.packets.len() as u32 - 1
+        PacketId(self.packets.len() as u32 - 1)
     }
 
     /// Grows by an eighth: doubling would spend up to 128 bytes a packet.
     #[cold]
     fn grow(&mut self) {
         self.packets.reserve_exact((self.packets.len() / 8).max(1024));
-        // The list of free places can then never grow while packets are freed.
+        // The list of free slots can then never grow while packets are freed.
         self.free.reserve_exact(self.packets.capacity() - self.free.len());
     }
 
-    /// Frees a place.
+    /// Frees the slot of a packet that has ended.
     #[inline(always)]
-    pub(crate) fn free(&mut self, place: u32) {
-        self.free.push(place);
+    pub(crate) fn free(&mut self, id: PacketId) {
+        self.free.push(id);
     }
 
-    /// The packet at a place.
+    /// The packet of this name.
     #[inline(always)]
-    pub(crate) fn get(&mut self, place: u32) -> &mut Packet {
-        &mut self.packets[place as usize]
+    pub(crate) fn get(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.packets[id.slot()]
     }
 
-    /// Places ever used at once.
+    /// Most packets there ever were at once.
     pub(crate) fn peak(&self) -> usize {
         self.packets.len()
     }
 
     /// Fetches a packet's cache line ahead of its use.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, place: u32) {
+    pub(crate) fn prefetch(&self, id: PacketId) {
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = place;
+        let _ = id;
         #[cfg(target_arch = "x86_64")]
         {
             use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let line = self.packets.as_ptr().wrapping_add(place as usize);
+            let line = self.packets.as_ptr().wrapping_add(id.slot());
             // SAFETY: SSE is part of x86-64, and a prefetch reads nothing: any address will do.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
         }

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 pub(crate) enum Timer {
     /// A flow begins: its number.
     Start(u32),
-    /// The sending half of a connection (place and generation, as in [`crate::Packet::connection`]).
+    /// The sending half of a connection (slot and generation, as in [`crate::Packet::connection`]).
     Sender(u32),
     /// The receiving half of a connection.
     Receiver(u32),

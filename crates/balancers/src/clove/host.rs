@@ -40,15 +40,15 @@ impl Relayed for CloveHypervisor {
         state: &mut Self::State,
         flow: &mut Flow,
         asked: &mut scheme::Packet,
-        place: &mut Fork<'_>,
+        env: &mut Fork<'_>,
     ) -> u16 {
-        if self.0.selection == Selection::Score && state.scored.due(place.now_ns(), self.0.interval_ns) {
+        if self.0.selection == Selection::Score && state.scored.due(env.now_ns(), self.0.interval_ns) {
             let living = (0..).zip(&state.paths);
-            let weight = |(path, known): (u16, &Path)| if place.up(path) { known.weight.into() } else { 0 };
+            let weight = |(path, known): (u16, &Path)| if env.up(path) { known.weight.into() } else { 0 };
             state.scored.entries = gravity::entries(&living.map(weight).collect::<Vec<u64>>());
         }
         std::mem::swap(&mut state.flows, flow);
-        let path = scheme::pick::<Under, _>(&self.0, state, asked, place);
+        let path = scheme::pick::<Under, _>(&self.0, state, asked, env);
         std::mem::swap(&mut state.flows, flow);
         path
     }
@@ -66,16 +66,16 @@ impl Relayed for CloveHypervisor {
         level.into()
     }
 
-    fn learn(&self, state: &mut Self::State, path: u16, news: u32, place: &mut Fork<'_>) {
+    fn learn(&self, state: &mut Self::State, path: u16, news: u32, env: &mut Fork<'_>) {
         // Above the level there is that of the packet that brought the news.
         let level = (news & 0xff) as u8;
         let feedback =
             if self.by_marks() { Feedback::Marked(path) } else { Feedback::Utilisation { path, level } };
-        Under::learn(&self.0, state, &feedback, place);
+        Under::learn(&self.0, state, &feedback, env);
     }
 
-    fn changed(&self, state: &mut Self::State, path: u16, place: &mut Fork<'_>) {
-        let up = place.up(path);
-        Under::port_changed(&self.0, state, path, up, place);
+    fn changed(&self, state: &mut Self::State, path: u16, env: &mut Fork<'_>) {
+        let up = env.up(path);
+        Under::port_changed(&self.0, state, path, up, env);
     }
 }

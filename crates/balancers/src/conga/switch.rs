@@ -3,10 +3,10 @@
 use crate::conga::pick as conga;
 use crate::conga::pick::{Arrived, Metric, Parameters, Plan};
 use crate::conga::tag::{Tag, UPLINKS_MAX, raised};
-use crate::switches::place::{Place, Usable, leaf_of_switches, numbers, stream};
+use crate::switches::port_env::{PortEnv, Usable, leaf_of_switches, numbers, stream};
 use anabranch_fabric::{Fabric, LinkState, NextHops, Tier};
 use anabranch_plan::selection_hash;
-use anabranch_sim::{Choice, GroupPlan, Junction, Network, SimulationError, SwitchBalancer};
+use anabranch_sim::{Choice, GroupPlan, Junction, Network, PacketId, SimulationError, SwitchBalancer};
 use anabranch_split::scheme::dre::{Estimator, Register};
 use anabranch_split::scheme::{FlowTable, Scheme};
 use anabranch_split::{PlanError, scheme};
@@ -165,9 +165,9 @@ impl SwitchBalancer for Conga {
     /// A leaf chooses for what its own hosts send. A packet that is on its way, between parallel links or on
     /// a detour round failures, is hashed.
     #[inline]
-    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
+    fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
         let now_ns = network.now_ns();
-        let packet = network.packet(place);
+        let packet = network.packet(id);
         let under_way = Tag::unpack(packet.tag).is_some();
         let Some(leaf) = self.leaf_of[at.switch as usize].filter(|_| !under_way) else {
             let hash = selection_hash(packet.entropy, self.salts[at.switch as usize]);
@@ -182,7 +182,7 @@ impl SwitchBalancer for Conga {
         let usable = &self.usable;
         let Leaf { plan, state, stream, .. } = &mut self.leaves[leaf as usize];
         let up = |uplink| usable.member(at.group, uplink).is_some();
-        let uplink = scheme::pick::<Rule, _>(plan, state, &mut asked, &mut Place { now_ns, stream, up });
+        let uplink = scheme::pick::<Rule, _>(plan, state, &mut asked, &mut PortEnv { now_ns, stream, up });
         packet.tag = asked.tag;
         // Whom it comes from, which the outer header of the paper's tunnels says.
         packet.labels = leaf;
@@ -190,12 +190,12 @@ impl SwitchBalancer for Conga {
     }
 
     #[inline]
-    fn depart(&mut self, switch: u32, port: u32, place: u32, network: &mut Network) {
+    fn depart(&mut self, switch: u32, port: u32, id: PacketId, network: &mut Network) {
         if !self.between[port as usize] {
             return;
         }
         let now_ns = network.now_ns();
-        let packet = network.packet(place);
+        let packet = network.packet(id);
         let bytes = packet.frame_bytes.into();
         let full_bytes = self.full_bytes[port as usize];
         let level = match self.leaf_of[switch as usize] {
@@ -208,7 +208,7 @@ impl SwitchBalancer for Conga {
                 let Leaf { plan, state, stream, .. } = &mut self.leaves[leaf as usize];
                 let uplink = self.number[port as usize];
                 let mut leaving = scheme::Packet { bytes, ..scheme::Packet::default() };
-                let mut here = Place { now_ns, stream, up: |_| true };
+                let mut here = PortEnv { now_ns, stream, up: |_| true };
                 Rule::depart(plan, state, uplink, &mut leaving, &mut here);
                 if packet.labels == leaf {
                     return;
@@ -220,13 +220,13 @@ impl SwitchBalancer for Conga {
     }
 
     #[inline]
-    fn deliver(&mut self, switch: u32, _port: u32, place: u32, network: &mut Network) -> bool {
+    fn deliver(&mut self, switch: u32, _port: u32, id: PacketId, network: &mut Network) -> bool {
         let now_ns = network.now_ns();
-        let packet = network.packet(place);
+        let packet = network.packet(id);
         let arrived = Arrived { leaf: packet.labels, tag: packet.tag };
         if let Some(leaf) = self.leaf_of[switch as usize] {
             let Leaf { plan, state, stream, .. } = &mut self.leaves[leaf as usize];
-            Rule::learn(plan, state, &arrived, &mut Place { now_ns, stream, up: |_| true });
+            Rule::learn(plan, state, &arrived, &mut PortEnv { now_ns, stream, up: |_| true });
         }
         true
     }
@@ -236,8 +236,8 @@ impl SwitchBalancer for Conga {
         for Leaf { plan, state, stream, ports: uplinks } in &mut self.leaves {
             for (uplink, port) in (0..).zip(uplinks) {
                 if ports.contains(port) && !network.is_up(*port) {
-                    let mut place = Place { now_ns, stream, up: |_| true };
-                    Rule::port_changed(plan, state, uplink, false, &mut place);
+                    let mut env = PortEnv { now_ns, stream, up: |_| true };
+                    Rule::port_changed(plan, state, uplink, false, &mut env);
                 }
             }
         }

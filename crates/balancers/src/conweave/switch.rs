@@ -6,20 +6,18 @@ use crate::conweave::pick as conweave;
 use crate::conweave::pick::{Arrived, Parameters, Plan, Round};
 use crate::conweave::reorder::Reordering;
 use crate::path_book::{PathBook, Route};
-use crate::switches::place::{Place, Usable, leaf_of_switches, numbers, stream};
+use crate::switches::port_env::{PortEnv, Usable, leaf_of_switches, numbers, stream};
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_plan::selection_hash;
 use anabranch_sim::{
-    Choice, Framing, GroupPlan, Junction, Kind, Network, Packet, SimulationError, SwitchBalancer, marks,
+    Choice, Framing, GroupPlan, Junction, Kind, Network, Packet, PacketId, SimulationError, SwitchBalancer,
+    connection_slot, marks,
 };
 use anabranch_split::scheme::{FlowTable, Scheme, uniform};
 use anabranch_split::{PlanError, scheme};
 use rand_pcg::Pcg32;
 
 type Rule = conweave::ConWeave<Vec<u64>, FlowTable<Round>>;
-
-/// Bits of [`Packet::connection`] that name its place.
-const PLACE_MASK: u32 = (1 << 24) - 1;
 
 /// All leaves.
 pub(crate) struct ConWeave {
@@ -56,14 +54,14 @@ struct Destination {
     from: u32,
     flow: Reordering,
     /// Packets that wait, and the port they wait for.
-    held: Vec<u32>,
+    held: Vec<PacketId>,
     port: u32,
 }
 
 impl Destination {
     fn release(&mut self, network: &mut Network) {
-        for place in self.held.drain(..) {
-            network.enqueue(self.port, place);
+        for id in self.held.drain(..) {
+            network.enqueue(self.port, id);
         }
     }
 }
@@ -135,7 +133,7 @@ impl ConWeave {
     /// Makes room for the flow at its destination leaf, which learns from the data's outer header where it
     /// comes from.
     fn announce(&mut self, connection: u32, from: u32, network: &mut Network) {
-        let index = (connection & PLACE_MASK) as usize;
+        let index = connection_slot(connection);
         if index >= self.destinations.len() {
             self.destinations.resize_with(index + 1, Destination::default);
         }
@@ -204,9 +202,9 @@ impl SwitchBalancer for ConWeave {
 
     /// The leaf of the sender routes data. The rest is hashed: acknowledgements, and what finds its next link
     /// dead.
-    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
+    fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
         let now_ns = network.now_ns();
-        let Packet { kind, marks: set, connection, entropy, frame_bytes, tag, .. } = *network.packet(place);
+        let Packet { kind, marks: set, connection, entropy, frame_bytes, tag, .. } = *network.packet(id);
         let fresh = matches!(kind, Kind::Data | Kind::Datagram) && set & marks::LABELLED == 0 && tag == 0;
         let Some(leaf) = self.leaf_of[at.switch as usize].filter(|_| fresh) else {
             return self.hashed(at, entropy);
@@ -231,13 +229,13 @@ impl SwitchBalancer for ConWeave {
             ..scheme::Packet::default()
         };
         let stream = &mut self.leaves[leaf as usize].1;
-        let path = scheme::pick::<Rule, _>(plan, state, &mut asked, &mut Place { now_ns, stream, up });
+        let path = scheme::pick::<Rule, _>(plan, state, &mut asked, &mut PortEnv { now_ns, stream, up });
         let Route { labels, ports } = &routes.all[usize::from(path)];
         let Some(member) = ports.first().and_then(|first| at.ports.iter().position(|port| port == first))
         else {
             return self.hashed(at, entropy);
         };
-        let packet = network.packet(place);
+        let packet = network.packet(id);
         packet.tag = asked.tag;
         packet.labels = labels >> 8;
         packet.marks |= marks::LABELLED;
@@ -245,15 +243,15 @@ impl SwitchBalancer for ConWeave {
         Choice::Member(member as u16)
     }
 
-    fn deliver(&mut self, switch: u32, port: u32, place: u32, network: &mut Network) -> bool {
+    fn deliver(&mut self, switch: u32, port: u32, id: PacketId, network: &mut Network) -> bool {
         let now_ns = network.now_ns();
-        let Packet { kind, connection, tag, marks: set, .. } = *network.packet(place);
+        let Packet { kind, connection, tag, marks: set, .. } = *network.packet(id);
         let Some(header) = Header::unpack(tag).filter(|_| matches!(kind, Kind::Data | Kind::Datagram)) else {
             return true;
         };
-        let index = connection & PLACE_MASK;
+        let index = connection_slot(connection);
         let (Some(leaf), Some(destination)) =
-            (self.leaf_of[switch as usize], self.destinations.get_mut(index as usize))
+            (self.leaf_of[switch as usize], self.destinations.get_mut(index))
         else {
             return true;
         };
@@ -267,12 +265,12 @@ impl SwitchBalancer for ConWeave {
         }
         if verdict.hold {
             if destination.held.is_empty() {
-                wake(index, &destination.flow, network);
+                wake(index as u32, &destination.flow, network);
             }
-            destination.held.push(place);
+            destination.held.push(id);
         }
         if verdict.release_after {
-            network.enqueue(port, place);
+            network.enqueue(port, id);
             destination.release(network);
         }
         let from = destination.from;
@@ -286,26 +284,26 @@ impl SwitchBalancer for ConWeave {
     }
 
     /// A control packet: on along its labels, or at the leaf it is for.
-    fn probe(&mut self, switch: u32, _from: u32, onward: Option<u32>, place: u32, network: &mut Network) {
+    fn probe(&mut self, switch: u32, _from: u32, onward: Option<u32>, id: PacketId, network: &mut Network) {
         if let Some(port) = onward {
-            network.enqueue(port, place);
+            network.enqueue(port, id);
             return;
         }
         let now_ns = network.now_ns();
-        let Packet { connection, destination, seq, tag, .. } = *network.packet(place);
+        let Packet { connection, destination, seq, tag, .. } = *network.packet(id);
         let (leaf, from) = (self.book.leaf_of(destination), self.book.leaf_of(connection));
         let (true, Some(control)) = (self.book.switch_of(leaf) == switch, Control::unpack(tag)) else {
             // Its next link is dead.
-            network.unroutable(place);
+            network.unroutable(id);
             return;
         };
         let index = self.pair(leaf, from);
         if let Some(Source { plan, state, .. }) = self.sources[index].as_deref_mut() {
             let stream = &mut self.leaves[leaf as usize].1;
             let arrived = Arrived { flow: seq, control };
-            Rule::learn(plan, state, &arrived, &mut Place { now_ns, stream, up: |_| true });
+            Rule::learn(plan, state, &arrived, &mut PortEnv { now_ns, stream, up: |_| true });
         }
-        network.consume(place);
+        network.consume(id);
     }
 
     /// A flow's deadline, or one it had before.

@@ -26,8 +26,8 @@ pub(crate) struct Pair {
 impl Pair {
     /// The number of a switch in the cycle.
     pub(crate) fn number(&self, switch: u32) -> Option<usize> {
-        let place = self.switches.binary_search_by_key(&switch, |&(known, _)| known).ok()?;
-        Some(self.switches[place].1.into())
+        let at = self.switches.binary_search_by_key(&switch, |&(known, _)| known).ok()?;
+        Some(self.switches[at].1.into())
     }
 }
 

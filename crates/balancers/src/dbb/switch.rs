@@ -8,7 +8,7 @@ use crate::dbb::parameters::Dbb;
 use crate::dbb::pick::{Counter, Independent, Shared};
 use crate::tables::table::SwitchEnv;
 use anabranch_fabric::{Fabric, LinkState};
-use anabranch_sim::{Choice, GroupPlan, Junction, Network, SwitchBalancer};
+use anabranch_sim::{Choice, GroupPlan, Junction, Network, PacketId, SwitchBalancer};
 use anabranch_split::scheme::flow_cycle::Start;
 use anabranch_split::scheme::{FlowTable, flow_cycle};
 use anabranch_split::{PlanError, scheme};
@@ -99,8 +99,8 @@ impl SwitchBalancer for DbbBalancer {
     }
 
     #[inline(always)]
-    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
-        let packet = network.packet(place);
+    fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
+        let packet = network.packet(id);
         let from = match (packet.tag.checked_sub(1), self.leaf_at[at.switch as usize]) {
             (Some(from), _) | (None, Some(from)) => from,
             // A pinned packet whose path is dead, at a switch that knows no list for it.
@@ -139,8 +139,8 @@ impl SwitchBalancer for DbbBalancer {
 
     /// A leaf with one next hop is asked nothing: the packet learns here where it comes from.
     #[inline(always)]
-    fn depart(&mut self, switch: u32, _port: u32, place: u32, network: &mut Network) {
-        let packet = network.packet(place);
+    fn depart(&mut self, switch: u32, _port: u32, id: PacketId, network: &mut Network) {
+        let packet = network.packet(id);
         if packet.tag == 0
             && let Some(from) = self.leaf_at[switch as usize]
         {

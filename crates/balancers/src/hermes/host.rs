@@ -102,11 +102,11 @@ impl HermesHosts {
         let half = ends.at(host);
         let Some(towards) = self.towards.get(half.pair) else { return };
         let alive = self.paths.few(towards.pair).alive;
-        let mut place = Fork { host: self.streams.at(host, network), alive };
+        let mut env = Fork { host: self.streams.at(host, network), alive };
         let feedback = what(connection.into(), peer);
         let flow = &mut half.kept.flow;
         std::mem::swap(&mut towards.known.flows, flow);
-        Under::learn(&self.plan, &mut towards.known, &feedback, &mut place);
+        Under::learn(&self.plan, &mut towards.known, &feedback, &mut env);
         std::mem::swap(&mut towards.known.flows, flow);
     }
 }
@@ -155,9 +155,9 @@ impl HostBalancer for HermesHosts {
             destination: from.destination,
             ..scheme::Packet::default()
         };
-        let mut place = Fork { host: self.streams.at(from.host, network), alive };
+        let mut env = Fork { host: self.streams.at(from.host, network), alive };
         std::mem::swap(&mut known.flows, flow);
-        let path = scheme::pick::<Under, _>(&self.plan, known, &mut asked, &mut place);
+        let path = scheme::pick::<Under, _>(&self.plan, known, &mut asked, &mut env);
         std::mem::swap(&mut known.flows, flow);
         if let Some(&labels) = self.paths.few(pair).labels.get(usize::from(path)) {
             packet.labels = labels;
@@ -207,12 +207,12 @@ impl HostBalancer for HermesHosts {
         let prober::Finding { path, rtt_ns, marked } = finding;
         let probed = Feedback::Probed { path, rtt_ns, marked };
         let alive = self.paths.few(pair).alive;
-        let mut place = Fork { host: self.streams.at(host, network), alive };
-        Under::learn(&self.plan, &mut rack.found, &probed, &mut place);
+        let mut env = Fork { host: self.streams.at(host, network), alive };
+        Under::learn(&self.plan, &mut rack.found, &probed, &mut env);
         let to = self.paths.leaf_of(packet.connection);
         for neighbour in self.paths.hosts_of(self.paths.leaf_of(host)) {
             if let Some(towards) = self.towards.of(neighbour, to) {
-                Under::learn(&self.plan, &mut towards.known, &probed, &mut place);
+                Under::learn(&self.plan, &mut towards.known, &probed, &mut env);
             }
         }
     }
@@ -223,9 +223,9 @@ impl HostBalancer for HermesHosts {
         let host = prober.host;
         let targets: Vec<u32> = self.paths.hosts_of(pair % self.paths.leaves()).collect();
         let few = self.paths.few(pair);
-        let mut place = Fork { host: self.streams.at(host, network), alive: few.alive };
-        let to = targets[random_below(&mut place, targets.len() as u32) as usize];
-        for path in prober.round(&mut place) {
+        let mut env = Fork { host: self.streams.at(host, network), alive: few.alive };
+        let to = targets[random_below(&mut env, targets.len() as u32) as usize];
+        for path in prober.round(&mut env) {
             prober::ask((host, self.port_of[host as usize]), to, path, few, network);
         }
         network.wake_host(network.now_ps() + self.plan.probe_interval_ns * 1000, pair);
@@ -258,10 +258,10 @@ impl HostBalancer for HermesHosts {
         let towards = self.towards.iter_mut().map(|towards| (towards.host, towards.pair, &mut towards.known));
         for (host, pair, known) in found.chain(towards) {
             let alive = self.paths.few(pair).alive;
-            let mut place = Fork { host: self.streams.at(host, network), alive };
+            let mut env = Fork { host: self.streams.at(host, network), alive };
             for path in (0..PATHS as u16).filter(|path| changed[pair as usize] >> path & 1 != 0) {
-                let up = place.up(path);
-                Under::port_changed(&self.plan, known, path, up, &mut place);
+                let up = env.up(path);
+                Under::port_changed(&self.plan, known, path, up, &mut env);
             }
         }
     }

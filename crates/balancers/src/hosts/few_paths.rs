@@ -10,7 +10,7 @@ use anabranch_split::{Env, capability};
 /// The paths of a pair of leaves.
 pub(crate) struct Few {
     /// Number of each path in the book of paths.
-    places: Box<[u16]>,
+    numbers: Box<[u16]>,
     /// Labels of each path, as in [`anabranch_sim::Packet::labels`].
     pub(crate) labels: Box<[u32]>,
     /// A bit for each path that lives as far as routing knows.
@@ -22,17 +22,17 @@ impl Few {
     fn of(book: &mut PathBook, from: u32, to: u32) -> Self {
         let routes = book.routes(from, to);
         let count = routes.all.len().min(PATHS);
-        let place = |path: usize| path * routes.all.len() / count;
-        let places: Box<[u16]> = (0..count).map(|path| place(path) as u16).collect();
-        let labels = places.iter().map(|&place| routes.all[usize::from(place)].labels).collect();
-        let alive = alive(&places, &routes.live);
-        Self { places, labels, alive }
+        let number = |path: usize| path * routes.all.len() / count;
+        let numbers: Box<[u16]> = (0..count).map(|path| number(path) as u16).collect();
+        let labels = numbers.iter().map(|&number| routes.all[usize::from(number)].labels).collect();
+        let alive = alive(&numbers, &routes.live);
+        Self { numbers, labels, alive }
     }
 }
 
-fn alive(places: &[u16], live: &[u16]) -> u64 {
-    let bit = |(path, place): (usize, &u16)| u64::from(live.binary_search(place).is_ok()) << path;
-    places.iter().enumerate().map(bit).sum()
+fn alive(numbers: &[u16], live: &[u16]) -> u64 {
+    let bit = |(path, number): (usize, &u16)| u64::from(live.binary_search(number).is_ok()) << path;
+    numbers.iter().enumerate().map(bit).sum()
 }
 
 /// The paths of all pairs, made when first asked for.
@@ -85,7 +85,7 @@ impl FewPaths {
         let mut changed = vec![0; self.pairs.len()];
         for (pair, few) in (0u32..).zip(&mut self.pairs) {
             if let Some(few) = few {
-                let now = alive(&few.places, &self.book.routes(pair / leaves, pair % leaves).live);
+                let now = alive(&few.numbers, &self.book.routes(pair / leaves, pair % leaves).live);
                 changed[pair as usize] = few.alive ^ now;
                 few.alive = now;
             }

@@ -2,7 +2,7 @@
 
 use anabranch_split::scheme::Flows;
 
-/// A memory of flows that has room for one. Connections come with their place, so none has to be looked for.
+/// A memory of flows that has room for one. Connections come with their slot, so none has to be looked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OneFlow<N>(Option<(u64, u16, N)>);
 

@@ -31,21 +31,21 @@ impl Prober {
     }
 
     /// The paths of the next round: two living ones at random, and the best of the last.
-    pub(crate) fn round(&mut self, place: &mut Fork<'_>) -> impl Iterator<Item = u16> + use<> {
+    pub(crate) fn round(&mut self, env: &mut Fork<'_>) -> impl Iterator<Item = u16> + use<> {
         self.best = self.shortest.take().map(|(_, path)| path);
-        let living = place.alive.count_ones();
+        let living = env.alive.count_ones();
         let drawn = match living {
             0 => [None; 2],
             1 => [Some(0), None],
             _ => {
-                let one = anabranch_split::random_below(place, living);
-                [Some(one), Some((one + 1 + anabranch_split::random_below(place, living - 1)) % living)]
+                let one = anabranch_split::random_below(env, living);
+                [Some(one), Some((one + 1 + anabranch_split::random_below(env, living - 1)) % living)]
             }
         };
-        let alive = place.alive;
+        let alive = env.alive;
         let nth = move |n: u32| (0..PATHS as u16).filter(|path| alive >> path & 1 != 0).nth(n as usize);
         let drawn = drawn.map(|number| number.and_then(nth));
-        let best = self.best.filter(|&best| place.up(best) && !drawn.contains(&Some(best)));
+        let best = self.best.filter(|&best| env.up(best) && !drawn.contains(&Some(best)));
         drawn.into_iter().chain([best]).flatten()
     }
 

@@ -31,7 +31,7 @@ pub(crate) trait Relayed {
         state: &mut Self::State,
         flow: &mut Self::Flow,
         asked: &mut scheme::Packet,
-        place: &mut Fork<'_>,
+        env: &mut Fork<'_>,
     ) -> u16;
 
     /// Updates the knowledge of a path by a packet that arrived over it; nothing if it is no news.
@@ -41,10 +41,10 @@ pub(crate) trait Relayed {
     fn written(&self, news: Self::News) -> u32;
 
     /// News of a path came back.
-    fn learn(&self, state: &mut Self::State, path: u16, news: u32, place: &mut Fork<'_>);
+    fn learn(&self, state: &mut Self::State, path: u16, news: u32, env: &mut Fork<'_>);
 
     /// A path died or came back.
-    fn changed(&self, state: &mut Self::State, path: u16, place: &mut Fork<'_>);
+    fn changed(&self, state: &mut Self::State, path: u16, env: &mut Fork<'_>);
 }
 
 /// One host towards another.
@@ -115,14 +115,14 @@ impl<R: Relayed> HostBalancer for RelayedHosts<R> {
         let half = flow.at(from.host);
         let ends = (from.host, from.destination);
         let Some(end) = end(&mut self.ends, half, &self.scheme, ends, (pair, few)) else { return };
-        let mut place = Fork { host: self.streams.at(from.host, network), alive: few.alive };
+        let mut env = Fork { host: self.streams.at(from.host, network), alive: few.alive };
         let mut asked = scheme::Packet {
             flow: u64::from(from.connection) << 32 | u64::from(from.entropy),
             bytes: u32::from(packet.frame_bytes),
             cell: (packet.seq / u64::from(scheme::Flowcell::BYTES)) as u32,
             ..scheme::Packet::default()
         };
-        let path = self.scheme.pick(&mut end.state, &mut half.kept, &mut asked, &mut place);
+        let path = self.scheme.pick(&mut end.state, &mut half.kept, &mut asked, &mut env);
         let Some(&labels) = few.labels.get(usize::from(path)) else { return };
         packet.labels = labels;
         packet.marks |= marks::LABELLED;
@@ -152,8 +152,8 @@ impl<R: Relayed> HostBalancer for RelayedHosts<R> {
             packet.marks &= !(marks::CAPABLE | marks::EXPERIENCED);
         }
         if let Some((about, news)) = tag.news() {
-            let mut place = Fork { host: self.streams.at(host, network), alive: few.alive };
-            self.scheme.learn(&mut end.state, about, news, &mut place);
+            let mut env = Fork { host: self.streams.at(host, network), alive: few.alive };
+            self.scheme.learn(&mut end.state, about, news, &mut env);
         }
     }
 
@@ -161,9 +161,9 @@ impl<R: Relayed> HostBalancer for RelayedHosts<R> {
         let changed = self.paths.learn(links);
         for end in self.ends.iter_mut() {
             let alive = self.paths.few(end.pair).alive;
-            let mut place = Fork { host: self.streams.at(end.host, network), alive };
+            let mut env = Fork { host: self.streams.at(end.host, network), alive };
             for path in (0..PATHS as u16).filter(|path| changed[end.pair as usize] >> path & 1 != 0) {
-                self.scheme.changed(&mut end.state, path, &mut place);
+                self.scheme.changed(&mut end.state, path, &mut env);
             }
         }
     }

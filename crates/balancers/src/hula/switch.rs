@@ -1,9 +1,11 @@
 //! HULA at work: leaves flood probes, every switch keeps the best hop and sends flowlets there.
 
 use crate::hula::pick::{self, Best, BestHop, Parameters, Plan, Probe, hear};
-use crate::switches::place::{Place, Usable, numbers, stream};
+use crate::switches::port_env::{PortEnv, Usable, numbers, stream};
 use anabranch_fabric::{Fabric, LinkState, NextHops, Tier};
-use anabranch_sim::{Choice, GroupPlan, Junction, Kind, Network, Packet, SimulationError, SwitchBalancer};
+use anabranch_sim::{
+    Choice, GroupPlan, Junction, Kind, Network, Packet, PacketId, SimulationError, SwitchBalancer,
+};
 use anabranch_split::scheme::utilisation::{Recent, full_bytes};
 use anabranch_split::scheme::{FlowTable, Flowlet, Flows, Scheme, units};
 use anabranch_split::{PlanError, random_below, scheme};
@@ -115,11 +117,11 @@ impl Hula {
     }
 
     /// Passes a probe on: from below to all links but those to the node it came from, from above down only.
-    fn pass_on(&mut self, node: u32, came_by: u32, place: u32, network: &mut Network) {
+    fn pass_on(&mut self, node: u32, came_by: u32, id: PacketId, network: &mut Network) {
         let came_from = self.fabric.ports()[came_by as usize].to;
         let from_below = self.tier(came_from) < self.tier(node);
-        let packet = *network.packet(place);
-        let mut original = Some(place);
+        let packet = *network.packet(id);
+        let mut original = Some(id);
         for index in 0..self.fabric.ports_of(node).len() {
             let port = self.fabric.ports_of(node)[index];
             let to = self.fabric.ports()[port as usize].to;
@@ -130,14 +132,14 @@ impl Hula {
             }
             self.depart_probe(port, network);
             match original.take() {
-                Some(place) => network.enqueue(port, place),
+                Some(id) => network.enqueue(port, id),
                 None => {
                     network.send_probe(port, packet);
                 }
             }
         }
-        if let Some(place) = original {
-            network.consume(place);
+        if let Some(id) = original {
+            network.consume(id);
         }
     }
 }
@@ -153,10 +155,10 @@ impl SwitchBalancer for Hula {
     }
 
     #[inline]
-    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
+    fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
         let Parameters { gap_ns, keep_ns, .. } = self.parameters;
         let now_ns = network.now_ns();
-        let Packet { connection, entropy, frame_bytes, .. } = *network.packet(place);
+        let Packet { connection, entropy, frame_bytes, .. } = *network.packet(id);
         let mut asked = scheme::Packet {
             flow: u64::from(connection) << 32 | u64::from(entropy),
             bytes: frame_bytes.into(),
@@ -171,7 +173,7 @@ impl SwitchBalancer for Hula {
             flows,
             best,
             &mut asked,
-            &mut Place { now_ns, stream, up: |number| usable.member(at.group, number).is_some() },
+            &mut PortEnv { now_ns, stream, up: |number| usable.member(at.group, number).is_some() },
         );
         usable.member(at.group, number).map_or(Choice::NoPath, Choice::Member)
     }
@@ -182,8 +184,8 @@ impl SwitchBalancer for Hula {
         for leaf in 0..self.leaves.len() as u32 {
             let switch = self.leaves[leaf as usize] - self.fabric.hosts();
             let stream = &mut self.switches[switch as usize].stream;
-            let mut place = Place { now_ns: 0, stream, up: |_| true };
-            let first_ns = random_below(&mut place, period_ns.min(u32::MAX.into()) as u32);
+            let mut env = PortEnv { now_ns: 0, stream, up: |_| true };
+            let first_ns = random_below(&mut env, period_ns.min(u32::MAX.into()) as u32);
             network.wake_balancer(u64::from(first_ns) * 1000, leaf);
         }
     }
@@ -209,32 +211,32 @@ impl SwitchBalancer for Hula {
         network.wake_balancer(network.now_ps() + self.parameters.period_ns * 1000, leaf);
     }
 
-    fn probe(&mut self, switch: u32, from: u32, _onward: Option<u32>, place: u32, network: &mut Network) {
+    fn probe(&mut self, switch: u32, from: u32, _onward: Option<u32>, id: PacketId, network: &mut Network) {
         let Parameters { tau_ns, keep_ns, .. } = self.parameters;
         let now_ns = network.now_ns();
-        let leaf = self.leaf_of[network.packet(place).connection as usize];
+        let leaf = self.leaf_of[network.packet(id).connection as usize];
         let port = self.fabric.ports()[from as usize].reverse;
         let on_path = self.shortest[leaf as usize * self.recents.len() + port as usize];
         if !on_path || !network.is_up(port) {
-            network.consume(place);
+            network.consume(id);
             return;
         }
-        let packet = network.packet(place);
+        let packet = network.packet(id);
         let own = self.recents[port as usize].utilisation(tau_ns, self.full_bytes[port as usize], now_ns);
         let utilisation = own.max(packet.tag as u16);
         packet.tag = utilisation.into();
         let heard = Probe { leaf, member: self.number[port as usize], utilisation };
         if hear(&mut self.switches[switch as usize].best, &heard, keep_ns, now_ns) {
-            self.pass_on(switch + self.fabric.hosts(), port, place, network);
+            self.pass_on(switch + self.fabric.hosts(), port, id, network);
         } else {
-            network.consume(place);
+            network.consume(id);
         }
     }
 
     #[inline]
-    fn depart(&mut self, _switch: u32, port: u32, place: u32, network: &mut Network) {
+    fn depart(&mut self, _switch: u32, port: u32, id: PacketId, network: &mut Network) {
         let now_ns = network.now_ns();
-        let bytes = network.packet(place).frame_bytes.into();
+        let bytes = network.packet(id).frame_bytes.into();
         self.recents[port as usize].add(self.parameters.tau_ns, bytes, now_ns);
     }
 
@@ -251,8 +253,8 @@ impl SwitchBalancer for Hula {
             let plan = Plan { members: *ports, keep_ns: self.parameters.keep_ns };
             let number = self.number[port as usize];
             flows.purge(number);
-            let mut place = Place { now_ns, stream, up: |_| true };
-            BestHop::port_changed(&plan, best, number, false, &mut place);
+            let mut env = PortEnv { now_ns, stream, up: |_| true };
+            BestHop::port_changed(&plan, best, number, false, &mut env);
         }
     }
 

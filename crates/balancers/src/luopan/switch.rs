@@ -5,7 +5,9 @@ use crate::luopan::pick::probe::{Header, step_bytes};
 use crate::luopan::pick::{self, Answer, Entry, Plan, Sample, State};
 use crate::switches::source_routes::{Living, PathEnv, SourceRoutes, stream};
 use anabranch_fabric::{Fabric, LinkState};
-use anabranch_sim::{Choice, GroupPlan, Junction, Network, Packet, SimulationError, SwitchBalancer};
+use anabranch_sim::{
+    Choice, GroupPlan, Junction, Network, Packet, PacketId, SimulationError, SwitchBalancer,
+};
 use anabranch_split::PlanError;
 use anabranch_split::scheme::flowcell::Numbered;
 use anabranch_split::scheme::idle::Idle;
@@ -48,11 +50,16 @@ impl LuopanBalancer {
         }
         let destinations = source.leaves() as usize;
         let samples = parameters.sampling.samples;
-        let places = || vec![Sample::default(); destinations * usize::from(samples)].into();
+        let samples_of_all = || vec![Sample::default(); destinations * usize::from(samples)].into();
         let leaves = (0..source.leaves())
             .map(|leaf| Leaf {
                 cells: FlowTable::default(),
-                table: State::new(vec![Entry::default(); destinations].into(), places(), places(), samples),
+                table: State::new(
+                    vec![Entry::default(); destinations].into(),
+                    samples_of_all(),
+                    samples_of_all(),
+                    samples,
+                ),
                 stream: stream(seed, "luopan", leaf),
                 alarm_ps: vec![NEVER_PS; destinations],
             })
@@ -140,15 +147,15 @@ impl SwitchBalancer for LuopanBalancer {
         Ok(())
     }
 
-    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
-        let Some(from) = self.source.leaf(at.switch) else { return self.source.by_hash(at, place, network) };
-        let packet = *network.packet(place);
+    fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
+        let Some(from) = self.source.leaf(at.switch) else { return self.source.by_hash(at, id, network) };
+        let packet = *network.packet(id);
         let mut asked = self.source.asked(at, &packet, self.parameters.cells.bytes);
         let Leaf { cells, table, stream, alarm_ps } = &mut self.leaves[from as usize];
         let is_quiet = alarm_ps[at.leaf as usize] == NEVER_PS;
         let routes = self.source.routes(from, at.leaf);
         if routes.live.is_empty() {
-            return self.source.by_hash(at, place, network);
+            return self.source.by_hash(at, id, network);
         }
         let boundary = Idle { boundary: Numbered, idle_ns: self.parameters.cells.idle_ns };
         let plan = Plan { parameters: self.parameters.sampling, paths: Living(&routes.live) };
@@ -157,20 +164,20 @@ impl SwitchBalancer for LuopanBalancer {
         if is_quiet {
             self.ask(from, at.leaf, network);
         }
-        self.source.along(from, path, at, place, network)
+        self.source.along(from, path, at, id, network)
     }
 
-    fn probe(&mut self, switch: u32, _from: u32, onward: Option<u32>, place: u32, network: &mut Network) {
-        let probe = *network.packet(place);
+    fn probe(&mut self, switch: u32, _from: u32, onward: Option<u32>, id: PacketId, network: &mut Network) {
+        let probe = *network.packet(id);
         if let Some(port) = onward {
             if !Header::from_bits(probe.seq as u32).is_answer {
                 let backlog_bytes = network.backlog_bytes(port);
-                network.packet(place).tag = probe.tag.saturating_add(backlog_bytes);
+                network.packet(id).tag = probe.tag.saturating_add(backlog_bytes);
             }
-            network.enqueue(port, place);
+            network.enqueue(port, id);
             return;
         }
-        if let Some((here, peer)) = self.source.received(switch, &probe, place, network) {
+        if let Some((here, peer)) = self.source.received(switch, &probe, id, network) {
             self.arrived(here, peer, &probe, network);
         }
     }

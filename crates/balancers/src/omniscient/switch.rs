@@ -4,7 +4,7 @@ use crate::luopan::parameters::Cells;
 use crate::omniscient::pick::Omniscient;
 use crate::switches::source_routes::{Living, PathEnv, SourceRoutes, stream};
 use anabranch_fabric::{Fabric, LinkState};
-use anabranch_sim::{Choice, GroupPlan, Junction, Network, SimulationError, SwitchBalancer};
+use anabranch_sim::{Choice, GroupPlan, Junction, Network, PacketId, SimulationError, SwitchBalancer};
 use anabranch_split::PlanError;
 use anabranch_split::scheme::flowcell::Numbered;
 use anabranch_split::scheme::idle::Idle;
@@ -42,14 +42,14 @@ impl SwitchBalancer for OmniscientBalancer {
         Ok(())
     }
 
-    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
-        let Some(from) = self.source.leaf(at.switch) else { return self.source.by_hash(at, place, network) };
-        let packet = *network.packet(place);
+    fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
+        let Some(from) = self.source.leaf(at.switch) else { return self.source.by_hash(at, id, network) };
+        let packet = *network.packet(id);
         let mut asked = self.source.asked(at, &packet, self.cells.bytes);
         let Leaf { cells, stream } = &mut self.leaves[from as usize];
         let routes = self.source.routes(from, at.leaf);
         if routes.live.is_empty() {
-            return self.source.by_hash(at, place, network);
+            return self.source.by_hash(at, id, network);
         }
         let boundary = Idle { boundary: Numbered, idle_ns: self.cells.idle_ns };
         let mut env = PathEnv::<true> { network, routes, stream };
@@ -61,7 +61,7 @@ impl SwitchBalancer for OmniscientBalancer {
             &mut asked,
             &mut env,
         );
-        self.source.along(from, path, at, place, network)
+        self.source.along(from, path, at, id, network)
     }
 
     fn links_changed(&mut self, links: &LinkState, _network: &mut Network) {

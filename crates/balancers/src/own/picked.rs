@@ -1,13 +1,13 @@
 //! A [`Picker`]'s decisions at work in switches.
 
 use crate::Granularity;
-use crate::own::picker::{PickedPacket, Picker, Place, View};
+use crate::own::picker::{DynEnv, PickedPacket, Picker, View};
 use crate::switches::kept::Kept;
 use crate::tables::table::{SwitchEnv, stream};
 use anabranch_plan::selection_hash;
 use anabranch_sim::{
-    Address, Choice, GroupPlan, HostBalancer, Junction, Network, Opened, Packet, SwitchBalancer,
-    connection_slot as place,
+    Address, Choice, GroupPlan, HostBalancer, Junction, Network, Opened, Packet, PacketId, SwitchBalancer,
+    connection_slot,
 };
 use anabranch_split::{Env, PlanError, Scheme, capability, scheme};
 use rand_pcg::Pcg32;
@@ -55,7 +55,7 @@ impl<'a> PickedBalancer<'a> {
     /// The packet as the picker is shown it.
     fn shown(&self, packet: &Packet) -> PickedPacket {
         let flows = self.flows.borrow();
-        let opened = flows.get(place(packet.connection)).copied().flatten().unwrap_or_default();
+        let opened = flows.get(connection_slot(packet.connection)).copied().flatten().unwrap_or_default();
         let dst = packet.destination;
         PickedPacket {
             flow: opened.flow,
@@ -90,8 +90,8 @@ impl SwitchBalancer for PickedBalancer<'_> {
         Ok(())
     }
 
-    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
-        let packet = *network.packet(place);
+    fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
+        let packet = *network.packet(id);
         let shown = self.shown(&packet);
         let (salt, stream) = &mut self.switches[at.switch as usize];
         let mut asked = scheme::Packet {
@@ -143,8 +143,8 @@ impl<'a> Scheme for Asked<'a> {
         env: &mut E,
     ) -> u16 {
         let Question { picker, packet, switch, group, ports, usable } = question;
-        let place: &mut dyn Place = env;
-        picker.pick(packet, &mut View { switch: *switch, group: *group, ports, usable, place })
+        let env: &mut dyn DynEnv = env;
+        picker.pick(packet, &mut View { switch: *switch, group: *group, ports, usable, env })
     }
 }
 
@@ -156,10 +156,10 @@ impl HostBalancer for FlowScribe {
 
     fn opened(&mut self, flow: &Opened, _network: &mut Network) {
         let mut flows = self.0.borrow_mut();
-        let place = place(flow.connection);
-        if flows.len() <= place {
-            flows.resize(place + 1, None);
+        let slot = connection_slot(flow.connection);
+        if flows.len() <= slot {
+            flows.resize(slot + 1, None);
         }
-        flows[place] = Some(*flow);
+        flows[slot] = Some(*flow);
     }
 }

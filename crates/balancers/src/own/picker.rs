@@ -36,41 +36,41 @@ pub struct View<'a> {
     pub ports: &'a [u32],
     /// Whether each member has a positive weight, that is whether a path leads on from there.
     pub(crate) usable: &'a [bool],
-    pub(crate) place: &'a mut dyn Place,
+    pub(crate) env: &'a mut dyn DynEnv,
 }
 
 impl View<'_> {
     /// Now, in nanoseconds.
     pub fn now_ns(&mut self) -> u64 {
-        self.place.now_ns()
+        self.env.now_ns()
     }
 
     /// Bytes that wait at a member's port, the frame in service included.
     pub fn backlog_bytes(&mut self, member: u16) -> u32 {
-        self.place.backlog_bytes(member)
+        self.env.backlog_bytes(member)
     }
 
     /// Whether a member may be used: its port is alive, and as far as routing knows a way leads on from there.
     #[must_use]
     pub fn up(&self, member: u16) -> bool {
-        self.usable.get(usize::from(member)) == Some(&true) && self.place.up(member)
+        self.usable.get(usize::from(member)) == Some(&true) && self.env.up(member)
     }
 
     /// The next 32 random bits of this switch.
     pub fn random_u32(&mut self) -> u32 {
-        self.place.random_u32()
+        self.env.random_u32()
     }
 }
 
 /// [`Env`] behind a pointer.
-pub(crate) trait Place {
+pub(crate) trait DynEnv {
     fn now_ns(&mut self) -> u64;
     fn backlog_bytes(&mut self, member: u16) -> u32;
     fn up(&self, member: u16) -> bool;
     fn random_u32(&mut self) -> u32;
 }
 
-impl<E: Env> Place for E {
+impl<E: Env> DynEnv for E {
     fn now_ns(&mut self) -> u64 {
         Env::now_ns(self)
     }

@@ -26,7 +26,7 @@ pub(crate) struct PrestoHosts {
     streams: HostStreams,
 }
 
-/// Turns, each the place of a path among the labels.
+/// Turns, each the index of a path among the labels.
 struct List {
     turns: Vec<u16>,
     labels: Vec<u32>,
@@ -52,7 +52,7 @@ impl PrestoHosts {
     fn plan(&mut self, from: u32, to: u32, index: usize) -> List {
         let rates = self.book.links().rate.clone();
         let routes = self.book.routes(from, to);
-        let live = || routes.live.iter().map(|&place| &routes.all[usize::from(place)]);
+        let live = || routes.live.iter().map(|&path| &routes.all[usize::from(path)]);
         let slowest = |ports: &[u32]| ports.iter().map(|&port| rates[port as usize].bps()).min().unwrap_or(1);
         let weights: Vec<u64> =
             live().map(|route| if self.settings.weighted { slowest(&route.ports) } else { 1 }).collect();

@@ -55,7 +55,7 @@ pub fn list(weights: &[u64], order: Order, mut below: impl FnMut(u64) -> u64) ->
     let weights = bounded(weights);
     let shuffled: Vec<u64> = paths.iter().map(|&path| weights[usize::from(path)]).collect();
     match turns::smooth(&shuffled) {
-        Ok(turns) => turns.iter().map(|&place| paths[usize::from(place)]).collect(),
+        Ok(turns) => turns.iter().map(|&turn| paths[usize::from(turn)]).collect(),
         // Not with weights that are bounded.
         Err(_) => paths,
     }

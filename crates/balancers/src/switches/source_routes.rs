@@ -3,7 +3,7 @@
 use crate::path_book::{PathBook, Route, Routes};
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_plan::selection_hash;
-use anabranch_sim::{Choice, Junction, Kind, Network, Packet, SimulationError, marks, salt};
+use anabranch_sim::{Choice, Junction, Kind, Network, Packet, PacketId, SimulationError, marks, salt};
 use anabranch_split::scheme::paths::Paths;
 use anabranch_split::scheme::{flowcell, uniform};
 use anabranch_split::{Env, capability, scheme};
@@ -95,15 +95,15 @@ impl SourceRoutes {
         &self,
         switch: u32,
         probe: &Packet,
-        place: u32,
+        id: PacketId,
         network: &mut Network,
     ) -> Option<(u32, u32)> {
         let here = self.leaf_of_host(probe.destination);
         if self.leaf(switch) != Some(here) {
-            network.unroutable(place);
+            network.unroutable(id);
             return None;
         }
-        network.consume(place);
+        network.consume(id);
         Some((here, self.leaf_of_host(probe.connection)))
     }
 
@@ -135,8 +135,8 @@ impl SourceRoutes {
     }
 
     /// The packet goes the rest of its way as under ECMP: where no path of the book leads on.
-    pub(crate) fn by_hash(&self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
-        let packet = network.packet(place);
+    pub(crate) fn by_hash(&self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
+        let packet = network.packet(id);
         packet.marks &= !marks::LABELLED;
         let living = &self.living[at.group as usize];
         let index =
@@ -150,20 +150,20 @@ impl SourceRoutes {
         from: u32,
         path: u16,
         at: &Junction<'_>,
-        place: u32,
+        id: PacketId,
         network: &mut Network,
     ) -> Choice {
         if let Some(&Route { labels, ref ports }) = self.routes(from, at.leaf).all.get(usize::from(path)) {
             let (member, port) = ((labels & 0xff) as u16, ports[0]);
             let leads = at.ports.get(usize::from(member)) == Some(&port);
             if leads && network.is_up(port) {
-                let packet = network.packet(place);
+                let packet = network.packet(id);
                 packet.labels = labels >> 8;
                 packet.marks |= marks::LABELLED;
                 return Choice::Member(member);
             }
         }
-        self.by_hash(at, place, network)
+        self.by_hash(at, id, network)
     }
 
     /// Sends a probe along path number `path` from one leaf to another, without its own fields: returns whether there

@@ -3,7 +3,7 @@
 //! Any load balancer may be beneath. The link to the host is left out: all paths end with it.
 
 use anabranch_fabric::{Fabric, LinkState, Tier};
-use anabranch_sim::{Choice, GroupPlan, Junction, Network, SwitchBalancer};
+use anabranch_sim::{Choice, GroupPlan, Junction, Network, PacketId, SwitchBalancer};
 use anabranch_split::PlanError;
 use anabranch_split::scheme::dre::{Estimator, Register};
 use anabranch_split::scheme::relay::Tag;
@@ -45,8 +45,8 @@ impl<B: SwitchBalancer> SwitchBalancer for Telemetry<B> {
     }
 
     #[inline(always)]
-    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
-        self.beneath.choose(at, place, network)
+    fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
+        self.beneath.choose(at, id, network)
     }
 
     fn begin(&mut self, network: &mut Network) {
@@ -54,10 +54,10 @@ impl<B: SwitchBalancer> SwitchBalancer for Telemetry<B> {
     }
 
     #[inline(always)]
-    fn depart(&mut self, switch: u32, port: u32, place: u32, network: &mut Network) {
+    fn depart(&mut self, switch: u32, port: u32, id: PacketId, network: &mut Network) {
         if let Some((register, full_bytes)) = &mut self.links[port as usize] {
             let now_ns = network.now_ns();
-            let packet = network.packet(place);
+            let packet = network.packet(id);
             register.add(&self.estimator, packet.frame_bytes.into(), now_ns);
             let tag = Tag(packet.tag);
             if tag.path().is_some() {
@@ -65,17 +65,17 @@ impl<B: SwitchBalancer> SwitchBalancer for Telemetry<B> {
             }
         }
         if B::DEPARTS {
-            self.beneath.depart(switch, port, place, network);
+            self.beneath.depart(switch, port, id, network);
         }
     }
 
     #[inline(always)]
-    fn deliver(&mut self, switch: u32, port: u32, place: u32, network: &mut Network) -> bool {
-        self.beneath.deliver(switch, port, place, network)
+    fn deliver(&mut self, switch: u32, port: u32, id: PacketId, network: &mut Network) -> bool {
+        self.beneath.deliver(switch, port, id, network)
     }
 
-    fn probe(&mut self, switch: u32, from: u32, onward: Option<u32>, place: u32, network: &mut Network) {
-        self.beneath.probe(switch, from, onward, place, network);
+    fn probe(&mut self, switch: u32, from: u32, onward: Option<u32>, id: PacketId, network: &mut Network) {
+        self.beneath.probe(switch, from, onward, id, network);
     }
 
     fn timer(&mut self, token: u32, network: &mut Network) {

@@ -13,10 +13,10 @@ pub(crate) struct Plans<S: Planned> {
     stored: Vec<S::Stored>,
     /// Book of each plan.
     books: Vec<Book>,
-    /// Places of plans that nobody has.
+    /// Slots of plans that nobody has.
     free: Vec<u32>,
     known: HashMap<Origin, u32>,
-    /// Plans ever made. Places are used again, these numbers are not.
+    /// Plans ever made. Slots are used again, these numbers are not.
     serial: u64,
 }
 
@@ -84,7 +84,7 @@ impl<S: Planned> Plans<S> {
         }
     }
 
-    /// One user less. The last one's leaving frees the place.
+    /// One user less. The last one's leaving frees the slot.
     pub(crate) fn release(&mut self, plan: u32) {
         let Some(book) = self.books.get_mut(plan as usize) else { return };
         book.users -= 1;
@@ -104,7 +104,7 @@ mod tests {
     const NONE: u32 = Plans::<Cycle>::NONE;
 
     #[test]
-    fn groups_share_plans_and_the_last_one_to_leave_frees_the_place() {
+    fn groups_share_plans_and_the_last_one_to_leave_frees_the_slot() {
         let mut plans = Plans::<Cycle>::new(false);
         let (first, same) = (plans.make(NONE, &[2, 1]).unwrap(), plans.make(NONE, &[2, 1]).unwrap());
         assert_eq!((first, same), (0, 0));
@@ -113,7 +113,7 @@ mod tests {
         plans.release(first);
         assert_eq!(plans.get(same).len(), 3);
         plans.release(same);
-        // The place is used again, and what was made from its last user is not taken for what follows from this one.
+        // The slot is used again, and what was made from its last user is not taken for what follows from this one.
         let other = plans.make(NONE, &[5, 1]).unwrap();
         assert_eq!(other, first);
         assert_ne!(plans.make(other, &[1, 1]).unwrap(), heir);

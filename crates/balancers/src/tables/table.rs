@@ -5,7 +5,7 @@ use crate::switches::kept::Kept;
 use crate::tables::Planned;
 use crate::tables::plans::Plans;
 use anabranch_plan::selection_hash;
-use anabranch_sim::{Choice, GroupPlan, Junction, Network, Packet, SwitchBalancer};
+use anabranch_sim::{Choice, GroupPlan, Junction, Network, Packet, PacketId, SwitchBalancer};
 use anabranch_split::{Env, PlanError, capability, scheme};
 use anabranch_traffic::random::Stream;
 use rand_pcg::Pcg32;
@@ -121,9 +121,9 @@ impl<S: Planned> SwitchBalancer for TableBalancer<S> {
     }
 
     #[inline(always)]
-    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
+    fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
         let Switch { salt, stream } = &mut self.switches[at.switch as usize];
-        let Packet { entropy, connection, frame_bytes, seq, .. } = *network.packet(place);
+        let Packet { entropy, connection, frame_bytes, seq, .. } = *network.packet(id);
         let hash = match self.granularity {
             Granularity::Packet if S::HASHES => stream.next_u32(),
             _ => selection_hash(entropy, *salt),

@@ -1,7 +1,9 @@
 //! Tables whose weights routing gives, or a [`Weigher`] once per epoch.
 
 use crate::own::weigher::{MemberStats, WeighedGroup, Weigher};
-use anabranch_sim::{Choice, GroupPlan, Junction, Network, Progress, SimulationError, SwitchBalancer};
+use anabranch_sim::{
+    Choice, GroupPlan, Junction, Network, PacketId, Progress, SimulationError, SwitchBalancer,
+};
 use anabranch_split::PlanError;
 use std::cell::RefCell;
 
@@ -44,7 +46,7 @@ struct Group {
     ports: Box<[u32]>,
     weights: Vec<u64>,
     asked: Option<Vec<u64>>,
-    /// Routing put another in its place.
+    /// Routing put another in its stead.
     replaced: bool,
 }
 
@@ -173,8 +175,8 @@ impl<B: SwitchBalancer> SwitchBalancer for WeighedBalancer<'_, '_, B> {
     }
 
     #[inline(always)]
-    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
-        self.picks.choose(at, place, network)
+    fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
+        self.picks.choose(at, id, network)
     }
 
     fn begin(&mut self, network: &mut Network) {

@@ -29,9 +29,9 @@ pub(crate) struct Leaf {
     pub(crate) thresholds: Box<[u32]>,
     pub(crate) clock_offset_ns: i64,
     /// Packets that left here, by slot of their connection.
-    pub(crate) left: HashMap<u32, Left>,
+    pub(crate) left: HashMap<usize, Left>,
     /// Connections that arrived here, by slot: the connection, and the local port to its host.
-    pub(crate) arrived: HashMap<u32, (u32, u16)>,
+    pub(crate) arrived: HashMap<usize, (u32, u16)>,
 }
 
 /// A stream of packets that left by an uplink.

@@ -6,15 +6,15 @@ use crate::switches::source_routes::{PathEnv, SourceRoutes};
 use crate::tdlb::parameters::{DelayFeedback, Tdlb};
 use crate::tdlb::pick::{self, Clear, Feedback, Plan, tag};
 use anabranch_fabric::{Fabric, LinkState};
-use anabranch_sim::{Choice, GroupPlan, Junction, Network, Packet, SimulationError, SwitchBalancer};
+use anabranch_sim::{
+    Choice, GroupPlan, Junction, Network, Packet, PacketId, SimulationError, SwitchBalancer, connection_slot,
+};
 use anabranch_split::scheme::store::Heap;
 use anabranch_split::scheme::{FlowTable, Scheme};
 use anabranch_split::{PlanError, scheme};
 
 /// Longest Ethernet frame with preamble and gap.
 const FRAME_BYTES_MAX: u64 = 1538;
-/// Place of a connection in its number, without the generation ([`Packet::connection`]).
-const PLACE_MASK: u32 = (1 << 24) - 1;
 
 type Rule<'a> = pick::Tdlb<LeafPaths<'a>, FlowTable<u64>, Heap>;
 
@@ -119,9 +119,9 @@ impl TdlbBalancer {
     }
 
     /// The destination leaf looks at the queue to a host, and listens to what the other leaf reports.
-    fn watch_last_hop(&mut self, here: u32, port: u32, place: u32, network: &mut Network) {
+    fn watch_last_hop(&mut self, here: u32, port: u32, id: PacketId, network: &mut Network) {
         let (now_ns, backlog) = (network.now_ns(), network.backlog_bytes(port));
-        let Packet { connection, frame_bytes, tag: bits, .. } = *network.packet(place);
+        let Packet { connection, frame_bytes, tag: bits, .. } = *network.packet(id);
         let local = self.local[port as usize];
         let rules = &self.parameters.rules;
         let Leaf { state, thresholds, left, arrived, .. } = &mut self.leaves[here as usize];
@@ -133,10 +133,10 @@ impl TdlbBalancer {
             separator.detect(local, backlog, rules.record, hold_ns, now_ns);
         }
         separator.depart(local, connection.into(), frame_bytes.into(), now_ns);
-        arrived.insert(connection & PLACE_MASK, (connection, local));
+        arrived.insert(connection_slot(connection), (connection, local));
         if bits & tag::REPORTED != 0
             && let Some(&Left { flow, destination, .. }) =
-                left.get(&(connection & PLACE_MASK)).filter(|left| left.connection == connection)
+                left.get(&connection_slot(connection)).filter(|left| left.connection == connection)
         {
             self.learn(here, &Feedback::Congesting { destination, flow }, network);
         }
@@ -174,24 +174,24 @@ impl SwitchBalancer for TdlbBalancer {
         self.asleep = false;
     }
 
-    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
+    fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
         self.chosen_ps = network.now_ps();
         if self.asleep {
             self.begin(network);
         }
-        let Some(from) = self.source.leaf(at.switch) else { return self.source.by_hash(at, place, network) };
-        let packet = *network.packet(place);
+        let Some(from) = self.source.leaf(at.switch) else { return self.source.by_hash(at, id, network) };
+        let packet = *network.packet(id);
         let mut asked = self.source.asked(at, &packet, 0);
         let Leaf { state, stream, thresholds, left, arrived, .. } = &mut self.leaves[from as usize];
         let routes = self.source.routes(from, at.leaf);
         if routes.live.is_empty() {
-            return self.source.by_hash(at, place, network);
+            return self.source.by_hash(at, id, network);
         }
         let Packet { connection, .. } = packet;
         if self.parameters.rules.detect.at_last_hop() {
             let known = Left { connection, flow: asked.flow, destination: at.leaf };
-            left.insert(connection & PLACE_MASK, known);
-            let port = arrived.get(&(connection & PLACE_MASK)).filter(|(known, _)| *known == connection);
+            left.insert(connection_slot(connection), known);
+            let port = arrived.get(&connection_slot(connection)).filter(|(known, _)| *known == connection);
             if port.is_some_and(|&(_, port)| state.separator.is_congesting(port, connection.into())) {
                 asked.tag |= tag::REPORTED;
             }
@@ -200,26 +200,26 @@ impl SwitchBalancer for TdlbBalancer {
         let plan = Plan { parameters: self.parameters.rules, paths };
         let mut env = PathEnv::<false> { network, routes, stream };
         let path = scheme::pick::<Rule<'_>, _>(&plan, state, &mut asked, &mut env);
-        network.packet(place).tag = asked.tag;
-        self.source.along(from, path, at, place, network)
+        network.packet(id).tag = asked.tag;
+        self.source.along(from, path, at, id, network)
     }
 
-    fn deliver(&mut self, switch: u32, port: u32, place: u32, network: &mut Network) -> bool {
+    fn deliver(&mut self, switch: u32, port: u32, id: PacketId, network: &mut Network) -> bool {
         if self.parameters.rules.detect.at_last_hop()
             && let Some(here) = self.source.leaf(switch)
         {
-            self.watch_last_hop(here, port, place, network);
+            self.watch_last_hop(here, port, id, network);
         }
         true
     }
 
-    fn probe(&mut self, switch: u32, _from: u32, onward: Option<u32>, place: u32, network: &mut Network) {
+    fn probe(&mut self, switch: u32, _from: u32, onward: Option<u32>, id: PacketId, network: &mut Network) {
         if let Some(port) = onward {
-            network.enqueue(port, place);
+            network.enqueue(port, id);
             return;
         }
-        let probe = *network.packet(place);
-        if let Some((here, peer)) = self.source.received(switch, &probe, place, network) {
+        let probe = *network.packet(id);
+        if let Some((here, peer)) = self.source.received(switch, &probe, id, network) {
             self.arrived(here, peer, &probe, network);
         }
     }

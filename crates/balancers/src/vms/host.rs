@@ -75,17 +75,17 @@ impl Relayed for VirtualSwitch {
         Channels { state, .. }: &mut Channels,
         _flow: &mut (),
         asked: &mut scheme::Packet,
-        place: &mut Fork<'_>,
+        env: &mut Fork<'_>,
     ) -> u16 {
         let scored = matches!(self.0.selection, Selection::ScoreOfUnit | Selection::ScoreOfFlow);
-        if scored && state.scored.due(place.now_ns(), self.0.round_ns) {
+        if scored && state.scored.due(env.now_ns(), self.0.round_ns) {
             let all = (0..).zip(&state.channels);
             let weight = |(channel, known): (u16, &Channel)| {
-                if place.up(channel) { known.weight.into() } else { 0 }
+                if env.up(channel) { known.weight.into() } else { 0 }
             };
             state.scored.entries = gravity::entries(&all.map(weight).collect::<Vec<u64>>());
         }
-        scheme::pick::<Under, _>(&self.0, state, asked, place)
+        scheme::pick::<Under, _>(&self.0, state, asked, env)
     }
 
     #[inline]
@@ -98,16 +98,16 @@ impl Relayed for VirtualSwitch {
         news.written()
     }
 
-    fn learn(&self, state: &mut Channels, channel: u16, news: u32, place: &mut Fork<'_>) {
+    fn learn(&self, state: &mut Channels, channel: u16, news: u32, env: &mut Fork<'_>) {
         let Some(said) = state.said.get_mut(usize::from(channel)) else { return };
         let says = Counts::read(news);
         let Counts { packets, marked } = says.since(*said);
         *said = says;
-        Under::learn(&self.0, &mut state.state, &Feedback { channel, packets, marked }, place);
+        Under::learn(&self.0, &mut state.state, &Feedback { channel, packets, marked }, env);
     }
 
-    fn changed(&self, state: &mut Channels, channel: u16, place: &mut Fork<'_>) {
-        let up = place.up(channel);
-        Under::port_changed(&self.0, &mut state.state, channel, up, place);
+    fn changed(&self, state: &mut Channels, channel: u16, env: &mut Fork<'_>) {
+        let up = env.up(channel);
+        Under::port_changed(&self.0, &mut state.state, channel, up, env);
     }
 }

@@ -9,14 +9,16 @@ use crate::wino::pick::{Slice, UNMARKED, Verdict, forward};
 use crate::wino::slices::Slices;
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_plan::selection_hash;
-use anabranch_sim::{Choice, GroupPlan, Junction, Network, SimulationError, SwitchBalancer, marks, salt};
+use anabranch_sim::{
+    Choice, GroupPlan, Junction, Network, PacketId, SimulationError, SwitchBalancer, marks, salt,
+};
 use anabranch_split::scheme::{Packet, TokenBucket, Uniform, pick};
 use anabranch_split::{PlanError, Still};
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
-/// Tokens of timers: a poll, an installation, and the release of the packet in place `token - HELD`.
+/// Tokens of timers: a poll, an installation, and the release of the packet whose number is `token - HELD`.
 const POLL: u32 = 0;
 const INSTALL: u32 = 1;
 const HELD: u32 = 2;
@@ -40,8 +42,8 @@ pub(crate) struct WinoBalancer {
     active: Vec<bool>,
     seen: bool,
     polling: bool,
-    /// Ports of packets that wait for their slice, by slot.
-    held: HashMap<u32, u32>,
+    /// Packets that wait for their slice, by number, and the port of each.
+    held: HashMap<u32, (PacketId, u32)>,
     /// Members of each group that carry, for packets without slices.
     live: Vec<Box<[u16]>>,
     salts: Vec<u32>,
@@ -153,9 +155,9 @@ impl SwitchBalancer for WinoBalancer {
         vec![("paths left out, with less bandwidth than a slice has", self.controller.left_out())]
     }
 
-    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
+    fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
         let now_ns = network.now_ns();
-        let packet = network.packet(place);
+        let packet = network.packet(id);
         if packet.marks & marks::LABELLED != 0 {
             // Its path is dead, here or further on.
             return Choice::NoPath;
@@ -191,13 +193,13 @@ impl SwitchBalancer for WinoBalancer {
         packet.marks |= marks::LABELLED;
         let Some(at_ns) = wait_until_ns else { return Choice::Member(member as u16) };
         packet.path = packet.path.wrapping_mul(at.ports.len() as u16).wrapping_add(member as u16);
-        self.held.insert(place, at.ports[member]);
-        network.wake_balancer(at_ns * 1000, HELD + place);
+        self.held.insert(id.number(), (id, at.ports[member]));
+        network.wake_balancer(at_ns * 1000, HELD + id.number());
         Choice::Held
     }
 
-    fn depart(&mut self, _switch: u32, port: u32, place: u32, network: &mut Network) {
-        let packet = network.packet(place);
+    fn depart(&mut self, _switch: u32, port: u32, id: PacketId, network: &mut Network) {
+        let packet = network.packet(id);
         if packet.tag == UNMARKED {
             self.foreign_bytes[port as usize] += u64::from(packet.frame_bytes) + u64::from(self.gap_bytes);
         }
@@ -218,8 +220,8 @@ impl SwitchBalancer for WinoBalancer {
                 }
             }
             held => {
-                if let Some(port) = self.held.remove(&(held - HELD)) {
-                    network.enqueue(port, held - HELD);
+                if let Some((id, port)) = self.held.remove(&(held - HELD)) {
+                    network.enqueue(port, id);
                 }
             }
         }

@@ -6,7 +6,9 @@ use anabranch_balancers::{
     Build, Decider, DefaultWeights, Descriptor, LoadBalancer, Runs, Scheme, Settings, Task,
 };
 use anabranch_fabric::Fabric;
-use anabranch_sim::{Choice, GroupPlan, Junction, Network, Outcome, SimulationError, SwitchBalancer};
+use anabranch_sim::{
+    Choice, GroupPlan, Junction, Network, Outcome, PacketId, SimulationError, SwitchBalancer,
+};
 use anabranch_split::{PlanError, capability};
 use std::collections::BTreeMap;
 
@@ -81,7 +83,7 @@ impl Header {
 /// State of one leaf. Reports are keyed by the other leaf and the uplink.
 #[derive(Default)]
 struct Leaf {
-    /// Ports to spines; the place of a port is the number of the uplink.
+    /// Ports to spines; the position of a port is the number of the uplink.
     uplinks: Vec<u32>,
     /// Levels of the paths to other leaves by own uplinks, and when they were heard.
     to: BTreeMap<(u32, u8), (Level, u64)>,
@@ -164,9 +166,9 @@ impl SwitchBalancer for Switches {
     }
 
     /// A leaf chooses for the first packet of a flowlet and writes the header; the rest of the flowlet follows.
-    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
+    fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
         let now_ns = network.now_ns();
-        let packet = *network.packet(place);
+        let packet = *network.packet(id);
         let usable: Vec<usize> =
             (0..at.ports.len()).filter(|&member| self.groups[at.group as usize][member] > 0).collect();
         let hashed = (packet.entropy ^ self.salt) as usize;
@@ -194,20 +196,20 @@ impl SwitchBalancer for Switches {
         leaf.flowlets.insert(flow, (at.ports[member], now_ns));
         let uplink = uplink_of(leaf, at.ports[member]) as u8;
         let header = Header { leaf: own, uplink, level: 1, report: leaf.report(at.leaf) };
-        network.packet(place).tag = header.pack();
+        network.packet(id).tag = header.pack();
         Choice::Member(member as u16)
     }
 
     /// Counts the packet as load of the link, and raises the level in its header to that of the link.
-    fn depart(&mut self, _switch: u32, port: u32, place: u32, network: &mut Network) {
+    fn depart(&mut self, _switch: u32, port: u32, id: PacketId, network: &mut Network) {
         if self.loads[port as usize].is_none() {
             return;
         }
         let now_ns = network.now_ns();
-        let bytes = u64::from(network.packet(place).frame_bytes);
+        let bytes = u64::from(network.packet(id).frame_bytes);
         self.loads[port as usize] = Some((self.load(port, now_ns) + bytes, now_ns));
         let level = self.level(port, network);
-        let packet = network.packet(place);
+        let packet = network.packet(id);
         let header = Header::unpack(packet.tag);
         if header.level > 0 {
             packet.tag = Header { level: header.level.max(level), ..header }.pack();
@@ -215,8 +217,8 @@ impl SwitchBalancer for Switches {
     }
 
     /// A leaf learns from a packet for one of its hosts: the level of the packet's path, and the report it brings.
-    fn deliver(&mut self, switch: u32, _port: u32, place: u32, network: &mut Network) -> bool {
-        let header = Header::unpack(network.packet(place).tag);
+    fn deliver(&mut self, switch: u32, _port: u32, id: PacketId, network: &mut Network) -> bool {
+        let header = Header::unpack(network.packet(id).tag);
         if let Some(own) = self.leaf_of[switch as usize].filter(|_| header.level > 0) {
             let leaf = &mut self.leaves[usize::from(own)];
             leaf.from.insert((header.leaf.into(), header.uplink), header.level);

@@ -117,8 +117,8 @@ fn a_late_acknowledgement_does_not_end_a_flow_twice() {
     }
 }
 
-/// A place in the table of connections is used by 256 connections while copies of the first one's segments are still
-/// under way: they must not be taken for the segments of the connection that has the place then.
+/// A slot in the table of connections is used by 256 connections while copies of the first one's segments are still
+/// under way: they must not be taken for the segments of the connection that has the slot then.
 #[test]
 fn late_packets_are_never_taken_for_another_connections() {
     const MS: u64 = 1000 * PS_PER_US;
@@ -148,7 +148,7 @@ fn late_packets_are_never_taken_for_another_connections() {
     }
     flows.push(Flow { start: Start::After { flow: 255, delay_ps: 50 * PS_PER_US }, ..flow(4, 5, 1448, 0) });
     let outcome = run(&fabric, &flows, &settings(Transport::Tcp(tcp)));
-    assert_eq!(outcome.totals.connections_peak, 1, "all of them use one place");
+    assert_eq!(outcome.totals.connections_peak, 1, "all of them use one slot");
     let last = outcome.flows.last().unwrap();
     assert!(last.start_ps < 140 * MS, "copies of the first flow's segments arrive until then: {last:?}");
     assert!(last.fct_ps > 100 * MS, "the way alone takes longer: {last:?}");

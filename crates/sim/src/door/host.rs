@@ -54,7 +54,7 @@ pub trait HostBalancer {
     /// The retransmission timer of a connection's sender expired; it has not sent again yet.
     fn timed_out(&mut self, _from: &Address, _network: &mut Network) {}
 
-    /// A connection ended; its place may be used again, with another generation.
+    /// A connection ended; its slot may be used again, with another generation.
     fn closed(&mut self, _connection: u32) {}
 
     /// A timer rang that [`Network::wake_host`] set.

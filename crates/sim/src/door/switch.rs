@@ -4,6 +4,7 @@
 //! numbers and packets.
 
 use crate::network::Network;
+use crate::slab::PacketId;
 use anabranch_fabric::LinkState;
 use anabranch_split::PlanError;
 
@@ -65,28 +66,28 @@ pub trait SwitchBalancer {
     /// Routing uses a group no more. Its number may be given to another.
     fn retire(&mut self, _group: u32) {}
 
-    /// The member that takes the packet in `place`. Asked where a group has several members, one of them at least
+    /// The member that takes the packet `id`. Asked where a group has several members, one of them at least
     /// with a positive weight, for packets without labels, or whose label leads to a dead port. A balancer that routes
     /// at the source sets labels: the one for this choice is not among them.
-    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice;
+    fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice;
 
     /// The run begins: set timers.
     fn begin(&mut self, _network: &mut Network) {}
 
-    /// The packet in `place` is about to be handed to `port` of `switch`, whoever chose it, a host's port included.
+    /// The packet `id` is about to enter `port` of `switch`, whoever chose it, a host's port included.
     /// The port may still drop it.
-    fn depart(&mut self, _switch: u32, _port: u32, _place: u32, _network: &mut Network) {}
+    fn depart(&mut self, _switch: u32, _port: u32, _id: PacketId, _network: &mut Network) {}
 
-    /// The packet in `place` is at the leaf of its host, `port` leads to it. Whether it goes on; if not, the balancer
+    /// The packet `id` is at the leaf of its host, `port` leads to it. Whether it goes on; if not, the balancer
     /// keeps it and will hand it to the port itself.
-    fn deliver(&mut self, _switch: u32, _port: u32, _place: u32, _network: &mut Network) -> bool {
+    fn deliver(&mut self, _switch: u32, _port: u32, _id: PacketId, _network: &mut Network) -> bool {
         true
     }
 
     /// A probe came to `switch` by the link of port `from` (the port at the other end). `onward` is where its labels send
     /// it; nothing at the leaf of its destination, or if it has no labels. The balancer hands it to a port or consumes it.
-    fn probe(&mut self, _switch: u32, _from: u32, _onward: Option<u32>, place: u32, network: &mut Network) {
-        network.consume(place);
+    fn probe(&mut self, _switch: u32, _from: u32, _onward: Option<u32>, id: PacketId, network: &mut Network) {
+        network.consume(id);
     }
 
     /// A timer rang that [`Network::wake_balancer`] set.

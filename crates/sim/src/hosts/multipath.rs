@@ -11,7 +11,7 @@ use crate::{FlowRecord, Kind, Packet, SimulationError};
 #[derive(Default)]
 struct Multipath {
     data: DataStream,
-    /// Its subflows' connections, the one that opened the flow first. Empty while the place is free.
+    /// Its subflows' connections, the one that opened the flow first. Empty while the slot is free.
     connections: Vec<u32>,
     /// Last report of each subflow's sender.
     paces: Vec<Pace>,
@@ -92,57 +92,57 @@ impl Hosts {
         window_max_bytes: u64,
         network: &mut Network,
     ) -> Result<(), SimulationError> {
-        let place = self.multipaths.free.pop().unwrap_or_else(|| {
+        let slot = self.multipaths.free.pop().unwrap_or_else(|| {
             self.multipaths.all.push(Multipath::default());
             self.multipaths.all.len() as u32 - 1
         });
-        // The end of a flow is no place in a subflow's stream.
+        // The end of a flow is no position in a subflow's stream.
         let subflow_message = Message { end: u64::MAX, ..message };
         for index in 0..subflows {
-            let name = self.connect(subflow_message, Some(Subflow { multipath: place, index }), network)?;
-            self.multipaths.all[place as usize].connections.push(name);
+            let name = self.connect(subflow_message, Some(Subflow { multipath: slot, index }), network)?;
+            self.multipaths.all[slot as usize].connections.push(name);
         }
-        let multipath = &mut self.multipaths.all[place as usize];
+        let multipath = &mut self.multipaths.all[slot as usize];
         multipath.data.reset(message.end, subflows, window_max_bytes);
         multipath.paces.clear();
         multipath.paces.resize(subflows.into(), None);
         multipath.joined = false;
-        self.step(Subflow { multipath: place, index: 0 }, Step::Open, network);
-        self.push_all(place, network);
-        self.watch_multipath(place, network.now_ps);
+        self.step(Subflow { multipath: slot, index: 0 }, Step::Open, network);
+        self.push_all(slot, network);
+        self.watch_multipath(slot, network.now_ps);
         Ok(())
     }
 
     /// A sender's packet, for a subflow: the flow's acknowledgement number may advance, others may have room then.
     pub(super) fn reach_subflow(&mut self, subflow: Subflow, packet: &Packet, network: &mut Network) {
-        let place = subflow.multipath;
-        let multipath = &mut self.multipaths.all[place as usize];
+        let slot = subflow.multipath;
+        let multipath = &mut self.multipaths.all[slot as usize];
         let has_room = packet.kind == Kind::Ack && multipath.data.acknowledge(subflow.index, packet.seq);
         let ends = multipath.data.is_acknowledged();
         self.step(subflow, Step::Receive(packet), network);
         let joins = !ends
             && subflow.index == 0
-            && !std::mem::replace(&mut self.multipaths.all[place as usize].joined, true);
+            && !std::mem::replace(&mut self.multipaths.all[slot as usize].joined, true);
         if joins {
-            self.join(place, network);
+            self.join(slot, network);
         }
         if has_room || joins {
-            self.push_all(place, network);
+            self.push_all(slot, network);
         }
-        self.watch_multipath(place, network.now_ps);
+        self.watch_multipath(slot, network.now_ps);
         if ends {
-            self.end_multipath(place, network);
+            self.end_multipath(slot, network);
         }
     }
 
     /// A subflow's sender is woken. If it times out, what it has outstanding may go over the others.
     pub(super) fn wake_subflow(&mut self, subflow: Subflow, network: &mut Network) {
-        let place = subflow.multipath;
+        let slot = subflow.multipath;
         self.step(subflow, Step::Wake, network);
-        if self.multipaths.all[place as usize].data.has_strays() {
-            self.push_all(place, network);
+        if self.multipaths.all[slot as usize].data.has_strays() {
+            self.push_all(slot, network);
         }
-        self.watch_multipath(place, network.now_ps);
+        self.watch_multipath(slot, network.now_ps);
     }
 
     /// A subflow's sender has room in its host's card again.
@@ -161,26 +161,26 @@ impl Hosts {
     }
 
     /// The other subflows begin, one round trip after the first.
-    fn join(&mut self, place: u32, network: &mut Network) {
-        for index in 1..self.subflows(place) {
-            self.step(Subflow { multipath: place, index }, Step::Open, network);
+    fn join(&mut self, slot: u32, network: &mut Network) {
+        for index in 1..self.subflows(slot) {
+            self.step(Subflow { multipath: slot, index }, Step::Open, network);
         }
     }
 
-    fn subflows(&self, place: u32) -> u8 {
-        self.multipaths.all[place as usize].connections.len() as u8
+    fn subflows(&self, slot: u32) -> u8 {
+        self.multipaths.all[slot as usize].connections.len() as u8
     }
 
     /// Offers what is waiting to the subflows by ascending round trip: each takes what its window has room for.
-    fn push_all(&mut self, place: u32, network: &mut Network) {
+    fn push_all(&mut self, slot: u32, network: &mut Network) {
         let mut last = None;
         loop {
-            let paces = self.multipaths.all[place as usize].paces.iter();
+            let paces = self.multipaths.all[slot as usize].paces.iter();
             let keys =
                 paces.zip(0u8..).map(|(pace, index)| (pace.map_or(u64::MAX, |(_, rtt_ps)| rtt_ps), index));
             let Some(next) = keys.filter(|key| last.is_none_or(|last| *key > last)).min() else { break };
             last = Some(next);
-            self.step(Subflow { multipath: place, index: next.1 }, Step::Push, network);
+            self.step(Subflow { multipath: slot, index: next.1 }, Step::Push, network);
         }
     }
 
@@ -205,10 +205,10 @@ impl Hosts {
     }
 
     /// Every byte is acknowledged: the subflows end, whatever they have still outstanding.
-    fn end_multipath(&mut self, place: u32, network: &mut Network) {
-        let flow = self.write_multipath(place);
+    fn end_multipath(&mut self, slot: u32, network: &mut Network) {
+        let flow = self.write_multipath(slot);
         let leaves_some = self.records[flow as usize].left_packets() > 0;
-        let connections = &mut self.multipaths.all[place as usize].connections;
+        let connections = &mut self.multipaths.all[slot as usize].connections;
         for name in connections.drain(..) {
             if leaves_some {
                 self.past.insert(name, vec![(0, flow)]);
@@ -216,21 +216,21 @@ impl Hosts {
             self.connections.close(name);
             network.with_host_balancer(|host, _| host.closed(name));
         }
-        self.multipaths.free.push(place);
+        self.multipaths.free.push(slot);
     }
 
     /// Writes down the counters of the flows that are still open.
     pub(super) fn close_multipath_books(&mut self) {
-        for place in 0..self.multipaths.all.len() as u32 {
-            if self.subflows(place) > 0 {
-                self.write_multipath(place);
+        for slot in 0..self.multipaths.all.len() as u32 {
+            if self.subflows(slot) > 0 {
+                self.write_multipath(slot);
             }
         }
     }
 
     /// Writes down the counters of a flow. Returns its number.
-    fn write_multipath(&mut self, place: u32) -> u32 {
-        let Multipath { data, connections, .. } = &self.multipaths.all[place as usize];
+    fn write_multipath(&mut self, slot: u32) -> u32 {
+        let Multipath { data, connections, .. } = &self.multipaths.all[slot as usize];
         let (mut sent, mut received) = (SenderCounters::default(), ReceiverCounters::default());
         let mut flow = 0;
         for &name in connections {
@@ -252,12 +252,12 @@ impl Hosts {
     }
 
     /// Writes down the sum of the windows, if it is watched.
-    fn watch_multipath(&mut self, place: u32, now_ps: u64) {
+    fn watch_multipath(&mut self, slot: u32, now_ps: u64) {
         if self.watched.is_empty() {
             return;
         }
         let (mut flow, mut window_bytes) = (0, 0);
-        for &name in &self.multipaths.all[place as usize].connections {
+        for &name in &self.multipaths.all[slot as usize].connections {
             let Some(connection) = self.connections.get(name) else { continue };
             flow = connection.message.flow;
             if let SendingMachine::Stream(sender) = &connection.sending.machine {

@@ -1,11 +1,12 @@
 //! Changes of a port: it dies, returns, loses frames, or sends at another rate.
 
 use super::{EgressPort, began_ps};
+use crate::slab::PacketId;
 use anabranch_fabric::{Rate, Serialization};
 
 impl EgressPort {
     /// Kills the port: everything on the link and in the queue is lost. Returns it.
-    pub(crate) fn go_down(&mut self, now_ps: u64) -> Vec<u32> {
+    pub(crate) fn go_down(&mut self, now_ps: u64) -> Vec<PacketId> {
         let unsent = self.take_unsent(now_ps);
         self.sent_bytes -= unsent.bytes;
         self.first_sent = self.first_sent.wrapping_add(unsent.packets);

@@ -70,13 +70,13 @@ proptest! {
         let (mut now_ps, mut interval_ps, mut counted) = (0, 0, (0, 0));
         let mut expected_arrivals = std::collections::VecDeque::new();
         let mut next_arrival = NEVER_PS;
-        for (place, (wait_ps, frame_bytes, capable, what)) in (0u32..).zip(steps) {
+        for (id, (wait_ps, frame_bytes, capable, what)) in (0..).map(PacketId).zip(steps) {
             let until_ps = now_ps + wait_ps;
             // Arrivals on the way, in order.
             while next_arrival <= until_ps {
                 let (arrived, next_ps) = port.arrive();
-                let (expected_place, expected_ps) = expected_arrivals.pop_front().unwrap();
-                prop_assert_eq!((arrived, next_arrival), (expected_place, expected_ps));
+                let (expected_id, expected_ps) = expected_arrivals.pop_front().unwrap();
+                prop_assert_eq!((arrived, next_arrival), (expected_id, expected_ps));
                 next_arrival = next_ps;
             }
             now_ps = until_ps;
@@ -102,7 +102,7 @@ proptest! {
                 && waiting_packets < u64::from(buffer_packets);
             let marks = capable
                 && (waiting_bytes >= u64::from(mark_bytes) || waiting_packets >= u64::from(mark_packets));
-            match port.enqueue::<false>(now_ps, place, &mut packet) {
+            match port.enqueue::<false>(now_ps, id, &mut packet) {
                 Verdict::Dropped => {
                     prop_assert!(!fits);
                     naive.dropped += 1;
@@ -121,7 +121,7 @@ proptest! {
             let start_ps = naive.served.last().map_or(0, |s| s.end_ps).max(now_ps);
             let end_ps = start_ps + (bytes + u64::from(GAP)) * naive.ps_per_byte;
             naive.served.push(Served { in_ps: now_ps, start_ps, end_ps, bytes });
-            expected_arrivals.push_back((place, end_ps + delay_ps));
+            expected_arrivals.push_back((id, end_ps + delay_ps));
         }
     }
 }
@@ -130,13 +130,16 @@ proptest! {
 fn a_slower_rate_stretches_what_is_left_and_what_waits() {
     let mut port = port(10_000_000_000, 1_000_000, Buffer::UNLIMITED, Marking::Off);
     // 1230 bytes and a gap of 20: a microsecond each.
-    assert!(matches!(port.enqueue::<false>(0, 0, &mut packet(1230, false)), Verdict::Next(2_000_000)));
-    assert!(matches!(port.enqueue::<false>(0, 1, &mut packet(1230, false)), Verdict::Queued));
+    assert!(matches!(
+        port.enqueue::<false>(0, PacketId(0), &mut packet(1230, false)),
+        Verdict::Next(2_000_000)
+    ));
+    assert!(matches!(port.enqueue::<false>(0, PacketId(1), &mut packet(1230, false)), Verdict::Queued));
     // Half of the first frame is out; the other half takes twice its time, the second frame two microseconds.
     let next_ps = port.set_rate(500_000, Rate::from_bps(5_000_000_000).unwrap());
     assert_eq!(next_ps, Some(2_500_000));
-    assert_eq!(port.arrive(), (0, 4_500_000));
-    assert_eq!(port.arrive(), (1, NEVER_PS));
+    assert_eq!(port.arrive(), (PacketId(0), 4_500_000));
+    assert_eq!(port.arrive(), (PacketId(1), NEVER_PS));
     let record = port.end_interval(0, 0, 5_000_000);
     assert_eq!(record.backlog_byte_ps, 1230 * (1_500_000 + 3_500_000));
     assert_eq!(record.busy_ps, 3_500_000);
@@ -147,8 +150,8 @@ fn a_slower_rate_stretches_what_is_left_and_what_waits() {
 #[test]
 fn a_frame_in_service_has_begun_at_whatever_rate_it_ends() {
     let mut port = port(10_000_000_000, 1_000_000, Buffer::UNLIMITED, Marking::Off);
-    port.enqueue::<false>(0, 0, &mut packet(1230, false));
-    port.enqueue::<false>(0, 1, &mut packet(1230, false));
+    port.enqueue::<false>(0, PacketId(0), &mut packet(1230, false));
+    port.enqueue::<false>(0, PacketId(1), &mut packet(1230, false));
     // A tenth is left, for 10 us at a hundredth of the rate; then half of that takes a twentieth.
     port.set_rate(900_000, Rate::from_bps(100_000_000).unwrap());
     assert_eq!(port.sent_bytes(900_000), 1230);
@@ -157,7 +160,7 @@ fn a_frame_in_service_has_begun_at_whatever_rate_it_ends() {
     let record = port.end_interval(0, 0, 6_000_000);
     assert_eq!((record.sent_packets, record.sent_bytes, record.busy_ps), (1, 1230, 6_000_000));
     // The second frame takes 5 us from 6.15 us on.
-    assert_eq!(port.arrive(), (0, 12_150_000));
+    assert_eq!(port.arrive(), (PacketId(0), 12_150_000));
     let record = port.end_interval(0, 6_000_000, 12_000_000);
     assert_eq!((record.sent_packets, record.sent_bytes, record.busy_ps), (1, 1230, 5_150_000));
 }
@@ -168,12 +171,12 @@ fn a_backlog_beyond_four_gibibytes_is_known() {
     let marking = Marking::Step { bytes: 1_000_000, packets: u32::MAX };
     let mut port = port(64_000, 0, Buffer::UNLIMITED, marking);
     let frames = (1 << 32) / 65_000 + 10u64;
-    for place in 0..frames as u32 {
-        port.enqueue::<false>(0, place, &mut packet(65_000, false));
+    for id in (0..frames as u32).map(PacketId) {
+        port.enqueue::<false>(0, id, &mut packet(65_000, false));
     }
     assert_eq!(port.backlog_bytes(0), frames * 65_000);
     let mut last = packet(65_000, true);
-    port.enqueue::<false>(0, 0, &mut last);
+    port.enqueue::<false>(0, PacketId(0), &mut last);
     assert_ne!(last.marks & marks::EXPERIENCED, 0);
     let record = port.end_interval(0, 0, 1_000_000);
     assert_eq!(record.backlog_max_bytes, (frames + 1) * 65_000);
@@ -182,14 +185,14 @@ fn a_backlog_beyond_four_gibibytes_is_known() {
 #[test]
 fn a_dead_port_loses_what_it_holds_and_what_comes() {
     let mut port = port(10_000_000_000, 1_000_000, Buffer::UNLIMITED, Marking::Off);
-    for place in 0..3 {
-        port.enqueue::<false>(0, place, &mut packet(1230, false));
+    for id in (0..3).map(PacketId) {
+        port.enqueue::<false>(0, id, &mut packet(1230, false));
     }
-    assert_eq!(port.go_down(1_500_000), [0, 1, 2]);
-    assert!(matches!(port.enqueue::<false>(1_600_000, 3, &mut packet(1230, false)), Verdict::Lost));
+    assert_eq!(port.go_down(1_500_000), [0, 1, 2].map(PacketId));
+    assert!(matches!(port.enqueue::<false>(1_600_000, PacketId(3), &mut packet(1230, false)), Verdict::Lost));
     port.go_up();
     assert!(matches!(
-        port.enqueue::<false>(1_700_000, 4, &mut packet(1230, false)),
+        port.enqueue::<false>(1_700_000, PacketId(4), &mut packet(1230, false)),
         Verdict::Next(3_700_000)
     ));
     let record = port.end_interval(0, 0, 3_000_000);
@@ -204,8 +207,8 @@ fn red_marks_or_drops_between_its_limits() {
     let mut struck = 0;
     let mut port = port(10_000_000_000, 0, Buffer::UNLIMITED, ramp);
     // Backlog held at 6,000 bytes, halfway: a quarter is struck.
-    for place in 0..6 {
-        port.enqueue::<false>(0, place, &mut packet(1000, false));
+    for id in (0..6).map(PacketId) {
+        port.enqueue::<false>(0, id, &mut packet(1000, false));
     }
     let trials = 40_000;
     for _ in 0..trials {
@@ -239,21 +242,21 @@ mod jitter {
         ]
     }
 
-    fn enqueue(port: &mut EgressPort, now_ps: u64, place: u32, frame_bytes: u16) -> Option<u64> {
-        match port.enqueue::<true>(now_ps, place, &mut packet(frame_bytes, false)) {
+    fn enqueue(port: &mut EgressPort, now_ps: u64, id: PacketId, frame_bytes: u16) -> Option<u64> {
+        match port.enqueue::<true>(now_ps, id, &mut packet(frame_bytes, false)) {
             Verdict::Next(at_ps) => Some(at_ps),
             _ => None,
         }
     }
 
     /// Lets a port's packets arrive until a time; the times at which they did.
-    fn arrivals(port: &mut EgressPort, next_ps: &mut u64, until_ps: u64) -> Vec<(u32, u64)> {
+    fn arrivals(port: &mut EgressPort, next_ps: &mut u64, until_ps: u64) -> Vec<(PacketId, u64)> {
         let mut arrived = Vec::new();
         while *next_ps <= until_ps {
             let at_ps = *next_ps;
-            let (place, then_ps) = port.arrive();
+            let (id, then_ps) = port.arrive();
             assert!(then_ps >= at_ps, "in order");
-            arrived.push((place, at_ps));
+            arrived.push((id, at_ps));
             *next_ps = then_ps;
         }
         arrived
@@ -274,7 +277,7 @@ mod jitter {
             let mut next_ps = [NEVER_PS; 2];
             let mut arrived = [Vec::new(), Vec::new()];
             let mut slowest_mbps = 10_000;
-            for (place, (wait_ps, step)) in (0u32..).zip(steps) {
+            for (id, (wait_ps, step)) in (0..).map(PacketId).zip(steps) {
                 now_ps += wait_ps;
                 for ((port, next_ps), arrived) in [&mut plain, &mut late].into_iter().zip(&mut next_ps).zip(&mut arrived) {
                     arrived.extend(arrivals(port, next_ps, now_ps));
@@ -282,7 +285,7 @@ mod jitter {
                 match step {
                     Step::Send { frame_bytes } => {
                         for (port, next_ps) in [&mut plain, &mut late].into_iter().zip(&mut next_ps) {
-                            if let Some(at_ps) = enqueue(port, now_ps, place, frame_bytes) {
+                            if let Some(at_ps) = enqueue(port, now_ps, id, frame_bytes) {
                                 *next_ps = at_ps;
                             }
                         }
@@ -320,8 +323,8 @@ mod jitter {
                 arrived.extend(arrivals(port, next_ps, NEVER_PS - 1));
             }
             let frame_ps = Rate::from_bps(slowest_mbps * 1_000_000).unwrap().serialization().frame_ps(1518 + 20);
-            for (&(place, plain_ps), &(late_place, late_ps)) in arrived[0].iter().zip(&arrived[1]) {
-                prop_assert_eq!(place, late_place);
+            for (&(id, plain_ps), &(late_id, late_ps)) in arrived[0].iter().zip(&arrived[1]) {
+                prop_assert_eq!(id, late_id);
                 prop_assert!(plain_ps <= late_ps && late_ps <= plain_ps + frame_ps, "{plain_ps} and {late_ps}");
             }
         }
@@ -337,7 +340,7 @@ mod jitter {
         for number in 0..10_000u64 {
             // Every second one finds the port idle.
             let now_ps = number / 2 * 4 * frame_ps;
-            port.enqueue::<true>(now_ps, 0, &mut packet(1518, false));
+            port.enqueue::<true>(now_ps, PacketId(0), &mut packet(1518, false));
             let accepted = port.at(port.tail.wrapping_sub(1));
             let prompt_ps = now_ps + (1 + number % 2) * frame_ps;
             tenths[((accepted.arrive_ps - prompt_ps) * 10 / frame_ps) as usize] += 1;

@@ -1,9 +1,9 @@
 //! Switches that run blank-scheme, each with random numbers of its own.
 
 use super::pick;
-use crate::switches::place::{Place, stream};
+use crate::switches::port_env::{PortEnv, stream};
 use anabranch_fabric::Fabric;
-use anabranch_sim::{Choice, GroupPlan, Junction, Network, SwitchBalancer};
+use anabranch_sim::{Choice, GroupPlan, Junction, Network, PacketId, SwitchBalancer};
 use anabranch_split::{PlanError, scheme};
 use rand_pcg::Pcg32;
 
@@ -33,9 +33,9 @@ impl SwitchBalancer for Switches {
         Ok(())
     }
 
-    fn choose(&mut self, at: &Junction<'_>, place: u32, network: &mut Network) -> Choice {
+    fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
         let now_ns = network.now_ns();
-        let packet = network.packet(place);
+        let packet = network.packet(id);
         let mut asked = scheme::Packet {
             flow: u64::from(packet.connection) << 32 | u64::from(packet.entropy),
             bytes: packet.frame_bytes.into(),
@@ -45,7 +45,7 @@ impl SwitchBalancer for Switches {
         let weights = &*self.groups[at.group as usize];
         let up = |member: u16| weights[usize::from(member)] > 0;
         let stream = &mut self.streams[at.switch as usize];
-        let mut env = Place { now_ns, stream, up };
+        let mut env = PortEnv { now_ns, stream, up };
         Choice::Member(scheme::pick::<Rule, _>(weights, &mut (), &mut asked, &mut env))
     }
 }

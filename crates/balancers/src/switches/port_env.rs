@@ -8,13 +8,13 @@ use rand_pcg::Pcg32;
 use rand_pcg::rand_core::Rng;
 
 /// A clock that stands, a stream, and which members can be used.
-pub(crate) struct Place<'a, F> {
+pub(crate) struct PortEnv<'a, F> {
     pub(crate) now_ns: u64,
     pub(crate) stream: &'a mut Pcg32,
     pub(crate) up: F,
 }
 
-impl<F: Fn(u16) -> bool> Env for Place<'_, F> {
+impl<F: Fn(u16) -> bool> Env for PortEnv<'_, F> {
     const GIVES: u32 = capability::CLOCK
         | capability::RANDOM
         | capability::TAG
