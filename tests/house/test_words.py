@@ -101,26 +101,16 @@ PLAIN = {
 # Names that still contain a retired word. The lists only ever get shorter.
 REMAINING: dict[str, set[str]] = {
     "rust": {
-        "EntropyEdge",
         "Held",
-        "HermesEdge",
-        "Place",
         "Police",
-        "PrestoEdge",
         "ReceivingMachine",
-        "RelayedEdge",
-        "SapsEdge",
         "SendingMachine",
-        "WinoEdge",
         "close_books",
         "close_multipath_books",
         "hand_up",
         "held",
         "mend",
-        "place",
         "police",
-        "wake_edge",
-        "with_edge",
     },
     "python": {
         "ALONE",

@@ -192,7 +192,7 @@ mod tests {
     /// Graph that describes `fabric`, with its nodes in the order of `shuffle`.
     fn graph(fabric: &Fabric, tiers: bool, shuffle: &[u32]) -> Graph {
         let mut at = vec![0; shuffle.len()];
-        (0..).zip(shuffle).for_each(|(place, &node)| at[node as usize] = place);
+        (0..).zip(shuffle).for_each(|(rank, &node)| at[node as usize] = rank);
         let nodes = shuffle.iter().map(|&node| {
             let node = fabric.nodes()[node as usize].clone();
             GraphNode { name: node.name, tier: tiers.then_some(node.tier), pod: node.pod }

@@ -1,15 +1,15 @@
-//! A TOML document as a tree in which every value knows its place, with the overrides of the command line in it.
+//! A TOML document as a tree in which every value knows its position, with the overrides of the command line in it.
 
-use crate::{FormError, Place};
+use crate::{FormError, Position};
 use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value and its place.
+/// A value and its position.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Location in the document.
-    pub place: Place,
+    pub position: Position,
     /// Its value.
     pub value: Value,
 }
@@ -63,7 +63,7 @@ pub struct Entry {
     /// Its key.
     pub key: String,
     /// Location in the document.
-    pub place: Place,
+    pub position: Position,
     /// Value with its location.
     pub node: Node,
 }
@@ -83,17 +83,17 @@ pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<T
     let source: Arc<str> = file.into();
     let parsed = DeTable::parse(text).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
-        let place = Place { source: source.clone(), line: Some(Lines::of(text).line(span.start)) };
+        let position = Position { source: source.clone(), line: Some(Lines::of(text).line(span.start)) };
         if error.message() == TWICE {
             let key = text.get(span).unwrap_or_default().trim();
-            return FormError::new(place, format!("{key}: {TWICE}"), "keep one of the two, or rename one");
+            return FormError::new(position, format!("{key}: {TWICE}"), "keep one of the two, or rename one");
         }
         let problem = format!("not TOML: {}", error.message().replace('\n', ": "));
-        FormError::new(place, problem, "see the syntax at https://toml.io")
+        FormError::new(position, problem, "see the syntax at https://toml.io")
     })?;
     let lines = Lines::of(text);
-    let place = |offset: usize| Place { source: source.clone(), line: Some(lines.line(offset)) };
-    let mut root = table(parsed.into_inner(), &place)?;
+    let position = |offset: usize| Position { source: source.clone(), line: Some(lines.line(offset)) };
+    let mut root = table(parsed.into_inner(), &position)?;
     for (key, value) in overrides {
         apply(&mut root, key, value)?;
     }
@@ -114,22 +114,22 @@ impl Lines {
     }
 }
 
-fn table(parsed: DeTable<'_>, place: &impl Fn(usize) -> Place) -> Result<Table, FormError> {
+fn table(parsed: DeTable<'_>, position: &impl Fn(usize) -> Position) -> Result<Table, FormError> {
     let mut rows: Vec<_> = parsed.into_iter().collect();
     rows.sort_by_key(|(key, _)| key.span().start);
     let entry = |(key, value): (Spanned<_>, Spanned<DeValue<'_>>)| -> Result<Entry, FormError> {
-        let at = place(key.span().start);
+        let at = position(key.span().start);
         let key: std::borrow::Cow<'_, str> = key.into_inner();
-        let mut node = node(value, place)?;
+        let mut node = node(value, position)?;
         // A key with a dot, and a table's header, hold spans of their own; what a reader looks for is the key.
-        node.place = at.clone();
-        Ok(Entry { key: key.into_owned(), place: at, node })
+        node.position = at.clone();
+        Ok(Entry { key: key.into_owned(), position: at, node })
     };
     Ok(Table(rows.into_iter().map(entry).collect::<Result<_, _>>()?))
 }
 
-fn node(parsed: Spanned<DeValue<'_>>, place: &impl Fn(usize) -> Place) -> Result<Node, FormError> {
-    let at = place(parsed.span().start);
+fn node(parsed: Spanned<DeValue<'_>>, position: &impl Fn(usize) -> Position) -> Result<Node, FormError> {
+    let at = position(parsed.span().start);
     let value = match parsed.into_inner() {
         DeValue::String(text) => Value::Text(text.into_owned()),
         DeValue::Integer(number) => match i128::from_str_radix(number.as_str(), number.radix()) {
@@ -149,49 +149,55 @@ fn node(parsed: Spanned<DeValue<'_>>, place: &impl Fn(usize) -> Place) -> Result
         DeValue::Boolean(flag) => Value::Boolean(flag),
         DeValue::Datetime(date) => Value::Date(date.to_string()),
         DeValue::Array(items) => {
-            Value::Array(items.into_iter().map(|item| node(item, place)).collect::<Result<_, _>>()?)
+            Value::Array(items.into_iter().map(|item| node(item, position)).collect::<Result<_, _>>()?)
         }
-        DeValue::Table(entries) => Value::Table(table(entries, place)?),
+        DeValue::Table(entries) => Value::Table(table(entries, position)?),
     };
-    Ok(Node { place: at, value })
+    Ok(Node { position: at, value })
 }
 
 /// Puts one override into the document.
 fn apply(root: &mut Table, key: &str, text: &str) -> Result<(), FormError> {
-    let place = Place { source: format!("-o {key}={text}").into(), line: None };
+    let position = Position { source: format!("-o {key}={text}").into(), line: None };
     let value = match text.trim_start().chars().next() {
         Some('"' | '\'' | '[' | '{') => {
             let parsed = DeValue::parse(text.trim()).map_err(|error| {
                 let problem =
                     format!("{key}: the value is not TOML: {}", error.message().replace('\n', ": "));
-                FormError::new(place.clone(), problem, "see the syntax at https://toml.io")
+                FormError::new(position.clone(), problem, "see the syntax at https://toml.io")
             })?;
-            node(parsed, &|_| place.clone())?.value
+            node(parsed, &|_| position.clone())?.value
         }
         _ => Value::Bare(text.trim().to_owned()),
     };
     let steps: Vec<&str> = key.split('.').collect();
     if steps.iter().any(|step| step.is_empty()) {
         let problem = format!("`{key}` is no key");
-        return Err(FormError::new(place, problem, "join names by dots, as in fabric.link.rate"));
+        return Err(FormError::new(position, problem, "join names by dots, as in fabric.link.rate"));
     }
-    set(root, &steps, 0, Node { place: place.clone(), value }, &place)
+    set(root, &steps, 0, Node { position: position.clone(), value }, &position)
 }
 
 /// Puts `leaf` at `steps[depth..]` below `table`, making the tables and lists on the way.
-fn set(table: &mut Table, steps: &[&str], depth: usize, leaf: Node, place: &Place) -> Result<(), FormError> {
+fn set(
+    table: &mut Table,
+    steps: &[&str],
+    depth: usize,
+    leaf: Node,
+    position: &Position,
+) -> Result<(), FormError> {
     let key = steps[depth];
     let index = table.0.iter().position(|entry| entry.key == key).unwrap_or_else(|| {
         let numbered = steps.get(depth + 1).is_some_and(|step| step.parse::<usize>().is_ok());
         let value = if numbered { Value::Array(Vec::new()) } else { Value::Table(Table::default()) };
-        let node = Node { place: place.clone(), value };
-        table.0.push(Entry { key: key.to_owned(), place: place.clone(), node });
+        let node = Node { position: position.clone(), value };
+        table.0.push(Entry { key: key.to_owned(), position: position.clone(), node });
         table.0.len() - 1
     });
     let entry = &mut table.0[index];
-    descend(&mut entry.node, steps, depth + 1, leaf, place)?;
+    descend(&mut entry.node, steps, depth + 1, leaf, position)?;
     if depth + 1 == steps.len() {
-        entry.place = place.clone();
+        entry.position = position.clone();
     }
     Ok(())
 }
@@ -201,7 +207,7 @@ fn descend(
     steps: &[&str],
     depth: usize,
     leaf: Node,
-    place: &Place,
+    position: &Position,
 ) -> Result<(), FormError> {
     let Some(step) = steps.get(depth) else {
         *node = leaf;
@@ -209,27 +215,27 @@ fn descend(
     };
     let here = steps[..depth].join(".");
     match &mut node.value {
-        Value::Table(table) => set(table, steps, depth, leaf, place),
+        Value::Table(table) => set(table, steps, depth, leaf, position),
         Value::Array(items) if !items.is_empty() && step.parse::<usize>().is_err() => {
             // A name where a number could be: all entries are meant.
-            items.iter_mut().try_for_each(|item| descend(item, steps, depth, leaf.clone(), place))
+            items.iter_mut().try_for_each(|item| descend(item, steps, depth, leaf.clone(), position))
         }
         Value::Array(items) => {
             let count = items.len();
             let index = step.parse::<usize>().ok().filter(|&index| index <= count).ok_or_else(|| {
                 FormError::new(
-                    place.clone(),
+                    position.clone(),
                     format!("{here}: it is a list of {count}, `{step}` is none of its numbers"),
                     format!("number its entries from 0; {count} adds one"),
                 )
             })?;
             if index == count {
-                items.push(Node { place: place.clone(), value: Value::Table(Table::default()) });
+                items.push(Node { position: position.clone(), value: Value::Table(Table::default()) });
             }
-            descend(&mut items[index], steps, depth + 1, leaf, place)
+            descend(&mut items[index], steps, depth + 1, leaf, position)
         }
         other => Err(FormError::new(
-            place.clone(),
+            position.clone(),
             format!("{here}: it is {}, which has no key `{step}`", other.describe()),
             format!("override {here} itself"),
         )),

@@ -14,7 +14,7 @@ pub mod unit;
 mod word;
 mod write;
 
-pub use error::{FormError, Place};
+pub use error::{FormError, Position};
 pub use form::{AnyKeys, Form, Keys};
 pub use millionths::millionths;
 pub use origin::Origin;

@@ -1,6 +1,6 @@
 //! Origin of a table: its location in the file, for errors that are found in it later.
 
-use crate::{FormError, Place};
+use crate::{FormError, Position};
 
 /// Location of a table and of its keys. All origins are equal: where a scenario was written makes it no other.
 #[derive(Clone, Debug)]
@@ -8,9 +8,9 @@ pub struct Origin {
     /// Keys that lead to the table, each with its dot.
     pub path: String,
     /// Location of the first key of the table.
-    pub table: Place,
+    pub table: Position,
     /// Location of each key.
-    pub keys: Vec<(&'static str, Place)>,
+    pub keys: Vec<(&'static str, Position)>,
 }
 
 impl PartialEq for Origin {
@@ -21,7 +21,11 @@ impl PartialEq for Origin {
 
 impl Default for Origin {
     fn default() -> Self {
-        Self { path: String::new(), table: Place { source: "scenario".into(), line: None }, keys: Vec::new() }
+        Self {
+            path: String::new(),
+            table: Position { source: "scenario".into(), line: None },
+            keys: Vec::new(),
+        }
     }
 }
 
@@ -34,8 +38,8 @@ impl Origin {
     /// An error of this table. A problem that begins with one of its keys is placed there.
     pub fn error(&self, problem: &str, hint: impl Into<String>) -> FormError {
         let word = problem.split([':', '.', ' ']).next().unwrap_or_default();
-        let given = self.keys.iter().find(|(name, _)| *name == word).map(|(_, place)| place);
-        let place = given.unwrap_or(&self.table).clone();
+        let given = self.keys.iter().find(|(name, _)| *name == word).map(|(_, position)| position);
+        let position = given.unwrap_or(&self.table).clone();
         let path = self.path.trim_end_matches('.');
         let problem = if word == path {
             problem.to_owned()
@@ -44,6 +48,6 @@ impl Origin {
         } else {
             format!("{path}: {problem}")
         };
-        FormError::new(place, problem, hint)
+        FormError::new(position, problem, hint)
     }
 }

@@ -4,7 +4,7 @@ use crate::document::{Entry, Table, Value};
 use crate::form::{AnyKeys, Keys};
 use crate::origin::Origin;
 use crate::unit::{Choice, Unit};
-use crate::{Form, FormError, Place, nearest};
+use crate::{Form, FormError, Position, nearest};
 
 /// In which order errors are worth telling: a wrong kind makes its table's keys unknown, and a misspelt key is missing
 /// where it should be.
@@ -21,23 +21,23 @@ enum Rank {
 pub struct Reader {
     table: Table,
     /// Location of the first key of the table.
-    place: Place,
+    position: Position,
     /// Keys that lead to it, each with its dot.
     path: String,
     known: Vec<&'static str>,
     /// Locations of the keys that were read.
-    places: Vec<(&'static str, Place)>,
+    positions: Vec<(&'static str, Position)>,
     errors: Vec<(Rank, FormError)>,
 }
 
 impl Reader {
     /// A reader of a whole document.
-    pub fn new(table: Table, place: Place) -> Self {
-        Self::at(table, place, String::new())
+    pub fn new(table: Table, position: Position) -> Self {
+        Self::at(table, position, String::new())
     }
 
-    fn at(table: Table, place: Place, path: String) -> Self {
-        Self { table, place, path, known: Vec::new(), places: Vec::new(), errors: Vec::new() }
+    fn at(table: Table, position: Position, path: String) -> Self {
+        Self { table, position, path, known: Vec::new(), positions: Vec::new(), errors: Vec::new() }
     }
 
     /// The error most worth telling, if there is one.
@@ -56,7 +56,7 @@ impl Reader {
             if !self.known.contains(&entry.key.as_str()) {
                 let problem = format!("{}{}: unknown key", self.path, entry.key);
                 let hint = nearest::hint(&entry.key, self.known.iter().copied());
-                self.errors.push((Rank::Unknown, FormError::new(entry.place, problem, hint)));
+                self.errors.push((Rank::Unknown, FormError::new(entry.position, problem, hint)));
             }
         }
     }
@@ -66,7 +66,7 @@ impl Reader {
         self.known.push(name);
         let index = self.table.0.iter().position(|entry| entry.key == name)?;
         let entry = self.table.0.remove(index);
-        self.places.push((name, entry.place.clone()));
+        self.positions.push((name, entry.position.clone()));
         Some(entry)
     }
 
@@ -76,15 +76,15 @@ impl Reader {
             Ok(value) => Some(Some(value)),
             Err(refusal) => {
                 let problem = format!("{}{name}: {}", self.path, refusal.problem);
-                self.errors.push((rank, FormError::new(refusal.place, problem, refusal.hint)));
+                self.errors.push((rank, FormError::new(refusal.position, problem, refusal.hint)));
                 Some(None)
             }
         }
     }
 
     /// Visits `table` as a reader of its own.
-    fn within(&mut self, place: Place, table: Table, step: &str, visit: impl FnOnce(&mut Self)) {
-        let mut reader = Self::at(table, place, format!("{}{step}.", self.path));
+    fn within(&mut self, position: Position, table: Table, step: &str, visit: impl FnOnce(&mut Self)) {
+        let mut reader = Self::at(table, position, format!("{}{step}.", self.path));
         visit(&mut reader);
         reader.refuse_unknown();
         // A table of the wrong kind is wrong in that only.
@@ -93,9 +93,9 @@ impl Reader {
         self.errors.extend(reader.errors.into_iter().filter(|(rank, _)| !kind_only || *rank == Rank::Kind));
     }
 
-    fn wrong_type(&mut self, place: Place, step: &str, value: &Value, hint: String) {
+    fn wrong_type(&mut self, position: Position, step: &str, value: &Value, hint: String) {
         let problem = format!("{}{step}: it is {}", self.path, value.describe());
-        self.errors.push((Rank::Value, FormError::new(place, problem, hint)));
+        self.errors.push((Rank::Value, FormError::new(position, problem, hint)));
     }
 }
 
@@ -119,12 +119,12 @@ impl Keys for Reader {
     }
 
     fn refuse(&mut self, name: &str, problem: String, hint: String) {
-        let given = self.places.iter().find(|(key, _)| *key == name).map(|(_, place)| place);
-        let place = given.unwrap_or(&self.place).clone();
+        let given = self.positions.iter().find(|(key, _)| *key == name).map(|(_, position)| position);
+        let position = given.unwrap_or(&self.position).clone();
         let key = format!("{}{name}", self.path);
         let key = key.trim_end_matches('.');
         let problem = if key.is_empty() { problem } else { format!("{key}: {problem}") };
-        self.errors.push((Rank::Rule, FormError::new(place, problem, hint)));
+        self.errors.push((Rank::Rule, FormError::new(position, problem, hint)));
     }
 }
 
@@ -142,7 +142,7 @@ impl Form for Reader {
             None => {
                 let problem = format!("{}{name}: missing ({})", self.path, short(meaning));
                 let hint = format!("give {}", unit.wants());
-                self.errors.push((Rank::Missing, FormError::new(self.place.clone(), problem, hint)));
+                self.errors.push((Rank::Missing, FormError::new(self.position.clone(), problem, hint)));
             }
         }
     }
@@ -154,17 +154,17 @@ impl Form for Reader {
     }
 
     fn table(&mut self, name: &'static str, _: &'static str, visit: impl FnOnce(&mut Self)) {
-        let (place, table) = match self.take(name) {
-            None => (self.place.clone(), Table::default()),
-            Some(Entry { node, place, .. }) => match node.value {
-                Value::Table(table) => (place, table),
+        let (position, table) = match self.take(name) {
+            None => (self.position.clone(), Table::default()),
+            Some(Entry { node, position, .. }) => match node.value {
+                Value::Table(table) => (position, table),
                 other => {
                     let hint = format!("write its keys as {name} = {{ key = value, ... }} or below [{name}]");
-                    return self.wrong_type(place, name, &other, hint);
+                    return self.wrong_type(position, name, &other, hint);
                 }
             },
         };
-        self.within(place, table, name, visit);
+        self.within(position, table, name, visit);
     }
 
     fn base(&mut self, name: &'static str, meaning: &'static str, visit: impl FnOnce(&mut Self)) {
@@ -194,13 +194,13 @@ impl Form for Reader {
         new: impl Fn() -> T,
         mut visit: impl FnMut(&mut Self, &mut T),
     ) {
-        let Some(Entry { node, place, .. }) = self.take(name) else { return };
+        let Some(Entry { node, position, .. }) = self.take(name) else { return };
         let hint = || format!("begin each entry with [[{name}]]");
         match node.value {
             // One entry may stand below a plain header.
             Value::Table(table) => {
                 let mut item = new();
-                self.within(place, table, name, |reader| visit(reader, &mut item));
+                self.within(position, table, name, |reader| visit(reader, &mut item));
                 items.push(item);
             }
             Value::Array(nodes) => {
@@ -209,19 +209,20 @@ impl Form for Reader {
                     match node.value {
                         Value::Table(table) => {
                             let mut item = new();
-                            self.within(node.place, table, &step, |reader| visit(reader, &mut item));
+                            self.within(node.position, table, &step, |reader| visit(reader, &mut item));
                             items.push(item);
                         }
-                        other => self.wrong_type(node.place, &step, &other, hint()),
+                        other => self.wrong_type(node.position, &step, &other, hint()),
                     }
                 }
             }
-            other => self.wrong_type(place, name, &other, hint()),
+            other => self.wrong_type(position, name, &other, hint()),
         }
     }
 
     fn origin(&self, origin: &mut Origin) {
-        *origin = Origin { path: self.path.clone(), table: self.place.clone(), keys: self.places.clone() };
+        *origin =
+            Origin { path: self.path.clone(), table: self.position.clone(), keys: self.positions.clone() };
     }
 
     fn keys(&mut self) -> AnyKeys<'_> {

@@ -12,8 +12,8 @@ pub fn word<T: Copy + PartialEq>(
     value: &mut T,
     meaning: &'static str,
 ) {
-    let place = values.iter().position(|known| known == value).unwrap_or(0);
-    let mut word = words[place];
+    let index = values.iter().position(|known| known == value).unwrap_or(0);
+    let mut word = words[index];
     form.key(name, Choice(words), &mut word, meaning);
     if let Some(read) = words.iter().zip(values).find(|(known, _)| **known == word) {
         *value = *read.1;

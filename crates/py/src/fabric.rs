@@ -62,8 +62,8 @@ impl Fabric {
                 (switch, Vec::new(), members.collect())
             })
             .collect();
-        for (place, &group) in groups.group_of.iter().enumerate() {
-            rows[group as usize].1.push(groups.leaves[place % groups.leaves.len()]);
+        for (entry, &group) in groups.group_of.iter().enumerate() {
+            rows[group as usize].1.push(groups.leaves[entry % groups.leaves.len()]);
         }
         Ok(rows)
     }

@@ -28,7 +28,7 @@ impl<'a> Directory<'a> {
         let node = self.node(name, &name.text)?;
         if node < self.fabric.hosts() {
             let hint = format!("name a switch such as {}", self.name(self.fabric.hosts()));
-            return Err(FormError::new(name.place.clone(), format!("{} is a host", name.text), hint));
+            return Err(FormError::new(name.position.clone(), format!("{} is a host", name.text), hint));
         }
         Ok(node)
     }
@@ -57,7 +57,7 @@ impl<'a> Directory<'a> {
                 let hint = format!("number its parallel links from 0 to {}", all.len() - 1);
                 (format!("`{}`: there is no such parallel link", name.text), hint)
             };
-            return Err(FormError::new(name.place.clone(), problem, hint));
+            return Err(FormError::new(name.position.clone(), problem, hint));
         }
         let back = |&port: &u32| self.fabric.ports()[port as usize].reverse;
         Ok(if both { chosen.iter().flat_map(|port| [*port, back(port)]).collect() } else { chosen })
@@ -75,7 +75,7 @@ impl<'a> Directory<'a> {
     pub(crate) fn direction(&self, name: &Named) -> Result<(u32, u32), FormError> {
         if !name.text.contains('>') || name.text.contains('#') {
             let problem = format!("`{}` is not one direction of a link", name.text);
-            return Err(FormError::new(name.place.clone(), problem, "write it as \"leaf0>spine1\""));
+            return Err(FormError::new(name.position.clone(), problem, "write it as \"leaf0>spine1\""));
         }
         self.link(name)?;
         let (from, to, _) = self.ends(name, &name.text)?;
@@ -97,7 +97,7 @@ impl<'a> Directory<'a> {
         let Some((from, to)) = splits().next() else {
             let problem = format!("`{}` is no link", name.text);
             let hint = "write it as \"leaf0-spine1\", or as \"leaf0>spine1\" for one direction";
-            return Err(FormError::new(name.place.clone(), problem, hint));
+            return Err(FormError::new(name.position.clone(), problem, hint));
         };
         Ok((self.node(name, from)?, self.node(name, to)?, true))
     }
@@ -110,7 +110,7 @@ impl<'a> Directory<'a> {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("nodes are {}", self.listed(self.fabric.hosts()..self.nodes.len() as u32)),
             };
-            FormError::new(name.place.clone(), format!("the fabric has no node `{text}`"), hint)
+            FormError::new(name.position.clone(), format!("the fabric has no node `{text}`"), hint)
         })
     }
 

@@ -5,7 +5,7 @@ use crate::section::fabric;
 use crate::section::fabric::{KINDS, Shape};
 use anabranch_fabric::Fabric;
 use anabranch_form::Origin;
-use anabranch_form::{Form, FormError, Place, Reader, document};
+use anabranch_form::{Form, FormError, Position, Reader, document};
 use std::path::Path;
 
 /// Reads and builds what `text`, which came from `file`, says under `[fabric]`; its other tables are left to others.
@@ -14,13 +14,13 @@ use std::path::Path;
 /// What is wrong with `[fabric]`, with its line, and the hint.
 pub fn fabric_of(text: &str, file: &str) -> Result<Fabric, FormError> {
     let mut document = document::parse(text, file, &[])?;
-    let place = Place { source: file.into(), line: None };
+    let position = Position { source: file.into(), line: None };
     if document.get("fabric").is_none() {
         let hint = "add [fabric] with a kind, as in a scenario".to_owned();
-        return Err(FormError::new(place, "fabric: missing", hint));
+        return Err(FormError::new(position, "fabric: missing", hint));
     }
     document.0.retain(|entry| entry.key == "fabric");
-    let mut reader = Reader::new(document, place);
+    let mut reader = Reader::new(document, position);
     let (mut shape, mut origin) = (Shape::of_kind(KINDS[0]), Origin::default());
     reader.table("fabric", "The fabric as built.", |form| {
         fabric::visit(form, &mut shape);

@@ -157,12 +157,12 @@ fn merged(table: &str, variants: &[(&'static str, Scenario)]) -> Vec<Merged> {
             if matches!(row.wants, Wants::Value(_)) && merged.iter().any(same) {
                 continue;
             }
-            let place = |row: &Row| {
+            let rank = |row: &Row| {
                 merged.iter().position(|one| one.row.path == row.path && one.row.meaning == row.meaning)
             };
-            let known = place(row);
+            let known = rank(row);
             // What other kinds have too stays behind what only this one has.
-            let next = rows[number..].iter().find_map(place).unwrap_or(merged.len());
+            let next = rows[number..].iter().find_map(rank).unwrap_or(merged.len());
             let index = known.unwrap_or(next);
             if known.is_none() {
                 merged.insert(index, Merged { row: row.clone(), kinds: Vec::new() });

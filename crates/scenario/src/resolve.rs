@@ -192,10 +192,10 @@ fn some_weight(fabric: &Fabric, weights: &Weights, weighing: Weighing) -> Result
     let Some(index) = groups.groups.iter().position(weightless) else { return Ok(weighing) };
     let switch = &fabric.nodes()[groups.switch_of[index] as usize].name;
     let own = |(name, _): &&(Named, u64)| name.text.split('>').next().map(str::trim) == Some(switch.as_str());
-    let place = written.iter().find(own).or(written.first()).map(|(name, _)| name.place.clone());
+    let position = written.iter().find(own).or(written.first()).map(|(name, _)| name.position.clone());
     let problem = format!("{switch}: all of its next hops to some leaf weigh 0, so nothing gets there");
-    match place {
-        Some(place) => Err(FormError::new(place, problem, "give one of them a weight above 0")),
+    match position {
+        Some(position) => Err(FormError::new(position, problem, "give one of them a weight above 0")),
         None => Ok(weighing),
     }
 }

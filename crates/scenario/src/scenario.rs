@@ -9,7 +9,7 @@ use crate::section::traffic::Traffic;
 use crate::section::{change, fabric, framing, host, record, routing, stop, traffic, transport};
 use anabranch_form::Origin;
 use anabranch_form::unit::{Text, Whole};
-use anabranch_form::{Form, FormError, Place, Reader, Writer, document};
+use anabranch_form::{Form, FormError, Position, Reader, Writer, document};
 use anabranch_sim::Framing;
 use anabranch_sim::transport::Transport;
 use std::path::Path;
@@ -43,7 +43,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads `text`, which came from `file`; `overrides` are keys and values put in its place, as in
+    /// Reads `text`, which came from `file`; `overrides` are keys and values put in its stead, as in
     /// `("traffic.0.load", "0.8")`.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl Scenario {
         let document = document::parse(text, file, overrides)?;
         let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
         let mut scenario = Self::named(stem.unwrap_or("scenario"));
-        let mut reader = Reader::new(document, Place { source: file.into(), line: None });
+        let mut reader = Reader::new(document, Position { source: file.into(), line: None });
         scenario.visit(&mut reader);
         reader.finish()?;
         Ok(scenario)

@@ -1,7 +1,7 @@
 //! The canonical text reads as the same scenario, and arbitrary text never panics.
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
-use anabranch_form::Place;
+use anabranch_form::Position;
 use anabranch_scenario::{Scenario, reference};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -212,8 +212,8 @@ proptest! {
         value in "\\PC*",
     ) {
         if let Err(error) = Scenario::parse(TRAFFIC, "s.toml", &[(key.clone(), value.clone())]) {
-            let place = Place { source: format!("-o {key}={value}").into(), line: None };
-            prop_assert!(error.place == place || error.problem.contains("missing"), "{error}");
+            let position = Position { source: format!("-o {key}={value}").into(), line: None };
+            prop_assert!(error.position == position || error.problem.contains("missing"), "{error}");
         }
     }
 }

@@ -19,13 +19,13 @@ pub use quantity::{Bytes, Capacity, Nanoseconds, Speed, Time};
 pub use word::{Choice, Flag, Text};
 
 use crate::document::{Node, Table};
-use crate::{Place, nearest};
+use crate::{Position, nearest};
 
 /// Why a value is refused; the reader adds the key.
 #[derive(Clone, Debug)]
 pub struct Refusal {
     /// Location of the value.
-    pub place: Place,
+    pub position: Position,
     /// Problem for people.
     pub problem: String,
     /// Hint for people.
@@ -48,7 +48,11 @@ pub trait Unit {
 
     /// A refusal of `node` with [`Self::wants`] as its hint.
     fn refuse(&self, node: &Node, problem: impl Into<String>) -> Refusal {
-        Refusal { place: node.place.clone(), problem: problem.into(), hint: format!("give {}", self.wants()) }
+        Refusal {
+            position: node.position.clone(),
+            problem: problem.into(),
+            hint: format!("give {}", self.wants()),
+        }
     }
 
     /// The refusal of a value of the wrong type.
@@ -63,7 +67,7 @@ impl Table {
         match self.0.iter().find(|entry| !known.contains(&entry.key.as_str())) {
             None => Ok(()),
             Some(entry) => Err(Refusal {
-                place: entry.place.clone(),
+                position: entry.position.clone(),
                 problem: format!("unknown key `{}`", entry.key),
                 hint: nearest::hint(&entry.key, known.iter().copied()),
             }),

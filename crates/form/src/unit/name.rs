@@ -1,16 +1,16 @@
 //! Names of nodes, links and ports: what they name is found when the fabric stands.
 
-use crate::Place;
+use crate::Position;
 use crate::document::{Node, Value};
 use crate::unit::{Refusal, Unit, quoted};
 
-/// A name with the place where it was written. Equal by what it says.
+/// A name with the position where it was written. Equal by what it says.
 #[derive(Clone, Debug)]
 pub struct Named {
     /// The name.
     pub text: String,
     /// Location in the document.
-    pub place: Place,
+    pub position: Position,
 }
 
 impl PartialEq for Named {
@@ -32,7 +32,7 @@ impl Unit for Name {
     fn read(&self, node: &Node) -> Result<Named, Refusal> {
         match &node.value {
             Value::Text(text) | Value::Bare(text) if !text.is_empty() => {
-                Ok(Named { text: text.clone(), place: node.place.clone() })
+                Ok(Named { text: text.clone(), position: node.position.clone() })
             }
             _ => Err(self.refuse_type(node)),
         }

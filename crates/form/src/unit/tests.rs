@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::fmt::Debug;
 
 fn node(value: Value) -> Node {
-    Node { place: Place { source: "test".into(), line: None }, value }
+    Node { position: Position { source: "test".into(), line: None }, value }
 }
 
 fn text(text: &str) -> Node {

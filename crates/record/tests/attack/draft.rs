@@ -45,12 +45,12 @@ impl Draft {
 
     /// The first table with this header, which is added if there is none.
     pub(crate) fn table_mut(&mut self, header: &str) -> &mut Table {
-        let place = self.tables.iter().position(|table| table.header == header);
-        let place = place.unwrap_or_else(|| {
+        let index = self.tables.iter().position(|table| table.header == header);
+        let index = index.unwrap_or_else(|| {
             self.tables.push(Table::new(header));
             self.tables.len() - 1
         });
-        &mut self.tables[place]
+        &mut self.tables[index]
     }
 
     /// Text of the scenario. It contains tables without keys too: an entry of `[[traffic]]` may be all defaults.

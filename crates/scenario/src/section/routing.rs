@@ -230,7 +230,7 @@ impl Unit for WeightTable {
             Value::Text(word) | Value::Bare(word) if word == Self::WORDS[1] => Ok(Weights::Capacity),
             Value::Table(table) if !table.0.is_empty() => {
                 let given = |entry: &Entry| {
-                    let name = Named { text: entry.key.clone(), place: entry.place.clone() };
+                    let name = Named { text: entry.key.clone(), position: entry.position.clone() };
                     let weight = Self::WEIGHT.read(&entry.node).map_err(|mut refusal| {
                         refusal.problem = format!("\"{}\": {}", entry.key, refusal.problem);
                         refusal

@@ -83,7 +83,7 @@ impl<N: Copy + Default> FlowTable<N> {
         let mut at = self.home(tag);
         loop {
             let window = self.words.get(at..)?.first_chunk::<WINDOW>()?;
-            // No flow lies beyond an empty place, so a match needs no look at what is empty before it.
+            // No flow lies beyond an empty slot, so a match needs no look at what is empty before it.
             let matches = matching(window, |word| word ^ tag <= MEMBER_MASK);
             if matches != 0 {
                 let i = matches.trailing_zeros() as usize;
@@ -108,7 +108,7 @@ impl<N: Copy + Default> FlowTable<N> {
         let window = self.words.get(home..)?.first_chunk::<WINDOW>()?;
         let [a, b, c, d] = window.map(|word| word ^ tag);
         let least = a.min(b).min(c.min(d));
-        // Zero would be an empty place under a tag of zeros.
+        // Zero would be an empty slot under a tag of zeros.
         if least.wrapping_sub(1) >= MEMBER_MASK {
             return None;
         }

@@ -22,7 +22,7 @@ impl Env for Clock {
     }
 }
 
-/// Packets between fetching a flow's place and reading it.
+/// Packets between fetching a flow's slot and reading it.
 const AHEAD: usize = 16;
 
 /// Picks for every packet of `batch`, in order; `fetch` is shown flows some packets ahead.

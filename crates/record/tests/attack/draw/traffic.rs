@@ -127,8 +127,8 @@ fn incast(dice: &mut Dice, pace: Pace, payload: Payload, fabric: &Fabric, table:
 fn training(dice: &mut Dice, pace: Pace, payload: Payload, fabric: &Fabric, table: &mut Table) {
     let hosts = u64::from(fabric.hosts());
     let mut order: Vec<u64> = (0..hosts).collect();
-    for place in (1..order.len()).rev() {
-        order.swap(place, dice.below(place as u64 + 1) as usize);
+    for last in (1..order.len()).rev() {
+        order.swap(last, dice.below(last as u64 + 1) as usize);
     }
     let workers = dice.between(2, hosts.min(6)) as usize;
     let list = |hosts: &[u64]| format!("{hosts:?}");
