@@ -208,6 +208,43 @@ def test_the_verbs_take_the_target_by_its_name(name: str, tmp_path: Path) -> Non
 
 
 @every_target
+def test_the_verbs_write_documents_in_place_of_their_tables(name: str, tmp_path: Path) -> None:
+    def check(world: World) -> None:
+        plan = world.plan((2, "[4, 3, 2]"), (3, "[1, 1, 1]"))
+
+        def document(verb: str, *options: str) -> tuple[int, dict[str, Any]]:
+            run = anabranch(verb, str(plan), "--target", name, *world.flags, *options, "--json", "-")
+            found: dict[str, Any] = json.loads(run.stdout)
+            assert list(found)[:4] == ["command", "made_by", "target", "plan"]
+            return run.returncode, found
+
+        differing, to_make = document("diff")
+        applied, made = document("apply")
+        facts = ("changes", "lines", "summary", "warnings")
+        assert (differing, applied) == (1, 0)
+        assert [to_make[key] for key in facts] == [made[key] for key in facts]
+        assert (to_make["dry_run"], made["dry_run"], made["target"]) == (True, False, name)
+        assert made["changes"] > 0
+        assert (again := document("diff"))[0] == again[1]["changes"] == 0
+        if "verify" not in target(name).descriptor.lacks:
+            status, verified = document("verify", "--seconds", "0.01")
+            # Nothing passes here but what the kernel is asked (`linux`).
+            assert (verified["verdict"], verified["lines"]) == ({0: "as planned", 3: "cannot tell"}[status], [])
+            silent = anabranch("verify", str(plan), "--target", name, *world.flags, "--seconds", "0.01")
+            assert (silent.returncode, verified["verdict"] in silent.stdout) == (status, True)
+            rows = [row for group in verified["groups"] for row in group["paths"]]
+            assert [(row["path"], row["port"]) for row in rows] == 2 * [(1, "p1"), (2, "p2"), (3, "p3")]
+            assert [row["asked"] for row in rows] == pytest.approx([4 / 9, 3 / 9, 2 / 9, *3 * [1 / 3]])
+        assert document("remove")[1]["changes"] > 0
+        if "verify" not in target(name).descriptor.lacks:
+            status, verified = document("verify")
+            assert (status, verified["verdict"], verified["groups"]) == (1, "wrong", [])
+            assert verified["lines"] == to_make["lines"]
+
+    in_world(name, tmp_path, check)
+
+
+@every_target
 def test_where_connections_go_is_told_before_and_agrees_with_the_split(name: str, tmp_path: Path) -> None:
     count = 2000
     texts = [f"10.9.0.1,10.2.0.9,tcp,{1024 + number},80" for number in range(count)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import time
@@ -91,6 +92,8 @@ def test_what_has_ended_goes_and_what_lives_stays(tmp_path: Path) -> None:
         ]
         assert "eBPF: datapaths" in anabranch("doctor").stdout
         assert {path.name for path in ROOT.iterdir()} == {own, living, *gone}
+        document = json.loads(stale("--dry-run", "--json", "-"))
+        assert (document["changes"], document["lines"], document["plan"]) == (len(gone), dry.splitlines(), None)
         assert stale() == dry
         assert {path.name for path in ROOT.iterdir()} == {own, living}
         assert "nothing to do" in stale()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli import DEPLOY
+from anabranch.cli import DEPLOY, Json
 from anabranch.errors import AnabranchError
 from anabranch.targets.plan.options import REACH, DryRun, PlanPath, TargetName, TargetOptions, with_options
 from anabranch.targets.registry import DEFAULT, TARGETS, target
@@ -29,6 +29,7 @@ def apply(
             "--follow", help="Keep running, and mask paths whose link dies until it is back, where the target can."
         ),
     ] = False,
+    json: Json = None,
 ) -> None:
     """Make a switch hold a plan, all of it or nothing.
 
@@ -43,6 +44,13 @@ def apply(
         able = " or ".join(name for name in TARGETS if target(name).descriptor.follow is not None)
         raise AnabranchError(f"follow: with --target {able}, and without --dry-run, only; leave it out")
     own = options.of(target_name)
-    show(verbs.apply(chosen, plan, own, dry_run=dry_run), dry_run, terminal())
+    outcome = verbs.apply(chosen, plan, own, dry_run=dry_run)
+    if json is not None:
+        from anabranch.targets.plan.record import changes
+        from anabranch.terminal.json_document import write_json
+
+        write_json(json, changes(outcome, target_name, plan, dry_run=dry_run))
+    if json != "-":
+        show(outcome, dry_run, terminal())
     if follow and chosen.descriptor.follow is not None:
-        chosen.descriptor.follow(plan, own, terminal())
+        chosen.descriptor.follow(plan, own, terminal(json))

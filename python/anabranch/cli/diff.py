@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from anabranch.cli import DEPLOY
+from anabranch.cli import DEPLOY, Json
 from anabranch.targets.plan.options import REACH, PlanPath, TargetName, TargetOptions, with_options
 from anabranch.targets.registry import DEFAULT, target
 
@@ -21,6 +21,7 @@ def diff(
     plan: PlanPath,
     target_name: TargetName = DEFAULT,
     options: TargetOptions,
+    json: Json = None,
 ) -> None:
     """Show what `apply` would change in a switch.
 
@@ -31,6 +32,12 @@ def diff(
     from anabranch.terminal.console import terminal
 
     outcome = verbs.apply(target(target_name), plan, options.of(target_name), dry_run=True)
-    show(outcome, True, terminal())
+    if json is not None:
+        from anabranch.targets.plan.record import changes
+        from anabranch.terminal.json_document import write_json
+
+        write_json(json, changes(outcome, target_name, plan, dry_run=True))
+    if json != "-":
+        show(outcome, True, terminal())
     if outcome.lines:
         raise typer.Exit(STATUS_DIFFERENT)

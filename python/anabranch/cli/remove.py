@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli import DEPLOY
+from anabranch.cli import DEPLOY, Json
 from anabranch.errors import AnabranchError
 from anabranch.targets.plan.options import REACH, DryRun, TargetName, TargetOptions, with_options
 from anabranch.targets.registry import DEFAULT, TARGETS, target
@@ -31,10 +31,11 @@ def remove(
             "--stale", help="Remove, without a plan, what a target keeps of network namespaces that have ended."
         ),
     ] = False,
+    json: Json = None,
 ) -> None:
     """Remove everything of a plan's owner from a switch, and nothing else."""
     from anabranch.targets import verbs
-    from anabranch.targets.plan.show import show
+    from anabranch.targets.plan.show import show, show_stale
     from anabranch.terminal.console import terminal
 
     chosen = target(target_name)
@@ -44,10 +45,22 @@ def remove(
             problem = f"with --target {able}, and without a plan, only"
             raise AnabranchError(f"stale: {problem}; write anabranch remove --target {able} --stale")
         options.refuse_any("with --stale; leave it out", values=False)
-        chosen.descriptor.stale(dry_run, terminal())
-        return
-    if plan is None:
+        gone = chosen.descriptor.stale(dry_run)
+        outcome = verbs.Outcome(gone, len(gone), [], "nothing of network namespaces that have ended")
+    elif plan is None:
         raise AnabranchError(
             "plan: missing; name the plan whose owner's rules shall go, as in anabranch remove plan.toml"
         )
-    show(verbs.remove(chosen, plan, options.of(target_name), dry_run=dry_run), dry_run, terminal())
+    else:
+        outcome = verbs.remove(chosen, plan, options.of(target_name), dry_run=dry_run)
+    if json is not None:
+        from anabranch.targets.plan.record import changes
+        from anabranch.terminal.json_document import write_json
+
+        write_json(json, changes(outcome, target_name, plan, dry_run=dry_run))
+    if json == "-":
+        return
+    if stale:
+        show_stale(outcome, terminal())
+    else:
+        show(outcome, dry_run, terminal())

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli import DEPLOY
+from anabranch.cli import DEPLOY, Json
 from anabranch.targets.plan.options import REACH, PlanPath, TargetName, TargetOptions, with_options
 from anabranch.targets.registry import DEFAULT, target
 
@@ -30,6 +30,7 @@ def verify(
         int | None,
         typer.Option(metavar="N", help="The connections that pass each group during the measurement, if known.", min=1),
     ] = None,
+    json: Json = None,
 ) -> None:
     """Compare a switch with a plan, then measure its split.
 
@@ -43,9 +44,12 @@ def verify(
     own = options.of(target_name)
     with waiting(seconds):
         found = verbs.verify(target(target_name), plan, own, seconds=seconds, connections=connections)
-    show_verified(found, terminal())
-    verdicts = [group.judged[0] for group in found.groups]
-    if found.lines or Verdict.WRONG in verdicts:
-        raise typer.Exit(STATUS_WRONG)
-    if Verdict.UNSURE in verdicts:
-        raise typer.Exit(STATUS_UNSURE)
+    if json is not None:
+        from anabranch.targets.plan.record import verified
+        from anabranch.terminal.json_document import write_json
+
+        write_json(json, verified(found, target_name, plan))
+    if json != "-":
+        show_verified(found, terminal())
+    if found.verdict is not Verdict.RIGHT:
+        raise typer.Exit(STATUS_WRONG if found.verdict is Verdict.WRONG else STATUS_UNSURE)

@@ -67,8 +67,8 @@ class Descriptor:
     """Parts that the target does not have, each with the reason and a hint."""
     follow: Callable[[str, Any, Console], None] | None = None
     """Keeps a plan in force as links come and go until it is interrupted, where nobody else does."""
-    stale: Callable[[bool, Console], None] | None = None
-    """Removes what no plan can remove any more; the argument says whether it is only printed."""
+    stale: Callable[[bool], list[str]] | None = None
+    """Removes what no plan can remove any more, and returns it as lines; the argument says whether it only looks."""
     lab_switches: str = ""
     """Switches that `lab up --switch` makes, in a few words; empty where a lab has no such switches."""
 

@@ -14,8 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
 from anabranch._core import KernelDatapath
 from anabranch.errors import AnabranchError
 from anabranch.targets.ebpf.datapath import locked
@@ -118,8 +116,8 @@ def _mounted(thread: Path) -> set[int]:
     return {int(named[1]) for root in roots if (named := NAMESPACE.fullmatch(root))}
 
 
-def remove_stale(dry_run: bool, console: Console) -> None:
-    """Removes all of them, and prints which they are.
+def remove_stale(dry_run: bool) -> list[str]:
+    """Removes all of them; returns a line for each.
 
     Raises:
         AnabranchError: as `leftovers`.
@@ -129,7 +127,4 @@ def remove_stale(dry_run: bool, console: Console) -> None:
         found = leftovers()
         if not dry_run:
             collect(found)
-    for line in (line for one in found for line in one.lines):
-        console.print(line, style="red", markup=False, soft_wrap=True)
-    if not found:
-        console.print("nothing to do: no network namespace that has ended has a datapath")
+    return [line for one in found for line in one.lines]

@@ -35,12 +35,19 @@ def show(outcome: Outcome, dry_run: bool, console: Console) -> None:
     console.print(f"{said}: {outcome.summary}", markup=False)
 
 
+def show_stale(outcome: Outcome, console: Console) -> None:
+    """Prints what is left of network namespaces that have ended."""
+    _lines(outcome.lines, console)
+    if not outcome.changes:
+        console.print("nothing to do: nothing is left of network namespaces that have ended")
+
+
 def show_verified(found: Verified, console: Console) -> None:
     """Prints what differs, or the split of every group by path."""
     _lines(found.lines, console)
     _warnings(found.warnings, console)
     if found.lines:
-        console.print("the switch does not hold the plan; anabranch apply mends that", style="red")
+        console.print("the switch does not hold the plan; anabranch apply puts it there", style="red")
         return
     for group in found.groups:
         _group(group, found.seconds, console)

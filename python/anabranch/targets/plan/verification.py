@@ -118,3 +118,11 @@ class Verified:
     warnings: list[str]
     groups: list[Measured]
     seconds: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the whole: wrong if anything is, and nothing to tell if that is so of a group."""
+        verdicts = {group.judged[0] for group in self.groups}
+        if self.lines or Verdict.WRONG in verdicts:
+            return Verdict.WRONG
+        return Verdict.UNSURE if Verdict.UNSURE in verdicts else Verdict.RIGHT
