@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,6 +80,30 @@ def test_a_dry_run_tells_and_changes_nothing_and_once_does_it(fabric: DummyFabri
     again = anabranch("control", file, "--once", *PATIENTLY)
     assert [line.split()[-1] for line in again.stdout.splitlines()[1:]] == ["0"] * 4
     assert anabranch("control", file, "--dry-run", *PATIENTLY).stdout.count("+") == 0
+
+
+def test_the_documents_have_what_the_tables_have(fabric: DummyFabric) -> None:
+    file = str(fabric.folder / "fabric.toml")
+
+    def document(*options: str) -> dict[str, Any]:
+        run = anabranch("control", file, *options, "--json", "-", *PATIENTLY)
+        assert run.returncode == 0, run.stderr
+        found: dict[str, Any] = json.loads(run.stdout)
+        assert list(found)[:3] == ["command", "made_by", "fabric"]
+        return found
+
+    dry = document("--dry-run")
+    assert (dry["dry_run"], dry["converged"], len(dry["reasons"])) == (True, False, 4)
+    assert sum("+ group" in line for line in dry["lines"]) == 6
+    assert all(switch["differences"] > 0 and not switch["changes"] for switch in dry["switches"])
+    once = document("--once")
+    assert (once["converged"], once["reasons"], once["lines"]) == (True, [], [])
+    changes = {switch["name"]: switch["changes"] for switch in once["switches"]}
+    assert changes == {switch["name"]: switch["differences"] for switch in dry["switches"]}
+    assert {group["switch"] for group in once["groups"]} == set(changes)
+    refused = anabranch("control", file, "--json", "-")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "json: -: only with --once or --dry-run" in refused.stderr
 
 
 def test_once_says_which_switch_is_not_there(fabric: DummyFabric) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch.cli import DEPLOY
+from anabranch.cli import DEPLOY, Json
 from anabranch.errors import AnabranchError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def control(
             metavar="SECONDS", min=0.1, help="The time that --once and --dry-run wait for switches, in seconds."
         ),
     ] = 10.0,
+    json: Json = None,
 ) -> int:
     """Follow the links of a fabric, and keep its switches at the plan.
 
@@ -47,6 +48,10 @@ def control(
 
     found = fabric_file.read(file)
     if not (once or dry_run):
+        if json is not None:
+            raise AnabranchError(
+                f"json: {json}: only with --once or --dry-run; a running controller has the same at /status.json"
+            )
         try:
             from anabranch.control.daemon import run
         except ModuleNotFoundError as error:
@@ -58,12 +63,20 @@ def control(
     from anabranch.control.exposure import exposures
     from anabranch.control.once import reconcile
 
-    for exposure in exposures(found):
+    warnings = exposures(found)
+    for exposure in warnings:
         typer.echo(f"warning: {exposure}", err=True)
     snapshot, lines = asyncio.run(reconcile(found, timeout, commits=not dry_run))
-    for line in lines:
-        typer.echo(line)
-    _print(snapshot, changed=not dry_run)
+    if json is not None:
+        from anabranch.control.pages.status import record
+        from anabranch.terminal.json_document import write_json
+
+        seen = {"fabric": str(file), "dry_run": dry_run, "lines": lines, "warnings": warnings}
+        write_json(json, seen | record(snapshot))
+    if json != "-":
+        for line in lines:
+            typer.echo(line)
+        _print(snapshot, changed=not dry_run)
     wrong = [one for one in snapshot.switches if not one.connected or (one.differences and not dry_run)]
     return STATUS_NOT_AS_PLANNED if wrong or not snapshot.plans else 0
 

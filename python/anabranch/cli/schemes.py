@@ -50,13 +50,20 @@ def show(
     name: Annotated[
         str, typer.Argument(help="The name of a load balancer, as `anabranch schemes` lists it.", autocompletion=names)
     ],
+    json: Json = None,
 ) -> None:
     """Print the page of one load balancer: its rule, parameters, limits, and differences from its paper."""
     from rich.console import Console
 
-    from anabranch.report.schemes_table import show_page
+    from anabranch.report.schemes_table import named, page_record, show_page
 
-    show_page(name, Console(highlight=False, emoji=False))
+    balancer = named(name)
+    if json is not None:
+        from anabranch.terminal.json_document import write_json
+
+        write_json(json, {"scheme": page_record(balancer)})
+    if json != "-":
+        show_page(balancer, Console(highlight=False, emoji=False))
 
 
 @verbs.command()

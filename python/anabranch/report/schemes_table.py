@@ -37,21 +37,24 @@ def show_all(console: Console) -> None:
 def record() -> dict[str, Any]:
     """Lists both as plain data."""
     return {
-        "schemes": [
-            {
-                **asdict(balancer),
-                "published": balancer.published,
-                "runs_in": balancer.runs_in,
-                "ebpf": program_names(balancer.name),
-            }
-            for balancer in schemes()
-        ],
+        "schemes": [page_record(balancer) for balancer in schemes()],
         "techniques": [asdict(technique) for technique in techniques()],
     }
 
 
-def show_page(name: str, console: Console) -> None:
-    """Prints the page of one load balancer.
+def page_record(balancer: LoadBalancer) -> dict[str, Any]:
+    """One load balancer as plain data."""
+    return {
+        **asdict(balancer),
+        "published": balancer.published,
+        "runs_in": balancer.runs_in,
+        "ebpf": program_names(balancer.name),
+        "not_ebpf": why_not(balancer),
+    }
+
+
+def named(name: str) -> LoadBalancer:
+    """The load balancer of a name.
 
     Raises:
         AnabranchError: no load balancer has that name.
@@ -62,7 +65,11 @@ def show_page(name: str, console: Console) -> None:
         near = difflib.get_close_matches(name, known, n=1)
         mend = f"did you mean `{near[0]}`?" if near else f"use one of {', '.join(known)}"
         raise AnabranchError(f"scheme: `{name}` is unknown; {mend}")
-    balancer = known[name]
+    return known[name]
+
+
+def show_page(balancer: LoadBalancer, console: Console) -> None:
+    """Prints the page of one load balancer."""
     console.print(Markdown(_without_title_marks(balancer)))
     console.print()
     console.print(_facts(balancer))

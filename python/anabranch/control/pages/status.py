@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
@@ -76,10 +77,19 @@ def style() -> bytes:
     return files("anabranch.control.pages").joinpath("templates/page.css").read_bytes()
 
 
+def record(snapshot: Snapshot) -> dict[str, Any]:
+    """The whole snapshot as plain data; whether it is converged, and if not why, on top."""
+    return {**_head(snapshot), **asdict(snapshot)}
+
+
+def _head(snapshot: Snapshot) -> dict[str, Any]:
+    return {"converged": snapshot.converged, "reasons": reasons(snapshot)}
+
+
 def as_json(snapshot: Snapshot) -> str:
-    """The whole snapshot; whether it is converged, and if not why, on top."""
+    """The same as `record`, for the controller's page."""
     # Row by row: one call of the encoder for all would hold the controller's loop, as it holds the interpreter.
-    head = {"converged": snapshot.converged, "reasons": reasons(snapshot), "version": VERSION}
+    head = {**_head(snapshot), "version": VERSION}
     parts = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
     for name, value in vars(snapshot).items():
         if isinstance(value, tuple):
