@@ -35,11 +35,17 @@ def test_python_does_what_the_page_says(
     ecmp, own = (float(number) for number in said.out.split())
     assert min(ecmp, own) > 1
     assert own != ecmp
-    (shown,) = re.findall(r"^# (TwoChoices: .*)$", PAGE.read_text(), re.MULTILINE)
+    shown = re.findall(r"^# ((?:TwoChoices|SmallPlb): .*)$", PAGE.read_text(), re.MULTILINE)
+    assert len(shown) == 2
     numbers = re.compile(r"\d[\d.e+-]*")
-    assert numbers.sub("#", shown) in numbers.sub("#", said.err).splitlines()
+    for line in shown:
+        assert numbers.sub("#", line) in numbers.sub("#", said.err).splitlines()
     found = {path.name.rsplit("-", 1)[0] for path in (tmp_path / "runs").iterdir()}
-    assert found == {f"leaf-spine{scheme}" for scheme in ("", "-FollowSpace", "-TwoChoices", "-Margin")}
+    assert found == {f"leaf-spine{scheme}" for scheme in ("", "-FollowSpace", "-TwoChoices", "-SmallPlb", "-Margin")}
+
+
+def test_the_small_plb_of_the_page_is_that_of_the_examples() -> None:
+    assert (ROOT / "examples" / "own" / "small_plb.py").read_text() in blocks("python")
 
 
 @pytest.mark.slow

@@ -56,11 +56,13 @@ pub use descriptor::{Build, Decider, DefaultWeights, Descriptor, KernelProgram, 
 #[cfg(feature = "engine")]
 pub use load_balancer::{LoadBalancer, Scheme};
 #[cfg(feature = "engine")]
+pub use own::host_rule::{Acknowledgement, HostRule, HostView, RandomBits};
+#[cfg(feature = "engine")]
 pub use own::picker::{PickedPacket, Picker, View};
 #[cfg(feature = "engine")]
 pub use own::weigher::{MemberStats, WeighedGroup, Weigher};
 #[cfg(feature = "engine")]
-pub use own::{simulate_picked, simulate_weighed, simulate_with};
+pub use own::{simulate_by_hosts, simulate_picked, simulate_weighed, simulate_with};
 #[cfg(feature = "engine")]
 pub use tables::Planned;
 #[cfg(feature = "engine")]

@@ -2,7 +2,7 @@
 
 use crate::Settings;
 use crate::choice::Table;
-use crate::hosts::entropy::{EntropyHosts, Spraying};
+use crate::hosts::entropy::{EntropyHosts, EntropyRule, Picks, Spraying};
 use crate::switches::telemetry::Telemetry;
 use crate::tables::Planned;
 use crate::tables::planned::{Deficit, HashIntervals, MinMove, ShortestQueue, Wcmp};
@@ -65,7 +65,12 @@ impl<'a> Task<'a> {
 impl Task<'_> {
     /// Hosts run `S` and switches their tables.
     pub(crate) fn by_hosts<S: Spraying + 'static>(self, plan: S::Plan) -> Result<Outcome, SimulationError> {
-        let host = EntropyHosts::<S>::new(plan, self.fabric.hosts(), self.settings.seed);
+        self.by_rule(Picks::<S>(plan))
+    }
+
+    /// Hosts give packets the entropy values of `rule`, and switches run their tables.
+    pub(crate) fn by_rule<R: EntropyRule + 'static>(self, rule: R) -> Result<Outcome, SimulationError> {
+        let host = EntropyHosts::new(rule, self.fabric.hosts(), self.settings.seed);
         self.by_tables(Some(Box::new(host)))
     }
 

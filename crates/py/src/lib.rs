@@ -9,6 +9,7 @@ mod columns;
 mod error;
 mod fabric;
 mod kernel;
+mod own_hosts;
 mod own_scheme;
 mod progress;
 mod replay;
@@ -29,6 +30,8 @@ mod _core {
     use super::kernel::{
         KernelDatapath, KernelGroup, kernel_shares, kernel_turns, probe_kernel, require_bpf_file_system,
     };
+    #[pymodule_export]
+    use super::own_hosts::{Ack, Connection};
     #[pymodule_export]
     use super::own_scheme::{Group, Member, Packet, View};
     #[pymodule_export]

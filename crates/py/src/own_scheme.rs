@@ -201,6 +201,35 @@ pub(crate) struct PythonPicker<'a> {
     pub(crate) raised: Option<PyErr>,
 }
 
+impl Packet {
+    /// A packet on its way to a leaf of this name.
+    pub(crate) fn of(packet: &PickedPacket, destination_leaf: Py<PyString>) -> Self {
+        Self {
+            flow: packet.flow,
+            size_bytes: packet.flow_bytes,
+            src: packet.src,
+            dst: packet.dst,
+            destination_leaf,
+            kind: kind(packet.kind),
+            seq: packet.seq,
+            payload_bytes: packet.payload_bytes,
+            frame_bytes: packet.frame_bytes,
+            entropy: packet.entropy,
+        }
+    }
+}
+
+/// Name of each host's leaf.
+pub(crate) fn leaves(py: Python<'_>, fabric: &Fabric) -> Vec<Py<PyString>> {
+    let name = |host| &fabric.nodes()[fabric.leaf_of(host) as usize].name;
+    (0..fabric.hosts()).map(|host| PyString::intern(py, name(host)).unbind()).collect()
+}
+
+/// What Python shows of a value that makes no sense.
+pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
+    value.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string())
+}
+
 impl<'a> PythonPicker<'a> {
     pub(crate) fn new(
         py: Python<'_>,
@@ -209,7 +238,7 @@ impl<'a> PythonPicker<'a> {
         progress: &'a Progress,
     ) -> PyResult<Self> {
         let names = Names::of(py, fabric);
-        let leaves = (0..fabric.hosts()).map(|host| names.node(py, fabric.leaf_of(host))).collect();
+        let leaves = leaves(py, fabric);
         let view = View {
             now_ns: 0,
             switch: PyString::new(py, "").unbind(),
@@ -240,22 +269,11 @@ impl<'a> PythonPicker<'a> {
             view.seed = u64::from(seen.random_u32()) << 32 | u64::from(seen.random_u32());
             view.stream = None;
         }
-        let packet = Packet {
-            flow: packet.flow,
-            size_bytes: packet.flow_bytes,
-            src: packet.src,
-            dst: packet.dst,
-            destination_leaf: self.leaves[packet.dst as usize].clone_ref(py),
-            kind: kind(packet.kind),
-            seq: packet.seq,
-            payload_bytes: packet.payload_bytes,
-            frame_bytes: packet.frame_bytes,
-            entropy: packet.entropy,
-        };
+        let packet = Packet::of(packet, self.leaves[packet.dst as usize].clone_ref(py));
         let said = self.method.call1(py, (packet, &self.view))?;
         let member = said.extract::<u16>(py).ok().filter(|&member| member < count);
         member.ok_or_else(|| {
-            let said = said.bind(py).repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
+            let said = shown(said.bind(py));
             AnabranchError::new_err(format!(
                 "pick: {said} is no member; return an index from 0 to {}, as in view.members",
                 count - 1

@@ -46,6 +46,11 @@ impl Progress {
         self.flows_total.load(Ordering::Relaxed)
     }
 
+    #[getter]
+    fn cancelled(&self) -> bool {
+        self.inner.is_cancelled()
+    }
+
     fn cancel(&self) {
         self.inner.cancel();
     }

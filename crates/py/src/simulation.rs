@@ -2,10 +2,13 @@
 
 use crate::columns::{Schema, dictionary, schema};
 use crate::error::{AnabranchError, scenario as refused, simulation as impossible};
+use crate::own_hosts::{Methods, PythonHosts};
 use crate::own_scheme::{PythonPicker, PythonWeigher};
 use crate::progress::Progress;
 use crate::topology::topology;
-use anabranch_balancers::{Balancing, Settings, simulate, simulate_picked, simulate_weighed};
+use anabranch_balancers::{
+    Balancing, Settings, simulate, simulate_by_hosts, simulate_picked, simulate_weighed,
+};
 use anabranch_fabric::Fabric;
 use anabranch_form::FormError;
 use anabranch_record::{
@@ -145,8 +148,8 @@ impl Scenario {
     }
 
     /// Blocks until the run has ended or `progress` has cancelled it, without the interpreter lock. `weights`, once per
-    /// `epoch`, or `pick` replace the scenario's routing.
-    #[pyo3(signature = (progress=None, *, weights=None, epoch="", pick=None))]
+    /// `epoch`, or `pick` replace the scenario's routing, `hosts` gives packets their entropy.
+    #[pyo3(signature = (progress=None, *, weights=None, epoch="", pick=None, hosts=None))]
     fn run(
         &self,
         py: Python<'_>,
@@ -154,26 +157,37 @@ impl Scenario {
         weights: Option<Py<PyAny>>,
         epoch: &str,
         pick: Option<Py<PyAny>>,
+        hosts: Option<Methods>,
     ) -> PyResult<Run> {
-        let own = Progress::default();
-        let progress = progress.as_ref().map_or(&own, |progress| progress.get());
+        let shared = progress.map_or_else(|| Py::new(py, Progress::default()), Ok)?;
+        let progress = shared.get();
         let (fabric, settings) = (self.resolved.fabric(), self.resolved.settings());
         let weigher = weights.map(|weights| PythonWeigher::new(py, weights, epoch, fabric, progress));
         let mut weigher = weigher.transpose()?;
         let picker = pick.map(|pick| PythonPicker::new(py, pick, fabric, progress));
         let mut picker = picker.transpose()?;
+        let raised_at_hosts = Arc::new(OnceLock::new());
+        let hosts = hosts.map(|methods| {
+            PythonHosts::new(py, methods, fabric, shared.clone_ref(py), Arc::clone(&raised_at_hosts))
+        });
         let outcome = py.detach(|| {
             let flows = self.list().map_err(refused)?;
             progress.expect(settings.end_ps, flows.len());
             let progress = progress.inner();
-            match (&mut weigher, &mut picker) {
-                (Some(weigher), _) => simulate_weighed(weigher, fabric, flows, settings, progress),
-                (None, Some(picker)) => simulate_picked(picker, fabric, flows, settings, progress),
-                (None, None) => simulate(fabric, flows, settings, progress),
+            match (&mut weigher, &mut picker, hosts) {
+                (Some(weigher), ..) => simulate_weighed(weigher, fabric, flows, settings, progress),
+                (None, Some(picker), _) => simulate_picked(picker, fabric, flows, settings, progress),
+                (None, None, Some(hosts)) => {
+                    simulate_by_hosts(Box::new(hosts), fabric, flows, settings, progress)
+                }
+                (None, None, None) => simulate(fabric, flows, settings, progress),
             }
             .map_err(impossible)
         });
-        let raised = weigher.and_then(|weigher| weigher.raised).or(picker.and_then(|picker| picker.raised));
+        let raised = weigher
+            .and_then(|weigher| weigher.raised)
+            .or(picker.and_then(|picker| picker.raised))
+            .or(Arc::into_inner(raised_at_hosts).and_then(OnceLock::into_inner));
         if let Some(raised) = raised {
             return Err(raised);
         }

@@ -1,6 +1,6 @@
 """Schemes of one's own: written in Python here, or in Rust as a crate outside the tree."""
 
-from anabranch._core import Group, Member, Packet, View
+from anabranch._core import Ack, Connection, Group, Member, Packet, View
 from anabranch.own.scheme import Scheme
 
-__all__ = ["Group", "Member", "Packet", "Scheme", "View"]
+__all__ = ["Ack", "Connection", "Group", "Member", "Packet", "Scheme", "View"]

@@ -9,7 +9,7 @@ from threading import Timer
 from typing import Any
 
 from anabranch._core import Progress, Scenario
-from anabranch.own.scheme import Scheme, asked, hooks, identity
+from anabranch.own.scheme import Scheme, about, asked, hooks, identity, overridden
 from anabranch.runs.execute import Executed, execute_watched
 from anabranch.runs.folder import HASH_CHARACTERS, check_writable, read_manifest
 from anabranch.runs.results import Run
@@ -33,16 +33,14 @@ def run_own(scenario: Scenario, scheme: Scheme, *, runs: str | Path, again: bool
 
     with RunProgress(f"{scenario.name}, {scheme.name}", quiet=not progress) as watch:
         executed = execute_watched(scenario, watch, hooks(scheme))
-    about: dict[str, Any] = {"name": scheme.name, "version": scheme.version, "asked": method}
-    if method == "weights":
-        about["epoch"] = scheme.epoch
-    else:
-        about["ecmp_packet_hops_per_s"] = ecmp = ecmp_packet_hops_per_s(scenario)
+    described: dict[str, Any] = about(scheme)
+    if method != "weights":
+        described["ecmp_packet_hops_per_s"] = ecmp = ecmp_packet_hops_per_s(scenario)
         if progress:
-            print(slowdown(scheme.name, executed, ecmp), file=sys.stderr)
+            print(slowdown(scheme, executed, ecmp), file=sys.stderr)
     if own is None:
         folder = next(free for number in count(1) if not (free := stem.with_name(f"{stem.name}-{number}")).exists())
-    write(scenario, executed, folder, sys.argv, csv, {"identity": own, "scheme": about})
+    write(scenario, executed, folder, sys.argv, csv, {"identity": own, "scheme": described})
     return Run(folder)
 
 
@@ -58,11 +56,12 @@ def ecmp_packet_hops_per_s(scenario: Scenario) -> float:
     return packet_hops / max(seconds, 1e-9)
 
 
-def slowdown(name: str, executed: Executed, ecmp_packet_hops_per_s: float) -> str:
-    """Describes the cost of a pick in Python in one line."""
+def slowdown(scheme: Scheme, executed: Executed, ecmp_packet_hops_per_s: float) -> str:
+    """Describes the cost of methods in Python in one line."""
     own = int(executed.run.totals["packet_hops"]) / max(executed.wall_s, 1e-9)
     times = ecmp_packet_hops_per_s / max(own, 1e-9)
+    methods = ", ".join(f"{name}()" for name in overridden(scheme))
     return (
-        f"{name}: {own / 1e6:.3g} million packet-hops/s with pick() in Python, {times:.3g} times slower than ECMP on "
-        f"the same run ({ecmp_packet_hops_per_s / 1e6:.3g})"
+        f"{scheme.name}: {own / 1e6:.3g} million packet-hops/s with {methods} in Python, {times:.3g} times slower than "
+        f"ECMP on the same run ({ecmp_packet_hops_per_s / 1e6:.3g})"
     )

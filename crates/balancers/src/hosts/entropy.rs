@@ -5,7 +5,7 @@
 //! acknowledged and how many of them were marked it reads, as a kernel does, from the number and the echo in the
 //! acknowledgement.
 
-use crate::hosts::host_env::HostStreams;
+use crate::hosts::host_env::{HostEnv, HostStreams};
 use crate::hosts::per_connection::PerConnection;
 use anabranch_sim::{Address, HostBalancer, Kind, Network, Opened, Packet, marks};
 use anabranch_split::scheme::acknowledgement::{Acknowledged, Feedback, Round};
@@ -22,9 +22,50 @@ pub(crate) trait Spraying: Scheme<Plan: Sized, State: Sized, Feedback = Feedback
     fn begin(plan: &Self::Plan) -> Self::State;
 }
 
+/// A rule that gives the packets of each connection their entropy values.
+pub(crate) trait EntropyRule {
+    /// The state of a connection, at its sender.
+    type State;
+
+    /// A connection opens, with its first flow.
+    fn open(&mut self, flow: &Opened, env: &mut HostEnv<'_>) -> Self::State;
+
+    /// Another flow begins on a connection that is open.
+    fn resume(&mut self, _state: &mut Self::State, _flow: &Opened) {}
+
+    /// The value of a packet that leaves the sender.
+    fn value(&mut self, state: &mut Self::State, packet: &Packet, env: &mut HostEnv<'_>) -> u16;
+
+    /// Feedback came: with an acknowledgement the time since the packet that caused it was sent.
+    fn learn(&mut self, state: &mut Self::State, feedback: &Feedback, rtt_ns: u32, env: &mut HostEnv<'_>);
+
+    /// A connection ended.
+    fn close(&mut self, _connection: u32) {}
+}
+
+/// The rule of a scheme of the house: its plan.
+pub(crate) struct Picks<S: Spraying>(pub(crate) S::Plan);
+
+impl<S: Spraying> EntropyRule for Picks<S> {
+    type State = S::State;
+
+    fn open(&mut self, _flow: &Opened, _env: &mut HostEnv<'_>) -> S::State {
+        S::begin(&self.0)
+    }
+
+    fn value(&mut self, state: &mut S::State, packet: &Packet, env: &mut HostEnv<'_>) -> u16 {
+        let mut asked = scheme::Packet { bytes: packet.frame_bytes.into(), ..scheme::Packet::default() };
+        scheme::pick::<S, _>(&self.0, state, &mut asked, env)
+    }
+
+    fn learn(&mut self, state: &mut S::State, feedback: &Feedback, _rtt_ns: u32, env: &mut HostEnv<'_>) {
+        S::learn(&self.0, state, feedback, env);
+    }
+}
+
 /// Both ends of a connection.
 struct Ends<T> {
-    /// The scheme's, at the sender.
+    /// The rule's, at the sender.
     state: T,
     round: Round,
     /// First byte that was never sent.
@@ -56,16 +97,16 @@ impl<T> Ends<T> {
     }
 }
 
-/// Hosts that run `S` for each flow.
-pub(crate) struct EntropyHosts<S: Spraying> {
-    plan: S::Plan,
-    flows: PerConnection<Ends<S::State>>,
+/// Hosts that give packets the values of a rule.
+pub(crate) struct EntropyHosts<R: EntropyRule> {
+    rule: R,
+    flows: PerConnection<Ends<R::State>>,
     streams: HostStreams,
 }
 
-impl<S: Spraying> EntropyHosts<S> {
-    pub(crate) fn new(plan: S::Plan, hosts: u32, seed: u64) -> Self {
-        Self { plan, flows: PerConnection::default(), streams: HostStreams::new(hosts, seed) }
+impl<R: EntropyRule> EntropyHosts<R> {
+    pub(crate) fn new(rule: R, hosts: u32, seed: u64) -> Self {
+        Self { rule, flows: PerConnection::default(), streams: HostStreams::new(hosts, seed) }
     }
 }
 
@@ -74,7 +115,7 @@ fn hashed(of_flow: u32, value: u16) -> u32 {
     if value == 0 { of_flow } else { mix::finalise(mix::absorb(of_flow, value.into())) }
 }
 
-impl<S: Spraying> HostBalancer for EntropyHosts<S> {
+impl<R: EntropyRule> HostBalancer for EntropyHosts<R> {
     fn send(&mut self, from: &Address, packet: &mut Packet, network: &mut Network) {
         let Some(ends) = self.flows.get(packet.connection) else { return };
         if matches!(packet.kind, Kind::Ack | Kind::SynAck) {
@@ -83,17 +124,15 @@ impl<S: Spraying> HostBalancer for EntropyHosts<S> {
             ends.told = packet.seq;
             return;
         }
-        let mut asked = scheme::Packet { bytes: packet.frame_bytes.into(), ..scheme::Packet::default() };
-        let mut env = self.streams.at(from.host, network);
-        let value = scheme::pick::<S, _>(&self.plan, &mut ends.state, &mut asked, &mut env);
+        let value = self.rule.value(&mut ends.state, packet, &mut self.streams.at(from.host, network));
         packet.tag = value.into();
         packet.entropy = hashed(from.entropy, value);
         ends.next = ends.next.max(packet.seq + u64::from(packet.payload_bytes));
     }
 
-    fn opened(&mut self, flow: &Opened, _network: &mut Network) {
+    fn opened(&mut self, flow: &Opened, network: &mut Network) {
         if flow.fresh {
-            let state = S::begin(&self.plan);
+            let state = self.rule.open(flow, &mut self.streams.at(flow.src, network));
             let ends = Ends {
                 state,
                 round: Round::default(),
@@ -105,6 +144,8 @@ impl<S: Spraying> HostBalancer for EntropyHosts<S> {
                 repeated: (0, 0),
             };
             self.flows.open(flow.connection, ends);
+        } else if let Some(ends) = self.flows.get(flow.connection) {
+            self.rule.resume(&mut ends.state, flow);
         }
     }
 
@@ -138,8 +179,9 @@ impl<S: Spraying> HostBalancer for EntropyHosts<S> {
                     round_ended: ends.round.ended(ends.unacknowledged, ends.next),
                     idle: ends.unacknowledged == ends.next,
                 };
+                let rtt_ns = (network.now_ns() as u32).wrapping_sub(packet.stamp_ns);
                 let mut env = self.streams.at(host, network);
-                S::learn(&self.plan, &mut ends.state, &Feedback::Acknowledged(acknowledged), &mut env);
+                self.rule.learn(&mut ends.state, &Feedback::Acknowledged(acknowledged), rtt_ns, &mut env);
             }
             Kind::Datagram | Kind::Probe | Kind::HostProbe => {}
         }
@@ -148,6 +190,10 @@ impl<S: Spraying> HostBalancer for EntropyHosts<S> {
     fn timed_out(&mut self, from: &Address, network: &mut Network) {
         let Some(ends) = self.flows.get(from.connection) else { return };
         let mut env = self.streams.at(from.host, network);
-        S::learn(&self.plan, &mut ends.state, &Feedback::TimedOut { entropy: None }, &mut env);
+        self.rule.learn(&mut ends.state, &Feedback::TimedOut { entropy: None }, 0, &mut env);
+    }
+
+    fn closed(&mut self, connection: u32) {
+        self.rule.close(connection);
     }
 }

@@ -27,8 +27,9 @@ impl HostStreams {
 
 /// A host at a moment.
 pub(crate) struct HostEnv<'a> {
-    now_ns: u64,
-    stream: &'a mut Pcg32,
+    pub(crate) now_ns: u64,
+    /// Random bits of the host.
+    pub(crate) stream: &'a mut Pcg32,
 }
 
 impl Env for HostEnv<'_> {

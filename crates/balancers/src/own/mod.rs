@@ -1,5 +1,8 @@
-//! Schemes from outside the crate in place of the tables: written in Rust, or asked for weights or picks.
+//! Schemes from outside the crate: in place of the tables, written in Rust or asked for weights or picks, or asked for
+//! entropy at hosts.
 
+mod asked_hosts;
+pub(crate) mod host_rule;
 mod picked;
 pub(crate) mod picker;
 pub(crate) mod weigher;
@@ -8,10 +11,11 @@ use crate::choice::Table;
 use crate::tables::Planned;
 use crate::tables::weighed::Outside;
 use crate::task::Task;
-use crate::{Picker, Settings, Weigher};
+use crate::{HostRule, Picker, Settings, Weigher};
 use anabranch_fabric::Fabric;
 use anabranch_sim::{Outcome, Progress, SimulationError};
 use anabranch_traffic::Flow;
+use asked_hosts::AskedHosts;
 use picked::PickedBalancer;
 
 /// Simulates as [`crate::simulate`] does, with a scheme of the caller's own in place of the tables of the
@@ -75,6 +79,21 @@ pub fn simulate_picked(
     let balancer = PickedBalancer::new(picker, granularity, fabric.hosts(), &task.salts(), settings.seed);
     let edge = balancer.edge();
     task.run(balancer, Some(edge))
+}
+
+/// Simulates as [`crate::simulate`] does, with `rule` giving packets their entropy at hosts, over the tables of the
+/// settings.
+///
+/// # Errors
+/// As [`crate::simulate`]; settings with a scheme that decides beside tables.
+pub fn simulate_by_hosts(
+    rule: Box<dyn HostRule>,
+    fabric: &Fabric,
+    flows: &[Flow],
+    settings: &Settings,
+    progress: &Progress,
+) -> Result<Outcome, SimulationError> {
+    in_place_of_tables(fabric, flows, settings, progress)?.by_rule(AskedHosts(rule))
 }
 
 /// Task of tables, in place of which schemes of the caller's own decide.

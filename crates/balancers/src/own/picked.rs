@@ -56,18 +56,7 @@ impl<'a> PickedBalancer<'a> {
     fn shown(&self, packet: &Packet) -> PickedPacket {
         let flows = self.flows.borrow();
         let opened = flows.get(connection_slot(packet.connection)).copied().flatten().unwrap_or_default();
-        let dst = packet.destination;
-        PickedPacket {
-            flow: opened.flow,
-            flow_bytes: opened.size_bytes,
-            src: if dst == opened.dst { opened.src } else { opened.dst },
-            dst,
-            kind: packet.kind,
-            seq: packet.seq,
-            payload_bytes: packet.payload_bytes,
-            frame_bytes: packet.frame_bytes,
-            entropy: packet.entropy,
-        }
+        PickedPacket::of(&opened, packet)
     }
 }
 

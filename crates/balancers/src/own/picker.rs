@@ -1,9 +1,9 @@
 //! Picks from outside: someone else's rule, asked for every decision.
 
-use anabranch_sim::Kind;
+use anabranch_sim::{Kind, Opened, Packet};
 use anabranch_split::Env;
 
-/// A packet that needs a decision, as a [`Picker`] is shown it.
+/// A packet that needs a decision, as a [`Picker`] or a [`crate::HostRule`] is shown it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PickedPacket {
     /// The flow it belongs to: for acknowledgements, the one they acknowledge.
@@ -24,6 +24,24 @@ pub struct PickedPacket {
     pub frame_bytes: u16,
     /// Value that switches hash: the same for all packets of a connection in one direction.
     pub entropy: u32,
+}
+
+impl PickedPacket {
+    /// A packet of a connection that carries `flow`.
+    pub(crate) fn of(flow: &Opened, packet: &Packet) -> Self {
+        let dst = packet.destination;
+        Self {
+            flow: flow.flow,
+            flow_bytes: flow.size_bytes,
+            src: if dst == flow.dst { flow.src } else { flow.dst },
+            dst,
+            kind: packet.kind,
+            seq: packet.seq,
+            payload_bytes: packet.payload_bytes,
+            frame_bytes: packet.frame_bytes,
+            entropy: packet.entropy,
+        }
+    }
 }
 
 /// View of a switch when it decides.
