@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,15 @@ def test_a_lab_from_up_to_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         first = anabranch("lab", "calibrate", name)
         assert "TCP payload" in first.stdout, first.stderr
         assert anabranch("lab", "calibrate", name).stdout == first.stdout
+        ceiling = json.loads(anabranch("lab", "calibrate", name, "--json", "-").stdout)
+        assert (ceiling["lab"], ceiling["headroom"]) == (name, 0.8)
+        assert [path["switches"] for path in ceiling["paths"]] == [1, 2]
+        assert f"{ceiling['paths'][0]['small_pps'] / 1e3:,.0f}" in first.stdout
+        (row,) = (
+            row for row in json.loads(anabranch("lab", "list", "--json", "-").stdout)["labs"] if row["lab"] == name
+        )
+        assert (row["state"], row["switches"], row["scale"]) == ("ovs-vswitchd ended", "ovs", 0.01)
+        assert row["controller"] == f"http://{lab.record.http}/"
         record.write(record.Record(**vars(lab.record) | {"complete": False}))
         assert "not whole" in listed(name)
         (lab.folder / record.FILE).rename(lab.folder / "kept")

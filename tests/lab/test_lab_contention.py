@@ -167,10 +167,12 @@ def machine_of(folder: Path) -> dict[str, object]:
 def test_a_run_beside_burners_is_not_usable(tmp_path: Path) -> None:
     need_lab()
     with burning(os.cpu_count() or 1, ours=True):
-        ran = run_lab(tmp_path, "-q")
-    assert ran.returncode == 1, ran.stderr
-    assert "not usable: the machine was busy: other programs took" in ran.stdout
-    assert "hint: leave the machine to the lab" in ran.stdout
+        quiet, ran = (run_lab(tmp_path, *options) for options in (["-q"], ["--json", "-"]))
+    assert (quiet.returncode, ran.returncode) == (1, 1), ran.stderr
+    for said in (quiet.stdout, ran.stderr):
+        assert "not usable: the machine was busy: other programs took" in said
+        assert "hint: leave the machine to the lab" in said
+    assert json.loads(ran.stdout)["machine"]["usable"] is False
     machine = machine_of(tmp_path)
     assert machine["usable"] is False
     assert machine["others_share"] > machine["others_max"] == 0.2  # type: ignore[operator]
@@ -180,8 +182,14 @@ def test_a_run_beside_burners_is_not_usable(tmp_path: Path) -> None:
 def test_a_verdict_can_be_set_aside_and_is_stored_all_the_same(tmp_path: Path) -> None:
     need_lab()
     with burning(os.cpu_count() or 1, ours=True):
-        ran = run_lab(tmp_path, "--allow-busy", "--beside-simulator", "--seeds", "1")
+        beside = ("--beside-simulator", "--seeds", "1", "--json", str(tmp_path / "beside.json"))
+        ran = run_lab(tmp_path, "--allow-busy", *beside)
     assert ran.returncode == 0, ran.stderr
+    document = json.loads((tmp_path / "beside.json").read_text())
+    assert document["machine"]["usable"] is False
+    assert [one["seed"] for one in document["runs"]] == [1]
+    assert document["times"][0]["ratio"]["mean"] > 0
+    assert sum(link["lab_share"] for link in document["links"]) == pytest.approx(2)
     assert "not usable: the machine was busy: other programs took" in ran.stdout
     runs = [ab.open(folder).manifest for folder in (tmp_path / "runs").iterdir()]
     (machine,) = (manifest["lab"]["machine"] for manifest in runs if "lab" in manifest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -110,8 +111,12 @@ def test_a_standing_lab_is_used_and_left_as_it_was(tmp_path: Path) -> None:
         assert first.returncode == 0, first.stderr
         assert name in record.names()
         again = ("-n", name, "--runs", tmp_path, "--unchecked", "-q")
-        ran = lab_run(file, *again, "-o", "traffic.duration=200 ms", "-o", "routing.balance=wcmp", "-o", "seed=2")
+        overrides = ("-o", "traffic.duration=200 ms", "-o", "routing.balance=wcmp", "-o", "seed=2")
+        ran = lab_run(file, *again, *overrides, "--json", "-")
         assert ran.returncode == 0, ran.stderr
+        document = json.loads(ran.stdout)
+        assert list(document) == ["command", "made_by", "results", "manifest", "classes", "load", "machine"]
+        assert document["manifest"] == ab.open(document["results"]).manifest
         assert name in record.names()
         other = lab_run(file, *again, "-o", "fabric.link.buffer=50 KB")
         assert other.returncode == 2
@@ -225,8 +230,8 @@ def test_equal_runs_compare_as_equal(tmp_path: Path) -> None:
     assert times(slow, size_classes())[0].lab_ns == pytest.approx(rows[0].lab_ns / 2)
     links = shares(Pairs(empty, 1.0, runs, runs))
     assert [link.port for link in links] == ["leaf0>spine0", "leaf0>spine1", "leaf1>spine0", "leaf1>spine1"]
-    assert links[0].lab + links[1].lab == pytest.approx(1)
-    assert all(link.lab == link.simulated for link in links)
+    assert links[0].lab_share + links[1].lab_share == pytest.approx(1)
+    assert all(link.lab_share == link.simulated_share for link in links)
     queues = waiting(Pairs(empty, 1.0, runs, runs))
     assert [queue.direction for queue in queues] == ["host to leaf", "leaf to host", "leaf to spine", "spine to leaf"]
     assert all(queue.lab_bytes == queue.simulated_bytes > 0 for queue in queues)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -125,6 +126,19 @@ def test_a_figure_group_is_run_judged_and_written(where: Path) -> None:
     report = (folder / "report.html").read_text()
     assert report.count("<figure>") == report.count("<svg") == 3
     assert not re.search(r'(?:src|href)="(?!#)', report)
+
+
+def test_the_document_has_the_verdicts(where: Path) -> None:
+    done = anabranch("reproduce", "paper", "--quick", "--output", "out", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert list(found) == ["command", "made_by", "groups", "verdicts", "claims"]
+    results = str(Path("out") / "paper-quick")
+    (group,) = found["groups"]
+    assert group == {"group": "paper/fig1", "results": results, "quick": "2 seeds, one load", "usable": True}
+    written = json.loads((where / results / "verdicts.json").read_text())
+    assert found["claims"] == written
+    assert sum(found["verdicts"].values()) == len(written) == 3
 
 
 def test_a_second_run_runs_nothing_and_a_lost_cell_again(where: Path) -> None:

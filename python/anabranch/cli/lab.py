@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch.cli import MACHINE
+from anabranch.cli import MACHINE, Json
 from anabranch.cli.run import Classes, Override, Quiet, Runs
 from anabranch.errors import AnabranchError
 from anabranch.targets.registry import DEFAULT, listed
@@ -97,6 +97,7 @@ def run(
         bool, typer.Option("--unchecked", help="Do not measure first what this machine can forward.")
     ] = False,
     allow_busy: AllowBusy = False,
+    json: Json = None,
     quiet: Quiet = False,
 ) -> int:
     """Run a scenario over real TCP and real switches; results go to RUNS/NAME-HASH-lab. Needs root.
@@ -110,6 +111,7 @@ def run(
     from anabranch.stats.size_classes import DEFAULT_BOUNDS_BYTES, parse_bounds, size_classes
     from anabranch.terminal.console import terminal
 
+    quiet = quiet or json == "-"
     if burst is None and beside_simulator:
         burst = BURST_FRAMES
     wishes = Wishes(recipe, congestion_control, burst)
@@ -118,11 +120,17 @@ def run(
         scenario, overrides, name, scale, switch, runs, wishes, keep=keep, unchecked=unchecked, quiet=quiet
     )
     chosen = size_classes(parse_bounds(classes) if classes else DEFAULT_BOUNDS_BYTES)
-    if not beside_simulator:
-        _, machine = run_one(request, chosen, terminal())
-        return 0 if machine.usable or allow_busy else STATUS_NOT_USABLE
-    found, machine = run_beside(request, seeds, chosen, terminal())
-    if figure is not None:
+    if beside_simulator:
+        found, machine = run_beside(request, seeds, chosen, terminal(json))
+    else:
+        ran, machine = run_one(request, chosen, terminal(json))
+    if json is not None:
+        from anabranch.lab.run import document
+        from anabranch.terminal.json_document import write_json
+
+        written = document.pairs(found, chosen, machine) if beside_simulator else document.one(ran, chosen, machine)
+        write_json(json, written)
+    if beside_simulator and figure is not None:
         from anabranch.lab.run.beside_figure import save
 
         save(found, chosen, figure)
@@ -145,17 +153,23 @@ def down(
         typer.echo(f"{name}: {'removed' if any(found) else 'not there'}")
 
 
-def list_labs() -> None:
+def list_labs(json: Json = None) -> None:
     """List the labs on this machine."""
-    from anabranch.lab.fabric.overview import show
+    from anabranch.lab.fabric.overview import labs, show
     from anabranch.terminal.console import terminal
 
-    show(terminal())
+    if json is not None:
+        from anabranch.terminal.json_document import write_json
+
+        write_json(json, {"labs": labs()})
+    if json != "-":
+        show(terminal())
 
 
 def calibrate(
     name: Annotated[str, typer.Argument(metavar="LAB")],
     again: Annotated[bool, typer.Option("--again", help="Measure even if it has been.")] = False,
+    json: Json = None,
 ) -> None:
     """Measure what this machine's switches forward, keep it with the lab: loads above it are refused. 20 s, idle."""
     from anabranch.lab.calibration.calibrate import ceiling_of
@@ -169,13 +183,20 @@ def calibrate(
         found = ceiling_of(
             lab, again=again, progress=lambda done, parts: bar.draw(done / parts, "what switches forward")
         )
-    show(found, terminal())
+    if json is not None:
+        from anabranch.lab.calibration.ceiling import document
+        from anabranch.terminal.json_document import write_json
+
+        write_json(json, {"lab": name, **document(found)})
+    if json != "-":
+        show(found, terminal())
 
 
 def reproduce(
     papers: Annotated[list[str] | None, typer.Argument(metavar="PAPER...")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer trials: three minutes at most.")] = False,
     allow_busy: AllowBusy = False,
+    json: Json = None,
 ) -> int:
     """Run published evaluations again on real switches: their claims, what this machine measures, and verdicts.
 
@@ -186,7 +207,12 @@ def reproduce(
 
     if not papers:
         raise AnabranchError(f"lab reproduce: no paper; take some of: {', '.join(studies.papers()) or 'none yet'}")
-    found = studies.reproduce(papers, quick, terminal(), ["anabranch", *sys.argv[1:]])
+    found = studies.reproduce(papers, quick, terminal(json), ["anabranch", *sys.argv[1:]])
+    if json is not None:
+        from anabranch.reproduce.document import document
+        from anabranch.terminal.json_document import write_json
+
+        write_json(json, document(found, [studies.folder(one.prepared.group, quick) for one in found]))
     return 0 if all(one.evidence.usable for one in found) or allow_busy else STATUS_NOT_USABLE
 
 

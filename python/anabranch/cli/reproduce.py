@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch.cli import REPRODUCE
+from anabranch.cli import REPRODUCE, Json
 from anabranch.errors import AnabranchError
 from anabranch.exit_status import STATUS_STOPPED
 
@@ -31,6 +31,7 @@ def reproduce(
     output: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where results go; runs/reproduce if left out.")
     ] = None,
+    json: Json = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table and no progress bar.")] = False,
 ) -> None:
     """Run published evaluations again: their claims, our numbers, and why they differ; what is there stays."""
@@ -40,7 +41,7 @@ def reproduce(
         raise AnabranchError(f"reproduce: no study; give --all, or some of {', '.join(_names())}")
     chosen = select(studies or [], everything)
     name = "all" if everything else "-".join(study.replace("/", "-") for study in studies or [])
-    _run(chosen, f"{name}{'-quick' if quick else ''}", quick, output or Path("runs") / "reproduce", quiet)
+    _run(chosen, f"{name}{'-quick' if quick else ''}", quick, output or Path("runs") / "reproduce", json, quiet)
 
 
 def _names() -> list[str]:
@@ -49,13 +50,14 @@ def _names() -> list[str]:
     return [group.label for group in groups()]
 
 
-def _run(chosen: list[Group], name: str, quick: bool, output: Path, quiet: bool) -> None:
+def _run(chosen: list[Group], name: str, quick: bool, output: Path, json: str | None, quiet: bool) -> None:
     from anabranch.reproduce.backend import Context
     from anabranch.reproduce.report import write
     from anabranch.reproduce.session import run
     from anabranch.reproduce.table import show
     from anabranch.terminal.console import terminal
 
+    quiet = quiet or json == "-"
     command = ["anabranch", *sys.argv[1:]]
     console = terminal()
 
@@ -69,6 +71,11 @@ def _run(chosen: list[Group], name: str, quick: bool, output: Path, quiet: bool)
         typer.echo(f"{output}: stopped; the same command runs what is left", err=True)
         raise typer.Exit(STATUS_STOPPED) from None
     page = write(evaluated, output / name, f"Reproduction: {name}", command)
+    if json is not None:
+        from anabranch.reproduce.document import document
+        from anabranch.terminal.json_document import write_json
+
+        write_json(json, document(evaluated, [output / name] * len(evaluated)))
     if not quiet:
         for one in evaluated:
             one.evidence.show(console)

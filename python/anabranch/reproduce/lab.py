@@ -9,6 +9,7 @@ from rich.console import Console
 
 from anabranch.errors import AnabranchError
 from anabranch.reproduce.backend import Context
+from anabranch.reproduce.group import Group
 from anabranch.reproduce.selection import groups
 from anabranch.reproduce.session import Evaluated, run
 
@@ -18,6 +19,11 @@ RUNS = Path("runs")
 def papers() -> list[str]:
     """Papers with a study of the lab."""
     return sorted({group.paper for group in groups() if group.backend == "lab"})
+
+
+def folder(group: Group, quick: bool) -> Path:
+    """Folder of a group's report."""
+    return RUNS / f"{group.study}{'-quick' if quick else ''}"
 
 
 def reproduce(wanted: Sequence[str], quick: bool, console: Console, command: Sequence[str]) -> list[Evaluated]:
@@ -44,8 +50,8 @@ def reproduce(wanted: Sequence[str], quick: bool, console: Console, command: Seq
         from anabranch.reproduce.report import write
         from anabranch.reproduce.table import show
 
-        name = f"{group.study}{'-quick' if quick else ''}"
-        page = write([done], RUNS / name, f"Reproduction: {name}", command)
+        results = folder(group, quick)
+        page = write([done], results, f"Reproduction: {results.name}", command)
         done.evidence.show(console)
         console.print()
         show([done], console)

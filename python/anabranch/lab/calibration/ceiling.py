@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from anabranch.atomic_file import write_whole
 from anabranch.errors import AnabranchError
@@ -77,6 +78,11 @@ class Ceiling:
                 f"load: {bit_rate(offered_bps)} over {switches:.3g} switches: above this machine's ceiling ({limit}); "
                 f"make the lab anew, its --scale times {room / offered_bps:.2g}"
             )
+
+
+def document(ceiling: Ceiling) -> dict[str, Any]:
+    """The ceiling as plain data, with the share of it that a load may take."""
+    return {**asdict(ceiling), "headroom": HEADROOM}
 
 
 def write(ceiling: Ceiling, folder: Path) -> None:

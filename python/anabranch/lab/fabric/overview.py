@@ -1,6 +1,9 @@
-"""The labs of this machine as a table."""
+"""The labs of this machine as a table, and as plain data."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -11,34 +14,54 @@ from anabranch.lab.fabric.processes import marked
 from anabranch.lab.fabric.record import Record
 from anabranch.lab.fabric.topology import Lab
 
-HEADINGS = ("lab", "state", "switches", "namespaces", "scale", "controller", "made for", "scenario")
+COLUMNS = ("lab", "state", "switches", "namespaces", "scale", "controller", "made_for", "scenario")
 NUMBERS = ("namespaces", "scale")
+
+
+def labs() -> list[dict[str, Any]]:
+    """A row per lab; None where it cannot be known, and for the controller where there is none."""
+    return [dict.fromkeys(COLUMNS) | {"lab": name} | _facts(name) for name in record.names()]
 
 
 def show(console: Console) -> None:
     """Prints them, or how to make one."""
-    names = record.names()
-    if not names:
+    rows = labs()
+    if not rows:
         console.print("no labs; `anabranch lab up SCENARIO.toml` makes one", markup=False)
         return
     table = Table(box=None, pad_edge=False)
-    for heading in HEADINGS:
-        table.add_column(heading, justify="right" if heading in NUMBERS else "left", overflow="fold")
-    for name in names:
-        table.add_row(name, *_row(name))
+    for column in COLUMNS:
+        heading = column.replace("_", " ")
+        table.add_column(heading, justify="right" if column in NUMBERS else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(row, column) for column in COLUMNS))
     console.print(table)
 
 
-def _row(name: str) -> tuple[str, ...]:
+def _cell(row: Mapping[str, Any], column: str) -> str:
+    value = row[column]
+    if value is None:
+        return "none" if column == "controller" and row["scenario"] is not None else ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _facts(name: str) -> dict[str, Any]:
     try:
         found = record.read(name)
     except AnabranchError:
-        return ("not readable", "", "", "", "", "", "")
+        return {"state": "not readable"}
     if found is None:
-        return ("empty", "", "0", "", "", "", "")
-    pages = f"http://{found.http}/" if any("control" in command for _, command in marked(found.mark)) else "none"
-    namespaces, scale = str(len(found.namespaces)), f"{found.scale:g}"
-    return (_state(found), found.switch, namespaces, scale, pages, found.parent, found.scenario_file)
+        return {"state": "empty", "namespaces": 0}
+    controlled = any("control" in command for _, command in marked(found.mark))
+    return {
+        "state": _state(found),
+        "switches": found.switch,
+        "namespaces": len(found.namespaces),
+        "scale": float(found.scale),
+        "controller": f"http://{found.http}/" if controlled else None,
+        "made_for": found.parent,
+        "scenario": found.scenario_file,
+    }
 
 
 def _state(found: Record) -> str:

@@ -53,8 +53,8 @@ class LinkShare:
     """Share of one port in the bytes that a switch sent upwards, over all seeds."""
 
     port: str
-    lab: float
-    simulated: float
+    lab_share: float
+    simulated_share: float
     lab_dropped: int
     simulated_dropped: int
 

@@ -103,7 +103,8 @@ def run_beside(
             model = simulate(request.scenario, [*overrides, *delays], runs=request.runs, progress=not request.quiet)
             pairs.lab.append(found)
             pairs.simulated.append(model)
-    show.pairs(pairs, classes, console)
+    if not request.quiet:
+        show.pairs(pairs, classes, console)
     return pairs, _judged(lab, meter, request, console)
 
 

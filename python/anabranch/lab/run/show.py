@@ -80,8 +80,8 @@ def pairs(found: Pairs, classes: Sequence[SizeClass], console: Console) -> None:
     for link in shares(found):
         links.add_row(
             link.port,
-            f"{100 * link.lab:.1f}",
-            f"{100 * link.simulated:.1f}",
+            f"{100 * link.lab_share:.1f}",
+            f"{100 * link.simulated_share:.1f}",
             count(link.lab_dropped),
             count(link.simulated_dropped),
         )

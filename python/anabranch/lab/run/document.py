@@ -1,0 +1,34 @@
+"""Results of runs in a lab as plain data, for `--json`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from anabranch.lab.calibration.contention import Contention
+from anabranch.lab.run.beside import Pairs, shares, times, waiting
+from anabranch.report.run_record import record
+from anabranch.runs.results import Run
+from anabranch.stats.size_classes import SizeClass
+
+
+def one(run: Run, classes: Sequence[SizeClass], machine: Contention) -> dict[str, Any]:
+    """The document of a simulated run, and whether the machine was quiet enough."""
+    return record(run, classes) | {"machine": asdict(machine)}
+
+
+def pairs(found: Pairs, classes: Sequence[SizeClass], machine: Contention) -> dict[str, Any]:
+    """Lab and simulator side by side, and whether the machine was quiet enough."""
+    return {
+        "scale": found.scale,
+        "runs": [
+            {"seed": seed, "lab": str(lab.folder), "simulated": str(simulated.folder)}
+            for seed, (lab, simulated) in enumerate(zip(found.lab, found.simulated, strict=True), 1)
+        ],
+        "unloaded": asdict(found.unloaded),
+        "times": [asdict(row) for row in times(found, classes)],
+        "links": [asdict(row) for row in shares(found)],
+        "waiting": [asdict(row) for row in waiting(found)],
+        "machine": asdict(machine),
+    }

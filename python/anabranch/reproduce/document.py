@@ -1,0 +1,29 @@
+"""A reproduction as plain data, for `--json`: the verdict on every claim, and where the results are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from anabranch.reproduce.report import record
+from anabranch.reproduce.session import Evaluated
+
+
+def document(evaluated: Sequence[Evaluated], folders: Sequence[Path]) -> dict[str, Any]:
+    """Groups, each with the folder of its report, then the number of each verdict and all claims."""
+    lines = [line for one in evaluated for line in one.lines]
+    return {
+        "groups": [
+            {
+                "group": one.prepared.group.label,
+                "results": str(folder),
+                "quick": one.prepared.quick_note,
+                "usable": one.evidence.usable,
+            }
+            for one, folder in zip(evaluated, folders, strict=True)
+        ],
+        "verdicts": dict(Counter(line.kind for line in lines)),
+        "claims": [record(line) for line in lines],
+    }
