@@ -14,12 +14,14 @@ import pytest
 
 from anabranch import AnabranchError, _core
 from anabranch.control import file
-from anabranch.control.file import FabricFile
+from anabranch.control.fabric import FabricFile
 from anabranch.control.policy import View, build
 from anabranch.netlink.namespace import NAMED
+from anabranch.openflow.tables import Tables
 from anabranch.targets.ebpf import lab_pins as pins
 from anabranch.targets.ebpf.folder import folder_of
-from anabranch.targets.ebpf.groups import without
+from anabranch.targets.ebpf.session_groups import without
+from anabranch.targets.ebpf.session_keys import DatapathKeys
 from anabranch.targets.ebpf.switch import HOOK
 from support.dummy_fabric import Running, dummy_fabric, members
 from support.lab_fixture import need_kernel_lab
@@ -73,9 +75,9 @@ def ways(found: FabricFile, switch: str, neighbour: str) -> list[int]:
 
 def test_the_file_says_which_program_and_where() -> None:
     found = file.parse(FABRIC, "fabric.toml")
-    assert found.switches["leaf0"].kernel == file.KernelFile("flowlet", 200_000, "fabric")
-    assert found.switches["leaf1"].kernel == file.KernelFile("slots", 0, "")
-    assert found.switches["spine0"].kernel is None
+    assert found.switches["leaf0"].keys == DatapathKeys("flowlet", 200_000, "fabric")
+    assert found.switches["leaf1"].keys == DatapathKeys("slots", 0, "")
+    assert found.switches["spine0"].target == "ovs"
 
 
 @pytest.mark.parametrize(
@@ -98,30 +100,29 @@ def test_what_cannot_be_is_refused(old: str, new: str, said: str) -> None:
 def test_plans_have_groups_for_the_kernel_and_tables_for_openflow() -> None:
     found = file.parse(FABRIC, "fabric.toml")
     plans = build("capacity", found).plan(view_of(found))
-    assert plans["spine0"].tables.groups
-    assert not plans["spine0"].kernel
-    assert not plans["leaf0"].tables.flows
-    host, leaf = plans["leaf0"].kernel
+    assert isinstance(plans["spine0"].desired, Tables)
+    assert plans["spine0"].desired.groups
+    host, leaf = plans["leaf0"].desired
     uplinks = ways(found, "leaf0", "spine0") + ways(found, "leaf0", "spine1")
     assert (host.name, host.prefixes, len(host.targets)) == ("host0", ["10.1.0.1/32", "fd00::1/128"], 1)
     assert leaf.name == "leaf1"
     # An address outside the leaf's prefixes leads there too.
     assert set(leaf.prefixes) == {"10.1.1.0/24", "fd00:1::/64", "10.9.9.9/32"}
     assert (sorted(leaf.targets), leaf.weights, leaf.pause_ns) == (sorted(p + 1 for p in uplinks), [1] * 4, 200_000)
-    assert leaf.seed != plans["leaf1"].kernel[0].seed
+    assert leaf.seed != plans["leaf1"].desired[0].seed
 
 
 def test_members_keep_their_places_when_others_die() -> None:
     found = file.parse(FABRIC, "fabric.toml")
     policy = build("capacity", found)
-    before = policy.plan(view_of(found))["leaf0"].kernel[1]
+    before = policy.plan(view_of(found))["leaf0"].desired[1]
     uplinks = ways(found, "leaf0", "spine0") + ways(found, "leaf0", "spine1")
-    after = policy.plan(view_of(found, {uplinks[0]}))["leaf0"].kernel[1]
+    after = policy.plan(view_of(found, {uplinks[0]}))["leaf0"].desired[1]
     assert after.targets == before.targets
     dead = before.targets.index(uplinks[0] + 1)
     assert [weight > 0 for weight in after.weights] == [number != dead for number in range(4)]
     # With none left, the group drops instead of leaving packets to somebody else.
-    none = policy.plan(view_of(found, set(uplinks)))["leaf0"].kernel[1]
+    none = policy.plan(view_of(found, set(uplinks)))["leaf0"].desired[1]
     assert (none.targets, none.up) == (before.targets, [False] * 4)
     masked, untouched = without((before, none), frozenset({before.targets[1]}))
     assert masked.up == [True, False, True, True]
@@ -133,14 +134,14 @@ def test_shares_by_load_outlive_the_controller() -> None:
     text = FABRIC.replace('weights = "capacity"', 'weights = "load"')
     found = file.parse(text, "fabric.toml")
     view = view_of(found)
-    plain = build("load", found).plan(view)["leaf0"].kernel[1]
+    plain = build("load", found).plan(view)["leaf0"].desired[1]
     assert plain.weights == [1] * 4
     held = _core.KernelGroup(plain.name, plain.prefixes, plain.targets, [400, 100, 300, 200], [True] * 4, plain.output)
-    again = build("load", found).plan(replace(view, held={"leaf0": (held,)}))
-    assert again["leaf0"].kernel[1].weights == [400, 100, 300, 200]
+    again = build("load", found).plan(replace(view, observed={"leaf0": (held,)}))
+    assert again["leaf0"].desired[1].weights == [400, 100, 300, 200]
     # They stand for other paths: begin anew.
     other = _core.KernelGroup(plain.name, plain.prefixes, [91, 92, 93, 94], [4, 1, 3, 2], [True] * 4, plain.output)
-    assert build("load", found).plan(replace(view, held={"leaf0": (other,)}))["leaf0"].kernel[1].weights == [1] * 4
+    assert build("load", found).plan(replace(view, observed={"leaf0": (other,)}))["leaf0"].desired[1].weights == [1] * 4
 
 
 def test_weights_of_rates_without_a_divisor_fit() -> None:
@@ -150,7 +151,7 @@ def test_weights_of_rates_without_a_divisor_fit() -> None:
     rates = list(view.rate_bps)
     for number, port in enumerate(uplinks):
         rates[port] = rates[found.topology.reverse[port]] = 10_000_000_019 - 2_000_000_011 * number
-    group = build("capacity", found).plan(replace(view, rate_bps=tuple(rates)))["leaf0"].kernel[1]
+    group = build("capacity", found).plan(replace(view, rate_bps=tuple(rates)))["leaf0"].desired[1]
     assert max(group.weights) < 1 << 16
     assert sum(_core.kernel_shares("slots", group)) == pytest.approx(1)
 

@@ -56,7 +56,7 @@ def test_a_whole_file() -> None:
     found = parse(FILE, "fabric.toml")
     assert (found.weights, found.recipe, found.owner) == ("equal", "hash-gravity", 3)
     assert found.interval_s == 0.25
-    assert found.switches["spine0"].datapath_id == 0xAA
+    assert found.switches["spine0"].keys.datapath_id == 0xAA
     assert found.switches["leaf1"].interfaces[End("leaf1", "host1", 0)] == "l1h1"
     assert found.prefixes["leaf0"] == (ipaddress.ip_network("10.1.0.0/24"),)
     assert found.addresses["host0"] == (ipaddress.ip_network("10.1.0.1/32"),)

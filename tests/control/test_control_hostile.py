@@ -16,13 +16,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from anabranch.control import controller as controller_module
 from anabranch.control.controller import Controller
 from anabranch.control.file import parse
 from anabranch.control.state import SwitchState
 from anabranch.openflow import channel
 from anabranch.openflow.listener import COMERS_MAX, serve
-from anabranch.targets.ovs import session
+from anabranch.targets.ovs import session, session_bridge
 from anabranch.targets.ovs.daemons import SWITCH
 from support.dummy_bridges import DummyBridges, dummy_bridges
 from support.hostile_switch import HOSTILE, FairSwitch, Talk, noise, said, silent
@@ -49,7 +48,7 @@ def _quiet() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Silence is found out sooner than a user would want. Good switches that are slow are reached again."""
-    monkeypatch.setattr(session, "TIMEOUT_S", 2.0)
+    monkeypatch.setattr(session_bridge, "TIMEOUT_S", 2.0)
     monkeypatch.setattr(channel, "WHOLE_ANSWER_S", 2.0)
 
 
@@ -227,8 +226,8 @@ def test_whoever_says_it_is_another_does_not_take_its_place(tmp_path: Path, monk
         async def tried() -> None:
             text = fabric.fabric_toml(openflow={"leaf0": ""}, listen=f"tcp:127.0.0.1:{port}", more=UNDAMPED)
             # The good one may be slow to answer, and keeps its place.
-            monkeypatch.setattr(session, "PROBE_S", DEADLINE_S)
-            monkeypatch.setattr(controller_module, "serve", partial(serve, timeout_s=DEADLINE_S))
+            monkeypatch.setattr(session_bridge, "PROBE_S", DEADLINE_S)
+            monkeypatch.setattr(session, "serve", partial(serve, timeout_s=DEADLINE_S))
             async with running(text, others) as controller:
                 fabric.open_vswitch.vsctl("set-controller", "leaf0", f"tcp:127.0.0.1:{port}")
                 await until(lambda: all(as_planned(controller, name) for name in GOOD))
@@ -242,7 +241,7 @@ def test_whoever_says_it_is_another_does_not_take_its_place(tmp_path: Path, monk
                 # A process that no longer answers gives its place to the one that comes back.
                 process = fabric.open_vswitch.pid(SWITCH)
                 assert process is not None
-                monkeypatch.setattr(session, "PROBE_S", 0.5)
+                monkeypatch.setattr(session_bridge, "PROBE_S", 0.5)
                 os.kill(process, signal.SIGSTOP)
                 try:
                     others.come(port, liar)

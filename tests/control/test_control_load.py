@@ -9,8 +9,8 @@ import pytest
 
 from anabranch.control import file
 from anabranch.control.policy import Plan, View, build
-from anabranch.control.rules import seed_of
 from anabranch.control.topology import End
+from anabranch.targets.ovs.session_rules import seed_of
 
 GBPS = 10**9
 SWITCHES = {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from anabranch.control import file
 from anabranch.control.damping import CEILING_HALF_LIVES, Damper
 from anabranch.control.event import Events
-from anabranch.control.file import Damping
+from anabranch.control.fabric import Damping
 from anabranch.control.network import Interface, Network
 from anabranch.control.topology import End
 from anabranch.openflow.port import Port, PortCounters
@@ -104,11 +104,11 @@ def test_loads_are_what_left_between_two_readings() -> None:
     clock.now_s += 2
     found.measured("leaf0", [PortCounters(1, 0, 0, 0, 3000, 0, 0), PortCounters(99, 0, 0, 0, 1, 0, 0)])
     assert found.measure() is True
-    assert found.view({}, {}).load_bps[uplink] == 8000
+    assert found.view({}).load_bps[uplink] == 8000
     # Counters that began anew are no load.
     clock.now_s += 1
     found.measured("leaf0", [PortCounters(1, 0, 0, 0, 10, 0, 0)])
-    assert found.view({}, {}).load_bps[uplink] == 0
+    assert found.view({}).load_bps[uplink] == 0
 
 
 def test_a_link_that_flaps_is_left_down_until_it_has_been_quiet() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.control.network import Interface
-from anabranch.targets.ovs.database_monitor import Database, DatabaseError, Framer
+from anabranch.targets.ovs.session_database import Database, DatabaseError, Framer
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -6,11 +6,12 @@ import pytest
 
 from anabranch import _core
 from anabranch.control import file
-from anabranch.control.file import FabricFile
+from anabranch.control.fabric import FabricFile
 from anabranch.control.policy import Plan, View, build
 from anabranch.control.topology import Topology
 from anabranch.openflow.action import Output
 from anabranch.runs.literal import document, key_text
+from anabranch.targets.ovs.ownership import Ownership
 
 FABRIC = '[fabric]\nkind = "fat-tree"\nk = 4\n'
 
@@ -44,11 +45,11 @@ def uplinks_of(found: FabricFile, leaf: str) -> list[int]:
 def reached(found: FabricFile, plans: dict[str, Plan], source: str, leaf: str) -> tuple[set[str], int]:
     """Positions at which packets can stop, and the largest number of hops."""
     here, hops = {source}, 0
-    group_id = found.ownership.group_id(found.topology.leaf_index[leaf])
+    group_id = Ownership(found.owner).group_id(found.topology.leaf_index[leaf])
     while here - {leaf}:
         after = here & {leaf}
         for switch in here - {leaf}:
-            (group,) = [group for group in plans[switch].tables.groups if group.group_id == group_id]
+            (group,) = [group for group in plans[switch].desired.groups if group.group_id == group_id]
             for bucket in group.buckets:
                 (action,) = bucket.actions
                 assert isinstance(action, Output)
@@ -84,4 +85,4 @@ def test_what_has_not_changed_is_the_same_object() -> None:
     assert "leaf0" not in same
     assert all(again[name] is after[name] for name in before)
     fresh = build("capacity", found).plan(view_of(found, {uplink}))
-    assert {name: plan.tables for name, plan in fresh.items()} == {name: plan.tables for name, plan in after.items()}
+    assert {name: plan.desired for name, plan in fresh.items()} == {name: plan.desired for name, plan in after.items()}

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from anabranch.control import controller
-from anabranch.control.file import RECIPES
 from anabranch.control.network import Network
 from anabranch.control.policy.load import UNITS
 from anabranch.control.state import Snapshot
@@ -22,7 +21,8 @@ from anabranch.openflow.connection import Connection
 from anabranch.openflow.port import Port
 from anabranch.openflow.tables import Flow, Tables
 from anabranch.targets.ovs.daemons import DATABASE, SWITCH
-from anabranch.targets.ovs.session import BridgeSession
+from anabranch.targets.ovs.session_bridge import BridgeSession
+from anabranch.targets.ovs.session_rules import RECIPES
 from support.dummy_fabric import PATIENCE_S, DummyFabric, Running, dummy_fabric, members
 
 pytestmark = pytest.mark.skipif(not shutil.which("ovs-vswitchd"), reason="ovs-vswitchd: apt install openvswitch-switch")
@@ -253,7 +253,7 @@ def test_tables_that_were_read_while_somebody_removed_them_are_mended(
     async def follow() -> None:
         async with Running(fabric.file()) as running:
             await running.converged()
-            installed = running.controller._openflow["leaf1"].observed
+            installed = running.controller.sessions["leaf1"].observed
             assert installed is not None
             stale.append(installed.flows)
             await asyncio.to_thread(ofctl, fabric, "del-groups", "leaf1")

@@ -93,7 +93,7 @@ def measured(view: View, number: int, loads: dict[tuple[str, str], float], rules
 
 def told(wino: Wino, plans: Any, leaf: str = "leaf0") -> Labels:
     """The labels by prefix that hosts of a leaf are told when all switches hold their plan."""
-    said: Any = wino.labels({switch: plan.tables for switch, plan in plans.items()})
+    said: Any = wino.labels({switch: plan.desired for switch, plan in plans.items()})
     found: Labels = said["leaves"][leaf]["labels"]
     return found
 
@@ -114,25 +114,25 @@ def test_equal_paths_are_sprayed_over_and_unequal_ones_cut() -> None:
     wino, view, _ = made()
     plans = wino.plan(view)
     assert told(wino, plans) == {"10.1.1.0/24": [1, 2]}
-    assert ports(plans["leaf0"].tables) == [1, 2]
-    assert not plans["leaf0"].tables.meters
+    assert ports(plans["leaf0"].desired) == [1, 2]
+    assert not plans["leaf0"].desired.meters
     assert wino.plan(view)["leaf0"] is plans["leaf0"]
     slow = with_link(view, "leaf0", "spine1", rate_bps=5000 * M)
     plans = wino.plan(slow)
     assert told(wino, plans) == {"10.1.1.0/24": [1, 2, 3]}
     assert told(wino, plans, "leaf1") == {"10.1.0.0/24": [1, 2, 3]}
-    assert ports(plans["leaf0"].tables) == [1, 2, 1]
-    assert {meter.rate_kbps for meter in plans["leaf0"].tables.meters} == {5_000_000}
+    assert ports(plans["leaf0"].desired) == [1, 2, 1]
+    assert {meter.rate_kbps for meter in plans["leaf0"].desired.meters} == {5_000_000}
     # Packets without a label still have the group by capacity.
     assert [member.weight for member in plans["leaf0"].groups[0].members] == [2, 1]
-    assert len([group for group in plans["leaf0"].tables.groups if group.kind == SELECT]) == 1
+    assert len([group for group in plans["leaf0"].desired.groups if group.kind == SELECT]) == 1
 
 
 def test_limits_of_slices_are_keys_of_the_file() -> None:
     wino, view, _ = made('slice_max = "1 Gbps"\nmeters = false\n')
     plans = wino.plan(with_link(view, "leaf0", "spine1", rate_bps=5000 * M))
     assert told(wino, plans) == {"10.1.1.0/24": list(range(1, 16))}
-    assert not plans["leaf0"].tables.meters
+    assert not plans["leaf0"].desired.meters
     for options, error in [
         ('slice_max = "1 Mbps"', "policy.wino.slice_max: 1000000 bit/s: below slice_min"),
         ("label_bits = 7", "policy.wino.label_bits: 7: give a whole number from 1 to 6"),
@@ -155,28 +155,28 @@ def test_labels_that_end_stay_aliases_until_hosts_know() -> None:
     wino, view, clock = made('retire = "10 s"')
     slow = with_link(view, "leaf0", "spine1", rate_bps=1000 * M)
     before = wino.plan(slow)
-    assert len(ports(before["leaf0"].tables)) == 11
+    assert len(ports(before["leaf0"].desired)) == 11
     assert told(wino, before) == {"10.1.1.0/24": list(range(1, 12))}
     after = wino.plan(view)
     # Hosts are told what the leaf holds, not what it is about to.
     assert told(wino, before) == {"10.1.1.0/24": list(range(1, 12))}
     assert told(wino, after) == {"10.1.1.0/24": [1, 2]}
-    assert ports(after["leaf0"].tables) == [1, 2] * 5 + [1]
+    assert ports(after["leaf0"].desired) == [1, 2] * 5 + [1]
     clock.now_s += 9
     assert wino.plan(view)["leaf0"] is after["leaf0"]
     clock.now_s += 2
-    assert ports(wino.plan(view)["leaf0"].tables) == [1, 2]
+    assert ports(wino.plan(view)["leaf0"].desired) == [1, 2]
 
 
 def test_a_controller_that_begins_anew_finds_the_labels_that_hosts_may_have() -> None:
     wino, view, _ = made()
     held = wino.plan(with_link(view, "leaf0", "spine1", rate_bps=1000 * M))
     another, _, clock = made()
-    installed = {switch: plan.tables for switch, plan in held.items()}
-    plans = another.plan(replace(view, installed=installed))
-    assert len(ports(plans["leaf0"].tables)) == 11
+    installed = {switch: plan.desired for switch, plan in held.items()}
+    plans = another.plan(replace(view, observed=installed))
+    assert len(ports(plans["leaf0"].desired)) == 11
     clock.now_s += 11
-    assert len(ports(another.plan(replace(view, installed=installed))["leaf0"].tables)) == 2
+    assert len(ports(another.plan(replace(view, observed=installed))["leaf0"].desired)) == 2
 
 
 def test_a_dead_path_has_no_slices_and_a_dead_leaf_no_labels() -> None:
@@ -184,11 +184,11 @@ def test_a_dead_path_has_no_slices_and_a_dead_leaf_no_labels() -> None:
     wino.plan(view)
     plans = wino.plan(with_link(view, "leaf0", "spine1", up=False))
     assert told(wino, plans) == {"10.1.1.0/24": [1]}
-    assert set(ports(plans["leaf0"].tables)) == {1}
+    assert set(ports(plans["leaf0"].desired)) == {1}
     dead = with_link(with_link(view, "leaf0", "spine1", up=False), "leaf0", "spine0", up=False)
     plans = wino.plan(dead)
     assert told(wino, plans) == {}
-    assert not ports(plans["leaf0"].tables)
+    assert not ports(plans["leaf0"].desired)
 
 
 def test_north_south_traffic_takes_what_slices_have() -> None:
@@ -219,7 +219,7 @@ def test_what_slices_carry_is_no_north_south_traffic() -> None:
     rules = {
         (switch, flow.key): 4900.0 * M
         for switch in ("leaf0", "spine0", "spine1")
-        for flow in plans[switch].tables.flows
+        for flow in plans[switch].desired.flows
         if "ip_dscp" in flow.match.as_mapping and flow.match.as_mapping["ip_dst"][0] == 0x0A010100
     }
     loads = {("leaf0", "spine0"): 9800.0 * M, ("leaf0", "spine1"): 4900.0 * M}
@@ -230,7 +230,7 @@ def test_what_slices_carry_is_no_north_south_traffic() -> None:
     greedy = dict.fromkeys(rules, 9000.0 * M)
     for number in (4, 5, 6):
         found = wino.plan(measured(slow, number, loads | {("leaf0", "spine1"): 7500.0 * M}, greedy))
-    assert {meter.rate_kbps for meter in found["leaf0"].tables.meters} == {2_500_000}
+    assert {meter.rate_kbps for meter in found["leaf0"].desired.meters} == {2_500_000}
 
 
 @pytest.fixture

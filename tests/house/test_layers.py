@@ -25,16 +25,9 @@ RANKS: list[list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["t
 
 UPWARD = {
     ("report.schemes_table", "targets.ebpf.scheme"): "until a load balancer's descriptor says which programs run it",
-    ("control.*", "targets.*"): "until the controller asks a target for its sessions",
     ("lab.*", "targets.*"): "until the lab asks a target for its switches",
 }
 """Imports against the ranks, as patterns, each with the reason why it still stands."""
-
-CIRCLES = {
-    ("control.file", "control.policy"): "until the policies' protocol stands below the fabric's file",
-    ("control.controller", "control.snapshot"): "until the snapshot takes values in place of the controller",
-}
-"""Two modules of a circle, each with the reason why it still stands."""
 
 
 def modules() -> dict[str, Path]:
@@ -115,13 +108,8 @@ def test_imports_point_downward() -> None:
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
-    graph = imports()
-    for one, other in CIRCLES:
-        assert other in graph[one] or one in graph[other], f"{one}, {other}: gone, take it out of CIRCLES"
-        graph[one].discard(other)
-        graph[other].discard(one)
     try:
-        TopologicalSorter(graph).prepare()
+        TopologicalSorter(imports()).prepare()
     except CycleError as error:
         pytest.fail(" imports ".join(reversed(error.args[1])))
 

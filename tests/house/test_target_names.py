@@ -22,10 +22,6 @@ TEXT = re.compile(rf"^({OWN})$|--(target|switch) ({OWN})\b|`({OWN})`")
 
 EXCEPTIONS = {
     "cli/lab.py": "`lab down --all` also removes pins of labs whose record is lost",
-    "control/controller.py": "until a target gives the controller its sessions, listeners and databases",
-    "control/file.py": "until a target reads its own keys of [switch.NAME]",
-    "control/rules.py": "until a target makes its own groups out of weights towards leaves",
-    "control/policy/wino.py": "microslices are OpenFlow rules",
     "lab/fabric/topology.py": "hands out the switches of both kinds by name, for studies of one of them",
 }
 """Files that still name one, each with the reason."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from anabranch.control import file
 from anabranch.control.controller import Controller
-from anabranch.control.file import FabricFile
+from anabranch.control.fabric import FabricFile
 from anabranch.control.state import Snapshot
 from anabranch.openflow.connection import Connection, connect
 from anabranch.openflow.tables import Group

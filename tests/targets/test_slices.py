@@ -12,7 +12,7 @@ from anabranch.openflow.action import Metered, Output, ToGroup
 from anabranch.openflow.tables import FAST_FAILOVER, Tables
 from anabranch.targets.ovs import slices
 from anabranch.targets.ovs.ownership import Ownership
-from anabranch.targets.ovs.slices import Cut, Pair, Slices
+from anabranch.targets.plan.slices import Cut, Pair, Slices, published
 
 M = 1_000_000
 
@@ -148,7 +148,7 @@ def test_limits_that_cannot_be_say_so(limits: dict[str, Any], message: str) -> N
 
 def test_hosts_are_told_the_labels_of_their_leaf() -> None:
     prefixes = {"leaf0": ["10.1.0.0/24"], "leaf1": ["10.2.0.0/24"]}
-    assert slices.published([pair([1000, 500], known=9)], prefixes) == {
+    assert published([pair([1000, 500], known=9)], prefixes) == {
         "format": 1,
         "leaves": {
             "leaf0": {"prefixes": ["10.1.0.0/24"], "labels": {"10.2.0.0/24": [1, 2, 3]}},

@@ -19,8 +19,8 @@ from anabranch.targets.ovs import slices
 from anabranch.targets.ovs.change import TablesChange
 from anabranch.targets.ovs.daemons import OpenVSwitch
 from anabranch.targets.ovs.ownership import Ownership
-from anabranch.targets.ovs.slices import Cut, Pair
 from anabranch.targets.ovs.split import Split, render
+from anabranch.targets.plan.slices import Cut, Pair
 from support.dummy_switch import BRIDGE, PATIENCE_S, connected, dummy_switch, empty, ofctl, run_strictly
 from support.dummy_traffic import receive
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anabranch.control import file as fabric_file
 from anabranch.control.controller import Controller
-from anabranch.control.file import FabricFile
+from anabranch.control.fabric import FabricFile
 from anabranch.control.log import RecentEvents
 from anabranch.control.pages.site import Site
 from anabranch.errors import AnabranchError

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from anabranch.control.file import Damping
+from anabranch.control.fabric import Damping
 
 CEILING_HALF_LIVES = 4
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import stat
 
-from anabranch.control.file import FabricFile
+from anabranch.control.fabric import FabricFile
 
 
 def exposures(file: FabricFile) -> list[str]:

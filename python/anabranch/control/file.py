@@ -3,115 +3,24 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from anabranch import _core
 from anabranch.control import policy
+from anabranch.control.address import take_address
+from anabranch.control.fabric import PORT_NAME_MAX, Damping, FabricFile, Network, SwitchFile
+from anabranch.control.switch_kind import kinds
 from anabranch.control.topology import End, Topology
 from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
 from anabranch.openflow.tls import Tls
 from anabranch.runs.load import read_text
 from anabranch.settings import Settings
-from anabranch.targets.ebpf.switch import FORBIDDEN
-from anabranch.targets.ovs import split
-from anabranch.targets.ovs.ownership import Ownership
 from anabranch.toml_document import parse_toml
 
-RECIPES = tuple(name for name in split.RECIPES if name != "failover")
-"""Recipes that split by weights."""
 PAGES, NO_PAGES = "127.0.0.1:9653", "off"
-DATAPATH_IDS = 1 << 64
-OPENFLOW, EBPF = "openflow", "ebpf"
-PAUSE_S = {"flowlet": 500e-6, "flow_cycle": 0.1}
-"""Defaults: LetFlow's gap at 10 Gbit/s (NSDI 2017); the silence after which a flow's turn is forgotten."""
-PORT_NAME_MAX = 15
-"""Characters that OpenFlow keeps of a port's name (`OFP_MAX_PORT_NAME_LEN`, with its NUL)."""
-
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-
-
-@dataclass(frozen=True)
-class KernelFile:
-    """Keys of a switch that is a datapath in this machine's kernel."""
-
-    scheme: str
-    """One of `_core.KERNEL_SCHEMES`."""
-    pause_ns: int
-    """The scheme's gap or pause."""
-    namespace: str
-    """The network namespace of its ports, as `ip netns` or a file names it; empty for the controller's own."""
-    plain: bool = False
-    """Weights are the factors of scores themselves; no file says so, a scenario may."""
-
-
-@dataclass(frozen=True)
-class SwitchFile:
-    """Address of one switch, and the names of its ports there."""
-
-    name: str
-    openflow: str
-    """`unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`; empty if it comes to us."""
-    ovsdb: str
-    """The same of its database; empty if there is none to ask."""
-    datapath_id: int | None
-    interfaces: Mapping[End, str]
-    """The name of each port."""
-    kernel: KernelFile | None = None
-    """None: a switch that speaks OpenFlow."""
-
-
-@dataclass(frozen=True)
-class Damping:
-    """When a link that goes up and down is left down; see `damping`."""
-
-    suppress: float
-    """Penalty from which it is; every loss adds 1."""
-    reuse: float
-    """Penalty below which it is used again."""
-    half_life_s: float
-
-
-@dataclass(frozen=True)
-class FabricFile:
-    """All of the file."""
-
-    file: str
-    text: str
-    topology: Topology
-    weights: str
-    """The policy's name."""
-    recipe: str
-    owner: int
-    options: Mapping[str, Any]
-    """Keys of the policy, from `[policy.NAME]`."""
-    openflow: str
-    """Address at which switches may connect; empty for none."""
-    http: str
-    """`HOST:PORT` of the pages; empty for none."""
-    tls: Tls | None
-    interval_s: float
-    """Between two readings of counters."""
-    audit_s: float
-    """Between two readings of a switch's tables while nothing changes."""
-    damping: Damping | None
-    switches: Mapping[str, SwitchFile]
-    prefixes: Mapping[str, Sequence[Network]]
-    """Prefixes behind each leaf."""
-    addresses: Mapping[str, Sequence[Network]]
-    """Addresses of each host, as prefixes of full length."""
-
-    @property
-    def ownership(self) -> Ownership:
-        """Ownership of parts of every switch."""
-        return Ownership(self.owner)
-
-    def policy_settings(self) -> Settings:
-        """The policy's own table, for it to read."""
-        return Settings(self.file, f"policy.{self.weights}", self.options)
 
 
 def read(path: str | Path) -> FabricFile:
@@ -141,15 +50,16 @@ def parse(text: str, file: str) -> FabricFile:
         weights, {}, lambda given: given if isinstance(given, dict) else None, "write a table"
     )
     measure = settings.table("measure")
+    recipes = [recipe for kind in kinds() for recipe in kind.recipes]
     found = FabricFile(
         file=file,
         text=text,
         topology=topology,
         weights=weights,
-        recipe=planning.one_of("recipe", "hash-gravity", RECIPES),
+        recipe=planning.one_of("recipe", recipes[0], recipes),
         owner=planning.integer("owner", 0, 0, 255),
         options=options,
-        openflow=_address(listen, "openflow", ("unix", "tcp", "ssl")),
+        openflow=take_address(listen, "openflow"),
         http=_pages(listen),
         tls=_tls(settings.table("tls")),
         interval_s=measure.duration_s("interval", 1.0, 0.01, 3600),
@@ -172,26 +82,8 @@ def _check(found: FabricFile) -> None:
     for name in found.topology.switches:
         if name not in found.switches:
             raise AnabranchError(f"{file}: switch.{name}: missing; give its table, as in [switch.{name}]")
-    for name, switch in found.switches.items():
-        if switch.kernel is not None:
-            continue
-        if not switch.openflow and not found.openflow:
-            mend = 'give where it is reached, as in openflow = "tcp:10.0.0.1:6653", or let it come to listen.openflow'
-            raise AnabranchError(f"{file}: switch.{name}.openflow: missing; {mend}")
-        if not switch.openflow and switch.datapath_id is None:
-            mend = "give it as ovs-vsctl get bridge NAME datapath_id prints it"
-            raise AnabranchError(f"{file}: switch.{name}.datapath_id: missing, and the switch comes to us; {mend}")
-    identities: dict[object, str] = {}
-    for name, switch in found.switches.items():
-        for key, value in (("openflow", switch.openflow or None), ("datapath_id", switch.datapath_id)):
-            other = identities.setdefault((key, value), name) if value is not None else name
-            if other != name:
-                raise AnabranchError(f"{file}: switch.{name}.{key}: {value}: {other} has it; each has its own")
-    needs_tls = [found.openflow, *(switch.openflow for switch in found.switches.values())]
-    needs_tls += [switch.ovsdb for switch in found.switches.values()]
-    for address in needs_tls:
-        if address.startswith("ssl:") and found.tls is None:
-            raise AnabranchError(f"{file}: tls: missing, and {address} needs it; give key, certificate and authority")
+    for kind in kinds():
+        kind.check(found)
     _check_overlaps(found)
 
 
@@ -204,24 +96,6 @@ def _check_overlaps(found: FabricFile) -> None:
                 if owner.setdefault(network, name) != name:
                     problem = f"{network}: {owner[network]} has it; each {kind} has its own"
                     raise AnabranchError(f"{found.file}: {kind}.{name}.{key}: {problem}")
-
-
-def _address(settings: Settings, key: str, kinds: tuple[str, ...]) -> str:
-    """An address as Open vSwitch writes it."""
-    found = settings.text(key)
-    if not found:
-        return found
-    kind, _, rest = found.partition(":")
-    if kind not in kinds:
-        settings.refuse(key, found, f"not {' or '.join(f'{kind}:' for kind in kinds)}; {nearest(kind, kinds)}")
-    if kind == "unix":
-        if not rest:
-            settings.refuse(key, found, "no path; give unix:/PATH")
-        return found
-    host, _, port = rest.rpartition(":")
-    if not host or not port.isdecimal() or not 0 <= int(port) < 1 << 16:
-        settings.refuse(key, found, f"not {kind}:HOST:PORT; give both, as in {kind}:10.0.0.1:6653")
-    return found
 
 
 def _pages(settings: Settings) -> str:
@@ -263,42 +137,14 @@ def _damping(settings: Settings) -> Damping | None:
 
 
 def _switches(settings: Settings, topology: Topology) -> dict[str, SwitchFile]:
-    found = {}
+    found, known = {}, {kind.datapath: kind for kind in kinds()}
     for name in _named(settings, topology, topology.switches, "switch"):
         table = settings.table(name)
         interfaces = _interfaces(table.table("ports"), name, topology)
-        if table.one_of("datapath", OPENFLOW, (OPENFLOW, EBPF)) == EBPF:
-            found[name] = SwitchFile(name, "", "", None, interfaces, _kernel(table, name))
-        else:
-            found[name] = SwitchFile(
-                name=name,
-                openflow=_address(table, "openflow", ("unix", "tcp", "ssl")),
-                ovsdb=_address(table, "ovsdb", ("unix", "tcp", "ssl")),
-                datapath_id=table.take(
-                    "datapath_id", None, _datapath_id, 'give 16 hexadecimal digits in quotes: "00..01"'
-                ),
-                interfaces=interfaces,
-            )
+        kind = known[table.one_of("datapath", kinds()[0].datapath, known)]
+        found[name] = SwitchFile(name, kind.target, kind.keys(table, name), interfaces)
         table.end()
     return found
-
-
-def _kernel(settings: Settings, switch: str) -> KernelFile:
-    found = set(switch) & set(FORBIDDEN)
-    if found:
-        problem = f"{found.pop()!r} in a name is not for the BPF file system, where its datapath is kept; rename it"
-        raise AnabranchError(f"{settings.file}: {settings.path}: {problem}")
-    scheme = settings.one_of("scheme", "slots", _core.KERNEL_SCHEMES)
-    pause_s = settings.duration_s("pause", PAUSE_S.get(scheme, 0.0), 0.0, 3600)
-    return KernelFile(scheme, round(1e9 * pause_s), settings.text("namespace"))
-
-
-def _datapath_id(given: object) -> int | None:
-    try:
-        found = int(given, 16) if isinstance(given, str) else -1
-    except ValueError:
-        return None
-    return found if 0 <= found < DATAPATH_IDS else None
 
 
 def _interfaces(settings: Settings, switch: str, topology: Topology) -> dict[End, str]:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
+from typing import Any
 
-from anabranch import _core
 from anabranch.control.damping import Damper
 from anabranch.control.event import Events
-from anabranch.control.file import PORT_NAME_MAX, FabricFile
+from anabranch.control.fabric import PORT_NAME_MAX, FabricFile
 from anabranch.control.policy import View
 from anabranch.control.rule_rates import RuleRates
 from anabranch.control.state import LinkState
 from anabranch.openflow.port import Port, PortCounters
-from anabranch.openflow.tables import Tables
 
 DAMPED = "damped"
 """The reason of a link that nothing else keeps down."""
@@ -173,15 +172,15 @@ class Network:
         known = dict(self._openflow)
         return {number: known[number] for number in self.topology.ports_of[switch] if number in known}
 
-    def view(self, installed: Mapping[str, Tables], held: Mapping[str, Sequence[_core.KernelGroup]]) -> View:
-        """The state that plans are made from."""
+    def view(self, observed: Mapping[str, Any]) -> View:
+        """The state that plans are made from, given the observed state of each switch."""
         up, rate_bps = [False] * len(self._ends), [0] * len(self._ends)
         for link, ports in zip(self._links, self.topology.links, strict=True):
             for port in ports:
                 up[port], rate_bps[port] = link.up, link.rate_bps
         loads = tuple(end.load_bps or 0.0 for end in self._ends)
         numbers, rules = dict(self._openflow), self.rules.bps
-        known = installed, self.measurements, rules, held
+        known = observed, self.measurements, rules
         return View(self.topology, tuple(up), tuple(rate_bps), loads, numbers, *known)
 
     def _take(self, switch: str, port: Port) -> int | None:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 
 from anabranch.control.controller import Controller
-from anabranch.control.file import FabricFile
+from anabranch.control.fabric import FabricFile
 from anabranch.control.state import Snapshot
 
 GLANCE_S = 0.01

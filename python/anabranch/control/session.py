@@ -13,22 +13,29 @@ from typing import Generic, Protocol, TypeVar
 
 from anabranch.control.backoff import Backoff
 from anabranch.control.event import Events
-from anabranch.control.file import SwitchFile
+from anabranch.control.fabric import FabricFile, SwitchFile
 from anabranch.control.log import LOGGER, Field
 from anabranch.control.network import Network
 from anabranch.control.policy import Plan, PlannedGroup
+from anabranch.control.progress import Progress
 from anabranch.control.state import SwitchState
 from anabranch.errors import AnabranchError
 
 
-@dataclass
-class Timing:
-    """Times of one session, in seconds."""
+@dataclass(frozen=True)
+class Surroundings:
+    """The parts of a controller that all sessions share."""
 
-    interval_s: float
-    """Between two readings of counters."""
-    audit_s: float
-    """Between two readings of the state while nothing changes."""
+    fabric: FabricFile
+    network: Network
+    events: Events
+    progress: Progress
+    changed: Callable[[], None]
+    """Called when the network or what is known of a switch is not as it was."""
+    commits: bool = True
+    """Whether switches are changed; else they are only read."""
+    counts_rules: bool = False
+    """Whether the policy wants to know what slices carry."""
 
 
 @dataclass
@@ -65,29 +72,13 @@ State = TypeVar("State")
 class Session(ABC, Generic[State]):
     """The controller's side of one switch. `State` is what such a switch holds of ours."""
 
-    def __init__(
-        self,
-        switch: SwitchFile,
-        network: Network,
-        events: Events,
-        changed: Callable[[], None],
-        timing: Timing,
-        *,
-        commits: bool = True,
-    ) -> None:
-        """Knows nothing of the switch yet.
-
-        Args:
-            switch: where it is.
-            network: what all sessions know together.
-            events: what is reported.
-            changed: called when the network or what is known of the switch is not as it was.
-            timing: of readings.
-            commits: False to look only.
-
-        """
-        self.switch, self.network, self.events = switch, network, events
-        self.changed, self.timing, self.commits = changed, timing, commits
+    def __init__(self, switch: SwitchFile, surroundings: Surroundings) -> None:
+        """Knows nothing of the switch yet."""
+        self.switch, self.surroundings = switch, surroundings
+        self.network, self.events = surroundings.network, surroundings.events
+        self.changed, self.commits = surroundings.changed, surroundings.commits
+        self.interval_s = surroundings.fabric.interval_s
+        self.audit_s = surroundings.fabric.audit_s
         self.record = Record()
         self.plan: Plan | None = None
         """What the controller wants of the switch; `None` while the plan is another network's."""
@@ -197,7 +188,7 @@ class Session(ABC, Generic[State]):
         """Waits for another plan, or until it is time to audit; whether it is."""
         # Not all switches at a time: what a port has to say would wait behind all the tables.
         try:
-            await asyncio.wait_for(self._wake.wait(), self.timing.audit_s * self._random.uniform(0.75, 1.25))
+            await asyncio.wait_for(self._wake.wait(), self.audit_s * self._random.uniform(0.75, 1.25))
         except asyncio.TimeoutError:
             return True
         return False

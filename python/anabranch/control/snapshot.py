@@ -7,29 +7,38 @@ copies what is changed in one step.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
-from anabranch.control.policy import PlannedGroup
+from anabranch.control.event import Events
+from anabranch.control.fabric import FabricFile
+from anabranch.control.network import Network
+from anabranch.control.policy import Plan, PlannedGroup
+from anabranch.control.progress import Progress
 from anabranch.control.session import Session
 from anabranch.control.state import GroupState, MemberState, Snapshot
 from anabranch.control.topology import Topology
 
-if TYPE_CHECKING:
-    from anabranch.control.controller import Controller
 
-
-def snapshot(controller: Controller) -> Snapshot:
+def snapshot(
+    file: FabricFile,
+    network: Network,
+    sessions: Mapping[str, Session[Any]],
+    plans: Mapping[str, Plan],
+    progress: Progress,
+    events: Events,
+) -> Snapshot:
     """All of it, now."""
-    file, network, sessions = controller.file, controller.network, controller.sessions
-    groups, planned, unplanned = [], controller.planned, controller.unplanned
-    for name, plan in dict(controller.plans).items():
+    planned, unplanned = progress.plans, progress.unplanned
+    groups: list[GroupState] = []
+    for name, plan in plans.items():
         session = sessions.get(name)
         if session is not None:
             numbers = network.openflow_ports(name)
-            groups += [_group(session, planned, network.topology, numbers) for planned in plan.groups]
+            groups += [_group(session, one, network.topology, numbers) for one in plan.groups]
     return Snapshot(
         time_s=time.time(),
-        started_s=controller.started_s,
+        started_s=progress.started_s,
         policy=file.weights,
         recipe=file.recipe,
         owner=file.owner,
@@ -37,16 +46,16 @@ def snapshot(controller: Controller) -> Snapshot:
         switches=tuple(session.state() for session in sessions.values()),
         links=network.links,
         groups=tuple(groups),
-        plans=controller.planned,
-        planned_s=controller.planned_s,
-        plan_duration_s=controller.plan_duration_s,
-        measured_s=controller.measured_s,
-        file_error=controller.file_error,
-        events=dict(controller.events.counts),
-        handshake_failed_s=controller.handshake_failed_s,
-        handshake_error=controller.handshake_error,
+        plans=progress.plans,
+        planned_s=progress.planned_s,
+        plan_duration_s=progress.plan_duration_s,
+        measured_s=progress.measured_s,
+        file_error=progress.file_error,
+        events=dict(events.counts),
+        handshake_failed_s=progress.handshake_failed_s,
+        handshake_error=progress.handshake_error,
         # Whatever was read before may be of another moment than what was read after.
-        unplanned=unplanned or controller.unplanned or controller.planned != planned,
+        unplanned=unplanned or progress.unplanned or progress.plans != planned,
     )
 
 

@@ -9,17 +9,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
-from anabranch import _core
+from anabranch.control.fabric import FabricFile
 from anabranch.control.rule_rates import RuleKey
 from anabranch.control.topology import Topology
-from anabranch.openflow.tables import Tables
-
-if TYPE_CHECKING:
-    from anabranch.control.file import FabricFile
 
 
 @dataclass(frozen=True)
@@ -34,15 +30,13 @@ class View:
     load_bps: tuple[float, ...]
     """Load of each port, what leaves by it, over the last measured interval; 0 where it is not measured."""
     openflow_port: Mapping[int, int]
-    """OpenFlow number by port, for the switches that were reached; of a datapath in the kernel the interface's."""
-    installed: Mapping[str, Tables] = field(default_factory=dict)
-    """Tables of ours in each of them."""
+    """Number at the switch of each port, for the switches that were reached: OpenFlow's, or the interface's."""
+    observed: Mapping[str, Any] = field(default_factory=dict)
+    """Observed state of ours in each of them, in its target's terms."""
     measurements: int = 0
     """How often counters were read; the same number, the same loads."""
     rule_bps: Mapping[tuple[str, RuleKey], float] = field(default_factory=dict)
     """Rate of what each counted rule matched over the last measured interval, by switch and rule."""
-    held: Mapping[str, Sequence[_core.KernelGroup]] = field(default_factory=dict)
-    """Groups observed in datapaths in the kernel."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +64,16 @@ class PlannedGroup:
 class Plan:
     """Plan of what one switch should hold of ours."""
 
-    tables: Tables = field(default_factory=Tables)
+    desired: Any
+    """Desired state, in the terms of the switch's target."""
     groups: tuple[PlannedGroup, ...] = ()
-    kernel: tuple[_core.KernelGroup, ...] = ()
-    """Groups of a datapath in the kernel, which it has instead of `tables`."""
 
 
 class Policy(Protocol):
     """A way to plan."""
 
-    counted: tuple[int, int] | None = None
-    """Cookie and mask of rules whose bytes it wants to know; None: of none."""
+    counts_rules: bool = False
+    """Whether it wants to know what rules of slices carry."""
 
     def plan(self, view: View) -> Mapping[str, Plan]:
         """The plan of every switch that was reached (whose ports `view.openflow_port` has).
@@ -94,12 +87,12 @@ class Policy(Protocol):
         """
         ...
 
-    def labels(self, installed: Mapping[str, Tables]) -> Mapping[str, object] | None:
-        """Labels that hosts are to mark packets with, as `deploy.slices.published`, given what switches hold; or None.
+    def labels(self, observed: Mapping[str, Any]) -> Mapping[str, object] | None:
+        """Labels that hosts are to mark packets with, as `plan.slices.published`, given what switches hold; or None.
 
         Called by one thread at a time, which need not be the event loop's.
         """
-        del installed
+        del observed
         return None
 
 

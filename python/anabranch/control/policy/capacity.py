@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.control.file import FabricFile
+from anabranch.control.fabric import FabricFile
 from anabranch.control.policy.equal import Weighed
 
 

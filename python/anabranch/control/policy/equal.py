@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from anabranch.control.file import FabricFile
+from anabranch.control.fabric import FabricFile
 from anabranch.control.policy import Plan, Policy, View
 from anabranch.control.rules import Rules, Weigher
 

@@ -20,13 +20,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anabranch import _core
-from anabranch.control.file import FabricFile
+from anabranch.control.fabric import FabricFile
 from anabranch.control.policy import Plan, Policy, View
 from anabranch.control.rules import Members, Rules, Weigher, Weights
-from anabranch.openflow.action import Output
-from anabranch.openflow.tables import Group
-from anabranch.splitter import Splitter
-from anabranch.targets.plan.group import exact
 
 UNITS = 1000
 """Shares are installed in thousandths."""
@@ -48,7 +44,6 @@ class Load(Policy):
     """See above."""
 
     def __init__(self, file: FabricFile, smoothing: float, threshold: float, floor: float) -> None:
-        self._file = file
         self._smoothing = smoothing
         self._threshold = threshold
         self._floor = floor
@@ -103,40 +98,13 @@ class Load(Policy):
 
     def _found(self, pair: Pair, members: Members, view: View) -> list[float] | None:
         """The shares that a controller before this one has installed; None if they are the capacities', or unknown."""
-        weights = self._held(pair, view)
+        observed = self._rules.observed_shares(*pair, view)
         numbers = [view.openflow_port.get(port) for port, _ in members]
-        if not weights or set(weights) != set(numbers):
+        if not observed or set(observed) != set(numbers):
             return None
-        shares = [weights[number] for number in numbers if number is not None]
+        shares = [observed[number] for number in numbers if number is not None]
         same = all(abs(a - b) < 0.5 / UNITS for a, b in zip(shares, _shares(members), strict=True))
         return None if same else shares
-
-    def _held(self, pair: Pair, view: View) -> dict[int, float]:
-        """Shares by the number of the port, of what a switch holds towards a leaf."""
-        switch, leaf = pair
-        for held in view.held.get(switch, ()):
-            if held.name == leaf:
-                total = max(1, sum(held.weights))
-                return {port: weight / total for port, weight in zip(held.targets, held.weights, strict=True) if weight}
-        group_id = self._file.ownership.group_id(view.topology.leaf_index[leaf])
-        tables = view.installed.get(switch)
-        found = [group for group in tables.groups if group.group_id == group_id] if tables else []
-        return _written(found[0]) if found else {}
-
-
-def _written(group: Group) -> dict[int, float]:
-    """Shares by OpenFlow port of a group as it stands in a switch."""
-    if any(len(bucket.actions) != 1 or not isinstance(bucket.actions[0], Output) for bucket in group.buckets):
-        return {}
-    weights = [bucket.weight for bucket in group.buckets]
-    scored = group.selection is not None and group.selection.method == "hash"
-    shares = exact(Splitter("scoring", weights)) if scored else [weight / max(1, sum(weights)) for weight in weights]
-    found: dict[int, float] = {}
-    for bucket, share in zip(group.buckets, shares, strict=True):
-        (action,) = bucket.actions
-        if isinstance(action, Output):
-            found[action.port] = found.get(action.port, 0.0) + share
-    return found
 
 
 def _by_pair(weights: Weights) -> dict[Pair, Members]:

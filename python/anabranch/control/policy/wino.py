@@ -1,4 +1,4 @@
-"""Wino: paths cut into microslices by what links have left (`deploy.slices`); besides, weights from capacity.
+"""Wino: paths cut into microslices by what links have left (`plan.slices`); besides, weights from capacity.
 
 A link has left what its rate exceeds the traffic that is in no slice (north-south traffic, and that of hosts that do
 not mark) by: what left by the port, less what the slices' rules carried there. A path has the least of its links. All
@@ -16,23 +16,21 @@ from statistics import median
 from time import monotonic
 from typing import Any
 
-from anabranch.control.file import FabricFile
+from anabranch.control.fabric import FabricFile
 from anabranch.control.policy import Plan, Policy, View
 from anabranch.control.policy.equal import Weighed
+from anabranch.control.rule_rates import RuleKey
+from anabranch.control.slicing import Limits, Slicing
+from anabranch.control.switch_kind import kind_of
 from anabranch.errors import AnabranchError
-from anabranch.openflow.action import Metered, Output, ToGroup
-from anabranch.openflow.match import Match
-from anabranch.openflow.tables import Flow, Group, Meter, Tables
-from anabranch.targets.ovs import slices
-from anabranch.targets.ovs.slices import Cut, Pair, Slices
-from anabranch.targets.ovs.split import PATHS_MAX, SPLITS_MAX
+from anabranch.targets.plan import slices
+from anabranch.targets.plan.slices import Cut, Pair, Slices
 
 MEASUREMENTS = 3
 """Measurements of which the median counts: Open vSwitch reports counters of rules within half a second, those of ports
 at once, so that a burst of slices looks like traffic in no slice for one measurement."""
 
 Leaves = tuple[str, str]
-NOTHING = Tables()
 
 
 @dataclass(frozen=True)
@@ -40,9 +38,7 @@ class Options:
     """`[policy.wino]`."""
 
     cut: Cut
-    meters: bool
-    burst_s: float
-    frame_bytes: int
+    limits: Limits
     hysteresis: float
     """Share of a link's rate."""
     retire_s: float
@@ -62,18 +58,27 @@ class _Known:
 class Wino(Policy):
     """See `policy.Policy`."""
 
-    def __init__(self, file: FabricFile, options: Options, clock: Callable[[], float] = monotonic) -> None:
-        self._file = file
+    counts_rules = True
+
+    def __init__(
+        self,
+        file: FabricFile,
+        slicing: Mapping[str, Slicing[Any]],
+        options: Options,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """Has cut nothing yet; `slicing` is of each switch."""
         self._topology = file.topology
+        self._slicing = slicing
         self._options = options
         self._clock = clock
-        self.counted = file.ownership.cookie | slices.COOKIE, slices.COOKIE_OF_SLICES_MASK
         self._weighed = Weighed(file, by_capacity=True)
-        self._sliced: dict[str, Tables] = {}
-        self._parts: dict[str, tuple[list[Pair], dict[str, Tables]]] = {}
+        self._sliced: dict[str, Any] = {}
+        """Content of each switch for slices."""
+        self._parts: dict[str, tuple[list[Pair], dict[str, Any]]] = {}
         """By source leaf, its pairs and what all switches hold for them."""
-        self._plans: dict[str, tuple[Plan, Tables, Plan]] = {}
-        """By switch, the plan of weights, the rules of slices, and the plan that came of both."""
+        self._plans: dict[str, tuple[Plan, Any, Plan]] = {}
+        """By switch, the plan of weights, the content for slices, and the plan that came of both."""
         self._outside_bps = [0.0] * len(self._topology.ends)
         """By port, the traffic in no slice that slices were cut for."""
         self._measured_bps: list[deque[float]] = [deque(maxlen=MEASUREMENTS) for _ in self._outside_bps]
@@ -101,64 +106,55 @@ class Wino(Policy):
         pairs = self._cut(view)
         if pairs is not self._pairs:
             self._pairs, self._sliced = pairs, self._rendered(pairs)
-        return {switch: self._merged(switch, plan, self._sliced.get(switch, NOTHING)) for switch, plan in base.items()}
+        return {switch: self._merged(switch, plan, self._sliced.get(switch)) for switch, plan in base.items()}
 
-    def _rendered(self, pairs: Mapping[Leaves, Pair]) -> dict[str, Tables]:
-        """Tables of each switch for slices; only leaves of which a pair has changed are rendered anew."""
+    def _rendered(self, pairs: Mapping[Leaves, Pair]) -> dict[str, Any]:
+        """Content of each switch for slices; only leaves of which a pair has changed are rendered anew."""
         of_leaf: dict[str, list[Pair]] = {}
         for pair in pairs.values():
             of_leaf.setdefault(pair.source, []).append(pair)
         before, self._parts = self._parts, {}
         for leaf, own in of_leaf.items():
             known = before.get(leaf)
-            if known is not None and known[0] == own:
-                self._parts[leaf] = known
-            else:
-                options = self._options
-                self._parts[leaf] = (
-                    own,
-                    slices.tables(
-                        own,
-                        self._file.ownership,
-                        meters=options.meters,
-                        burst_s=options.burst_s,
-                        frame_bytes=options.frame_bytes,
-                    ),
-                )
-        found: dict[str, Tables] = {}
+            self._parts[leaf] = known if known is not None and known[0] == own else (own, self._content(own))
+        rendered: dict[str, Any] = {}
         for switch in self._topology.switches:
-            parts = [tables[switch] for _, tables in self._parts.values() if switch in tables]
-            last = [tables[switch] for _, tables in before.values() if switch in tables]
+            parts = [content[switch] for _, content in self._parts.values() if switch in content]
+            last = [content[switch] for _, content in before.values() if switch in content]
             if len(parts) == len(last) and all(one is other for one, other in zip(parts, last, strict=True)):
-                found[switch] = self._sliced.get(switch, NOTHING)
-            else:
-                found[switch] = Tables(
-                    frozenset[Flow]().union(*(part.flows for part in parts)),
-                    frozenset[Group]().union(*(part.groups for part in parts)),
-                    frozenset[Meter]().union(*(part.meters for part in parts)),
-                )
-        return found
+                if switch in self._sliced:
+                    rendered[switch] = self._sliced[switch]
+            elif parts:
+                rendered[switch] = self._slicing[switch].joined(parts)
+        return rendered
 
-    def labels(self, installed: Mapping[str, Tables]) -> Mapping[str, object]:
+    def _content(self, pairs: Sequence[Pair]) -> dict[str, Any]:
+        """Content of all switches for the pairs of one source leaf, each in its own target's terms."""
+        content: dict[str, Any] = {}
+        for slicing in dict.fromkeys(self._slicing.values()):
+            made = slicing.content(pairs, self._options.limits)
+            content |= {switch: one for switch, one in made.items() if self._slicing[switch] is slicing}
+        return content
+
+    def labels(self, observed: Mapping[str, Any]) -> Mapping[str, object]:
         """See `policy.Policy`: of each pair the labels whose rules its leaf holds; until then those told before."""
         pairs, sliced = self._pairs, self._sliced
         for leaves in pairs.keys() | self._told.keys():
             leaf = leaves[0]
-            if leaf in installed and sliced.get(leaf, NOTHING).flows <= installed[leaf].flows:
+            if leaf in observed and (leaf not in sliced or self._slicing[leaf].holds(observed[leaf], sliced[leaf])):
                 if leaves in pairs:
                     self._told[leaves] = pairs[leaves]
                 else:
                     del self._told[leaves]
         return slices.published(self._told.values(), self._prefixes)
 
-    def _merged(self, switch: str, base: Plan, sliced: Tables) -> Plan:
+    def _merged(self, switch: str, base: Plan, sliced: Any) -> Plan:
         """Both in one plan; the same object as before where neither changed."""
         before = self._plans.get(switch)
         if before is not None and before[0] is base and before[1] is sliced:
             return before[2]
-        held = base.tables
-        tables = Tables(held.flows | sliced.flows, held.groups | sliced.groups, held.meters | sliced.meters)
-        plan = Plan(tables, base.groups)
+        parts = [base.desired] if sliced is None else [base.desired, sliced]
+        plan = Plan(self._slicing[switch].joined(parts), base.groups)
         self._plans[switch] = base, sliced, plan
         return plan
 
@@ -181,18 +177,14 @@ class Wino(Policy):
         """Rate of what left each port through slices: a rule's counter has what its meter dropped as well."""
         ports = {(self._topology.ends[port].node, number): port for port, number in view.openflow_port.items()}
         carried: dict[int, float] = {}
-        for switch, tables in self._sliced.items():
-            first = {group.group_id: group.buckets[0].watch_port for group in tables.groups}
-            limit = {meter.meter_id: 1000.0 * meter.rate_kbps for meter in tables.meters}
-            through: dict[tuple[int, int | None], float] = {}
-            for flow in tables.flows:
-                key = _way(flow, first)
-                through[key] = through.get(key, 0.0) + view.rule_bps.get((switch, flow.key), 0.0)
-            for (number, meter), bps in through.items():
+        rules: dict[str, dict[RuleKey, float]] = {}
+        for (switch, rule), bps in view.rule_bps.items():
+            rules.setdefault(switch, {})[rule] = bps
+        for switch, sliced in self._sliced.items():
+            for number, bps in self._slicing[switch].carried_bps(sliced, rules.get(switch, {})).items():
                 port = ports.get((switch, number))
                 if port is not None:
-                    most = bps if meter is None else limit[meter]
-                    carried[port] = carried.get(port, 0.0) + min(bps, most)
+                    carried[port] = carried.get(port, 0.0) + bps
         return carried
 
     def _cut(self, view: View) -> dict[Leaves, Pair]:
@@ -223,8 +215,9 @@ class Wino(Policy):
         """Labels of a pair that hosts may still use."""
         known, count = self._known.get(leaves), len(cut.path_of)
         if known is None:
-            held = _labels_held(view.installed.get(leaves[0], NOTHING), self._prefixes[leaves[1]])
-            known = self._known[leaves] = _Known(cut, max(count, held), now_s + self._options.retire_s)
+            observed = view.observed.get(leaves[0])
+            last = 0 if observed is None else self._slicing[leaves[0]].last_label(observed, self._prefixes[leaves[1]])
+            known = self._known[leaves] = _Known(cut, max(count, last), now_s + self._options.retire_s)
         elif known.slices != cut:
             known.labels = max(known.labels, len(known.slices.path_of), count)
             known.slices, known.retires_s = cut, now_s + self._options.retire_s
@@ -248,35 +241,6 @@ class Wino(Policy):
         return self._paths[1]
 
 
-def _labels_held(installed: Tables, prefixes: Sequence[str]) -> int:
-    """The highest label towards these prefixes in a leaf that a controller before this one has filled."""
-    towards = {Match.of(ip_dst=prefix).fields[0] for prefix in prefixes}
-    return max(
-        (
-            flow.match.as_mapping["ip_dscp"][0]
-            for flow in installed.flows
-            if flow.cookie & slices.COOKIE and not towards.isdisjoint(flow.match.fields)
-        ),
-        default=0,
-    )
-
-
-def _way(flow: Flow, first: Mapping[int, int]) -> tuple[int, int | None]:
-    """The port and the meter of a slice's rule; `first` is the preferred port of failover groups."""
-    port, meter = 0, None
-    for action in flow.actions:
-        match action:
-            case Metered(meter_id=number):
-                meter = number
-            case Output(port=number):
-                port = number
-            case ToGroup(group_id=number):
-                port = first[number]
-            case _:
-                pass
-    return port, meter
-
-
 def build(file: FabricFile, clock: Callable[[], float] = monotonic) -> Wino:
     """The policy.
 
@@ -284,14 +248,7 @@ def build(file: FabricFile, clock: Callable[[], float] = monotonic) -> Wino:
         AnabranchError: a key of `[policy.wino]` is not as it must be, or a switch has no rules to cut slices by.
 
     """
-    for name, switch in file.switches.items():
-        if switch.kernel is not None:
-            problem = f"slices are rules and meters of OpenFlow, and {name} is a datapath in the kernel"
-            raise AnabranchError(f"{file.file}: policy.weights: wino: {problem}; take capacity, equal or load")
-    leaves = (slices.FIRST_GROUP - SPLITS_MAX) // PATHS_MAX
-    if file.recipe == "multipath" and len(file.topology.leaf_index) > leaves:
-        problem = f"with slices, group numbers are enough for {leaves} leaves; take hash-gravity"
-        raise AnabranchError(f"{file.file}: policy.recipe: multipath: {problem}")
+    slicing = _slicing(file)
     settings = file.policy_settings()
 
     def flag(given: Any) -> bool | None:
@@ -305,16 +262,36 @@ def build(file: FabricFile, clock: Callable[[], float] = monotonic) -> Wino:
         "min_waste": settings.one_of("pick", "literal", ("literal", "min-waste")) == "min-waste",
     }
     try:
-        limits = Cut(**cut)
+        cuts = Cut(**cut)
     except AnabranchError as error:
         raise AnabranchError(f"{file.file}: policy.wino.{error}") from None
     options = Options(
-        cut=limits,
-        meters=settings.take("meters", True, flag, "give true or false"),
-        burst_s=settings.duration_s("burst", slices.BURST_S, 0.001, 10.0),
-        frame_bytes=settings.integer("frame", slices.FRAME_BYTES, 64, 1 << 16),
+        cut=cuts,
+        limits=Limits(
+            meters=settings.take("meters", True, flag, "give true or false"),
+            burst_s=settings.duration_s("burst", slices.BURST_S, 0.001, 10.0),
+            frame_bytes=settings.integer("frame", slices.FRAME_BYTES, 64, 1 << 16),
+        ),
         hysteresis=settings.number("hysteresis", 0.05, 0.0, 1.0),
         retire_s=settings.duration_s("retire", 10.0, 0.0, 3600.0),
     )
     settings.end()
-    return Wino(file, options, clock)
+    return Wino(file, slicing, options, clock)
+
+
+def _slicing(file: FabricFile) -> dict[str, Slicing[Any]]:
+    """The slicing of each switch; switches of one target share theirs.
+
+    Raises:
+        AnabranchError: a switch cannot have slices.
+
+    """
+    of_target = {target: kind_of(target).slicing(file) for target in {one.target for one in file.switches.values()}}
+    slicing: dict[str, Slicing[Any]] = {}
+    for name, switch in file.switches.items():
+        found = of_target[switch.target]
+        if found is None:
+            problem = f"slices are rules and meters of OpenFlow, and {name} is {kind_of(switch.target).noun}"
+            raise AnabranchError(f"{file.file}: policy.weights: wino: {problem}; take capacity, equal or load")
+        slicing[name] = found
+    return slicing

@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from anabranch.control.file import FabricFile, parse
+from anabranch.control.fabric import FabricFile
+from anabranch.control.file import parse
 from anabranch.control.rules import Weigher, Weights
 from anabranch.lab.fabric.switching import part
 from anabranch.lab.fabric.topology import Lab

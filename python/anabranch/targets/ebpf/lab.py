@@ -18,7 +18,7 @@ from anabranch.netlink.namespace import NAMED, inside
 from anabranch.targets.ebpf import lab_host_ports as host_ports
 from anabranch.targets.ebpf import lab_pins as pins
 from anabranch.targets.ebpf.folder import folder_of, require_file_system
-from anabranch.targets.ebpf.groups import seed_of
+from anabranch.targets.ebpf.session_groups import seed_of
 from anabranch.targets.ebpf.switch import stand
 
 RATE_KEY = "anabranch-rate-bps"

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from anabranch import _core
-from anabranch.control.file import KernelFile
 from anabranch.control.policy import View
 from anabranch.control.rules import Rules
 from anabranch.errors import AnabranchError
@@ -17,8 +16,9 @@ from anabranch.lab.run.forwarding import Switches, Wanted, said_of
 from anabranch.lab.run.transport import time_ns
 from anabranch.load_balancers import schemes
 from anabranch.netlink.namespace import inside
-from anabranch.targets.ebpf.groups import without
 from anabranch.targets.ebpf.scheme import why_not
+from anabranch.targets.ebpf.session_groups import without
+from anabranch.targets.ebpf.session_keys import DatapathKeys
 
 FLOWS = {
     "uniform": "slots",
@@ -112,9 +112,9 @@ class DatapathSwitches(Switches):
 
     def __init__(self, lab: Lab, forwarding: Forwarding) -> None:
         super().__init__(lab, forwarding.weights, str(forwarding))
-        kernel = KernelFile(forwarding.scheme, round(forwarding.pause_ns / lab.scale), "", forwarding.plain)
+        keys = DatapathKeys(forwarding.scheme, round(forwarding.pause_ns / lab.scale), "", forwarding.plain)
         self.file = replace(
-            self.file, switches={name: replace(one, kernel=kernel) for name, one in self.file.switches.items()}
+            self.file, switches={name: replace(one, keys=keys) for name, one in self.file.switches.items()}
         )
         self._scheme = forwarding.scheme
         self._rules = Rules(self.file)
@@ -131,7 +131,7 @@ class DatapathSwitches(Switches):
         loads = (0.0,) * len(self.up)
         view = View(self.file.topology, tuple(self.up), tuple(self.rate_bps), loads, self._numbers)
         plans = self._rules.plan(view, self.weights())
-        self._put = {name: plan.kernel for name, plan in plans.items()}
+        self._put = {name: plan.desired for name, plan in plans.items()}
         return self._stand()
 
     def notice(self) -> None:

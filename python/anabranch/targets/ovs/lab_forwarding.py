@@ -15,6 +15,8 @@ from anabranch.lab.run.forwarding import Switches, Wanted, said_of
 from anabranch.openflow.connection import connect
 from anabranch.openflow.tables import Tables
 from anabranch.targets.ovs.change import TablesChange
+from anabranch.targets.ovs.ownership import Ownership
+from anabranch.targets.ovs.session_keys import BridgeKeys
 
 RECIPES = {
     "uniform": "hash",
@@ -95,10 +97,10 @@ class BridgeSwitches(Switches):
             plans = self._rules.plan(view, self.weights()) if keep else {}
             changes = 0
             for name, connection in zip(self.lab.switches, connections, strict=True):
-                held = self.file.ownership.own(
+                held = Ownership(self.file.owner).own(
                     await connection.flows(), await connection.groups(), await connection.meters()
                 )
-                mods = TablesChange.between(held, plans[name].tables if name in plans else Tables()).mods
+                mods = TablesChange.between(held, plans[name].desired if name in plans else Tables()).mods
                 await connection.commit(mods)
                 changes += len(mods)
             return changes
@@ -107,7 +109,8 @@ class BridgeSwitches(Switches):
                 connection.close()
 
     def _openflow(self, switch: str) -> str:
-        return self.file.switches[switch].openflow
+        keys: BridgeKeys = self.file.switches[switch].keys
+        return keys.openflow
 
 
 SWITCHES = BridgeSwitches

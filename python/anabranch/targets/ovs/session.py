@@ -1,267 +1,173 @@
-"""One switch: reached and reached again, read, and brought to its plan by the least that has to change."""
+"""Bridges of a fabric as the controller follows them: those it reaches, those that come to it, and their databases."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Coroutine
+from typing import Any
 
-from anabranch.control.ending import end
-from anabranch.control.event import Events
-from anabranch.control.file import SwitchFile
-from anabranch.control.network import Network
-from anabranch.control.policy import PlannedGroup
-from anabranch.control.session import Session, Timing
+from anabranch.control.backoff import Backoff
+from anabranch.control.fabric import FabricFile
+from anabranch.control.session import Surroundings
+from anabranch.control.switch_kind import Attended, SwitchKind
 from anabranch.errors import AnabranchError
-from anabranch.openflow.connection import Connection, connect
-from anabranch.openflow.error import Disconnected, ProtocolError
-from anabranch.openflow.port import Port
+from anabranch.openflow.connection import Connection
+from anabranch.openflow.listener import Listener, serve
 from anabranch.openflow.tables import Tables
-from anabranch.openflow.tls import Tls
-from anabranch.targets.ovs.change import TablesChange
-from anabranch.targets.ovs.ownership import COOKIE_MASK, Ownership
-from anabranch.targets.ovs.shares import Shares
+from anabranch.settings import Settings
+from anabranch.targets.ovs import session_keys
+from anabranch.targets.ovs.ownership import Ownership
+from anabranch.targets.ovs.session_bridge import TIMEOUT_S, BridgeSession
+from anabranch.targets.ovs.session_database import Database, DatabaseError, follow
+from anabranch.targets.ovs.session_keys import BridgeKeys
+from anabranch.targets.ovs.session_rules import RECIPES, RulesForwarding
+from anabranch.targets.ovs.session_slices import LEAVES_MAX, RulesSlicing
 
-TIMEOUT_S = 5.0
-"""Timeout of each answer of a switch."""
-PROBE_S = 2.0
-"""Timeout of an answer of a switch while another connection claims to be it."""
+TARGET = "ovs"
+OPENFLOW = "OpenFlow15"
+SOURCES_MAX = 1000
+"""Addresses whose last failed handshake is remembered, so that it is reported once however often it comes again."""
 
 
-class BridgeSession(Session[Tables]):
-    """The controller's side of one switch that speaks OpenFlow."""
+class BridgeSessions(Attended):
+    """See `switch_kind.Attended`."""
 
-    def __init__(
-        self,
-        switch: SwitchFile,
-        network: Network,
-        events: Events,
-        changed: Callable[[], None],
-        timing: Timing,
-        *,
-        ownership: Ownership,
-        tls: Tls | None = None,
-        counted: tuple[int, int] | None = None,
-        commits: bool = True,
-    ) -> None:
-        """Is not connected yet.
+    def __init__(self, surroundings: Surroundings) -> None:
+        fabric = surroundings.fabric
+        self._surroundings, self._address, self._tls = surroundings, fabric.openflow, fabric.tls
+        bridges = fabric.switches_of(TARGET)
+        self._bridges = {bridge.name: BridgeSession(bridge, surroundings) for bridge in bridges}
+        self.sessions = self._bridges
+        self._databases_heard = {bridge.keys.ovsdb: False for bridge in bridges if bridge.keys.ovsdb}
+        self._handshake_errors: dict[str, str] = {}
+        self._server: Listener | None = None
 
-        All as in `Session`; and the part of the switch that is ours, the files for `ssl:`, cookie and mask of the
-        rules whose counters are read.
-        """
-        super().__init__(switch, network, events, changed, timing, commits=commits)
-        self._ownership, self._tls, self._counted = ownership, tls, counted
-        self._shares = Shares()
-        self._missed: list[tuple[Port, str]] | None = None
-        """Changes of ports while the ports are being described."""
-        self._connection: Connection | None = None
+    @property
+    def heard(self) -> bool:
+        """Databases say rates, without which the first plan would soon be another."""
+        return super().heard and all(self._databases_heard.values())
 
-    def desired(self) -> Tables | None:
-        """The tables of the plan."""
-        return None if self.plan is None else self.plan.tables
+    async def open(self) -> None:
+        """Listens for bridges that come to us."""
+        if self._address:
+            self._server = await serve(self._address, self._come, self._tls, on_failure=self._not_introduced)
 
-    def change(self) -> TablesChange | None:
-        """The change from switch to plan; `None` while either is not known."""
-        if self.plan is None or self._observed is None:
-            return None
-        return TablesChange.between(self._observed, self.plan.tables)
-
-    def sizes(self, planned: PlannedGroup) -> Counter[int]:
-        """Bytes by OpenFlow port over the last measured interval, of a planned group."""
-        found = Counter[int]()
-        for group_id in planned.counted:
-            found.update(self._shares.of(group_id))
-        return found
-
-    async def run(self) -> None:
-        """Keeps a connection to a switch that listens."""
-        while True:
-            try:
-                connection = await connect(self.switch.openflow, self._tls, TIMEOUT_S)
-            except AnabranchError as error:
-                self.failed(error)
-            else:
-                await self.welcome(connection)
-            await asyncio.sleep(self._backoff.next_s())
-
-    async def welcome(self, connection: Connection) -> None:
-        """Serves a connection until it ends.
-
-        One that says it is a switch that is connected and answers is a stranger.
-        """
-        if self._connection is not None and await _answers(self._connection):
-            found = f"{connection.datapath_id:016x}"
-            problem = "another connection has this datapath_id and answers"
-            self.events.tell("stranger", self.name, datapath_id=found, peer=connection.peer, error=problem)
-            connection.close()
-            return
-        try:
-            await self._attend(connection)
-        except AnabranchError as error:
-            self.failed(error)
-        except Exception as error:
-            self.mistaken(error)
-
-    async def _attend(self, connection: Connection) -> None:
-        """Serves one connection until it ends.
-
-        Raises:
-            AnabranchError: the switch is another one, or it does not answer as it must.
-
-        """
-        name, given = self.name, self.switch.datapath_id
-        if given is not None and connection.datapath_id != given:
-            connection.close()
-            found = f"{connection.datapath_id:016x}"
-            raise AnabranchError(f"{name}: datapath_id: {found}: not the {given:016x} of the file; correct either")
-        if self._connection is not None:
-            # The switch has begun anew before we noticed its end.
-            self._connection.close()
-        self._connection = connection
-        try:
-            await self._begin(connection)
-            work = [self._follow(connection), self._measure(connection), connection.wait_closed()]
-            tasks = [asyncio.ensure_future(part) for part in work]
-            try:
-                done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    task.result()
-            finally:
-                await end(tasks)
-        finally:
-            reason = connection.failure
-            connection.close()
-            if self._connection is connection:
-                self._connection = None
-                self._end(reason)
-
-    async def _begin(self, connection: Connection) -> None:
-        """Reads all there is to know of the switch."""
-        missed: list[tuple[Port, str]] = []
-        self._missed = missed
-        connection.on_port_status = self._port_status
-        ports = await connection.described_ports()
-        self._missed = None
-        before = self.network.openflow_ports(self.name)
-        self.network.described(self.name, ports)
-        for port, how in missed:
-            self.network.port_status(self.name, port, how)
-        if self.network.openflow_ports(self.name) != before:
-            # The plan names ports by numbers that are others' now.
-            self.plan = None
-        tables = await self._read(connection)
-        self.record.datapath_id = connection.datapath_id
-        counts = {kind: len(getattr(tables, kind)) for kind in ("flows", "groups", "meters")}
-        self._connected(tables, datapath_id=f"{connection.datapath_id:016x}", **counts)
-        self._wake.set()
-        self.changed()
-
-    def _end(self, reason: str) -> None:
-        """Forgets what was measured, too."""
-        self._shares.forget()
-        self.network.unmeasured(self.name)
-        self._lost(reason)
-
-    async def _read(self, connection: Connection) -> Tables:
-        flows = await connection.flows(self._ownership.cookie, COOKIE_MASK)
-        return self._ownership.own(flows, await connection.groups(), await connection.meters())
-
-    async def _follow(self, connection: Connection) -> None:
-        """Brings the switch to whatever is wanted, and looks from time to time whether it still is there."""
-        read = True
-        while True:
-            self._wake.clear()
-            await self._reconcile(connection, read)
-            read = await self._rest() and await self._audit(connection)
-
-    async def _audit(self, connection: Connection) -> bool:
-        """Reads the tables; answers whether they were not what we thought."""
-        found = await self._read(connection)
-        if self._wake.is_set() or found == self._observed:
-            return False
-        self._drifted(len(TablesChange.between(self._observed or Tables(), found)))
-        self._observed, self._refused = found, None
-        return True
-
-    async def _reconcile(self, connection: Connection, read: bool) -> None:
-        """Commits differences until there are none. `read`: what is installed was just read, not concluded.
-
-        What was read while somebody else was changing it is of no one moment: what the switch then says or holds is
-        believed only of a reading that came after it.
-        """
-        again = False
-        while self.commits and (desired := self.desired()) is not None and desired != self._refused:
-            since_s, self._since_s = self._since_s, None
-            found = self.change()
-            if not found:
-                return
-            begun_s = time.monotonic()
-            try:
-                await connection.commit(found.mods)
-            except (Disconnected, ProtocolError):
-                raise
-            except AnabranchError as error:
-                # By the switch; or it cannot be said in OpenFlow at all.
-                before, self._observed = self._observed, await self._read(connection)
-                if again or self._observed == before:
-                    self._refuse(desired, str(error))
-                    return
-                again = read = True
-                continue
-            self._observed = desired
-            self._committed(len(found), begun_s, since_s)
-            if read:
-                # Some switches take what they then do not keep; after every reading that is looked at.
-                self._observed = await self._read(connection)
-                if again and self._observed != desired:
-                    left = len(TablesChange.between(self._observed, desired))
-                    self._refuse(desired, f"{left} changes were confirmed and are not in its tables")
-                    return
-                read = again = self._observed != desired
-
-    async def _measure(self, connection: Connection) -> None:
-        """Reads counters, each switch at moments of its own."""
-        rest_s = self.timing.interval_s * self._random.uniform(0.5, 1.5)
-        while True:
-            counters = await connection.port_counters()
-            self.network.measured(self.name, counters)
-            if self._observed is not None:
-                self._shares.measured(self._observed.groups, await connection.bucket_counters())
-            if self._counted is not None:
-                self.network.rules.measured(self.name, await connection.flow_counters(*self._counted))
-            await asyncio.sleep(rest_s)
-            rest_s = self.timing.interval_s
-
-    def _port_status(self, port: Port, how: str) -> None:
-        if self._missed is not None:
-            # Which of it the description knows already cannot be told; the last word on each port is right in any case.
-            self._missed.append((port, how))
-            return
-        before = self.network.openflow_ports(self.name)
-        if self.network.port_status(self.name, port, how) or self.network.openflow_ports(self.name) != before:
-            self.changed()
-
-    def _address(self) -> str:
-        """Its address of OpenFlow; empty if it comes to us."""
-        return self.switch.openflow
-
-    def _counts(self) -> tuple[int, int, int]:
-        """Rules, groups and meters in its tables."""
-        tables = self._observed or Tables()
-        return len(tables.flows), len(tables.groups), len(tables.meters)
+    def work(self) -> list[Coroutine[Any, Any, object]]:
+        """Connections to bridges that listen, and to databases."""
+        found: list[Coroutine[Any, Any, object]] = [one.run() for one in self._bridges.values() if one.keys.openflow]
+        return found + [self._follow_database(address) for address in self._databases_heard]
 
     def close(self) -> None:
-        """Ends the connection and leaves the switch's tables as they are."""
+        """Listens no more, and ends all connections."""
+        if self._server is not None:
+            self._server.close()
         super().close()
-        if self._connection is not None:
-            self._connection.close()
+
+    async def closed(self) -> None:
+        """Waits until the listener has ended."""
+        if self._server is not None:
+            await self._server.wait_closed()
+
+    async def _come(self, connection: Connection) -> None:
+        """Takes a switch that came to us."""
+        self._handshake_errors.pop(_source(connection.peer), None)
+        for session in self._bridges.values():
+            if not session.keys.openflow and session.keys.datapath_id == connection.datapath_id:
+                await session.welcome(connection)
+                return
+        found = f"{connection.datapath_id:016x}"
+        self._surroundings.events.tell("stranger", datapath_id=found, peer=connection.peer)
+        connection.close()
+
+    def _not_introduced(self, peer: str, error: AnabranchError) -> None:
+        """Reports one that came and is no switch that can be served; a switch tries again every few seconds."""
+        progress = self._surroundings.progress
+        progress.handshake_failed_s, progress.handshake_error = time.time(), f"{peer}: {error}"
+        source, text = _source(peer), str(error).replace(peer, "")
+        if self._handshake_errors.get(source) != text:
+            if len(self._handshake_errors) >= SOURCES_MAX:
+                self._handshake_errors.clear()
+            self._handshake_errors[source] = text
+            self._surroundings.events.tell("handshake-failed", peer=peer, error=str(error))
+
+    async def _follow_database(self, address: str) -> None:
+        """Keeps a connection to one OVSDB, which may be that of many switches."""
+        switches = [name for name, session in self._bridges.items() if session.keys.ovsdb == address]
+        context = self._tls.context(server=False) if self._tls and address.startswith("ssl:") else None
+        backoff, told = Backoff(address), False
+        while True:
+            try:
+                async for database in follow(address, context, TIMEOUT_S):
+                    backoff.succeeded()
+                    told = False
+                    self._take_database(address, switches, database)
+            except DatabaseError as error:
+                if not told:
+                    told = True
+                    self._surroundings.events.tell("database-lost", error=str(error))
+            await asyncio.sleep(backoff.next_s())
+
+    def _take_database(self, address: str, switches: list[str], database: Database) -> None:
+        self._databases_heard[address] = True
+        if self._surroundings.network.interfaces(switches, database.interfaces.values()):
+            self._surroundings.changed()
+        for name in switches:
+            self._bridges[name].hint = _hint(name, database)
 
 
-async def _answers(connection: Connection) -> bool:
-    """Whether there is still somebody."""
-    try:
-        await asyncio.wait_for(connection.barrier(), PROBE_S)
-    except (AnabranchError, asyncio.TimeoutError):
-        return False
-    return True
+class Bridge(SwitchKind[Tables]):
+    """See `switch_kind.SwitchKind`."""
+
+    target = TARGET
+    datapath = "openflow"
+    noun = "a bridge"
+    recipes = RECIPES
+
+    def keys(self, settings: Settings, switch: str) -> BridgeKeys:
+        """Addresses and datapath id."""
+        del switch
+        return session_keys.read(settings)
+
+    def check(self, fabric: FabricFile) -> None:
+        """Every bridge can be reached or known, and is one."""
+        session_keys.check(fabric, fabric.switches_of(self.target))
+
+    def forwarding(self, fabric: FabricFile) -> RulesForwarding:
+        """Rules and weighted groups."""
+        return RulesForwarding(Ownership(fabric.owner), fabric.recipe)
+
+    def slicing(self, fabric: FabricFile) -> RulesSlicing:
+        """Rules and meters.
+
+        Raises:
+            AnabranchError: group numbers are not enough.
+
+        """
+        if fabric.recipe == "multipath" and len(fabric.topology.leaf_index) > LEAVES_MAX:
+            problem = f"with slices, group numbers are enough for {LEAVES_MAX} leaves; take hash-gravity"
+            raise AnabranchError(f"{fabric.file}: policy.recipe: multipath: {problem}")
+        return RulesSlicing(Ownership(fabric.owner))
+
+    def attend(self, surroundings: Surroundings) -> BridgeSessions:
+        """Connections over OpenFlow, and to databases."""
+        return BridgeSessions(surroundings)
+
+
+def _source(peer: str) -> str:
+    """An address without its port, which is another one each time."""
+    return peer.rpartition(":")[0] or peer
+
+
+def _hint(name: str, database: Database) -> str:
+    """Why a bridge of this name will not speak with us, if its database says so."""
+    for bridge, protocols in database.protocols.values():
+        if bridge == name and protocols and OPENFLOW not in protocols:
+            spoken = ",".join(sorted(protocols))
+            mend = f"ovs-vsctl set bridge {bridge} protocols={spoken},{OPENFLOW}"
+            return f"bridge {bridge} speaks {spoken} only; {mend}"
+    return ""
+
+
+KIND = Bridge()
+"""See `control.switch_kind`."""

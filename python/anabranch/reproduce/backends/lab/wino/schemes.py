@@ -11,7 +11,7 @@ from typing import Any
 
 from anabranch.control import file as fabric_file
 from anabranch.control import policy
-from anabranch.control.file import FabricFile
+from anabranch.control.fabric import FabricFile
 from anabranch.control.policy import View
 from anabranch.control.policy.wino import Wino
 from anabranch.lab.fabric.topology import Lab
@@ -92,11 +92,11 @@ def installed(lab: Lab, scheme: Scheme, rate_bps: dict[frozenset[str], int]) -> 
     file = _file(lab, scheme)
     made = policy.build(scheme.weights, file)
     plans = made.plan(_view(lab, file, {} if scheme.blind else rate_bps))
-    asyncio.run(_apply(lab, file.ownership, {switch: plan.tables for switch, plan in plans.items()}))
+    asyncio.run(_apply(lab, Ownership(file.owner), {switch: plan.desired for switch, plan in plans.items()}))
     pairs = made.pairs if isinstance(made, Wino) else ()
     rates = {frozenset((cable.a.node, cable.b.node)): cable.a.rate_bps for cable in lab.blueprint.cables} | rate_bps
     if isinstance(made, Wino):
-        said = json.dumps(made.labels({switch: plan.tables for switch, plan in plans.items()}))
+        said = json.dumps(made.labels({switch: plan.desired for switch, plan in plans.items()}))
         for host in lab.hosts.values():
             marking.install(marking.marks_of(said, leaf=host.leaf, addresses=()), enter=host.enter)
     if scheme.shaped:

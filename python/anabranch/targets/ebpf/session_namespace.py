@@ -15,16 +15,15 @@ from typing import TextIO
 
 from anabranch.control.backoff import Backoff
 from anabranch.control.ending import end
-from anabranch.control.file import PORT_NAME_MAX
+from anabranch.control.fabric import PORT_NAME_MAX
 from anabranch.control.network import Interface, Network
-from anabranch.control.session import Timing
 from anabranch.errors import AnabranchError
 from anabranch.netlink.link_monitor import LinkMonitor
 from anabranch.netlink.namespace import inside, place
 from anabranch.netlink.nexthop import Device
 from anabranch.openflow.port import Port, PortCounters
 from anabranch.targets.ebpf.folder import folder_of, own_folder, require_file_system
-from anabranch.targets.ebpf.session import OWN, DatapathSession
+from anabranch.targets.ebpf.session_datapath import OWN, DatapathSession
 
 SIOCETHTOOL, ETHTOOL_GSET = 0x8946, 0x1
 ETHTOOL_CMD = struct.Struct("=III H 6x 8x H 14x")
@@ -38,11 +37,11 @@ RATE_DIGITS_MAX = 18
 class KernelNamespace:
     """The datapaths of one namespace: what they have in common."""
 
-    def __init__(self, name: str, sessions: Iterable[DatapathSession], network: Network, timing: Timing) -> None:
+    def __init__(self, name: str, sessions: Iterable[DatapathSession], network: Network, interval_s: float) -> None:
         self.name = name
         self._sessions = list(sessions)
         self._network = network
-        self._timing = timing
+        self._interval_s = interval_s
         self._backoff = Backoff(name)
         self._devices: Mapping[str, Device] = {}
         """By name, as they were last told of."""
@@ -134,7 +133,7 @@ class KernelNamespace:
     async def _measure(self, monitor: LinkMonitor, control: socket.socket, counters: TextIO, folder: Path) -> None:
         """Reads speeds, and counters of links and groups."""
         while True:
-            await asyncio.sleep(self._timing.interval_s)
+            await asyncio.sleep(self._interval_s)
             self._still_there(folder)
             before, self._speeds_bps = self._speeds_bps, await asyncio.to_thread(self._speeds, control)
             if self._speeds_bps != before:
