@@ -352,6 +352,7 @@ impl Network {
     }
 
     /// Bytes that wait in a host's card.
+    #[inline]
     pub(crate) fn waiting_bytes(&self, host: u32) -> u64 {
         self.cards.as_ref().map_or(0, |cards| cards.waiting_bytes(host))
     }
@@ -375,6 +376,7 @@ impl Network {
     }
 
     /// Ends a packet that has reached whom it was for.
+    #[inline]
     pub fn consume(&mut self, id: PacketId) {
         self.delivered += 1;
         self.packets.free(id);
@@ -434,6 +436,7 @@ impl Network {
     }
 
     /// Bytes that a port has sent since the start.
+    #[inline]
     pub fn sent_bytes(&mut self, port: u32) -> u64 {
         self.ports[port as usize].sent_bytes(self.now_ps)
     }
@@ -459,11 +462,13 @@ impl Network {
     }
 
     /// Wakes the switches' load balancer.
+    #[inline]
     pub fn wake_balancer(&mut self, at_ps: u64, token: u32) {
         self.wake_at(at_ps, Timer::SwitchBalancer(token));
     }
 
     /// Wakes the hosts' load balancer.
+    #[inline]
     pub fn wake_host(&mut self, at_ps: u64, token: u32) {
         self.wake_at(at_ps, Timer::HostBalancer(token));
     }

@@ -16,6 +16,8 @@ pub(crate) struct EventQueue {
     source_of: Box<[u32]>,
     leaves: usize,
     bits: u32,
+    /// First time behind the horizon.
+    beyond_ps: u64,
 }
 
 /// Key of a source without an event.
@@ -49,12 +51,13 @@ impl EventQueue {
             source_of: source_of.into(),
             leaves,
             bits: leaves.trailing_zeros(),
+            beyond_ps: horizon_ps(leaves) + 1,
         }
     }
 
-    /// Times must stay below this.
+    /// Latest time of an event.
     pub(crate) fn horizon_ps(&self) -> u64 {
-        horizon_ps(self.leaves)
+        self.beyond_ps - 1
     }
 
     /// The earliest event: its time and its source.
@@ -76,7 +79,7 @@ impl EventQueue {
         assert!(source < self.leaves, "a source of this queue");
         // SAFETY: there are as many entries as leaves.
         let rank = unsafe { *self.rank_of.get_unchecked(source) };
-        at_ps.min(self.horizon_ps() + 1) << self.bits | u64::from(rank)
+        at_ps.min(self.beyond_ps) << self.bits | u64::from(rank)
     }
 
     /// The next event of `source` is at `at_ps`, whatever it was before; [`NEVER_PS`] if it has none.
