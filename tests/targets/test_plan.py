@@ -136,7 +136,7 @@ def test_resilient_takes_the_least_power_of_two_below_the_bound() -> None:
         found = plan(group("4,3,2"), ["linux"], None, bound).targets[0].recipes[0]
         assert found.name == f"resilient-{buckets}"
         half = ab.Splitter("linux-resilient", [4, 3, 2], buckets=buckets // 2).shares()
-        assert 100 * np.mean(np.abs(np.array(half) / found.wanted - 1)) >= bound
+        assert 100 * np.mean(np.abs(np.array(half) / found.asked - 1)) >= bound
 
 
 def test_weights_over_256_are_written_both_ways_for_linux() -> None:
@@ -164,7 +164,7 @@ def test_json_holds_every_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert run.returncode == 0, run.stderr
     found = json.loads((tmp_path / "plan.json").read_text())
     assert [target["name"] for target in found["targets"]] == list(TARGETS)
-    assert found["wanted"] == pytest.approx([4 / 7, 3 / 7, 0])
+    assert found["asked"] == pytest.approx([4 / 7, 3 / 7, 0])
     for target in found["targets"]:
         assert target["recommended"] in [recipe["name"] for recipe in target["recipes"]]
         for recipe in target["recipes"]:

@@ -80,7 +80,7 @@ def test_open_vswitch_takes_the_lines_and_as_many_slots(switch: Any, weights: st
         assert sum(hits) == recipe.used
         ports = [int(port) - 1 for _, _, port in sent]
         if recipe.used:
-            slots = np.bincount(ports, hits, minlength=len(recipe.wanted))
+            slots = np.bincount(ports, hits, minlength=len(recipe.asked))
             assert (slots / recipe.used).tolist() == pytest.approx(recipe.achieved)
 
 

@@ -31,7 +31,7 @@ class Plan:
         """Group, bound and every recipe as plain data."""
         return {
             "group": asdict(self.group),
-            "wanted": [float(share) for share in self.group.asked],
+            "asked": [float(share) for share in self.group.asked],
             "bound_pct": self.bound_pct,
             "targets": [
                 {

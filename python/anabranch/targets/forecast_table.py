@@ -25,9 +25,9 @@ def show(plan: Plan, console: Console) -> None:
     """Prints each target: its recipes, the recommended one with what to paste, and the traps."""
     group = plan.group
     dead = [str(path) for path, up in enumerate(group.up, 1) if not up]
-    wanted = short([f"{100 * share:.2f}" for share in group.asked], PATHS_SHOWN + 2)
+    asked = short([f"{100 * share:.2f}" for share in group.asked], PATHS_SHOWN + 2)
     died = f", path {', '.join(dead)} dead" if dead else ""
-    console.print(f"weights {short(group.weights)}{died}: wanted, % by path: {wanted}", markup=False)
+    console.print(f"weights {short(group.weights)}{died}: asked, % by path: {asked}", markup=False)
     for target in plan.targets:
         console.print()
         console.print(Text(target.title, style="bold"))
@@ -76,7 +76,7 @@ def _paths(group: Group, recipes: Sequence[Recipe]) -> Table:
     table = plain_table(
         ("", False), ("got, % of all, and error, %", False), *((f"path {path}", True) for path in numbers)
     )
-    table.add_row("", "wanted", *(f"{100 * share:.2f} {'':{ERROR_WIDTH}}" for share in group.asked), style="bold")
+    table.add_row("", "asked", *(f"{100 * share:.2f} {'':{ERROR_WIDTH}}" for share in group.asked), style="bold")
     for recipe in recipes:
         both = zip(recipe.achieved, recipe.error_pct, strict=True)
         errors = [(100 * share, "-" if error is None else f"{error:+.1f}") for share, error in both]

@@ -19,7 +19,7 @@ class Recipe:
     name: str
     written: str
     """The setting, in a few words."""
-    wanted: list[float]
+    asked: list[float]
     """Desired shares by path, the dead at zero."""
     achieved: list[float]
     """Shares by path of the group as installed; what is missing to 1 goes into dead ports and is lost."""
@@ -45,18 +45,18 @@ class Recipe:
     @property
     def error_pct(self) -> list[float | None]:
         """Signed relative error of each path; None where nothing is wanted."""
-        errors = path_errors([*self.wanted, 0.0], [*self.achieved, self.lost])[:-1]
+        errors = path_errors([*self.asked, 0.0], [*self.achieved, self.lost])[:-1]
         return [None if np.isnan(error) else float(error) for error in errors]
 
     @property
     def mape_pct(self) -> float:
         """Mean absolute error of the paths in percent (VALO Eq. 1)."""
-        return mape([*self.wanted, 0.0], [*self.achieved, self.lost])
+        return mape([*self.asked, 0.0], [*self.achieved, self.lost])
 
     @property
     def replanned_mape_pct(self) -> float:
         """The same after the group is written anew."""
-        return mape(self.wanted, self.replanned)
+        return mape(self.asked, self.replanned)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -77,8 +77,8 @@ def recipe(
 ) -> Recipe:
     """A recipe for `group`; `shares` as installed and planned anew, `size` used, limit and unit."""
     achieved, replanned = ([float(share) for share in column] for column in shares)
-    wanted = [float(share) for share in group.asked]
-    return Recipe(name, written, wanted, achieved, replanned, *size, gain, tuple(needs), tuple(lines))
+    asked = [float(share) for share in group.asked]
+    return Recipe(name, written, asked, achieved, replanned, *size, gain, tuple(needs), tuple(lines))
 
 
 @dataclass(frozen=True)
