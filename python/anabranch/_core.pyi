@@ -217,14 +217,14 @@ class KernelDatapath:
     def attach(self, ifindex: int, hook: str) -> None:
         """At `ingress`, `egress` or `xdp` of a device of this thread's network namespace, behind others' programs."""
 
-    def take_place(self, other: KernelDatapath, ifindex: int, hook: str) -> None:
-        """Where another datapath is attached, in one step: every packet meets one of the two."""
+    def replace(self, other: KernelDatapath, ifindex: int, hook: str) -> None:
+        """Attach this datapath in the place of another in one step: every packet meets one of the two."""
 
     def detach(self, ifindex: int, hook: str) -> None: ...
     def attachments(self) -> list[tuple[int, str, bool]]:
         """(ifindex, hook, whether the device is still there)."""
 
-    def held(self) -> list[KernelGroup]:
+    def observed(self) -> list[KernelGroup]:
         """Groups in force, in the order of their numbers."""
 
     def put(self, groups: list[KernelGroup], dry_run: bool = False) -> bool:

@@ -59,11 +59,11 @@ def test_it_is_made_changed_and_given_more_room() -> None:
         assert ports_of(made) == frozenset(ports())
         same = stand(place, "slots", [group(3, 1)], ports()[:1])
         assert ports_of(same) == frozenset(ports()[:1])
-        assert made.held() == [group(3, 1)]
+        assert made.observed() == [group(3, 1)]
         more = [group(1, 1), _core.KernelGroup("leaf2", ["10.1.2.0/24"], ports(), [1, 1], [True, True], "redirect")]
         large = stand(place, "slots", more, ports())
         assert large.group_capacity >= 2
-        assert sorted(one.name for one in large.held()) == ["leaf1", "leaf2"]
+        assert sorted(one.name for one in large.observed()) == ["leaf1", "leaf2"]
         assert ports_of(large) == frozenset(ports())
         assert [path.name for path in place.parent.iterdir()] == [place.name]
         # A device that went away is forgotten.
@@ -81,7 +81,7 @@ def test_a_change_that_was_cut_off_is_undone_or_ended() -> None:
         # The second has taken the first port only: the first has it back.
         after = _core.KernelDatapath.create(new, "score", 1, 2)
         after.put([group(1, 2)])
-        after.take_place(before, ports()[0], "ingress")
+        after.replace(before, ports()[0], "ingress")
         found = find(place)
         assert found is not None
         assert (found.scheme, ports_of(found)) == ("slots", frozenset(ports()))
@@ -90,11 +90,11 @@ def test_a_change_that_was_cut_off_is_undone_or_ended() -> None:
         after = _core.KernelDatapath.create(new, "score", 1, 2)
         after.put([group(1, 2)])
         for port in ports():
-            after.take_place(found, port, "ingress")
+            after.replace(found, port, "ingress")
         place.rename(old)
         found = find(place)
         assert found is not None
-        assert (found.scheme, found.held(), ports_of(found)) == ("score", [group(1, 2)], frozenset(ports()))
+        assert (found.scheme, found.observed(), ports_of(found)) == ("score", [group(1, 2)], frozenset(ports()))
         assert not new.exists()
         assert not old.exists()
 
@@ -105,6 +105,6 @@ def test_without_groups_nothing_is_dropped_that_is_not_ours() -> None:
     with folder() as place:
         made = stand(place, "slots", [], ports())
         assert made.routed
-        assert made.held() == []
+        assert made.observed() == []
         with pytest.raises(ValueError, match="device"):
             made.attach(999_999, "ingress")

@@ -216,7 +216,7 @@ def test_a_fabric_may_have_both_kinds(tmp_path: Path) -> None:
         assert found is not None
         # The controller has ended; what it put in place stays.
         assert [hook for _, hook, alive in found.attachments() if alive] == [HOOK] * 3
-        assert [group.name for group in found.held()] == ["host0", "leaf1"]
+        assert [group.name for group in found.observed()] == ["host0", "leaf1"]
 
 
 def test_a_namespace_that_another_has_the_name_of_is_left(tmp_path: Path) -> None:

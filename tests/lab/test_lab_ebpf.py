@@ -83,7 +83,7 @@ def test_every_scheme_forwards_over_all_paths_by_their_weights(tmp_path: Path) -
             with PacedSender((source.namespace, source.interface), (target.namespace, target.interface)) as sender:
                 sender.send(wave)
             leaf = made["leaf0"]
-            names = [group.name for group in leaf.held()]
+            names = [group.name for group in leaf.observed()]
             members = leaf.counters()[names.index("leaf1")]
             assert sum(packets for packets, _ in members) == PACKETS
             # Six standard deviations where the kernel's random numbers choose.

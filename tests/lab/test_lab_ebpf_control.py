@@ -26,7 +26,7 @@ QUICK = '\n[measure]\ninterval = "100 ms"\naudit = "200 ms"\n'
 def held(lab: Lab, switch: str, group: str) -> _core.KernelGroup:
     found = lab.kernel_switches.datapath(switch)
     assert found is not None
-    return next(one for one in found.held() if one.name == group)
+    return next(one for one in found.observed() if one.name == group)
 
 
 def kill(lab: Lab) -> None:

@@ -38,7 +38,7 @@ def links(lab: Lab) -> dict[tuple[str, str], tuple[bool, int]] | None:
 
 def held(lab: Lab) -> dict[str, dict[str, _core.KernelGroup]]:
     found = {switch: lab.kernel_switches.datapath(switch) for switch in lab.switches}
-    return {name: {group.name: group for group in one.held()} for name, one in found.items() if one is not None}
+    return {name: {group.name: group for group in one.observed()} for name, one in found.items() if one is not None}
 
 
 def kill(lab: Lab) -> None:

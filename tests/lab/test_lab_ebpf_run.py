@@ -120,8 +120,8 @@ def test_scoring_has_weights_as_factors_and_their_error(tmp_path: Path) -> None:
             switches.install()
             datapath = lab.kernel_switches.datapath("leaf0")
             assert datapath is not None
-            place = [group.name for group in datapath.held()].index("leaf1")
-            assert datapath.held()[place].weights == [2, 1]
+            place = [group.name for group in datapath.observed()].index("leaf1")
+            assert datapath.observed()[place].weights == [2, 1]
             # Of two the lighter wins half of its weight's share (VALO Eq. 6).
             assert datapath.shares()[place] == pytest.approx(expected, abs=1e-4)
 
@@ -155,7 +155,7 @@ def test_a_switch_leaves_out_its_own_dead_ports_before_others_know(tmp_path: Pat
         def towards(switch: str, leaf: str) -> tuple[list[int], list[bool]]:
             found = lab.kernel_switches.datapath(switch)
             assert found is not None
-            (group,) = (one for one in found.held() if one.name == leaf)
+            (group,) = (one for one in found.observed() if one.name == leaf)
             return group.weights, group.up
 
         switches.notice()

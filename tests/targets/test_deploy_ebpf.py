@@ -276,14 +276,14 @@ def test_what_a_killed_process_began_is_brought_to_an_end(tmp_path: Path) -> Non
     index = if_nametoindex("in")
     # Killed while the new one took the devices: the old one has them back.
     made = KernelDatapath.create(new, "score", 8, 16)
-    made.take_place(standing("plan"), index, "ingress")
+    made.replace(standing("plan"), index, "ingress")
     assert "attached to in ingress" in on_kernel("diff", plan).stdout
     done("apply", plan)
     assert not new.exists()
     assert arrivals(connections(90), "pin", PORTS).total() == 90
     # Killed between the two names.
     folder("plan").rename(old)
-    KernelDatapath.create(new, "slots", 8, 16).take_place(standing("plan+old"), index, "ingress")
+    KernelDatapath.create(new, "slots", 8, 16).replace(standing("plan+old"), index, "ingress")
     done("apply", plan)
     assert [path.name for path in folder("plan").parent.iterdir()] == ["plan"]
     assert arrivals(connections(90), "pin", PORTS).total() == 90

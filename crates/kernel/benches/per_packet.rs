@@ -8,7 +8,7 @@
 use anabranch_kernel::body::Body;
 use anabranch_kernel::layout::{Head, MEMBERS, Output};
 use anabranch_kernel::trial::Packet;
-use anabranch_kernel::{Capacity, Group, KernelError, Member, Prefix, Program, Scheme};
+use anabranch_kernel::{Capacity, Group, KernelError, Member, Object, Prefix, Program};
 use aya::maps::{Array, MapData};
 use aya::programs::{SchedClassifier, TestRun, TestRunOptions, TestRunResult, Xdp};
 use aya::{Ebpf, Pod};
@@ -54,14 +54,14 @@ fn group(number: usize, paths: usize, prefixes: Vec<Prefix>) -> Group {
 }
 
 /// A scheme. With `routes`, packets find their group among so many prefixes of three lengths.
-fn scheme(scheme: Scheme, xdp: bool, routes: u32) -> Result<Row, KernelError> {
+fn scheme(object: Object, xdp: bool, routes: u32) -> Result<Row, KernelError> {
     let capacity = Capacity { groups: routes.max(1), routes, replay: false };
     let load = if xdp { Program::load_xdp } else { Program::load };
-    let program = std::rc::Rc::new(std::cell::RefCell::new(load(scheme, capacity)?));
+    let program = std::rc::Rc::new(std::cell::RefCell::new(load(object, capacity)?));
     let preparing = program.clone();
     let frame = frame();
     Ok(Row {
-        name: scheme.name().replace('_', " ") + if routes > 0 { ", routed" } else { "" },
+        name: object.name().replace('_', " ") + if routes > 0 { ", routed" } else { "" },
         paths: &PATHS,
         prepare: Box::new(move |paths| {
             let groups: Vec<Group> = if routes == 0 {
@@ -71,7 +71,7 @@ fn scheme(scheme: Scheme, xdp: bool, routes: u32) -> Result<Row, KernelError> {
                 (0..routes).map(|number| group(number as usize, paths, vec![prefix(number)])).collect()
             };
             let with_body = |group: Group| {
-                let body = Body::make(scheme, &group, None).unwrap();
+                let body = Body::make(object, &group, None).unwrap();
                 (group, body)
             };
             preparing.borrow_mut().put(&groups.into_iter().map(with_body).collect::<Vec<_>>()).unwrap();
@@ -162,11 +162,11 @@ fn rows(xdp: bool) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
         forward("forward", "forward", xdp)?,
         forward("forward, with the flow's hash", "forward_key", xdp)?,
     ];
-    for one in Scheme::ALL {
+    for one in Object::ALL {
         rows.push(scheme(one, xdp, 0)?);
     }
-    rows.push(scheme(Scheme::Slots, xdp, 16)?);
-    rows.push(scheme(Scheme::Score, xdp, 16)?);
+    rows.push(scheme(Object::Slots, xdp, 16)?);
+    rows.push(scheme(Object::Score, xdp, 16)?);
     Ok(rows)
 }
 

@@ -3,7 +3,7 @@
 use crate::error::KernelError;
 use crate::group::Group;
 use crate::layout::{MEMBERS, SLOTS, SLOTS_LARGE, TURNS, Turns};
-use crate::scheme::Scheme;
+use crate::object::Object;
 use anabranch_split::apportion::{gravity, reciprocal, turns};
 use anabranch_split::control::{self, SlotTable};
 use anabranch_split::scheme::{Bounded, List as _, rendezvous, score};
@@ -40,31 +40,31 @@ impl Body {
     ///
     /// # Errors
     /// Weights that the scheme cannot carry.
-    pub fn make(scheme: Scheme, group: &Group, before: Option<&Self>) -> Result<Self, KernelError> {
+    pub fn make(object: Object, group: &Group, before: Option<&Self>) -> Result<Self, KernelError> {
         let refuse = |why: PlanError| KernelError::new(format!("group {}", group.name), format!("{why}"));
         let members = asked(group).map_err(refuse)?;
         let weights = members.effective();
-        Ok(match scheme {
-            Scheme::Slots | Scheme::Spray | Scheme::Flowlet => {
+        Ok(match object {
+            Object::Slots | Object::Spray | Object::Flowlet => {
                 let slots = if let Some(Self::Slots(slots)) = before { Some(&**slots) } else { None };
                 Self::Slots(table(slots, &members).map_err(refuse)?)
             }
-            Scheme::SlotsLarge => {
+            Object::SlotsLarge => {
                 let slots = if let Some(Self::SlotsLarge(slots)) = before { Some(&**slots) } else { None };
                 Self::SlotsLarge(table(slots, &members).map_err(refuse)?)
             }
-            Scheme::Score => {
+            Object::Score => {
                 let entries =
                     if group.plain { gravity::plain_entries(&weights) } else { gravity::entries(&weights) };
                 Self::Scores(Box::new(Bounded::new(&entries, score::Entry { salt: 0, weight: 0, member: 0 })))
             }
-            Scheme::Rendezvous => {
+            Object::Rendezvous => {
                 let entries = reciprocal::reciprocals(&weights).map_err(refuse)?;
                 let filler =
                     rendezvous::Entry { salt: 0, reciprocal: 0, shift: 0, approximate: 0.0, member: 0 };
                 Self::Arrivals(Box::new(Bounded::new(&entries, filler)))
             }
-            Scheme::Cycle | Scheme::FlowCycle | Scheme::Presto => {
+            Object::Cycle | Object::FlowCycle | Object::Presto => {
                 let turns = in_turn(group, &weights).map_err(refuse)?;
                 Self::Turns(Box::new(Bounded::new(&turns, 0)))
             }
@@ -129,9 +129,9 @@ fn in_turn(group: &Group, weights: &[u64]) -> Result<Vec<u16>, PlanError> {
 ///
 /// # Errors
 /// A group that no program carries, or weights that the scheme does not.
-pub fn shares(scheme: Scheme, group: &Group) -> Result<Vec<f64>, KernelError> {
+pub fn shares(object: Object, group: &Group) -> Result<Vec<f64>, KernelError> {
     group.check()?;
-    Ok(Body::make(scheme, group, None)?.shares(group.members.len()))
+    Ok(Body::make(object, group, None)?.shares(group.members.len()))
 }
 
 /// Members in the turns that a cycle over the living members of a group has.
@@ -140,7 +140,7 @@ pub fn shares(scheme: Scheme, group: &Group) -> Result<Vec<f64>, KernelError> {
 /// A group that no program carries.
 pub fn cycle(group: &Group) -> Result<Vec<u16>, KernelError> {
     group.check()?;
-    Ok(Body::make(Scheme::Cycle, group, None)?.turns())
+    Ok(Body::make(Object::Cycle, group, None)?.turns())
 }
 
 #[cfg(test)]
@@ -166,12 +166,12 @@ mod tests {
     }
 
     /// Largest distance of a share from its weight that a scheme's units make.
-    fn unit(scheme: Scheme) -> f64 {
-        match scheme {
-            Scheme::Slots | Scheme::Spray | Scheme::Flowlet => 1.0 / SLOTS as f64,
-            Scheme::SlotsLarge => 1.0 / SLOTS_LARGE as f64,
-            Scheme::Score | Scheme::Rendezvous => 1e-6,
-            Scheme::Cycle | Scheme::FlowCycle | Scheme::Presto => 1.0 / TURNS as f64,
+    fn unit(object: Object) -> f64 {
+        match object {
+            Object::Slots | Object::Spray | Object::Flowlet => 1.0 / SLOTS as f64,
+            Object::SlotsLarge => 1.0 / SLOTS_LARGE as f64,
+            Object::Score | Object::Rendezvous => 1e-6,
+            Object::Cycle | Object::FlowCycle | Object::Presto => 1.0 / TURNS as f64,
         }
     }
 
@@ -184,14 +184,14 @@ mod tests {
             let group = group(&weights, &up);
             prop_assume!(group.check().is_ok() && group.living().iter().any(|&weight| weight > 0));
             let sum: u64 = group.living().iter().sum();
-            for scheme in Scheme::ALL {
-                let shares = Body::make(scheme, &group, None).unwrap().shares(weights.len());
+            for object in Object::ALL {
+                let shares = Body::make(object, &group, None).unwrap().shares(weights.len());
                 prop_assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
                 for (share, weight) in shares.iter().zip(group.living()) {
                     let asked = weight as f64 / sum as f64;
                     // Every member that weighs something gets one unit at least, at the others' cost.
-                    let slack = unit(scheme) * MEMBERS as f64;
-                    prop_assert!((share - asked).abs() <= slack, "{}: {share} for {asked}", scheme.name());
+                    let slack = unit(object) * MEMBERS as f64;
+                    prop_assert!((share - asked).abs() <= slack, "{}: {share} for {asked}", object.name());
                     prop_assert_eq!(*share > 0.0, weight > 0);
                 }
             }
@@ -200,16 +200,16 @@ mod tests {
 
     #[test]
     fn a_failure_moves_the_dead_members_slots_alone() {
-        let before = Body::make(Scheme::Slots, &group(&[4, 3, 2], &[true; 3]), None).unwrap();
+        let before = Body::make(Object::Slots, &group(&[4, 3, 2], &[true; 3]), None).unwrap();
         let after =
-            Body::make(Scheme::Slots, &group(&[4, 3, 2], &[true, false, true]), Some(&before)).unwrap();
+            Body::make(Object::Slots, &group(&[4, 3, 2], &[true, false, true]), Some(&before)).unwrap();
         let (Body::Slots(old), Body::Slots(new)) = (&before, &after) else { panic!("tables") };
         assert!(old.iter().zip(new.iter()).all(|(old, new)| *old == 1 || old == new));
         assert!(new.iter().all(|&member| member != 1));
-        let back = Body::make(Scheme::Slots, &group(&[4, 3, 2], &[true; 3]), Some(&after)).unwrap();
+        let back = Body::make(Object::Slots, &group(&[4, 3, 2], &[true; 3]), Some(&after)).unwrap();
         assert_eq!(back, before, "who comes back has its own slots again");
         // With nobody left, all stays as it was.
-        let dead = Body::make(Scheme::Slots, &group(&[4, 3, 2], &[false; 3]), Some(&before)).unwrap();
+        let dead = Body::make(Object::Slots, &group(&[4, 3, 2], &[false; 3]), Some(&before)).unwrap();
         assert_eq!(dead, before);
     }
 
@@ -217,11 +217,11 @@ mod tests {
     fn turns_that_are_given_stay_and_lose_the_dead() {
         let mut one = group(&[2, 1, 1], &[true, true, false]);
         one.turns = [0, 1, 0, 2].into();
-        assert_eq!(Body::make(Scheme::Cycle, &one, None).unwrap().turns(), [0, 1, 0]);
+        assert_eq!(Body::make(Object::Cycle, &one, None).unwrap().turns(), [0, 1, 0]);
         one.turns = [2].into();
-        assert_eq!(Body::make(Scheme::Cycle, &one, None).unwrap().turns().len(), 3);
+        assert_eq!(Body::make(Object::Cycle, &one, None).unwrap().turns().len(), 3);
         let long = group(&[1_000_003, 400_000], &[true; 2]);
-        assert_eq!(Body::make(Scheme::Cycle, &long, None).unwrap().turns().len(), TURNS);
+        assert_eq!(Body::make(Object::Cycle, &long, None).unwrap().turns().len(), TURNS);
     }
 
     #[test]
@@ -229,16 +229,16 @@ mod tests {
         let mut one = group(&[2, 1], &[true; 2]);
         one.plain = true;
         // The score graph of two: the lighter wins half of its weight's share (VALO Eq. 6).
-        let shares = shares(Scheme::Score, &one).unwrap();
+        let shares = shares(Object::Score, &one).unwrap();
         assert!((shares[0] - 0.75).abs() < 1e-12 && (shares[1] - 0.25).abs() < 1e-12);
     }
 
     #[test]
     fn what_no_scheme_carries_is_refused_by_name() {
-        let error = Body::make(Scheme::Rendezvous, &group(&[u32::MAX, 1], &[true; 2]), None);
+        let error = Body::make(Object::Rendezvous, &group(&[u32::MAX, 1], &[true; 2]), None);
         assert!(error.is_ok());
         assert!(
-            shares(Scheme::Slots, &group(&[0, 0], &[true; 2])).unwrap_err().to_string().contains("group one")
+            shares(Object::Slots, &group(&[0, 0], &[true; 2])).unwrap_err().to_string().contains("group one")
         );
     }
 }

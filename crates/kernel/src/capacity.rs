@@ -2,7 +2,7 @@
 
 use crate::error::KernelError;
 use crate::layout::GENERATIONS;
-use crate::scheme::Scheme;
+use crate::object::Object;
 use aya::{Ebpf, EbpfLoader};
 
 /// Sizes of a datapath and its mode, fixed when it is loaded.
@@ -24,7 +24,7 @@ impl Capacity {
     }
 
     /// Loads an object with constants and maps of these sizes.
-    pub(crate) fn load(self, scheme: Scheme) -> Result<Ebpf, KernelError> {
+    pub(crate) fn load(self, object: Object) -> Result<Ebpf, KernelError> {
         let constants = [("REPLAY", u32::from(self.replay)), ("ROUTED", u32::from(self.routes > 0))];
         let mut loader = EbpfLoader::new();
         for (name, value) in &constants {
@@ -36,6 +36,6 @@ impl Capacity {
         loader.map_max_entries("COUNTERS", self.groups);
         // The place in the cycle of each group, where the scheme has one.
         loader.map_max_entries("TURN", self.groups);
-        loader.load(scheme.object()).map_err(|error| KernelError::of("eBPF maps")(&error))
+        loader.load(object.bytes()).map_err(|error| KernelError::of("eBPF maps")(&error))
     }
 }

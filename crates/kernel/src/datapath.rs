@@ -9,9 +9,9 @@ use crate::group::{Group, Prefix};
 use crate::layout::{Counter, Counters, Destination, GENERATIONS, Head, MEMBERS, NAME_BYTES, plan_number};
 use crate::link::{self, Attachment, Hook};
 use crate::maps::{OTHER_VERSION, Plain, Plans, summed};
+use crate::object::Object;
 use crate::observed::{Observed, described};
 use crate::pins::{TC, load};
-use crate::scheme::Scheme;
 use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, Map, MapData, MapInfo, PerCpuArray, PerCpuValues};
 use aya::programs::SchedClassifier;
@@ -33,7 +33,7 @@ type Routes = LpmTrie<MapData, Plain<Destination>, u32>;
 /// A datapath in the kernel.
 pub struct Datapath {
     folder: PathBuf,
-    scheme: Scheme,
+    object: Object,
     groups: u32,
     routes: u32,
     plans: Plans,
@@ -54,7 +54,7 @@ impl Datapath {
     ///
     /// # Errors
     /// It is there already; no BPF file system; no privilege; a kernel that lacks a feature.
-    pub fn create(folder: &Path, scheme: Scheme, groups: u32, routes: u32) -> Result<Self, KernelError> {
+    pub fn create(folder: &Path, object: Object, groups: u32, routes: u32) -> Result<Self, KernelError> {
         let what = || folder.display().to_string();
         if groups == 0 || groups > GROUPS_MAX || (routes == 0 && groups > 1) {
             let why = format!("{groups} groups: 1 to {GROUPS_MAX}, and without routes only one");
@@ -72,7 +72,7 @@ impl Datapath {
         }
         let half = half_of(folder)?;
         fs::create_dir(&half).map_err(KernelError::of(what()))?;
-        let made = load(&half, scheme, groups, if routes == 1 { 2 } else { routes })
+        let made = load(&half, object, groups, if routes == 1 { 2 } else { routes })
             .and_then(|()| fs::rename(&half, folder).map_err(KernelError::of(what())));
         if let Err(error) = made {
             clear(&half)?;
@@ -109,17 +109,17 @@ impl Datapath {
         let program = SchedClassifier::from_pin(folder.join(TC)).map_err(KernelError::of(TC))?;
         let info = program.info().map_err(KernelError::of(TC))?;
         let name = info.name_as_str().unwrap_or_default().to_string();
-        let scheme = Scheme::ALL.into_iter().find(|scheme| scheme.name() == name).ok_or_else(|| {
+        let object = Object::ALL.into_iter().find(|object| object.name() == name).ok_or_else(|| {
             KernelError::new(folder.display().to_string(), format!("{name}: no scheme of this version"))
         })?;
         let typed = || format!("{}: {OTHER_VERSION}", folder.display());
         let routes = size("ROUTES")?;
         Ok(Self {
             folder: folder.to_path_buf(),
-            scheme,
+            object,
             groups: size("COUNTERS")?,
             routes: if routes > UNROUTED { routes / GENERATIONS } else { 0 },
-            plans: Plans::of(scheme, map("PLANS")?)?,
+            plans: Plans::of(object, map("PLANS")?)?,
             generation: Array::try_from(map("GENERATION")?).map_err(KernelError::of(typed()))?,
             destinations: LpmTrie::try_from(map("ROUTES")?).map_err(KernelError::of(typed()))?,
             counters: PerCpuArray::try_from(map("COUNTERS")?).map_err(KernelError::of(typed()))?,
@@ -130,8 +130,8 @@ impl Datapath {
 
     /// Its scheme.
     #[must_use]
-    pub const fn scheme(&self) -> Scheme {
-        self.scheme
+    pub const fn scheme(&self) -> Object {
+        self.object
     }
 
     /// Most groups it can hold.
@@ -226,7 +226,7 @@ impl Datapath {
             desired.push((
                 number,
                 group.head(),
-                Body::make(self.scheme, group, before.map(|observed| &observed.body))?,
+                Body::make(self.object, group, before.map(|observed| &observed.body))?,
             ));
         }
         let same = desired.len() == observed.len()
@@ -361,7 +361,7 @@ impl Datapath {
             let mut prefixes = prefixes.remove(&number).unwrap_or_default();
             prefixes.sort();
             let group =
-                described(&String::from_utf8_lossy(&name[..end]), prefixes, self.scheme, &head, &body);
+                described(&String::from_utf8_lossy(&name[..end]), prefixes, self.object, &head, &body);
             found.insert(number, Observed { group, head, body });
         }
         Ok(found)

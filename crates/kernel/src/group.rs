@@ -47,7 +47,7 @@ pub struct Group {
     pub pause_ns: u64,
     /// Members in turn, for the schemes that have turns; empty for those that follow from the weights.
     pub turns: Vec<u16>,
-    /// Weights are factors of scores as they are, as Open vSwitch takes them, and not shares ([`crate::Scheme::Score`]).
+    /// Weights are factors of scores as they are, as Open vSwitch takes them, and not shares ([`crate::Object::Score`]).
     pub plain: bool,
 }
 

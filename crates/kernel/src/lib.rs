@@ -30,6 +30,8 @@ pub mod link;
 #[cfg(feature = "load")]
 mod maps;
 #[cfg(feature = "load")]
+mod object;
+#[cfg(feature = "load")]
 mod observed;
 #[cfg(feature = "load")]
 mod pins;
@@ -37,8 +39,6 @@ mod pins;
 pub mod probe;
 #[cfg(feature = "load")]
 pub mod program;
-#[cfg(feature = "load")]
-mod scheme;
 #[cfg(feature = "load")]
 pub mod trial;
 
@@ -57,8 +57,8 @@ pub use layout::Output;
 #[cfg(feature = "load")]
 pub use link::{Attachment, Hook};
 #[cfg(feature = "load")]
+pub use object::Object;
+#[cfg(feature = "load")]
 pub use probe::features;
 #[cfg(feature = "load")]
 pub use program::Program;
-#[cfg(feature = "load")]
-pub use scheme::Scheme;

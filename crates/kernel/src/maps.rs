@@ -4,7 +4,7 @@
 use crate::body::{Arrivals, Body, Scores};
 use crate::error::KernelError;
 use crate::layout::{Counter, Counters, Destination, Head, MEMBERS, Plan, SLOTS, SLOTS_LARGE, Turns};
-use crate::scheme::Scheme;
+use crate::object::Object;
 use anabranch_split::scheme::{Bounded, rendezvous, score};
 use aya::Pod;
 use aya::maps::{Array, Map, MapData, PerCpuArray};
@@ -54,13 +54,13 @@ pub(crate) enum Plans {
 }
 
 impl Plans {
-    pub(crate) fn of(scheme: Scheme, map: Map) -> Result<Self, KernelError> {
-        let made = match scheme {
-            Scheme::Slots | Scheme::Spray | Scheme::Flowlet => Array::try_from(map).map(Self::Slots),
-            Scheme::SlotsLarge => Array::try_from(map).map(Self::SlotsLarge),
-            Scheme::Score => Array::try_from(map).map(Self::Scores),
-            Scheme::Rendezvous => Array::try_from(map).map(Self::Arrivals),
-            Scheme::Cycle | Scheme::FlowCycle | Scheme::Presto => Array::try_from(map).map(Self::Turns),
+    pub(crate) fn of(object: Object, map: Map) -> Result<Self, KernelError> {
+        let made = match object {
+            Object::Slots | Object::Spray | Object::Flowlet => Array::try_from(map).map(Self::Slots),
+            Object::SlotsLarge => Array::try_from(map).map(Self::SlotsLarge),
+            Object::Score => Array::try_from(map).map(Self::Scores),
+            Object::Rendezvous => Array::try_from(map).map(Self::Arrivals),
+            Object::Cycle | Object::FlowCycle | Object::Presto => Array::try_from(map).map(Self::Turns),
         };
         made.map_err(KernelError::of(std::format!("eBPF plans: {OTHER_VERSION}")))
     }

@@ -3,7 +3,7 @@
 use crate::body::Body;
 use crate::group::{Group, Member, NO_TARGET, Prefix};
 use crate::layout::{Head, MEMBERS, Output};
-use crate::scheme::Scheme;
+use crate::object::Object;
 use std::vec::Vec;
 
 /// A group as it stands in the kernel.
@@ -17,7 +17,7 @@ pub(crate) struct Observed {
 pub(crate) fn described(
     name: &str,
     prefixes: Vec<Prefix>,
-    scheme: Scheme,
+    object: Object,
     head: &Head,
     body: &Body,
 ) -> Group {
@@ -41,9 +41,9 @@ pub(crate) fn described(
         plain: false,
     };
     // What does not follow from the weights was given.
-    if !Body::make(scheme, &group, None).is_ok_and(|made| made == *body) {
+    if !Body::make(object, &group, None).is_ok_and(|made| made == *body) {
         group.turns = body.turns();
-        group.plain = scheme == Scheme::Score;
+        group.plain = object == Object::Score;
     }
     group
 }

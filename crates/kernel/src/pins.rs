@@ -3,7 +3,7 @@
 use crate::capacity::Capacity;
 use crate::error::KernelError;
 use crate::layout::GENERATION;
-use crate::scheme::Scheme;
+use crate::object::Object;
 use aya::programs::{Program, SchedClassifier, Xdp};
 use std::path::Path;
 
@@ -21,8 +21,8 @@ const MAPS: [(&str, &str); 5] = [
 ];
 
 /// Loads the object and pins what it has into `folder`.
-pub(crate) fn load(folder: &Path, scheme: Scheme, groups: u32, routes: u32) -> Result<(), KernelError> {
-    let mut ebpf = Capacity { groups, routes, replay: false }.load(scheme)?;
+pub(crate) fn load(folder: &Path, object: Object, groups: u32, routes: u32) -> Result<(), KernelError> {
+    let mut ebpf = Capacity { groups, routes, replay: false }.load(object)?;
     for (name, pin) in MAPS {
         let map = ebpf.map(name).ok_or_else(|| KernelError::new(name, "no such map in the program"))?;
         map.pin(folder.join(pin)).map_err(KernelError::of(name))?;

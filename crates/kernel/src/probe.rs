@@ -3,7 +3,7 @@
 use crate::datapath::Datapath;
 use crate::error::{KernelError, PRIVILEGES};
 use crate::file_system::{self, PINS};
-use crate::scheme::Scheme;
+use crate::object::Object;
 use std::format;
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -67,7 +67,7 @@ fn examine(file_system: Result<String, KernelError>) -> Vec<Feature> {
 /// Makes a datapath and removes it.
 fn tried() -> Result<(), KernelError> {
     let folder = Path::new(PINS).join(format!("anabranch-probe-{}", nix::unistd::gettid()));
-    Datapath::create(&folder, Scheme::Slots, 1, 0)?.remove()
+    Datapath::create(&folder, Object::Slots, 1, 0)?.remove()
 }
 
 fn release() -> (String, (u32, u32)) {

@@ -6,7 +6,7 @@ use crate::error::KernelError;
 use crate::group::Group;
 use crate::layout::{Counter, Counters, Destination, GENERATION, GENERATIONS, MEMBERS, plan_number};
 use crate::maps::{Plain, Plans, summed};
-use crate::scheme::Scheme;
+use crate::object::Object;
 use crate::trial::Packet;
 use aya::Ebpf;
 use aya::maps::lpm_trie::{Key, LpmTrie};
@@ -34,7 +34,7 @@ pub struct Trial {
 /// A program in the kernel.
 pub struct Program {
     ebpf: Ebpf,
-    scheme: Scheme,
+    object: Object,
     layer: Layer,
     plans: Plans,
     capacity: Capacity,
@@ -45,27 +45,27 @@ impl Program {
     ///
     /// # Errors
     /// The kernel's own words: no privilege (CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON are needed), or a kernel that lacks a feature.
-    pub fn load(scheme: Scheme, capacity: Capacity) -> Result<Self, KernelError> {
-        Self::load_for(Layer::Tc, scheme, capacity)
+    pub fn load(object: Object, capacity: Capacity) -> Result<Self, KernelError> {
+        Self::load_for(Layer::Tc, object, capacity)
     }
 
     /// Loads a scheme's program for XDP, which is for [`crate::layout::Output::Redirect`] alone.
     ///
     /// # Errors
     /// As for tc.
-    pub fn load_xdp(scheme: Scheme, capacity: Capacity) -> Result<Self, KernelError> {
-        Self::load_for(Layer::Xdp, scheme, capacity)
+    pub fn load_xdp(object: Object, capacity: Capacity) -> Result<Self, KernelError> {
+        Self::load_for(Layer::Xdp, object, capacity)
     }
 
-    fn load_for(layer: Layer, scheme: Scheme, capacity: Capacity) -> Result<Self, KernelError> {
-        let mut ebpf = capacity.load(scheme)?;
+    fn load_for(layer: Layer, object: Object, capacity: Capacity) -> Result<Self, KernelError> {
+        let mut ebpf = capacity.load(object)?;
         let loaded = match layer {
-            Layer::Tc => classifier(&mut ebpf, scheme)?.load(),
-            Layer::Xdp => xdp(&mut ebpf, scheme)?.load(),
+            Layer::Tc => classifier(&mut ebpf, object)?.load(),
+            Layer::Xdp => xdp(&mut ebpf, object)?.load(),
         };
         loaded.map_err(KernelError::of("eBPF program"))?;
         let plans = ebpf.take_map("PLANS").ok_or_else(|| KernelError::new("PLANS", "no such map"))?;
-        Ok(Self { ebpf, scheme, layer, plans: Plans::of(scheme, plans)?, capacity })
+        Ok(Self { ebpf, object, layer, plans: Plans::of(object, plans)?, capacity })
     }
 
     /// Writes groups with their bodies that are not in force yet, and puts them in force: packets see the old ones or
@@ -116,8 +116,8 @@ impl Program {
     /// The kernel's refusal.
     pub fn verified_instructions(&mut self) -> Result<u32, KernelError> {
         let info = match self.layer {
-            Layer::Tc => classifier(&mut self.ebpf, self.scheme)?.info(),
-            Layer::Xdp => xdp(&mut self.ebpf, self.scheme)?.info(),
+            Layer::Tc => classifier(&mut self.ebpf, self.object)?.info(),
+            Layer::Xdp => xdp(&mut self.ebpf, self.object)?.info(),
         };
         let info = info.map_err(|error| KernelError::of("eBPF program")(&error))?;
         let lacking = || KernelError::new("eBPF program", "no count before Linux 5.16");
@@ -147,8 +147,8 @@ impl Program {
         options.ctx_in = Some(&context);
         options.repeat = repeat;
         let ran = match self.layer {
-            Layer::Tc => classifier(&mut self.ebpf, self.scheme)?.test_run(options),
-            Layer::Xdp => xdp(&mut self.ebpf, self.scheme)?.test_run(options),
+            Layer::Tc => classifier(&mut self.ebpf, self.object)?.test_run(options),
+            Layer::Xdp => xdp(&mut self.ebpf, self.object)?.test_run(options),
         };
         let ran = ran.map_err(|error| KernelError::of("eBPF trial")(&error))?;
         after.truncate(ran.data_size_out as usize);
@@ -175,12 +175,12 @@ impl Program {
     }
 }
 
-fn classifier(ebpf: &mut Ebpf, scheme: Scheme) -> Result<&mut SchedClassifier, KernelError> {
-    program(ebpf, scheme.name())
+fn classifier(ebpf: &mut Ebpf, object: Object) -> Result<&mut SchedClassifier, KernelError> {
+    program(ebpf, object.name())
 }
 
-fn xdp(ebpf: &mut Ebpf, scheme: Scheme) -> Result<&mut Xdp, KernelError> {
-    program(ebpf, &std::format!("{}_xdp", scheme.name()))
+fn xdp(ebpf: &mut Ebpf, object: Object) -> Result<&mut Xdp, KernelError> {
+    program(ebpf, &std::format!("{}_xdp", object.name()))
 }
 
 fn program<'a, P>(ebpf: &'a mut Ebpf, name: &str) -> Result<&'a mut P, KernelError>

@@ -8,7 +8,7 @@ mod privilege;
 use anabranch_kernel::body::Body;
 use anabranch_kernel::layout::MEMBERS;
 use anabranch_kernel::trial::Packet;
-use anabranch_kernel::{Capacity, Group, Member, Output, Program, Scheme};
+use anabranch_kernel::{Capacity, Group, Member, Object, Output, Program};
 use anabranch_split::FiveTuple;
 use anabranch_split::hash::Hash;
 use etherparse::{Ipv4HeaderSlice, Ipv6ExtensionSlice, LinkExtSlice, NetSlice, SlicedPacket};
@@ -119,7 +119,7 @@ fn group(output: Output, first: u32) -> (Group, Body) {
         turns: Vec::new(),
         plain: false,
     };
-    let body = Body::make(Scheme::Slots, &group, None).unwrap();
+    let body = Body::make(Object::Slots, &group, None).unwrap();
     (group, body)
 }
 
@@ -134,12 +134,12 @@ const OUTPUTS: [(Output, u32); 4] =
     [(Output::Redirect, 1), (Output::Dscp, 0), (Output::FlowLabel, 0xabc00), (Output::TunnelPort, 50_000)];
 
 fn programs() -> Option<Programs> {
-    let mut xdp = permitted("any packet", Program::load_xdp(Scheme::Slots, Capacity::one(false)))?;
+    let mut xdp = permitted("any packet", Program::load_xdp(Object::Slots, Capacity::one(false)))?;
     let redirecting = group(Output::Redirect, 1);
     let table = redirecting.1.clone();
     xdp.put(&[redirecting]).unwrap();
     let tc = OUTPUTS.map(|(output, first)| {
-        let mut program = Program::load(Scheme::Slots, Capacity::one(false)).unwrap();
+        let mut program = Program::load(Object::Slots, Capacity::one(false)).unwrap();
         program.put(&[group(output, first)]).unwrap();
         (output, first, program)
     });

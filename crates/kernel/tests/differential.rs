@@ -9,7 +9,7 @@ mod reference;
 use anabranch_kernel::body::Body;
 use anabranch_kernel::layout::MEMBERS;
 use anabranch_kernel::trial;
-use anabranch_kernel::{Capacity, Group, Member, Output, Prefix, Program, Scheme};
+use anabranch_kernel::{Capacity, Group, Member, Object, Output, Prefix, Program};
 use anabranch_split::Packet;
 use anabranch_split::hash::Hash;
 use flows::{mark, random};
@@ -94,14 +94,14 @@ fn groups() -> impl Strategy<Value = Vec<Group>> {
     ]
 }
 
-fn with_body(scheme: Scheme, group: Group) -> (Group, Body) {
-    let body = Body::make(scheme, &group, None).unwrap();
+fn with_body(object: Object, group: Group) -> (Group, Body) {
+    let body = Body::make(object, &group, None).unwrap();
     (group, body)
 }
 
 /// Something happens to a group: a member dies or comes back, or weighs something else. Usually the plan is made anew;
 /// sometimes only the mask of the living changes, as a failure may that is heard of first.
-fn change((group, body): &mut (Group, Body), scheme: Scheme, bits: u32) {
+fn change((group, body): &mut (Group, Body), object: Object, bits: u32) {
     let count = group.members.len();
     let member = &mut group.members[bits as usize % count];
     match bits >> 28 {
@@ -111,7 +111,7 @@ fn change((group, body): &mut (Group, Body), scheme: Scheme, bits: u32) {
         _ => member.up = !member.up,
     }
     if bits >> 24 & 3 != 0 {
-        *body = Body::make(scheme, group, Some(body)).unwrap();
+        *body = Body::make(object, group, Some(body)).unwrap();
     }
 }
 
@@ -127,9 +127,9 @@ fn stay() {
 }
 
 /// Compares a program's packets, changes and counters with the library's.
-fn compare(mut program: Program, scheme: Scheme, xdp: bool, groups: Vec<Group>) -> Result<(), TestCaseError> {
-    let mut held: Vec<(Group, Body)> = groups.into_iter().map(|group| with_body(scheme, group)).collect();
-    let mut reference = Reference::new(scheme, held.len());
+fn compare(mut program: Program, object: Object, xdp: bool, groups: Vec<Group>) -> Result<(), TestCaseError> {
+    let mut held: Vec<(Group, Body)> = groups.into_iter().map(|group| with_body(object, group)).collect();
+    let mut reference = Reference::new(object, held.len());
     program.put(&held).unwrap();
     let (mut after, mut now_ns) = (Vec::new(), 1_000_000_000u64);
     let mut counts = vec![0u64; MEMBERS * held.len()];
@@ -141,9 +141,9 @@ fn compare(mut program: Program, scheme: Scheme, xdp: bool, groups: Vec<Group>) 
         let drawn = random(index ^ held[0].0.seed);
         if index % PACKETS_PER_CHANGE == PACKETS_PER_CHANGE - 1 {
             // At XDP nothing but the counters tells members apart.
-            prop_assert_eq!(&counted(&program), &counts, "{}: packet {}", scheme.name(), index);
+            prop_assert_eq!(&counted(&program), &counts, "{}: packet {}", object.name(), index);
             let number = drawn as usize % held.len();
-            change(&mut held[number], scheme, random(drawn));
+            change(&mut held[number], object, random(drawn));
             program.put(&held).unwrap();
         }
         // Pauses around the flowlet gap.
@@ -177,20 +177,20 @@ fn compare(mut program: Program, scheme: Scheme, xdp: bool, groups: Vec<Group>) 
             }
             (Some(_), _) => GOES_ON,
         };
-        prop_assert_eq!(trial.verdict, verdict, "{}: packet {}", scheme.name(), index);
+        prop_assert_eq!(trial.verdict, verdict, "{}: packet {}", object.name(), index);
         let Some(member) = expected else { continue };
         counts[number * MEMBERS + usize::from(member)] += 1;
         if let Some(marked) = mark(output, &after) {
-            prop_assert_eq!(marked, u32::from(member), "{}: packet {}", scheme.name(), index);
+            prop_assert_eq!(marked, u32::from(member), "{}: packet {}", object.name(), index);
         }
     }
-    prop_assert_eq!(counted(&program), counts, "{}", scheme.name());
+    prop_assert_eq!(counted(&program), counts, "{}", object.name());
     Ok(())
 }
 
-fn agrees(scheme: Scheme, xdp: bool) {
+fn agrees(object: Object, xdp: bool) {
     let load = if xdp { Program::load_xdp } else { Program::load };
-    if permitted(scheme.name(), load(scheme, Capacity::one(true))).is_none() {
+    if permitted(object.name(), load(object, Capacity::one(true))).is_none() {
         return;
     }
     stay();
@@ -203,20 +203,20 @@ fn agrees(scheme: Scheme, xdp: bool) {
         }
         let routes: usize = groups.iter().map(|group| group.prefixes.len()).sum();
         let capacity = Capacity { groups: groups.len() as u32, routes: routes as u32, replay: true };
-        compare(load(scheme, capacity).unwrap(), scheme, xdp, groups)
+        compare(load(object, capacity).unwrap(), object, xdp, groups)
     });
     if let Err(error) = ran {
-        panic!("{}: {error}", scheme.name());
+        panic!("{}: {error}", object.name());
     }
 }
 
 macro_rules! agreement {
-    ($($test:ident: $scheme:ident),+ $(,)?) => {
+    ($($test:ident: $object:ident),+ $(,)?) => {
         mod tc {
-            $(#[test] fn $test() { super::agrees(super::Scheme::$scheme, false); })+
+            $(#[test] fn $test() { super::agrees(super::Object::$object, false); })+
         }
         mod xdp {
-            $(#[test] fn $test() { super::agrees(super::Scheme::$scheme, true); })+
+            $(#[test] fn $test() { super::agrees(super::Object::$object, true); })+
         }
     };
 }

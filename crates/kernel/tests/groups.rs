@@ -6,7 +6,7 @@ mod privilege;
 use anabranch_kernel::body::Body;
 use anabranch_kernel::layout::MEMBERS;
 use anabranch_kernel::trial::Packet;
-use anabranch_kernel::{Capacity, Group, Member, Output, Prefix, Program, Scheme};
+use anabranch_kernel::{Capacity, Group, Member, Object, Output, Prefix, Program};
 use privilege::permitted;
 use std::net::IpAddr;
 
@@ -15,7 +15,7 @@ const DROPPED: u32 = 2;
 const NOT_MARKED: u8 = 63;
 
 fn load(capacity: Capacity) -> Option<Program> {
-    permitted("groups", Program::load(Scheme::Slots, capacity))
+    permitted("groups", Program::load(Object::Slots, capacity))
 }
 
 /// A group that writes `dscp` into every packet to its prefixes.
@@ -30,7 +30,7 @@ fn marking(dscp: u32, prefixes: &[&str]) -> (Group, Body) {
         turns: Vec::new(),
         plain: false,
     };
-    let body = Body::make(Scheme::Slots, &group, None).unwrap();
+    let body = Body::make(Object::Slots, &group, None).unwrap();
     (group, body)
 }
 

@@ -1,8 +1,8 @@
 //! The committed programs are what their source compiles to.
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
-use anabranch_kernel::Scheme;
-use object::{Object, ObjectSection, SectionKind};
+use anabranch_kernel::Object;
+use object::{Object as _, ObjectSection, SectionKind};
 use std::path::Path;
 use std::process::Command;
 
@@ -24,7 +24,7 @@ fn objects_match_the_source() {
     let built = Command::new(root.join("ebpf/build")).arg(&folder).status().unwrap();
     assert!(built.success(), "ebpf/build failed");
     let forwarder: &[u8] = include_bytes!("../objects/forward");
-    let schemes = Scheme::ALL.map(|scheme| (scheme.name(), scheme.object()));
+    let schemes = Object::ALL.map(|object| (object.name(), object.bytes()));
     for (name, held) in schemes.into_iter().chain([("forward", forwarder)]) {
         let fresh = std::fs::read(folder.join(name)).unwrap();
         assert!(content(&fresh) == content(held), "{name}: run ebpf/build and commit");

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::explicit_write)] // A test may fail, its helpers too, and says what it skips.
 
 use anabranch_kernel::file_system::PINS;
-use anabranch_kernel::{Datapath, Group, Hook, Member, Output, Prefix, Scheme};
+use anabranch_kernel::{Datapath, Group, Hook, Member, Object, Output, Prefix};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -52,8 +52,8 @@ fn group(name: &str, prefix: &str, weights: &[u32]) -> Group {
 #[test]
 fn what_is_put_is_held_under_every_scheme() {
     let Some(folder) = Folder::new("held") else { return };
-    for scheme in Scheme::ALL {
-        let mut datapath = Datapath::create(&folder.0, scheme, 3, 4).unwrap();
+    for object in Object::ALL {
+        let mut datapath = Datapath::create(&folder.0, object, 3, 4).unwrap();
         assert!(datapath.observed().unwrap().is_empty());
         let one = group("one", "10.0.1.0/24", &[4, 3, 2]);
         let mut two = group("two", "fd00:2::/64", &[1, 0, 5, 9]);
@@ -64,7 +64,7 @@ fn what_is_put_is_held_under_every_scheme() {
         assert!(!datapath.put(&[two.clone(), one.clone()], false).unwrap());
         // Another process sees the same.
         let again = Datapath::open(&folder.0).unwrap().unwrap();
-        assert_eq!((again.scheme(), again.group_capacity(), again.route_capacity()), (scheme, 3, 4));
+        assert_eq!((again.scheme(), again.group_capacity(), again.route_capacity()), (object, 3, 4));
         assert_eq!(again.observed().unwrap(), [one.clone(), two.clone()]);
         let shares = again.shares().unwrap();
         assert!(shares[1][1] == 0.0 && shares[1][2] == 0.0 && shares[1][3] > 0.8);
@@ -80,8 +80,8 @@ fn what_is_put_is_held_under_every_scheme() {
 #[test]
 fn what_cannot_be_is_refused_and_leaves_what_is_in_force() {
     let Some(folder) = Folder::new("refused") else { return };
-    assert!(Datapath::create(&folder.0.join("a.b"), Scheme::Slots, 1, 0).is_err());
-    let mut datapath = Datapath::create(&folder.0, Scheme::Rendezvous, 2, 2).unwrap();
+    assert!(Datapath::create(&folder.0.join("a.b"), Object::Slots, 1, 0).is_err());
+    let mut datapath = Datapath::create(&folder.0, Object::Rendezvous, 2, 2).unwrap();
     let good = group("good", "10.0.1.0/24", &[4, 3]);
     datapath.put(from_ref(&good), false).unwrap();
     let same_prefix = group("other", "10.0.1.0/24", &[1]);
@@ -100,7 +100,7 @@ fn what_cannot_be_is_refused_and_leaves_what_is_in_force() {
         assert!(error.contains(words), "{error}");
         assert_eq!(datapath.observed().unwrap(), from_ref(&good));
     }
-    let error = Datapath::create(&folder.0, Scheme::Slots, 1, 0).err().unwrap().to_string();
+    let error = Datapath::create(&folder.0, Object::Slots, 1, 0).err().unwrap().to_string();
     assert!(error.contains("remove it first"), "{error}");
     let error = datapath.detach(1, Hook::Ingress).unwrap_err().to_string();
     assert!(error.contains("not attached here"), "{error}");
@@ -113,11 +113,11 @@ fn what_a_crash_left_half_made_is_cleared_by_the_next() {
     let half = parent.join("crash+half");
     fs::create_dir_all(&half).unwrap();
     // Any pin will do for a half datapath.
-    let whole = Datapath::create(&parent.join("whole"), Scheme::Slots, 1, 0).unwrap();
+    let whole = Datapath::create(&parent.join("whole"), Object::Slots, 1, 0).unwrap();
     fs::rename(parent.join("whole/NAMES"), half.join("NAMES")).unwrap();
     assert!(Datapath::open(&parent.join("whole")).is_err(), "a datapath without a map is none");
     whole.remove().unwrap();
-    Datapath::create(&folder.0, Scheme::Slots, 1, 0).unwrap();
+    Datapath::create(&folder.0, Object::Slots, 1, 0).unwrap();
     assert!(!half.exists());
 }
 
@@ -138,7 +138,7 @@ fn who_looks_while_it_is_made_and_removed_sees_it_whole_or_not_at_all() {
             }
         });
         for round in 1.. {
-            let mut made = Datapath::create(&folder.0, Scheme::Slots, 1, 1).unwrap();
+            let mut made = Datapath::create(&folder.0, Object::Slots, 1, 1).unwrap();
             made.put(&[group("one", "0.0.0.0/0", &[1])], false).unwrap();
             made.remove().unwrap();
             let seen = [&whole, &none].iter().all(|count| count.load(Ordering::Relaxed) > 0);
@@ -154,7 +154,7 @@ fn who_looks_while_it_is_made_and_removed_sees_it_whole_or_not_at_all() {
 #[test]
 fn a_change_moves_the_fewest_slots_and_back() {
     let Some(folder) = Folder::new("slots") else { return };
-    let mut datapath = Datapath::create(&folder.0, Scheme::Slots, 1, 1).unwrap();
+    let mut datapath = Datapath::create(&folder.0, Object::Slots, 1, 1).unwrap();
     let whole = group("one", "0.0.0.0/0", &[4, 3, 2]);
     let mut hurt = whole.clone();
     hurt.members[1].up = false;

@@ -4,7 +4,7 @@
 
 mod privilege;
 
-use anabranch_kernel::{Capacity, Program, Scheme};
+use anabranch_kernel::{Capacity, Object, Program};
 use privilege::permitted;
 use std::io::Write as _;
 
@@ -13,15 +13,15 @@ const MOST: u32 = 100_000;
 #[test]
 fn programs_are_easy_to_verify() {
     let capacity = Capacity { groups: 16, routes: 16, replay: false };
-    for scheme in Scheme::ALL {
+    for object in Object::ALL {
         for (hook, loaded) in
-            [("tc", Program::load(scheme, capacity)), ("XDP", Program::load_xdp(scheme, capacity))]
+            [("tc", Program::load(object, capacity)), ("XDP", Program::load_xdp(object, capacity))]
         {
             let Some(mut program) = permitted("the verifier", loaded) else { return };
             let walked = program.verified_instructions().unwrap();
-            writeln!(std::io::stdout(), "{:12} {hook:4} {walked:7} instructions walked", scheme.name())
+            writeln!(std::io::stdout(), "{:12} {hook:4} {walked:7} instructions walked", object.name())
                 .unwrap();
-            assert!(walked < MOST, "{} at {hook}: {walked} instructions", scheme.name());
+            assert!(walked < MOST, "{} at {hook}: {walked} instructions", object.name());
         }
     }
 }

@@ -6,7 +6,7 @@ mod privilege;
 use anabranch_kernel::body::Body;
 use anabranch_kernel::program::Trial;
 use anabranch_kernel::trial::Packet;
-use anabranch_kernel::{Capacity, Group, Member, Output, Program, Scheme};
+use anabranch_kernel::{Capacity, Group, Member, Object, Output, Program};
 use privilege::permitted;
 
 /// TC_ACT_UNSPEC.
@@ -53,7 +53,7 @@ fn v6() -> Vec<u8> {
 
 /// A program whose only member has this target.
 fn program(output: Output, target: u32) -> Option<Program> {
-    let mut program = permitted("ways out", Program::load(Scheme::Slots, Capacity::one(true)))?;
+    let mut program = permitted("ways out", Program::load(Object::Slots, Capacity::one(true)))?;
     let group = Group {
         name: "all".into(),
         prefixes: Vec::new(),
@@ -64,7 +64,7 @@ fn program(output: Output, target: u32) -> Option<Program> {
         turns: Vec::new(),
         plain: false,
     };
-    let body = Body::make(Scheme::Slots, &group, None).unwrap();
+    let body = Body::make(Object::Slots, &group, None).unwrap();
     program.put(&[(group, body)]).unwrap();
     Some(program)
 }

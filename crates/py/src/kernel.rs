@@ -1,7 +1,7 @@
 //! Datapaths in the kernel; see `_core.pyi`.
 
 use crate::error::AnabranchError;
-use anabranch_kernel::{Datapath, Group, Hook, KernelError, Member, Output, Prefix, Scheme, features};
+use anabranch_kernel::{Datapath, Group, Hook, KernelError, Member, Object, Output, Prefix, features};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -137,7 +137,7 @@ fn bare(groups: Vec<PyRef<'_, KernelGroup>>) -> Vec<Group> {
 impl KernelDatapath {
     #[staticmethod]
     fn create(py: Python<'_>, folder: PathBuf, scheme: &str, groups: u32, routes: u32) -> PyResult<Self> {
-        let scheme = named("scheme", scheme, &Scheme::ALL, Scheme::name)?;
+        let scheme = named("scheme", scheme, &Object::ALL, Object::name)?;
         py.detach(|| Datapath::create(&folder, scheme, groups, routes))
             .map(|made| Self(Some(made)))
             .map_err(kernel)
@@ -172,7 +172,7 @@ impl KernelDatapath {
         self.there()?.attach(ifindex, named("hook", hook, &Hook::ALL, Hook::name)?).map_err(kernel)
     }
 
-    fn take_place(&self, other: PyRef<'_, Self>, ifindex: u32, hook: &str) -> PyResult<()> {
+    fn replace(&self, other: PyRef<'_, Self>, ifindex: u32, hook: &str) -> PyResult<()> {
         let hook = named("hook", hook, &Hook::ALL, Hook::name)?;
         self.there()?.replace(other.there()?, ifindex, hook).map_err(kernel)
     }
@@ -186,7 +186,7 @@ impl KernelDatapath {
         Ok(found.into_iter().map(|one| (one.device, one.hook.name(), one.alive)).collect())
     }
 
-    fn held(&self) -> PyResult<Vec<KernelGroup>> {
+    fn observed(&self) -> PyResult<Vec<KernelGroup>> {
         Ok(self.there()?.observed().map_err(kernel)?.into_iter().map(KernelGroup).collect())
     }
 
@@ -217,7 +217,7 @@ impl KernelDatapath {
 /// Shares that a scheme would really give a group, before anything is installed.
 #[pyfunction]
 pub(crate) fn kernel_shares(scheme: &str, group: PyRef<'_, KernelGroup>) -> PyResult<Vec<f64>> {
-    let scheme = named("scheme", scheme, &Scheme::ALL, Scheme::name)?;
+    let scheme = named("scheme", scheme, &Object::ALL, Object::name)?;
     anabranch_kernel::shares(scheme, &group.0).map_err(kernel)
 }
 
@@ -229,7 +229,7 @@ pub(crate) fn kernel_turns(group: PyRef<'_, KernelGroup>) -> PyResult<Vec<u16>> 
 
 /// Names of the programs.
 pub(crate) fn scheme_names() -> Vec<&'static str> {
-    Scheme::ALL.into_iter().map(Scheme::name).collect()
+    Object::ALL.into_iter().map(Object::name).collect()
 }
 
 /// (feature, whether it is there, what is there or what to do).

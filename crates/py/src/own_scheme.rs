@@ -225,7 +225,7 @@ pub(crate) fn leaves(py: Python<'_>, fabric: &Fabric) -> Vec<Py<PyString>> {
     (0..fabric.hosts()).map(|host| PyString::intern(py, name(host)).unbind()).collect()
 }
 
-/// What Python shows of a value that makes no sense.
+/// Text that Python shows for a value that makes no sense.
 pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
     value.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string())
 }

@@ -9,8 +9,9 @@ use pyo3::prelude::*;
 type ParameterRow = (String, String, String, &'static str);
 /// Program of the target `ebpf`: names, unit, whether weights count, default pause in nanoseconds, the only output.
 type KernelRow = (Vec<&'static str>, &'static str, bool, Option<u64>, &'static str);
-/// Where it runs outside the simulator: technique of the library, recipe of Open vSwitch, whether in Linux' next-hop
-/// groups, program of the target `ebpf`, and another program with the parameter and the value that asks for it.
+/// Environments outside the simulator in which it runs: technique of the library, recipe of Open vSwitch, whether in
+/// Linux' next-hop groups, program of the target `ebpf`, and another program with the parameter and the value that asks
+/// for it.
 type RunsRow = (
     Option<&'static str>,
     Option<&'static str>,

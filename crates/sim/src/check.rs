@@ -90,7 +90,7 @@ fn check_flow(fabric: &Fabric, index: usize, flow: &Flow, transports: usize) -> 
 fn check_transport(index: usize, transport: &Transport) -> Result<(), SimulationError> {
     let Transport::Mptcp(Mptcp { tcp, subflows, coupling }) = transport else { return Ok(()) };
     let refuse =
-        |problem: &str, mend: &str| Err(SimulationError::new(format!("transport {index}: {problem}"), mend));
+        |problem: &str, hint: &str| Err(SimulationError::new(format!("transport {index}: {problem}"), hint));
     if *subflows == 0 {
         return refuse("MPTCP over no subflow", "give it at least one");
     }

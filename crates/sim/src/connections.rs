@@ -23,7 +23,7 @@ pub const fn connection_slot(name: u32) -> usize {
 }
 
 /// The sending half.
-pub(crate) enum SendingMachine {
+pub(crate) enum AnySender {
     /// A stream.
     Stream(Box<Sender>),
     /// Datagrams.
@@ -31,7 +31,7 @@ pub(crate) enum SendingMachine {
 }
 
 /// The receiving half.
-pub(crate) enum ReceivingMachine {
+pub(crate) enum AnyReceiver {
     /// A stream.
     Stream(Box<Receiver>),
     /// Datagrams.
@@ -40,7 +40,7 @@ pub(crate) enum ReceivingMachine {
 
 /// A half with its address and its wish to be woken.
 pub(crate) struct Half<M> {
-    pub(crate) machine: M,
+    pub(crate) end: M,
     pub(crate) address: Address,
     pub(crate) wake_ps: u64,
     /// Its queue in the host's card when a packet waited there last.
@@ -73,8 +73,8 @@ pub(crate) struct Subflow {
 
 /// One connection.
 pub(crate) struct Connection {
-    pub(crate) sending: Half<SendingMachine>,
-    pub(crate) receiving: Half<ReceivingMachine>,
+    pub(crate) sending: Half<AnySender>,
+    pub(crate) receiving: Half<AnyReceiver>,
     /// Message that the connection carries, or carried last.
     pub(crate) message: Message,
     /// Role in a flow of MPTCP, if it has one.
@@ -90,13 +90,13 @@ impl Connection {
     pub(crate) fn blank() -> Self {
         Self {
             sending: Half {
-                machine: SendingMachine::Datagrams(Datagrams::new()),
+                end: AnySender::Datagrams(Datagrams::new()),
                 address: Address::default(),
                 wake_ps: u64::MAX,
                 slot: 0,
             },
             receiving: Half {
-                machine: ReceivingMachine::Datagrams(DatagramReceiver::new()),
+                end: AnyReceiver::Datagrams(DatagramReceiver::new()),
                 address: Address::default(),
                 wake_ps: u64::MAX,
                 slot: 0,
@@ -112,61 +112,58 @@ impl Connection {
     pub(crate) fn reset(&mut self, transport: &Transport) {
         self.receiving.wake_ps = u64::MAX;
         self.sending.wake_ps = u64::MAX;
-        match (&mut self.sending.machine, &mut self.receiving.machine, transport) {
+        match (&mut self.sending.end, &mut self.receiving.end, transport) {
             (sending, receiving, Transport::Udp(_)) => {
-                *sending = SendingMachine::Datagrams(Datagrams::new());
-                *receiving = ReceivingMachine::Datagrams(DatagramReceiver::new());
+                *sending = AnySender::Datagrams(Datagrams::new());
+                *receiving = AnyReceiver::Datagrams(DatagramReceiver::new());
             }
-            (SendingMachine::Stream(sender), ReceivingMachine::Stream(receiver), _) => {
+            (AnySender::Stream(sender), AnyReceiver::Stream(receiver), _) => {
                 sender.reset();
                 receiver.reset();
             }
             (sending, receiving, _) => {
-                *sending = SendingMachine::Stream(Box::default());
-                *receiving = ReceivingMachine::Stream(Box::default());
+                *sending = AnySender::Stream(Box::default());
+                *receiving = AnyReceiver::Stream(Box::default());
             }
         }
     }
 
     /// Frees the memory of both machines: no flow will use the slot again.
     fn release(&mut self) {
-        self.sending.machine = SendingMachine::Datagrams(Datagrams::new());
-        self.receiving.machine = ReceivingMachine::Datagrams(DatagramReceiver::new());
+        self.sending.end = AnySender::Datagrams(Datagrams::new());
+        self.receiving.end = AnyReceiver::Datagrams(DatagramReceiver::new());
     }
 
     /// A new message begins: counters from zero.
     pub(crate) fn restart_counters(&mut self) {
-        if let (SendingMachine::Stream(sender), ReceivingMachine::Stream(receiver)) =
-            (&mut self.sending.machine, &mut self.receiving.machine)
+        if let (AnySender::Stream(sender), AnyReceiver::Stream(receiver)) =
+            (&mut self.sending.end, &mut self.receiving.end)
         {
             sender.counters = SenderCounters::default();
             receiver.counters = ReceiverCounters::default();
         }
     }
 
-    pub(crate) fn sender<'a>(&'a mut self, network: &'a mut Network) -> (&'a mut SendingMachine, Outlet<'a>) {
-        let Half { machine, address, wake_ps, slot } = &mut self.sending;
+    pub(crate) fn sender<'a>(&'a mut self, network: &'a mut Network) -> (&'a mut AnySender, Outlet<'a>) {
+        let Half { end, address, wake_ps, slot } = &mut self.sending;
         let (timer, owner) = (Timer::Sender(address.connection), Owner::Sender(address.connection));
-        (machine, Outlet { network, address: &*address, wake_ps, timer, owner, slot })
+        (end, Outlet { network, address: &*address, wake_ps, timer, owner, slot })
     }
 
-    pub(crate) fn receiver<'a>(
-        &'a mut self,
-        network: &'a mut Network,
-    ) -> (&'a mut ReceivingMachine, Outlet<'a>) {
-        let Half { machine, address, wake_ps, slot } = &mut self.receiving;
+    pub(crate) fn receiver<'a>(&'a mut self, network: &'a mut Network) -> (&'a mut AnyReceiver, Outlet<'a>) {
+        let Half { end, address, wake_ps, slot } = &mut self.receiving;
         let (timer, owner) = (Timer::Receiver(address.connection), Owner::Receiver(address.connection));
-        (machine, Outlet { network, address, wake_ps, timer, owner, slot })
+        (end, Outlet { network, address, wake_ps, timer, owner, slot })
     }
 
     pub(crate) fn write_counters(&self, records: &mut [FlowRecord]) {
-        let sent = match &self.sending.machine {
-            SendingMachine::Stream(sender) => &sender.counters,
-            SendingMachine::Datagrams(datagrams) => &datagrams.counters,
+        let sent = match &self.sending.end {
+            AnySender::Stream(sender) => &sender.counters,
+            AnySender::Datagrams(datagrams) => &datagrams.counters,
         };
-        let received = match &self.receiving.machine {
-            ReceivingMachine::Stream(receiver) => &receiver.counters,
-            ReceivingMachine::Datagrams(receiver) => &receiver.counters,
+        let received = match &self.receiving.end {
+            AnyReceiver::Stream(receiver) => &receiver.counters,
+            AnyReceiver::Datagrams(receiver) => &receiver.counters,
         };
         records[self.message.flow as usize].count(sent, received);
     }

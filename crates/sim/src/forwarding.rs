@@ -21,7 +21,7 @@ pub(crate) enum Step {
     /// A meter of the load balancer dropped it.
     Policed,
     /// The load balancer keeps it.
-    Held,
+    Kept,
 }
 
 /// A group as the hot path reads it.
@@ -106,7 +106,7 @@ impl<B: SwitchBalancer> Forwarding<B> {
         let group = self.group_of[(switch * self.leaves + leaf) as usize];
         if group == LOCAL {
             if B::DELIVERS && !self.balancer.deliver(switch, host_port, id, network) {
-                return Step::Held;
+                return Step::Kept;
             }
             if B::DEPARTS {
                 self.balancer.depart(switch, host_port, id, network);
@@ -127,7 +127,7 @@ impl<B: SwitchBalancer> Forwarding<B> {
                     Choice::Member(member) => member,
                     Choice::Policed => return Step::Policed,
                     Choice::NoPath => return Step::NoPath,
-                    Choice::Held => return Step::Held,
+                    Choice::Kept => return Step::Kept,
                 },
             };
             let packet = network.packets.get(id);

@@ -2,7 +2,7 @@
 
 mod multipath;
 
-use crate::connections::{Connection, Connections, Message, ReceivingMachine, SendingMachine, Subflow};
+use crate::connections::{AnyReceiver, AnySender, Connection, Connections, Message, Subflow};
 use crate::door::Opened;
 use crate::jobs::AwaitedJobs;
 use crate::network::{Address, Ended, Fate, Network, Served};
@@ -146,15 +146,15 @@ impl Hosts {
         };
         let transport = &self.transports[usize::from(flow.transport)];
         let Some(connection) = self.connections.get(name) else { return Ok(()) };
-        let (machine, mut outlet) = connection.sender(network);
-        match (machine, transport) {
-            (SendingMachine::Stream(sender), Transport::Tcp(tcp)) => {
+        let (end, mut outlet) = connection.sender(network);
+        match (end, transport) {
+            (AnySender::Stream(sender), Transport::Tcp(tcp)) => {
                 if idle.is_none() {
                     sender.open(tcp, self.framing, &mut outlet);
                 }
                 sender.write(tcp, self.framing, flow.size_bytes, &mut outlet);
             }
-            (SendingMachine::Datagrams(datagrams), Transport::Udp(udp)) => {
+            (AnySender::Datagrams(datagrams), Transport::Udp(udp)) => {
                 datagrams.write(udp, self.framing, flow.size_bytes, &mut outlet);
             }
             _ => {}
@@ -239,7 +239,7 @@ impl Hosts {
             Kind::Ack | Kind::SynAck => self.reach_sender(&packet, network),
             Kind::Datagram => {
                 let Some(connection) = self.connections.get(packet.connection) else { return };
-                if let ReceivingMachine::Datagrams(receiver) = &mut connection.receiving.machine {
+                if let AnyReceiver::Datagrams(receiver) = &mut connection.receiving.end {
                     receiver.receive(&packet);
                 }
                 self.settle_datagram(packet.connection, network);
@@ -254,8 +254,8 @@ impl Hosts {
         let Some(tcp) = self.transports[usize::from(connection.transport)].tcp() else { return };
         let Message { first, ended, .. } = connection.message;
         let of_another = (ended || packet.seq < first) && packet.kind == Kind::Data;
-        let (machine, mut outlet) = connection.receiver(network);
-        let ReceivingMachine::Stream(receiver) = machine else { return };
+        let (end, mut outlet) = connection.receiver(network);
+        let AnyReceiver::Stream(receiver) = end else { return };
         let before = of_another.then_some(receiver.counters);
         receiver.receive(tcp, self.framing, packet, &mut outlet);
         if let Some(before) = before {
@@ -271,7 +271,7 @@ impl Hosts {
     fn account(&mut self, name: u32, delivered: u64, network: &mut Network) {
         let Some(connection) = self.connections.get(name) else { return };
         if let Some(subflow) = connection.subflow {
-            self.hand_up(subflow, delivered, network);
+            self.pass_up(subflow, delivered, network);
         } else if delivered >= connection.message.end && !connection.message.delivered {
             self.deliver_last(name, network);
         }
@@ -284,8 +284,8 @@ impl Hosts {
             return;
         }
         let Transport::Tcp(tcp) = &self.transports[usize::from(connection.transport)] else { return };
-        let (machine, mut outlet) = connection.sender(network);
-        let SendingMachine::Stream(sender) = machine else { return };
+        let (end, mut outlet) = connection.sender(network);
+        let AnySender::Stream(sender) = end else { return };
         sender.receive(tcp, self.framing, packet, &mut outlet);
         let done = sender.idle() && connection.message.delivered;
         if !self.watched.is_empty() {
@@ -308,13 +308,13 @@ impl Hosts {
             return;
         }
         let transport = &self.transports[usize::from(connection.transport)];
-        let (machine, mut outlet) = connection.sender(network);
-        match (machine, transport) {
-            (SendingMachine::Stream(sender), Transport::Tcp(tcp)) => {
+        let (end, mut outlet) = connection.sender(network);
+        match (end, transport) {
+            (AnySender::Stream(sender), Transport::Tcp(tcp)) => {
                 sender.wake(tcp, framing, &mut outlet);
                 self.watch(name, network.now_ps);
             }
-            (SendingMachine::Datagrams(datagrams), Transport::Udp(udp)) => {
+            (AnySender::Datagrams(datagrams), Transport::Udp(udp)) => {
                 datagrams.wake(udp, framing, &mut outlet);
             }
             _ => {}
@@ -342,10 +342,10 @@ impl Hosts {
             return;
         }
         let transport = &self.transports[usize::from(connection.transport)];
-        let (machine, mut outlet) = connection.sender(network);
-        match (machine, transport) {
-            (SendingMachine::Stream(sender), Transport::Tcp(tcp)) => sender.push(tcp, framing, &mut outlet),
-            (SendingMachine::Datagrams(datagrams), Transport::Udp(udp)) => {
+        let (end, mut outlet) = connection.sender(network);
+        match (end, transport) {
+            (AnySender::Stream(sender), Transport::Tcp(tcp)) => sender.push(tcp, framing, &mut outlet),
+            (AnySender::Datagrams(datagrams), Transport::Udp(udp)) => {
                 datagrams.resume(udp, framing, &mut outlet);
             }
             _ => {}
@@ -359,8 +359,8 @@ impl Hosts {
         }
         connection.receiving.wake_ps = u64::MAX;
         let Some(tcp) = self.transports[usize::from(connection.transport)].tcp() else { return };
-        let (machine, mut outlet) = connection.receiver(network);
-        let ReceivingMachine::Stream(receiver) = machine else { return };
+        let (end, mut outlet) = connection.receiver(network);
+        let AnyReceiver::Stream(receiver) = end else { return };
         receiver.wake(tcp, self.framing, &mut outlet);
         let delivered = receiver.delivered();
         self.account(name, delivered, network);
@@ -369,8 +369,8 @@ impl Hosts {
     /// A datagram arrived or was lost. The flow ends when all are accounted for, and has finished if none is missing.
     fn settle_datagram(&mut self, name: u32, network: &mut Network) {
         let Some(connection) = self.connections.get(name) else { return };
-        let SendingMachine::Datagrams(datagrams) = &connection.sending.machine else { return };
-        let ReceivingMachine::Datagrams(receiver) = &connection.receiving.machine else { return };
+        let AnySender::Datagrams(datagrams) = &connection.sending.end else { return };
+        let AnyReceiver::Datagrams(receiver) = &connection.receiving.end else { return };
         let FlowRecord { dropped_packets, lost_packets, .. } = self.records[connection.message.flow as usize];
         let settled_packets = receiver.counters.delivered_packets + dropped_packets + lost_packets;
         let all = datagrams.idle() && settled_packets == datagrams.counters.sent_packets;
@@ -454,14 +454,14 @@ impl Hosts {
     }
 
     /// Writes down the counters of the flows that are still open.
-    pub(crate) fn close_books(&mut self) {
+    pub(crate) fn finish(&mut self) {
         let of_its_own = |connection: &&Connection| {
             connection.open && connection.subflow.is_none() && !connection.message.ended
         };
         for connection in self.connections.iter().filter(of_its_own) {
             connection.write_counters(&mut self.records);
         }
-        self.close_multipath_books();
+        self.finish_multipath();
     }
 
     /// Port of each host.
@@ -478,7 +478,7 @@ impl Hosts {
             return;
         }
         let Some(connection) = self.connections.get(name) else { return };
-        let SendingMachine::Stream(sender) = &connection.sending.machine else { return };
+        let AnySender::Stream(sender) = &connection.sending.end else { return };
         let flow = connection.message.flow;
         let window_bytes = sender.window_bytes();
         self.note_window(flow, window_bytes, now_ps);

@@ -383,7 +383,7 @@ impl Network {
     }
 
     /// Ends a packet that a meter of the load balancer drops.
-    pub fn police(&mut self, id: PacketId) {
+    pub fn drop_policed(&mut self, id: PacketId) {
         self.policed += 1;
         self.discard(id, Fate::Dropped);
     }

@@ -194,8 +194,8 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         match self.forwarding.forward(switch, id, &mut self.network) {
             Step::Port(port) => self.network.enqueue(port, id),
             Step::NoPath => self.network.unroutable(id),
-            Step::Policed => self.network.police(id),
-            Step::Held => {}
+            Step::Policed => self.network.drop_policed(id),
+            Step::Kept => {}
         }
     }
 
@@ -341,7 +341,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             self.end_silence();
             self.add_last_instant();
         }
-        self.hosts.close_books();
+        self.hosts.finish();
         self.report(progress);
         let sum = |count: fn(&PortRecord) -> u64| self.port_records.iter().map(count).sum();
         let totals = Totals {

@@ -35,8 +35,8 @@ pub(crate) fn visit(form: &mut impl Keys, wino: &mut Wino) {
         "Largest bandwidth of a slice: the common divisor is divided further until it is no larger.",
     );
     if slices.slice_max_bps.is_some_and(|most| most < slices.slice_min_bps) {
-        let mend = "raise it, or lower slice_min".to_owned();
-        form.refuse("slice_max", "it is below slice_min".to_owned(), mend);
+        let hint = "raise it, or lower slice_min".to_owned();
+        form.refuse("slice_max", "it is below slice_min".to_owned(), hint);
     }
     form.optional(
         "quantum",

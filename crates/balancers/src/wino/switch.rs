@@ -195,7 +195,7 @@ impl SwitchBalancer for WinoBalancer {
         packet.path = packet.path.wrapping_mul(at.ports.len() as u16).wrapping_add(member as u16);
         self.held.insert(id.number(), (id, at.ports[member]));
         network.wake_balancer(at_ns * 1000, HELD + id.number());
-        Choice::Held
+        Choice::Kept
     }
 
     fn depart(&mut self, _switch: u32, port: u32, id: PacketId, network: &mut Network) {

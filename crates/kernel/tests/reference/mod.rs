@@ -3,7 +3,7 @@
 use anabranch_balancers::presto::pick::{self as presto, Presto};
 use anabranch_kernel::body::Body;
 use anabranch_kernel::layout::{Head, Turns};
-use anabranch_kernel::{Group, Scheme};
+use anabranch_kernel::{Group, Object};
 use anabranch_split::scheme::{
     Cycle, FlowCycle, FlowTable, Flowcell, Flowlet, List, Rendezvous, Score, Slots, flow_cycle, flowcell,
     mix, rendezvous, score, units,
@@ -38,7 +38,7 @@ impl Env for Replay {
 
 /// A scheme with what it remembers, for several groups.
 pub(crate) struct Reference {
-    scheme: Scheme,
+    object: Object,
     /// Flowlets by group: each has a gap of its own, after which the table forgets.
     flowlets: Vec<FlowTable<u64>>,
     counters: FlowTable<flow_cycle::Counter>,
@@ -47,9 +47,9 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    pub(crate) fn new(scheme: Scheme, groups: usize) -> Self {
+    pub(crate) fn new(object: Object, groups: usize) -> Self {
         Self {
-            scheme,
+            object,
             flowlets: (0..groups).map(|_| FlowTable::default()).collect(),
             counters: FlowTable::default(),
             sent: BTreeMap::new(),
@@ -72,39 +72,39 @@ impl Reference {
         }
         packet.flow |= (number as u64) << 32;
         let env = &mut Replay { now_ns, random, drawn: 0, up };
-        Some(match (self.scheme, body) {
-            (Scheme::Slots, Body::Slots(table)) => pick::<Slots<u8, 4096>, _>(table, &mut (), packet, env),
-            (Scheme::SlotsLarge, Body::SlotsLarge(table)) => {
+        Some(match (self.object, body) {
+            (Object::Slots, Body::Slots(table)) => pick::<Slots<u8, 4096>, _>(table, &mut (), packet, env),
+            (Object::SlotsLarge, Body::SlotsLarge(table)) => {
                 pick::<Slots<u8, 65536>, _>(table, &mut (), packet, env)
             }
-            (Scheme::Spray, Body::Slots(table)) => {
+            (Object::Spray, Body::Slots(table)) => {
                 packet.flow = env.random_u32().into();
                 pick::<Slots<u8, 4096>, _>(table, &mut (), packet, env)
             }
-            (Scheme::Flowlet, Body::Slots(table)) => {
+            (Object::Flowlet, Body::Slots(table)) => {
                 let (boundary, flows) = (Flowlet { gap_ns: pause_ns }, &mut self.flowlets[number]);
                 units::pick::<_, Slots<u8, 4096>, _, _>(&boundary, table, flows, &mut (), packet, env)
             }
-            (Scheme::Score, Body::Scores(entries)) => {
+            (Object::Score, Body::Scores(entries)) => {
                 let mut living: Vec<score::Entry> = Vec::new();
                 entries.each(|&entry| living.push(entry));
                 pick::<Score, _>(&living[..], &mut (), packet, env)
             }
-            (Scheme::Rendezvous, Body::Arrivals(entries)) => {
+            (Object::Rendezvous, Body::Arrivals(entries)) => {
                 let mut living: Vec<rendezvous::Entry> = Vec::new();
                 entries.each(|&entry| living.push(entry));
                 pick::<Rendezvous, _>(&living[..], &mut (), packet, env)
             }
-            (Scheme::Cycle, Body::Turns(turns)) => {
+            (Object::Cycle, Body::Turns(turns)) => {
                 pick::<Cycle, _>(&listed(turns)[..], &mut self.turns[number], packet, env)
             }
-            (Scheme::FlowCycle, Body::Turns(turns)) => {
+            (Object::FlowCycle, Body::Turns(turns)) => {
                 // The kernel's map forgets by itself whom it has no room for, and nobody else.
                 let (turns, start) = (listed(turns), flow_cycle::Start::Random);
                 let plan = flow_cycle::Plan { turns: &turns[..], start, idle_ns: u64::MAX };
                 pick::<FlowCycle<&[u16], _>, _>(&plan, &mut self.counters, packet, env)
             }
-            (Scheme::Presto, Body::Turns(turns)) => {
+            (Object::Presto, Body::Turns(turns)) => {
                 let (bytes, state) = self.sent.entry(packet.flow).or_default();
                 packet.cell = flowcell::number(*bytes, Flowcell::BYTES.into()) as u32;
                 *bytes += u64::from(packet.bytes);
@@ -112,7 +112,7 @@ impl Reference {
                 env.up = u64::MAX;
                 pick::<Presto, _>(&listed(turns)[..], state, packet, env)
             }
-            _ => panic!("{}: a body of another scheme", self.scheme.name()),
+            _ => panic!("{}: a body of another scheme", self.object.name()),
         })
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct Attack {
 /// Result of an attack.
 #[derive(Default)]
 pub(crate) struct Report {
-    pub(crate) held: u64,
+    pub(crate) passed: u64,
     pub(crate) events: u64,
     /// Longest time that a scenario took, and its number.
     pub(crate) slowest: (Duration, u32),
@@ -167,8 +167,8 @@ impl Report {
     fn note(&mut self, number: u32, draft: Draft, verdict: Verdict) {
         match verdict {
             Verdict::Refused(reason) => *self.refused.entry(reason).or_default() += 1,
-            Verdict::Held { events } => {
-                self.held += 1;
+            Verdict::Passed { events } => {
+                self.passed += 1;
                 self.events += events;
                 self.count(&draft);
             }
@@ -207,7 +207,7 @@ impl Report {
     pub(crate) fn line(&self, after: Duration) -> String {
         let (refused, broken): (u64, u64) =
             (self.refused.values().sum(), self.broken.values().map(|(times, ..)| times).sum());
-        let tried = self.held + refused + broken;
+        let tried = self.passed + refused + broken;
         format!(
             "{tried} scenarios in {:.0} s ({:.0} a second), {} events, {refused} refused, {broken} failed in {} ways; \
              slowest: scenario {} in {:.1} s",

@@ -21,8 +21,8 @@ pub(crate) const GIVEN_UP: &str = "given up, for it takes too long";
 /// Result of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The scenario ran, with so many events, and every invariant held.
-    Held { events: u64 },
+    /// The scenario ran, with so many events, and every invariant holds.
+    Passed { events: u64 },
     /// The text is no scenario, or its load balancer refuses it.
     Refused(String),
     /// The scenario broke an invariant.
@@ -43,14 +43,14 @@ impl From<Broken> for End {
 
 /// Tries a scenario.
 pub(crate) fn run(text: &str, folder: &Path, progress: &Progress) -> Verdict {
-    match crate::panics::caught(|| held(text, folder, progress)) {
-        Ok(Ok(events)) => Verdict::Held { events },
+    match crate::panics::caught(|| passed(text, folder, progress)) {
+        Ok(Ok(events)) => Verdict::Passed { events },
         Ok(Err(End::Refused(reason))) => Verdict::Refused(reason),
         Ok(Err(End::Broken(broken))) | Err(broken) => Verdict::Broken(broken),
     }
 }
 
-fn held(text: &str, folder: &Path, progress: &Progress) -> Result<u64, End> {
+fn passed(text: &str, folder: &Path, progress: &Progress) -> Result<u64, End> {
     let resolved = resolve(text, "attack.toml", folder).map_err(End::Refused)?;
     let canonical = resolved.to_toml();
     let again = resolve(&canonical, "again.toml", folder)

@@ -45,7 +45,7 @@ pub enum Choice {
     /// The balancer has no path for it, or its path is dead.
     NoPath,
     /// The balancer keeps it and will hand it to a port itself.
-    Held,
+    Kept,
 }
 
 /// Load balancing in switches. Every hook but the first two may be left out.

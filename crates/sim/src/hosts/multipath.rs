@@ -1,7 +1,7 @@
 //! Flows over several connections: what MPTCP does with the subflows of a flow.
 
 use super::Hosts;
-use crate::connections::{Connection, Message, Outlet, ReceivingMachine, SendingMachine, Subflow};
+use crate::connections::{AnyReceiver, AnySender, Connection, Message, Outlet, Subflow};
 use crate::network::Network;
 use crate::transport::mptcp::{Coupling, DataStream, Pace, interval_bytes};
 use crate::transport::{Host, ReceiverCounters, SenderCounters, Transport};
@@ -152,9 +152,9 @@ impl Hosts {
     }
 
     /// A subflow's receiver has so many bytes in order.
-    pub(super) fn hand_up(&mut self, subflow: Subflow, delivered: u64, network: &mut Network) {
+    pub(super) fn pass_up(&mut self, subflow: Subflow, delivered: u64, network: &mut Network) {
         let multipath = &mut self.multipaths.all[subflow.multipath as usize];
-        if multipath.data.hand_up(subflow.index, delivered) {
+        if multipath.data.pass_up(subflow.index, delivered) {
             let first = multipath.connections[0];
             self.deliver_last(first, network);
         }
@@ -190,7 +190,7 @@ impl Hosts {
         let at = usize::from(subflow.index);
         let Some(connection) = self.connections.get(connections[at]) else { return };
         let Transport::Mptcp(mptcp) = &self.transports[usize::from(connection.transport)] else { return };
-        let (SendingMachine::Stream(sender), outlet) = connection.sender(network) else { return };
+        let (AnySender::Stream(sender), outlet) = connection.sender(network) else { return };
         let mut feed = Feed { outlet, data, index: subflow.index };
         if mptcp.coupling == Coupling::Lia {
             sender.link(interval_bytes(paces));
@@ -220,7 +220,7 @@ impl Hosts {
     }
 
     /// Writes down the counters of the flows that are still open.
-    pub(super) fn close_multipath_books(&mut self) {
+    pub(super) fn finish_multipath(&mut self) {
         for slot in 0..self.multipaths.all.len() as u32 {
             if self.subflows(slot) > 0 {
                 self.write_multipath(slot);
@@ -238,8 +238,7 @@ impl Hosts {
                 continue;
             };
             flow = message.flow;
-            if let (SendingMachine::Stream(sender), ReceivingMachine::Stream(receiver)) =
-                (&sending.machine, &receiving.machine)
+            if let (AnySender::Stream(sender), AnyReceiver::Stream(receiver)) = (&sending.end, &receiving.end)
             {
                 sent.add(&sender.counters);
                 received.add(&receiver.counters);
@@ -260,7 +259,7 @@ impl Hosts {
         for &name in &self.multipaths.all[slot as usize].connections {
             let Some(connection) = self.connections.get(name) else { continue };
             flow = connection.message.flow;
-            if let SendingMachine::Stream(sender) = &connection.sending.machine {
+            if let AnySender::Stream(sender) = &connection.sending.end {
                 window_bytes += sender.window_bytes();
             }
         }

@@ -139,7 +139,7 @@ def described(datapath: KernelDatapath) -> State:
         datapath.scheme,
         datapath.group_capacity,
         datapath.route_capacity,
-        tuple(datapath.held()),
+        tuple(datapath.observed()),
         frozenset((index, hook) for index, hook, alive in datapath.attachments() if alive),
     )
 
@@ -232,8 +232,8 @@ def _replace(folder: Path, before: OpenDatapath | None, target: Shape) -> None:
         made.put(target.kernel_groups)
         for index, hook in target.attached:
             if before is not None and (index, hook) in before.state.attached:
-                made.take_place(before.datapath, index, hook)
-                undo.callback(before.datapath.take_place, made, index, hook)
+                made.replace(before.datapath, index, hook)
+                undo.callback(before.datapath.replace, made, index, hook)
             else:
                 made.attach(index, hook)
         if before is not None:
@@ -267,7 +267,7 @@ def _hand_back(new: Path, standing: Path) -> None:
     if unfinished is not None and before is not None:
         for index, hook, alive in unfinished.attachments():
             if alive:
-                before.take_place(unfinished, index, hook)
+                before.replace(unfinished, index, hook)
 
 
 def _clear(folder: Path) -> None:

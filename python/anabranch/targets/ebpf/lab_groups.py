@@ -35,7 +35,7 @@ def install(
         pause_ns: The scheme's gap or pause; see `_core.KernelGroup`.
 
     Returns:
-        The datapath of each switch: its `counters()` and `shares()` are in the order of its `held()` groups.
+        The datapath of each switch: its `counters()` and `shares()` are in the order of its `observed()` groups.
 
     Raises:
         AnabranchError: the lab's switches are others, the kernel refuses, or weights are not as many as ways.

@@ -205,7 +205,7 @@ class DatapathSession(Session[Groups]):
         if found is None or found.scheme != self.keys.scheme:
             # What another scheme has is to go as a whole.
             return (), frozenset()
-        return tuple(found.held()), datapath.ports_of(found)
+        return tuple(found.observed()), datapath.ports_of(found)
 
     def desired(self) -> Groups | None:
         """The groups that the kernel should have: the plan's, but that dead ports of our own carry nothing."""
@@ -250,10 +250,10 @@ class DatapathSession(Session[Groups]):
         if found is not None and datapath.has_room(found, self.keys.scheme, desired):
             found.put(list(desired))
             if ports == self._attached:
-                return tuple(found.held()), ports
+                return tuple(found.observed()), ports
         with inside(self.keys.namespace or OWN):
             self._datapath = found = datapath.stand(self._place(), self.keys.scheme, desired, ports)
-        return tuple(found.held()), datapath.ports_of(found)
+        return tuple(found.observed()), datapath.ports_of(found)
 
     def _place(self) -> Path:
         assert self._folder is not None

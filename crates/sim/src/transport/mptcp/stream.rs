@@ -170,7 +170,7 @@ impl DataStream {
     /// A subflow's receiver has handed up all below `delivered` of its stream. Whether the flow's last byte is among
     /// what can now be handed to the application, and was not before.
     #[inline]
-    pub(crate) fn hand_up(&mut self, carrier: u8, delivered: u64) -> bool {
+    pub(crate) fn pass_up(&mut self, carrier: u8, delivered: u64) -> bool {
         let carrier = &mut self.carriers[usize::from(carrier)];
         if carrier.handed == delivered || self.arrived.end() == self.size {
             return false;
@@ -235,11 +235,11 @@ mod tests {
         fill(&mut stream, 1, 1000);
         assert_eq!(stream.waiting(0, 1448), 0);
         // Subflow 1 carries 1000..3000 and 4000..5000 of the flow, subflow 0 the rest.
-        assert!(!stream.hand_up(1, 3000));
-        assert!(!stream.hand_up(0, 1500));
-        assert!(!stream.hand_up(0, 1500), "nothing new");
+        assert!(!stream.pass_up(1, 3000));
+        assert!(!stream.pass_up(0, 1500));
+        assert!(!stream.pass_up(0, 1500), "nothing new");
         assert_eq!(stream.arrived.end(), 3500);
-        assert!(stream.hand_up(0, 2000));
+        assert!(stream.pass_up(0, 2000));
         assert!(!stream.acknowledge(1, 3000));
         assert!(!stream.is_acknowledged());
         stream.acknowledge(0, 2000);
@@ -253,7 +253,7 @@ mod tests {
         fill(&mut stream, 1, 2000);
         fill(&mut stream, 0, 1000);
         fill(&mut stream, 1, 1000);
-        stream.hand_up(1, 500);
+        stream.pass_up(1, 500);
         stream.acknowledge(1, 500);
         stream.share(1);
         // 1500..3000 and 4000..5000, but not over subflow 1 itself: it takes new data.
@@ -270,8 +270,8 @@ mod tests {
         assert_eq!(stream.waiting(0, 1000), 1000);
         assert!(!stream.has_strays(), "once is enough");
         // Subflow 1 is never heard of again.
-        stream.hand_up(0, 3000);
-        stream.hand_up(2, 2500);
+        stream.pass_up(0, 3000);
+        stream.pass_up(2, 2500);
         stream.acknowledge(0, 3000);
         stream.acknowledge(2, 2500);
         assert_eq!((stream.arrived.end(), stream.acknowledged.end()), (6000, 6000));
@@ -318,7 +318,7 @@ mod tests {
             }
             if round >= 20 {
                 for (carrier, given) in [(0, given[0]), (1, given[1])] {
-                    stream.hand_up(carrier, given - 5 * 1448);
+                    stream.pass_up(carrier, given - 5 * 1448);
                     stream.acknowledge(carrier, given - 5 * 1448);
                 }
             }

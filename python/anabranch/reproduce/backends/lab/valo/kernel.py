@@ -76,7 +76,7 @@ class KernelFabric(Place):
         datapath = self.lab.kernel_switches.datapath(edge)
         assert datapath is not None
         (other,) = set(EDGES) - {edge}
-        number = [group.name for group in datapath.held()].index(other)
+        number = [group.name for group in datapath.observed()].index(other)
         return [packets for packets, _ in datapath.counters()[number][:paths]]
 
     def _own(self, edge: str) -> dict[str, list[str]]:

@@ -2,7 +2,7 @@
 
 /// One of the programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scheme {
+pub enum Object {
     /// A table of 4,096 slots.
     Slots,
     /// A table of 65,536 slots.
@@ -23,7 +23,7 @@ pub enum Scheme {
     Presto,
 }
 
-impl Scheme {
+impl Object {
     /// All of them.
     pub const ALL: [Self; 9] = [
         Self::Slots,
@@ -55,7 +55,7 @@ impl Scheme {
 
     /// The program, as `ebpf/build` compiled it.
     #[must_use]
-    pub fn object(self) -> &'static [u8] {
+    pub fn bytes(self) -> &'static [u8] {
         match self {
             Self::Slots => include_bytes!("../objects/slots"),
             Self::SlotsLarge => include_bytes!("../objects/slots_large"),
