@@ -25,7 +25,6 @@ RANKS: list[list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["t
 
 UPWARD = {
     ("report.schemes_table", "targets.ebpf.scheme"): "until a load balancer's descriptor says which programs run it",
-    ("lab.*", "targets.*"): "until the lab asks a target for its switches",
 }
 """Imports against the ranks, as patterns, each with the reason why it still stands."""
 

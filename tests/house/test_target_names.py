@@ -20,12 +20,6 @@ IDENTIFIER = re.compile(rf"(^|_)({OWN})(_|$)", re.IGNORECASE)
 TEXT = re.compile(rf"^({OWN})$|--(target|switch) ({OWN})\b|`({OWN})`")
 """Strings that are a name, or tell people to write one."""
 
-EXCEPTIONS = {
-    "cli/lab.py": "`lab down --all` also removes pins of labs whose record is lost",
-    "lab/fabric/topology.py": "hands out the switches of both kinds by name, for studies of one of them",
-}
-"""Files that still name one, each with the reason."""
-
 
 def named(source: str) -> Iterator[str]:
     """Every place of a source that names a target; docstrings are for people."""
@@ -57,9 +51,7 @@ def found() -> dict[str, list[str]]:
 
 
 def test_targets_are_named_in_their_folders_only() -> None:
-    places = found()
-    assert {name: named for name, named in places.items() if name not in EXCEPTIONS} == {}
-    assert [name for name in EXCEPTIONS if name not in places] == [], "gone: take it out of EXCEPTIONS"
+    assert found() == {}
 
 
 def test_a_planted_name_is_seen() -> None:

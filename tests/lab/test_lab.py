@@ -21,6 +21,7 @@ from anabranch.lab.fabric.iproute import present
 from anabranch.lab.fabric.topology import Lab, remove
 from anabranch.lab.traffic.queue_counters import QueueReader
 from anabranch.netlink.namespace import inside
+from anabranch.targets.ovs.lab import open_vswitch
 from support.controller_process import DEADLINE_S
 from support.lab_fixture import assert_goodput, lab_of, need_lab, new_name, reaches
 
@@ -86,7 +87,7 @@ def test_a_link_goes_down_and_comes_back(tmp_path: Path) -> None:
 
 def test_shaping_outlives_a_crash_of_the_switch(tmp_path: Path) -> None:
     with lab_of(tmp_path, SMALL) as lab:
-        lab.open_vswitch.kill("ovs-vswitchd")
+        open_vswitch(lab).kill("ovs-vswitchd")
         lab.start_switch()
         single_path.install(lab, "spine0")
         assert reaches(lab, "host0", "host1")
@@ -99,7 +100,7 @@ def test_queues_hold_what_the_scenario_says(tmp_path: Path, crash: bool) -> None
     fabric = SMALL.replace("}", f', buffer = "{frames * size} B" }}')
     with lab_of(tmp_path, fabric) as lab:
         if crash:
-            lab.open_vswitch.kill("ovs-vswitchd")
+            open_vswitch(lab).kill("ovs-vswitchd")
             lab.start_switch()
         single_path.install(lab, "spine0")
         assert reaches(lab, "host0", "host1")
@@ -139,11 +140,11 @@ def test_labs_stand_side_by_side(tmp_path: Path) -> None:
 def test_up_again_finds_the_lab(tmp_path: Path) -> None:
     with lab_of(tmp_path, SMALL) as lab:
         scenario = tmp_path / "scenario.toml"
-        before = lab.open_vswitch.pid("ovs-vswitchd")
-        assert Lab.up(scenario, lab.name).open_vswitch.pid("ovs-vswitchd") == before
+        before = open_vswitch(lab).pid("ovs-vswitchd")
+        assert open_vswitch(Lab.up(scenario, lab.name)).pid("ovs-vswitchd") == before
         for daemon in ("ovs-vswitchd", "ovsdb-server"):
-            lab.open_vswitch.kill(daemon)
-        assert Lab.up(scenario, lab.name).open_vswitch.pid("ovs-vswitchd") not in (None, before)
+            open_vswitch(lab).kill(daemon)
+        assert open_vswitch(Lab.up(scenario, lab.name)).pid("ovs-vswitchd") not in (None, before)
         assert Lab.open(lab.name).hosts == lab.hosts
         with pytest.raises(AnabranchError, match="up with something else"):
             Lab.up(scenario, lab.name, scale=0.5)
@@ -271,7 +272,7 @@ def test_a_half_made_lab_is_made_anew(tmp_path: Path) -> None:
         record.write(record.Record(**vars(broken) | {"complete": False}))
         with pytest.raises(AnabranchError, match="not whole"):
             Lab.open(lab.name)
-        lab.open_vswitch.kill("ovsdb-server")
+        open_vswitch(lab).kill("ovsdb-server")
         again = Lab.up(tmp_path / "scenario.toml", lab.name)
         single_path.install(again, "spine0")
         assert reaches(again, "host0", "host1")
@@ -302,7 +303,7 @@ def test_the_fabric_file_has_the_scaled_fabric(tmp_path: Path) -> None:
         assert f'ports = {{ host0 = "{lab.interface("leaf0", "host0")}", spine0 = "leaf0-spine0" }}' in text
         deadline = time.monotonic() + DEADLINE_S
         while time.monotonic() < deadline:
-            said = lab.open_vswitch.vsctl("--columns=bfd_status", "list", "interface")
+            said = open_vswitch(lab).vsctl("--columns=bfd_status", "list", "interface")
             if len(re.findall(r"[ {]state=up", said)) == 4:
                 break
             time.sleep(0.1)

@@ -10,6 +10,7 @@ import pytest
 from anabranch.lab.calibration import calibrate
 from anabranch.lab.fabric import record
 from anabranch.lab.fabric.topology import Lab, remove
+from anabranch.targets.ovs.lab import open_vswitch
 from support.command import anabranch
 from support.lab_fixture import need_lab, new_name
 
@@ -34,7 +35,7 @@ def test_a_lab_from_up_to_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert [cable.b.rate_bps for cable in lab.blueprint.cables] == [20_000_000] * 6
         assert " up " in listed(name)
         assert lab.record.http in listed(name)
-        lab.open_vswitch.kill("ovs-vswitchd")
+        open_vswitch(lab).kill("ovs-vswitchd")
         assert "ovs-vswitchd ended" in listed(name)
         for constant, value in (("SWITCHES", (1, 2)), ("BISECTIONS", 1), ("TCP_S", 0.2), ("FACTOR", 8.0)):
             monkeypatch.setattr(calibrate, constant, value)

@@ -23,6 +23,7 @@ from anabranch.netlink.namespace import NAMED
 from anabranch.targets.ebpf import lab_groups as datapaths
 from anabranch.targets.ebpf import lab_pins as pins
 from anabranch.targets.ebpf.folder import ROOT, folder_of
+from anabranch.targets.ovs.lab import open_vswitch
 from anabranch.tuples import five_tuples
 from support.controller_process import DEADLINE_S
 from support.lab_fixture import assert_goodput, lab_of, need_kernel_lab, new_name, reaches
@@ -97,7 +98,7 @@ def test_weights_that_fit_no_group_are_refused(tmp_path: Path) -> None:
         with pytest.raises(AnabranchError, match="no switch and a leaf"):
             datapaths.install(lab, weights={("leaf0", "leaf0"): (1,)})
         with pytest.raises(AnabranchError, match="no Open vSwitch in it"):
-            _ = lab.open_vswitch
+            _ = open_vswitch(lab)
         datapaths.install(lab, weights={("leaf0", "leaf1"): (0, 1), ("leaf1", "leaf0"): (0, 1)})
         assert reaches(lab, "host0", "host2")
         lab.set_link("leaf0", "spine0", up=False)

@@ -16,6 +16,7 @@ from anabranch.lab.calibration import outage
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
 from anabranch.netlink.namespace import inside
+from anabranch.targets.ebpf.lab import kernel_switches
 from support.controller_process import wait
 from support.lab_fixture import failure, lab_of, reaches, status
 
@@ -24,7 +25,7 @@ QUICK = '\n[measure]\ninterval = "100 ms"\naudit = "200 ms"\n'
 
 
 def held(lab: Lab, switch: str, group: str) -> _core.KernelGroup:
-    found = lab.kernel_switches.datapath(switch)
+    found = kernel_switches(lab).datapath(switch)
     assert found is not None
     return next(one for one in found.observed() if one.name == group)
 
@@ -106,18 +107,18 @@ def test_what_is_others_stays_and_what_is_taken_away_comes_back(tmp_path: Path) 
     with lab_of(tmp_path, FABRIC, switch="ebpf") as lab:
         lab.fabric_file.write_text(lab.fabric_file.read_text() + QUICK)
         theirs = _core.KernelDatapath.create(
-            str(lab.kernel_switches.folder("leaf0").with_name("theirs")), "slots", 1, 2
+            str(kernel_switches(lab).folder("leaf0").with_name("theirs")), "slots", 1, 2
         )
         with inside(lab.blueprint.switch_namespace):
             device = socket.if_nametoindex(lab.interface("leaf0", "host0"))
             theirs.attach(device, "ingress")
         controller.start(lab)
         assert reaches(lab, "host0", "host1")
-        ours = lab.kernel_switches.datapath("leaf0")
+        ours = kernel_switches(lab).datapath("leaf0")
         assert ours is not None
         ours.detach(device, "ingress")
-        lab.kernel_switches.datapath("spine1").remove()  # type: ignore[union-attr]
-        wait(lambda: lab.kernel_switches.datapath("spine1") is not None, lambda: "spine1 does not come back")
+        kernel_switches(lab).datapath("spine1").remove()  # type: ignore[union-attr]
+        wait(lambda: kernel_switches(lab).datapath("spine1") is not None, lambda: "spine1 does not come back")
         wait(lambda: (device, "ingress", True) in ours.attachments(), lambda: "leaf0 is not attached again")
         assert reaches(lab, "host0", "host1")
         assert status(lab)["events"]["drifted"] >= 2
@@ -135,7 +136,7 @@ def test_once_changes_the_kernel_and_a_dry_run_does_not(tmp_path: Path) -> None:
         looked = control(lab, "--dry-run")
         assert looked.returncode == 0
         assert "+ group leaf1 10.1.1.0/24: leaf0-spine0:1, leaf0-spine1:1" in looked.stdout
-        assert lab.kernel_switches.datapath("leaf0") is None
+        assert kernel_switches(lab).datapath("leaf0") is None
         made = control(lab, "--once")
         assert made.returncode == 0, made.stderr
         assert reaches(lab, "host0", "host1")
@@ -151,7 +152,7 @@ def test_once_changes_the_kernel_and_a_dry_run_does_not(tmp_path: Path) -> None:
             duration_s=4,
         )
         assert not found.lost
-        ours = lab.kernel_switches.datapath("leaf0")
+        ours = kernel_switches(lab).datapath("leaf0")
         assert ours is not None
         assert ours.scheme == "score"
-        assert [path.name for path in lab.kernel_switches.folder("leaf0").parent.iterdir() if "+" in path.name] == []
+        assert [path.name for path in kernel_switches(lab).folder("leaf0").parent.iterdir() if "+" in path.name] == []

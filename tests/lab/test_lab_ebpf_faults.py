@@ -14,6 +14,7 @@ from typing import Any
 from anabranch import _core
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
+from anabranch.targets.ebpf.lab import kernel_switches
 from support.controller_process import DEADLINE_S, ControllerProcess, wait
 from support.lab_fixture import lab_of, reaches
 
@@ -37,7 +38,7 @@ def links(lab: Lab) -> dict[tuple[str, str], tuple[bool, int]] | None:
 
 
 def held(lab: Lab) -> dict[str, dict[str, _core.KernelGroup]]:
-    found = {switch: lab.kernel_switches.datapath(switch) for switch in lab.switches}
+    found = {switch: kernel_switches(lab).datapath(switch) for switch in lab.switches}
     return {name: {group.name: group for group in one.observed()} for name, one in found.items() if one is not None}
 
 
@@ -79,7 +80,7 @@ def test_it_may_be_killed_among_changes(tmp_path: Path) -> None:
         assert reaches(lab, "host0", "host1")
         found = held(lab)
         kill(lab)
-        lab.kernel_switches.clear()
+        kernel_switches(lab).clear()
         # The kernel takes programs whose pins are gone off devices when it has time to.
         wait(lambda: not reaches(lab, "host0", "host1", timeout_s=0.1), lambda: "it still forwards")
         controller.start(lab)
@@ -90,7 +91,7 @@ def test_it_may_be_killed_among_changes(tmp_path: Path) -> None:
 
 def test_what_is_no_datapath_holds_up_its_switch_alone(tmp_path: Path) -> None:
     with lab_of(tmp_path, FABRIC, switch="ebpf") as lab:
-        lab.kernel_switches.folder("spine2").mkdir()
+        kernel_switches(lab).folder("spine2").mkdir()
         process = ControllerProcess(lab.fabric_file, int(lab.record.http.rpartition(":")[2]))
         process.start()
         try:
@@ -98,7 +99,7 @@ def test_what_is_no_datapath_holds_up_its_switch_alone(tmp_path: Path) -> None:
             wait(lambda: '"unreachable", "switch": "spine2"' in process.log.read_text(), process.log.read_text)
             assert reaches(lab, "host0", "host1")
             assert links(lab) is None
-            lab.kernel_switches.folder("spine2").rmdir()
+            kernel_switches(lab).folder("spine2").rmdir()
             wait(lambda: links(lab) is not None, process.log.read_text)
         finally:
             process.kill()

@@ -16,6 +16,7 @@ from anabranch.lab.calibration import calibrate
 from anabranch.lab.fabric import record
 from anabranch.lab.fabric.iproute import present
 from anabranch.lab.run.forwarding import check, switches_of
+from anabranch.targets.ebpf.lab import kernel_switches
 from anabranch.targets.ebpf.lab_forwarding import choose
 from support.lab_fixture import SCENARIO, UNHURRIED, assert_dead, lab_of, need_kernel_lab, new_name
 
@@ -118,7 +119,7 @@ def test_scoring_has_weights_as_factors_and_their_error(tmp_path: Path) -> None:
             for node, neighbour in (("leaf0", "spine1"), ("spine1", "leaf0")):
                 switches.rate_bps[topology.port[End(node, neighbour, 0)]] //= 2
             switches.install()
-            datapath = lab.kernel_switches.datapath("leaf0")
+            datapath = kernel_switches(lab).datapath("leaf0")
             assert datapath is not None
             place = [group.name for group in datapath.observed()].index("leaf1")
             assert datapath.observed()[place].weights == [2, 1]
@@ -153,7 +154,7 @@ def test_a_switch_leaves_out_its_own_dead_ports_before_others_know(tmp_path: Pat
             switches.up[topology.port[End(node, neighbour, 0)]] = False
 
         def towards(switch: str, leaf: str) -> tuple[list[int], list[bool]]:
-            found = lab.kernel_switches.datapath(switch)
+            found = kernel_switches(lab).datapath(switch)
             assert found is not None
             (group,) = (one for one in found.observed() if one.name == leaf)
             return group.weights, group.up
@@ -164,4 +165,4 @@ def test_a_switch_leaves_out_its_own_dead_ports_before_others_know(tmp_path: Pat
         switches.install()
         assert [weight > 0 for weight in towards("leaf1", "leaf0")[0]] == [True, False]
         assert switches.clear() == len(lab.switches)
-        assert lab.kernel_switches.datapath("leaf0") is None
+        assert kernel_switches(lab).datapath("leaf0") is None

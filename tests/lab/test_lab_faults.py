@@ -15,6 +15,7 @@ from typing import Any
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
 from anabranch.targets.ovs.daemons import DATABASE, SWITCH
+from anabranch.targets.ovs.lab import open_vswitch
 from support.controller_process import DEADLINE_S, wait
 from support.held_tables import answer, assert_same, empty, held, operate
 from support.lab_fixture import lab_of, reaches
@@ -80,7 +81,7 @@ def status(lab: Lab) -> dict[str, Any] | None:
 
 def kill(lab: Lab, victim: str) -> None:
     if victim != CONTROLLER:
-        lab.open_vswitch.kill(victim)
+        open_vswitch(lab).kill(victim)
         return
     for pid in controller.running(lab):
         os.kill(pid, signal.SIGKILL)
@@ -91,7 +92,7 @@ def test_any_of_the_three_may_be_killed_among_changes(tmp_path: Path) -> None:
     with lab_of(tmp_path, FABRIC) as lab:
         text = lab.fabric_file.read_text()
         lab.fabric_file.write_text(text + "\n[damping]\nuse = false\n")
-        ovs, bridges = lab.open_vswitch, lab.switches
+        ovs, bridges = open_vswitch(lab), lab.switches
         operate(ovs, bridges)
         controller.start(lab)
         changing = Changing(lab, random.Random(5))

@@ -11,6 +11,7 @@ from anabranch.marking import nftables as marking
 from anabranch.netlink.namespace import inside
 from anabranch.targets.ebpf import lab_groups as datapaths
 from anabranch.targets.ebpf import lab_host_ports as host_ports
+from anabranch.targets.ebpf.lab import kernel_switches
 from support.lab_fixture import lab_of
 
 
@@ -27,7 +28,7 @@ def test_hosts_do_not_see_their_packets_in_the_network(tmp_path: Path) -> None:
         for parted in (True, False):
             if not parted:
                 with inside(namespace):
-                    host_ports.join(lab.kernel_switches.folder(host_ports.NAME).parent)
+                    host_ports.join(kernel_switches(lab).folder(host_ports.NAME).parent)
             with QueueReader(namespace, [device]) as queues:
                 before = queues.read()[device].dropped_packets
                 run(ends, [Stream(0, 1, 1e9)], Span(1.0, 3.0))

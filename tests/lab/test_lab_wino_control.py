@@ -21,6 +21,7 @@ from anabranch.lab.calibration.goodput import goodput_bps
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
 from anabranch.marking import nftables as marking
+from anabranch.targets.ovs.lab import open_vswitch
 from support.controller_process import DEADLINE_S, wait
 from support.lab_fixture import lab_of
 
@@ -73,7 +74,7 @@ def degrade(lab: Lab, rate_bps: int) -> None:
     lab.set_link("leaf0", "spine1", rate_bps=rate_bps)
     for a, b in (("leaf0", "spine1"), ("spine1", "leaf0")):
         setting = f"external_ids:anabranch-rate-bps={rate_bps}"
-        lab.open_vswitch.vsctl("set", "interface", lab.interface(a, b), setting)
+        open_vswitch(lab).vsctl("set", "interface", lab.interface(a, b), setting)
 
 
 def test_hosts_follow_the_links_and_tcp_goes_on(lab: Lab) -> None:

@@ -18,6 +18,7 @@ from anabranch.marking import nftables as marking
 from anabranch.reproduce.backends.lab.wino import table
 from anabranch.reproduce.backends.lab.wino.measure import LAB, SIMULATOR, Point, Row, run_lab, run_simulator
 from anabranch.reproduce.backends.lab.wino.schemes import SCHEMES, Scheme, installed
+from anabranch.targets.ovs.lab import open_vswitch
 from support.lab_fixture import need_lab
 
 SCENARIO = Path(__file__).parents[2] / "studies" / "wino" / "lab" / "scenario.toml"
@@ -110,13 +111,15 @@ def test_meters_are_those_of_fifteen_slices(lab: Lab) -> None:
     with installed(lab, BY_NAME["wino-meters"], RATES):
         played(lab, BY_NAME["wino-meters"])
         command = ["ovs-ofctl", "-O", "OpenFlow15"]
-        shown = said(*command, "dump-meters", lab.open_vswitch.openflow("leaf0"))
+        shown = said(*command, "dump-meters", open_vswitch(lab).openflow("leaf0"))
         assert re.findall(r"rate=(\d+) burst_size=(\d+)", shown) == [("10000", "200")] * 15
-        passed = re.findall(r"packet_in_count:(\d+)", said(*command, "meter-stats", lab.open_vswitch.openflow("leaf0")))
+        passed = re.findall(
+            r"packet_in_count:(\d+)", said(*command, "meter-stats", open_vswitch(lab).openflow("leaf0"))
+        )
         assert len(passed) == 15
         assert min(map(int, passed)) > 0
     with installed(lab, BY_NAME["weighted"], RATES):
-        shown = said(*command, "dump-meters", lab.open_vswitch.openflow("leaf0"))
+        shown = said(*command, "dump-meters", open_vswitch(lab).openflow("leaf0"))
         assert "rate=" not in shown
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from anabranch.lab.fabric.record import MARK
 from anabranch.netlink.namespace import NAMED, inside
 from anabranch.targets.ebpf import lab_pins as pins
 from anabranch.targets.ebpf.folder import ROOT
@@ -114,7 +115,7 @@ def test_what_has_ended_goes_and_what_lives_stays(tmp_path: Path) -> None:
 def test_a_lab_without_a_record_is_removed_by_its_pins(tmp_path: Path) -> None:
     with planned("lost", tmp_path) as number, planned("other", tmp_path) as other:
         for folder, lab in ((number, "lost"), (other, "lost-2")):
-            (ROOT / folder / pins.OWNER).symlink_to(f"{pins.MARK}={lab}.0011223344556677")
+            (ROOT / folder / pins.OWNER).symlink_to(f"{MARK}={lab}.0011223344556677")
         assert anabranch("lab", "down", "lost").stdout == "lost: not there\n"
     await_listed(number)
     await_listed(other)

@@ -143,13 +143,13 @@ def down(
 ) -> None:
     """Remove labs, also half-made ones, and all that runs in them; one that is not there is no error."""
     from anabranch.lab.fabric import record
+    from anabranch.lab.fabric.switching import lost_labs, remove_lost
     from anabranch.lab.fabric.topology import remove
-    from anabranch.targets.ebpf import lab_pins as pins
 
     if bool(labs) == everything:
         raise AnabranchError("lab down: give the names of labs, or --all; `anabranch lab list` has them")
-    for name in sorted({*record.names(), *pins.lost_labs()}) if everything else labs or []:
-        found = [remove(name), pins.remove_lost(name)]
+    for name in sorted({*record.names(), *lost_labs()}) if everything else labs or []:
+        found = [remove(name), remove_lost(name)]
         typer.echo(f"{name}: {'removed' if any(found) else 'not there'}")
 
 

@@ -19,6 +19,8 @@ from anabranch.targets.registry import DEFAULT
 LABS = Path("/run/anabranch/lab")
 FILE = "state.json"
 LOCK_TIMEOUT_S = 60
+MARK = "ANABRANCH_LAB"
+"""Beginning of the mark of every lab, before its name."""
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.blueprint import Blueprint
@@ -12,9 +13,14 @@ from anabranch.lab.fabric.record import Record
 from anabranch.targets import registry
 
 
-class Switching(Protocol):
+class Switching(ABC):
     """The switches of one lab, in the namespace that has all ends of theirs."""
 
+    def __init__(self, record: Record, blueprint: Blueprint) -> None:
+        """Makes nothing yet."""
+        self._record, self._blueprint = record, blueprint
+
+    @abstractmethod
     def check(self) -> None:
         """Refuses what such switches cannot be; before anything is made.
 
@@ -22,8 +28,8 @@ class Switching(Protocol):
             AnabranchError: it names the option, and the mend.
 
         """
-        ...
 
+    @abstractmethod
     def check_machine(self) -> None:
         """Refuses a machine that cannot have such switches; after `check`, and before anything is made.
 
@@ -31,8 +37,8 @@ class Switching(Protocol):
             AnabranchError: a program or a privilege is missing.
 
         """
-        ...
 
+    @abstractmethod
     def make(self) -> None:
         """Makes what switches need before there are any; devices are there, down, and without a rate.
 
@@ -40,8 +46,8 @@ class Switching(Protocol):
             AnabranchError: something is refused.
 
         """
-        ...
 
+    @abstractmethod
     def add(self, switch: str) -> None:
         """Makes a switch, which forwards nothing yet.
 
@@ -49,8 +55,8 @@ class Switching(Protocol):
             AnabranchError: it is refused.
 
         """
-        ...
 
+    @abstractmethod
     def ready(self) -> None:
         """Ends the making, once devices are shaped and up.
 
@@ -58,8 +64,8 @@ class Switching(Protocol):
             AnabranchError: something is not as it must be.
 
         """
-        ...
 
+    @abstractmethod
     def start(self) -> None:
         """Starts what has ended of them.
 
@@ -67,12 +73,12 @@ class Switching(Protocol):
             AnabranchError: it does not start.
 
         """
-        ...
 
+    @abstractmethod
     def ended(self) -> list[str]:
         """Processes of them that have ended and should not have."""
-        ...
 
+    @abstractmethod
     def forward(self, ways: Mapping[str, Mapping[str, str]]) -> None:
         """Has each switch send each prefix by one device, given by switch and prefix.
 
@@ -80,8 +86,8 @@ class Switching(Protocol):
             AnabranchError: a switch refuses.
 
         """
-        ...
 
+    @abstractmethod
     def rated(self, device: str, rate_bps: int) -> None:
         """Tells controllers of a port's new rate.
 
@@ -89,23 +95,38 @@ class Switching(Protocol):
             AnabranchError: it cannot be told.
 
         """
-        ...
 
+    @abstractmethod
     def policy(self) -> dict[str, Any]:
         """`[policy]` of `anabranch control`'s file."""
-        ...
 
+    @abstractmethod
     def place(self, switch: str) -> dict[str, Any]:
         """Target options of a switch, as keys of `[switch.NAME]` in that file."""
-        ...
 
+    @abstractmethod
     def version(self) -> str:
         """Name and version of what forwards, for people."""
-        ...
 
+    @abstractmethod
     def cpu_ns(self) -> int | None:
         """Processor time that forwarding has taken so far; None where it is nobody's alone."""
-        ...
+
+    @classmethod
+    def remove_rest(cls, namespaces: Sequence[str], mark: str) -> None:
+        """Removes what outlives the processes and namespaces of a lab, whatever kind its switches are of."""
+        del namespaces, mark
+
+    @classmethod
+    def lost_labs(cls) -> list[str]:
+        """Names of labs of which something is left and no record."""
+        return []
+
+    @classmethod
+    def remove_lost(cls, name: str) -> bool:
+        """Removes what is left of a lab without a record; whether there was anything."""
+        del name
+        return False
 
 
 def switching(record: Record, blueprint: Blueprint) -> Switching:
@@ -115,8 +136,35 @@ def switching(record: Record, blueprint: Blueprint) -> Switching:
         AnabranchError: there is no such kind.
 
     """
-    made: Switching = part(record.switch, "lab").SWITCHING(record, blueprint)
+    return _class(record.switch)(record, blueprint)
+
+
+def _class(kind: str) -> type[Switching]:
+    made: type[Switching] = part(kind, "lab").SWITCHING
     return made
+
+
+def remove_rest(namespaces: Sequence[str], mark: str) -> None:
+    """Removes what switches of any kind leave behind when a lab's processes have ended; before its namespaces go.
+
+    Raises:
+        AnabranchError: something cannot be removed.
+
+    """
+    for kind in kinds():
+        _class(kind).remove_rest(namespaces, mark)
+
+
+def lost_labs() -> list[str]:
+    """Names of labs of which something is left and no record."""
+    return sorted({name for kind in kinds() for name in _class(kind).lost_labs()})
+
+
+def remove_lost(name: str) -> bool:
+    """Removes what is left of a lab without a record; whether there was anything."""
+    # All of them, whatever the first had.
+    removed = [_class(kind).remove_lost(name) for kind in kinds()]
+    return any(removed)
 
 
 def kinds() -> list[str]:

@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anabranch import _core
 from anabranch.atomic_file import write_whole
@@ -19,19 +19,14 @@ from anabranch.lab.fabric.blueprint import LAB_NAME, Blueprint, Cable, End, Host
 from anabranch.lab.fabric.fabric_file import fabric_file
 from anabranch.lab.fabric.machine import check_machine
 from anabranch.lab.fabric.record import Record
-from anabranch.lab.fabric.switching import Switching, switching
+from anabranch.lab.fabric.switching import Switching, remove_rest, switching
 from anabranch.runs.load import read_text
-from anabranch.targets.ebpf import lab_pins as pins
 from anabranch.targets.registry import DEFAULT
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-if TYPE_CHECKING:
-    from anabranch.targets.ebpf.lab import KernelSwitches
-    from anabranch.targets.ovs.daemons import OpenVSwitch
 
 LOCAL, PORTS = "127.0.0.1", range(20_000, 32_000)
 """Below those that Linux gives to connections by itself (ip_local_port_range of ip-sysctl.rst): none of these can have
@@ -65,7 +60,7 @@ class Lab:
             scenario_file: the scenario.
             name: what to call the lab; the file's name if left out.
             scale: factor on all rates.
-            switch: `ovs` for bridges of Open vSwitch, `ebpf` for datapaths in the kernel (`datapaths.install`).
+            switch: kind of the switches (`switching.kinds`).
             tso: let packets pass Open vSwitch unsegmented: more bits a second, but nothing like a real link.
             bfd_ms: interval of BFD between switches, for what fails silently.
             parent: the lab that this one is made for; `remove` of that one removes this one too.
@@ -88,7 +83,7 @@ class Lab:
             scale=scale,
             tso=tso,
             bfd_ms=bfd_ms,
-            mark=f"{pins.MARK}={name}.{secrets.token_hex(8)}",
+            mark=f"{record.MARK}={name}.{secrets.token_hex(8)}",
             http=f"{LOCAL}:{_free_port()}",
             namespaces=tuple(blueprint.namespaces),
             switch=switch,
@@ -165,34 +160,6 @@ class Lab:
     def switches(self) -> list[str]:
         """Nodes, and bridges or datapaths of the same names."""
         return self.blueprint.switches
-
-    @property
-    def open_vswitch(self) -> OpenVSwitch:
-        """Open vSwitch of the lab's bridges.
-
-        Raises:
-            AnabranchError: its switches are others.
-
-        """
-        from anabranch.targets.ovs.lab import Bridges
-
-        if not isinstance(self.switching, Bridges):
-            raise AnabranchError(f"lab {self.name}: no Open vSwitch in it; make one with --switch ovs")
-        return self.switching.open_vswitch
-
-    @property
-    def kernel_switches(self) -> KernelSwitches:
-        """Its datapaths in the kernel.
-
-        Raises:
-            AnabranchError: its switches are others.
-
-        """
-        from anabranch.targets.ebpf.lab import KernelSwitches
-
-        if not isinstance(self.switching, KernelSwitches):
-            raise AnabranchError(f"lab {self.name}: no eBPF datapaths in it; make one with --switch ebpf")
-        return self.switching
 
     @property
     def fabric_file(self) -> Path:
@@ -331,9 +298,9 @@ def _remove_one(name: str) -> bool:
 
 
 def _remove(namespaces: tuple[str, ...], mark: str) -> None:
-    """Ends what runs in a lab, takes its programs out of the kernel, and removes its namespaces, in this order."""
+    """Ends what runs in a lab, removes what its switches leave behind, then its namespaces."""
     iproute.end_inside(namespaces, mark)
-    pins.remove(namespaces, mark)
+    remove_rest(namespaces, mark)
     iproute.remove(namespaces)
 
 

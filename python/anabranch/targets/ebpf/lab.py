@@ -11,9 +11,9 @@ from typing import Any
 from anabranch import _core
 from anabranch.errors import AnabranchError
 from anabranch.lab.fabric import iproute
-from anabranch.lab.fabric.blueprint import Blueprint
 from anabranch.lab.fabric.machine import check_machine
-from anabranch.lab.fabric.record import Record
+from anabranch.lab.fabric.switching import Switching
+from anabranch.lab.fabric.topology import Lab
 from anabranch.netlink.namespace import NAMED, inside
 from anabranch.targets.ebpf import lab_host_ports as host_ports
 from anabranch.targets.ebpf import lab_pins as pins
@@ -38,11 +38,8 @@ class Towards:
     pause_ns: int = 0
 
 
-class KernelSwitches:
+class KernelSwitches(Switching):
     """See `switching.Switching`. A switch that nothing was said to is no datapath yet, and forwards nothing."""
-
-    def __init__(self, record: Record, blueprint: Blueprint) -> None:
-        self._record, self._blueprint = record, blueprint
 
     def check(self) -> None:
         """Refuses what only Open vSwitch has, and names that the BPF file system does not take."""
@@ -147,6 +144,21 @@ class KernelSwitches:
             one.remove()
         return len(found)
 
+    @classmethod
+    def remove_rest(cls, namespaces: Sequence[str], mark: str) -> None:
+        """Takes programs out of the kernel."""
+        pins.remove(namespaces, mark)
+
+    @classmethod
+    def lost_labs(cls) -> list[str]:
+        """Labs with pins of namespaces that have ended."""
+        return pins.lost_labs()
+
+    @classmethod
+    def remove_lost(cls, name: str) -> bool:
+        """Removes such pins."""
+        return pins.remove_lost(name)
+
     def _group(self, switch: str, towards: Towards) -> _core.KernelGroup:
         return _core.KernelGroup(
             name=towards.name,
@@ -158,6 +170,18 @@ class KernelSwitches:
             seed=seed_of(switch),
             pause_ns=towards.pause_ns,
         )
+
+
+def kernel_switches(lab: Lab) -> KernelSwitches:
+    """A lab's datapaths in the kernel.
+
+    Raises:
+        AnabranchError: its switches are others.
+
+    """
+    if not isinstance(lab.switching, KernelSwitches):
+        raise AnabranchError(f"lab {lab.name}: no eBPF datapaths in it; make one with --switch ebpf")
+    return lab.switching
 
 
 SWITCHING = KernelSwitches

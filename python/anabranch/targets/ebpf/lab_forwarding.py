@@ -16,6 +16,7 @@ from anabranch.lab.run.forwarding import Switches, Wanted, said_of
 from anabranch.lab.run.transport import time_ns
 from anabranch.load_balancers import schemes
 from anabranch.netlink.namespace import inside
+from anabranch.targets.ebpf.lab import kernel_switches
 from anabranch.targets.ebpf.scheme import why_not
 from anabranch.targets.ebpf.session_groups import without
 from anabranch.targets.ebpf.session_keys import DatapathKeys
@@ -140,12 +141,12 @@ class DatapathSwitches(Switches):
 
     def clear(self) -> int:
         """Takes all datapaths away."""
-        return self.lab.kernel_switches.clear()
+        return kernel_switches(self.lab).clear()
 
     def _stand(self) -> int:
         for name, groups in self._put.items():
             dead = {self._numbers[port] for port in self.file.topology.ports_of[name] if not self.up[port]}
-            self.lab.kernel_switches.stand(name, self._scheme, without(groups, frozenset(dead)))
+            kernel_switches(self.lab).stand(name, self._scheme, without(groups, frozenset(dead)))
         return sum(len(groups) for groups in self._put.values())
 
 

@@ -8,7 +8,7 @@ from anabranch import _core
 from anabranch.control.topology import Topology
 from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.topology import Lab
-from anabranch.targets.ebpf.lab import SCHEME, Towards
+from anabranch.targets.ebpf.lab import SCHEME, Towards, kernel_switches
 
 Pair = tuple[str, str]
 """A switch, and the leaf that it sends to."""
@@ -41,7 +41,7 @@ def install(
         AnabranchError: the lab's switches are others, the kernel refuses, or weights are not as many as ways.
 
     """
-    switches, blueprint, given = lab.kernel_switches, lab.blueprint, dict(weights or {})
+    switches, blueprint, given = kernel_switches(lab), lab.blueprint, dict(weights or {})
     towards: dict[str, list[Towards]] = {switch: [] for switch in blueprint.switches}
     for host in blueprint.hosts.values():
         device = lab.interface(host.leaf, host.name)

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from anabranch.lab.fabric.record import MARK
 from anabranch.netlink.namespace import NAMED
 from anabranch.targets.ebpf.datapath import locked
 from anabranch.targets.ebpf.folder import ROOT, folder_of, require_file_system
 from anabranch.targets.ebpf.leftovers import collect, leftovers
 
-MARK = "ANABRANCH_LAB"
-"""How the mark of every lab begins, before its name."""
 OWNER = "_lab"
 """A symbolic link, the one kind of file there that takes a text. No node of a fabric is called so."""
 

@@ -11,6 +11,8 @@ from anabranch.lab.fabric.blueprint import Blueprint, enter
 from anabranch.lab.fabric.machine import check_machine
 from anabranch.lab.fabric.record import Record
 from anabranch.lab.fabric.socket_buffers import widen
+from anabranch.lab.fabric.switching import Switching
+from anabranch.lab.fabric.topology import Lab
 from anabranch.targets.ovs.daemons import DATABASE, SWITCH, OpenVSwitch
 
 RATE_KEY = "anabranch-rate-bps"
@@ -27,11 +29,11 @@ PROGRAMS = {
 """Programs that must be installed, and the Debian package that has each."""
 
 
-class Bridges:
+class Bridges(Switching):
     """See `switching.Switching`."""
 
     def __init__(self, record: Record, blueprint: Blueprint) -> None:
-        self._record, self._blueprint = record, blueprint
+        super().__init__(record, blueprint)
         mark, _, value = record.mark.partition("=")
         self.open_vswitch = OpenVSwitch(
             record.folder / "ovs",
@@ -148,6 +150,18 @@ class Bridges:
             return False
         pid = self.open_vswitch.pid(SWITCH)
         return pid is not None and widen(pid)
+
+
+def open_vswitch(lab: Lab) -> OpenVSwitch:
+    """Open vSwitch of a lab's bridges.
+
+    Raises:
+        AnabranchError: its switches are others.
+
+    """
+    if not isinstance(lab.switching, Bridges):
+        raise AnabranchError(f"lab {lab.name}: no Open vSwitch in it; make one with --switch ovs")
+    return lab.switching.open_vswitch
 
 
 SWITCHING = Bridges

@@ -25,6 +25,7 @@ from anabranch.reproduce.backends.lab.dbb.cases import PAIRS
 from anabranch.reproduce.backends.lab.dbb.schemes import Scheme
 from anabranch.targets.ebpf import lab_groups as datapaths
 from anabranch.targets.ebpf import lab_host_ports as host_ports
+from anabranch.targets.ebpf.lab import kernel_switches
 
 LEAVES = ("leaf0", "leaf1")
 PATHS = 4
@@ -91,7 +92,7 @@ class Fabric:
             AnabranchError: a device refuses.
 
         """
-        folder = self.lab.kernel_switches.folder(host_ports.NAME).parent
+        folder = kernel_switches(self.lab).folder(host_ports.NAME).parent
         with inside(self.lab.blueprint.switch_namespace):
             host_ports.join(folder)
             if not whole:

@@ -28,6 +28,7 @@ from anabranch.reproduce.backends.lab.valo.evidence import ValoEvidence, accurac
 from anabranch.reproduce.backends.lab.valo.fabric import Fabric, fabric
 from anabranch.reproduce.backends.lab.valo.kernel import kernel_fabric
 from anabranch.reproduce.backends.lab.valo.place import Place
+from anabranch.targets.ovs.lab import open_vswitch
 from anabranch.terminal.bar import Bar
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ async def _run(study: LabStudy, context: Context) -> LabEvidence:
     if missing:
         context.report(f"{study.group.study}: rows kernel-... are left out: {missing}")
     async with fabric(bridges, max(size.paths), 1, ACCURACY_BUFFER) as made:
-        version = re.findall(r"\d+\.\d+\.\d+", made.lab.open_vswitch.vsctl("--version"))[0]
+        version = re.findall(r"\d+\.\d+\.\d+", open_vswitch(made.lab).vsctl("--version"))[0]
         with ExitStack() as stack:
             places: list[tuple[Place, list[str]]] = [(made, list(SCHEMES))]
             if not missing:

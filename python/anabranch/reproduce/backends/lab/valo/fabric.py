@@ -15,6 +15,7 @@ from anabranch.openflow.match import IPV4, Match
 from anabranch.openflow.tables import Flow, Tables
 from anabranch.reproduce.backends.lab.valo.place import EDGES, SCENARIO, Place
 from anabranch.targets.ovs.change import TablesChange
+from anabranch.targets.ovs.lab import open_vswitch
 from anabranch.targets.ovs.ownership import Ownership
 from anabranch.targets.ovs.split import Split, render
 
@@ -61,7 +62,7 @@ class Fabric(Place):
 
     def forget_flows(self) -> None:
         """Empties the switches' caches: else connections match flows of an earlier split for some 100 ms."""
-        self.lab.open_vswitch.appctl("revalidator/purge")
+        open_vswitch(self.lab).appctl("revalidator/purge")
 
     def pin(self, edge: str, path: int, **fields: int | str) -> Flow:
         """A rule that sends some connections over a path whatever the split."""
@@ -106,7 +107,7 @@ async def fabric(name: str, paths: int, hosts_per_edge: int, buffer_packets: int
         async with AsyncExitStack() as stack:
             connections, ports = {}, {}
             for bridge in lab.switches:
-                connection = await connect(lab.open_vswitch.openflow(bridge))
+                connection = await connect(open_vswitch(lab).openflow(bridge))
                 stack.callback(connection.close)
                 connections[bridge] = connection
                 ports[bridge] = {port.name: port.number for port in await connection.described_ports()}

@@ -13,7 +13,7 @@ from anabranch import _core
 from anabranch.lab.fabric.topology import Lab
 from anabranch.netlink.namespace import inside
 from anabranch.reproduce.backends.lab.valo.place import EDGES, SCENARIO, Place
-from anabranch.targets.ebpf.lab import SCHEME, Towards
+from anabranch.targets.ebpf.lab import SCHEME, Towards, kernel_switches
 
 SEEDS = {"leaf0": 0x0A, "leaf1": 0x0B}
 """Seeds, fixed like Open vSwitch's here, so that a run can be repeated connection by connection."""
@@ -53,7 +53,7 @@ class KernelFabric(Place):
                     Towards(edge, (str(self.prefix(edge)),), (self.lab.interface(switch, edge),), (1,), (True,))
                     for edge in EDGES
                 ]
-                self.lab.kernel_switches.put(switch, SCHEME, towards)
+                kernel_switches(self.lab).put(switch, SCHEME, towards)
 
     async def split(self, recipe: str, weights: Sequence[int]) -> None:
         """Has both edges split by one of `RECIPES` over the first paths."""
@@ -66,14 +66,14 @@ class KernelFabric(Place):
                 for name, prefixes in self._own(edge).items():
                     port = socket.if_nametoindex(self.lab.interface(edge, name))
                     groups.append(_group(name, prefixes, [port], [1], SEEDS[edge], plain=how.plain))
-            self.lab.kernel_switches.stand(edge, how.scheme, groups)
+            kernel_switches(self.lab).stand(edge, how.scheme, groups)
 
     def forget_flows(self) -> None:
         """These schemes remember no flow."""
 
     async def transmitted(self, edge: str, paths: int) -> list[int]:
         """Packets sent by each path, by the datapath's own counters of the group's members."""
-        datapath = self.lab.kernel_switches.datapath(edge)
+        datapath = kernel_switches(self.lab).datapath(edge)
         assert datapath is not None
         (other,) = set(EDGES) - {edge}
         number = [group.name for group in datapath.observed()].index(other)

@@ -21,6 +21,7 @@ from anabranch.openflow.tables import Tables
 from anabranch.reproduce.backends.lab.wino import shaping
 from anabranch.runs.load import read_text
 from anabranch.targets.ovs.change import TablesChange
+from anabranch.targets.ovs.lab import open_vswitch
 from anabranch.targets.ovs.ownership import Ownership
 
 SLICE = "10 Mbps"
@@ -138,7 +139,7 @@ def _view(lab: Lab, file: FabricFile, rate_bps: Mapping[frozenset[str], int]) ->
 
 async def _apply(lab: Lab, ownership: Ownership, wanted: Mapping[str, Tables]) -> None:
     for switch, tables in wanted.items():
-        connection = await connect(lab.open_vswitch.openflow(switch))
+        connection = await connect(open_vswitch(lab).openflow(switch))
         try:
             held = ownership.own(await connection.flows(), await connection.groups(), await connection.meters())
             await connection.commit(TablesChange.between(held, tables).mods)
