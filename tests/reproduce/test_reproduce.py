@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 STUDY = """\
 name = "tiny-net"
 scenario = "small.toml"
-seeds = 3
+seeds = 5
 
 [axes.scheme]
 ecmp = { routing.balance = "ecmp" }
@@ -48,14 +48,17 @@ seeds = 2
 axes = { traffic.load = [0.3] }
 """
 EXPECTED = """\
+fixed = 2026-11-22
+
 [[claim]]
 id = "9.1"
 what = "spraying"
 where = "Fig. 1"
 text = "1 to 90 %"
-paper = [1, 90]
+paper = [-80, 90]
 compare = "value"
 tolerance = 200
+main = true
 measure = { quantity = "fct", of = "spray", over = "ecmp", as = "reduction" }
 
 [[claim]]
@@ -75,6 +78,14 @@ text = "half"
 paper = 50
 compare = "value"
 tolerance = 5
+theory = "in turn"
+measure = { quantity = "share of bytes", ports = ["leaf0>spine0"], out_of = PORTS, of = "spray" }
+
+[[theory]]
+name = "in turn"
+what = "bytes over spine 0 under spraying, in percent"
+source = "packets at random"
+between = [48, 52]
 measure = { quantity = "share of bytes", ports = ["leaf0>spine0"], out_of = PORTS, of = "spray" }
 
 [[figure]]
@@ -105,19 +116,24 @@ def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_figure_group_is_run_judged_and_written(where: Path) -> None:
     done = anabranch("reproduce", "paper/fig1", "--output", "out")
     assert done.returncode == 0, done.stderr
-    assert "paper/fig1: 12 cells, 0 complete, 12 to run: about 1 s, 6 of schemes that there are not" in done.stdout
-    assert re.search(r"^9\.1 +agrees +spraying +1 to 90 % +-?\d", done.stdout, re.MULTILINE)
-    assert re.search(r"^9\.2 +not run .*\n +no `unheard-of` here *$", done.stdout, re.MULTILINE)
-    assert re.search(r"^9\.3 +agrees ", done.stdout, re.MULTILINE)
-    assert "3 claims: 2 agrees, 1 not run" in done.stdout
+    assert re.search(
+        "paper/fig1: 20 cells, 0 complete, 20 to run: about . s, 10 of schemes that there are not", done.stdout
+    )
+    assert re.search(r"^9\.1 +within bounds +agrees +spraying +1 to 90 % +-?\d", done.stdout, re.MULTILINE)
+    assert re.search(r"^9\.2 +no oracle +not run .*\n +no `unheard-of` here *$", done.stdout, re.MULTILINE)
+    assert re.search(r"^9\.3 +holds +agrees ", done.stdout, re.MULTILINE)
+    assert "paper  3 claims: 2 agrees, 1 not run" in done.stdout
+    assert "ours against theory: 1 holds, 1 within bounds, 1 no oracle" in done.stdout
+    assert "main claims: 1 of 1 agree" in done.stdout
     folder = where / "out" / "paper-fig1"
     with (folder / "verdicts.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(row["id"], row["kind"], row["seeds"]) for row in rows] == [
-        ("9.1", "agrees", "3"),
+        ("9.1", "agrees", "5"),
         ("9.2", "not run", "0"),
-        ("9.3", "agrees", "3"),
+        ("9.3", "agrees", "5"),
     ]
+    assert all(cell for row in rows for cell in row.values())
     with (folder / "measured.csv").open(newline="") as file:
         numbers = list(csv.DictReader(file))
     assert {row["quantity"] for row in numbers} == {"mean FCT, ms", "share of bytes, %", "reordered, %"}
@@ -144,10 +160,10 @@ def test_the_document_has_the_verdicts(where: Path) -> None:
 def test_a_second_run_runs_nothing_and_a_lost_cell_again(where: Path) -> None:
     first = anabranch("reproduce", "paper", "--output", "out")
     cells = [path for path in (where / "out" / "cells" / "tiny-net").iterdir() if path.is_dir()]
-    assert len(cells) == 12
+    assert len(cells) == 20
     (cells[0] / "flows.parquet").unlink()
     again = anabranch("reproduce", "paper", "--output", "out")
-    assert "12 cells, 11 complete, 1 to run" in again.stdout
+    assert "20 cells, 19 complete, 1 to run" in again.stdout
     table = re.compile(r"^9\.\d .*$", re.MULTILINE)
     assert table.findall(first.stdout) == table.findall(again.stdout) != []
 

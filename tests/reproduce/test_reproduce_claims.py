@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,11 +14,11 @@ from anabranch.reproduce.backends.splitter.measure import ValueMeasure
 from anabranch.reproduce.backends.splitter.theory import jensen_random_pct
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.cells import Cells
-from anabranch.reproduce.claim import Alternative, Claim, half_digit, load_expected
-from anabranch.reproduce.estimate import Band, Estimate, Estimates, Measure
+from anabranch.reproduce.claim import Alternative, Cause, Claim, half_digit, load_expected
+from anabranch.reproduce.estimate import Band, Estimate, Estimates, Measure, Oracle, Spread
 from anabranch.reproduce.judge import judge
-from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, RANKS, UNDECIDED
-from anabranch.reproduce.reasons import theory_text
+from anabranch.reproduce.line import AGREES, DIFFERS, FAILS, HOLDS, INCOMPARABLE, RANKS, UNDECIDED, VOID
+from anabranch.reproduce.zone import Zone, agreeing, seeds_needed
 
 FOLDER = Path(__file__).parents[2] / "studies" / "valo" / "splitting"
 
@@ -45,25 +46,39 @@ class Known(CellEvidence):
 
     values: dict[str, float] | None = None
     bands: dict[str, Band] | None = None
-    half: float | None = None
+    half: float = 0.0
     smaller: str = ""
+    slack: float = 0.0
+    oracle: Oracle | None = None
 
     def estimates(self, measure: Measure) -> Estimates:
         """The ones given."""
         assert isinstance(measure, ValueMeasure)
         values, bands = self.values or {}, self.bands or {}
         value = values[measure.of[0]] / (values[measure.over] if measure.over else 1.0)
-        ends = (None, None) if self.half is None else (value - self.half, value + self.half)
         band = bands.get(f"{measure.of[0]}{list(measure.weights) if measure.weights else ''}")
         if measure.scoring is not None:
             bound = jensen_random_pct(measure.scoring)
             band = Band(bound, bound, float("inf"))
-        return Estimates([], Estimate(value, *ends), [], 0, theory=band, connections=40_000, smaller=self.smaller)
+        mean = Estimate(value, value - self.half, value + self.half)
+        spread = None if band is None else Spread(band, self.slack)
+        return Estimates(
+            *([mean], mean, [], 5),
+            oracle=self.oracle,
+            spread=spread,
+            connections=40_000,
+            smaller=self.smaller,
+        )
+
+    def rivals(self, measure: Any) -> list[tuple[str, Any]]:  # noqa: ARG002
+        """None."""
+        return []
 
 
-def known(half: float | None = None, smaller: str = "") -> Known:
+def known(half: float = 0.0, smaller: str = "", slack: float = 0.0, oracle: Oracle | None = None) -> Known:
     bands = {"a": Band(0.9, 0.83, 0.97), "a[3, 100]": Band(2.3, 2.2, 2.4)}
-    return Known(Cells({}, []), values={"a": 0.9, "b": 0.3, "c": 12.0}, bands=bands, half=half, smaller=smaller)
+    values = {"a": 0.9, "b": 0.3, "c": 12.0}
+    return Known(Cells({}, []), (), True, values, bands, half, smaller, slack, oracle)
 
 
 def of(name: str, over: str | None = None) -> ValueMeasure:
@@ -96,22 +111,39 @@ def test_every_comparable_claim_says_how() -> None:
     for one in load_expected(FOLDER, read=BACKEND.read_measure).claims:
         assert one.measure or one.compare == "none", one.what
         assert one.compare != "none" or one.reason, one.what
-        assert one.compare != "value" or one.factor, one.what
+        assert one.compare != "value" or one.factor or one.tolerance, one.what
 
 
 def test_a_band_decides() -> None:
-    because = {"above": "{times} times; {effective} connections", "below": "low", "agrees": "fine"}
-    agrees, above, below = (verdict(claim(v, "theory", because=because)) for v in (0.95, 2.3, 0.5))
+    because = {
+        "above": Cause("{times} times; {effective} connections"),
+        "below": Cause("low", "a command"),
+        "agrees": Cause("fine {paper}"),
+    }
+    agrees, above, below = (verdict(claim(v, "trials", because=because)) for v in (0.95, 2.3, 0.5))
     assert above == (DIFFERS, "because 2.56 times; 6,125 connections")
-    assert (agrees, below) == ((AGREES, "fine"), (DIFFERS, "because low"))
+    assert (agrees, below) == ((AGREES, "fine 0.950"), (DIFFERS, "because low (shown by `a command`)"))
     # Half a unit of the last printed digit counts as inside.
-    assert verdict(claim(1.0, "theory"))[0] == AGREES
-    assert verdict(claim(1.02, "theory"))[0] == DIFFERS
+    assert verdict(claim(1.0, "trials"))[0] == AGREES
+    assert verdict(claim(1.02, "trials"))[0] == DIFFERS
+    # The place of the band is known to what our own trials allow.
+    assert verdict(claim(0.95, "trials"), known(slack=0.03))[0] == UNDECIDED
+    assert verdict(claim(1.02, "trials"), known(slack=0.06))[0] == UNDECIDED
+    assert verdict(claim(0.90, "trials"), known(slack=0.03))[0] == AGREES
+
+
+def test_ours_is_held_against_theory_before_the_paper_is_held_against_ours() -> None:
+    right, wrong = (Oracle(0.9, low, 1.0, "a closed form") for low in (0.8, 0.95))
+    line = judge("p/f", claim(0.95, "trials"), known(oracle=right))
+    assert (line.kind, line.check, line.checked_by) == (AGREES, HOLDS, "0.900, 0.800 to 1.00 expected (a closed form)")
+    line = judge("p/f", claim(0.95, "trials"), known(oracle=wrong))
+    assert (line.kind, line.check) == (VOID, FAILS)
+    assert "0.900, 0.950 to 1.00 expected" in line.reason
 
 
 def test_other_readings_are_tried() -> None:
     other = Alternative("weights of 3..100", ValueMeasure(("a",), weights=(3, 100)))
-    fits, fails = (verdict(claim(v, "theory", alternatives=(other,)))[1] for v in (2.3, 5.0))
+    fits, fails = (verdict(claim(v, "trials", alternatives=(other,)))[1] for v in (2.3, 5.0))
     assert fits == "because fits weights of 3..100 (2.20 to 2.40)"
     assert fails == "because does not fit weights of 3..100 (2.20 to 2.40)"
 
@@ -126,15 +158,44 @@ def test_factors_and_ranks() -> None:
     twelve = of("c", "a")
     assert verdict(claim(40.0, "rank", twelve))[0] == RANKS
     assert verdict(claim(0.5, "rank", twelve))[0] == DIFFERS
-    fair = claim(40.0, "rank", twelve, fair=of("b", "a"), because={"fair": "a table: {fair}"})
+    fair = claim(40.0, "rank", twelve, fair=of("b", "a"), because={"fair": Cause("a table: {fair}")})
     assert verdict(fair) == (DIFFERS, "because a table: 0.333")
 
 
 def test_intervals_decide_as_with_every_backend() -> None:
     ratio = of("a", "b")
     assert verdict(claim(4.0, "value", ratio, factor=1.1), known(half=0.8))[0] == UNDECIDED
+    # The mean agrees, and the interval does not.
+    assert verdict(claim(3.1, "value", ratio, factor=1.1), known(half=0.8))[0] == UNDECIDED
     assert verdict(claim(9.0, "value", ratio, factor=1.1), known(half=0.8))[0] == RANKS
     assert verdict(claim(9.0, "rank", ratio), known(half=2.5))[0] == UNDECIDED
+
+
+def test_no_tolerance_carries_a_range_across_no_difference() -> None:
+    ratio = of("a", "c")
+    # Ours is 0.075 of the other; a factor of 20 would take the published 1.2 below it.
+    assert verdict(claim(1.2, "value", ratio, factor=20.0))[0] == DIFFERS
+    assert agreeing(claim(1.2, "value", ratio, factor=20.0)) == Zone(1.0, 24.0)
+    assert agreeing(claim(0.9, "value", ratio, factor=2.0)) == Zone(0.45, 1.0)
+    assert agreeing(claim(1.0, "value", ratio, tolerance=0.1)) == Zone(0.9, 1.1)
+    assert agreeing(claim(0.9, "value", A, factor=2.0)) == Zone(0.45, 1.8)
+
+
+def test_an_open_verdict_says_how_many_seeds_would_decide() -> None:
+    line = judge("p/f", claim(9.0, "rank", of("a", "b")), known(half=2.5))
+    # Five seeds at a half width of 2.5: a deviation of 2.01; the mean is 2 away from no difference.
+    assert (line.kind, line.needed) == (UNDECIDED, 7)
+    assert "about 7 seeds would decide it" in line.reason
+    wide = Estimate(3.0, 0.5, 5.5)
+    assert seeds_needed(wide, 5, 2.0) == 7
+    assert seeds_needed(wide, 2, 2.0) == 3
+    assert seeds_needed(wide, 5, 0.001) is None
+
+
+def test_a_full_run_decides_with_five_seeds_at_least() -> None:
+    line = judge("p/f", claim(0.95, "trials"), known(), least_seeds=6)
+    assert (line.kind, line.needed) == (UNDECIDED, 6)
+    assert judge("p/f", claim(0.95, "trials"), known(), least_seeds=5).kind == AGREES
 
 
 def test_a_quick_run_does_not_judge_loads_it_has_not_run() -> None:
@@ -146,9 +207,11 @@ def test_a_quick_run_does_not_judge_loads_it_has_not_run() -> None:
 
 def test_the_bound_of_jensen() -> None:
     bound = ValueMeasure(("a",), scoring=19.6)
-    line = judge("p/f", claim(28.4, "theory", bound, because={"below": "infeasible"}), known())
-    assert (line.kind, line.because, theory_text(line.theory)) == (DIFFERS, "infeasible", ">= 42.2")
-    assert verdict(claim(50.0, "theory", bound))[0] == AGREES
+    line = judge("p/f", claim(28.4, "trials", bound, because={"below": Cause("infeasible", "algebra")}), known())
+    assert (line.kind, line.because) == (DIFFERS, "infeasible (shown by `algebra`)")
+    assert line.spread is not None
+    assert line.spread.band.low == pytest.approx(42.2, abs=0.05)
+    assert verdict(claim(50.0, "trials", bound))[0] == AGREES
 
 
 def test_printed_ratios_are_checked_within_their_rounding() -> None:
@@ -158,21 +221,25 @@ def test_printed_ratios_are_checked_within_their_rounding() -> None:
     assert "the printed 3.4 / 2.2 is 1.55" in verdict(wrong)[1]
 
 
-HEAD = '# a comment\n[[claim]]\nid = "0.7"\nwhat = "x"\nwhere = "y"\ntext = "3 %"\n'
+HEAD = '# a comment\nfixed = 2026-11-22\n[[claim]]\nid = "0.7"\nwhat = "x"\nwhere = "y"\ntext = "3 %"\n'
 
 
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ('paper = 1\ncompare = "guess"', ":8: .*compare: `guess`"),
-        ('paper = "2 %"\ncompare = "theory"\nmeasure = { of = "a" }', ":7: .*paper: 2 %"),
-        ('paper = 3\ncompare = "theory"\ntheory = 2', ":9: claim 1 .id 0.7.: theory: unknown key; "),
-        ('paper = 3\ncompare = "theory"\nmeasure = { of = "a" }\nbecause.beside = "x"', ":10: .*because: beside"),
-        ('paper = 3\ncompare = "theory"\nmeasure = { oof = "a" }', ":9: .*oof: unknown key; did you mean of"),
-        ('paper = 3\ncompare = "value"\nfactor = 0.5\nmeasure = { of = "a" }', ":9: .*factor: 0.5"),
-        ('paper = 3\ncompare = "rank"\nmeasure = { of = "a" }', ":8: .*over"),
-        ('compare = "value"\nfactor = 2\nmeasure = { of = "a" }', ":2: .*paper: missing"),
+        ('paper = 1\ncompare = "guess"', ":9: .*compare: `guess`"),
+        ('paper = "2 %"\ncompare = "trials"\nmeasure = { of = "a" }', ":8: .*paper: 2 %"),
+        ('paper = 3\ncompare = "trials"\ntheorie = 2', ":10: claim 1 .id 0.7.: theorie: unknown key; "),
+        ('paper = 3\ncompare = "trials"\nmeasure = { of = "a" }\nbecause.beside = "x"', ":11: .*because: beside"),
+        ('paper = 3\ncompare = "trials"\nmeasure = { oof = "a" }', ":10: .*oof: unknown key; did you mean of"),
+        ('paper = 3\ncompare = "value"\nfactor = 0.5\nmeasure = { of = "a" }', ":10: .*factor: 0.5"),
+        ('paper = 3\ncompare = "rank"\nmeasure = { of = "a" }', ":9: .*over"),
+        ('compare = "value"\nfactor = 2\nmeasure = { of = "a" }', ":3: .*paper: missing"),
         ("[[claim]\n", "expected.toml"),
+        ('paper = 3\ncompare = "trials"\nmeasure = { of = "a" }\nbecause = "so it is"', ":11: .*no run changes"),
+        ('paper = 3\ncompare = "trials"\nmeasure = { of = "a" }\nfixed = "2026"', ":11: .*fixed: 2026: no date"),
+        ('paper = 3\ncompare = "trials"\nmeasure = { of = "a" }\nchosen = ["T"]', ":11: .*chosen: T"),
+        ('paper = 3\ncompare = "trials"\nmeasure = { of = "a" }\ntheory = "x"', ":11: .*theory: x"),
     ],
 )
 def test_a_wrong_claim_is_named(tmp_path: Path, text: str, named: str) -> None:
@@ -180,3 +247,9 @@ def test_a_wrong_claim_is_named(tmp_path: Path, text: str, named: str) -> None:
     with pytest.raises(AnabranchError, match=named) as error:
         load_expected(tmp_path, read=BACKEND.read_measure)
     assert str(tmp_path / "expected.toml") in str(error.value)
+
+
+def test_claims_without_a_date_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "expected.toml").write_text(HEAD.replace("fixed = 2026-11-22\n", "") + 'compare = "none"\nreason = "r"')
+    with pytest.raises(AnabranchError, match="fixed: missing"):
+        load_expected(tmp_path)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,8 +19,9 @@ from anabranch.reproduce.cells import LEFT_OUT, Cells
 from anabranch.reproduce.claim import load_expected
 from anabranch.reproduce.evaluate import evaluate
 from anabranch.reproduce.judge import judge
-from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, NOT_RUN, RANKS, UNDECIDED
+from anabranch.reproduce.line import AGREES, BLIND, DIFFERS, FAILS, INCOMPARABLE, NOT_RUN, RANKS, UNDECIDED, VOID
 from anabranch.reproduce.measure import CellMeasure, read_classes, read_measure
+from anabranch.reproduce.overview import Overview
 from anabranch.reproduce.quantity import Quantity
 from anabranch.reproduce.ranking import rank
 from anabranch.runs.results import Run
@@ -201,10 +204,15 @@ def test_an_order_stands_values_of_zero() -> None:
     numbers = {**NUMBERS, ("good", 0.2): [0.0, 0.0], ("good", 0.8): [0.0, 0.0]}
     assert rank(measure(order=["good", "bad"]), values(numbers)).open == [("good", "bad")]
     single = rank(measure(order=["bad", "good"]), values(numbers, 1))
-    assert single.contradicted == [("bad", "good")]
+    # One seed shows an order and settles none.
+    assert single.open == [("bad", "good")]
 
 
-HEAD = '[[claim]]\nid = "1"\nwhat = "w"\nwhere = "f"\ntext = "t"\n'
+HEAD = 'fixed = 2026-11-22\n[[claim]]\nid = "1"\nwhat = "w"\nwhere = "f"\ntext = "t"\n'
+
+
+# Twice the other at load 0.2, on every seed, whose intervals have no width.
+EVEN = {("good", 0.2): [1.0, 1.0], ("bad", 0.2): [2.0, 2.0], ("same", 0.2): [1.0, 1.0], ("good", 0.8): [1.0, 3.0]}
 
 
 @pytest.mark.parametrize(
@@ -214,18 +222,26 @@ HEAD = '[[claim]]\nid = "1"\nwhat = "w"\nwhere = "f"\ntext = "t"\n'
         ('paper = [90, 100]\ncompare = "value"\ntolerance = 1\nmeasure = { A, as = "increase", P }', AGREES),
         ('paper = 50\ncompare = "value"\ntolerance = 20\nmeasure = { A, as = "increase", P }', RANKS),
         ('paper = -50\ncompare = "value"\ntolerance = 20\nmeasure = { A, as = "increase", P }', DIFFERS),
+        # The tolerance would take the range across no difference, to where ours is.
+        ('paper = -50\ncompare = "value"\ntolerance = 200\nmeasure = { A, as = "increase", P }', DIFFERS),
         ('most = 10\ncompare = "value"\ntolerance = 5\nmeasure = { A, as = "increase", P }', DIFFERS),
         ('least = 80\ncompare = "value"\ntolerance = 5\nmeasure = { A, as = "increase", P }', AGREES),
         ('paper = 10\ncompare = "rank"\nmeasure = { A, as = "increase", P }', RANKS),
+        ('least = 0\ncompare = "sign"\nmeasure = { A, as = "increase", P }', AGREES),
+        ('most = 0\ncompare = "sign"\nmeasure = { A, as = "increase", P }', DIFFERS),
         ('paper = 0.5\ncompare = "rank"\nmeasure = { A, as = "ratio", P }', DIFFERS),
         ('most = 1\ncompare = "rank"\nmeasure = { A, as = "ratio", P }', DIFFERS),
-        ('least = 1\ncompare = "rank"\nmeasure = { A, as = "ratio", P }', RANKS),
-        ('most = 0\ncompare = "rank"\nmeasure = { A, as = "reduction", P }', RANKS),
+        ('least = 1\ncompare = "sign"\nmeasure = { A, as = "ratio", P }', AGREES),
+        ('most = 0\ncompare = "sign"\nmeasure = { A, as = "reduction", P }', AGREES),
         ('paper = 0.5\ncompare = "rank"\nmeasure = { B, as = "ratio", P }', UNDECIDED),
-        ('paper = 3\ncompare = "value"\ntolerance = 0.2\nmeasure = { quantity = "fct", of = "bad", P }', AGREES),
-        ('paper = 9\ncompare = "value"\ntolerance = 0.2\nmeasure = { quantity = "fct", of = "bad", P }', UNDECIDED),
+        ('paper = 2\ncompare = "value"\ntolerance = 0.2\nmeasure = { quantity = "fct", of = "bad", P }', AGREES),
+        # Every scheme lies between 0 and 4: the number tells nobody apart.
+        ('paper = 2\ncompare = "value"\ntolerance = 2\nmeasure = { quantity = "fct", of = "bad", P }', BLIND),
+        # The mean agrees, and the interval, of 1 and 3, does not.
+        ('paper = 2\ncompare = "value"\ntolerance = 0.2\nmeasure = { quantity = "fct", of = "good", Q }', UNDECIDED),
+        ('paper = 9\ncompare = "value"\ntolerance = 0.2\nmeasure = { quantity = "fct", of = "bad", P }', DIFFERS),
         ('paper = 10\ncompare = "rank"\nmeasure = { quantity = "fct", of = "new", over = "bad", P }', NOT_RUN),
-        ('compare = "order"\nmeasure = { quantity = "fct", order = ["good", "bad"], P }', RANKS),
+        ('compare = "order"\nmeasure = { quantity = "fct", order = ["good", "bad"], P }', AGREES),
         ('compare = "order"\nmeasure = { quantity = "fct", order = ["bad", "good"], P }', DIFFERS),
         ('compare = "order"\nmeasure = { quantity = "fct", order = ["bad", "new"], P }', NOT_RUN),
         ('compare = "none"\nreason = "r"', INCOMPARABLE),
@@ -234,13 +250,88 @@ HEAD = '[[claim]]\nid = "1"\nwhat = "w"\nwhere = "f"\ntext = "t"\n'
 def test_verdicts(tmp_path: Path, claim: str, kind: str) -> None:
     text = claim.replace("A,", 'quantity = "fct", of = "bad", over = "good",')
     text = text.replace("B,", 'quantity = "fct", of = "same", over = "good",')
-    text = text.replace("P", "at = { traffic.load = 0.2 }")
-    (tmp_path / "expected.toml").write_text(HEAD + text + '\nbecause = "of this"\n')
+    text = text.replace("P", "at = { traffic.load = 0.2 }").replace("Q", "at = { traffic.load = 0.8 }")
+    text += '\nbecause = { text = "of this", shown_by = "a command" }\n'
+    (tmp_path / "expected.toml").write_text(HEAD + text)
     (found,) = load_expected(tmp_path).claims
-    line = judge("p/f", found, CellEvidence(values()))
+    line = judge("p/f", found, CellEvidence(values(EVEN)))
     assert line.kind == kind, line
-    # Of an order that holds there is nothing to explain.
-    assert ("of this" in line.because) == (kind == DIFFERS or (kind == RANKS and "order" not in claim))
+    # Of what holds there is nothing to explain.
+    explained = kind in (DIFFERS, RANKS)
+    assert ("of this (shown by `a command`)" in line.because) == explained
+
+
+def test_two_seeds_that_disagree_decide_nothing_and_say_what_would(tmp_path: Path) -> None:
+    text = 'paper = 10\ncompare = "value"\ntolerance = 1\nmeasure = { quantity = "fct", of = "bad", over = "good" }\n'
+    (tmp_path / "expected.toml").write_text(HEAD + text)
+    (claim,) = load_expected(tmp_path).claims
+    line = judge("p/f", claim, CellEvidence(values()))
+    assert line.kind == UNDECIDED
+    assert re.search(r"the interval holds both; about \d+ seeds would decide it", line.reason)
+    assert line.needed is not None
+    assert 3 <= line.needed < 10
+
+
+def test_what_a_quick_run_measures_in_place_is_another_claim(tmp_path: Path) -> None:
+    text = (
+        'paper = 100\ncompare = "value"\ntolerance = 20\nquick = { statistic = "p99" }\n'
+        'measure = { quantity = "fct", statistic = "p99.9", of = "bad", over = "good", as = "increase", '
+        "at = { traffic.load = 0.2 } }\n"
+    )
+    (tmp_path / "expected.toml").write_text(HEAD + text)
+    cells = values(EVEN)
+    for (cell, seed, quantity), number in list(cells.numbers.items()):
+        for statistic in ("p99", "p99.9"):
+            cells.numbers[cell, seed, replace(quantity, statistic=statistic)] = number
+    for quick, kind in ((False, AGREES), (True, RANKS)):
+        (claim,) = load_expected(tmp_path, quick).claims
+        line = judge("p/f", claim, CellEvidence(cells))
+        assert (line.kind, "p99 in place of p99.9" in line.reason) == (kind, quick)
+
+
+def test_a_number_that_holds_under_several_settings_counts_once(tmp_path: Path) -> None:
+    text = (
+        'paper = 100\ncompare = "value"\ntolerance = 20\nper = { traffic.load = [0.2, 0.8] }\n'
+        'measure = { quantity = "fct", of = "bad", over = "good", as = "increase" }\n'
+    )
+    (tmp_path / "expected.toml").write_text(HEAD + text)
+    lines = [judge("p/f", claim, CellEvidence(values())) for claim in load_expected(tmp_path).claims]
+    assert [(line.what, line.counted) for line in lines] == [("w; load: 0.2", True), ("w; load: 0.8", False)]
+    assert lines[0].value != lines[1].value
+    (paper,) = [Overview("p", lines)]
+    assert sum(paper.kinds.values()) == 1
+
+
+THEORY = """
+[[theory]]
+name = "twice"
+what = "time of bad"
+source = "arithmetic"
+between = [BETWEEN]
+measure = { quantity = "fct", of = "bad", at = { traffic.load = 0.2 } }
+"""
+
+
+@pytest.mark.parametrize(("between", "kind"), [("1.9, 2.1", AGREES), ("2.1, 3", VOID)])
+def test_a_theory_that_fails_voids_the_claims_that_name_it(tmp_path: Path, between: str, kind: str) -> None:
+    text = (
+        'paper = 2\ncompare = "value"\ntolerance = 0.2\ntheory = "twice"\nmeasure = { quantity = "fct", of = "bad", P }'
+    )
+    text = text.replace("P", "at = { traffic.load = 0.2 }")
+    (tmp_path / "expected.toml").write_text(HEAD + text + THEORY.replace("BETWEEN", between))
+    (claim,) = load_expected(tmp_path).claims
+    line = judge("p/f", claim, CellEvidence(values(EVEN)))
+    assert (line.kind, "time of bad: 2.00" in line.checked_by) == (kind, True)
+
+
+def test_a_run_that_passes_a_bound_voids_its_claims(tmp_path: Path) -> None:
+    text = 'paper = 2\ncompare = "value"\ntolerance = 0.2\nmeasure = { quantity = "fct", of = "bad", P }'
+    (tmp_path / "expected.toml").write_text(HEAD + text.replace("P", "at = { traffic.load = 0.2 }"))
+    (claim,) = load_expected(tmp_path).claims
+    cells = values(EVEN)
+    cells.broken[("bad", 0.2), 2] = "faster than light"
+    line = judge("p/f", claim, CellEvidence(cells))
+    assert (line.kind, line.check, line.reason) == (VOID, FAILS, "faster than light")
 
 
 def test_a_quick_claim_may_be_measured_otherwise(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from anabranch.reproduce.backend import Prepared, backend
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.cells import Cells
 from anabranch.reproduce.claim import Claim
-from anabranch.reproduce.estimate import Band, Estimate, Estimates
+from anabranch.reproduce.estimate import Band, Estimate, Estimates, Spread
 from anabranch.reproduce.group import BACKENDS, Group
 from anabranch.reproduce.judge import judge
 from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, NOT_RUN, RANKS
@@ -30,15 +30,19 @@ class Given(CellEvidence):
     value: float = 0.0
 
     def estimates(self, measure: Any) -> Estimates:  # noqa: ARG002
-        """The value, in which theory agrees."""
-        mean = Estimate(self.value, None, None)
-        return Estimates([mean], mean, [], 2, theory=Band(self.value, self.value, self.value))
+        """The value, known exactly."""
+        mean = Estimate(self.value, self.value, self.value)
+        return Estimates([mean], mean, [], 5, spread=Spread(Band(self.value, self.value, self.value), 0.0))
 
     def ranking(self, measure: Any) -> Ranking:
         """The order asked for, as it is or turned around."""
         schemes = [scheme for rank in measure.order for scheme in rank]
         wrong = [] if self.value else [(schemes[0], schemes[-1])]
-        return Ranking([(scheme, 1.0) for scheme in schemes], wrong, [], [], 1)
+        return Ranking([(scheme, Estimate(1.0, None, None)) for scheme in schemes], wrong, [], [], 1)
+
+    def rivals(self, measure: Any) -> list[tuple[str, Any]]:  # noqa: ARG002
+        """None: all of them would come to the one value."""
+        return []
 
 
 def prepared(group: Group, quick: bool, tmp_path: Path) -> Prepared:
@@ -53,8 +57,10 @@ def kinds(claim: Claim) -> tuple[str, str]:
     middle = (low + high) / 2
     below = claim.low is not None and middle >= neutral
     wrong = neutral - 1e6 if below else neutral + 1e6
+    # A claim of no difference, or of a side alone, is met a step beyond it.
+    middle += (claim.compare in ("rank", "sign")) * (1e-3 if below else -1e-3)
     evidence = Given(Cells({}, []), value=middle)
-    plain = replace(claim, fair=None, fields={}, alternatives=())
+    plain = replace(claim, fair=None, fields={}, alternatives=(), theory=None)
     return judge("p/f", plain, evidence).kind, judge("p/f", plain, replace(evidence, value=wrong)).kind
 
 
@@ -76,8 +82,9 @@ def test_a_study_loads_names_its_source_and_can_be_judged(group: Group, tmp_path
         if claim.compare == "none":
             assert judge("p/f", claim, Given(Cells({}, []))).kind == INCOMPARABLE
         elif claim.compare == "order":
-            found = {judge("p/f", claim, Given(Cells({}, []), value=value)).kind for value in (0.0, 1.0)}
-            assert found == {DIFFERS, RANKS}, claim
+            plain = replace(claim, theory=None)
+            found = {judge("p/f", plain, Given(Cells({}, []), value=value)).kind for value in (0.0, 1.0)}
+            assert found == {DIFFERS, AGREES}, claim
         else:
             right, wrong = kinds(claim)
             assert right in (AGREES, RANKS), claim
@@ -122,7 +129,7 @@ def test_the_page_has_every_key_of_the_splitters_study() -> None:
     [
         ('backend = "lab"', 'backend = "laab"', r"study.toml:2: backend: laab: unknown; did you mean lab"),
         ('experiment = "dbb"', 'experiment = "bdd"', r"study.toml:3: experiment: bdd; use one of dbb"),
-        ("draws = 3 ", "drwas = 3 ", r"study.toml:\d+: settings.drwas: unknown key; did you mean draws"),
+        ("draws = 5 ", "drwas = 5 ", r"study.toml:\d+: settings.drwas: unknown key; did you mean draws"),
         ("window_s = 6.0", "", "settings: window_s: missing"),
         ('title = "DBB', 'titel = "DBB', r"study.toml:5: titel: unknown key; did you mean title"),
     ],

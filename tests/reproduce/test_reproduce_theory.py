@@ -10,7 +10,15 @@ import pytest
 
 from anabranch import Splitter
 from anabranch.reproduce.backends.splitter.study import choice
-from anabranch.reproduce.backends.splitter.theory import Theory, jensen_random_pct, mapes, turn_counts, volume_shares
+from anabranch.reproduce.backends.splitter.theory import (
+    Theory,
+    jensen_random_pct,
+    mapes,
+    model_shares,
+    served_counts,
+    turn_counts,
+    volume_shares,
+)
 
 TRIALS = 200
 
@@ -98,9 +106,30 @@ def test_turns_are_counted_exactly() -> None:
             assert counted.tolist() == turn_counts(weights, connections).tolist()
 
 
-def test_tables_are_read_from_their_plans(theory: Theory) -> None:
+@pytest.mark.parametrize(
+    ("label", "model"),
+    [("wcmp:entries=24", "replicas"), ("wcmp:entries=9", "replicas"), ("wcmp-proportional:entries=10", "proportional")],
+)
+def test_tables_in_numpy_are_those_of_the_splitter(label: str, model: str) -> None:
+    weights = np.random.default_rng(6).integers(1, 101, (60, 4))
+    technique = choice(label)
+    planned = [Splitter(technique.name, row, None, **dict(technique.parameters)).shares() for row in weights.tolist()]
+    assert model_shares(technique, model, weights) == pytest.approx(np.array(planned))
+
+
+def test_a_wide_table_errs_by_the_floor(theory: Theory) -> None:
     # Entries enough for every weight: the table is exact, so the floor comes out.
-    wide = theory.band(choice("wcmp:entries=400"), "table", [(4, 40_000)], TRIALS)
+    wide = theory.band(choice("wcmp:entries=400"), "replicas", [(4, 40_000)], TRIALS)
     assert wide.value == pytest.approx(0.899, rel=0.03)
-    narrow = theory.band(choice("wcmp:entries=24"), "table", [(4, 40_000)], TRIALS)
+    narrow = theory.band(choice("wcmp:entries=24"), "replicas", [(4, 40_000)], TRIALS)
     assert narrow.value == pytest.approx(14.7, rel=0.15)
+
+
+@pytest.mark.parametrize("connections", [3, 7, 100, 40_000])
+def test_least_service_is_counted_exactly(connections: int) -> None:
+    rng = np.random.default_rng(4)
+    weights = rng.integers(1, 101, (5, 4))
+    keys = np.arange(connections, dtype=np.uint64)
+    for row, counts in zip(weights, served_counts(weights, connections), strict=True):
+        picked = Splitter("wfq", row.tolist()).pick(keys)
+        assert np.bincount(picked, minlength=4).tolist() == counts.tolist()

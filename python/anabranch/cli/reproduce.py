@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from anabranch.reproduce.group import Group
 
 
+STATUS_WRONG = 1
+"""Status where ours contradicts theory: our code is wrong, whatever the papers say."""
+
+
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
     app.command(name="reproduce", rich_help_panel=REPRODUCE)(reproduce)
@@ -52,6 +56,7 @@ def _names() -> list[str]:
 
 def _run(chosen: list[Group], name: str, quick: bool, output: Path, json: str | None, quiet: bool) -> None:
     from anabranch.reproduce.backend import Context
+    from anabranch.reproduce.line import FAILS
     from anabranch.reproduce.report import write
     from anabranch.reproduce.session import run
     from anabranch.reproduce.table import show
@@ -82,3 +87,5 @@ def _run(chosen: list[Group], name: str, quick: bool, output: Path, json: str | 
         console.print()
         show(evaluated, console)
         console.print(f"\nreport: {page}", markup=False, soft_wrap=True)
+    if any(line.check == FAILS for one in evaluated for line in one.lines):
+        raise typer.Exit(STATUS_WRONG)

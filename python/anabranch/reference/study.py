@@ -11,9 +11,9 @@ from anabranch.reproduce.backends.lab import study as lab
 from anabranch.reproduce.backends.simulator.measured import SIMULATED
 from anabranch.reproduce.claim import COMPARISONS
 from anabranch.reproduce.group import BACKENDS
-from anabranch.reproduce.line import KINDS
+from anabranch.reproduce.line import CHECKS, KINDS
 from anabranch.reproduce.quantity import LOWER_IS_BETTER, UNITS
-from anabranch.reproduce.schema import CELL_MEASURE, CLAIM, FIGURE, SPLITTER_MEASURE, TOP, Key
+from anabranch.reproduce.schema import CELL_MEASURE, CLAIM, FIGURE, SPLITTER_MEASURE, THEORY, TOP, Key
 from anabranch.study import quick, study
 
 SIMULATOR = {
@@ -39,7 +39,8 @@ SPLITTER = {
     "connections": "Generated connections: `sources`, `pool` (of each source), `hash`.",
     "weights": "Limits of the random integer weights: `low`, `high`.",
     "techniques": "Techniques with their parameters (`wrr:order=block`), and the model that theory has of each: "
-    "`equal`, `exact`, `volumes` (VALO Eq. 6), `turns`, `table` or `none`.",
+    "`equal`, `exact`, `volumes` (VALO Eq. 6), `turns`, `served` (least service), `replicas` (WCMP), `proportional` or "
+    "`none`.",
     "validation": "Counts of scoring against volumes: `source`, `connections`, `weights`.",
     "accuracy": "Trials (`trials`, `trials_quick`), and for each experiment (`default`, `weights`, `load`, `paths`, "
     "`small`) numbers of `paths` and of `connections`, all combined.",
@@ -86,26 +87,55 @@ SETTINGS = {
     },
 }
 RULES = {
-    "value": "Our value must be within `tolerance` or `factor` of what is published. If it is not, but its interval "
-    "reaches what is published, the claim is *undecided*; if it lies on the same side of no difference, it *agrees in "
-    "rank only*.",
-    "rank": "Our value must be on the published side of no difference (1 for a ratio, 0 for a reduction, an increase "
-    "or a difference), and its interval must exclude no difference. A `fair` measure must be on that side too.",
-    "order": "Schemes must come in the order of the measure, each pair compared on the same seeds.",
-    "theory": "The published number must lie in the central 95 % of what theory expects of as many trials as the paper "
-    "has, half a unit of its last digit given away.",
+    "value": "Our whole interval must be within `tolerance` or `factor` of what is published, and on its side of no "
+    "difference (1 for a ratio, 0 for a reduction, an increase or a difference). If all of it is outside, the claim "
+    "*differs*, or holds on the *same side only*. A value by itself must not be every other scheme's as well: such a "
+    "claim *cannot discriminate*.",
+    "rank": "Our interval must lie on the published side of no difference; the number is not compared. A `fair` "
+    "measure must be on that side too.",
+    "sign": "As `rank`, where the paper states no number: the claim *agrees*.",
+    "order": "Schemes must come in the order of the measure, each pair compared on the same seeds, and settled.",
+    "trials": "The published number must lie in the central 95 % of what as many trials of ours as the paper has would "
+    "come to, half a unit of its last digit given away.",
     "none": "Nothing can be compared, for the `reason`.",
 }
 VERDICTS = {
-    "agrees": "The rule holds.",
-    "agrees in rank only": "The same side wins; the number is another one.",
-    "differs": "The rule does not hold; the cause follows, if it is known.",
-    "undecided": "The 95 % interval allows both.",
-    "cannot be compared": "The claim is about something that the backend does not measure.",
+    "agrees": "The rule holds for the whole interval.",
+    "same side only": "The same side wins; the number is another one, or none can be compared.",
+    "differs": "The rule does not hold for any of the interval; the cause follows, if it is known.",
+    "undecided": "The interval holds both, or there are fewer than 5 seeds in a full run; how many seeds would decide "
+    "it follows from their spread.",
+    "cannot discriminate": "The number is met by every scheme of the study, so that it says nothing about one of them.",
+    "cannot be compared": "The claim is about something that the backend does not measure, or that `--quick` makes "
+    "too small for a number.",
     "not run": "A cell that the claim needs has not run: a scheme that this version does not have, or a point that "
     "`--quick` leaves out.",
+    "ours is wrong": "Ours contradicts theory: the paper is not held against it.",
+}
+CHECKED = {
+    "holds": "Ours is what a `[[theory]]` of the file, or of the backend, expects. The splitter's errors are held "
+    "against the expectation of closed forms in NumPy for the very weights that were drawn, five standard deviations "
+    "of chance wide.",
+    "within bounds": "Nothing expects our number, but every run behind it keeps the bounds that no network can pass: "
+    "no flow is faster than its hosts' links, no port sends more than its rate allows, every packet is delivered, "
+    "dropped, lost or left.",
+    "no oracle": "Nothing is there to contradict our number: times of this machine, and what the lab measures.",
+    "fails": "Our code is wrong. The claim is not judged, and the command's status is 1.",
 }
 EXAMPLE = """\
+source = "Wang et al., Luopan, TPDS 2019"
+fixed = 2026-11-22
+
+[chosen]
+hold = "500 us in the reordering buffer: the paper gives none"
+
+[[theory]]
+name = "presto shares"
+what = "bytes of Presto over path P1, in percent"
+source = "flowcells in turn over four paths"
+between = [20, 30]
+measure = { quantity = "share of bytes", ports = ["l>s0"], out_of = ["l>s0", "l>s1", "l>s2", "l>s3"], of = "presto" }
+
 [[claim]]
 id = "4.1"
 what = "p99.9 FCT of mice below Presto's, web search"
@@ -114,6 +144,8 @@ text = "8 to 35 %"
 paper = [8, 35]
 compare = "value"
 tolerance = 5
+chosen = ["hold"]
+main = true
 measure = { quantity = "fct", class = "mice", statistic = "p99.9", of = "luopan", over = "presto", as = "reduction" }
 quick = { statistic = "p99" }
 """
@@ -156,6 +188,9 @@ The table `[quick]`:
 ### [[claim]]
 
 {_keys(CLAIM)}
+### [[theory]]
+
+{_keys(THEORY)}
 ### measure of the simulator and the lab
 
 {_keys(CELL_MEASURE)}
@@ -170,14 +205,24 @@ accuracy are `mean` and `max` (of the trials' errors, in percent), `bytes` and `
 ### [[figure]]
 
 {_keys(FIGURE)}
-## Rules
+## Two comparisons
+
+Every claim is judged twice, in two columns.
+
+### Ours against theory
+
+{_meanings(CHECKED, CHECKS, "outcome")}
+### The paper against ours
 
 {_meanings(RULES, COMPARISONS, "compare", "rule")}
-## Verdicts
+{_meanings(VERDICTS, KINDS, "verdict")}
+A published number counts once: claims with `repeats`, and the further values of `per`, are shown and not counted.
+Settings that were chosen knowing the answer stand below the verdict.
 
-{_meanings(VERDICTS, KINDS, "verdict", "meaning")}
-Intervals are Student's over seeds (trials of the splitter, draws of the lab); a ratio of schemes is paired on the same
-flows. Times of decisions have none.
+Intervals are Student's over seeds (draws of the lab); a ratio of schemes is paired on the same flows. Those of the
+splitter are a jackknife over trials, whose mean is moved from the weights that were drawn to all weights by what theory
+expects of both (a control variate). Times of decisions have the least and the most of six repetitions around their
+median.
 """
 
 
@@ -195,7 +240,7 @@ def _meanings(meanings: Mapping[str, str], known: Collection[str], first: str = 
     """
     if set(meanings) != set(known):
         raise ValueError(f"without a meaning, or without a name: {sorted(set(meanings) ^ set(known))}")
-    names = (f"*{name}*" if first == "verdict" else code(name) for name in known)
+    names = (f"*{name}*" if first in ("verdict", "outcome") else code(name) for name in known)
     return table((first, second), zip(names, (meanings[name] for name in known), strict=True))
 
 

@@ -64,6 +64,9 @@ class Evidence(Protocol):
     def ranking(self, measure: Any) -> Ranking:
         """Schemes compared pair by pair in the order of the measure."""
 
+    def rivals(self, measure: Any) -> Iterable[tuple[str, Measure]]:
+        """Name and measure of every other scheme's value, where a measure is of one scheme alone."""
+
     def figures(self) -> Iterable[tuple[str, str, Figure]]:
         """File name without ending, title, figure."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ from anabranch.reproduce.cells import Cells
 from anabranch.reproduce.claim import FigureWanted
 from anabranch.reproduce.estimate import Estimates
 from anabranch.reproduce.evaluate import evaluate
-from anabranch.reproduce.measure import CellMeasure
+from anabranch.reproduce.measure import SCHEME_AXIS, CellMeasure
 from anabranch.reproduce.ranking import Ranking, rank
 from anabranch.stats.confidence import half_width
 from anabranch.study.outcome import numeric, short
@@ -38,6 +38,15 @@ class CellEvidence:
     def ranking(self, measure: CellMeasure) -> Ranking:
         """See `backend.Evidence`."""
         return rank(measure, self.cells)
+
+    def rivals(self, measure: CellMeasure) -> Iterable[tuple[str, CellMeasure]]:
+        """See `backend.Evidence`."""
+        own = measure.of.get(SCHEME_AXIS)
+        if own is None or measure.over is not None:
+            return
+        for scheme in self.cells.axes.get(SCHEME_AXIS, []):
+            if scheme != own:
+                yield str(scheme), replace(measure, of={**measure.of, SCHEME_AXIS: scheme})
 
     def figures(self) -> Iterable[tuple[str, str, Figure]]:
         """The figures of the claims' file, by number."""

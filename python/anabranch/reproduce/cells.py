@@ -31,6 +31,10 @@ class Cells:
     """Flows that did not end, and all; not given where flows do not matter."""
     missing: dict[tuple[Cell, int], str] = field(default_factory=dict)
     """Reason why a cell was not run."""
+    bounded: bool = False
+    """Whether every run was checked against the bounds that no network can pass."""
+    broken: dict[tuple[Cell, int], str] = field(default_factory=dict)
+    """Bound that a run has passed."""
     left_out: dict[str, list[Any]] = field(default_factory=dict)
     """Values of the axes that the whole study has beside these."""
 

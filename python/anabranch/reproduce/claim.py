@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import datetime
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,17 +11,20 @@ from typing import Any
 from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
 from anabranch.reproduce.estimate import Measure
-from anabranch.reproduce.measure import read_classes, read_measure, read_quantity
+from anabranch.reproduce.measure import by_axis, read_classes, read_measure, read_quantity
 from anabranch.reproduce.positions import entry_line, key_line
 from anabranch.reproduce.quantity import Quantity
-from anabranch.reproduce.schema import CLAIM, FIGURE, TOP
+from anabranch.reproduce.schema import CLAIM, FIGURE, THEORY, TOP
 from anabranch.stats.size_classes import SizeClass
 from anabranch.toml_document import read_toml
 
 FILE = "expected.toml"
-COMPARISONS = ("value", "rank", "order", "theory", "none")
+COMPARISONS = ("value", "rank", "sign", "order", "trials", "none")
 OUTCOMES = ("agrees", "above", "below", "differs", "fair")
-KEYS, TOP_KEYS, FIGURE_KEYS = (tuple(key.name for key in keys) for keys in (CLAIM, TOP, FIGURE))
+CAUSE_KEYS = ("text", "shown_by")
+KEYS, TOP_KEYS, FIGURE_KEYS, THEORY_KEYS = (
+    tuple(key.name for key in keys) for keys in (CLAIM, TOP, FIGURE, THEORY)
+)  # fmt: skip
 
 Reader = Callable[[Mapping[str, Any], Mapping[str, SizeClass]], Measure]
 """Reads a measure of the study's backend."""
@@ -31,6 +35,26 @@ class Alternative:
     """Another reading that might have given the published value."""
 
     text: str
+    measure: Measure
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Cause of a verdict: a text with numbers of the run, or one that a command shows."""
+
+    text: str
+    shown_by: str = ""
+
+
+@dataclass(frozen=True)
+class TheoryClaim:
+    """Value that ours must have whatever the paper says; `schema.THEORY` says what each key means."""
+
+    name: str
+    what: str
+    source: str
+    low: float
+    high: float
     measure: Measure
 
 
@@ -51,11 +75,19 @@ class Claim:
     measure: Measure | None
     fair: Measure | None = None
     reason: str = ""
-    because: Mapping[str, str] = field(default_factory=dict)
+    because: Mapping[str, Cause] = field(default_factory=dict)
     """Causes by outcome, one of `OUTCOMES`."""
     fields: Mapping[str, Measure] = field(default_factory=dict)
     alternatives: tuple[Alternative, ...] = ()
     printed: tuple[float, ...] = ()
+    fixed: str = ""
+    main: bool = False
+    chosen: tuple[str, ...] = ()
+    """Texts of the settings that were chosen knowing the answer."""
+    theory: TheoryClaim | None = None
+    repeats: str = ""
+    replaced: str = ""
+    """What a quick run measures in place of what is published; empty if it measures the same."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +111,18 @@ class Expected:
     """Publication."""
 
 
+@dataclass(frozen=True)
+class _File:
+    """What all claims of a file share."""
+
+    classes: Mapping[str, SizeClass]
+    quick: bool
+    read: Reader
+    fixed: str
+    chosen: Mapping[str, str]
+    theories: Mapping[str, TheoryClaim]
+
+
 def load_expected(folder: Path, quick: bool = False, read: Reader = read_measure) -> Expected:
     """Reads the claims and figures of a figure group; `read` reads a measure of its backend.
 
@@ -95,12 +139,23 @@ def load_expected(folder: Path, quick: bool = False, read: Reader = read_measure
             raise AnabranchError(f"{path}:{line}: {key}: unknown key; {nearest(key, TOP_KEYS)}")
     try:
         classes = read_classes(table.get("classes", {}))
+        fixed = _date(table["fixed"]) if table.get("claim") else ""
+    except KeyError:
+        hint = "add the date on which tolerances were fixed, as in fixed = 2026-11-22"
+        raise AnabranchError(f"{path}:1: fixed: missing; {hint}") from None
     except (ValueError, AnabranchError) as error:
-        raise AnabranchError(f"{path}: {error}") from None
+        line = key_line(text, 0, str(error).partition(":")[0])
+        raise AnabranchError(f"{path}:{line}: {error}") from None
+    theories: dict[str, TheoryClaim] = {}
     claims, figures = [], []
+    for number, row in enumerate(table.get("theory", []), start=1):
+        with _Named(path, text, "theory", number, f"theory {number} ({row.get('name', '?')})"):
+            theories[row["name"]] = _theory(row, classes, read)
+    common = _File(classes, quick, read, fixed, table.get("chosen", {}), theories)
     for number, row in enumerate(table.get("claim", []), start=1):
         with _Named(path, text, "claim", number, f"claim {number} (id {row.get('id', '?')})"):
-            claims.append(_claim(row, classes, quick, read))
+            _refuse_unknown(row, KEYS)
+            claims += [_claim(each, common) for each in _each(row)]
     for number, row in enumerate(table.get("figure", []), start=1):
         with _Named(path, text, "figure", number, f"figure {number}"):
             figures.append(_figure(row, classes))
@@ -132,15 +187,41 @@ class _Named:
         raise AnabranchError(f"{self.path}:{line}: {self.entry}: {problem}") from None
 
 
-def _claim(row: Mapping[str, Any], classes: Mapping[str, SizeClass], quick: bool, read: Reader) -> Claim:
-    _refuse_unknown(row, KEYS)
+def _each(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The claim at each value of the axis that `per` names; the published number counts at the first."""
+    if "per" not in row:
+        yield row
+        return
+    ((axis, values),) = by_axis(row["per"])
+    plain = {key: value for key, value in row.items() if key != "per"}
+    for place, value in enumerate(values):
+        at: dict[str, Any] = {
+            key: {**plain[key], "at": {**plain[key].get("at", {}), axis: value}}
+            for key in ("measure", "fair")
+            if key in plain
+        }
+        fields = {
+            name: {**given, "at": {**given.get("at", {}), axis: value}}
+            for name, given in plain.get("fields", {}).items()
+        }
+        repeats = {"repeats": f"the same number at {values[0]}"} if place else {}
+        yield {
+            **plain,
+            **at,
+            **repeats,
+            "fields": fields,
+            "what": f"{plain['what']}; {axis.rpartition('.')[2]}: {value}",
+        }
+
+
+def _claim(row: Mapping[str, Any], file: _File) -> Claim:
     compare = row["compare"]
     if compare not in COMPARISONS:
         raise ValueError(f"compare: `{compare}` is unknown; use one of {', '.join(COMPARISONS)}")
     low, high = _ends(row)
     measured = dict(row["measure"]) if compare != "none" else row.get("measure")
-    if quick and measured is not None:
-        measured |= row.get("quick", {})
+    smaller = row.get("quick", {}) if file.quick and measured is not None else {}
+    read = file.read
     claim = Claim(
         id=row["id"],
         what=row["what"],
@@ -151,15 +232,21 @@ def _claim(row: Mapping[str, Any], classes: Mapping[str, SizeClass], quick: bool
         high=high,
         tolerance=_tolerance(row, compare),
         factor=float(row["factor"]) if "factor" in row else None,
-        measure=None if measured is None else read(measured, classes),
-        fair=read(row["fair"], classes) if "fair" in row else None,
+        measure=None if measured is None else read({**measured, **smaller}, file.classes),
+        fair=read(row["fair"], file.classes) if "fair" in row else None,
         reason=row["reason"] if compare == "none" else "",
         because=_because(row.get("because", {})),
-        fields={name: read(given, classes) for name, given in row.get("fields", {}).items()},
+        fields={name: read(given, file.classes) for name, given in row.get("fields", {}).items()},
         alternatives=tuple(
-            Alternative(given["text"], read(given["measure"], classes)) for given in row.get("alternatives", [])
+            Alternative(given["text"], read(given["measure"], file.classes)) for given in row.get("alternatives", [])
         ),
         printed=tuple(map(float, row.get("printed", ()))),
+        fixed=_date(row["fixed"]) if "fixed" in row else file.fixed,
+        main=bool(row.get("main", False)),
+        chosen=tuple(_named("chosen", name, file.chosen) for name in row.get("chosen", ())),
+        theory=_named("theory", row["theory"], file.theories) if "theory" in row else None,
+        repeats=row.get("repeats", ""),
+        replaced=_replaced(measured or {}, smaller),
     )
     _check(claim)
     return claim
@@ -171,16 +258,36 @@ def _refuse_unknown(row: Mapping[str, Any], known: tuple[str, ...]) -> None:
             raise ValueError(f"{key}: unknown key; {nearest(key, known)}")
 
 
+def _named(key: str, name: str, known: Mapping[str, Any]) -> Any:
+    """An entry of the file by its name."""
+    if name not in known:
+        raise ValueError(f"{key}: {name}: the file has none of that name; {nearest(name, list(known))}")
+    return known[name]
+
+
+def _date(given: object) -> str:
+    """A date of TOML."""
+    if not isinstance(given, datetime.date) or isinstance(given, datetime.datetime):
+        raise ValueError(f"fixed: {given}: no date; write it without quotes, as in fixed = 2026-11-22")
+    return given.isoformat()
+
+
+def _replaced(measured: Mapping[str, Any], smaller: Mapping[str, Any]) -> str:
+    """What is measured in place of what is published."""
+    changes = [f"{value} in place of {measured.get(key, 'the default')}" for key, value in smaller.items()]
+    return "; ".join(changes).replace("{", "").replace("}", "").replace("'", "")
+
+
 def _check(claim: Claim) -> None:
     """Refuses a claim without what its comparison needs."""
     measure, bare = claim.measure, claim.low is None and claim.high is None
-    if claim.compare in ("value", "rank", "theory") and bare:
+    if claim.compare in ("value", "rank", "sign", "trials") and bare:
         raise ValueError("paper: missing; give paper = 5, paper = [8, 35], least = 36 or most = 5")
     if claim.factor is not None and (claim.factor <= 1 or claim.compare != "value"):
         raise ValueError(f"factor: {claim.factor:g}: give a factor above 1, with compare = `value`")
     if claim.factor is not None and any(end is not None and end <= 0 for end in (claim.low, claim.high)):
         raise ValueError("factor: only numbers above zero have one; give a tolerance")
-    if measure is not None and claim.compare == "rank" and measure.neutral is None:
+    if measure is not None and claim.compare in ("rank", "sign") and measure.neutral is None:
         raise ValueError("compare: a value by itself has no rank; give the measure `over`")
     if measure is not None and (claim.compare == "order") != bool(measure.order):
         raise ValueError("order: only for compare = `order`, which needs it in the measure; add or remove it")
@@ -208,12 +315,35 @@ def half_digit(printed: object) -> float:
     return float(0.5 * 10.0 ** -len(digits))
 
 
-def _because(given: Any) -> dict[str, str]:
-    causes = given if isinstance(given, Mapping) else {"differs": given}
+def _because(given: Any) -> dict[str, Cause]:
+    by_outcome = isinstance(given, Mapping) and "text" not in given
+    causes = given if by_outcome else {"differs": given}
     for outcome in causes:
         if outcome not in OUTCOMES:
             raise ValueError(f"because: {outcome}: no outcome; {nearest(outcome, OUTCOMES)}")
-    return dict(causes)
+    return {outcome: _cause(cause) for outcome, cause in causes.items()}
+
+
+def _cause(given: Any) -> Cause:
+    if not isinstance(given, Mapping):
+        cause = Cause(str(given))
+    else:
+        for key in given:
+            if key not in CAUSE_KEYS:
+                raise ValueError(f"because: {key}: unknown key; {nearest(key, CAUSE_KEYS)}")
+        cause = Cause(**given)
+    if "{" not in cause.text and not cause.shown_by:
+        raise ValueError(
+            "because: a text that no run changes; put numbers of the run into braces, or name the command that shows "
+            "it in shown_by"
+        )
+    return cause
+
+
+def _theory(row: Mapping[str, Any], classes: Mapping[str, SizeClass], read: Reader) -> TheoryClaim:
+    _refuse_unknown(row, THEORY_KEYS)
+    low, high = map(float, row["between"])
+    return TheoryClaim(row["name"], row["what"], row["source"], low, high, read(row["measure"], classes))
 
 
 def _figure(row: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> FigureWanted:

@@ -1,4 +1,4 @@
-"""Measures, as the judge sees them, and estimates: what one came to, its interval, and what theory expects of it."""
+"""Measures, as the judge sees them, and estimates: what one came to, its interval, and what an oracle expects of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Measure(Protocol):
 
 @dataclass(frozen=True)
 class Band:
-    """Value that theory expects, and the central 95 % around it; `high` is infinite where theory gives a bound."""
+    """Value, and the central 95 % around it; `high` is infinite where theory gives a bound."""
 
     value: float
     low: float
@@ -38,6 +38,45 @@ class Band:
     def holds(self, published: float, slack: float = 0.0) -> bool:
         """Whether a value printed to within `slack` lies inside."""
         return self.low - slack <= published <= self.high + slack
+
+    def moved(self, by: float) -> Band:
+        """The band elsewhere."""
+        return Band(self.value + by, self.low + by, self.high + by)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Central 95 % of means over as many trials as the paper has, as ours have them; its place is known to `slack`."""
+
+    band: Band
+    slack: float
+    """Half the 95 % interval of how far the band may lie to either side."""
+
+    def holds(self, published: float, rounding: float) -> bool | None:
+        """Whether a published value lies inside; None if the place of the band decides it."""
+        sure, possible = rounding - self.slack, rounding + self.slack
+        if self.band.holds(published, sure):
+            return True
+        return None if self.band.holds(published, possible) else False
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """Values that ours must have if the code is right, from something that shares no code with it."""
+
+    ours: float
+    low: float
+    high: float
+    source: str
+    """Theory or implementation that expects them, in a few words."""
+    value: float | None = None
+    """Expected value, where there is one between the ends."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether ours lies inside; rounding of floating-point sums is given away."""
+        rounding = 1e-9 * max(1.0, abs(self.low), abs(self.high) if self.high != float("inf") else 0.0)
+        return self.low - rounding <= self.ours <= self.high + rounding
 
 
 @dataclass(frozen=True)
@@ -62,8 +101,16 @@ class Estimates:
     seeds: int
     unfinished: tuple[int, int] = (0, 0)
     """Flows that did not end, and all, of the cells that count; (0, 0) where they do not matter."""
-    theory: Band | None = None
-    """Expected mean of as many trials as the paper has; None where theory says nothing."""
+    oracle: Oracle | None = None
+    """Theory's expectation of ours; None where there is none."""
+    bounds: bool = False
+    """Whether every run behind the measure was checked against the bounds that no network can pass."""
+    broken: str = ""
+    """Bound that a run has passed."""
+    spread: Spread | None = None
+    """Spread of as many trials as the paper's, for `compare = "trials"`."""
+    repeated: str = "seeds"
+    """What the interval is over, in the plural."""
     connections: int | None = None
     """Connections behind each trial, where all trials have the same number."""
     smaller: str = ""

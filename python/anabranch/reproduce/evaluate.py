@@ -25,6 +25,7 @@ def evaluate(measure: CellMeasure, cells: Cells) -> Estimates:
 
     """
     missing: list[str] = []
+    broken: list[str] = []
     found_at: list[tuple[Labels, dict[int, float]]] = []
     left = flows = 0
     sides = [measure.of] if measure.over is None else [measure.of, measure.over]
@@ -39,6 +40,8 @@ def evaluate(measure: CellMeasure, cells: Cells) -> Estimates:
                 missing.append(f"the {measure.quantity.name} is 0 in one of the cells that are compared")
                 continue
             by_seed[seed] = _paired(measure, numbers)
+            at = [(cells.cell({**point, **side}), seed) for side in sides]
+            broken += [cells.broken[cell] for cell in at if cell in cells.broken]
             for side in sides if measure.quantity.counts_finished else ():
                 more = cells.unfinished.get((cells.cell({**point, **side}), seed, measure.quantity), (0, 0))
                 left, flows = left + more[0], flows + more[1]
@@ -49,7 +52,15 @@ def evaluate(measure: CellMeasure, cells: Cells) -> Estimates:
         _estimate(measure, list(numbers.values()), point) for point, numbers in _along(measure, found_at, cells.seeds)
     ]
     mean = _estimate(measure, list(pooled.values()), {}) if pooled else None
-    return Estimates(points, mean, list(dict.fromkeys(missing)), len(pooled), (left, flows))
+    return Estimates(
+        points,
+        mean,
+        list(dict.fromkeys(missing)),
+        len(pooled),
+        (left, flows),
+        bounds=cells.bounded and bool(pooled),
+        broken=broken[0] if broken else "",
+    )
 
 
 def _paired(measure: CellMeasure, numbers: Sequence[float]) -> float:

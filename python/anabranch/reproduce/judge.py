@@ -1,20 +1,35 @@
-"""Verdicts on claims: computed from what was measured; only causes are prose. One judge for all backends."""
+"""Verdicts on claims, all computed: ours against theory, and the paper against ours. One judge for all backends."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from anabranch.reproduce.backend import Evidence
 from anabranch.reproduce.cells import LEFT_OUT, weightiest
 from anabranch.reproduce.claim import Claim
 from anabranch.reproduce.estimate import Estimate, Estimates, Measure
-from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, NOT_RUN, RANKS, UNDECIDED, Line
+from anabranch.reproduce.line import (
+    AGREES,
+    BLIND,
+    DIFFERS,
+    FAILS,
+    INCOMPARABLE,
+    NOT_RUN,
+    RANKS,
+    UNDECIDED,
+    VOID,
+    Line,
+)  # fmt: skip
 from anabranch.reproduce.ranking import Ranking
 from anabranch.reproduce.reasons import cause, fitting_alternatives, wrong_print
+from anabranch.reproduce.theory_check import TheoryCheck, against_theory
+from anabranch.reproduce.zone import Zone, agreeing, most_needed, one_side, seeds_needed, side
 from anabranch.units import significant
 
+LEAST_SEEDS = 5
+"""Seeds of a full run; with fewer it decides nothing."""
 UNFINISHED_MAX_PCT = 1.0
 """Share of the flows that may be unfinished; beyond it the line says so."""
 CAUSE_UNKNOWN = "the numbers differ; the cause has not been found out"
@@ -25,95 +40,146 @@ class _Verdict:
     """Kind of verdict, and the outcome by which its cause is found (one of `claim.OUTCOMES`, or empty)."""
 
     kind: str
-    outcome: str
+    outcome: str = ""
     note: str = ""
     """Reason that the rule itself gives."""
+    needed: int | None = None
 
 
-def judge(group: str, claim: Claim, evidence: Evidence) -> Line:
-    """The verdict on one claim.
+def judge(group: str, claim: Claim, evidence: Evidence, least_seeds: int = 2) -> Line:
+    """The verdict on one claim; values over fewer than `least_seeds` seeds decide nothing.
 
     Raises:
         AnabranchError: the claim names what the study does not have.
 
     """
     if claim.measure is None:
-        return _line(group, claim, "-", INCOMPARABLE, claim.reason)
+        return _line(group, claim, "-", _Verdict(INCOMPARABLE), claim.reason)
     if claim.compare == "order":
-        return _order(group, claim, evidence.ranking(claim.measure))
+        return _order(group, claim, evidence)
     found = evidence.estimates(claim.measure)
+    checked = against_theory(claim, found, evidence)
     if found.mean is None:
-        if claim.compare == "none":
-            return _line(group, claim, "-", INCOMPARABLE, claim.reason)
-        return _line(group, claim, "-", NOT_RUN, "; ".join(weightiest(found.missing)))
+        missing = claim.reason if claim.compare == "none" else "; ".join(weightiest(found.missing))
+        return _line(group, claim, "-", _Verdict(INCOMPARABLE if claim.compare == "none" else NOT_RUN), missing)
     fair = evidence.estimates(claim.fair).mean if claim.fair is not None else None
     chosen = _chosen(claim.measure, found)
-    verdict = _compare(claim, chosen, found, fair)
+    if checked.check == FAILS:
+        verdict = _Verdict(VOID, "", checked.text)
+    else:
+        verdict = _compare(claim, chosen, found, fair, evidence)
+        # Times repeat on the machine, and exact values need no repetition at all.
+        if verdict.kind in (AGREES, RANKS, DIFFERS, BLIND) and 0 < found.seeds < least_seeds and not found.timed:
+            few = f"{found.seeds} {found.repeated}; a full run decides with {least_seeds} at least"
+            verdict = _Verdict(UNDECIDED, "", few, least_seeds)
     reasons = [verdict.note, cause(claim, verdict.kind, verdict.outcome, found, fair, evidence)]
     if verdict.kind == DIFFERS:
         reasons.append(fitting_alternatives(claim, evidence))
         if not any(reasons):
             reasons.append(CAUSE_UNKNOWN)
-    if verdict.kind != INCOMPARABLE:
-        reasons += [wrong_print(claim), *_notes(found, verdict.kind)]
+    if verdict.kind not in (INCOMPARABLE, VOID):
+        reasons += [claim.replaced, wrong_print(claim), *_notes(found)]
     shown = chosen[0] if len(chosen) == 1 else found.mean
     text = _text(claim.measure, chosen, found)
     if fair is not None:
-        text += f" | {_number(fair.value)} {claim.measure.unit}".rstrip()
-    return _line(group, claim, text, verdict.kind, "; ".join(filter(None, reasons)), shown, found, fair)
+        text += f" | {_number(fair.value)}{_interval(fair)} {claim.measure.unit}".rstrip()
+    because = "; ".join(dict.fromkeys(filter(None, reasons)))
+    return _line(group, claim, text, verdict, because, checked, shown, found, fair)
 
 
 def _chosen(measure: Measure, found: Estimates) -> list[Estimate]:
-    """The estimates that are set against what is published."""
+    """The estimates that are set against what is published: all points of `each`, or one."""
     if measure.across == "mean" or found.mean is None:
         return [found.mean] if found.mean else []
     by_value = sorted(found.points, key=lambda one: one.value)
-    return {"each": [by_value[0], by_value[-1]], "least": by_value[:1], "most": by_value[-1:]}[measure.across]
+    return {"each": by_value, "least": by_value[:1], "most": by_value[-1:]}[measure.across]
 
 
-def _compare(claim: Claim, chosen: list[Estimate], found: Estimates, fair: Estimate | None) -> _Verdict:
+def _compare(
+    claim: Claim, chosen: Sequence[Estimate], found: Estimates, fair: Estimate | None, evidence: Evidence
+) -> _Verdict:
     """Applies the claim's rule."""
     if claim.compare == "none":
         return _Verdict(INCOMPARABLE, "", claim.reason)
-    if claim.compare == "theory":
-        return _against_theory(claim, found)
-    if claim.compare == "value":
-        if found.smaller:
-            return _Verdict(INCOMPARABLE, "", found.smaller)
-        if all(_agrees(one.value, claim) for one in chosen):
-            return _Verdict(AGREES, "agrees")
-        if any(_may_agree(one, claim) for one in chosen):
-            return _Verdict(UNDECIDED, "", "the interval reaches what is published, the mean does not")
-    return _by_side(claim, chosen, found, fair)
+    if claim.compare == "trials":
+        return _among_trials(claim, found)
+    if claim.compare in ("rank", "sign"):
+        return _by_side(claim, chosen, found, fair, AGREES if claim.compare == "sign" else RANKS)
+    if found.smaller or claim.replaced:
+        smaller = found.smaller or f"this run has {claim.replaced}"
+        return _Verdict(INCOMPARABLE, "", smaller) if side(claim) == 0 else _by_side(claim, chosen, found, fair, RANKS)
+    zone = agreeing(claim)
+    inside = [zone.holds(one) for one in chosen]
+    if all(inside):
+        return _discriminating(claim, zone, evidence)
+    if False in inside:
+        outcome = _direction(claim, next(one.value for one, held in zip(chosen, inside, strict=True) if held is False))
+        beyond = one_side(claim)
+        same = side(claim) != 0 and all(beyond.holds(one) and one.value != claim.measure.neutral for one in chosen)  # type: ignore[union-attr]
+        return _Verdict(RANKS if same else DIFFERS, outcome)
+    return _undecided([(one, zone.distance(one)) for one, held in zip(chosen, inside, strict=True) if not held], found)
 
 
-def _against_theory(claim: Claim, found: Estimates) -> _Verdict:
-    """Whether theory allows what is published."""
-    band = found.theory
-    if band is None:
-        return _Verdict(INCOMPARABLE, "", "theory says nothing of this value")
-    if any(end is not None and band.holds(end, claim.tolerance) for end in (claim.low, claim.high)):
+def _discriminating(claim: Claim, zone: Zone, evidence: Evidence) -> _Verdict:
+    """Agreement, unless every other scheme agrees with the number as well."""
+    assert claim.measure is not None
+    others = [(name, evidence.estimates(measure).mean) for name, measure in evidence.rivals(claim.measure)]
+    means = [(name, mean) for name, mean in others if mean is not None]
+    if means and all(zone.holds(mean) for _, mean in means):
+        same = ", ".join(f"{name} {_number(mean.value)}" for name, mean in means)
+        return _Verdict(BLIND, "", f"every scheme comes to it: {same}")
+    return _Verdict(AGREES, "agrees")
+
+
+def _among_trials(claim: Claim, found: Estimates) -> _Verdict:
+    """Whether what is published is one of the means that as many trials of ours would have."""
+    spread, published = found.spread, claim.low if claim.low is not None else claim.high
+    assert published is not None
+    if spread is None:
+        return _Verdict(INCOMPARABLE, "", found.smaller or "its trials have no known spread")
+    held = spread.holds(published, claim.tolerance)
+    if held:
         return _Verdict(AGREES, "agrees")
-    return _Verdict(DIFFERS, "above" if (claim.low or claim.high or 0.0) > band.high else "below")
+    if held is False:
+        return _Verdict(DIFFERS, "above" if published > spread.band.high else "below")
+    edge = min(abs(published - end) for end in (spread.band.low, spread.band.high))
+    return _undecided([(one, edge) for one in (found.mean,) if one is not None], found)
 
 
-def _by_side(claim: Claim, chosen: list[Estimate], found: Estimates, fair: Estimate | None) -> _Verdict:
-    """Whether both are on the same side of no difference."""
-    mean, neutral = found.mean, claim.measure.neutral if claim.measure else None
-    assert mean is not None
-    side = _side(claim.low, claim.high, neutral)
-    # A rank has no number that could be too high or too low.
-    apart = "differs" if claim.compare == "rank" else _direction(claim, chosen[0].value)
-    if neutral is None or side == 0:
-        return _Verdict(DIFFERS, apart)
-    decided = mean.low is None or mean.high is None or not mean.low <= neutral <= mean.high
-    if side * (mean.value - neutral) > 0 and decided:
-        if claim.compare == "rank" and fair is not None and side * (fair.value - neutral) <= 0:
+def _by_side(
+    claim: Claim, chosen: Sequence[Estimate], found: Estimates, fair: Estimate | None, agreed: str
+) -> _Verdict:
+    """Whether all intervals lie on the published side of no difference; those of a fair competitor too."""
+    neutral = claim.measure.neutral if claim.measure else None
+    assert neutral is not None
+    wanted = one_side(claim)
+    other = Zone(None, neutral) if wanted.low is not None else Zone(neutral, None)
+    held = [wanted.holds(one) if one.value != neutral else None for one in chosen]
+    if any(other.holds(one) and one.value != neutral for one in chosen):
+        return _Verdict(DIFFERS, "differs")
+    if not all(held):
+        apart = [(one, abs(one.value - neutral)) for one, inside in zip(chosen, held, strict=True) if not inside]
+        return _undecided(apart, found, "no difference is in the interval")
+    if fair is not None and not wanted.holds(fair):
+        if other.holds(fair):
             return _Verdict(DIFFERS, "fair")
-        return _Verdict(RANKS, "agrees" if claim.compare == "rank" else apart)
-    if not decided:
-        return _Verdict(UNDECIDED, "", "the interval holds no difference as well")
-    return _Verdict(DIFFERS, apart)
+        return _Verdict(UNDECIDED, "", "the fair competitor's interval holds no difference")
+    return _Verdict(agreed, "agrees")
+
+
+def _undecided(
+    apart: Sequence[tuple[Estimate, float]], found: Estimates, why: str = "the interval holds both"
+) -> _Verdict:
+    """Undecided, with the number of seeds that would decide it where the spread of seeds tells."""
+    if any(one.low is None for one, _ in apart):
+        return _Verdict(UNDECIDED, "", f"one of the {found.repeated} has no interval" if found.seeds <= 1 else why)
+    if found.timed:
+        return _Verdict(UNDECIDED, "", f"{why}; a quieter machine decides it")
+    if not found.seeds:
+        return _Verdict(UNDECIDED, "", why)
+    needed = most_needed([seeds_needed(one, found.seeds, distance) for one, distance in apart])
+    more = f"about {needed:,} {found.repeated} would decide it" if needed else f"no number of {found.repeated} in sight"
+    return _Verdict(UNDECIDED, "", f"{why}; {more}", needed)
 
 
 def _direction(claim: Claim, ours: float) -> str:
@@ -121,39 +187,7 @@ def _direction(claim: Claim, ours: float) -> str:
     return "above" if claim.low is not None and claim.low > ours else "below"
 
 
-def _accepted(claim: Claim) -> tuple[float | None, float | None]:
-    """Ends of the values that agree: within the tolerance or the factor of what is published."""
-    factor, tolerance = claim.factor or 1.0, claim.tolerance
-    low = None if claim.low is None else min(claim.low - tolerance, claim.low / factor)
-    return low, None if claim.high is None else max(claim.high + tolerance, claim.high * factor)
-
-
-def _agrees(value: float, claim: Claim) -> bool:
-    low, high = _accepted(claim)
-    return (low is None or value >= low) and (high is None or value <= high)
-
-
-def _may_agree(one: Estimate, claim: Claim) -> bool:
-    """Whether the interval has values that agree."""
-    if one.low is None or one.high is None:
-        return False
-    low, high = _accepted(claim)
-    return (low is None or one.high >= low) and (high is None or one.low <= high)
-
-
-def _side(low: float | None, high: float | None, neutral: float | None) -> int:
-    """On which side of no difference the published numbers lie; 0 if on both."""
-    if neutral is None or (low is None and high is None):
-        return 0
-    if low is None or high is None:
-        # One open end: the other must lie on its side, or at no difference.
-        if high is not None:
-            return -1 if high <= neutral else 0
-        return 1 if low is not None and low >= neutral else 0
-    return (low + high > 2 * neutral) - (low + high < 2 * neutral)
-
-
-def _notes(found: Estimates, kind: str) -> list[str]:
+def _notes(found: Estimates) -> list[str]:
     """Notes that a reader of the number must know."""
     notes = []
     left, flows = found.unfinished
@@ -162,25 +196,30 @@ def _notes(found: Estimates, kind: str) -> list[str]:
     missing = [one for one in found.missing if not one.endswith(LEFT_OUT)]
     if missing:
         notes.append(f"without some points: {'; '.join(missing)}")
-    if found.seeds == 1 and kind != AGREES:
-        notes.append("one seed")
     return notes
 
 
-def _order(group: str, claim: Claim, ranking: Ranking) -> Line:
+def _order(group: str, claim: Claim, evidence: Evidence) -> Line:
+    ranking: Ranking = evidence.ranking(claim.measure)
+    checked = against_theory(claim, ranking, evidence)
     because = [
         *(f"{better} is worse than {', '.join(worse)}" for better, worse in _grouped(ranking.contradicted)),
         *(f"{better} cannot be told from {', '.join(worse)}" for better, worse in _grouped(ranking.open)),
     ]
     missing = [f"without {one}" for one in ranking.missing]
     if ranking.pairs == 0:
-        return _line(group, claim, "-", NOT_RUN, "; ".join(ranking.missing))
-    kind = DIFFERS if ranking.contradicted else UNDECIDED if ranking.open else RANKS
+        return _line(group, claim, "-", _Verdict(NOT_RUN), "; ".join(ranking.missing))
+    kind = DIFFERS if ranking.contradicted else UNDECIDED if ranking.open else AGREES
+    if kind == UNDECIDED and ranking.needed:
+        because.append(f"about {ranking.needed:,} seeds would decide it")
     if kind == DIFFERS and "differs" in claim.because:
-        because.append(claim.because["differs"])
-    ours = ", ".join(f"{label} {_number(value)}" for label, value in ranking.ranked)
+        because.append(cause(claim, kind, "differs", None, None, evidence))
+    if checked.check == FAILS:
+        kind, because = VOID, [checked.text]
+    ours = ", ".join(f"{label} {_number(one.value)}{_interval(one)}" for label, one in ranking.ranked)
     ours = f"{ours} {claim.measure.unit}".strip() if claim.measure else ours
-    return _line(group, claim, ours, kind, "; ".join([*because, *missing]))
+    line = _line(group, claim, ours, _Verdict(kind), "; ".join(filter(None, [*because, *missing])), checked)
+    return replace(line, seeds=ranking.seeds, needed=ranking.needed if kind == UNDECIDED else None)
 
 
 def _grouped(pairs: list[tuple[Any, Any]]) -> Iterable[tuple[Any, list[str]]]:
@@ -189,14 +228,19 @@ def _grouped(pairs: list[tuple[Any, Any]]) -> Iterable[tuple[Any, list[str]]]:
         yield first, [str(second) for one, second in pairs if one == first]
 
 
-def _text(measure: Measure, chosen: list[Estimate], found: Estimates) -> str:
-    if measure.across == "each" and len(found.points) > 1:
-        return f"{_number(chosen[0].value)} to {_number(chosen[1].value)} {measure.unit}".strip()
+def _text(measure: Measure, chosen: Sequence[Estimate], found: Estimates) -> str:
+    if len(chosen) > 1:
+        ends = [end for one in chosen for end in (one.low, one.high) if end is not None]
+        interval = f" (intervals {_number(min(ends))} to {_number(max(ends))})" if ends else ""
+        return f"{_number(chosen[0].value)} to {_number(chosen[-1].value)} {measure.unit}".strip() + interval
     one = chosen[0]
-    interval = "" if one.low is None or one.high is None else f" ({_number(one.low)} to {_number(one.high)})"
     at = ", ".join(f"{axis.rpartition('.')[2]} {label}" for axis, label in one.point.items())
     where = f" at {at}" if at and len(found.points) > 1 else ""
-    return f"{_number(one.value)} {measure.unit}".strip() + interval + where
+    return f"{_number(one.value)}{_interval(one)} {measure.unit}".strip() + where
+
+
+def _interval(one: Estimate) -> str:
+    return "" if one.low is None or one.high is None else f" ({_number(one.low)} to {_number(one.high)})"
 
 
 def _number(value: float) -> str:
@@ -207,12 +251,14 @@ def _line(
     group: str,
     claim: Claim,
     ours: str,
-    kind: str,
+    verdict: _Verdict,
     because: str,
+    checked: TheoryCheck | None = None,
     shown: Estimate | None = None,
     found: Estimates | None = None,
     fair: Estimate | None = None,
 ) -> Line:
+    checked = checked or TheoryCheck()
     return Line(
         group=group,
         id=claim.id,
@@ -220,7 +266,7 @@ def _line(
         where=claim.where,
         paper=claim.text,
         ours=ours,
-        kind=kind,
+        kind=verdict.kind,
         because=because,
         unit=claim.measure.unit if claim.measure else "",
         paper_low=claim.low,
@@ -229,7 +275,17 @@ def _line(
         low=shown.low if shown else None,
         high=shown.high if shown else None,
         seeds=found.seeds if found else 0,
+        repeated=found.repeated if found else "seeds",
+        needed=verdict.needed,
         fair=fair.value if fair else None,
-        theory=found.theory if found else None,
+        check=checked.check,
+        checked_by=checked.text,
+        oracle=found.oracle if found else None,
+        spread=found.spread if found else None,
+        compare=claim.compare,
+        fixed=claim.fixed,
+        chosen=claim.chosen,
+        main=claim.main,
+        counted=not claim.repeats,
         timed=found.timed if found else False,
     )

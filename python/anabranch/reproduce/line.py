@@ -1,14 +1,20 @@
-"""One line of the table: what the paper says, what came out, what theory expects, the verdict."""
+"""One line of the table: what the paper says, what came out, ours against theory, and the paper against ours."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anabranch.reproduce.estimate import Band
+from anabranch.reproduce.estimate import Oracle, Spread
 
-AGREES, RANKS, DIFFERS = "agrees", "agrees in rank only", "differs"
-UNDECIDED, INCOMPARABLE, NOT_RUN = "undecided", "cannot be compared", "not run"
-KINDS = (AGREES, RANKS, DIFFERS, UNDECIDED, INCOMPARABLE, NOT_RUN)
+AGREES, RANKS, DIFFERS = "agrees", "same side only", "differs"
+UNDECIDED, BLIND = "undecided", "cannot discriminate"
+INCOMPARABLE, NOT_RUN, VOID = "cannot be compared", "not run", "ours is wrong"
+KINDS = (AGREES, RANKS, DIFFERS, UNDECIDED, BLIND, INCOMPARABLE, NOT_RUN, VOID)
+"""Verdicts on the paper against ours."""
+
+HOLDS, BOUNDED, NO_ORACLE, FAILS = "holds", "within bounds", "no oracle", "fails"
+CHECKS = (HOLDS, BOUNDED, NO_ORACLE, FAILS)
+"""Outcomes of ours against theory or an independent implementation."""
 
 WITH_BECAUSE = (DIFFERS, INCOMPARABLE)
 """Verdicts that a reason follows as a clause."""
@@ -36,9 +42,27 @@ class Line:
     high: float | None = None
     """The 95 % interval of `value`."""
     seeds: int = 0
+    repeated: str = "seeds"
+    """What `seeds` counts."""
+    needed: int | None = None
+    """Seeds that would decide an undecided claim, by the spread that was seen."""
     fair: float | None = None
     """Ours with a fair competitor in place of the published one."""
-    theory: Band | None = None
+    check: str = NO_ORACLE
+    """Ours against theory, one of `CHECKS`."""
+    checked_by: str = ""
+    """What ours was checked against, with its numbers."""
+    oracle: Oracle | None = None
+    spread: Spread | None = None
+    compare: str = ""
+    fixed: str = ""
+    """Date on which statistic and tolerance were fixed."""
+    chosen: tuple[str, ...] = ()
+    """Settings that were chosen knowing the published answer."""
+    main: bool = False
+    """Whether the claim carries the paper's main statement."""
+    counted: bool = True
+    """Whether the verdict counts; a number that is published once counts once."""
     timed: bool = False
     """Whether `value` is a time on this machine, which no seed repeats."""
 

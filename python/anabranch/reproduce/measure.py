@@ -129,7 +129,7 @@ def read_measure(
         of=_labels(given.get("of", {})),
         over=over,
         form=form,
-        at={axis: value if isinstance(value, list) else [value] for axis, value in _flat(given.get("at", {}))},
+        at={axis: value if isinstance(value, list) else [value] for axis, value in by_axis(given.get("at", {}))},
         across=_known("across", given.get("across", "mean"), ACROSS),
         along=(given["along"],) if isinstance(given.get("along"), str) else tuple(given.get("along", ())),
         order=order,
@@ -137,14 +137,14 @@ def read_measure(
 
 
 def _labels(given: Any) -> Labels:
-    return dict(_flat(given)) if isinstance(given, Mapping) else {SCHEME_AXIS: given}
+    return dict(by_axis(given)) if isinstance(given, Mapping) else {SCHEME_AXIS: given}
 
 
-def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def by_axis(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Axes are named by keys of scenarios: `traffic.load` may be written without quotes."""
     for key, value in table.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
+            yield from by_axis(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
 

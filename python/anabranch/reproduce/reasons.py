@@ -6,15 +6,22 @@ from collections.abc import Mapping
 
 from anabranch.reproduce.backend import Evidence
 from anabranch.reproduce.claim import Claim, half_digit
-from anabranch.reproduce.estimate import Band, Estimate, Estimates
+from anabranch.reproduce.estimate import Estimate, Estimates
 from anabranch.reproduce.line import DIFFERS, RANKS
 from anabranch.units import pct
 
 
-def cause(claim: Claim, kind: str, outcome: str, found: Estimates, fair: Estimate | None, evidence: Evidence) -> str:
+def cause(
+    claim: Claim, kind: str, outcome: str, found: Estimates | None, fair: Estimate | None, evidence: Evidence
+) -> str:
     """The text for an outcome, its braces filled in; of a difference the text for any, if there is none of its own."""
-    text = claim.because.get(outcome, claim.because.get("differs", "") if kind in (DIFFERS, RANKS) else "")
-    return text.format_map(_Numbers(_numbers(claim, found, fair, evidence))) if "{" in text else text
+    given = claim.because.get(outcome, claim.because.get("differs") if kind in (DIFFERS, RANKS) else None)
+    if given is None:
+        return ""
+    text = given.text
+    if "{" in text:
+        text = text.format_map(_Numbers(_numbers(claim, found, fair, evidence)))
+    return f"{text} (shown by `{given.shown_by}`)" if given.shown_by else text
 
 
 class _Numbers(dict[str, str]):
@@ -24,16 +31,22 @@ class _Numbers(dict[str, str]):
         return f"{{{name}}}"
 
 
-def _numbers(claim: Claim, found: Estimates, fair: Estimate | None, evidence: Evidence) -> Mapping[str, str]:
+def _numbers(claim: Claim, found: Estimates | None, fair: Estimate | None, evidence: Evidence) -> Mapping[str, str]:
     numbers: dict[str, float] = {}
     for name, measure in claim.fields.items():
         mean = evidence.estimates(measure).mean
         if mean is not None:
             numbers[name] = mean.value
+    if found is None:
+        return {name: pct(number) for name, number in numbers.items()}
     ours = found.mean.value if found.mean else 0.0
     paper = claim.low if claim.low is not None else claim.high or 0.0
-    band = found.theory
-    numbers |= {"paper": paper, "ours": ours, "theory": band.value if band else 0.0}
+    band = found.spread.band if found.spread else None
+    numbers |= {"paper": paper, "ours": ours}
+    if band is not None:
+        numbers["theory"] = band.value
+    elif found.oracle is not None and found.oracle.value is not None:
+        numbers["theory"] = found.oracle.value
     if fair is not None:
         numbers["fair"] = fair.value
     if band is not None:
@@ -47,14 +60,16 @@ def _numbers(claim: Claim, found: Estimates, fair: Estimate | None, evidence: Ev
 
 
 def fitting_alternatives(claim: Claim, evidence: Evidence) -> str:
-    """Which other readings theory finds to give the published value."""
+    """Which other readings give the published value."""
     fits: list[str] = []
     fails: list[str] = []
     for alternative in claim.alternatives:
-        band = evidence.estimates(alternative.measure).theory
-        if band is not None and claim.low is not None:
-            text = f"{alternative.text} ({pct(band.low)} to {pct(band.high)})"
-            (fits if band.holds(claim.low, claim.tolerance) else fails).append(text)
+        spread = evidence.estimates(alternative.measure).spread
+        if spread is not None and claim.low is not None:
+            text = f"{alternative.text} ({pct(spread.band.low)} to {pct(spread.band.high)})"
+            held = spread.holds(claim.low, claim.tolerance)
+            if held is not None:
+                (fits if held else fails).append(text)
     if fits:
         return f"fits {' and '.join(fits)}"
     if len(fails) > 1:
@@ -76,12 +91,3 @@ def wrong_print(claim: Claim) -> str:
 def _slack(value: float) -> float:
     """Half a unit of the last digit; a float of a whole number was printed without digits."""
     return half_digit(int(value) if value == int(value) else value)
-
-
-def theory_text(band: Band | None) -> str:
-    """A band as the table shows it."""
-    if band is None:
-        return ""
-    if band.high == float("inf"):
-        return f">= {pct(band.low)}"
-    return pct(band.value) if band.low == band.high else f"{pct(band.value)} ({pct(band.low)} to {pct(band.high)})"

@@ -19,14 +19,17 @@ from anabranch.plot.style import save, svg
 from anabranch.report.csv_text import csv_text
 from anabranch.reproduce.drawing import figures
 from anabranch.reproduce.line import Line
-from anabranch.reproduce.reasons import theory_text
+from anabranch.reproduce.overview import papers
 from anabranch.reproduce.session import Evaluated
-from anabranch.reproduce.table import NOTES, summary
+from anabranch.reproduce.table import NOTES, remarks
 
 COLUMNS = (
-    "group", "id", "what", "where", "unit", "paper", "paper_low", "paper_high", "ours", "value", "low", "high", "seeds",
-    "fair", "theory", "theory_low", "theory_high", "timed", "kind", "because",
+    "group", "id", "what", "where", "compare", "fixed", "main", "counted", "chosen", "unit", "paper", "paper_low",
+    "paper_high", "ours", "value", "low", "high", "repeated", "seeds", "needed", "fair", "timed", "check", "checked_by",
+    "theory", "theory_low", "theory_high", "trials_low", "trials_high", "kind", "because",
 )  # fmt: skip
+ABSENT = "NA"
+"""What a column of verdicts.csv holds where a claim has no such value."""
 
 
 def write(evaluated: Sequence[Evaluated], folder: Path, title: str, command: Sequence[str]) -> Path:
@@ -42,7 +45,7 @@ def write(evaluated: Sequence[Evaluated], folder: Path, title: str, command: Seq
             drawn.append((caption, figure))
     records = [record(line) for one in evaluated for line in one.lines]
     files = {
-        "verdicts.csv": csv_text(COLUMNS, ([row[column] for column in COLUMNS] for row in records)),
+        "verdicts.csv": csv_text(COLUMNS, (_filled(row) for row in records)),
         "measured.csv": csv_text(("group", "cell", "seed", "quantity", "value"), _measured(evaluated)),
         "verdicts.json": json.dumps(records, indent=1, allow_nan=False) + "\n",
         "report.html": _page(evaluated, drawn, title, command),
@@ -58,11 +61,27 @@ def write(evaluated: Sequence[Evaluated], folder: Path, title: str, command: Seq
 
 def record(line: Line) -> dict[str, Any]:
     """A line as plain data; an end that theory leaves open is None."""
-    band = line.theory
-    ends = (
-        (None, None, None) if band is None else (band.value, band.low, band.high if math.isfinite(band.high) else None)
-    )
-    return asdict(line) | dict(zip(("theory", "theory_low", "theory_high"), ends, strict=True))
+    oracle, band = line.oracle, line.spread.band if line.spread else None
+    plain = {name: value for name, value in asdict(line).items() if name not in ("oracle", "spread")}
+    return plain | {
+        "chosen": list(line.chosen),
+        "theory": oracle.value if oracle else None,
+        "theory_low": oracle.low if oracle else None,
+        "theory_high": _finite(oracle.high) if oracle else None,
+        "trials_low": band.low if band else None,
+        "trials_high": _finite(band.high) if band else None,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _filled(row: dict[str, Any]) -> Iterable[object]:
+    """Cells of a row of the CSV, none of them empty."""
+    for column in COLUMNS:
+        value = "; ".join(row[column]) if column == "chosen" else row[column]
+        yield ABSENT if value is None or value in ("", "-") else value
 
 
 def _page(
@@ -71,15 +90,14 @@ def _page(
     environment = Environment(
         loader=PackageLoader("anabranch.reproduce"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    lines = [line for one in evaluated for line in one.lines]
     return environment.get_template("reproduce.html").render(
         title=title,
         command=shlex.join(command),
-        summary=summary(lines),
-        notes=NOTES,
+        papers=papers(evaluated),
+        legend=NOTES.splitlines(),
         studies=evaluated,
-        with_theory=any(line.theory is not None for line in lines),
-        theory_text=theory_text,
+        remarks=remarks,
+        name=lambda words: words.replace(" ", "-"),
         # Made by templates of the backends, which escape what they are given.
         details=[Markup(text) for one in evaluated if (text := one.evidence.details())],
         figures=[(caption, svg(figure, caption)) for caption, figure in drawn],

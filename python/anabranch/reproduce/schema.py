@@ -20,9 +20,27 @@ class Key:
 TOP = (
     Key("source", "text", "Publication that the claims are taken from."),
     Key(
+        "fixed",
+        "date",
+        "Date on which statistics and tolerances of the claims were fixed, before a full run: `2026-11-22`.",
+        required=True,
+    ),
+    Key(
+        "chosen",
+        "table of texts",
+        "Settings of the study that were chosen knowing the published answer, by name. The verdicts of the claims that "
+        "name one carry the text.",
+    ),
+    Key(
         "classes", "table", 'Size classes of flows by name: `{ above = "64 KB", upto = "10 MB" }`. `all` always exists.'
     ),
     Key("claim", "list of tables", "Published statements, one `[[claim]]` each.", required=True),
+    Key(
+        "theory",
+        "list of tables",
+        "Values that ours must have whatever the paper says, one `[[theory]]` each. If one fails, our code is wrong, "
+        "the claims that name it are not judged, and the command's status is not 0.",
+    ),
     Key("figure", "list of tables", "Figures to draw, one `[[figure]]` each."),
 )
 
@@ -34,15 +52,41 @@ CLAIM = (
     Key("paper", "number or [low, high]", "Published number or range, in the unit of the measure."),
     Key("least", "number", "Published lower bound, where there is no upper one."),
     Key("most", "number", "Published upper bound, where there is no lower one."),
-    Key("compare", "text", "Rule of the verdict: `value`, `rank`, `order`, `theory` or `none`; see below.", True),
+    Key(
+        "compare",
+        "text",
+        "Rule of the verdict: `value`, `rank`, `sign`, `order`, `trials` or `none`; see below.",
+        True,
+    ),
     Key(
         "tolerance",
         "number",
         "Distance from the published number or range that still agrees, in the unit of the measure. Required for "
-        "`value` unless `factor` is given. Default with `factor` and for `theory`: half a unit of the last digit of "
-        "`paper`.",
+        "`value` unless `factor` is given. Default with `factor` and for `trials`: half a unit of the last digit of "
+        "`paper`. It carries no range across no difference.",
     ),
-    Key("factor", "number", "Factor, above 1, by which our value may be larger or smaller and still agrees."),
+    Key(
+        "factor",
+        "number",
+        "Factor, above 1, by which our value may be larger or smaller and still agrees. It carries no range across no "
+        "difference.",
+    ),
+    Key(
+        "per",
+        "table",
+        'Axis and its values, each of which has a verdict of its own: `{ loss = ["3 duplicates", "RACK"] }`. The '
+        "published number counts at the first.",
+    ),
+    Key("fixed", "date", "Date of this claim's statistic and tolerance, where it is not the file's."),
+    Key("main", "true", "The claim carries the paper's main statement: the report's header shows its verdict."),
+    Key("chosen", "list of texts", "Names in the file's table `chosen` on which the verdict depends."),
+    Key("theory", "text", "Name of the file's `[[theory]]` that ours must pass before the claim is judged."),
+    Key(
+        "repeats",
+        "text",
+        "Claim of another study that states the same published number: `valo/fct 0.13`. The verdict is shown and not "
+        "counted again.",
+    ),
     Key(
         "measure",
         "table",
@@ -51,32 +95,47 @@ CLAIM = (
     Key(
         "fair",
         "table",
-        "Second measure, of a competitor as one would build it today in place of the published one. With `rank` it "
-        "must come out on the published side too.",
+        "Second measure, of a competitor as one would build it today in place of the published one. With `rank` and "
+        "`sign` its interval must lie on the published side too.",
     ),
-    Key("quick", "table", "Keys of `measure` that are replaced in a run with `--quick`."),
+    Key(
+        "quick",
+        "table",
+        "Keys of `measure` that are replaced in a run with `--quick`. What is measured then is another claim: the "
+        "verdict says so, and judges its side only.",
+    ),
     Key("reason", "text", "Reason why nothing can be compared. Required if `compare` is `none`."),
     Key(
         "because",
         "text or table",
-        "Cause of a difference, once it has been found. A table has a text for each outcome: `agrees`, `above` (the "
-        "paper's number is too high), `below`, `differs` (any other difference), `fair` (the fair competitor is on "
-        "the other side). Braces are filled in with numbers measured now: `{paper}`, `{ours}`, `{fair}`, `{theory}`, "
-        "`{low}` and `{high}` (ends of theory's band), `{times}` (paper over theory, or over ours), `{effective}` "
-        "(connections for which theory would give the paper's error), and the names in `fields`.",
+        "Cause of a difference. A table has a text for each outcome: `agrees`, `above` (the paper's number is too "
+        "high), `below`, `differs` (any other difference), `fair` (the fair competitor is on the other side). A text "
+        "is computed from the run: braces are filled in with numbers measured now: `{paper}`, `{ours}`, `{fair}`, "
+        "`{theory}` (the oracle's value), `{low}` and `{high}` (ends of the band of `trials`), `{times}` (paper over "
+        "the band's middle, or over ours), `{effective}` (connections for which theory would give the paper's error), "
+        "and the names in `fields`. A text without braces is a table `{ text, shown_by }`, whose `shown_by` is the "
+        "command that shows it.",
     ),
     Key("fields", "table of measures", "Further numbers that `because` names."),
     Key(
         "alternatives",
         "list of tables",
-        "Other readings of the paper, each with a `text` and a `measure`. A difference reports which of them theory "
-        "finds to give the published number.",
+        "Other readings of the paper, each with a `text` and a `measure`. A difference reports which of them give the "
+        "published number.",
     ),
     Key(
         "printed",
         "[numerator, denominator]",
         "Two numbers printed elsewhere in the paper. The verdict notes if their ratio is not the one claimed.",
     ),
+)
+
+THEORY = (
+    Key("name", "text", "Name that claims use.", True),
+    Key("what", "text", "Statement in a few words.", True),
+    Key("source", "text", "Formula, invariant or implementation that expects it.", True),
+    Key("between", "[low, high]", "Ends that our mean must not leave.", True),
+    Key("measure", "table", "Value to measure, as a claim's.", True),
 )
 
 CELL_MEASURE = (

@@ -11,7 +11,7 @@ from rich.progress import track
 
 from anabranch.reproduce.backend import Announcement, Context, Evidence, Prepared, backend
 from anabranch.reproduce.group import Group
-from anabranch.reproduce.judge import judge
+from anabranch.reproduce.judge import LEAST_SEEDS, judge
 from anabranch.reproduce.line import Line
 from anabranch.study.local import cores
 from anabranch.units import coarse_duration
@@ -41,7 +41,8 @@ def run(groups: Sequence[Group], output: Path, quick: bool, context: Context) ->
     found = []
     for one in prepared:
         evidence = one.run(context)
-        lines = [judge(one.group.label, claim, evidence) for claim in one.expected.claims]
+        least = 2 if one.quick_note else LEAST_SEEDS
+        lines = [judge(one.group.label, claim, evidence, least) for claim in one.expected.claims]
         found.append(Evaluated(one, evidence, lines))
     return found
 

@@ -1,73 +1,145 @@
-"""One table over all figure groups: what the paper says, what came out, what theory expects, the verdict."""
+"""Claims on the terminal: a header per paper, and of a single figure group every claim with both comparisons."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, KINDS, NOT_RUN, RANKS, UNDECIDED, Line
-from anabranch.reproduce.reasons import theory_text
+from anabranch.reproduce.line import (
+    AGREES,
+    BLIND,
+    BOUNDED,
+    DIFFERS,
+    FAILS,
+    HOLDS,
+    INCOMPARABLE,
+    KINDS,
+    NO_ORACLE,
+    NOT_RUN,
+    RANKS,
+    UNDECIDED,
+    VOID,
+    Line,
+)  # fmt: skip
+from anabranch.reproduce.overview import Overview, papers
 from anabranch.reproduce.session import Evaluated
 
-STYLES = {AGREES: "green", RANKS: "green", DIFFERS: "red", UNDECIDED: "yellow", INCOMPARABLE: "dim", NOT_RUN: "dim"}
-HEADER = ("id", "verdict", "what", "paper", "ours")
-THEORY = "theory"
-SHARES, SHARES_WITH_THEORY = (0.44, 0.22, 0.34), (0.36, 0.18, 0.26, 0.2)
-"""Shares of the columns behind the verdict in the width that is left."""
+STYLES = {
+    AGREES: "green",
+    RANKS: "cyan",
+    DIFFERS: "magenta",
+    UNDECIDED: "yellow",
+    BLIND: "dim",
+    INCOMPARABLE: "dim",
+    NOT_RUN: "dim",
+    VOID: "bold white on red",
+    HOLDS: "green",
+    BOUNDED: "none",
+    NO_ORACLE: "dim",
+    FAILS: "bold white on red",
+}
+"""One meaning each: green is agreement, cyan half of it, magenta a finding, yellow open, red our own fault."""
+HEADER = ("id", "ours: theory", "paper: ours", "what", "paper", "ours")
+FIXED = 3
+"""Columns that are never wrapped."""
+SHARES = (0.44, 0.2, 0.36)
+"""Shares of the other columns in the width that is left."""
 GAP = 2
+GROUP_INDENT = 2
 NOTES = """\
-ours: mean over seeds, schemes compared on the same flows; in parentheses its 95 % interval (Student's t over seeds);
-behind a bar the same with a fair competitor in place of the published one
-theory: expected value, and where 95 of 100 means of as many trials as the paper's would lie
-agrees: within the tolerance that expected.toml states; in rank only: the same side wins, and the interval excludes a
-draw; undecided: it does not; the curves of the papers are images, so only what their text states is compared"""
-
-
-def summary(lines: Sequence[Line]) -> str:
-    """The verdicts counted."""
-    kinds = Counter(line.kind for line in lines)
-    return f"{len(lines)} claims: {', '.join(f'{kinds[kind]} {kind}' for kind in KINDS if kinds[kind])}"
+ours: mean and its 95 % interval (Student's t over seeds, schemes on the same flows; a jackknife over trials; of times
+the least and the most repetition); behind a bar the same with a fair competitor in place of the published one
+ours: theory  holds: what theory, an invariant or an independent implementation expects of our value; within bounds: no
+more than capacity, propagation and conservation allow; fails: our code is wrong, and the status is not 0
+paper: ours   agrees: the whole interval is within the tolerance of expected.toml; same side only: another number, the
+published side; undecided: the interval holds both. Curves of the papers are images: only their text is compared"""
 
 
 def show(evaluated: Sequence[Evaluated], console: Console) -> None:
-    """Prints the table: a line per claim under the name of its group, and the reason, which no column would hold."""
-    lines = [line for one in evaluated for line in one.lines]
-    with_theory = any(line.theory is not None for line in lines)
-    header = (*HEADER, THEORY) if with_theory else HEADER
-    widths = _widths([header, *(_cells(line, with_theory) for line in lines)], console.width)
-    console.print(_row([Text(word, style="bold") for word in header], widths))
-    for one in evaluated:
-        small = one.prepared.quick_note
-        note = f"  --quick: {small}" if small else ""
-        console.print(Text(f"\n{one.prepared.group.label}", style="bold").append(note, style="dim"))
-        for line in one.lines:
-            id_, kind, *cells = _cells(line, with_theory)
-            console.print(_row([id_, Text(kind, style=STYLES[kind]), *cells], widths))
-            if line.reason:
-                indent = widths[0] + widths[1] + 2 * GAP
-                console.print(Padding(Text(line.reason, style="dim"), (0, 0, 0, indent)))
-    console.print(f"\n{summary(lines)}", markup=False)
-    console.print(NOTES, style="dim", markup=False)
+    """Prints a header per paper, then the claims of a single group, or of several the counts of each."""
+    single = len(evaluated) == 1
+    for paper in papers(evaluated):
+        _show_paper(paper, console)
+        if not single:
+            _show_groups([one for one in evaluated if one.prepared.group.paper == paper.name], console)
+    if single:
+        _show_claims(evaluated[0], console)
+        console.print(f"\n{NOTES}", style="dim", markup=False, highlight=False)
+    else:
+        if len({one.prepared.group.paper for one in evaluated}) > 1:
+            whole = Overview("in all", [line for one in evaluated for line in one.lines])
+            console.print(Text(f"\n{whole.name}", style="bold").append(f"  {whole.verdicts}", style="not bold"))
+            console.print(Text(whole.checked))
+        hint = f"the report has every claim; so has `anabranch reproduce {evaluated[0].prepared.group.label}`"
+        console.print(f"\n{hint}", style="dim", markup=False, highlight=False)
 
 
-def _cells(line: Line, with_theory: bool) -> list[str]:
-    cells = [line.id, line.kind, line.what, line.paper, line.ours]
-    return [*cells, theory_text(line.theory)] if with_theory else cells
+def _show_paper(paper: Overview, console: Console) -> None:
+    console.print(Text(f"\n{paper.name}", style="bold").append(f"  {paper.verdicts}", style="not bold"))
+    console.print(Text(f"{paper.checked}"))
+    if paper.headline:
+        console.print(Text(paper.headline))
+    for line in paper.main:
+        told = (
+            Text("  ")
+            .append(line.kind, style=STYLES[line.kind])
+            .append(f"  {line.what}: {line.paper}; ours {line.ours}")
+        )
+        console.print(Padding(told, (0, 0, 0, 0)))
+    for line in paper.failed:
+        told = Text("  ").append(f"{line.group} {line.id}: ours is wrong", style=STYLES[FAILS])
+        console.print(told.append(f"  {line.what}: {line.checked_by}"))
+
+
+def _show_groups(evaluated: Iterable[Evaluated], console: Console) -> None:
+    groups = [(one, Overview(one.prepared.group.label, one.lines)) for one in evaluated]
+    width = max(len(overview.name) for _, overview in groups)
+    for _, overview in groups:
+        told = Text(" " * GROUP_INDENT).append(f"{overview.name:{width}}")
+        for kind in KINDS:
+            if overview.kinds[kind]:
+                told.append(f"  {overview.kinds[kind]} ").append(kind, style=STYLES[kind])
+        console.print(told)
+
+
+def _show_claims(one: Evaluated, console: Console) -> None:
+    """A line per claim, and below it the reason, which no column would hold."""
+    widths = _widths([HEADER, *map(_cells, one.lines)], console.width)
+    small = one.prepared.quick_note
+    console.print(
+        Text(f"\n{one.prepared.group.label}", style="bold").append(f"  --quick: {small}" if small else "", "dim")
+    )
+    console.print(_row([Text(word, style="bold") for word in HEADER], widths))
+    for line in one.lines:
+        id_, check, kind, *cells = _cells(line)
+        console.print(_row([id_, Text(check, STYLES[check]), Text(kind, STYLES[kind]), *cells], widths))
+        indent = sum(widths[:FIXED]) + FIXED * GAP
+        for text in remarks(line):
+            console.print(Padding(Text(text, style="dim"), (0, 0, 0, indent)))
+
+
+def remarks(line: Line) -> list[str]:
+    """Reason of a verdict, and what was chosen knowing the answer."""
+    chosen = f"chosen knowing the answer: {'; '.join(line.chosen)}" if line.chosen else ""
+    once = "" if line.counted else "a number that another study counts"
+    return [text for text in (line.reason, chosen, once) if text]
+
+
+def _cells(line: Line) -> list[str]:
+    return [line.id, line.check, line.kind, line.what, line.paper, line.ours]
 
 
 def _widths(rows: Sequence[Sequence[str]], total: int) -> list[int]:
     """Widths of the columns: as much as they need, or what a terminal of `total` characters leaves them."""
     needed = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    left = total - sum(needed[:2]) - GAP * (len(needed) - 1)
-    if sum(needed[2:]) <= left:
+    left = total - sum(needed[:FIXED]) - GAP * (len(needed) - 1)
+    if sum(needed[FIXED:]) <= left:
         return needed
-    shares = SHARES if len(needed) == len(HEADER) else SHARES_WITH_THEORY
-    return [*needed[:2], *(max(12, int(share * left)) for share in shares)]
+    return [*needed[:FIXED], *(max(12, int(share * left)) for share in SHARES)]
 
 
 def _row(cells: Sequence[str | Text], widths: Sequence[int]) -> Table:

@@ -20,6 +20,15 @@ def half_width(values: npt.NDArray[np.float64]) -> float | None:
     return quantile * float(values.std(ddof=1)) / math.sqrt(len(values))
 
 
+def jackknife_half_width(without: npt.NDArray[np.float64]) -> float | None:
+    """Half the width of the 95 % interval of a statistic, from its values without each observation in turn (Tukey)."""
+    size = len(without)
+    if size < 2:
+        return None
+    error = math.sqrt((size - 1) / size * float(((without - without.mean()) ** 2).sum()))
+    return float(t.ppf((1 + CONFIDENCE) / 2, size - 1)) * error
+
+
 @dataclass(frozen=True)
 class Ratio:
     """Geometric mean of ratios, and the ends of its interval; these are None for one pair."""

@@ -10,13 +10,16 @@ from pathlib import Path
 
 from anabranch.errors import AnabranchError
 from anabranch.reproduce.backend import Announcement, Context
+from anabranch.reproduce.backends.simulator.bounds import passed
 from anabranch.reproduce.backends.simulator.duration import Forecast, forecast
 from anabranch.reproduce.backends.simulator.measured import measured, read_simulated, unfinished
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.cells import Cells
 from anabranch.reproduce.claim import Expected, load_expected
 from anabranch.reproduce.group import FILE, Group
+from anabranch.reproduce.judge import LEAST_SEEDS
 from anabranch.reproduce.measure import CellMeasure
+from anabranch.reproduce.positions import key_line
 from anabranch.reproduce.quantity import Quantity
 from anabranch.runs.folder import check_writable, read_manifest
 from anabranch.runs.results import Run
@@ -92,10 +95,13 @@ def prepare(group: Group, runs: Path, quick: bool) -> SimulatorStudy:
     """
     file = group.folder / FILE
     expected = load_expected(group.folder, quick, read_simulated)
-    study = load_study(file, quick)
+    study, whole = load_study(file, quick), load_study(file)
+    if expected.claims and len(whole.seeds) < LEAST_SEEDS:
+        line = key_line(file.read_text(encoding="utf-8"), 0, "seeds")
+        raise AnabranchError(f"{file}:{line}: seeds: {len(whole.seeds)}: claims need {LEAST_SEEDS} at least")
     sweep = resolve(study, runs, lambda message: SCHEME_MISSING.search(message) is not None)
     done = [folder for folder in sweep.jobs if read_manifest(folder) is not None]
-    return SimulatorStudy(group, expected, load_study(file), sweep, forecast(sweep.missing, done))
+    return SimulatorStudy(group, expected, whole, sweep, forecast(sweep.missing, done))
 
 
 def collect(sweep: Sweep, whole: Study, quantities: Iterable[Quantity], failed: Mapping[str, str]) -> Cells:
@@ -113,7 +119,7 @@ def collect(sweep: Sweep, whole: Study, quantities: Iterable[Quantity], failed: 
         axis: [label for label in labels if label not in axes[axis]]
         for axis, labels in table_values(whole.axes).items()
     }
-    cells = Cells(axes, sweep.study.seeds, left_out=left_out)
+    cells = Cells(axes, sweep.study.seeds, left_out=left_out, bounded=True)
     wanted = list(dict.fromkeys(quantities))
     for refused in sweep.refused:
         cells.missing[cells.cell(refused.point), refused.seed] = refused.reason
@@ -123,6 +129,8 @@ def collect(sweep: Sweep, whole: Study, quantities: Iterable[Quantity], failed: 
             cells.missing[cell, one.seed] = failed.get(one.folder.name, "it has not run")
             continue
         run = Run(one.folder)
+        if beyond := passed(run):
+            cells.broken[cell, one.seed] = beyond
         for quantity in wanted:
             cells.numbers[cell, one.seed, quantity] = measured(quantity, run)
             cells.unfinished[cell, one.seed, quantity] = unfinished(quantity, run.flows)
@@ -132,6 +140,8 @@ def collect(sweep: Sweep, whole: Study, quantities: Iterable[Quantity], failed: 
 def _quantities(expected: Expected) -> list[Quantity]:
     """Everything that claims and figures measure."""
     measures = [claim.measure for claim in expected.claims]
+    measures += [claim.theory.measure for claim in expected.claims if claim.theory is not None]
+    measures += [measure for claim in expected.claims for measure in claim.fields.values()]
     found = [measure.quantity for measure in measures if isinstance(measure, CellMeasure)]
     return found + [figure.quantity for figure in expected.figures]
 

@@ -1,4 +1,4 @@
-"""Evidence of a study of splitting: estimates with theory's bands, the paper's figures, and every number in files."""
+"""Evidence of a study of splitting: estimates beside theory, the paper's figures, and every number in files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ import numpy as np
 from anabranch.errors import AnabranchError
 from anabranch.reproduce.backends.splitter.job import Outcome
 from anabranch.reproduce.backends.splitter.measure import ValueMeasure
-from anabranch.reproduce.backends.splitter.theory import jensen_random_pct
+from anabranch.reproduce.backends.splitter.measures import Sample, ratio_oracle
+from anabranch.reproduce.backends.splitter.single import Single
+from anabranch.reproduce.backends.splitter.theory import Floats, jensen_random_pct
 from anabranch.reproduce.claim import Claim
-from anabranch.reproduce.estimate import Band, Estimate, Estimates
+from anabranch.reproduce.estimate import Band, Estimate, Estimates, Oracle, Spread
 from anabranch.reproduce.ranking import Ranking
-from anabranch.stats.confidence import half_width
+from anabranch.stats.confidence import jackknife_half_width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,52 +39,96 @@ class SplitterEvidence:
 
     def estimates(self, measure: ValueMeasure) -> Estimates:
         """See `backend.Evidence`."""
-        measures, study = self.outcome.measures, self.outcome.study
-        value = float(np.mean([measures.value(name) for name in measure.of]))
-        value = value if measure.over is None else value / measures.value(measure.over)
-        half = self._half_width(measure, value)
-        trials = measures.trials(measure.of[0]) is not None
-        ends = (None, None) if half is None else (value - half, value + half)
+        singles = [self.outcome.measures.single(name) for name in (*measure.of, *filter(None, [measure.over]))]
+        known = [one for one in singles if one is not None]
+        return self._of_singles(measure, known) if len(known) == len(singles) else self._of_trials(measure)
+
+    def _of_singles(self, measure: ValueMeasure, singles: Sequence[Single]) -> Estimates:
+        """Counts, hashes and times; a ratio lies between the ratios of the far ends."""
+        study, first = self.outcome.study, singles[0]
+        one = Estimate(first.value, first.low, first.high) if measure.over is None else _ratio(first, singles[-1])
+        timed = any(name.startswith(TIMED) and "/memory" not in name for name in measure.of)
         return Estimates(
-            points=[Estimate(value, *ends)],
-            mean=Estimate(value, *ends),
+            points=[one],
+            mean=one,
             missing=[],
-            seeds=study.trials if trials else 0,
-            theory=self._theory(measure),
-            connections=measures.connections(measure.of[0]),
+            seeds=study.cost.repetitions if timed else 0,
+            oracle=first.oracle if measure.over is None else None,
+            spread=first.spread if measure.over is None else None,
             smaller=SMALLER if study.quick and measure.of[0].startswith("cost-") else "",
-            timed=any(name.startswith(TIMED) and "/memory" not in name for name in measure.of),
+            timed=timed,
+            repeated="repetitions",
         )
 
-    def _half_width(self, measure: ValueMeasure, value: float) -> float | None:
-        """Half the interval over trials; of a ratio of means by its residuals (Cochran, Sampling Techniques, 6.4)."""
-        columns = [self.outcome.measures.trials(name) for name in measure.of]
-        found = [column for column in columns if column is not None]
-        if len(found) < len(columns):
-            return None
-        ours = np.asarray(np.mean(found, axis=0), dtype=np.float64)
-        if measure.over is None:
-            return half_width(ours)
-        other = self.outcome.measures.trials(measure.over)
-        if other is None:
-            return None
-        half = half_width(ours - value * other)
-        return None if half is None else half / float(other.mean())
+    def _of_trials(self, measure: ValueMeasure) -> Estimates:
+        """Errors of splits, over all weights: trials that ran, moved by what theory knows of the weights they drew."""
+        measures, study = self.outcome.measures, self.outcome.study
+        if measures.worst(measure.of[0]):
+            return self._worst(measure)
+        of = [_series(measures.samples(name)) for name in measure.of]
+        value, without = float(np.mean([one for one, _ in of])), np.mean([rest for _, rest in of], axis=0)
+        if measure.over is not None:
+            below, below_without = _series(measures.samples(measure.over))
+            value, without = value / below, without / below_without
+        half = jackknife_half_width(without)
+        one = Estimate(value, None, None) if half is None else Estimate(value, value - half, value + half)
+        return Estimates(
+            points=[one],
+            mean=one,
+            missing=[],
+            seeds=study.trials,
+            oracle=self._oracle(measure),
+            spread=self._spread(measure, value, half),
+            connections=measures.connections(measure.of[0]),
+            repeated="trials",
+        )
 
-    def _theory(self, measure: ValueMeasure) -> Band | None:
-        """Expectation of theory; of a ratio of means, without a spread."""
-        measures = self.outcome.measures
+    def _worst(self, measure: ValueMeasure) -> Estimates:
+        """The worst of the trials, which has no interval; as many trials as the paper's are spread as theory has it."""
+        measures, study = self.outcome.measures, self.outcome.study
+        samples, oracle = measures.samples(measure.of[0]), self._oracle(measure)
+        one = Estimate(float(max(sample.ours.max() for sample in samples)), None, None)
+        whole = study.trials >= study.published_trials
+        band = measures.band(measure.of[0], measure.weights) if whole else None
+        return Estimates(
+            points=[one],
+            mean=one,
+            missing=[],
+            seeds=study.trials,
+            oracle=oracle,
+            spread=None if band is None else Spread(band, 0.0),
+            smaller="" if whole else f"the worst of {study.trials} trials; the paper has {study.published_trials}",
+            connections=measures.connections(measure.of[0]),
+            repeated="trials",
+        )
+
+    def _oracle(self, measure: ValueMeasure) -> Oracle | None:
+        """Theory on the weights that the trials drew; None without a model of one of the techniques."""
+        of = [self.outcome.measures.oracle(name) for name in measure.of]
+        below = None if measure.over is None else self.outcome.measures.oracle(measure.over)
+        known = [one for one in of if one is not None]
+        if len(known) < len(of) or (measure.over is not None and below is None):
+            return None
+        return ratio_oracle(known, below)
+
+    def _spread(self, measure: ValueMeasure, value: float, half: float | None) -> Spread | None:
+        """Band of as many trials as the paper has, at our mean; Jensen's bound where scoring's error is given."""
+        if half is None or measure.over is not None:
+            return None
         if measure.scoring is not None:
             bound = jensen_random_pct(measure.scoring)
-            return Band(bound, bound, inf)
-        if measure.over is None:
-            return measures.band(measure.of[0], measure.weights)
-        bands = [measures.band(name) for name in (*measure.of, measure.over)]
-        values = [band.value for band in bands if band is not None]
-        if len(values) < len(bands):
+            return Spread(Band(bound, bound, inf), 0.0)
+        band = self.outcome.measures.band(measure.of[0], measure.weights)
+        if band is None:
             return None
-        ratio = float(np.mean(values[:-1])) / values[-1]
-        return Band(ratio, ratio, ratio)
+        # Other weights, and bytes, have no trials of ours: theory's band stands where it is.
+        own = measure.weights is None and "/bytes" not in measure.of[0]
+        return Spread(band.moved(value - band.value), half) if own else Spread(band, 0.0)
+
+    def rivals(self, measure: ValueMeasure) -> Iterable[tuple[str, ValueMeasure]]:
+        """None: claims name techniques by their values, and no value of all is asked for."""
+        del measure
+        return ()
 
     def ranking(self, measure: ValueMeasure) -> Ranking:
         """Refuses: values of splitting are compared in pairs.
@@ -117,3 +163,21 @@ class SplitterEvidence:
 
     def show(self, console: Console) -> None:
         """Prints nothing: all is in the claims."""
+
+
+def _series(samples: Sequence[Sample]) -> tuple[float, Floats]:
+    """Mean over points and trials, and the same without each trial in turn."""
+    values, without = [], []
+    for sample in samples:
+        ours = sample.ours if sample.expected is None else sample.ours - sample.expected + sample.over_all
+        values.append(float(ours.mean()))
+        without.append((ours.sum() - ours) / (ours.size - 1) if ours.size > 1 else ours)
+    return float(np.mean(values)), np.asarray(np.mean(without, axis=0), dtype=np.float64)
+
+
+def _ratio(above: Single, below: Single) -> Estimate:
+    """A ratio of two values, each somewhere between its ends."""
+    value = above.value / below.value
+    if above.low is None or above.high is None or below.low is None or below.high is None:
+        return Estimate(value, None, None)
+    return Estimate(value, above.low / below.high, above.high / below.low)

@@ -11,7 +11,7 @@ from anabranch.split.request import Choice
 from anabranch.toml_document import read_toml
 
 FILE = "study.toml"
-MODELS = ("equal", "exact", "volumes", "turns", "table", "none")
+MODELS = ("equal", "exact", "volumes", "turns", "replicas", "proportional", "served", "none")
 EXPERIMENTS = ("default", "weights", "load", "paths", "small")
 
 

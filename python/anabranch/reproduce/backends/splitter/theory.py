@@ -1,8 +1,7 @@
 """Bands of chance: MAPEs of splits that follow a technique's shares exactly, over random weights.
 
-Shares come from closed forms in NumPy, not from the code under test, except a table's (model `table`), which are read
-from its plan. Connections are then drawn independently. A published mean of so many trials agrees with a technique if
-it lies in the central 95 % of such means.
+Shares come from closed forms in NumPy and none from the code under test. Connections are then drawn independently. A
+published mean of so many trials agrees with a technique if it lies in the central 95 % of such means.
 """
 
 from __future__ import annotations
@@ -15,14 +14,15 @@ import numpy.typing as npt
 from anabranch.reproduce.backends.splitter.connections import stream
 from anabranch.reproduce.estimate import Band
 from anabranch.split.request import Choice
-from anabranch.splitter import Splitter
 
 Floats = npt.NDArray[np.float64]
 
 RESAMPLES = 2000
 LEVEL = 0.95
-TABLE_DRAWS = 4000
-"""At most so many of tables, which take a plan each."""
+TABLES = ("replicas", "proportional")
+"""Models whose shares depend on the technique's number of entries."""
+ROW_DRAWS = 4000
+"""At most so many draws of what is computed row by row."""
 
 
 def volume_shares(weights: npt.ArrayLike) -> Floats:
@@ -44,12 +44,77 @@ def volume_shares(weights: npt.ArrayLike) -> Floats:
     return shares
 
 
+def replica_shares(weights: npt.NDArray[np.int64], entries: int) -> Floats:
+    """Shares of a WCMP table of at most `entries` replicas; shape (draws, paths).
+
+    Zhou et al., EuroSys 2014, algorithm 1, over all rows at once: from one replica each, the path whose count would
+    least exceed its weight grows, and of all tables on the way the one with the least oversubscription is taken.
+    """
+    rows = np.arange(len(weights))
+    counts = np.ones_like(weights)
+    best, best_over = counts.copy(), np.full(len(weights), np.inf)
+    for size in range(weights.shape[1], entries + 1):
+        # One division of whole numbers each: equal ratios compare as equal.
+        over = (counts / (weights * size)).max(axis=-1)
+        better = over < best_over
+        best[better], best_over[better] = counts[better], over[better]
+        counts[rows, ((counts + 1) / weights).argmin(axis=-1)] += 1
+    return np.asarray(best / best.sum(axis=-1, keepdims=True), dtype=np.float64)
+
+
+def proportional_shares(weights: npt.NDArray[np.int64], entries: int) -> Floats:
+    """Shares of a table whose weights are scaled to about `entries`, at least one each (VALO Fig. 3b)."""
+    found = np.empty(weights.shape)
+    for row, asked in enumerate(weights.tolist()):
+        total, reduced = sum(asked), list(asked)
+        before: list[int] = []
+        while sum(reduced) > entries and reduced != before:
+            room = max(0, entries - reduced.count(1))
+            before, reduced = reduced, [max(1, (2 * w * room + total) // (2 * total)) for w in asked]
+        found[row] = np.array(reduced) / sum(reduced)
+    return found
+
+
+def model_shares(technique: Choice, model: str, weights: npt.NDArray[np.int64]) -> Floats:
+    """Shares of each row of weights under a model that draws every connection by itself."""
+    if model == "equal":
+        return np.full(weights.shape, 1.0 / weights.shape[-1])
+    if model == "exact":
+        return np.asarray(weights / weights.sum(axis=-1, keepdims=True), dtype=np.float64)
+    if model == "volumes":
+        return volume_shares(weights)
+    entries = int(dict(technique.parameters)["entries"])
+    return replica_shares(weights, entries) if model == "replicas" else proportional_shares(weights, entries)
+
+
 def turn_counts(weights: npt.NDArray[np.int64], connections: int) -> Floats:
     """Connections per path when each path takes all its turns in a row (published WRR); shape (draws, paths)."""
     turns = weights // np.gcd.reduce(weights, axis=-1, keepdims=True)
     rounds, left = np.divmod(connections, turns.sum(axis=-1, keepdims=True))
     before = np.cumsum(turns, axis=-1) - turns
     return np.asarray(rounds * turns + np.clip(left - before, 0, turns), dtype=np.float64)
+
+
+def served_counts(weights: npt.NDArray[np.int64], connections: int) -> Floats:
+    """Connections per path when each goes where sent over weight is least, ties to the first; shape (draws, paths).
+
+    All counts whose turn comes at the same level, k / w at most (N - n) / W, then the few that are left one by one:
+    the apportionment of Adams.
+    """
+    rows, paths = np.arange(len(weights)), weights.shape[-1]
+    level = (connections - paths) / weights.sum(axis=-1, keepdims=True)
+    # Half a turn less: what rounding might count too much comes one by one.
+    counts = np.maximum(0, np.floor(level * weights - 0.5).astype(np.int64) + 1)
+    left = connections - counts.sum(axis=-1)
+    while left.any():
+        least = (counts / weights).argmin(axis=-1)
+        counts[rows, least] += left > 0
+        left = np.maximum(0, left - 1)
+    return np.asarray(counts, dtype=np.float64)
+
+
+COUNTED: dict[str, Callable[[npt.NDArray[np.int64], int], Floats]] = {"turns": turn_counts, "served": served_counts}
+"""Models that leave nothing to chance, with their counts."""
 
 
 def mapes(asked: Floats, counts: Floats) -> Floats:
@@ -76,14 +141,14 @@ class Theory:
         self._range = weight_range
         self._draws = draws
         self._populations: dict[tuple[object, ...], Floats] = {}
-        self._tables: dict[tuple[object, ...], Floats] = {}
+        self._shares: dict[tuple[object, ...], Floats] = {}
 
     def population(
         self, technique: Choice, model: str, point: tuple[int, int], weight_range: tuple[int, int] | None = None
     ) -> Floats:
         """MAPEs, in percent, of single trials at (paths, connections); shape (draws,)."""
         limits = weight_range or self._range
-        key = (technique.label if model == "table" else model, point, limits)
+        key = (technique.label if model in TABLES else model, point, limits)
         if key not in self._populations:
             self._populations[key] = self._draw(technique, model, point, limits)
         return self._populations[key]
@@ -105,29 +170,21 @@ class Theory:
 
     def _draw(self, technique: Choice, model: str, point: tuple[int, int], limits: tuple[int, int]) -> Floats:
         paths, connections = point
-        draws = min(self._draws, TABLE_DRAWS) if model == "table" else self._draws
+        draws = min(self._draws, ROW_DRAWS) if model == "proportional" else self._draws
         weights = stream(self._seed, "theory weights", paths, *limits).integers(*limits, (draws, paths), endpoint=True)
         asked = weights / weights.sum(axis=-1, keepdims=True)
-        if model == "turns":
-            return mapes(asked, turn_counts(weights, connections))
-        shares: dict[str, Callable[[], Floats]] = {
-            "equal": lambda: np.full(asked.shape, 1.0 / paths),
-            "exact": lambda: asked,
-            "volumes": lambda: volume_shares(weights),
-            "table": lambda: self._table_shares(technique, weights, limits),
-        }
+        if model in COUNTED:
+            return mapes(asked, COUNTED[model](weights, connections))
         rng = stream(self._seed, "theory", model, paths, connections, *limits)
-        return mapes(asked, rng.multinomial(connections, shares[model]()).astype(np.float64))
+        shares = self._of(technique, model, weights, limits)
+        return mapes(asked, rng.multinomial(connections, shares).astype(np.float64))
 
-    def _table_shares(self, technique: Choice, weights: npt.NDArray[np.int64], limits: tuple[int, int]) -> Floats:
-        """Shares of the table that is planned for each row of weights."""
-        key = (technique.label, weights.shape[1], limits)
-        if key not in self._tables:
-            parameters = dict(technique.parameters)
-            self._tables[key] = np.array(
-                [Splitter(technique.name, row, None, **parameters).shares() for row in weights.tolist()]
-            )
-        return self._tables[key]
+    def _of(self, technique: Choice, model: str, weights: npt.NDArray[np.int64], limits: tuple[int, int]) -> Floats:
+        """Shares, computed once for each number of paths."""
+        key = (technique.label, model, weights.shape, limits)
+        if key not in self._shares:
+            self._shares[key] = model_shares(technique, model, weights)
+        return self._shares[key]
 
 
 def resampled(populations: Sequence[Floats], trials: int, statistic: str, rng: np.random.Generator) -> Band:

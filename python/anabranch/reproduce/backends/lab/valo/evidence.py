@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from anabranch.reproduce.backends.lab.study import LabEvidence
@@ -11,7 +11,7 @@ from anabranch.reproduce.backends.lab.valo import accuracy, completion
 from anabranch.reproduce.backends.lab.valo.expectation import Expectation
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.cells import Cells
-from anabranch.reproduce.estimate import Band, Estimates
+from anabranch.reproduce.estimate import Estimates, Oracle
 from anabranch.reproduce.evaluate import evaluate
 from anabranch.reproduce.measure import CellMeasure
 from anabranch.reproduce.quantity import Quantity
@@ -38,8 +38,10 @@ class ValoEvidence(LabEvidence):
         if measure.over is not None or len(paths) != 1 or (scheme, paths[0]) not in self.expected:
             return found
         theory = self.expected[str(scheme), paths[0]]
-        band = Band(theory.mean, theory.low, theory.high)
-        return Estimates(found.points, found.mean, found.missing, found.seeds, theory=band)
+        if found.mean is None:
+            return found
+        oracle = Oracle(found.mean.value, theory.low, theory.high, "shares of the recipe, same weights", theory.mean)
+        return replace(found, oracle=oracle, repeated="trials")
 
     def measured(self) -> Iterable[tuple[str, int, str, float | None]]:
         """See `backend.Evidence`."""

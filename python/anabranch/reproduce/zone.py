@@ -1,0 +1,97 @@
+"""Zone of the values that agree with a claim, intervals against it, and the seeds that would decide."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scipy.stats import t
+
+from anabranch.reproduce.claim import Claim
+from anabranch.reproduce.estimate import Estimate
+from anabranch.stats.confidence import CONFIDENCE
+
+SEEDS_MAX = 10_000
+
+
+@dataclass(frozen=True)
+class Zone:
+    """Values between two ends, either of which may be open."""
+
+    low: float | None
+    high: float | None
+
+    def holds(self, one: Estimate) -> bool | None:
+        """Whether the whole interval is inside; None if it is inside in part, or there is none."""
+        if one.low is None or one.high is None:
+            return None
+        if (self.low is None or one.low >= self.low) and (self.high is None or one.high <= self.high):
+            return True
+        outside = (self.low is not None and one.high < self.low) or (self.high is not None and one.low > self.high)
+        return False if outside else None
+
+    def distance(self, one: Estimate) -> float:
+        """Distance from the value to the nearer end."""
+        return min((abs(one.value - end) for end in (self.low, self.high) if end is not None), default=math.inf)
+
+
+def side(claim: Claim) -> int:
+    """Side of no difference on which the published numbers lie: 1 or -1; 0 if on both or on none."""
+    neutral = claim.measure.neutral if claim.measure else None
+    if neutral is None:
+        return 0
+    low, high = claim.low, claim.high
+    if low is not None and low >= neutral and (high is None or high > neutral or claim.compare == "sign"):
+        return 1
+    if high is not None and high <= neutral and (low is None or low < neutral or claim.compare == "sign"):
+        return -1
+    return 0
+
+
+def agreeing(claim: Claim) -> Zone:
+    """Values within the tolerance or the factor of what is published, on its side of no difference."""
+    factor, tolerance = claim.factor or 1.0, claim.tolerance
+    low = None if claim.low is None else min(claim.low - tolerance, claim.low / factor)
+    high = None if claim.high is None else max(claim.high + tolerance, claim.high * factor)
+    neutral = claim.measure.neutral if claim.measure else None
+    if neutral is not None and side(claim) > 0:
+        low = neutral if low is None else max(low, neutral)
+    if neutral is not None and side(claim) < 0:
+        high = neutral if high is None else min(high, neutral)
+    return Zone(low, high)
+
+
+def one_side(claim: Claim) -> Zone:
+    """All values on the published side of no difference."""
+    neutral = claim.measure.neutral if claim.measure else None
+    return Zone(neutral, None) if side(claim) > 0 else Zone(None, neutral)
+
+
+def seeds_needed(one: Estimate, seeds: int, distance: float) -> int | None:
+    """Least number of seeds whose interval would be narrower than `distance` to either side, at the spread seen.
+
+    None where there is no spread to go by, or more than `SEEDS_MAX` would not do.
+    """
+    if one.low is None or one.high is None or seeds < 2 or not 0 < distance < math.inf:
+        return None
+    deviation = (one.high - one.low) / 2 * math.sqrt(seeds) / _student(seeds)
+    few, many = 1, 2
+    while _student(many) * deviation / math.sqrt(many) >= distance:
+        few, many = many, 2 * many
+        if few > SEEDS_MAX:
+            return None
+    while many - few > 1:
+        middle = (few + many) // 2
+        narrow = _student(middle) * deviation / math.sqrt(middle) < distance
+        few, many = (few, middle) if narrow else (middle, many)
+    return max(many, seeds + 1)
+
+
+def most_needed(wanted: Sequence[int | None]) -> int | None:
+    """Largest of several numbers of seeds; None if one is not known."""
+    return None if None in wanted or not wanted else max(one for one in wanted if one is not None)
+
+
+def _student(seeds: int) -> float:
+    return float(t.ppf((1 + CONFIDENCE) / 2, seeds - 1))
