@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(sys.executable).parent / "anabranch"
-
-
-def completed(line: str) -> list[str]:
-    """Words that bash would show after `line`."""
-    words = line.split(" ")
-    environment = {"_ANABRANCH_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
-    done = subprocess.run([PROGRAM], env=os.environ | environment, capture_output=True, text=True, check=True)
-    assert done.stderr == ""
-    return done.stdout.split()
+from support.completion import PROGRAM, completed
 
 
 @pytest.mark.parametrize(
@@ -29,6 +19,17 @@ def completed(line: str) -> list[str]:
         ("anabranch schemes show cong", ["conga"]),
         ("anabranch split flows.csv --technique ma", ["maglev"]),
         ("anabranch split flows.csv --hash xx", ["xxh3"]),
+        ("anabranch explain --weights 1,1 --technique rej", ["rejection-cells"]),
+        ("anabranch explain --weights 1,1 --hash toe", ["toeplitz"]),
+        *(
+            (f"anabranch {verb} --target o", ["ovs"])
+            for verb in ("apply", "diff", "explain", "plan", "remove", "verify")
+        ),
+        ("anabranch plan --target ", ["ovs", "linux", "ebpf", "table"]),
+        ("anabranch lab up small.toml --switch e", ["ebpf"]),
+        ("anabranch lab reproduce w", ["wino"]),
+        ("anabranch reproduce luo", ["luopan"]),
+        ("anabranch reproduce valo luopan/t", ["luopan/table1"]),
     ],
 )
 def test_words_are_completed(line: str, expected: list[str]) -> None:

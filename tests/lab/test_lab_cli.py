@@ -12,6 +12,7 @@ from anabranch.lab.fabric import record
 from anabranch.lab.fabric.topology import Lab, remove
 from anabranch.targets.ovs.lab import open_vswitch
 from support.command import anabranch
+from support.completion import completed
 from support.lab_fixture import need_lab, new_name
 
 FABRIC = '[fabric]\nkind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\nlink = { rate = "2 Gbps" }\n'
@@ -35,6 +36,8 @@ def test_a_lab_from_up_to_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert [cable.b.rate_bps for cable in lab.blueprint.cables] == [20_000_000] * 6
         assert " up " in listed(name)
         assert lab.record.http in listed(name)
+        for verb in ("down", "calibrate"):
+            assert completed(f"anabranch lab {verb} {name[:-2]}") == [name]
         open_vswitch(lab).kill("ovs-vswitchd")
         assert "ovs-vswitchd ended" in listed(name)
         for constant, value in (("SWITCHES", (1, 2)), ("BISECTIONS", 1), ("TCP_S", 0.2), ("FACTOR", 8.0)):

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anabranch.cli import DEPLOY, Json
+from anabranch.cli.split import hash_names, technique_names
 from anabranch.errors import AnabranchError
 from anabranch.targets import registry
-from anabranch.targets.plan.options import EXPLAIN, EXPLAIN_GROUP, TargetOptions, with_options
+from anabranch.targets.plan.options import EXPLAIN, EXPLAIN_GROUP, TargetOptions, target_names, with_options
 from anabranch.targets.registry import DEFAULT, listed
 
 if TYPE_CHECKING:
@@ -53,16 +54,26 @@ def explain(
         str | None, typer.Option(metavar="TRACE", help="Explain the connections of this flow list (CSV) or capture.")
     ] = None,
     technique: Annotated[
-        str | None, typer.Option(metavar="NAME[:KEY=VALUE]", help="The technique. Default: min-move.")
+        str | None,
+        typer.Option(
+            metavar="NAME[:KEY=VALUE]", help="The technique. Default: min-move.", autocompletion=technique_names
+        ),
     ] = None,
-    hash: Annotated[str | None, typer.Option(help="The hash that makes keys of 5-tuples. Default: xxh3.")] = None,  # noqa: A002
+    hash: Annotated[  # noqa: A002
+        str | None,
+        typer.Option(help="The hash that makes keys of 5-tuples. Default: xxh3.", autocompletion=hash_names),
+    ] = None,
     seed: Annotated[int, typer.Option(help="The seed of the hash.", min=0, max=2**32 - 1)] = 0,
     fail: Annotated[
         list[int] | None, typer.Option(metavar="PATH", help="Take this path for dead; paths count from 1; repeatable.")
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help=f"As a target itself chooses; with a plan, its own: {listed()}."),
+        typer.Option(
+            metavar="NAME",
+            help=f"As a target itself chooses; with a plan, its own: {listed()}.",
+            autocompletion=target_names,
+        ),
     ] = None,
     with_weights: TargetOptions,
     json: Json = None,

@@ -11,6 +11,7 @@ import typer
 from anabranch.cli import MACHINE, Json
 from anabranch.cli.run import Classes, Override, Quiet, Runs
 from anabranch.errors import AnabranchError
+from anabranch.targets.plan.options import target_names
 from anabranch.targets.registry import DEFAULT, listed
 
 if TYPE_CHECKING:
@@ -24,7 +25,26 @@ AllowBusy = Annotated[
     bool, typer.Option("--allow-busy", help="End with status 0 even if the machine was too busy for the results.")
 ]
 
-Switch = Annotated[str, typer.Option(metavar="KIND", help=f"Whose switches: {listed()}, where the target can.")]
+Switch = Annotated[
+    str,
+    typer.Option(
+        metavar="KIND", help=f"Whose switches: {listed()}, where the target can.", autocompletion=target_names
+    ),
+]
+
+
+def lab_names(incomplete: str) -> list[str]:
+    """Labs of this machine whose names begin so, for completion."""
+    from anabranch.lab.fabric import record
+
+    return [name for name in record.names() if name.startswith(incomplete)]
+
+
+def paper_names(incomplete: str) -> list[str]:
+    """Papers with a study of the lab whose names begin so, for completion."""
+    from anabranch.reproduce import lab as studies
+
+    return [name for name in studies.papers() if name.startswith(incomplete)]
 
 
 def register(app: typer.Typer) -> None:
@@ -138,7 +158,7 @@ def run(
 
 
 def down(
-    labs: Annotated[list[str] | None, typer.Argument(metavar="[LAB]...")] = None,
+    labs: Annotated[list[str] | None, typer.Argument(metavar="[LAB]...", autocompletion=lab_names)] = None,
     everything: Annotated[bool, typer.Option("--all", help="All labs.")] = False,
 ) -> None:
     """Remove labs, also half-made ones, and all that runs in them; one that is not there is no error."""
@@ -167,7 +187,7 @@ def list_labs(json: Json = None) -> None:
 
 
 def calibrate(
-    name: Annotated[str, typer.Argument(metavar="LAB")],
+    name: Annotated[str, typer.Argument(metavar="LAB", autocompletion=lab_names)],
     again: Annotated[bool, typer.Option("--again", help="Measure even if it has been.")] = False,
     json: Json = None,
 ) -> None:
@@ -193,7 +213,7 @@ def calibrate(
 
 
 def reproduce(
-    papers: Annotated[list[str] | None, typer.Argument(metavar="PAPER...")] = None,
+    papers: Annotated[list[str] | None, typer.Argument(metavar="PAPER...", autocompletion=paper_names)] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer trials: three minutes at most.")] = False,
     allow_busy: AllowBusy = False,
     json: Json = None,

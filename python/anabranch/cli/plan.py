@@ -8,7 +8,7 @@ import typer
 
 from anabranch.cli import DEPLOY, Json
 from anabranch.errors import AnabranchError
-from anabranch.targets.plan.options import FORECAST, TargetOptions, with_options
+from anabranch.targets.plan.options import FORECAST, TargetOptions, target_names, with_options
 from anabranch.targets.registry import TARGETS, listed
 
 STATUS_BOUND_MISSED = 1
@@ -26,7 +26,11 @@ def plan(
     ] = None,
     target: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help=f"Plan for this target: {listed()}; repeatable. Default: all."),
+        typer.Option(
+            metavar="NAME",
+            help=f"Plan for this target: {listed()}; repeatable. Default: all.",
+            autocompletion=target_names,
+        ),
     ] = None,
     error: Annotated[
         str | None,

@@ -25,10 +25,20 @@ def register(app: typer.Typer) -> None:
     app.command(name="reproduce", rich_help_panel=REPRODUCE)(reproduce)
 
 
+def study_names(incomplete: str) -> list[str]:
+    """Papers and figure groups whose names begin so, for completion; a group once its paper is written."""
+    known = [group.label if "/" in incomplete else group.paper for group in _groups()]
+    return [word for word in dict.fromkeys(known) if word.startswith(incomplete)]
+
+
 def reproduce(
     studies: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[STUDY]...", help="A paper, or one of its figure groups: `luopan`, `luopan/fig9`."),
+        typer.Argument(
+            metavar="[STUDY]...",
+            help="A paper, or one of its figure groups: `luopan`, `luopan/fig9`.",
+            autocompletion=study_names,
+        ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All papers.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller fabrics, fewer seeds: minutes, not hours.")] = False,
@@ -42,16 +52,17 @@ def reproduce(
     from anabranch.reproduce.selection import select
 
     if not studies and not everything:
-        raise AnabranchError(f"reproduce: no study; give --all, or some of {', '.join(_names())}")
+        labels = ", ".join(group.label for group in _groups())
+        raise AnabranchError(f"reproduce: no study; give --all, or some of {labels}")
     chosen = select(studies or [], everything)
     name = "all" if everything else "-".join(study.replace("/", "-") for study in studies or [])
     _run(chosen, f"{name}{'-quick' if quick else ''}", quick, output or Path("runs") / "reproduce", json, quiet)
 
 
-def _names() -> list[str]:
+def _groups() -> list[Group]:
     from anabranch.reproduce.selection import groups
 
-    return [group.label for group in groups()]
+    return groups()
 
 
 def _run(chosen: list[Group], name: str, quick: bool, output: Path, json: str | None, quiet: bool) -> None:

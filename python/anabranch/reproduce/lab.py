@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -11,7 +12,9 @@ from anabranch.errors import AnabranchError
 from anabranch.reproduce.backend import Context
 from anabranch.reproduce.group import Group
 from anabranch.reproduce.selection import groups
-from anabranch.reproduce.session import Evaluated, run
+
+if TYPE_CHECKING:
+    from anabranch.reproduce.session import Evaluated
 
 RUNS = Path("runs")
 
@@ -33,6 +36,9 @@ def reproduce(wanted: Sequence[str], quick: bool, console: Console, command: Seq
         AnabranchError: there is no such paper, or a lab cannot be made.
 
     """
+    # SciPy takes seconds to load: completion asks for the papers alone.
+    from anabranch.reproduce.session import run
+
     known = papers()
     for paper in wanted:
         if paper not in known:

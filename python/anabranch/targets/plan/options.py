@@ -26,11 +26,23 @@ EXPLAIN = "explain"
 EXPLAIN_GROUP = "explain-group"
 """The use of `explain` with weights."""
 
+
+def target_names(incomplete: str) -> list[str]:
+    """Targets whose names begin so, for completion."""
+    return [name for name in registry.TARGETS if name.startswith(incomplete)]
+
+
 PlanPath = Annotated[
     str, typer.Argument(metavar="PLAN.TOML", help="The plan file: which packets go over which ports in which shares.")
 ]
 TargetName = Annotated[
-    str, typer.Option("--target", metavar="NAME", help=f"The target that the plan is for: {registry.listed()}.")
+    str,
+    typer.Option(
+        "--target",
+        metavar="NAME",
+        help=f"The target that the plan is for: {registry.listed()}.",
+        autocompletion=target_names,
+    ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
 
