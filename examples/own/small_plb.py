@@ -7,7 +7,7 @@ import anabranch as ab
 
 @dataclass
 class Flow:
-    """What the sender remembers of one flow."""
+    """Memory of the sender for one flow."""
 
     bytes: int = 0
     marked_bytes: int = 0

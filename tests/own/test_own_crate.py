@@ -30,7 +30,7 @@ def test_a_crate_is_the_template_under_its_name(tmp_path: Path) -> None:
     for name in ('name = "two-choices"', "pub struct TwoChoices;", "use two_choices::{TwoChoices, Parameters};"):
         assert name in text
     paths = re.findall(r'path = "(.*)"', (crate / "Cargo.toml").read_text())
-    assert len(paths) == 4
+    assert len(paths) == 5
     for path in paths:
         assert (Path(path) / "Cargo.toml").is_file()
         assert Path(path).is_relative_to(ROOT)

@@ -73,7 +73,7 @@ pub(crate) struct Methods {
 /// Python methods that give packets their entropy.
 pub(crate) struct PythonHosts {
     methods: Methods,
-    /// By name.
+    /// Open connections, keyed by their names.
     connections: HashMap<u32, Py<Connection>>,
     leaves: Vec<Py<PyString>>,
     progress: Py<Progress>,
@@ -106,7 +106,7 @@ impl PythonHosts {
         })
     }
 
-    /// What a method says about a connection. `fact` is its first argument, if it has two.
+    /// Asks a method about a connection. `fact` is its first argument, if it has two.
     fn ask(
         &self,
         (name, method): (&str, Option<&Py<PyAny>>),

@@ -12,7 +12,7 @@ use anabranch_balancers::{
 use anabranch_fabric::Fabric;
 use anabranch_form::FormError;
 use anabranch_record::{
-    RecordError, flow_columns, port_columns, queue_columns, window_columns, write_captures,
+    RecordError, flow_columns, port_columns, queue_columns, tables, totals, window_columns, write_captures,
 };
 use anabranch_scenario::{Files, MODEL_VERSION, Resolved, Scenario as Written, tier_name};
 use anabranch_sim::{CapturedPacket, Framing, Totals};
@@ -196,21 +196,14 @@ impl Scenario {
             return Err(PyKeyboardInterrupt::new_err("the run was cancelled"));
         }
         let flows = self.list().map_err(refused)?;
-        let tables = py.detach(|| {
-            [
-                flow_columns(fabric, settings.framing, &settings.transports, flows, &outcome.flows),
-                port_columns(fabric, &outcome.ports),
-                queue_columns(&outcome.queues),
-                window_columns(&outcome.windows),
-            ]
-        });
-        let [flows, ports, queues, windows] = tables.map(|columns| dictionary(py, columns));
+        let tables = py.detach(|| tables(fabric, settings, flows, &outcome));
+        let [flows, ports, queues, windows] = tables.map(|(_, columns)| dictionary(py, columns));
         Ok(Run {
             flows: flows?,
             ports: ports?,
             queues: queues?,
             windows: windows?,
-            totals: totals(py, &outcome.totals)?,
+            totals: sums(py, &outcome.totals)?,
             counts: outcome.counts,
             resolved: Arc::clone(&self.resolved),
             captures: outcome.captures,
@@ -265,20 +258,11 @@ impl Run {
     }
 }
 
-fn totals(py: Python<'_>, totals: &Totals) -> PyResult<Py<PyDict>> {
+fn sums(py: Python<'_>, ended: &Totals) -> PyResult<Py<PyDict>> {
+    let (end_ns, counts) = totals(ended);
     let sums = PyDict::new(py);
-    sums.set_item("end_ns", totals.end_ps as f64 / PS_PER_NS)?;
-    for (name, value) in [
-        ("packet_hops", totals.packet_hops),
-        ("events", totals.events),
-        ("flows_finished", totals.flows_finished),
-        ("dropped_packets", totals.dropped_packets),
-        ("lost_packets", totals.lost_packets),
-        ("marked_packets", totals.marked_packets),
-        ("packets_peak", totals.packets_peak),
-        ("packets_left", totals.packets_left),
-        ("connections_peak", totals.connections_peak),
-    ] {
+    sums.set_item("end_ns", end_ns)?;
+    for (name, value) in counts {
         sums.set_item(name, value)?;
     }
     Ok(sums.unbind())

@@ -1,0 +1,42 @@
+//! All tables of a run, and its totals.
+
+use crate::column::{Column, ns};
+use crate::flows::flow_columns;
+use crate::ports::{port_columns, queue_columns, window_columns};
+use anabranch_fabric::Fabric;
+use anabranch_sim::{Outcome, Settings, Totals};
+use anabranch_traffic::Flow;
+
+/// Tables of a run by name, in the order in which they are written.
+#[must_use]
+pub fn tables<B>(
+    fabric: &Fabric,
+    settings: &Settings<B>,
+    flows: &[Flow],
+    outcome: &Outcome,
+) -> [(&'static str, Vec<Column>); 4] {
+    let of_flows = flow_columns(fabric, settings.framing, &settings.transports, flows, &outcome.flows);
+    [
+        ("flows", of_flows),
+        ("ports", port_columns(fabric, &outcome.ports)),
+        ("queues", queue_columns(&outcome.queues)),
+        ("windows", window_columns(&outcome.windows)),
+    ]
+}
+
+/// Totals of a run: its end in nanoseconds, and counts by name.
+#[must_use]
+pub fn totals(totals: &Totals) -> (f64, [(&'static str, u64); 9]) {
+    let counts = [
+        ("packet_hops", totals.packet_hops),
+        ("events", totals.events),
+        ("flows_finished", totals.flows_finished),
+        ("dropped_packets", totals.dropped_packets),
+        ("lost_packets", totals.lost_packets),
+        ("marked_packets", totals.marked_packets),
+        ("packets_peak", totals.packets_peak),
+        ("packets_left", totals.packets_left),
+        ("connections_peak", totals.connections_peak),
+    ];
+    (ns(totals.end_ps), counts)
+}
