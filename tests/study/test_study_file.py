@@ -61,11 +61,11 @@ def test_axes_become_cells_seed_by_seed(tmp_path: Path) -> None:
     assert found.name == "study"
     assert tomllib.loads(found.scenario_text) == {"name": "base"}
     cells = list(found.points())
-    assert [(cell[0]["traffic.load"], cell[0]["failure"], cell[2]) for cell in cells] == [
+    assert [(cell.labels["traffic.load"], cell.labels["failure"], cell.seed) for cell in cells] == [
         (load, failure, seed) for seed in (1, 2) for load in (0.3, 0.6) for failure in ("none", "slow")
     ]
-    assert cells[0][1] == [("traffic.load", "0.3"), ("seed", "1")]
-    assert cells[3][1] == [
+    assert cells[0].overrides == [("traffic.load", "0.3"), ("seed", "1")]
+    assert cells[3].overrides == [
         ("traffic.load", "0.6"),
         ("change", '[{ link = "leaf0-spine1", rate = "2 Gbps" }]'),
         ("routing.delay", '"1 ms"'),
@@ -83,16 +83,16 @@ def test_tables_named_by_links_are_values_in_themselves(tmp_path: Path) -> None:
         given = { routing = { weights = { "agg2.1>core3" = 2 }, table = "wcmp" } }
         """,
     )
-    (_, overrides, seed), *others = found.points()
-    assert (others, seed) == ([], 7)
-    assert overrides[:-1] == [("routing.weights", '{ "agg2.1>core3" = 2 }'), ("routing.table", '"wcmp"')]
+    cell, *others = found.points()
+    assert (others, cell.seed) == ([], 7)
+    assert cell.overrides[:-1] == [("routing.weights", '{ "agg2.1>core3" = 2 }'), ("routing.table", '"wcmp"')]
 
 
 def test_a_scenario_is_found_beside_its_study(tmp_path: Path) -> None:
     (tmp_path / "base.toml").write_text("seed = 3\n")
     found = study(tmp_path, 'scenario = "base.toml"')
     assert (found.scenario_text, found.scenario_file) == ("seed = 3\n", str(tmp_path / "base.toml"))
-    assert [cell[1] for cell in found.points()] == [[("seed", "1")]]
+    assert [cell.overrides for cell in found.points()] == [[("seed", "1")]]
 
 
 @pytest.mark.parametrize(

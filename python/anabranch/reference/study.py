@@ -20,7 +20,8 @@ SIMULATOR = {
     "name": "Name of the study and of its folder of results. Default: the file's name.",
     "scenario": "Scenario of all cells: a file beside this one, or a table `[scenario]` ([scenario.md](scenario.md)).",
     "axes": "Axes. A list at a key of the scenario is an axis of its values; a table of tables is an axis of named "
-    "values, each with the keys that it changes.",
+    "values, each with the keys that it changes. The axis `routing.balance` takes schemes of one's own, too "
+    "([own-scheme.md](own-scheme.md#in-a-sweep-beside-the-houses)).",
     "seeds": "Number of seeds, or a list of them. Default: 1.",
     "quick": "Smaller study that `--quick` runs.",
 }

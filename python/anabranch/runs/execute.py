@@ -10,9 +10,13 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from anabranch._core import Progress, Run, Scenario
+from anabranch._core import Progress, Scenario
+
+if TYPE_CHECKING:
+    from anabranch._core import Run
+    from anabranch.runs.program_run import ProgramRun
 
 WATCH_SECONDS = 0.1
 
@@ -26,7 +30,7 @@ NO_HOOKS: Mapping[str, Any] = MappingProxyType({})
 class Executed:
     """A run that has ended, still in memory."""
 
-    run: Run
+    run: Run | ProgramRun
     started_at: str
     wall_s: float
     cpu_s: float

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from anabranch._core import Run
+from anabranch.runs.program_run import ProgramRun
 
 TABLES = ("flows", "ports", "queues", "windows")
 OPTIONAL = ("queues", "windows")
@@ -32,7 +33,7 @@ def _series(name: str, values: npt.NDArray[np.generic] | list[int | None]) -> pl
     return pl.Series(name, values, nan_to_null=True)
 
 
-def frames(run: Run) -> dict[str, pl.DataFrame]:
+def frames(run: Run | ProgramRun) -> dict[str, pl.DataFrame]:
     """All tables of a run; optional ones only if they were asked for."""
     made = {name: frame(getattr(run, name)) for name in TABLES}
     return {name: table for name, table in made.items() if name not in OPTIONAL or table.height}

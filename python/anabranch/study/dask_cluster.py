@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.errors import AnabranchError
+from anabranch.own.program import Program
 from anabranch.study.job import Job, run_away, write_files
 from anabranch.study.local import Watch
 
@@ -29,9 +30,15 @@ def run_on_cluster(address: str, jobs: Sequence[Job], command: Sequence[str], wa
     Files that scenarios name travel with the cells. A cell whose worker dies is sent to another one.
 
     Raises:
-        AnabranchError: Dask is not installed, nobody answers, the scheduler is lost, or a cell cannot be run.
+        AnabranchError: Dask is not installed, nobody answers, the scheduler is lost, or a cell cannot be run there.
 
     """
+    for job in jobs:
+        if isinstance(job.own, Program):
+            raise AnabranchError(
+                f"dask: {job.own.text}: programs do not travel to workers; hint: sweep in shards, over a file "
+                "system that all machines have"
+            )
     try:
         from distributed import Client, as_completed
     except ImportError:
@@ -63,7 +70,7 @@ def run_on_cluster(address: str, jobs: Sequence[Job], command: Sequence[str], wa
                 job,
                 list(command),
                 {digest: files[digest] for digest, _ in job.files},
-                key=f"anabranch-{job.identity}",
+                key=f"anabranch-{job.key}",
             ): job
             for job in jobs
         }

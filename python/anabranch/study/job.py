@@ -10,7 +10,9 @@ from pathlib import Path
 from anabranch._core import VERSION, Progress, Scenario
 from anabranch.atomic_folder import written_whole
 from anabranch.errors import AnabranchError
+from anabranch.own.named import Own
 from anabranch.runs.execute import execute
+from anabranch.runs.own_cell import described, execute_own
 from anabranch.runs.write import write
 
 
@@ -28,7 +30,14 @@ class Job:
     folder: Path
     words: str
     """Description of the cell for people."""
+    own: Own | None = None
+    """Scheme of one's own that runs instead of the scenario's."""
     version: str = VERSION
+
+    @property
+    def key(self) -> str:
+        """Key by which a cluster tells this cell from others."""
+        return self.identity if self.own is None else f"{self.identity}-{self.own.digest}"
 
     def scenario(self, copies: Mapping[str, str | Path] | None = None) -> Scenario:
         """Scenario of the cell; `copies` are files that it names, by digest, if they are elsewhere.
@@ -61,7 +70,7 @@ def run_here(job: Job, progress: Progress, command: Sequence[str]) -> None:
         AnabranchError: it cannot be run; the message names the cell.
 
     """
-    _run(job, job.scenario(), progress, job.folder, command)
+    _run(job, job.scenario(), progress, job.folder, command, dict(job.files))
 
 
 def run_away(job: Job, command: Sequence[str], contents: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -83,16 +92,18 @@ def run_away(job: Job, command: Sequence[str], contents: Mapping[str, bytes]) ->
             copies[digest] = Path(scratch) / f"{digest}-{Path(path).name}"
             copies[digest].write_bytes(contents[digest])
         folder = Path(scratch) / "cell"
-        _run(job, job.scenario(copies), Progress(), folder, command)
+        _run(job, job.scenario(copies), Progress(), folder, command, {})
         return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def _run(job: Job, scenario: Scenario, progress: Progress, folder: Path, command: Sequence[str]) -> None:
+def _run(
+    job: Job, scenario: Scenario, progress: Progress, folder: Path, command: Sequence[str], files: Mapping[str, str]
+) -> None:
     try:
-        executed = execute(scenario, progress)
+        executed = execute(scenario, progress) if job.own is None else execute_own(job.own, scenario, progress, files)
     except AnabranchError as error:
-        raise AnabranchError(f"at {job.words}: {error}") from None
-    write(scenario, executed, folder, command, csv=False)
+        raise AnabranchError(f"at {job.words}: {error}") from error
+    write(scenario, executed, folder, command, False, {} if job.own is None else described(job.own, scenario))
 
 
 def write_files(job: Job, files: Mapping[str, bytes]) -> None:

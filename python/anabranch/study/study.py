@@ -11,8 +11,10 @@ from typing import Any
 
 from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
+from anabranch.own.named import Own, own_name
 from anabranch.runs.literal import document, literal
 from anabranch.runs.load import read_text
+from anabranch.study.own_value import BALANCE, replaced
 from anabranch.study.quick import kept, read_quick
 from anabranch.toml_document import parse_toml
 
@@ -32,6 +34,20 @@ class Value:
 
     label: Any
     overrides: Overrides
+    own: Own | None = None
+    """Scheme of one's own that replaces the scenario's load balancer."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of the axes and one seed: a cell."""
+
+    labels: dict[str, Any]
+    """Label by axis."""
+    overrides: Overrides
+    seed: int
+    own: Own | None = None
+    """Scheme of one's own that replaces the scenario's load balancer."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +65,8 @@ class Study:
     quick_note: str = ""
     """Difference from the full study, if this is the quick one."""
 
-    def points(self) -> Iterator[tuple[dict[str, Any], Overrides, int]]:
-        """Every cell as (label by axis, overrides, seed), all points of one seed before the next seed.
+    def points(self) -> Iterator[Point]:
+        """Every cell, all points of one seed before the next seed.
 
         A sweep that is stopped halfway has then whole seeds rather than whole points.
         """
@@ -58,7 +74,8 @@ class Study:
             for values in product(*self.axes.values()):
                 labels = dict(zip(self.axes, (value.label for value in values), strict=True))
                 overrides = [pair for value in values for pair in value.overrides]
-                yield labels, [*self.overrides, *overrides, (SEED_KEY, str(seed))], seed
+                own = next((value.own for value in values if value.own is not None), None)
+                yield Point(labels, [*self.overrides, *overrides, (SEED_KEY, str(seed))], seed, own)
 
 
 def load_study(path: str | Path, quick: bool = False) -> Study:
@@ -117,6 +134,11 @@ def _axes(file: str, given: object) -> dict[str, list[Value]]:
         if name in RESERVED:
             mend = "give seeds = 5 beside the axes" if name == SEED_KEY else "call it otherwise"
             raise AnabranchError(f"{file}: axes.{name}: the name of a column of its own; {mend}")
+    several = [name for name, values in axes.items() if any(value.own is not None for value in values)]
+    if several[1:]:
+        raise AnabranchError(
+            f"{file}: axes.{several[1]}: schemes of one's own are on axes.{several[0]}, too; put them on one axis"
+        )
     return axes
 
 
@@ -126,9 +148,11 @@ def _found_axes(file: str, table: Mapping[str, Any], prefix: str) -> Iterator[tu
         name = f"{prefix}{key}"
         if isinstance(given, list):
             labels = [value if isinstance(value, (int, float, str)) else literal(value) for value in given]
-            values = [Value(label, [(name, literal(value))]) for label, value in zip(labels, given, strict=True)]
+            values = [
+                _value(file, name, label, [(name, literal(value))]) for label, value in zip(labels, given, strict=True)
+            ]
         elif isinstance(given, dict) and given and all(isinstance(value, dict) for value in given.values()):
-            values = [Value(label, list(_overrides(table))) for label, table in given.items()]
+            values = [_value(file, name, label, list(_overrides(table))) for label, table in given.items()]
         elif isinstance(given, dict) and given:
             yield from _found_axes(file, given, f"{name}.")
             continue
@@ -138,6 +162,12 @@ def _found_axes(file: str, table: Mapping[str, Any], prefix: str) -> Iterator[tu
             problem = f"{literal(given)}: a value stands there twice" if values else "no values"
             raise AnabranchError(f"{file}: axes.{name}: {problem}; give a list of values, or a table of named ones")
         yield name, values
+
+
+def _value(file: str, axis: str, label: Any, overrides: Overrides) -> Value:
+    """One value of an axis; a scheme of one's own that is written by itself goes by its own name."""
+    changed, own = replaced(file, axis, overrides)
+    return Value(own_name(own) if own is not None and axis == BALANCE else label, changed, own)
 
 
 def _overrides(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

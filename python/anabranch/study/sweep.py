@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch._core import Scenario
 from anabranch.errors import AnabranchError
-from anabranch.runs.folder import check_writable, place, read_manifest
+from anabranch.own.named import Own, file_name, own_identity, own_name
+from anabranch.runs.folder import HASH_CHARACTERS, check_writable, place, read_manifest
+from anabranch.runs.own_cell import check_own
 from anabranch.study.job import Job
 from anabranch.study.local import cores
 from anabranch.study.outcome import CELLS, COMPARISON, STUDY_FILE, SUMMARY, Cell, StudyOutcome, open_study
@@ -86,24 +88,30 @@ def resolve(study: Study, runs: str | Path, allowed: Callable[[str], bool] | Non
     cells: list[Cell] = []
     refused: list[Refused] = []
     jobs: dict[Path, Job] = {}
-    for point, overrides, seed in study.points():
+    for cell in study.points():
+        point, seed = cell.labels, cell.seed
         words = labels_text(point, seed)
         try:
-            scenario = Scenario(study.scenario_text, study.scenario_file, overrides)
+            scenario = Scenario(study.scenario_text, study.scenario_file, cell.overrides)
+            where = place(folder, scenario) if cell.own is None else _own_place(folder, scenario, cell.own)
         except AnabranchError as error:
             if allowed is not None and allowed(str(error)):
                 refused.append(Refused(point, seed, str(error)))
                 continue
             raise AnabranchError(f"{study.file}: at {words}: {error}") from None
-        where = place(folder, scenario)
         cells.append(Cell(point, seed, where))
         # Points that come to the same scenario share its run.
         beside = Path(study.scenario_file).parent
         files = tuple((digest, str(beside / path)) for digest, path in scenario.named_files())
         jobs.setdefault(
-            where, Job(scenario.resolved_toml(), study.scenario_file, scenario.identity, files, where, words)
+            where, Job(scenario.resolved_toml(), study.scenario_file, scenario.identity, files, where, words, cell.own)
         )
     return Sweep(study, folder, cells, jobs, refused)
+
+
+def _own_place(folder: Path, scenario: Scenario, own: Own) -> Path:
+    """Folder of a cell under a scheme of one's own: another source has another."""
+    return folder / f"{scenario.name}-{file_name(own_name(own))}-{own_identity(own, scenario)[:HASH_CHARACTERS]}"
 
 
 @dataclass(frozen=True)
@@ -123,6 +131,8 @@ def check(jobs: Sequence[Job]) -> Checked:
         try:
             scenario = job.scenario()
             scenario.check()
+            if job.own is not None:
+                check_own(job.own, scenario)
             return None, scenario.warnings()
         except AnabranchError as error:
             return f"at {job.words}: {error}", []

@@ -1,0 +1,60 @@
+"""Results that a crate's program writes into a folder: arrays of NumPy, totals, captures."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from anabranch._core import Columns
+
+TOTALS = "totals.toml"
+MISSING = "missing"
+CAPTURES = "captures"
+
+
+@dataclass(frozen=True)
+class ProgramRun:
+    """Results of a program, read from its folder."""
+
+    flows: Columns
+    ports: Columns
+    queues: Columns
+    windows: Columns
+    totals: dict[str, int | float]
+    counts: list[tuple[str, int]]
+    captures: dict[str, bytes]
+
+    def write_captures(self, folder: str) -> list[str]:
+        """Writes the captures; returns their files."""
+        for name, content in self.captures.items():
+            (Path(folder) / name).write_bytes(content)
+        return [str(Path(folder) / name) for name in self.captures]
+
+
+def read_run(folder: Path) -> ProgramRun:
+    """Reads the results of a run."""
+    import numpy as np
+
+    tables: dict[str, Columns] = {name: {} for name in ("flows", "ports", "queues", "windows")}
+    listed = tomllib.loads((folder / TOTALS).read_text(encoding="utf-8"))
+    for table, columns in listed["columns"].items():
+        for name in columns:
+            values = np.load(folder / f"{table}.{name}.npy", allow_pickle=False)
+            lacks = folder / f"{table}.{name}.{MISSING}.npy"
+            if lacks.exists():
+                missing = np.load(lacks, allow_pickle=False)
+                values = [None if absent else int(value) for value, absent in zip(values, missing, strict=True)]
+            tables[table][name] = values
+    captures = {}
+    if (folder / CAPTURES).is_dir():
+        captures = {path.name: path.read_bytes() for path in sorted((folder / CAPTURES).iterdir())}
+    counts = [(row["what"], row["count"]) for row in listed.get("counts", ())]
+    return ProgramRun(**tables, totals=listed["totals"], counts=counts, captures=captures)
