@@ -9,7 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
+
+from anabranch.study.outcome import open_study
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "own-scheme.md"
@@ -20,7 +23,7 @@ def blocks(language: str) -> list[str]:
 
 
 def test_all_blocks_are_known() -> None:
-    assert PAGE.read_text().count("```") == 2 * (len(blocks("python")) + len(blocks("sh")))
+    assert PAGE.read_text().count("```") == 2 * (sum(len(blocks(language)) for language in ("python", "sh", "toml")))
 
 
 def test_python_does_what_the_page_says(
@@ -48,22 +51,32 @@ def test_the_small_plb_of_the_page_is_that_of_the_examples() -> None:
     assert (ROOT / "examples" / "own" / "small_plb.py").read_text() in blocks("python")
 
 
+def fct_means(study: Path) -> dict[str, float]:
+    every = open_study(study).summary.filter(pl.col("size_class") == "all")
+    return dict(zip(every["routing.balance"], every["slowdown_mean"], strict=True))
+
+
 @pytest.mark.slow
-def test_the_crate_of_the_page_builds_and_runs() -> None:
+def test_the_crates_of_the_page_build_and_run() -> None:
     # Always in the same place, so that only the first time takes long.
     where = ROOT / "target" / "own-guide"
     shutil.rmtree(where, ignore_errors=True)
     where.mkdir(parents=True)
     (where / "examples").symlink_to(ROOT / "examples")
-    (block,) = blocks("sh")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-e", "-c", block],
-        cwd=where,
-        env={**os.environ, "PATH": path, "CARGO_TARGET_DIR": str(ROOT / "target")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "unfinished flows, in no mean: ecmp 0, two-choices 0" in done.stdout
+    environment = {**os.environ, "PATH": path, "CARGO_TARGET_DIR": str(ROOT / "target")}
+    said = []
+    for block in blocks("sh"):
+        done = subprocess.run(
+            ["bash", "-e", "-c", block], cwd=where, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    assert "unfinished flows, in no mean: ecmp 0, two-choices 0" in said[0]
+    for name in ("ecmp", "conga", "plb", "SmallPlb", "small-conga"):
+        assert re.search(rf"\b{name}\b", said[1])
+    means = fct_means(where / "runs" / "own-beside-house")
+    assert means["SmallPlb"] == means["plb"]
+    assert len(set(means.values())) == 4
+    # The slow link is left alone by both kinds of CONGA.
+    assert means["conga"] < 0.9 * means["ecmp"] > means["small-conga"]

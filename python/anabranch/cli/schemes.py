@@ -80,6 +80,14 @@ def new(
             help="The checkout to depend on, or to write into. Default: the one that anabranch was installed from.",
         ),
     ] = None,
+    door: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DOOR",
+            help="Start from a small scheme behind the door of `switches` or of `hosts`. Default: a choice of two "
+            "queues in the tables of switches.",
+        ),
+    ] = None,
     in_tree: Annotated[
         bool, typer.Option("--in-tree", help="Write the folder of a new load balancer into the checkout, no crate.")
     ] = False,
@@ -88,6 +96,8 @@ def new(
     if in_tree:
         if into is not None:
             raise AnabranchError("--into: a load balancer in the tree has its place; name the checkout by --source DIR")
+        if door is not None:
+            raise AnabranchError("--door: a load balancer in the tree begins in the tables of switches; leave it out")
         from anabranch.own.in_tree import lines_to_add, write_folder
 
         typer.echo(f"{write_folder(name, source)}: a load balancer that takes the first next hop. Next, add:")
@@ -98,6 +108,8 @@ def new(
         return
     from anabranch.own.crate import write_crate
 
-    folder = write_crate(name, into or Path(), source)
-    typer.echo(f"{folder}: a scheme, its tests and a program. Next:")
-    typer.echo(f"  cd {folder}\n  cargo test\n  cargo run --release -- SCENARIO.toml")
+    folder = write_crate(name, into or Path(), source, door)
+    typer.echo(f"{folder}: a scheme{', its tests' if door is None else ''} and a program. Next:\n  cd {folder}")
+    if door is None:
+        typer.echo("  cargo test")
+    typer.echo("  cargo run --release -- SCENARIO.toml")
