@@ -29,10 +29,7 @@ pub(crate) fn write_column(folder: &Path, stem: &str, column: &Column) -> io::Re
     }
 }
 
-fn array<const BYTES: usize>(
-    kind: &str,
-    values: impl ExactSizeIterator<Item = [u8; BYTES]>,
-) -> Vec<u8> {
+fn array<const BYTES: usize>(kind: &str, values: impl ExactSizeIterator<Item = [u8; BYTES]>) -> Vec<u8> {
     let mut header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({},), }}", values.len());
     while !(BEFORE + header.len() + 1).is_multiple_of(ALIGNED) {
         header.push(' ');

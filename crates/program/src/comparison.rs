@@ -73,10 +73,7 @@ impl Times {
         let finished = all.iter().filter(|&&fct_ps| fct_ps != u64::MAX);
         let mut finished_us: Vec<f64> = finished.map(|&fct_ps| fct_ps as f64 / 1e6).collect();
         finished_us.sort_by(f64::total_cmp);
-        Self {
-            flows: all.len(),
-            finished_us,
-        }
+        Self { flows: all.len(), finished_us }
     }
 
     fn unfinished(&self) -> usize {

@@ -45,7 +45,8 @@ fn answer(
         }
         [cell, folder, files @ ..] if cell == "--cell" => {
             let files = files.iter().map(|file| {
-                let (digest, path) = file.split_once('=').ok_or_else(|| format!("{file}: not DIGEST=FILE"))?;
+                let (digest, path) =
+                    file.split_once('=').ok_or_else(|| format!("{file}: not DIGEST=FILE"))?;
                 Ok((digest.to_owned(), path.into()))
             });
             cell::run(Path::new(folder), files.collect::<Answer<_>>()?, balancer)
