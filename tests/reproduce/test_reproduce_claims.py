@@ -135,10 +135,10 @@ def test_a_band_decides() -> None:
 def test_ours_is_held_against_theory_before_the_paper_is_held_against_ours() -> None:
     right, wrong = (Oracle(0.9, low, 1.0, "a closed form") for low in (0.8, 0.95))
     line = judge("p/f", claim(0.95, "trials"), known(oracle=right))
-    assert (line.kind, line.check, line.checked_by) == (AGREES, HOLDS, "0.900, 0.800 to 1.00 expected (a closed form)")
+    assert (line.kind, line.check, line.checked_by) == (AGREES, HOLDS, "0.90, 0.80 to 1.00 expected (a closed form)")
     line = judge("p/f", claim(0.95, "trials"), known(oracle=wrong))
     assert (line.kind, line.check) == (VOID, FAILS)
-    assert "0.900, 0.950 to 1.00 expected" in line.reason
+    assert "0.900, 0.950 to 1.000 expected" in line.reason
 
 
 def test_other_readings_are_tried() -> None:

@@ -155,6 +155,8 @@ def _by_side(
     wanted = one_side(claim)
     other = Zone(None, neutral) if wanted.low is not None else Zone(neutral, None)
     held = [wanted.holds(one) if one.value != neutral else None for one in chosen]
+    if any(one.low == one.high == neutral for one in chosen):
+        return _Verdict(DIFFERS, "differs", "ours shows no difference at all")
     if any(other.holds(one) and one.value != neutral for one in chosen):
         return _Verdict(DIFFERS, "differs")
     if not all(held):

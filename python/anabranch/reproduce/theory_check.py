@@ -58,11 +58,9 @@ def against_theory(claim: Claim, found: Estimates | Ranking, evidence: Evidence)
 def _between(value: float, low: float, high: float) -> str:
     """A value and the ends that it must not leave."""
     if math.isinf(high):
-        return f"{_number(value)}, at least {_number(low)}"
-    if low == high:
-        return f"{_number(value)}, exactly {_number(low)}"
-    return f"{_number(value)}, {_number(low)} to {_number(high)} expected"
-
-
-def _number(value: float) -> str:
-    return pct(value)
+        return f"{pct(value)}, at least {pct(low)}"
+    apart = high - low or abs(value - low)
+    # Digits that tell the ends apart.
+    digits = min(6, max(0, 1 - math.floor(math.log10(apart)))) if apart else 3
+    shown = [f"{number:,.{digits}f}" for number in (value, low, high)]
+    return f"{shown[0]}, exactly {shown[1]}" if low == high else f"{shown[0]}, {shown[1]} to {shown[2]} expected"
