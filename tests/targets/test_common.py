@@ -13,6 +13,14 @@ import numpy as np
 import pytest
 
 from anabranch import AnabranchError
+from anabranch.control.event import Events
+from anabranch.control.fabric import FabricFile
+from anabranch.control.file import parse
+from anabranch.control.forwarding import Towards
+from anabranch.control.network import Network
+from anabranch.control.progress import Progress
+from anabranch.control.session import Surroundings
+from anabranch.control.switch_kind import SwitchKind, kinds
 from anabranch.targets import registry, verbs
 from anabranch.targets.forecast import plan as forecast
 from anabranch.targets.ovs.options import ExplainOptions
@@ -233,8 +241,10 @@ def test_the_verbs_write_documents_in_place_of_their_tables(name: str, tmp_path:
             silent = anabranch("verify", str(plan), "--target", name, *world.flags, "--seconds", "0.01")
             assert (silent.returncode, verified["verdict"] in silent.stdout) == (status, True)
             rows = [row for group in verified["groups"] for row in group["paths"]]
-            assert [(row["path"], row["port"]) for row in rows] == 2 * [(1, "p1"), (2, "p2"), (3, "p3")]
-            assert [row["asked"] for row in rows] == pytest.approx([4 / 9, 3 / 9, 2 / 9, *3 * [1 / 3]])
+            # A table carries nothing that could be measured.
+            groups = 0 if name == "table" else 2
+            assert [(row["path"], row["port"]) for row in rows] == groups * [(1, "p1"), (2, "p2"), (3, "p3")]
+            assert [row["asked"] for row in rows] == pytest.approx([4 / 9, 3 / 9, 2 / 9, *3 * [1 / 3]][: 3 * groups])
         assert document("remove")[1]["changes"] > 0
         if "verify" not in target(name).descriptor.lacks:
             status, verified = document("verify")
@@ -311,6 +321,69 @@ def test_options_of_other_targets_are_refused(name: str, tmp_path: Path) -> None
                 f"{option}: {given[1]}: of {target(other).descriptor.title}; with --target {name} leave it out"
                 in run.stderr
             )
+
+
+def test_a_table_is_compared_and_not_measured(tmp_path: Path) -> None:
+    def check(world: World) -> None:
+        plan = world.plan((2, "[4, 3, 2]"))
+
+        def verified() -> tuple[int, str]:
+            run = anabranch("verify", str(plan), "--target", "table", *world.flags)
+            return run.returncode, " ".join(run.stdout.split())
+
+        assert verified()[0] == 1
+        world.apply(plan)
+        status, said = verified()
+        assert status == 0
+        assert "no split was measured" in said
+
+    in_world("table", tmp_path, check)
+
+
+CHAIN = """
+[fabric]
+kind = "leaf-spine"
+leaves = 2
+spines = 3
+hosts_per_leaf = 1
+[leaf.leaf1]
+prefixes = ["10.1.1.0/24"]
+"""
+
+
+@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.target)
+def test_switches_of_every_kind_hold_the_shares_that_are_planned(kind: SwitchKind[Any], tmp_path: Path) -> None:
+    keys = {"ovs": 'openflow = "unix:/{}"', "ebpf": "", "table": f'folder = "{tmp_path}/{{}}"'}[kind.target]
+    text = CHAIN
+    for switch, neighbours in {
+        "leaf0": ("host0", "spine0", "spine1", "spine2"),
+        "leaf1": ("host1", "spine0", "spine1", "spine2"),
+        **dict.fromkeys(("spine0", "spine1", "spine2"), ("leaf0", "leaf1")),
+    }.items():
+        ports = ", ".join(f'{neighbour} = "{neighbour}"' for neighbour in neighbours)
+        own = keys.format(switch)
+        text += f'[switch.{switch}]\ndatapath = "{kind.datapath}"\n{own}\nports = {{ {ports} }}\n'
+    found = parse(text, "fabric.toml")
+    assert {switch.target for switch in found.switches.values()} == {kind.target}
+    forwarding, leaf0 = kind.forwarding(found), found.switches["leaf0"]
+    network = found.prefixes["leaf1"]
+    # Numbers at the switch; the port to the host has number 1.
+    part = forwarding.towards(Towards(leaf0, "leaf1", 1, network, ((2, 4), (3, 0), (4, 2))), None)
+    whole = forwarding.joined([forwarding.hosts(leaf0, []), part])
+    assert forwarding.shares(leaf0, whole, "leaf1", 1) == pytest.approx({2: 2 / 3, 4: 1 / 3}, abs=0.001)
+    assert forwarding.shares(leaf0, whole, "leaf0", 0) == {}
+    # Again, with what is there: nothing moves.
+    assert forwarding.towards(Towards(leaf0, "leaf1", 1, network, ((2, 4), (3, 0), (4, 2))), part) == part
+    # A leaf that cannot be reached has something that drops, for somebody else's rule could take its packets.
+    drops = forwarding.towards(Towards(leaf0, "leaf1", 1, network, ((2, 0), (3, 0))), None)
+    assert drops != forwarding.joined([])
+    session = kind.attend(surroundings_of(found)).sessions["leaf0"]
+    assert (session.observed, session.desired(), session.change(), session.heard) == (None, None, None, False)
+
+
+def surroundings_of(fabric: FabricFile) -> Surroundings:
+    events = Events()
+    return Surroundings(fabric, Network(fabric, events), events, Progress(), lambda: None)
 
 
 def test_a_target_is_a_folder_and_a_line() -> None:

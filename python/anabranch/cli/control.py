@@ -1,4 +1,4 @@
-"""`anabranch control`: follow a fabric of Open vSwitch bridges and datapaths in the kernel, keep it at its plan."""
+"""`anabranch control`: follow a fabric of switches of several targets, and keep it at its plan."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Forwarding(ABC, Generic[State]):
         """All parts as one state."""
 
     @abstractmethod
-    def shares(self, observed: State, leaf: str, index: int) -> dict[int, float]:
+    def shares(self, switch: SwitchFile, observed: State, leaf: str, index: int) -> dict[int, float]:
         """Shares by number of the port that a switch gives its paths to a leaf; empty where it has none."""
 
     def group_ids(self, content: State, index: int) -> tuple[int | None, tuple[int, ...]]:

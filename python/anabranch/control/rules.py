@@ -74,7 +74,8 @@ class Rules:
         observed = view.observed.get(switch)
         if observed is None:
             return {}
-        return self._forwarding[switch].shares(observed, leaf, self._topology.leaf_index[leaf])
+        index = self._topology.leaf_index[leaf]
+        return self._forwarding[switch].shares(self._file.switches[switch], observed, leaf, index)
 
     def _switch(self, name: str, view: View, weights: Mapping[str, Members], numbers: Mapping[int, int]) -> Plan:
         before = self._plans.get(name)

@@ -62,6 +62,10 @@ WINO = SAMPLE.replace('"load"', '"wino"').replace("[policy.load]\nsmoothing = 0.
     'datapath = "ebpf"\nscheme = "slots"\nnamespace = "leaf1"', 'datapath_id = "0000000000000b01"'
 )  # fmt: skip
 
+TABLES = SAMPLE.replace(
+    'datapath = "ebpf"\nscheme = "slots"\nnamespace = "leaf1"', 'datapath = "table"\nfolder = "tables/leaf1"'
+)
+
 NAMES = (
     (r"^switch\.[a-z]+\d+\.ports\..*$", "switch.NAME.ports"),
     (r"^(switch|leaf|host)\.[a-z]+\d+\.", r"\1.NAME."),
@@ -118,7 +122,7 @@ MEANINGS: dict[str, str | Meaning] = {
     ),
     "switch.NAME.datapath": '`"openflow"` is a bridge; `"ebpf"` a [datapath in this machine\'s '
     "kernel](control.md#datapaths-in-the-kernel), which has no `openflow`, `ovsdb` and `datapath_id`, but the next "
-    "three keys.",
+    'three keys; `"table"` [tables in a file](control.md#tables-in-files), which has `folder` and `recipe`.',
     "switch.NAME.scheme": "Program that splits.",
     "switch.NAME.pause": Meaning(
         "Gap of `flowlet`, or silence after which `flow_cycle` forgets a flow's turn.",
@@ -127,6 +131,8 @@ MEANINGS: dict[str, str | Meaning] = {
     "switch.NAME.namespace": Meaning(
         "Network namespace of its ports: a name of `ip netns`, or a file.", "the controller's own"
     ),
+    "switch.NAME.folder": Meaning("Folder of a switch's tables; each switch has its own.", "required", "a folder"),
+    "switch.NAME.recipe": "Technique and number of entries of its tables.",
     "leaf.NAME.prefixes": Meaning(
         "Prefixes that other switches send towards this leaf, besides the addresses of its hosts.",
         "none",
@@ -149,4 +155,4 @@ value and give a hint. `examples/fabric.toml` is a file to start from; `anabranc
 ```toml
 {SAMPLE}```
 
-{key_table(file.parse, [SAMPLE, WINO], MEANINGS, NAMES)}"""
+{key_table(file.parse, [SAMPLE, WINO, TABLES], MEANINGS, NAMES)}"""

@@ -50,9 +50,9 @@ class GroupsForwarding(Forwarding[Groups]):
         """All groups, in this order."""
         return tuple(group for part in parts for group in part)
 
-    def shares(self, observed: Groups, leaf: str, index: int) -> dict[int, float]:
+    def shares(self, switch: SwitchFile, observed: Groups, leaf: str, index: int) -> dict[int, float]:
         """Shares of the group of that name."""
-        del index
+        del switch, index
         for group in observed:
             if group.name == leaf:
                 total = max(1, sum(group.weights))

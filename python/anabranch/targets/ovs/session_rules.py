@@ -103,9 +103,9 @@ class RulesForwarding(Forwarding[Tables]):
         """All rules and groups."""
         return joined(parts)
 
-    def shares(self, observed: Tables, leaf: str, index: int) -> dict[int, float]:
+    def shares(self, switch: SwitchFile, observed: Tables, leaf: str, index: int) -> dict[int, float]:
         """Shares of the leaf's group as it stands in a bridge."""
-        del leaf
+        del switch, leaf
         group_id = self._ownership.group_id(index)
         return next((_shares(group) for group in observed.groups if group.group_id == group_id), {})
 

@@ -51,6 +51,8 @@ def show_verified(found: Verified, console: Console) -> None:
         return
     for group in found.groups:
         _group(group, found.seconds, console)
+    if not found.groups:
+        console.print(Text.assemble((Verdict.RIGHT.value, VERDICT_STYLES[Verdict.RIGHT]), ": by comparison alone"))
 
 
 def _group(group: Measured, seconds: float, console: Console) -> None:

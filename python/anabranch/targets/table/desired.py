@@ -44,9 +44,8 @@ def desired(plan: TablePlan, observed: Observed | None = None) -> Desired:
             warnings.append(
                 f"group {one.name}: {recipe.name} is {recipe.mape_pct:.3g} % off (MAPE), over {one.error_pct:g} %"
             )
-        entries = splitter_of(one, recipe).pick(np.arange(recipe.used, dtype=np.uint64)) + 1
         prefixes = tuple(sorted(map(str, one.prefixes)))
-        tables[one.name] = Table(prefixes, one.ports, one.weights, recipe.name, HASH, one.seed, tuple(entries.tolist()))
+        tables[one.name] = Table(prefixes, one.ports, one.weights, recipe.name, HASH, one.seed, entries_of(one, recipe))
         warnings += [
             f"group {one.name}: group {name} of owner {owner} has {prefix} too"
             for owner, others in sorted((observed.others if observed is not None else {}).items())
@@ -64,7 +63,9 @@ def recipe_of(one: WeightedPorts) -> Recipe:
     return table(paths, *LABELS[one.recipe])
 
 
-def splitter_of(one: WeightedPorts, recipe: Recipe) -> Splitter:
-    """The technique of a recipe over a group."""
+def entries_of(one: WeightedPorts, recipe: Recipe) -> tuple[int, ...]:
+    """The path, from 1, of each entry."""
     technique, parameter, entries, _ = LABELS[recipe.name]
-    return Splitter(technique, one.weights, None, **{parameter: entries})
+    splitter = Splitter(technique, one.weights, None, **{parameter: entries})
+    paths = splitter.pick(np.arange(recipe.used, dtype=np.uint64)) + 1
+    return tuple(paths.tolist())

@@ -56,11 +56,20 @@ class Observed:
 
 @contextmanager
 def observe(plan: TablePlan) -> Iterator[Observed]:
-    """The tables of a plan's folder; a folder that is not there has none."""
-    folder = folder_of(plan)
+    """The tables of a plan's folder."""
+    yield observed_in(folder_of(plan), plan.owner)
+
+
+def observed_in(folder: Path, owner: int) -> Observed:
+    """The tables of a folder; one that is not there has none.
+
+    Raises:
+        AnabranchError: a file is no table.
+
+    """
     found = {int(file.stem.removeprefix(PREFIX)): _read(file) for file in sorted(folder.glob(f"{PREFIX}[0-9]*.json"))}
-    own = found.pop(plan.owner, {})
-    yield Observed(folder / f"{PREFIX}{plan.owner}.json", State(own), found)
+    own = found.pop(owner, {})
+    return Observed(folder / f"{PREFIX}{owner}.json", State(own), found)
 
 
 def _read(file: Path) -> dict[str, Table]:
