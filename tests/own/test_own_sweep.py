@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import polars as pl
 import pytest
 
 import anabranch as ab
 from anabranch import AnabranchError
+from anabranch.study.job import run_away
+from anabranch.study.study import load_study
+from anabranch.study.sweep import resolve
 from support.command import anabranch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,7 +99,9 @@ def test_a_plb_of_ones_own_stands_beside_that_of_the_house_with_the_same_numbers
     assert not numbers["mine, by flows"].equals(numbers["mine, eager"])
 
 
-def test_what_is_there_is_kept_until_the_source_changes(tmp_path: Path) -> None:
+def test_what_is_there_is_kept_until_the_source_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    others = ModuleType("margins")
+    monkeypatch.setitem(sys.modules, "margins", others)
     write_first(tmp_path)
     study = write_study(tmp_path, "ecmp", "first.py:First")
     sweep(study)
@@ -107,7 +115,10 @@ def test_what_is_there_is_kept_until_the_source_changes(tmp_path: Path) -> None:
     times = {name: (tmp_path / "runs" / "own" / name / "manifest.json").stat().st_mtime_ns for name in before}
     first = sweep(study)
     assert {name: (tmp_path / "runs" / "own" / name / "manifest.json").stat().st_mtime_ns for name in before} == times
-    # A module that the file imports is its source, too, and what a session has imported before is not used again.
+    # The session's own modules are neither used nor replaced.
+    assert sys.modules["margins"] is others
+    assert "first" not in sys.modules
+    # A module that the file imports is its source, too.
     write_first(tmp_path, 1)
     second = sweep(study)
     assert len(folders(study)) == 6
@@ -128,6 +139,21 @@ def test_the_command_shows_its_name_beside_the_others(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for name in ("ecmp", "conga", "First"):
         assert name in done.stdout
+
+
+def test_a_cell_runs_on_a_machine_that_has_no_file_of_its_source(tmp_path: Path) -> None:
+    write_first(tmp_path, 5_000)
+    study = write_study(tmp_path, "first.py:First")
+    sweep(study)
+    (first, *_) = resolve(load_study(study), tmp_path / "runs").jobs.values()
+    travelled = pickle.dumps(first)
+    (tmp_path / "first.py").unlink()
+    (tmp_path / "margins.py").unlink()
+    files = run_away(pickle.loads(travelled), [], {})
+    here = first.folder / "flows.parquet"
+    assert pl.read_parquet(files["flows.parquet"]).equals(pl.read_parquet(here))
+    kept = json.loads((first.folder / "manifest.json").read_text())
+    assert json.loads(files["manifest.json"])["scheme"] == kept["scheme"]
 
 
 FAILS = """\

@@ -52,11 +52,6 @@ class PythonSource:
         content = [self.module, self.class_name, *([one.module, one.text] for one in self.files)]
         return blake2b(json.dumps(content).encode(), digest_size=16).hexdigest()
 
-    @property
-    def folder(self) -> Path:
-        """Folder of the file that has the class."""
-        return Path(next(one.path for one in self.files if one.module == self.module)).parent
-
     def scheme(self) -> Scheme:
         """Makes a new object of the class, with nothing remembered.
 
