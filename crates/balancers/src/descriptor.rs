@@ -83,6 +83,16 @@ impl Runs {
         Self { technique: None, open_vswitch: None, linux: false, kernel: None, kernel_variant: None };
 }
 
+/// State of other switches or hosts that a load balancer reads at once: one machine has it at hand, a fabric in parts does
+/// not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// State of other hosts at the same leaf.
+    Rack(&'static str),
+    /// State of any switch or host.
+    Fabric(&'static str),
+}
+
 /// One load balancer of the registry.
 #[derive(Clone, Copy, Debug)]
 pub struct Descriptor {
@@ -100,6 +110,6 @@ pub struct Descriptor {
     pub build: Build,
     /// Implementations outside the simulator.
     pub runs: Runs,
-    /// State of other switches or hosts that it reads, which one machine has at hand and a fabric does not.
-    pub reads_elsewhere: Option<&'static str>,
+    /// State of other switches or hosts that it reads, if it does.
+    pub reads_elsewhere: Option<Elsewhere>,
 }

@@ -52,7 +52,7 @@ mod task;
 #[cfg(feature = "engine")]
 pub use choice::{Balancing, Granularity, Table};
 #[cfg(feature = "engine")]
-pub use descriptor::{Build, Decider, DefaultWeights, Descriptor, KernelProgram, Runs};
+pub use descriptor::{Build, Decider, DefaultWeights, Descriptor, Elsewhere, KernelProgram, Runs};
 #[cfg(feature = "engine")]
 pub use load_balancer::{LoadBalancer, Scheme};
 #[cfg(feature = "engine")]
@@ -66,7 +66,7 @@ pub use own::{simulate_by_hosts, simulate_picked, simulate_weighed, simulate_wit
 #[cfg(feature = "engine")]
 pub use tables::Planned;
 #[cfg(feature = "engine")]
-pub use task::{Task, simulate};
+pub use task::{HostMaker, Task, simulate};
 
 /// Settings of a simulation with its load balancer.
 #[cfg(feature = "engine")]

@@ -2,14 +2,19 @@
 
 use crate::Settings;
 use crate::choice::Table;
+use crate::descriptor::{Descriptor, Elsewhere};
 use crate::hosts::entropy::{EntropyHosts, EntropyRule, Picks, Spraying};
+use crate::load_balancer::LoadBalancer;
 use crate::switches::telemetry::Telemetry;
 use crate::tables::Planned;
 use crate::tables::planned::{Deficit, HashIntervals, MinMove, ShortestQueue, Wcmp};
 use crate::tables::table::TableBalancer;
 use crate::tables::weighed::{Outside, WeighedBalancer};
 use anabranch_fabric::Fabric;
-use anabranch_sim::{HostBalancer, Outcome, Progress, Simulation, SimulationError, SwitchBalancer, salt};
+use anabranch_sim::{
+    HostBalancer, Outcome, Partition, PartitionedHosts, PartitionedSwitches, Progress, Simulation,
+    SimulationError, SwitchBalancer, salt,
+};
 use anabranch_split::scheme::dre::Estimator;
 use anabranch_split::scheme::{Cycle, Score, Score16, Uniform};
 use anabranch_traffic::Flow;
@@ -25,10 +30,22 @@ pub fn simulate(
     settings: &Settings,
     progress: &Progress,
 ) -> Result<Outcome, SimulationError> {
-    let task = Task::new(fabric, flows, settings, progress)?;
-    match settings.balancing.scheme.get() {
-        Some(balancer) => balancer.simulate(task),
-        None => task.by_tables(None),
+    Task::new(fabric, flows, settings, progress)?.simulate()
+}
+
+/// Maker of the values that serve hosts: each call makes one, which serves all hosts or those of a part of the fabric.
+pub type HostMaker<'a> = &'a mut dyn FnMut() -> Result<Box<dyn HostBalancer>, SimulationError>;
+
+/// Makes a value that exists once: the first call has it.
+pub(crate) fn once<T>(value: T) -> impl FnMut() -> Result<T, SimulationError> {
+    let mut value = Some(value);
+    move || {
+        value.take().ok_or_else(|| {
+            SimulationError::new(
+                "partition: this load balancer exists once",
+                "simulate it without a partition",
+            )
+        })
     }
 }
 
@@ -44,6 +61,8 @@ pub struct Task<'a> {
     pub settings: &'a Settings,
     /// Observer of the run, which may end it.
     pub progress: &'a Progress,
+    /// Parts of the fabric that are served by values of their own, if there are any.
+    pub(crate) partition: Option<&'a Partition>,
 }
 
 impl<'a> Task<'a> {
@@ -58,70 +77,107 @@ impl<'a> Task<'a> {
         progress: &'a Progress,
     ) -> Result<Self, SimulationError> {
         anabranch_sim::check(fabric, flows, settings)?;
-        Ok(Self { fabric, flows, settings, progress })
+        Ok(Self { fabric, flows, settings, progress, partition: None })
+    }
+
+    /// The same simulation, with a value of the load balancer for each part of the fabric. Its outcome is the same.
+    ///
+    /// # Errors
+    /// A load balancer that reads state of another part ([`Descriptor::reads_elsewhere`]).
+    pub fn partitioned(self, partition: &'a Partition) -> Result<Self, SimulationError> {
+        let descriptor = self.settings.balancing.scheme.get().map(LoadBalancer::descriptor);
+        let refuse =
+            |name, what, hint| Err(SimulationError::new(format!("partition: {name} reads {what}"), hint));
+        match descriptor {
+            Some(&Descriptor { name, reads_elsewhere: Some(Elsewhere::Fabric(what)), .. }) => {
+                refuse(name, what, "simulate it without a partition")
+            }
+            Some(&Descriptor { name, reads_elsewhere: Some(Elsewhere::Rack(what)), .. })
+                if !partition.keeps_racks(self.fabric) =>
+            {
+                refuse(name, what, "keep the hosts of a leaf in one part")
+            }
+            _ => Ok(Self { partition: Some(partition), ..self }),
+        }
     }
 }
 
 impl Task<'_> {
+    /// Runs what the settings choose.
+    ///
+    /// # Errors
+    /// A fabric that the load balancer does not take, and weights that it cannot hold.
+    pub fn simulate(self) -> Result<Outcome, SimulationError> {
+        match self.settings.balancing.scheme.get() {
+            Some(balancer) => balancer.simulate(self),
+            None => self.by_tables(None),
+        }
+    }
+
     /// Hosts run `S` and switches their tables.
-    pub(crate) fn by_hosts<S: Spraying + 'static>(self, plan: S::Plan) -> Result<Outcome, SimulationError> {
-        self.by_rule(Picks::<S>(plan))
+    pub(crate) fn by_hosts<S: Spraying + 'static>(self, plan: &S::Plan) -> Result<Outcome, SimulationError> {
+        self.by_rule(|| Ok(Picks::<S>(plan.clone())))
     }
 
-    /// Hosts give packets the entropy values of `rule`, and switches run their tables.
-    pub(crate) fn by_rule<R: EntropyRule + 'static>(self, rule: R) -> Result<Outcome, SimulationError> {
-        let host = EntropyHosts::new(rule, self.fabric.hosts(), self.settings.seed);
-        self.by_tables(Some(Box::new(host)))
+    /// Hosts give packets the entropy values of the rule that `rules` makes, and switches run their tables.
+    pub(crate) fn by_rule<R: EntropyRule + 'static>(
+        self,
+        mut rules: impl FnMut() -> Result<R, SimulationError>,
+    ) -> Result<Outcome, SimulationError> {
+        let (hosts, seed) = (self.fabric.hosts(), self.settings.seed);
+        self.by_tables(Some(&mut || Ok(Box::new(EntropyHosts::new(rules()?, hosts, seed)))))
     }
 
-    /// Switches run the tables of the settings; hosts run `host`, if anything.
+    /// Switches run the tables of the settings; hosts run what `hosts` makes, if anything.
     ///
     /// # Errors
     /// Weights that the tables cannot hold.
-    pub fn by_tables(self, host: Option<Box<dyn HostBalancer>>) -> Result<Outcome, SimulationError> {
-        self.by_weighed_tables(host, None)
+    pub fn by_tables(self, hosts: Option<HostMaker<'_>>) -> Result<Outcome, SimulationError> {
+        self.by_weighed_tables(hosts, None)
     }
 
     /// Runs as [`Self::by_tables`] does, with weights from `outside`, if there is one, instead of routing.
     pub(crate) fn by_weighed_tables(
         self,
-        host: Option<Box<dyn HostBalancer>>,
+        hosts: Option<HostMaker<'_>>,
         outside: Option<&Outside<'_>>,
     ) -> Result<Outcome, SimulationError> {
         match self.settings.balancing.table {
-            Table::Uniform => self.by_table::<Uniform>((), host, outside),
-            Table::MinMove => self.by_table::<MinMove>((), host, outside),
-            Table::Wcmp { entries } => self.by_table::<Wcmp>(entries, host, outside),
-            Table::WcmpScoring { entries } => self.by_table::<Score16>(Some(entries), host, outside),
-            Table::Intervals => self.by_table::<HashIntervals>((), host, outside),
-            Table::Valo => self.by_table::<Score>((), host, outside),
-            Table::Scoring => self.by_table::<Score16>(None, host, outside),
-            Table::Turns { block } => self.by_table::<Cycle>(block, host, outside),
-            Table::Deficit => self.by_table::<Deficit>((), host, outside),
+            Table::Uniform => self.by_table::<Uniform>(|| Ok(()), hosts, outside),
+            Table::MinMove => self.by_table::<MinMove>(|| Ok(()), hosts, outside),
+            Table::Wcmp { entries } => self.by_table::<Wcmp>(|| Ok(entries), hosts, outside),
+            Table::WcmpScoring { entries } => self.by_table::<Score16>(|| Ok(Some(entries)), hosts, outside),
+            Table::Intervals => self.by_table::<HashIntervals>(|| Ok(()), hosts, outside),
+            Table::Valo => self.by_table::<Score>(|| Ok(()), hosts, outside),
+            Table::Scoring => self.by_table::<Score16>(|| Ok(None), hosts, outside),
+            Table::Turns { block } => self.by_table::<Cycle>(|| Ok(block), hosts, outside),
+            Table::Deficit => self.by_table::<Deficit>(|| Ok(()), hosts, outside),
             Table::ShortestQueue { samples, memory } => {
-                self.by_table::<ShortestQueue>((samples, memory), host, outside)
+                self.by_table::<ShortestQueue>(|| Ok((samples, memory)), hosts, outside)
             }
         }
     }
 
     pub(crate) fn by_table<S: Planned>(
         self,
-        parameters: S::Parameters,
-        host: Option<Box<dyn HostBalancer>>,
+        mut parameters: impl FnMut() -> Result<S::Parameters, SimulationError>,
+        hosts: Option<HostMaker<'_>>,
         outside: Option<&Outside<'_>>,
     ) -> Result<Outcome, SimulationError> {
-        let tables = self.table::<S>(parameters);
-        self.run(WeighedBalancer::new(tables, outside, self.fabric.hosts()), host)
+        let first_switch = self.fabric.hosts();
+        let tables = || Ok(WeighedBalancer::new(self.table::<S>(parameters()?), outside, first_switch));
+        self.run(tables, hosts)
     }
 
-    /// Switches raise packets to the levels of their links; hosts run `host`, and what it leaves to switches is hashed.
+    /// Switches raise packets to the levels of their links; hosts run what `hosts` makes, and what they leave to switches is
+    /// hashed.
     pub(crate) fn by_telemetry(
         self,
         estimator: Estimator,
-        host: Box<dyn HostBalancer>,
+        hosts: HostMaker<'_>,
     ) -> Result<Outcome, SimulationError> {
-        let balancer = Telemetry::new(self.table::<Uniform>(()), estimator, self.fabric);
-        self.run(balancer, Some(host))
+        let switches = || Ok(Telemetry::new(self.table::<Uniform>(()), estimator, self.fabric));
+        self.run(switches, Some(hosts))
     }
 
     fn table<S: Planned>(self, parameters: S::Parameters) -> TableBalancer<S> {
@@ -136,11 +192,26 @@ impl Task<'_> {
         (0..switches).map(|switch| salt(self.settings.seed, switch)).collect()
     }
 
-    /// Runs the engine with these balancers of switches and hosts.
+    /// Runs the engine with the values that `switches` and `hosts` make: one of each, or one for each part of the fabric if
+    /// it is in parts.
     ///
     /// # Errors
-    /// Weights that the balancer cannot hold.
+    /// Those of the makers, and weights that the balancer cannot hold.
     pub fn run<B: SwitchBalancer>(
+        self,
+        mut switches: impl FnMut() -> Result<B, SimulationError>,
+        hosts: Option<HostMaker<'_>>,
+    ) -> Result<Outcome, SimulationError> {
+        let Some(partition) = self.partition else {
+            let hosts = hosts.map(|make| make()).transpose()?;
+            return self.run_values(switches()?, hosts);
+        };
+        let switches = PartitionedSwitches::new(partition, self.fabric, switches)?;
+        let hosts = hosts.map(|make| PartitionedHosts::new(partition, self.fabric, make)).transpose()?;
+        self.run_values(switches, hosts.map(|hosts| Box::new(hosts) as Box<dyn HostBalancer>))
+    }
+
+    fn run_values<B: SwitchBalancer>(
         self,
         balancer: B,
         host: Option<Box<dyn HostBalancer>>,

@@ -1,5 +1,6 @@
 //! Hosts: flows begin, packets reach their connection, flows end.
 
+mod ends;
 mod multipath;
 
 use crate::connections::{AnyReceiver, AnySender, Connection, Connections, Message, Subflow};
@@ -108,7 +109,7 @@ impl Hosts {
             Timer::Start(flow) => return self.begin(flow, network),
             Timer::Sender(name) => self.wake_sender(name, network),
             Timer::Receiver(name) => self.wake_receiver(name, network),
-            Timer::SwitchBalancer(_) | Timer::HostBalancer(_) => {}
+            Timer::SwitchBalancer(..) | Timer::HostBalancer(..) => {}
         }
         Ok(())
     }
@@ -139,7 +140,7 @@ impl Hosts {
                 connection.message = Message { first, end: first + flow.size_bytes, ..message };
                 connection.restart_counters();
                 let opened = Opened { connection: name, fresh: false, ..Opened::of(index, &flow) };
-                network.with_host_balancer(|host, network| host.opened(&opened, network));
+                ends::announce(&opened, network);
                 name
             }
             None => self.connect(message, None, network)?,
@@ -198,7 +199,7 @@ impl Hosts {
         };
         connection.reset(&self.transports[usize::from(flow.transport)]);
         let opened = Opened { connection: name, ..Opened::of(message.flow, &flow) };
-        network.with_host_balancer(|host, network| host.opened(&opened, network));
+        ends::announce(&opened, network);
         Ok(name)
     }
 
@@ -448,8 +449,7 @@ impl Hosts {
         if persistent && self.flows[message.flow as usize].path.is_none() {
             self.connections.keep_idle(name);
         } else {
-            self.connections.close(name);
-            network.with_host_balancer(|host, _| host.closed(name));
+            self.close(name, network);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Everything between the hosts: ports, packets in them, and the queue of what happens next.
 
+mod view;
+
 use crate::card::{Arrived, Cards, Owner, Turn};
 use crate::door::HostBalancer;
 use crate::port::{EgressPort, Verdict};
@@ -9,6 +11,7 @@ use crate::timers::{Timer, Timers};
 use crate::{CapturedPacket, Framing, Kind, Nic, Packet, Queueing, marks};
 use anabranch_fabric::{Buffer, Fabric, Marking};
 use anabranch_traffic::random::Stream;
+use std::sync::Arc;
 
 /// Sources of events, in the order that decides between events of the same time: control first, then timers, then
 /// network cards, then ports in an order that is drawn from the seed. By their numbers, a host of the first leaf would win
@@ -120,6 +123,8 @@ pub struct Network {
     pub(crate) captures: Vec<CapturedPacket>,
     /// Captured packets whose sender is known: so many of the first.
     pub(crate) captures_named: usize,
+    /// Ports that the load balancer at work may touch, if not all of them.
+    confined: Option<Arc<[bool]>>,
 }
 
 impl Network {
@@ -168,6 +173,7 @@ impl Network {
             capture_packets_max: 0,
             captures: Vec::new(),
             captures_named: 0,
+            confined: None,
         }
     }
 
@@ -183,6 +189,7 @@ impl Network {
     /// Hands a packet to a port of a switch.
     #[inline(always)]
     pub fn enqueue(&mut self, port: u32, id: PacketId) {
+        self.touch(port);
         self.enqueue_at::<false>(port, id);
     }
 
@@ -367,6 +374,7 @@ impl Network {
 
     /// Sends a message of a hosts' load balancer from a host, whose port is `port`.
     pub fn send_host_probe(&mut self, host: u32, port: u32, packet: Packet) {
+        self.touch(port);
         self.probes += 1;
         let mut slot = self.cards.as_mut().map_or(0, |cards| *cards.own(host));
         self.originate(host, port, Owner::Host(host), &mut slot, packet);
@@ -408,69 +416,6 @@ impl Network {
             ask(&mut *host, self);
             self.host_balancer = Some(host);
         }
-    }
-
-    /// The packet of this name.
-    #[inline(always)]
-    pub fn packet(&mut self, id: PacketId) -> &mut Packet {
-        self.packets.get(id)
-    }
-
-    /// Number of ports.
-    #[must_use]
-    pub fn port_count(&self) -> usize {
-        self.ports.len()
-    }
-
-    /// Whether a port carries.
-    #[inline(always)]
-    #[must_use]
-    pub fn is_up(&self, port: u32) -> bool {
-        self.ports[port as usize].is_up()
-    }
-
-    /// Present rate of a port, in bits per second.
-    #[must_use]
-    pub fn rate_bps(&self, port: u32) -> u64 {
-        self.ports[port as usize].rate_bps()
-    }
-
-    /// Bytes that a port has sent since the start.
-    #[inline]
-    pub fn sent_bytes(&mut self, port: u32) -> u64 {
-        self.ports[port as usize].sent_bytes(self.now_ps)
-    }
-
-    /// Now, in picoseconds.
-    #[inline(always)]
-    #[must_use]
-    pub fn now_ps(&self) -> u64 {
-        self.now_ps
-    }
-
-    /// Now, in nanoseconds: the clock that load balancers see.
-    #[inline(always)]
-    #[must_use]
-    pub fn now_ns(&self) -> u64 {
-        self.now_ps / 1000
-    }
-
-    /// Bytes that wait at a port now, the frame in service included; 4 GiB and more are alike.
-    #[inline(always)]
-    pub fn backlog_bytes(&mut self, port: u32) -> u32 {
-        self.ports[port as usize].backlog_bytes(self.now_ps).min(u32::MAX.into()) as u32
-    }
-
-    /// Wakes the switches' load balancer.
-    #[inline]
-    pub fn wake_balancer(&mut self, at_ps: u64, token: u32) {
-        self.wake_at(at_ps, Timer::SwitchBalancer(token));
-    }
-
-    /// Wakes the hosts' load balancer.
-    #[inline]
-    pub fn wake_host(&mut self, at_ps: u64, token: u32) {
-        self.wake_at(at_ps, Timer::HostBalancer(token));
     }
 
     /// Wakes someone at a time that is not past.

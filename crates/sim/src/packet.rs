@@ -95,4 +95,18 @@ pub struct Packet {
     pub sack: [SackBlock; 3],
 }
 
+impl Packet {
+    /// Writes the leaf at which a tunnel of the load balancer's own begins: the source in the outer header. Data carry it
+    /// where acknowledgements have their last SACK block.
+    pub fn set_tunnel_source(&mut self, leaf: u32) {
+        self.sack[2] = SackBlock { start: leaf, end: 0 };
+    }
+
+    /// Leaf at which the tunnel of a data packet begins, if it is in one.
+    #[must_use]
+    pub fn tunnel_source(&self) -> u32 {
+        self.sack[2].start
+    }
+}
+
 const _: () = assert!(size_of::<Packet>() == 64);

@@ -114,8 +114,13 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
     /// Weights after a change that the load balancer cannot hold.
     pub fn run(&mut self, progress: &Progress) -> Result<(), SimulationError> {
         let end_ps = self.end_ps.min(self.network.queue.horizon_ps());
-        self.forwarding.balancer.begin(&mut self.network);
-        self.network.with_host_balancer(|host, network| host.begin(network));
+        let switches = self.fabric.nodes().len() as u32 - self.hosts_count;
+        for switch in 0..switches {
+            self.forwarding.balancer.begin(switch, &mut self.network);
+        }
+        self.network.with_host_balancer(|balancer, network| {
+            (0..self.hosts_count).for_each(|host| balancer.begin(host, network));
+        });
         self.schedule_control();
         while self.hosts.hopeful > 0 {
             let Some((now_ps, source)) = self.network.queue.first() else { break };
@@ -153,9 +158,11 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
 
     fn timer(&mut self) -> Result<(), SimulationError> {
         match self.network.due() {
-            Some(Timer::SwitchBalancer(token)) => self.forwarding.balancer.timer(token, &mut self.network),
-            Some(Timer::HostBalancer(token)) => {
-                self.network.with_host_balancer(|host, network| host.timer(token, network));
+            Some(Timer::SwitchBalancer(switch, token)) => {
+                self.forwarding.balancer.timer(switch, token, &mut self.network);
+            }
+            Some(Timer::HostBalancer(host, token)) => {
+                self.network.with_host_balancer(|balancer, network| balancer.timer(host, token, network));
             }
             Some(timer) => self.hosts.timer(timer, &mut self.network)?,
             None => {}
@@ -275,10 +282,17 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             .collect();
         nodes.sort_unstable();
         nodes.dedup();
-        for node in nodes {
+        for &node in &nodes {
             self.forwarding.local_change(self.fabric, node, &self.links)?;
         }
-        self.forwarding.balancer.ports_changed(&ports, &mut self.network);
+        for &node in nodes.iter().filter(|&&node| node >= self.hosts_count) {
+            let is_own = |port: &u32| self.fabric.ports()[*port as usize].from == node;
+            let own: Vec<u32> = ports.iter().copied().filter(is_own).collect();
+            if !own.is_empty() {
+                let switch = node - self.hosts_count;
+                self.forwarding.balancer.ports_changed(switch, &own, &mut self.network);
+            }
+        }
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use crate::clove::pick::{Parameters, Selection};
 use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
 use crate::hosts::relayed::RelayedHosts;
 use crate::load_balancer::{LoadBalancer, Scheme};
-use crate::task::Task;
+use crate::task::{HostMaker, Task};
 use anabranch_form::AnyKeys;
 use anabranch_sim::{Outcome, SimulationError};
 
@@ -64,11 +64,11 @@ impl LoadBalancer for Parameters {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        let host =
-            Box::new(RelayedHosts::new(CloveHypervisor(self.clone()), task.fabric, task.settings.seed)?);
+        let hosts = || RelayedHosts::new(CloveHypervisor(self.clone()), task.fabric, task.settings.seed);
+        let make: HostMaker<'_> = &mut || Ok(Box::new(hosts()?));
         match self.selection {
-            Selection::LeastUtilised => task.by_telemetry(self.estimator(), host),
-            Selection::Turns | Selection::Random | Selection::Score => task.by_tables(Some(host)),
+            Selection::LeastUtilised => task.by_telemetry(self.estimator(), make),
+            Selection::Turns | Selection::Random | Selection::Score => task.by_tables(Some(make)),
         }
     }
 }

@@ -36,6 +36,6 @@ impl LoadBalancer for Parameters {
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
         let (fabric, seed) = (task.fabric, task.settings.seed);
-        task.run(Conga::new(*self, fabric, &task.salts(), seed)?, None)
+        task.run(|| Conga::new(*self, fabric, &task.salts(), seed), None)
     }
 }

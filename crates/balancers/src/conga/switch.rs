@@ -231,14 +231,14 @@ impl SwitchBalancer for Conga {
         true
     }
 
-    fn ports_changed(&mut self, ports: &[u32], network: &mut Network) {
+    fn ports_changed(&mut self, switch: u32, ports: &[u32], network: &mut Network) {
+        let Some(leaf) = self.leaf_of[switch as usize] else { return };
         let now_ns = network.now_ns();
-        for Leaf { plan, state, stream, ports: uplinks } in &mut self.leaves {
-            for (uplink, port) in (0..).zip(uplinks) {
-                if ports.contains(port) && !network.is_up(*port) {
-                    let mut env = PortEnv { now_ns, stream, up: |_| true };
-                    Rule::port_changed(plan, state, uplink, false, &mut env);
-                }
+        let Leaf { plan, state, stream, ports: uplinks } = &mut self.leaves[leaf as usize];
+        for (uplink, port) in (0..).zip(uplinks) {
+            if ports.contains(port) && !network.is_up(*port) {
+                let mut env = PortEnv { now_ns, stream, up: |_| true };
+                Rule::port_changed(plan, state, uplink, false, &mut env);
             }
         }
     }

@@ -36,6 +36,6 @@ impl LoadBalancer for Parameters {
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
         let (framing, seed) = (task.settings.framing, task.settings.seed);
-        task.run(ConWeave::new(*self, framing, task.fabric, &task.salts(), seed)?, None)
+        task.run(|| ConWeave::new(*self, framing, task.fabric, &task.salts(), seed), None)
     }
 }

@@ -34,8 +34,8 @@ pub(crate) struct ConWeave {
     usable: Usable,
     /// State at the source, by source's and destination's leaf.
     sources: Vec<Option<Box<Source>>>,
-    /// State at the destination, by slot of a connection.
-    destinations: Vec<Destination>,
+    /// State of each leaf as a destination, by slot of a connection.
+    destinations: Vec<Vec<Option<Box<Destination>>>>,
 }
 
 /// State of a leaf for its flows to another.
@@ -47,11 +47,9 @@ struct Source {
 }
 
 /// One flow at its destination leaf.
-#[derive(Default)]
 struct Destination {
-    /// The connection, as in [`Packet::connection`], and the leaf it comes from.
+    /// The connection, as in [`Packet::connection`].
     connection: u32,
-    from: u32,
     flow: Reordering,
     /// Packets that wait, and the port they wait for.
     held: Vec<PacketId>,
@@ -88,6 +86,7 @@ impl ConWeave {
         let pairs = leaves.len() * leaves.len();
         let nodes = (0..book.leaves()).map(|leaf| book.switch_of(leaf) + fabric.hosts());
         let leaf_of = leaf_of_switches(fabric, nodes);
+        let destinations = leaves.iter().map(|_| Vec::new()).collect();
         Ok(Self {
             parameters,
             framing,
@@ -98,7 +97,7 @@ impl ConWeave {
             leaf_of,
             usable: Usable::default(),
             sources: (0..pairs).map(|_| None).collect(),
-            destinations: Vec::new(),
+            destinations,
         })
     }
 
@@ -128,22 +127,6 @@ impl ConWeave {
     fn hashed(&self, at: &Junction<'_>, entropy: u32) -> Choice {
         let hash = selection_hash(entropy, self.salts[at.switch as usize]);
         self.usable.hashed(at.group, hash).map_or(Choice::NoPath, Choice::Member)
-    }
-
-    /// Makes room for the flow at its destination leaf, which learns from the data's outer header where it
-    /// comes from.
-    fn announce(&mut self, connection: u32, from: u32, network: &mut Network) {
-        let index = connection_slot(connection);
-        if index >= self.destinations.len() {
-            self.destinations.resize_with(index + 1, Destination::default);
-        }
-        let destination = &mut self.destinations[index];
-        if destination.connection != connection {
-            destination.release(network);
-            destination.connection = connection;
-            destination.flow = Reordering::default();
-        }
-        destination.from = from;
     }
 
     /// A control packet from one leaf to another, along a path that the hash of the connection chooses.
@@ -239,25 +222,20 @@ impl SwitchBalancer for ConWeave {
         packet.tag = asked.tag;
         packet.labels = labels >> 8;
         packet.marks |= marks::LABELLED;
-        self.announce(connection, leaf, network);
+        packet.set_tunnel_source(leaf);
         Choice::Member(member as u16)
     }
 
     fn deliver(&mut self, switch: u32, port: u32, id: PacketId, network: &mut Network) -> bool {
         let now_ns = network.now_ns();
-        let Packet { kind, connection, tag, marks: set, .. } = *network.packet(id);
+        let packet = network.packet(id);
+        let (Packet { kind, connection, tag, marks: set, .. }, from) = (*packet, packet.tunnel_source());
         let Some(header) = Header::unpack(tag).filter(|_| matches!(kind, Kind::Data | Kind::Datagram)) else {
             return true;
         };
-        let index = connection_slot(connection);
-        let (Some(leaf), Some(destination)) =
-            (self.leaf_of[switch as usize], self.destinations.get_mut(index))
-        else {
-            return true;
-        };
-        if destination.connection != connection {
-            return true;
-        }
+        let Some(leaf) = self.leaf_of[switch as usize] else { return true };
+        let flows = &mut self.destinations[leaf as usize];
+        let Some(destination) = destination(flows, connection, network) else { return true };
         let verdict = destination.flow.arrive(&self.parameters, &header, now_ns);
         destination.port = port;
         if verdict.release_before {
@@ -265,7 +243,7 @@ impl SwitchBalancer for ConWeave {
         }
         if verdict.hold {
             if destination.held.is_empty() {
-                wake(index as u32, &destination.flow, network);
+                wake(switch, connection_slot(connection) as u32, &destination.flow, network);
             }
             destination.held.push(id);
         }
@@ -273,7 +251,6 @@ impl SwitchBalancer for ConWeave {
             network.enqueue(port, id);
             destination.release(network);
         }
-        let from = destination.from;
         if set & marks::EXPERIENCED != 0 {
             self.answer(leaf, from, connection, Control::Notify(header.path), network);
         }
@@ -307,12 +284,14 @@ impl SwitchBalancer for ConWeave {
     }
 
     /// A flow's deadline, or one it had before.
-    fn timer(&mut self, index: u32, network: &mut Network) {
-        let Some(destination) = self.destinations.get_mut(index as usize) else { return };
+    fn timer(&mut self, switch: u32, index: u32, network: &mut Network) {
+        let Some(leaf) = self.leaf_of[switch as usize] else { return };
+        let flow = self.destinations[leaf as usize].get_mut(index as usize);
+        let Some(Some(destination)) = flow else { return };
         if destination.flow.expire(network.now_ns()) {
             destination.release(network);
         } else {
-            wake(index, &destination.flow, network);
+            wake(switch, index, &destination.flow, network);
         }
     }
 
@@ -321,9 +300,29 @@ impl SwitchBalancer for ConWeave {
     }
 }
 
+/// A flow at its destination leaf, made when its first packet arrives; nothing if the packet is a late one of a connection
+/// whose slot another has by now.
+fn destination<'a>(
+    flows: &'a mut Vec<Option<Box<Destination>>>,
+    connection: u32,
+    network: &mut Network,
+) -> Option<&'a mut Destination> {
+    let slot = connection_slot(connection);
+    if slot >= flows.len() {
+        flows.resize_with(slot + 1, || None);
+    }
+    let new = || Box::new(Destination { connection, flow: Reordering::default(), held: Vec::new(), port: 0 });
+    let destination = flows[slot].get_or_insert_with(new);
+    if destination.connection < connection {
+        destination.release(network);
+        (destination.connection, destination.flow) = (connection, Reordering::default());
+    }
+    (destination.connection == connection).then_some(&mut **destination)
+}
+
 /// Wakes when what is held of a flow is to be let go, if anything is.
-fn wake(index: u32, flow: &Reordering, network: &mut Network) {
+fn wake(switch: u32, index: u32, flow: &Reordering, network: &mut Network) {
     if let Some(deadline_ns) = flow.deadline_ns() {
-        network.wake_balancer(deadline_ns * 1000, index);
+        network.wake_switch(deadline_ns * 1000, switch, index);
     }
 }

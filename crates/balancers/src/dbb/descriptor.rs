@@ -60,6 +60,6 @@ impl LoadBalancer for Dbb {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        task.run(DbbBalancer::new(self.clone(), task.fabric, task.settings.seed)?, None)
+        task.run(|| Ok(DbbBalancer::new(self.clone(), task.fabric, task.settings.seed)?), None)
     }
 }

@@ -1,7 +1,7 @@
 //! Registry entry of Hermes: what it is called, what it needs, how it is built.
 
 use super::keys;
-use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
+use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Elsewhere, Runs};
 use crate::hermes::host::HermesHosts;
 use crate::hermes::pick::Parameters;
 use crate::load_balancer::{LoadBalancer, Scheme};
@@ -18,7 +18,7 @@ pub static HERMES: Descriptor = Descriptor {
     weights: DefaultWeights::Equal,
     build: Build::Scheme(|| Scheme::new(Parameters::default())),
     runs: Runs::SIMULATOR,
-    reads_elsewhere: None,
+    reads_elsewhere: Some(Elsewhere::Rack("what probes of its rack found")),
 };
 
 impl LoadBalancer for Parameters {
@@ -35,7 +35,7 @@ impl LoadBalancer for Parameters {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        let host = HermesHosts::new(self, task.fabric, task.settings.seed)?;
-        task.by_tables(Some(Box::new(host)))
+        let hosts = || HermesHosts::new(self, task.fabric, task.settings.seed);
+        task.by_tables(Some(&mut || Ok(Box::new(hosts()?))))
     }
 }

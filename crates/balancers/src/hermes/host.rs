@@ -85,7 +85,7 @@ impl HermesHosts {
         let found = nothing(self.paths.few(pair).labels.len());
         self.racks[pair as usize] = Some(Rack { prober: Prober::new(from), found });
         if self.plan.probe_interval_ns > 0 {
-            network.wake_host(network.now_ps(), pair);
+            network.wake_host(network.now_ps(), from, pair);
         }
     }
 
@@ -116,13 +116,12 @@ fn nothing(paths: usize) -> Known {
 }
 
 impl HostBalancer for HermesHosts {
-    fn opened(&mut self, flow: &Opened, network: &mut Network) {
+    /// Acknowledgements are a flow too: the receiver's rack begins to probe as the sender's does.
+    fn opened(&mut self, host: u32, flow: &Opened, network: &mut Network) {
         if flow.fresh {
-            self.flows.open(flow.connection, Ends::of(flow));
+            self.flows.open(flow.connection, || Ends::of(flow));
         }
-        self.begin_to_probe(flow.src, flow.dst, network);
-        // Acknowledgements are a flow too.
-        self.begin_to_probe(flow.dst, flow.src, network);
+        self.begin_to_probe(host, flow.peer(host), network);
     }
 
     #[inline]
@@ -218,9 +217,8 @@ impl HostBalancer for HermesHosts {
     }
 
     /// The token is a pair of leaves.
-    fn timer(&mut self, pair: u32, network: &mut Network) {
+    fn timer(&mut self, host: u32, pair: u32, network: &mut Network) {
         let Some(Rack { prober, .. }) = &mut self.racks[pair as usize] else { return };
-        let host = prober.host;
         let targets: Vec<u32> = self.paths.hosts_of(pair % self.paths.leaves()).collect();
         let few = self.paths.few(pair);
         let mut env = Fork { host: self.streams.at(host, network), alive: few.alive };
@@ -228,7 +226,7 @@ impl HostBalancer for HermesHosts {
         for path in prober.round(&mut env) {
             prober::ask((host, self.port_of[host as usize]), to, path, few, network);
         }
-        network.wake_host(network.now_ps() + self.plan.probe_interval_ns * 1000, pair);
+        network.wake_host(network.now_ps() + self.plan.probe_interval_ns * 1000, host, pair);
     }
 
     fn timed_out(&mut self, from: &Address, network: &mut Network) {
@@ -236,18 +234,16 @@ impl HostBalancer for HermesHosts {
         self.learn(from.connection, from.host, what, network);
     }
 
-    fn closed(&mut self, connection: u32) {
+    fn closed(&mut self, host: u32, connection: u32) {
         let Some(ends) = self.flows.get(connection) else { return };
-        for host in ends.hosts() {
-            let half = ends.at(host);
-            let Some(Towards { known, .. }) = self.towards.get(half.pair) else { continue };
-            let flow = &mut half.kept.flow;
-            std::mem::swap(&mut known.flows, flow);
-            // Neither needs a clock.
-            Under::learn(&self.plan, known, &Feedback::Closed(connection.into()), &mut Still);
-            Under::tick(&self.plan, known, &mut Still);
-            std::mem::swap(&mut known.flows, flow);
-        }
+        let half = ends.at(host);
+        let Some(Towards { known, .. }) = self.towards.get(half.pair) else { return };
+        let flow = &mut half.kept.flow;
+        std::mem::swap(&mut known.flows, flow);
+        // Neither needs a clock.
+        Under::learn(&self.plan, known, &Feedback::Closed(connection.into()), &mut Still);
+        Under::tick(&self.plan, known, &mut Still);
+        std::mem::swap(&mut known.flows, flow);
     }
 
     fn links_changed(&mut self, links: &LinkState, network: &mut Network) {

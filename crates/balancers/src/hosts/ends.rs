@@ -50,11 +50,6 @@ impl<T> Ends<T> {
         &mut self.halves[usize::from(host != self.src)]
     }
 
-    /// The two hosts.
-    pub(crate) const fn hosts(&self) -> [u32; 2] {
-        [self.src, self.dst]
-    }
-
     /// The host at the other end.
     #[inline(always)]
     pub(crate) fn peer(&self, host: u32) -> u32 {

@@ -17,7 +17,7 @@ const RETURNED: u32 = 1 << 16;
 const RETURNED_MARKED: u32 = 1 << 17;
 
 /// A scheme that picks an entropy value for each packet of a flow.
-pub(crate) trait Spraying: Scheme<Plan: Sized, State: Sized, Feedback = Feedback> {
+pub(crate) trait Spraying: Scheme<Plan: Clone, State: Sized, Feedback = Feedback> {
     /// The state of a flow that begins.
     fn begin(plan: &Self::Plan) -> Self::State;
 }
@@ -63,27 +63,32 @@ impl<S: Spraying> EntropyRule for Picks<S> {
     }
 }
 
-/// Both ends of a connection.
-struct Ends<T> {
-    /// The rule's, at the sender.
+/// A connection at its sender.
+struct Sending<T> {
+    host: u32,
+    /// The rule's.
     state: T,
     round: Round,
     /// First byte that was never sent.
     next: u64,
     /// First byte that is not acknowledged.
     unacknowledged: u64,
-    /// Packets that arrived and are not acknowledged yet, at the receiver: a packet's end, and the tag that
-    /// returns its value.
+}
+
+/// A connection at its receiver.
+#[derive(Default)]
+struct Receiving {
+    /// Packets that arrived and are not acknowledged yet: a packet's end, and the tag that returns its value.
     arrived: Vec<(u64, u32)>,
-    /// Number of the last acknowledgement, at the receiver.
-    told: u64,
+    /// Number of the last acknowledgement.
+    acknowledged: u64,
     /// Entropy value of acknowledgements.
     back: u16,
     /// End of the last packet that arrived although it was acknowledged before, and its entropy value.
     repeated: (u64, u16),
 }
 
-impl<T> Ends<T> {
+impl Receiving {
     /// The tag of an acknowledgement of everything before `number`: it is the answer to the packet that ends there,
     /// or, if that was answered before, to the last one that arrived. A receiver that holds packets back answers
     /// them later and in their own order; the one that it waited for came by the worst path and must not be taken
@@ -100,13 +105,19 @@ impl<T> Ends<T> {
 /// Hosts that give packets the values of a rule.
 pub(crate) struct EntropyHosts<R: EntropyRule> {
     rule: R,
-    flows: PerConnection<Ends<R::State>>,
+    sending: PerConnection<Sending<R::State>>,
+    receiving: PerConnection<Receiving>,
     streams: HostStreams,
 }
 
 impl<R: EntropyRule> EntropyHosts<R> {
     pub(crate) fn new(rule: R, hosts: u32, seed: u64) -> Self {
-        Self { rule, flows: PerConnection::default(), streams: HostStreams::new(hosts, seed) }
+        Self {
+            rule,
+            sending: PerConnection::default(),
+            receiving: PerConnection::default(),
+            streams: HostStreams::new(hosts, seed),
+        }
     }
 }
 
@@ -117,35 +128,29 @@ fn hashed(of_flow: u32, value: u16) -> u32 {
 
 impl<R: EntropyRule> HostBalancer for EntropyHosts<R> {
     fn send(&mut self, from: &Address, packet: &mut Packet, network: &mut Network) {
-        let Some(ends) = self.flows.get(packet.connection) else { return };
         if matches!(packet.kind, Kind::Ack | Kind::SynAck) {
-            packet.tag = ends.answer(packet.seq);
-            packet.entropy = hashed(from.entropy, ends.back);
-            ends.told = packet.seq;
+            let Some(receiving) = self.receiving.get(packet.connection) else { return };
+            packet.tag = receiving.answer(packet.seq);
+            packet.entropy = hashed(from.entropy, receiving.back);
+            receiving.acknowledged = packet.seq;
             return;
         }
-        let value = self.rule.value(&mut ends.state, packet, &mut self.streams.at(from.host, network));
+        let Some(sending) = self.sending.get(packet.connection) else { return };
+        let value = self.rule.value(&mut sending.state, packet, &mut self.streams.at(from.host, network));
         packet.tag = value.into();
         packet.entropy = hashed(from.entropy, value);
-        ends.next = ends.next.max(packet.seq + u64::from(packet.payload_bytes));
+        sending.next = sending.next.max(packet.seq + u64::from(packet.payload_bytes));
     }
 
-    fn opened(&mut self, flow: &Opened, network: &mut Network) {
-        if flow.fresh {
-            let state = self.rule.open(flow, &mut self.streams.at(flow.src, network));
-            let ends = Ends {
-                state,
-                round: Round::default(),
-                next: 0,
-                unacknowledged: 0,
-                arrived: Vec::new(),
-                told: 0,
-                back: 0,
-                repeated: (0, 0),
-            };
-            self.flows.open(flow.connection, ends);
-        } else if let Some(ends) = self.flows.get(flow.connection) {
-            self.rule.resume(&mut ends.state, flow);
+    fn opened(&mut self, host: u32, flow: &Opened, network: &mut Network) {
+        if host != flow.src {
+            self.receiving.open(flow.connection, Receiving::default);
+        } else if flow.fresh {
+            let state = self.rule.open(flow, &mut self.streams.at(host, network));
+            let new = || Sending { host, state, round: Round::default(), next: 0, unacknowledged: 0 };
+            self.sending.open(flow.connection, new);
+        } else if let Some(sending) = self.sending.get(flow.connection) {
+            self.rule.resume(&mut sending.state, flow);
         }
     }
 
@@ -154,46 +159,49 @@ impl<R: EntropyRule> HostBalancer for EntropyHosts<R> {
             // Of a flow that is pinned to a path: it is not asked about, nor are its acknowledgements.
             return;
         }
-        let Some(ends) = self.flows.get(packet.connection) else { return };
         match packet.kind {
             Kind::Data | Kind::Syn => {
+                let Some(receiving) = self.receiving.get(packet.connection) else { return };
                 let marked = packet.marks & marks::EXPERIENCED != 0;
                 let tag = (packet.tag & 0xffff) | RETURNED | if marked { RETURNED_MARKED } else { 0 };
                 let (end, value) = (packet.seq + u64::from(packet.payload_bytes), packet.tag as u16);
-                ends.arrived.push((end, tag));
-                if end <= ends.told && packet.kind == Kind::Data {
+                receiving.arrived.push((end, tag));
+                if end <= receiving.acknowledged && packet.kind == Kind::Data {
                     // The same again, by another path: it is the acknowledgements that are lost. Linux moves them as
                     // well (`tcp_rcv_spurious_retrans`).
-                    let (before, by) = std::mem::replace(&mut ends.repeated, (end, value));
-                    ends.back = ends.back.wrapping_add(u16::from(before == end && by != value));
+                    let (before, by) = std::mem::replace(&mut receiving.repeated, (end, value));
+                    receiving.back = receiving.back.wrapping_add(u16::from(before == end && by != value));
                 }
             }
             Kind::Ack | Kind::SynAck => {
-                let bytes = packet.seq.saturating_sub(ends.unacknowledged) as u32;
-                ends.unacknowledged = ends.unacknowledged.max(packet.seq);
+                let Some(sending) = self.sending.get(packet.connection) else { return };
+                let bytes = packet.seq.saturating_sub(sending.unacknowledged) as u32;
+                sending.unacknowledged = sending.unacknowledged.max(packet.seq);
                 let acknowledged = Acknowledged {
                     entropy: (packet.tag & RETURNED != 0).then_some(packet.tag as u16),
                     marked: packet.tag & RETURNED_MARKED != 0,
                     bytes,
                     marked_bytes: if packet.marks & marks::ECHO != 0 { bytes } else { 0 },
-                    round_ended: ends.round.ended(ends.unacknowledged, ends.next),
-                    idle: ends.unacknowledged == ends.next,
+                    round_ended: sending.round.ended(sending.unacknowledged, sending.next),
+                    idle: sending.unacknowledged == sending.next,
                 };
                 let rtt_ns = (network.now_ns() as u32).wrapping_sub(packet.stamp_ns);
                 let mut env = self.streams.at(host, network);
-                self.rule.learn(&mut ends.state, &Feedback::Acknowledged(acknowledged), rtt_ns, &mut env);
+                self.rule.learn(&mut sending.state, &Feedback::Acknowledged(acknowledged), rtt_ns, &mut env);
             }
             Kind::Datagram | Kind::Probe | Kind::HostProbe => {}
         }
     }
 
     fn timed_out(&mut self, from: &Address, network: &mut Network) {
-        let Some(ends) = self.flows.get(from.connection) else { return };
+        let Some(sending) = self.sending.get(from.connection) else { return };
         let mut env = self.streams.at(from.host, network);
-        self.rule.learn(&mut ends.state, &Feedback::TimedOut { entropy: None }, 0, &mut env);
+        self.rule.learn(&mut sending.state, &Feedback::TimedOut { entropy: None }, 0, &mut env);
     }
 
-    fn closed(&mut self, connection: u32) {
-        self.rule.close(connection);
+    fn closed(&mut self, host: u32, connection: u32) {
+        if self.sending.get(connection).is_some_and(|sending| sending.host == host) {
+            self.rule.close(connection);
+        }
     }
 }

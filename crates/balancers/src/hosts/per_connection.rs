@@ -12,12 +12,15 @@ impl<T> Default for PerConnection<T> {
 }
 
 impl<T> PerConnection<T> {
-    pub(crate) fn open(&mut self, connection: u32, new: T) {
+    /// The state of a connection, made if there is none: both its hosts may be served here.
+    pub(crate) fn open(&mut self, connection: u32, make: impl FnOnce() -> T) -> &mut T {
         let slot = connection_slot(connection);
         if slot >= self.0.len() {
             self.0.resize_with(slot + 1, || None);
         }
-        self.0[slot] = Some((connection, new));
+        let kept = self.0[slot].take().filter(|&(name, _)| name == connection);
+        let (_, kept) = self.0[slot].insert(kept.unwrap_or_else(|| (connection, make())));
+        kept
     }
 
     #[inline]

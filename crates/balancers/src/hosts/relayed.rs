@@ -98,9 +98,9 @@ fn end<'a, R: Relayed>(
 }
 
 impl<R: Relayed> HostBalancer for RelayedHosts<R> {
-    fn opened(&mut self, flow: &Opened, _network: &mut Network) {
+    fn opened(&mut self, _host: u32, flow: &Opened, _network: &mut Network) {
         if flow.fresh {
-            self.flows.open(flow.connection, Ends::of(flow));
+            self.flows.open(flow.connection, || Ends::of(flow));
         }
     }
 

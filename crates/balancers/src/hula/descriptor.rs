@@ -35,6 +35,6 @@ impl LoadBalancer for Parameters {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        task.run(Hula::new(*self, task.fabric, task.settings.seed)?, None)
+        task.run(|| Hula::new(*self, task.fabric, task.settings.seed), None)
     }
 }

@@ -13,6 +13,9 @@ use rand_pcg::Pcg32;
 
 type Rule = pick::Hula<Vec<Best>, FlowTable<u64>>;
 
+/// Token of a leaf's only timer: its next round of probes.
+const ROUND: u32 = 0;
+
 /// All switches.
 pub(crate) struct Hula {
     parameters: Parameters,
@@ -106,6 +109,11 @@ impl Hula {
         }
     }
 
+    /// The number of a switch as a leaf, if it is one.
+    fn leaf(&self, switch: u32) -> Option<u32> {
+        self.leaves.binary_search(&(switch + self.fabric.hosts())).ok().map(|leaf| leaf as u32)
+    }
+
     fn tier(&self, node: u32) -> Tier {
         self.fabric.nodes()[node as usize].tier
     }
@@ -179,18 +187,19 @@ impl SwitchBalancer for Hula {
     }
 
     /// Leaves begin at times of their own, so that their probes do not meet.
-    fn begin(&mut self, network: &mut Network) {
-        let period_ns = self.parameters.period_ns;
-        for leaf in 0..self.leaves.len() as u32 {
-            let switch = self.leaves[leaf as usize] - self.fabric.hosts();
-            let stream = &mut self.switches[switch as usize].stream;
-            let mut env = PortEnv { now_ns: 0, stream, up: |_| true };
-            let first_ns = random_below(&mut env, period_ns.min(u32::MAX.into()) as u32);
-            network.wake_balancer(u64::from(first_ns) * 1000, leaf);
+    fn begin(&mut self, switch: u32, network: &mut Network) {
+        if self.leaf(switch).is_none() {
+            return;
         }
+        let period_ns = self.parameters.period_ns;
+        let stream = &mut self.switches[switch as usize].stream;
+        let mut env = PortEnv { now_ns: 0, stream, up: |_| true };
+        let first_ns = random_below(&mut env, period_ns.min(u32::MAX.into()) as u32);
+        network.wake_switch(u64::from(first_ns) * 1000, switch, ROUND);
     }
 
-    fn timer(&mut self, leaf: u32, network: &mut Network) {
+    fn timer(&mut self, switch: u32, _token: u32, network: &mut Network) {
+        let Some(leaf) = self.leaf(switch) else { return };
         let node = self.leaves[leaf as usize];
         let Some(host) = self.leaf_of.iter().position(|&of| of == leaf) else { return };
         let probe = Packet {
@@ -208,7 +217,7 @@ impl SwitchBalancer for Hula {
                 network.send_probe(port, probe);
             }
         }
-        network.wake_balancer(network.now_ps() + self.parameters.period_ns * 1000, leaf);
+        network.wake_switch(network.now_ps() + self.parameters.period_ns * 1000, switch, ROUND);
     }
 
     fn probe(&mut self, switch: u32, from: u32, _onward: Option<u32>, id: PacketId, network: &mut Network) {
@@ -240,15 +249,12 @@ impl SwitchBalancer for Hula {
         self.recents[port as usize].add(self.parameters.tau_ns, bytes, now_ns);
     }
 
-    fn ports_changed(&mut self, ports: &[u32], network: &mut Network) {
+    fn ports_changed(&mut self, switch: u32, ports: &[u32], network: &mut Network) {
         let now_ns = network.now_ns();
-        let hosts = self.fabric.hosts();
         for &port in ports.iter().filter(|&&port| !network.is_up(port)) {
-            let anabranch_fabric::Port { from, to, .. } = self.fabric.ports()[port as usize];
-            if from < hosts || to < hosts {
+            if self.fabric.ports()[port as usize].to < self.fabric.hosts() {
                 continue;
             }
-            let switch = from - hosts;
             let Switch { flows, best, stream, ports } = &mut self.switches[switch as usize];
             let plan = Plan { members: *ports, keep_ns: self.parameters.keep_ns };
             let number = self.number[port as usize];

@@ -1,6 +1,6 @@
 //! Registry entry of the ideal split: flows dealt to paths beforehand.
 
-use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
+use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Elsewhere, Runs};
 use crate::ideal::spread::spread_exactly;
 use crate::load_balancer::{LoadBalancer, Scheme};
 use crate::task::Task;
@@ -20,7 +20,7 @@ pub static IDEAL: Descriptor = Descriptor {
     weights: DefaultWeights::Capacity,
     build: Build::Scheme(|| Scheme::new(Ideal)),
     runs: Runs::SIMULATOR,
-    reads_elsewhere: Some("all flows to come"),
+    reads_elsewhere: Some(Elsewhere::Fabric("all flows to come")),
 };
 
 impl LoadBalancer for Ideal {
@@ -33,8 +33,8 @@ impl LoadBalancer for Ideal {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        let Task { fabric, flows, settings, progress } = task;
+        let Task { fabric, flows, settings, .. } = task;
         let flows = spread_exactly(fabric, flows, &settings.balancing.weighing, &settings.changes)?;
-        Task { fabric, flows: &flows, settings, progress }.by_tables(None)
+        Task { flows: &flows, ..task }.by_tables(None)
     }
 }

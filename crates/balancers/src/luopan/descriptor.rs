@@ -35,6 +35,6 @@ impl LoadBalancer for Luopan {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        task.run(LuopanBalancer::new(task.fabric, *self, task.settings.seed)?, None)
+        task.run(|| LuopanBalancer::new(task.fabric, *self, task.settings.seed), None)
     }
 }

@@ -82,7 +82,7 @@ impl LuopanBalancer {
         let again_ps = again.map_or(NEVER_PS, |again_ns| again_ns.saturating_mul(1000));
         if again_ps < *alarm_ps {
             *alarm_ps = again_ps;
-            network.wake_balancer(again_ps, from * source.leaves() + to);
+            network.wake_switch(again_ps, source.switch_of(from), to);
         }
         for &path in &*round {
             let header = Header { path: path.into(), is_answer: false, congestion: 0 };
@@ -182,8 +182,9 @@ impl SwitchBalancer for LuopanBalancer {
         }
     }
 
-    fn timer(&mut self, token: u32, network: &mut Network) {
-        let (from, to) = (token / self.source.leaves(), token % self.source.leaves());
+    /// The token is the destination.
+    fn timer(&mut self, switch: u32, to: u32, network: &mut Network) {
+        let Some(from) = self.source.leaf(switch) else { return };
         let alarm_ps = &mut self.leaves[from as usize].alarm_ps[to as usize];
         if *alarm_ps == network.now_ps() {
             *alarm_ps = NEVER_PS;

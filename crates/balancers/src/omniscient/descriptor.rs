@@ -1,6 +1,6 @@
 //! Registry entry of the omniscient yardstick: what it is called, what it needs, how it is built.
 
-use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
+use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Elsewhere, Runs};
 use crate::load_balancer::{LoadBalancer, Scheme};
 use crate::luopan::keys::visit_cells;
 use crate::luopan::parameters::Cells;
@@ -20,7 +20,9 @@ pub static OMNISCIENT: Descriptor = Descriptor {
     weights: DefaultWeights::Equal,
     build: Build::Scheme(|| Scheme::new(Cells::default())),
     runs: Runs::SIMULATOR,
-    reads_elsewhere: Some("backlogs of all ports of all paths, at the moment of the decision"),
+    reads_elsewhere: Some(Elsewhere::Fabric(
+        "backlogs of all ports of all paths, at the moment of the decision",
+    )),
 };
 
 impl LoadBalancer for Cells {
@@ -37,6 +39,6 @@ impl LoadBalancer for Cells {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        task.run(OmniscientBalancer::new(task.fabric, *self, task.settings.seed)?, None)
+        task.run(|| OmniscientBalancer::new(task.fabric, *self, task.settings.seed), None)
     }
 }

@@ -10,7 +10,7 @@ pub(crate) mod weigher;
 use crate::choice::Table;
 use crate::tables::Planned;
 use crate::tables::weighed::Outside;
-use crate::task::Task;
+use crate::task::{Task, once};
 use crate::{HostRule, Picker, Settings, Weigher};
 use anabranch_fabric::Fabric;
 use anabranch_sim::{Outcome, Progress, SimulationError};
@@ -30,7 +30,7 @@ pub fn simulate_with<S: Planned>(
     settings: &Settings,
     progress: &Progress,
 ) -> Result<Outcome, SimulationError> {
-    in_place_of_tables(fabric, flows, settings, progress)?.by_table::<S>(parameters, None, None)
+    in_place_of_tables(fabric, flows, settings, progress)?.by_table::<S>(once(parameters), None, None)
 }
 
 /// Simulates as [`crate::simulate`] does, with the weights of `weigher` in place of those of the settings,
@@ -77,8 +77,8 @@ pub fn simulate_picked(
     let task = in_place_of_tables(fabric, flows, settings, progress)?;
     let granularity = settings.balancing.granularity;
     let balancer = PickedBalancer::new(picker, granularity, fabric.hosts(), &task.salts(), settings.seed);
-    let edge = balancer.edge();
-    task.run(balancer, Some(edge))
+    let mut hosts = once(balancer.edge());
+    task.run(once(balancer), Some(&mut hosts))
 }
 
 /// Simulates as [`crate::simulate`] does, with `rule` giving packets their entropy at hosts, over the tables of the
@@ -93,7 +93,7 @@ pub fn simulate_by_hosts(
     settings: &Settings,
     progress: &Progress,
 ) -> Result<Outcome, SimulationError> {
-    in_place_of_tables(fabric, flows, settings, progress)?.by_rule(AskedHosts(rule))
+    in_place_of_tables(fabric, flows, settings, progress)?.by_rule(once(AskedHosts(rule)))
 }
 
 /// Task of tables, in place of which schemes of the caller's own decide.

@@ -143,7 +143,7 @@ struct FlowScribe(FlowBook);
 impl HostBalancer for FlowScribe {
     fn send(&mut self, _from: &Address, _packet: &mut Packet, _network: &mut Network) {}
 
-    fn opened(&mut self, flow: &Opened, _network: &mut Network) {
+    fn opened(&mut self, _host: u32, flow: &Opened, _network: &mut Network) {
         let mut flows = self.0.borrow_mut();
         let slot = connection_slot(flow.connection);
         if flows.len() <= slot {

@@ -71,10 +71,9 @@ impl LoadBalancer for Settings {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        let Task { fabric, flows, settings, progress } = task;
-        let transports = with_receiver(&settings.transports, self);
-        let host = PrestoHosts::new(self.clone(), fabric, settings.seed)?;
-        let settings = crate::Settings { transports, ..settings.clone() };
-        Task { fabric, flows, settings: &settings, progress }.by_tables(Some(Box::new(host)))
+        let transports = with_receiver(&task.settings.transports, self);
+        let settings = crate::Settings { transports, ..task.settings.clone() };
+        let hosts = || PrestoHosts::new(self.clone(), task.fabric, settings.seed);
+        Task { settings: &settings, ..task }.by_tables(Some(&mut || Ok(Box::new(hosts()?))))
     }
 }

@@ -105,9 +105,9 @@ impl HostBalancer for PrestoHosts {
         }
     }
 
-    fn opened(&mut self, flow: &Opened, _network: &mut Network) {
-        if flow.fresh {
-            self.flows.open(flow.connection, presto::State::default());
+    fn opened(&mut self, host: u32, flow: &Opened, _network: &mut Network) {
+        if flow.fresh && host == flow.src {
+            self.flows.open(flow.connection, presto::State::default);
         }
     }
 

@@ -35,6 +35,6 @@ impl LoadBalancer for Parameters {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        task.by_hosts::<Reps>(self.clone())
+        task.by_hosts::<Reps>(self)
     }
 }

@@ -35,7 +35,7 @@ impl LoadBalancer for Saps {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        let host = SapsHosts::new(self.clone(), task.fabric, task.settings.seed)?;
-        task.by_tables(Some(Box::new(host)))
+        let hosts = || SapsHosts::new(self.clone(), task.fabric, task.settings.seed);
+        task.by_tables(Some(&mut || Ok(Box::new(hosts()?))))
     }
 }

@@ -1,5 +1,6 @@
 //! SAPS in hosts: each flow is sprayed over the paths of one virtual topology.
 
+use crate::hosts::ends::Ends;
 use crate::hosts::host_env::HostStreams;
 use crate::hosts::per_connection::PerConnection;
 use crate::path_book::PathBook;
@@ -8,7 +9,7 @@ use crate::saps::virtual_topology::{Saps, virtual_topologies};
 use anabranch_fabric::{Fabric, LinkState, Rate};
 use anabranch_sim::{Address, HostBalancer, Network, Opened, Packet, SimulationError, marks};
 use anabranch_split::scheme::flow_cycle::Start;
-use anabranch_split::scheme::{FlowTable, flow_cycle, mix};
+use anabranch_split::scheme::{FlowTable, flow_cycle};
 use anabranch_split::{Env, scheme};
 
 /// Spraying at all hosts.
@@ -19,8 +20,8 @@ pub(crate) struct SapsHosts {
     rates: Vec<Rate>,
     /// Topologies by source's and destination's leaf, made when first asked for.
     pairs: Vec<Option<Pair>>,
-    /// The size of the flow in bytes (an oracle tells), and its draw.
-    sizes: PerConnection<(u64, u32)>,
+    /// The size of the flow in bytes (an oracle tells), and the draw of each end.
+    sizes: PerConnection<(u64, Ends<u32>)>,
     /// Turns of flows, each direction of a connection being one.
     flows: FlowTable<flow_cycle::Counter>,
     streams: HostStreams,
@@ -82,9 +83,12 @@ impl SapsHosts {
 }
 
 impl HostBalancer for SapsHosts {
-    fn opened(&mut self, flow: &Opened, network: &mut Network) {
-        let draw = self.streams.at(flow.src, network).random_u32();
-        self.sizes.open(flow.connection, (flow.size_bytes, draw));
+    /// Both directions of a flow draw, independently.
+    fn opened(&mut self, host: u32, flow: &Opened, network: &mut Network) {
+        let draw = self.streams.at(host, network).random_u32();
+        let (size_bytes, ends) = self.sizes.open(flow.connection, || (flow.size_bytes, Ends::of(flow)));
+        *size_bytes = flow.size_bytes;
+        ends.at(host).kept = draw;
     }
 
     fn send(&mut self, from: &Address, packet: &mut Packet, network: &mut Network) {
@@ -97,10 +101,9 @@ impl HostBalancer for SapsHosts {
             self.pairs[index] = Some(self.make_pair(near, far));
         }
         let Some(Pair { topologies, paths }) = &self.pairs[index] else { return };
-        let (size_bytes, draw) = self.sizes.get(from.connection).copied().unwrap_or_default();
-        // Both directions of a flow draw, independently.
-        let draw = mix::finalise(draw ^ from.entropy);
-        let Some(topology) = self.saps.hosts.topology(topologies, size_bytes, draw) else { return };
+        let Some((size_bytes, ends)) = self.sizes.get(from.connection) else { return };
+        let draw = ends.at(from.host).kept;
+        let Some(topology) = self.saps.hosts.topology(topologies, *size_bytes, draw) else { return };
         let turns = &paths[usize::from(topology.first)..][..usize::from(topology.len)];
         let flow = u64::from(from.connection) << 32 | u64::from(from.entropy);
         let mut asked =

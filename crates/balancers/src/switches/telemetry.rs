@@ -49,8 +49,8 @@ impl<B: SwitchBalancer> SwitchBalancer for Telemetry<B> {
         self.beneath.choose(at, id, network)
     }
 
-    fn begin(&mut self, network: &mut Network) {
-        self.beneath.begin(network);
+    fn begin(&mut self, switch: u32, network: &mut Network) {
+        self.beneath.begin(switch, network);
     }
 
     #[inline(always)]
@@ -78,12 +78,12 @@ impl<B: SwitchBalancer> SwitchBalancer for Telemetry<B> {
         self.beneath.probe(switch, from, onward, id, network);
     }
 
-    fn timer(&mut self, token: u32, network: &mut Network) {
-        self.beneath.timer(token, network);
+    fn timer(&mut self, switch: u32, token: u32, network: &mut Network) {
+        self.beneath.timer(switch, token, network);
     }
 
-    fn ports_changed(&mut self, ports: &[u32], network: &mut Network) {
-        self.beneath.ports_changed(ports, network);
+    fn ports_changed(&mut self, switch: u32, ports: &[u32], network: &mut Network) {
+        self.beneath.ports_changed(switch, ports, network);
     }
 
     fn links_changed(&mut self, links: &LinkState, network: &mut Network) {

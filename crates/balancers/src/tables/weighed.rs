@@ -7,7 +7,8 @@ use anabranch_sim::{
 use anabranch_split::PlanError;
 use std::cell::RefCell;
 
-/// Tells apart no timers: there is one.
+/// Switch that keeps the only timer, and its token.
+const KEEPER: u32 = 0;
 const EPOCH: u32 = 0;
 
 /// A weigher, and the way to end the simulation if its weights make no sense.
@@ -179,14 +180,14 @@ impl<B: SwitchBalancer> SwitchBalancer for WeighedBalancer<'_, '_, B> {
         self.picks.choose(at, id, network)
     }
 
-    fn begin(&mut self, network: &mut Network) {
-        self.picks.begin(network);
-        if self.outside.is_some() {
-            network.wake_balancer(0, EPOCH);
+    fn begin(&mut self, switch: u32, network: &mut Network) {
+        self.picks.begin(switch, network);
+        if switch == KEEPER && self.outside.is_some() {
+            network.wake_switch(0, KEEPER, EPOCH);
         }
     }
 
-    fn timer(&mut self, _token: u32, network: &mut Network) {
+    fn timer(&mut self, _switch: u32, _token: u32, network: &mut Network) {
         let Some(outside) = self.outside else { return };
         if let Err(error) = self.end_epoch(outside, network) {
             outside.refused.replace(Some(error));
@@ -194,6 +195,6 @@ impl<B: SwitchBalancer> SwitchBalancer for WeighedBalancer<'_, '_, B> {
             return;
         }
         let epoch_ps = outside.weigher.borrow().epoch_ps();
-        network.wake_balancer(network.now_ps() + epoch_ps, EPOCH);
+        network.wake_switch(network.now_ps() + epoch_ps, KEEPER, EPOCH);
     }
 }

@@ -35,6 +35,6 @@ impl LoadBalancer for Tdlb {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        task.run(TdlbBalancer::new(task.fabric, *self, task.settings.seed)?, None)
+        task.run(|| TdlbBalancer::new(task.fabric, *self, task.settings.seed), None)
     }
 }

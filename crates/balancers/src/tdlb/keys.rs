@@ -96,7 +96,7 @@ pub(crate) fn visit(form: &mut impl Keys, tdlb: &mut Tdlb) {
         "idle",
         Nanoseconds,
         &mut tdlb.rules.idle_ns,
-        "Pause after which a flow counts as new; and probes end when no packet chose for so long.",
+        "Pause after which a flow counts as new; and a leaf ends its probes when no packet left or reached its hosts for so long.",
     );
 }
 

@@ -32,6 +32,11 @@ pub(crate) struct Leaf {
     pub(crate) left: HashMap<usize, Left>,
     /// Connections that arrived here, by slot: the connection, and the local port to its host.
     pub(crate) arrived: HashMap<usize, (u32, u16)>,
+    /// Time of its next probes.
+    pub(crate) alarm_ps: u64,
+    /// Time when a packet last left or reached its hosts, and whether probing ended since.
+    pub(crate) active_ps: u64,
+    pub(crate) is_asleep: bool,
 }
 
 /// A stream of packets that left by an uplink.
@@ -106,6 +111,9 @@ impl Leaf {
             clock_offset_ns,
             left: HashMap::new(),
             arrived: HashMap::new(),
+            alarm_ps: 0,
+            active_ps: 0,
+            is_asleep: false,
         }
     }
 

@@ -16,6 +16,9 @@ use anabranch_split::{PlanError, scheme};
 /// Longest Ethernet frame with preamble and gap.
 const FRAME_BYTES_MAX: u64 = 1538;
 
+/// Token of a leaf's only timer: its next probes.
+const PROBES: u32 = 0;
+
 type Rule<'a> = pick::Tdlb<LeafPaths<'a>, FlowTable<u64>, Heap>;
 
 /// All leaves.
@@ -25,11 +28,6 @@ pub(crate) struct TdlbBalancer {
     /// Number of each port within its switch.
     local: Vec<u16>,
     leaves: Vec<Leaf>,
-    /// Time of each leaf's next probe.
-    alarm_ps: Vec<u64>,
-    /// When a packet last chose, and whether probing ended since.
-    chosen_ps: u64,
-    asleep: bool,
 }
 
 impl TdlbBalancer {
@@ -53,14 +51,29 @@ impl TdlbBalancer {
         }
         let leaves: Vec<Leaf> =
             (0..source.leaves()).map(|leaf| Leaf::new(leaf, &source, &parameters, seed)).collect();
-        let alarm_ps = vec![0; leaves.len()];
-        Ok(Self { source, parameters, local, leaves, alarm_ps, chosen_ps: 0, asleep: false })
+        Ok(Self { source, parameters, local, leaves })
     }
 
     /// Leaf number `leaf` will probe at a time, and not at that set before.
     fn wake(&mut self, leaf: u32, at_ps: u64, network: &mut Network) {
-        self.alarm_ps[leaf as usize] = at_ps;
-        network.wake_balancer(at_ps, leaf);
+        self.leaves[leaf as usize].alarm_ps = at_ps;
+        network.wake_switch(at_ps, self.source.switch_of(leaf), PROBES);
+    }
+
+    /// Leaf number `leaf` begins to probe: one after the other within a period, for all at once would queue behind each
+    /// other.
+    fn begin_to_probe(&mut self, leaf: u32, network: &mut Network) {
+        self.leaves[leaf as usize].is_asleep = false;
+        let late_ns = self.parameters.period_ns * u64::from(leaf) / u64::from(self.source.leaves());
+        self.wake(leaf, network.now_ps() + late_ns * 1000, network);
+    }
+
+    /// A packet leaves or reaches a host of leaf number `leaf`.
+    fn note_activity(&mut self, leaf: u32, network: &mut Network) {
+        self.leaves[leaf as usize].active_ps = network.now_ps();
+        if self.leaves[leaf as usize].is_asleep {
+            self.begin_to_probe(leaf, network);
+        }
     }
 
     fn learn(&mut self, here: u32, feedback: &Feedback, network: &mut Network) {
@@ -164,22 +177,15 @@ impl SwitchBalancer for TdlbBalancer {
         ]
     }
 
-    fn begin(&mut self, network: &mut Network) {
-        let leaves = self.source.leaves();
-        for leaf in 0..leaves {
-            // One after the other within a period: all at once would queue behind each other.
-            let late_ns = self.parameters.period_ns * u64::from(leaf) / u64::from(leaves);
-            self.wake(leaf, network.now_ps() + late_ns * 1000, network);
+    fn begin(&mut self, switch: u32, network: &mut Network) {
+        if let Some(leaf) = self.source.leaf(switch) {
+            self.begin_to_probe(leaf, network);
         }
-        self.asleep = false;
     }
 
     fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
-        self.chosen_ps = network.now_ps();
-        if self.asleep {
-            self.begin(network);
-        }
         let Some(from) = self.source.leaf(at.switch) else { return self.source.by_hash(at, id, network) };
+        self.note_activity(from, network);
         let packet = *network.packet(id);
         let mut asked = self.source.asked(at, &packet, 0);
         let Leaf { state, stream, thresholds, left, arrived, .. } = &mut self.leaves[from as usize];
@@ -205,10 +211,11 @@ impl SwitchBalancer for TdlbBalancer {
     }
 
     fn deliver(&mut self, switch: u32, port: u32, id: PacketId, network: &mut Network) -> bool {
-        if self.parameters.rules.detect.at_last_hop()
-            && let Some(here) = self.source.leaf(switch)
-        {
-            self.watch_last_hop(here, port, id, network);
+        if let Some(here) = self.source.leaf(switch) {
+            self.note_activity(here, network);
+            if self.parameters.rules.detect.at_last_hop() {
+                self.watch_last_hop(here, port, id, network);
+            }
         }
         true
     }
@@ -225,15 +232,15 @@ impl SwitchBalancer for TdlbBalancer {
     }
 
     /// Probes go out as long as packets do, and for a while longer: a run ends when nothing happens any more.
-    fn timer(&mut self, leaf: u32, network: &mut Network) {
-        if self.alarm_ps[leaf as usize] != network.now_ps() {
+    fn timer(&mut self, switch: u32, _token: u32, network: &mut Network) {
+        let Some(leaf) = self.source.leaf(switch) else { return };
+        let Leaf { alarm_ps, active_ps, is_asleep, .. } = &mut self.leaves[leaf as usize];
+        if *alarm_ps != network.now_ps() {
             return;
         }
         let idle_ps = self.parameters.rules.idle_ns.saturating_mul(1000);
-        if network.now_ps().saturating_sub(self.chosen_ps) > idle_ps {
-            self.asleep = true;
-        }
-        if !self.asleep {
+        *is_asleep |= network.now_ps().saturating_sub(*active_ps) > idle_ps;
+        if !*is_asleep {
             self.probe_all(leaf, network);
             self.wake(leaf, network.now_ps() + self.parameters.period_ns * 1000, network);
         }

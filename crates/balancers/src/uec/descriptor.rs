@@ -112,7 +112,7 @@ impl LoadBalancer for Spraying {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        let plan = self.parameters.clone();
+        let plan = &self.parameters;
         match self.rule {
             Rule::Oblivious => task.by_hosts::<Oblivious>(plan),
             Rule::Bitmap => task.by_hosts::<Bitmap<_>>(plan),

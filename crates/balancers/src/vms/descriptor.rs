@@ -64,7 +64,7 @@ impl LoadBalancer for Parameters {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        let host = RelayedHosts::new(VirtualSwitch(self.clone()), task.fabric, task.settings.seed)?;
-        task.by_tables(Some(Box::new(host)))
+        let hosts = || RelayedHosts::new(VirtualSwitch(self.clone()), task.fabric, task.settings.seed);
+        task.by_tables(Some(&mut || Ok(Box::new(hosts()?))))
     }
 }

@@ -1,14 +1,14 @@
 //! Registry entry of Wino: what it is called, what it needs, how it is built.
 
 use super::keys;
-use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, KernelProgram, Runs};
+use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Elsewhere, KernelProgram, Runs};
 use crate::load_balancer::{LoadBalancer, Scheme};
-use crate::task::Task;
+use crate::task::{Task, once};
 use crate::wino::host::WinoHosts;
 use crate::wino::parameters::Wino;
 use crate::wino::switch::WinoBalancer;
 use anabranch_form::AnyKeys;
-use anabranch_sim::{Outcome, SimulationError};
+use anabranch_sim::{HostBalancer, Outcome, SimulationError};
 
 /// Silence after which a flow's turn is forgotten.
 const IDLE_NS: u64 = 100_000_000;
@@ -33,7 +33,9 @@ pub static WINO: Descriptor = Descriptor {
     weights: DefaultWeights::Equal,
     build: Build::Scheme(|| Scheme::new(Wino::default())),
     runs: RUNS,
-    reads_elsewhere: None,
+    reads_elsewhere: Some(Elsewhere::Fabric(
+        "the counters of all leaves, which its controller polls, and the slices that it installs",
+    )),
 };
 
 impl LoadBalancer for Wino {
@@ -52,6 +54,7 @@ impl LoadBalancer for Wino {
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
         let balancer = WinoBalancer::new(self.clone(), task.fabric, task.settings)?;
         let host = WinoHosts::new(self.switches.clone(), balancer.counts(), task.fabric, task.settings.seed);
-        task.run(balancer, Some(Box::new(host)))
+        let mut hosts = once(Box::new(host) as Box<dyn HostBalancer>);
+        task.run(once(balancer), Some(&mut hosts))
     }
 }

@@ -18,6 +18,8 @@ use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
+/// Switch whose timers are the controller's.
+const CONTROLLER: u32 = 0;
 /// Tokens of timers: a poll, an installation, and the release of the packet whose number is `token - HELD`.
 const POLL: u32 = 0;
 const INSTALL: u32 = 1;
@@ -108,7 +110,7 @@ impl WinoBalancer {
             self.latest.clone_from(&slicing);
             self.pending.push_back(slicing);
             let delay_ns = self.controller.parameters().install_delay_ns;
-            network.wake_balancer(network.now_ps() + delay_ns * 1000, INSTALL);
+            network.wake_switch(network.now_ps() + delay_ns * 1000, CONTROLLER, INSTALL);
         }
     }
 
@@ -124,7 +126,7 @@ impl WinoBalancer {
         // Silence can wait for the next packet.
         self.polling = std::mem::take(&mut self.seen);
         if self.polling {
-            network.wake_balancer(network.now_ps() + poll_ns * 1000, POLL);
+            network.wake_switch(network.now_ps() + poll_ns * 1000, CONTROLLER, POLL);
         }
     }
 }
@@ -194,7 +196,7 @@ impl SwitchBalancer for WinoBalancer {
         let Some(at_ns) = wait_until_ns else { return Choice::Member(member as u16) };
         packet.path = packet.path.wrapping_mul(at.ports.len() as u16).wrapping_add(member as u16);
         self.held.insert(id.number(), (id, at.ports[member]));
-        network.wake_balancer(at_ns * 1000, HELD + id.number());
+        network.wake_switch(at_ns * 1000, at.switch, HELD + id.number());
         Choice::Kept
     }
 
@@ -207,11 +209,11 @@ impl SwitchBalancer for WinoBalancer {
         if !self.polling {
             self.polling = true;
             let poll_ns = self.controller.parameters().poll_ns.max(1);
-            network.wake_balancer(network.now_ps() + poll_ns * 1000, POLL);
+            network.wake_switch(network.now_ps() + poll_ns * 1000, CONTROLLER, POLL);
         }
     }
 
-    fn timer(&mut self, token: u32, network: &mut Network) {
+    fn timer(&mut self, _switch: u32, token: u32, network: &mut Network) {
         match token {
             POLL => self.poll(network),
             INSTALL => {

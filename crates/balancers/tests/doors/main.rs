@@ -11,7 +11,7 @@ use anabranch_balancers::{Balancing, Scheme, Settings, Task, registry, simulate}
 use anabranch_fabric::topology::LeafSpine;
 use anabranch_fabric::{Change, Fabric, Rate, What};
 use anabranch_sim::transport::{Control, Tcp, Transport};
-use anabranch_sim::{Framing, Nic, Observe, Outcome, Progress};
+use anabranch_sim::{Framing, Nic, Observe, Outcome, Partition, Progress};
 use anabranch_traffic::{Flow, Start};
 use small_conga::SmallConga;
 use small_plb::SmallPlb;
@@ -136,6 +136,21 @@ fn both_survive_a_failure() {
                 && count > 0
         });
         assert!(counted, "{name}: {:?}", outcome.counts);
+    }
+}
+
+/// What one value shared among switches or hosts would differ where each of them has a value of its own.
+#[test]
+fn both_keep_their_state_by_switch_and_host() {
+    let (fabric, flows, progress) = (leaf_spine(), flows(), Progress::default());
+    let switches = fabric.nodes().len() as u32 - fabric.hosts();
+    let apart = Partition::new((0..switches).collect(), (0..fabric.hosts()).collect());
+    for scheme in [Scheme::new(SmallConga::default()), Scheme::new(SmallPlb::default())] {
+        let settings = one_slow_link(&fabric, own(scheme));
+        let whole = run(&fabric, &settings);
+        let task = Task::new(&fabric, &flows, &settings, &progress).unwrap();
+        let parts = task.partitioned(&apart).unwrap().simulate().unwrap();
+        assert_eq!((&whole.flows, whole.totals, &whole.counts), (&parts.flows, parts.totals, &parts.counts));
     }
 }
 

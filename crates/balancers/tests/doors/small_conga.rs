@@ -51,7 +51,7 @@ impl LoadBalancer for SmallConga {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        task.run(Switches::new(self.clone(), task.fabric, task.settings), None)
+        task.run(|| Ok(Switches::new(self.clone(), task.fabric, task.settings)), None)
     }
 }
 
@@ -231,8 +231,9 @@ impl SwitchBalancer for Switches {
     }
 
     /// Flowlets leave ports that died.
-    fn ports_changed(&mut self, ports: &[u32], network: &mut Network) {
-        for leaf in &mut self.leaves {
+    fn ports_changed(&mut self, switch: u32, ports: &[u32], network: &mut Network) {
+        if let Some(leaf) = self.leaf_of[switch as usize] {
+            let leaf = &mut self.leaves[usize::from(leaf)];
             leaf.flowlets.retain(|_, (port, _)| !ports.contains(port) || network.is_up(*port));
         }
     }

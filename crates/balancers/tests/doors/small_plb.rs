@@ -46,8 +46,8 @@ impl LoadBalancer for SmallPlb {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        let hosts = Hosts { parameters: self.clone(), flows: BTreeMap::new(), moves: 0 };
-        task.by_tables(Some(Box::new(hosts)))
+        let hosts = || Hosts { parameters: self.clone(), flows: BTreeMap::new(), moves: 0 };
+        task.by_tables(Some(&mut || Ok(Box::new(hosts()))))
     }
 }
 
@@ -85,8 +85,8 @@ struct Hosts {
 
 impl HostBalancer for Hosts {
     /// A connection that carries several flows keeps its state.
-    fn opened(&mut self, flow: &Opened, _network: &mut Network) {
-        if flow.fresh {
+    fn opened(&mut self, host: u32, flow: &Opened, _network: &mut Network) {
+        if flow.fresh && host == flow.src {
             self.flows.insert(flow.connection, Flow::default());
         }
     }
@@ -137,7 +137,7 @@ impl HostBalancer for Hosts {
         }
     }
 
-    fn closed(&mut self, connection: u32) {
+    fn closed(&mut self, _host: u32, connection: u32) {
         self.flows.remove(&connection);
     }
 

@@ -15,6 +15,7 @@ mod failures;
 mod host_schemes;
 mod mptcp;
 mod own_scheme;
+mod partitions;
 mod pinning;
 mod planned;
 mod queueing;

@@ -31,6 +31,12 @@ impl Opened {
         let &Flow { src, dst, size_bytes, .. } = flow;
         Self { flow: number, connection: 0, fresh: true, src, dst, size_bytes }
     }
+
+    /// The host at the other end.
+    #[must_use]
+    pub fn peer(&self, host: u32) -> u32 {
+        if host == self.src { self.dst } else { self.src }
+    }
 }
 
 /// Load balancing at hosts. Every hook but the first may be left out.
@@ -39,11 +45,12 @@ pub trait HostBalancer {
     /// Flows that are pinned to a path are not asked about.
     fn send(&mut self, from: &Address, packet: &mut Packet, network: &mut Network);
 
-    /// The run begins: set timers.
-    fn begin(&mut self, _network: &mut Network) {}
+    /// The run begins: set the timers of `host`. Called for every host in turn.
+    fn begin(&mut self, _host: u32, _network: &mut Network) {}
 
-    /// A flow begins; its first packet has not been sent yet.
-    fn opened(&mut self, _flow: &Opened, _network: &mut Network) {}
+    /// A flow begins that `host` sends or receives; its first packet has not been sent yet. Called for the sender first,
+    /// then for the receiver.
+    fn opened(&mut self, _host: u32, _flow: &Opened, _network: &mut Network) {}
 
     /// A packet of a connection reached `host`; its transport sees it next.
     fn receive(&mut self, _host: u32, _packet: &mut Packet, _network: &mut Network) {}
@@ -54,17 +61,18 @@ pub trait HostBalancer {
     /// The retransmission timer of a connection's sender expired; it has not sent again yet.
     fn timed_out(&mut self, _from: &Address, _network: &mut Network) {}
 
-    /// A connection ended; its slot may be used again, with another generation.
-    fn closed(&mut self, _connection: u32) {}
+    /// A connection of `host` ended; its slot may be used again, with another generation. Called for the sender first, then
+    /// for the receiver.
+    fn closed(&mut self, _host: u32, _connection: u32) {}
 
-    /// A timer rang that [`Network::wake_host`] set.
-    fn timer(&mut self, _token: u32, _network: &mut Network) {}
+    /// A timer of `host` rang that [`Network::wake_host`] set.
+    fn timer(&mut self, _host: u32, _token: u32, _network: &mut Network) {}
 
-    /// What it counted, each with its meaning.
+    /// Sums of what it counted at the hosts it serves, each with its meaning.
     fn counts(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
 
-    /// Routing learned that links died, came back or changed their rate.
+    /// Routing learned that links died, came back or changed their rate, and tells all hosts.
     fn links_changed(&mut self, _links: &LinkState, _network: &mut Network) {}
 }

@@ -1,4 +1,4 @@
-//! What the switches of a fabric do to spread packets: one value for the whole fabric, asked wherever there is a choice.
+//! What the switches of a fabric do to spread packets: one value for a set of switches, asked wherever there is a choice.
 //!
 //! The decisions themselves are those of `anabranch_split::scheme`; what stands here lends them clock, queues, random
 //! numbers and packets.
@@ -71,8 +71,8 @@ pub trait SwitchBalancer {
     /// at the source sets labels: the one for this choice is not among them.
     fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice;
 
-    /// The run begins: set timers.
-    fn begin(&mut self, _network: &mut Network) {}
+    /// The run begins: set the timers of `switch`. Called for every switch in turn.
+    fn begin(&mut self, _switch: u32, _network: &mut Network) {}
 
     /// The packet `id` is about to enter `port` of `switch`, whoever chose it, a host's port included.
     /// The port may still drop it.
@@ -90,17 +90,17 @@ pub trait SwitchBalancer {
         network.consume(id);
     }
 
-    /// A timer rang that [`Network::wake_balancer`] set.
-    fn timer(&mut self, _token: u32, _network: &mut Network) {}
+    /// A timer of `switch` rang that [`Network::wake_switch`] set.
+    fn timer(&mut self, _switch: u32, _token: u32, _network: &mut Network) {}
 
-    /// Ports died or came back just now; the switches at both ends see it.
-    fn ports_changed(&mut self, _ports: &[u32], _network: &mut Network) {}
+    /// Ports of `switch` died, came back or changed otherwise just now.
+    fn ports_changed(&mut self, _switch: u32, _ports: &[u32], _network: &mut Network) {}
 
-    /// What it counted, each with its meaning.
+    /// Sums of what it counted at the switches it serves, each with its meaning.
     fn counts(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
 
-    /// Routing learned that links died, came back or changed their rate.
+    /// Routing learned that links died, came back or changed their rate, and tells all switches.
     fn links_changed(&mut self, _links: &LinkState, _network: &mut Network) {}
 }

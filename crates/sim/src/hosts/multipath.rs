@@ -208,14 +208,14 @@ impl Hosts {
     fn end_multipath(&mut self, slot: u32, network: &mut Network) {
         let flow = self.write_multipath(slot);
         let leaves_some = self.records[flow as usize].left_packets() > 0;
-        let connections = &mut self.multipaths.all[slot as usize].connections;
+        let mut connections = std::mem::take(&mut self.multipaths.all[slot as usize].connections);
         for name in connections.drain(..) {
             if leaves_some {
                 self.past.insert(name, vec![(0, flow)]);
             }
-            self.connections.close(name);
-            network.with_host_balancer(|host, _| host.closed(name));
+            self.close(name, network);
         }
+        self.multipaths.all[slot as usize].connections = connections;
         self.multipaths.free.push(slot);
     }
 

@@ -29,6 +29,6 @@ impl LoadBalancer for pick::Parameters {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        task.run(switch::Switches::new(task.fabric, task.settings.seed), None)
+        task.run(|| Ok(switch::Switches::new(task.fabric, task.settings.seed)), None)
     }
 }
