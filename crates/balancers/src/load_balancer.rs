@@ -2,6 +2,7 @@
 
 use crate::descriptor::Descriptor;
 use crate::task::Task;
+use anabranch_fabric::{Fabric, LinkState};
 use anabranch_form::AnyKeys;
 use anabranch_sim::{Outcome, SimulationError};
 use std::any::Any;
@@ -17,6 +18,11 @@ pub trait LoadBalancer: fmt::Debug + Send + Sync {
 
     /// Shows the keys of `[routing.scheme]`.
     fn visit(&mut self, _keys: &mut AnyKeys<'_>) {}
+
+    /// Sentences about this fabric, with its links as they are when a run begins, that its user should read before.
+    fn warnings(&self, _fabric: &Fabric, _links: &LinkState) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Simulates the task.
     ///

@@ -6,6 +6,7 @@ mod max_flow;
 mod polarisation;
 mod selection;
 mod weights;
+mod whole_flow;
 
 #[cfg(test)]
 mod tests;
@@ -16,3 +17,4 @@ pub use max_flow::{FlowChoice, FlowLink, MaxFlow};
 pub use polarisation::{TierUse, upward_use};
 pub use selection::selection_hash;
 pub use weights::{Member, Weighing};
+pub use whole_flow::{BoundedLink, whole_flow};

@@ -2,7 +2,7 @@
 
 use crate::Resolved;
 use anabranch_balancers::Granularity;
-use anabranch_fabric::{Fabric, LinkState, Marking, NextHops, Tier, What};
+use anabranch_fabric::{Fabric, LinkState, Marking, NextHops, Tier};
 use anabranch_form::unit::{Time, Unit};
 use anabranch_plan::{Groups, TierUse, upward_use};
 use anabranch_sim::transport::Transport;
@@ -29,7 +29,8 @@ fn tier_word(fabric: &Fabric, tier: Tier) -> &'static str {
 
 impl Resolved {
     /// Each in a sentence: flows that no path carries, an end that the clock does not reach, offered loads above what
-    /// links carry, polarisation, ECN that nobody marks, and by which convention sizes are drawn.
+    /// links carry, polarisation, ECN that nobody marks, what the load balancer cannot do on this fabric, and by which
+    /// convention sizes are drawn.
     #[must_use]
     pub fn warnings(&self, flows: &[Flow]) -> Vec<String> {
         let mut warnings = Vec::from_iter(self.severed(flows));
@@ -37,6 +38,9 @@ impl Resolved {
         warnings.extend(overloads(self.fabric(), &self.offered_load(flows)));
         warnings.extend(self.polarised());
         warnings.extend(self.unmarked());
+        if let Some(load_balancer) = self.settings().balancing.scheme.get() {
+            warnings.extend(load_balancer.warnings(self.fabric(), &self.links_at(0)));
+        }
         warnings.extend(self.workloads().iter().enumerate().filter_map(|(index, workload)| {
             let sizes = match workload {
                 Workload::Poisson(poisson) => &poisson.sizes,
@@ -65,25 +69,18 @@ impl Resolved {
 
     /// The links after the last change; none if nothing goes down.
     fn last_links(&self) -> Option<LinkState> {
-        let fabric = self.fabric();
-        let (mut ports, mut nodes) = (vec![true; fabric.ports().len()], vec![true; fabric.nodes().len()]);
-        for change in &self.settings().changes {
-            match change.what {
-                What::PortDown(port) => ports[port as usize] = false,
-                What::PortUp(port) => ports[port as usize] = true,
-                What::NodeDown(node) => nodes[node as usize] = false,
-                What::NodeUp(node) => nodes[node as usize] = true,
-                What::PortRate(..) | What::PortLoss(..) | What::NodeBlackhole(..) => {}
-            }
+        let last = self.links_at(u64::MAX);
+        let whole = last.up.iter().chain(&last.node_up).all(|&up| up);
+        (!whole).then_some(last)
+    }
+
+    /// The links after the changes up to a moment.
+    fn links_at(&self, at_ps: u64) -> LinkState {
+        let mut links = LinkState::of(self.fabric());
+        for change in self.settings().changes.iter().filter(|change| change.at_ps <= at_ps) {
+            links.apply(change.what);
         }
-        if ports.iter().chain(&nodes).all(|&up| up) {
-            return None;
-        }
-        let carries = |(up, port): (bool, &anabranch_fabric::Port)| {
-            up && nodes[port.from as usize] && nodes[port.to as usize]
-        };
-        let up = ports.into_iter().zip(fabric.ports()).map(carries).collect();
-        Some(LinkState { up, ..LinkState::of(fabric) })
+        links
     }
 
     fn severed(&self, flows: &[Flow]) -> Option<String> {

@@ -227,6 +227,20 @@ fn warnings_tell_of_overload_and_of_marks_that_nobody_makes() {
     assert!(!warnings(&[("fabric.link.ecn", "off"), ("transport.kind", "cubic")]).contains("ecn"));
 }
 
+/// Rates of 10 and 9.871 Gbit/s share 1 Mbit/s: a cycle of 19,871 packets is exact. A shorter one loses what it rounds up.
+#[test]
+fn a_cycle_that_loses_bandwidth_is_warned_of() {
+    let change = "[[change]]\nlink = \"leaf0-spine0\"\nrate = \"9.871 Gbps\"\n";
+    let warned = |max_n: &str| {
+        let overrides = [("routing.balance", "dbb"), ("routing.scheme.max_n", max_n)];
+        let resolved = try_resolve(&format!("{TRAFFIC}{change}"), &overrides).unwrap();
+        resolved.warnings(&[]).into_iter().find(|warning| warning.starts_with("dbb: "))
+    };
+    assert_eq!(warned("65536"), None);
+    let warning = warned("15").unwrap();
+    assert!(warning.contains("the cycle from leaf0 to leaf1 has 15 packets and carries 9"), "{warning}");
+}
+
 #[test]
 fn the_default_end_is_after_the_last_flow_of_a_list() {
     let text = "[[traffic]]\nkind = \"flow-list\"\nfile = \"late_flows.csv\"\n";

@@ -1,21 +1,24 @@
 //! From a flow to whole packets of a cycle, as few as will do, where every switch passes on all it gets.
 
 use crate::dbb::stages::Stages;
-use anabranch_plan::{FlowLink, MaxFlow};
+use anabranch_plan::{BoundedLink, FlowLink, MaxFlow, gcd, whole_flow};
 use anabranch_split::PlanError;
-use anabranch_split::apportion::webster;
 
 /// How far a link may be from a whole number of packets in a cycle that counts as exact.
 const EXACT: f64 = 1e-3;
 /// Share of the flow below which a link carries nothing: what a solver leaves where the optimum is zero.
 const NOTHING: f64 = 1e-6;
+/// Distances from the flow, in packets, within which whole packets are looked for: the nearest of all links first. Within
+/// one there always are some; the last makes up for the solver's error.
+const DISTANCES: [f64; 7] = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0 - EXACT, 1.0 + EXACT];
 
 /// How a flow becomes whole packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CycleUnits {
     /// Longest cycle, in packets.
     pub cycle_max: u32,
-    /// Packets of a cycle over the link that carries most, where the exact cycle would be longer than `cycle_max`.
+    /// Packets of a cycle over the link that carries most, where the balanced flow's exact cycle would be longer than
+    /// `cycle_max`.
     pub levels: u32,
 }
 
@@ -28,9 +31,11 @@ impl Default for CycleUnits {
 impl CycleUnits {
     /// `links` with the packets of a cycle for a bandwidth, in proportion to `flow`; links that carry none have none.
     ///
-    /// The shortest cycle that divides every share into whole packets is taken. If it were longer than `cycle_max`,
-    /// the flow is rounded to `levels`: each switch, from the source on, divides the packets that it gets by Webster's
-    /// method, so that rounding neither loses nor adds any.
+    /// The shortest cycle that divides every share into whole packets is taken. If it were longer than `cycle_max`, the
+    /// cycle has a packet, or several, for each unit of the maximum flow, every link at most a packet more or less than
+    /// its share and none more than its bandwidth: as whole bandwidths have a maximum flow in whole numbers, this
+    /// carries all of it. If that too is longer than `cycle_max`, the cycle has `cycle_max` packets, and the link that
+    /// is rounded up most is the bottleneck ([`CycleUnits::loss`]).
     ///
     /// # Errors
     /// A flow that has no stages ([`crate::Dispatch`]).
@@ -46,13 +51,39 @@ impl CycleUnits {
         let used: Vec<FlowLink> =
             links.iter().zip(&shares).filter(|&(_, &share)| share > 0.0).map(|(&link, _)| link).collect();
         let stages = Stages::of(&used, source, sink)?;
-        let exact = (1..=self.cycle_max).find_map(|cycle| exact(links, &shares, &stages, cycle));
-        let packets = exact.unwrap_or_else(|| {
-            let most = shares.iter().copied().fold(0.0, f64::max);
-            let cycle = (f64::from(self.levels) / most).round() as u32;
-            divided(links, &shares, &stages, cycle.clamp(1, self.cycle_max.max(1)))
-        });
+        let packets = (1..=self.cycle_max)
+            .find_map(|cycle| exact(links, &shares, &stages, cycle))
+            .or_else(|| {
+                let near = |cycle, repeats| nearest(links, &shares, (source, sink), cycle, repeats);
+                let units = flow.value / links.iter().map(|link| link.bandwidth).fold(0, gcd).max(1);
+                if units > self.cycle_max.into() {
+                    return near(self.cycle_max.max(1).into(), None);
+                }
+                let most = shares.iter().copied().fold(0.0, f64::max);
+                let asked = (f64::from(self.levels) / most).min(self.cycle_max.into()) as u64;
+                let repeats = (asked / units).max(1);
+                near(units * repeats, Some(repeats))
+            })
+            .ok_or_else(|| {
+                PlanError::new(
+                    format!("dbb: no whole packets found for the flow from switch {source} to switch {sink}"),
+                    "use flow = any",
+                )
+            })?;
         Ok(links.iter().zip(packets).map(|(&link, bandwidth)| FlowLink { bandwidth, ..link }).collect())
+    }
+
+    /// Part of the maximum flow of `links` that a cycle with these `packets` over each cannot carry: the link with the
+    /// least bandwidth for what it is sent fills first.
+    #[must_use]
+    pub fn loss(links: &[FlowLink], flow: &MaxFlow, packets: &[FlowLink], source: u32) -> f64 {
+        let from_source = packets.iter().filter(|link| link.from == source);
+        let cycle = from_source.map(|link| link.bandwidth).sum::<u64>() as f64;
+        let room = |(link, packets): (&FlowLink, &FlowLink)| {
+            link.bandwidth as f64 * cycle / (flow.value as f64 * packets.bandwidth as f64)
+        };
+        let sent = links.iter().zip(packets).filter(|(_, packets)| packets.bandwidth > 0);
+        (1.0 - sent.map(room).fold(f64::INFINITY, f64::min)).max(0.0)
     }
 }
 
@@ -72,32 +103,31 @@ fn exact(links: &[FlowLink], shares: &[f64], stages: &Stages, cycle: u32) -> Opt
     conserved.then_some(packets)
 }
 
-/// Packets by link if the source sends `cycle` of them and each switch divides what it gets in proportion to `shares`.
-fn divided(links: &[FlowLink], shares: &[f64], stages: &Stages, cycle: u32) -> Vec<u64> {
-    let mut packets = vec![0u64; links.len()];
-    for (stage, &switch) in
-        stages.switches.iter().enumerate().flat_map(|(i, stage)| stage.iter().map(move |s| (i, s)))
-    {
-        let got = if stage == 0 {
-            u64::from(cycle)
-        } else {
-            (0..links.len()).filter(|&link| links[link].to == switch).map(|link| packets[link]).sum()
+/// Packets by link of a cycle that is as near to `shares` as whole packets can be. If the cycle repeats the maximum flow
+/// `repeats` times, in the links' common unit, no link gets more than its bandwidth.
+fn nearest(
+    links: &[FlowLink],
+    shares: &[f64],
+    (source, sink): (u32, u32),
+    cycle: u64,
+    repeats: Option<u64>,
+) -> Option<Vec<u64>> {
+    let unit = links.iter().map(|link| link.bandwidth).fold(0, gcd).max(1);
+    let carrying: Vec<usize> = (0..links.len()).filter(|&link| shares[link] > 0.0).collect();
+    let within = |distance: f64| {
+        let bounded = |&link: &usize| {
+            let FlowLink { from, to, bandwidth } = links[link];
+            let asked = shares[link] * cycle as f64;
+            let most = (asked + distance).floor() as u64;
+            let most = repeats.map_or(most, |repeats| most.min(bandwidth / unit * repeats));
+            BoundedLink { from, to, least: (asked - distance).ceil().max(0.0) as u64, most }
         };
-        if got == 0 {
-            continue;
-        }
-        let mut out: Vec<usize> =
-            (0..links.len()).filter(|&link| links[link].from == switch && shares[link] > 0.0).collect();
-        out.sort_by(|&a, &b| shares[b].total_cmp(&shares[a]).then(a.cmp(&b)));
-        let sum: f64 = out.iter().map(|&link| shares[link]).sum();
-        // What would not get half a packet gets none, where Webster's method gives one to all.
-        let worth = out.partition_point(|&link| shares[link] * got as f64 >= 0.5 * sum);
-        out.truncate(worth.clamp(1, got as usize));
-        let weights: Vec<u64> =
-            out.iter().map(|&link| (shares[link] / sum * f64::from(u32::MAX)) as u64).collect();
-        for (&link, seats) in out.iter().zip(webster::webster(&weights, got as u32)) {
-            packets[link] = seats.into();
-        }
+        whole_flow(&carrying.iter().map(bounded).collect::<Vec<_>>(), source, sink, cycle)
+    };
+    let found = DISTANCES.into_iter().find_map(within)?;
+    let mut packets = vec![0; links.len()];
+    for (&link, units) in carrying.iter().zip(found) {
+        packets[link] = units;
     }
-    packets
+    Some(packets)
 }

@@ -7,11 +7,18 @@ use anabranch_split::PlanError;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+/// Part of a maximum flow that rounding may lose without a warning.
+const TOLERATED_LOSS: f64 = 1e-3;
+
 /// Switches' cycle for a pair of leaves. Switches and links have numbers of the pair's own, the source's
 /// being zero.
 pub(crate) struct Cycle {
     /// Links in turn at each switch. Empty where none of the pair's packets come.
     pub(crate) turns: Vec<Box<[u16]>>,
+    /// Packets of the cycle.
+    packets: u64,
+    /// Part of the links' maximum flow that it cannot carry.
+    loss: f64,
 }
 
 /// A pair of leaves and its cycle.
@@ -119,7 +126,7 @@ impl Controller {
             nodes.iter().zip(0u16..).map(|(&node, number)| (node - hosts, number)).collect();
         switches.sort_unstable();
         let mut pair = Pair {
-            cycle: Rc::new(Cycle { turns: Vec::new() }),
+            cycle: Rc::new(Cycle { turns: Vec::new(), packets: 0, loss: 0.0 }),
             switches: switches.into(),
             ports: ports.into(),
         };
@@ -137,14 +144,43 @@ impl Controller {
         let cycle = match self.known.get(&key) {
             Some(known) => Rc::clone(known),
             None => {
-                let dispatch = self.dbb.dispatch(&key.0, 0, sink)?;
+                let (dispatch, loss) = self.dbb.dispatch(&key.0, 0, sink)?;
                 let turns = |number| dispatch.turns(number).iter().map(|&link| link as u16).collect();
-                let cycle = Rc::new(Cycle { turns: (0..nodes.len() as u32).map(turns).collect() });
+                let turns = (0..nodes.len() as u32).map(turns).collect();
+                let cycle = Rc::new(Cycle { turns, packets: dispatch.cycle, loss });
                 self.known.insert(key, Rc::clone(&cycle));
                 cycle
             }
         };
         pair.cycle = cycle;
         Ok(Some(pair))
+    }
+
+    /// The pair that loses most of its maximum flow to rounding, in a sentence, if any loses more than a thousandth.
+    ///
+    /// # Errors
+    /// A fabric in which some pair of leaves has no cycle although paths connect it.
+    pub(crate) fn loss(mut self) -> Result<Option<String>, PlanError> {
+        let leaves = self.leaves().len() as u32;
+        let (mut losing, mut worst) = (0, None::<(Rc<Cycle>, u32, u32)>);
+        for (from, to) in (0..leaves).flat_map(|from| (0..leaves).map(move |to| (from, to))) {
+            let Some(Pair { cycle, .. }) = self.pair(from, to)? else { continue };
+            losing += usize::from(cycle.loss > TOLERATED_LOSS);
+            if cycle.loss > worst.as_ref().map_or(TOLERATED_LOSS, |(worst, ..)| worst.loss) {
+                worst = Some((cycle, from, to));
+            }
+        }
+        let name = |leaf: u32| &self.fabric.nodes()[self.hops.leaves[leaf as usize] as usize].name;
+        Ok(worst.map(|(cycle, from, to)| {
+            format!(
+                "dbb: the cycle from {} to {} has {} packets and carries {:.1} % of the maximum flow, the least of \
+                 {losing} pairs of leaves whose exact cycle is longer; raise routing.scheme.max_n, or give links rates \
+                 with a common divisor",
+                name(from),
+                name(to),
+                cycle.packets,
+                100.0 * (1.0 - cycle.loss)
+            )
+        }))
     }
 }

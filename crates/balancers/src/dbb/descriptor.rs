@@ -1,11 +1,13 @@
 //! Registry entry of DBB: what it is called, what it needs, how it is built.
 
 use super::keys;
+use crate::dbb::cycles::Controller;
 use crate::dbb::parameters::Dbb;
 use crate::dbb::switch::DbbBalancer;
 use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, KernelProgram, Runs};
 use crate::load_balancer::{LoadBalancer, Scheme};
 use crate::task::Task;
+use anabranch_fabric::{Fabric, LinkState};
 use anabranch_form::AnyKeys;
 use anabranch_sim::{Outcome, SimulationError};
 
@@ -57,6 +59,13 @@ impl LoadBalancer for Dbb {
 
     fn visit(&mut self, keys: &mut AnyKeys<'_>) {
         keys::visit(keys, self);
+    }
+
+    fn warnings(&self, fabric: &Fabric, links: &LinkState) -> Vec<String> {
+        let mut controller = Controller::new(self.clone(), fabric);
+        controller.learn(links);
+        // A fabric that has no cycles is an error of the run.
+        controller.loss().unwrap_or_default().into_iter().collect()
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {

@@ -73,6 +73,7 @@ pub(crate) fn visit(form: &mut impl Keys, dbb: &mut Dbb) {
         "quantum",
         Count { least: 1, most: 65_536 },
         &mut dbb.units.levels,
-        "Packets of a cycle over the link that carries most, where the exact cycle would be longer than `max_n`.",
+        "Packets of a cycle over the link that carries most, where the balanced flow's exact cycle would be longer than \
+         `max_n`.",
     );
 }

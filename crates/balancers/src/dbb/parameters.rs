@@ -32,13 +32,14 @@ pub enum PairBandwidth {
 }
 
 impl Dbb {
-    /// The cycle from `source` to `sink` over these links.
+    /// The cycle from `source` to `sink` over these links, and the part of their maximum flow that it cannot carry.
     ///
     /// # Errors
     /// Links over which nothing can flow, or whose paths differ in length.
-    pub fn dispatch(&self, links: &[FlowLink], source: u32, sink: u32) -> Result<Dispatch, PlanError> {
+    pub fn dispatch(&self, links: &[FlowLink], source: u32, sink: u32) -> Result<(Dispatch, f64), PlanError> {
         let flow = MaxFlow::new(links, source, sink, self.flow)?;
         let packets = self.units.round(links, &flow, source, sink)?;
-        Dispatch::new(&packets, source, sink, self.rule, self.units.cycle_max)
+        let loss = CycleUnits::loss(links, &flow, &packets, source);
+        Ok((Dispatch::new(&packets, source, sink, self.rule, self.units.cycle_max)?, loss))
     }
 }
