@@ -23,7 +23,8 @@ def blocks(language: str) -> list[str]:
 
 
 def test_all_blocks_are_known() -> None:
-    assert PAGE.read_text().count("```") == 2 * (sum(len(blocks(language)) for language in ("python", "sh", "toml")))
+    known = sum(len(blocks(language)) for language in ("python", "sh", "toml", "text"))
+    assert PAGE.read_text().count("```") == 2 * known
 
 
 def test_python_does_what_the_page_says(
@@ -73,10 +74,10 @@ def test_the_crates_of_the_page_build_and_run() -> None:
         assert done.returncode == 0, done.stderr
         said.append(done.stdout)
     assert "unfinished flows, in no mean: ecmp 0, two-choices 0" in said[0]
-    for name in ("ecmp", "conga", "plb", "SmallPlb", "small-conga"):
-        assert re.search(rf"\b{name}\b", said[1])
+    (shown,) = blocks("text")
+    assert shown in said[1]
     means = fct_means(where / "runs" / "own-beside-house")
     assert means["SmallPlb"] == means["plb"]
     assert len(set(means.values())) == 4
     # The slow link is left alone by both kinds of CONGA.
-    assert means["conga"] < 0.9 * means["ecmp"] > means["small-conga"]
+    assert max(means["conga"], means["small-conga"]) < 0.9 * means["ecmp"]

@@ -239,6 +239,14 @@ def test_what_cannot_be_used_is_refused_by_file_key_and_value(tmp_path: Path, va
         assert said.startswith(f"{study}: axes.routing.balance: {value}: ")
 
 
+def test_a_single_run_says_where_such_a_value_belongs() -> None:
+    done = anabranch("run", str(ROOT / "examples" / "leaf-spine.toml"), "-o", "routing.balance=first.py:First")
+    assert done.returncode == 2
+    assert (
+        "routing.balance=first.py:First: a load balancer of one's own runs on the axis routing.balance" in done.stderr
+    )
+
+
 def test_schemes_on_two_axes_are_refused(tmp_path: Path) -> None:
     write_first(tmp_path)
     study = write_study(tmp_path, "first.py:First")

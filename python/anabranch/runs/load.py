@@ -37,6 +37,12 @@ def load(path: str | Path, overrides: Mapping[str, Any] | Iterable[tuple[str, st
         pairs = [(key, literal(value)) for key, value in overrides.items()]
     else:
         pairs = list(overrides)
+    for key, value in pairs:
+        if key == "routing.balance" and ":" in value:
+            raise AnabranchError(
+                f"-o {key}={value}: a load balancer of one's own runs on the axis {key} of a study, by `anabranch "
+                "sweep`; hint: or in Python, by ab.run(FILE, scheme=Mine())"
+            )
     return Scenario(read_text(path), str(path), pairs)
 
 
