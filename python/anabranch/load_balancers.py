@@ -6,6 +6,14 @@ from dataclasses import dataclass
 
 from anabranch import _core
 
+LACKED = {
+    "backlog": "how much waits at each queue",
+    "timer": "a timer of its own",
+    "probes": "probes that travel the fabric and come back",
+    "feedback": "news of what became of packets sent earlier",
+}
+"""Capabilities that a program in the kernel's datapath is not given, in words for people."""
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -81,6 +89,26 @@ class LoadBalancer:
         """Publication."""
         _, _, source = self.page.partition("## Source")
         return " ".join(source.split())
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """Programs in the kernel's datapath that it runs as, with those of a variant."""
+        variant = self.runs.kernel_variant
+        kernel = () if self.runs.kernel is None else self.runs.kernel.programs
+        return kernel if variant is None else (*kernel, *variant[2].programs)
+
+    @property
+    def why_no_program(self) -> str:
+        """Reason why it does not run in the kernel's datapath; empty if it does."""
+        if self.programs:
+            return ""
+        lacking = [need for need in self.needs if need not in _core.KERNEL_GIVES]
+        if lacking:
+            words = " and ".join(f"{need} ({LACKED[need]})" for need in lacking)
+            return f"it needs {words}, which a program in the kernel's datapath is not given"
+        if not self.fits_kernel:
+            return "it is decided beforehand, by who knows all traffic to come"
+        return "all it needs is there, but no program of it has been written"
 
     @property
     def runs_in(self) -> tuple[str, ...]:

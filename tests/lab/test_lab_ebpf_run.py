@@ -87,6 +87,41 @@ def test_balances_have_their_programs(balance: str, expected: str) -> None:
     assert found.scheme in _core.KERNEL_SCHEMES
 
 
+def test_a_lab_does_what_schemes_say_of_ebpf() -> None:
+    for balancer in ab.schemes():
+        if balancer.setting != "routing.balance":
+            continue
+        routing, program = resolved(("routing.balance", f'"{balancer.name}"'))["routing"], balancer.runs.kernel
+        if program is None or program.output:
+            with pytest.raises(AnabranchError, match="can do ecmp, random, weighted, "):
+                choose(routing)
+        else:
+            assert choose(routing).scheme == program.programs[0], balancer.name
+
+
+@pytest.mark.parametrize(
+    ("granularity", "table", "expected"),
+    [
+        ("flow", "intervals", "score, weights capacity"),
+        ("flowlet", "min-move", "flowlet, weights capacity, pause 500 us"),
+        ("packet", "wcmp", "spray, weights capacity"),
+        ("flowlet", "valo", None),
+        ("packet", "deficit", None),
+    ],
+)
+def test_tables_that_are_slots_have_programs_for_every_granularity(
+    granularity: str, table: str, expected: str | None
+) -> None:
+    keys = {"granularity": granularity, "table": table, "weights": "capacity"}
+    routing = resolved(*((f"routing.{key}", f'"{value}"') for key, value in keys.items()))["routing"]
+    assert (routing["granularity"], routing["table"]) == (granularity, table)
+    if expected is None:
+        with pytest.raises(AnabranchError, match=r"no program|not been written"):
+            choose(routing)
+    else:
+        assert str(choose(routing)) == expected
+
+
 def test_dbb_counts_each_flow_by_itself_where_it_is_asked_to() -> None:
     overrides = (("routing.balance", '"dbb"'), ("routing.scheme.counter", '"independent"'))
     assert str(choose(resolved(*overrides)["routing"])) == "flow_cycle, weights capacity, pause 100000 us"

@@ -149,6 +149,18 @@ def test_balances_have_their_recipes(balance: str, expected: str) -> None:
     assert str(choose(resolved["routing"])) == expected
 
 
+def test_a_lab_does_what_schemes_say_of_open_vswitch() -> None:
+    for balancer in ab.schemes():
+        if balancer.setting != "routing.balance":
+            continue
+        routing = tomllib.loads(loaded(routing__balance=f'"{balancer.name}"').resolved_toml())["routing"]
+        if balancer.runs.open_vswitch is None:
+            with pytest.raises(AnabranchError, match=r"a lab can do ecmp, random, weighted, .*scoring, valo$"):
+                choose(routing)
+        else:
+            assert choose(routing).recipe == balancer.runs.open_vswitch, balancer.name
+
+
 @pytest.mark.parametrize("balance", ["conga", "wino", "letflow", "spray", "wrr", "ideal", "deficit", "clove-ecn"])
 def test_what_no_switch_does_is_refused_with_what_it_does(balance: str) -> None:
     resolved = tomllib.loads(loaded(routing__balance=f'"{balance}"').resolved_toml())

@@ -12,15 +12,16 @@ from hypothesis import strategies as st
 
 import anabranch as ab
 from anabranch import AnabranchError
+from anabranch._core import KERNEL_GIVES, KernelGroup, kernel_shares, kernel_turns
 from anabranch._core import KERNEL_SCHEMES as PROGRAMS
-from anabranch._core import KernelGroup, kernel_shares, kernel_turns
+from anabranch.load_balancers import LACKED
 from anabranch.netlink.nexthop import Device
 from anabranch.targets.ebpf import desired as ebpf_wanted
 from anabranch.targets.ebpf import plan_file as ebpf_plan
 from anabranch.targets.ebpf.datapath import State, fits
 from anabranch.targets.ebpf.desired import desired
 from anabranch.targets.ebpf.plan_file import EbpfPlan
-from anabranch.targets.ebpf.scheme import GIVEN, KERNEL_SCHEMES, LACKED, program_names, why_not
+from anabranch.targets.ebpf.scheme import KERNEL_SCHEMES
 from anabranch.targets.ebpf.verify import TURNS_OFF
 from support.command import anabranch
 
@@ -166,14 +167,14 @@ def test_mistakes_name_file_key_value_and_mend(text: str, said: str) -> None:
 def test_what_runs_in_the_kernel_and_why_the_rest_does_not() -> None:
     named = {balancer.name: balancer for balancer in ab.schemes()}
     used = {program for scheme in KERNEL_SCHEMES.values() for program in scheme.programs}
-    assert used | set(program_names("dbb").split(", ")) == set(PROGRAMS)
+    assert used | set(named["dbb"].programs) == set(PROGRAMS)
     techniques = {technique.name for technique in ab.techniques()}
     assert set(KERNEL_SCHEMES) <= {*named, *techniques}
     for balancer in named.values():
-        reason = why_not(balancer)
-        assert bool(reason) != bool(program_names(balancer.name))
+        reason = balancer.why_no_program
+        assert bool(reason) != bool(balancer.programs)
         # The compiled half says what a kernel gives; the words here must not say otherwise.
-        lacking = [need for need in balancer.needs if need not in GIVEN]
+        lacking = [need for need in balancer.needs if need not in KERNEL_GIVES]
         assert balancer.fits_kernel == (not lacking and balancer.decided_by != "beforehand")
         assert all(LACKED[need] in reason for need in lacking)
         if balancer.name in KERNEL_SCHEMES:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from anabranch.load_balancers import LoadBalancer, schemes
 from anabranch.reference.markdown import GENERATED, code, table
-from anabranch.targets.ebpf.scheme import program_names, why_not
 
 GRANULARITIES = ("flow", "flowlet", "flowcell", "packet")
 
@@ -63,7 +62,7 @@ def _page(family: Sequence[LoadBalancer]) -> str:
             balancer.decided_by,
             ", ".join(balancer.needs) or "nothing but the packet's headers",
             _runs_in(balancer),
-            why_not(balancer) or "-",
+            balancer.why_no_program or "-",
         )
         for balancer in family
     ]
@@ -82,5 +81,5 @@ def _parameters(balancer: LoadBalancer, several: bool) -> str:
 
 
 def _runs_in(balancer: LoadBalancer) -> str:
-    programs = program_names(balancer.name)
+    programs = ", ".join(balancer.programs)
     return ", ".join((*balancer.runs_in, *([f"eBPF ({programs})"] if programs else [])))

@@ -15,7 +15,6 @@ from rich.text import Text
 from anabranch.errors import AnabranchError
 from anabranch.load_balancers import LoadBalancer, schemes
 from anabranch.splitter import techniques
-from anabranch.targets.ebpf.scheme import program_names, why_not
 
 GRANULARITIES = ("flow", "flowlet", "flowcell", "packet")
 
@@ -48,8 +47,8 @@ def page_record(balancer: LoadBalancer) -> dict[str, Any]:
         **asdict(balancer),
         "published": balancer.published,
         "runs_in": balancer.runs_in,
-        "ebpf": program_names(balancer.name),
-        "not_ebpf": why_not(balancer),
+        "ebpf": ", ".join(balancer.programs),
+        "not_ebpf": balancer.why_no_program,
     }
 
 
@@ -97,7 +96,7 @@ def _balancers() -> Table:
             balancer.name,
             balancer.decided_by,
             ", ".join(balancer.needs) or "-",
-            program_names(balancer.name) or "-",
+            ", ".join(balancer.programs) or "-",
             ", ".join(PLACES[place] for place in balancer.runs_in if place in PLACES) or "-",
             balancer.published,
         )
@@ -121,9 +120,9 @@ def _facts(balancer: LoadBalancer) -> Table:
     table.add_row("keeps together", f"a {balancer.granularity}")
     table.add_row("decided by", balancer.decided_by)
     table.add_row("needs", ", ".join(balancer.needs) or "nothing but the packet's headers")
-    programs = program_names(balancer.name)
+    programs = ", ".join(balancer.programs)
     table.add_row("runs in", ", ".join((*balancer.runs_in, *([f"eBPF: {programs}"] if programs else []))))
-    if reason := why_not(balancer):
+    if reason := balancer.why_no_program:
         table.add_row("not as eBPF", reason)
     return table
 

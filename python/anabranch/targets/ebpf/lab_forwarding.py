@@ -5,43 +5,25 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cache
+from typing import Any, NoReturn
 
 from anabranch import _core
 from anabranch.control.policy import View
 from anabranch.control.rules import Rules
 from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.topology import Lab
+from anabranch.lab.run.by_table import BEFOREHAND, Table, balancer_of, by_table, table_of
 from anabranch.lab.run.forwarding import Switches, Wanted, said_of
 from anabranch.lab.run.transport import time_ns
-from anabranch.load_balancers import schemes
+from anabranch.load_balancers import KernelProgram, LoadBalancer, schemes
 from anabranch.netlink.namespace import inside
 from anabranch.targets.ebpf.lab import kernel_switches
-from anabranch.targets.ebpf.scheme import why_not
+from anabranch.targets.ebpf.scheme import PLAIN
 from anabranch.targets.ebpf.session_groups import without
 from anabranch.targets.ebpf.session_keys import DatapathKeys
 
-FLOWS = {
-    "uniform": "slots",
-    "min-move": "slots",
-    "wcmp": "slots",
-    "valo": "score",
-    "scoring": "score",
-    "intervals": "score",
-}
-"""The program that keeps flows together, by the scenario's `table`. `intervals` has gravity's law with another hash;
-slots are 4,096, whatever `entries` says."""
-PLAIN = "scoring"
-"""The table whose weights are factors of scores as they are."""
-SLOTTED = ("uniform", "min-move", "wcmp")
-ABLE = (
-    "ecmp, random, weighted, weighted-random, wcmp, scoring, valo, letflow, presto, weighted-presto, spray, "
-    "weighted-spray, dbb"
-)
-REASONS = {
-    "flowcell": "flowcells in random order have no program, presto has them in turn",
-    "wino": "it sprays by marks of hosts: `anabranch lab reproduce wino`",
-}
+FLOW, UNIFORM = "flow", "uniform"
 CELL = "65536 B"
 """Cell of presto's program: what the kernel's own segmentation offload makes at most."""
 
@@ -73,39 +55,67 @@ def choose(routing: Mapping[str, Any], recipe: str = "") -> Forwarding:
     """
     if recipe:
         raise AnabranchError(f"--recipe {recipe}: recipes are of Open vSwitch's groups; leave it out")
-    name = routing.get("balance", routing.get("table"))
-    weights: Wanted = "equal" if routing["table"] == "uniform" else routing["weights"]
+    balancer = balancer_of(routing)
     if "scheme" in routing:
-        return _scheme(name, routing["scheme"])
-    table, granularity = routing["table"], routing["granularity"]
-    if name != "ideal" and granularity == "flow" and table in FLOWS:
-        return Forwarding(FLOWS[table], weights, plain=table == PLAIN)
-    if granularity == "flowlet" and table in SLOTTED:
-        return Forwarding("flowlet", weights, time_ns(routing, "gap"))
-    if granularity == "packet" and table in SLOTTED:
-        return Forwarding("spray", weights)
-    if granularity == "packet" and table == "turns" and routing["order"] == "smooth":
-        return Forwarding("cycle", weights)
-    return _refuse(name)
+        return _by_keys(balancer, routing)
+    table, weights = table_of(routing), routing["weights"]
+    program = _program(table)
+    if program is None or (balancer is not None and balancer.decided_by == BEFOREHAND):
+        _refuse(balancer, table)
+    wanted: Wanted = "equal" if table.table == UNIFORM else weights
+    pause_ns = 0.0 if program.pause_s is None else time_ns(routing, "gap")
+    return Forwarding(program.programs[0], wanted, pause_ns, plain=table == (FLOW, PLAIN, ""))
 
 
-def _scheme(name: str, keys: Mapping[str, Any]) -> Forwarding:
-    if name in ("presto", "weighted-presto"):
-        if keys["cell"] != CELL:
-            raise AnabranchError(f"routing.scheme.cell: {keys['cell']}: the kernel's program has {CELL}; take that")
-        return Forwarding("presto", "capacity" if name == "weighted-presto" else "equal")
-    if name == "dbb":
-        # Of one stage of choice, as in a leaf-spine, its dispatching cycle is a weighted round robin by capacity.
-        if keys["counter"] == "shared":
-            return Forwarding("cycle", "capacity")
-        return Forwarding("flow_cycle", "capacity", time_ns(keys, "idle"))
-    return _refuse(name)
+def _program(table: Table) -> KernelProgram | None:
+    """The program that splits as a table does; slots are 4,096, whatever `entries` says."""
+    known = programs()
+    if table in known:
+        return known[table]
+    # A table that is slots for flows is slots for flowlets and packets, too: its weights alone are others.
+    flows, slots = known.get(Table(FLOW, table.table)), known[Table(FLOW, UNIFORM)]
+    if flows is None or flows.programs != slots.programs:
+        return None
+    return known.get(Table(table.granularity, UNIFORM))
 
 
-def _refuse(name: str) -> Forwarding:
-    known = next((why_not(balancer) for balancer in schemes() if balancer.name == name), "")
-    reason = REASONS.get(name) or known or "no program of the kernel's datapaths does it"
-    raise AnabranchError(f"routing.balance: {name}: {reason}; a lab with --switch ebpf can do {ABLE}")
+@cache
+def programs() -> dict[Table, KernelProgram]:
+    """Programs by the tables that they split as."""
+    return {
+        table: balancer.runs.kernel
+        for table, balancers in by_table().items()
+        for balancer in balancers
+        if balancer.runs.kernel is not None
+    }
+
+
+def _by_keys(balancer: LoadBalancer | None, routing: Mapping[str, Any]) -> Forwarding:
+    """The program of a load balancer that is more than a table."""
+    keys: Mapping[str, Any] = routing["scheme"]
+    if balancer is None or balancer.runs.kernel is None or balancer.runs.kernel.output:
+        _refuse(balancer, table_of(routing))
+    program, variant = balancer.runs.kernel, balancer.runs.kernel_variant
+    if variant is not None and keys[variant[0]] == variant[1]:
+        program = variant[2]
+    if keys.get("cell", CELL) != CELL:
+        raise AnabranchError(f"routing.scheme.cell: {keys['cell']}: the kernel's program has {CELL}; take that")
+    # Of one stage of choice, as in a leaf-spine, a dispatching cycle is a weighted round robin by capacity.
+    weights: Wanted = "capacity" if program.weighted else "equal"
+    return Forwarding(program.programs[0], weights, 0.0 if program.pause_s is None else time_ns(keys, "idle"))
+
+
+def _refuse(balancer: LoadBalancer | None, table: Table) -> NoReturn:
+    name = table.table if balancer is None else balancer.name
+    reason = "no program of the kernel's datapaths does it"
+    if balancer is not None and balancer.runs.kernel is not None and balancer.runs.kernel.output:
+        reason = f"it sprays by marks of hosts: `anabranch lab reproduce {name}`"
+    elif table.granularity == "flowcell" and (balancer is None or balancer.fits_kernel):
+        reason = "flowcells in random order have no program, presto has them in turn"
+    elif balancer is not None:
+        reason = balancer.why_no_program or reason
+    able = ", ".join(one.name for one in schemes() if one.runs.kernel is not None and not one.runs.kernel.output)
+    raise AnabranchError(f"routing.balance: {name}: {reason}; a lab with --switch ebpf can do {able}")
 
 
 class DatapathSwitches(Switches):

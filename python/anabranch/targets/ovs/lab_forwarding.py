@@ -5,30 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from anabranch.control.policy import View
 from anabranch.control.rules import Rules
 from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.topology import Lab
+from anabranch.lab.run.by_table import BEFOREHAND, Table, balancer_of, by_table, table_of
 from anabranch.lab.run.forwarding import Switches, Wanted, said_of
+from anabranch.load_balancers import schemes
 from anabranch.openflow.connection import connect
 from anabranch.openflow.tables import Tables
 from anabranch.targets.ovs.change import TablesChange
 from anabranch.targets.ovs.ownership import Ownership
 from anabranch.targets.ovs.session_keys import BridgeKeys
 
-RECIPES = {
-    "uniform": "hash",
-    "valo": "hash-gravity",
-    "intervals": "hash-gravity",
-    "scoring": "hash",
-    "min-move": "multipath",
-    "wcmp": "multipath",
-}
-"""Recipe of Open vSwitch that splits as each `table` does. Under equal weights `hash` is fair; `intervals` has
-gravity's law with another hash; slots are 256, whatever `entries` says."""
-ABLE = "ecmp, random, weighted, weighted-random, wcmp, scoring, valo"
 PORT_NAME_MAX = 15
 """Characters that OpenFlow keeps of a port's name."""
 
@@ -51,18 +43,31 @@ def choose(routing: Mapping[str, Any], recipe: str = "") -> Forwarding:
         AnabranchError: no switch does that by groups; it says which they do.
 
     """
-    name = routing.get("balance", routing.get("table"))
-    if "scheme" in routing or name == "ideal":
-        raise AnabranchError(f"routing.balance: {name}: Open vSwitch has nothing that does it; a lab can do {ABLE}")
+    name, balancer = routing.get("balance", routing["table"]), balancer_of(routing)
+    able = ", ".join(one.name for one in schemes() if one.runs.open_vswitch is not None)
+    if "scheme" in routing or (balancer is not None and balancer.decided_by == BEFOREHAND):
+        raise AnabranchError(f"routing.balance: {name}: Open vSwitch has nothing that does it; a lab can do {able}")
     if routing["granularity"] != "flow":
         raise AnabranchError(
             f"routing.granularity: {routing['granularity']}: Open vSwitch keeps a flow on its path; "
-            f"`anabranch lab reproduce wino` sprays by marks of hosts, a lab can do {ABLE}"
+            f"`anabranch lab reproduce wino` sprays by marks of hosts, a lab can do {able}"
         )
-    if routing["table"] not in RECIPES:
-        raise AnabranchError(f"routing.table: {routing['table']}: no group of Open vSwitch is one; a lab can do {ABLE}")
-    uniform = routing["table"] == "uniform"
-    return Forwarding(recipe or RECIPES[routing["table"]], "equal" if uniform else routing["weights"])
+    usual = recipes().get(table_of(routing))
+    if usual is None:
+        raise AnabranchError(f"routing.table: {routing['table']}: no group of Open vSwitch is one; a lab can do {able}")
+    # Under equal weights all recipes are fair, whatever a scenario says besides.
+    return Forwarding(recipe or usual, "equal" if routing["table"] == "uniform" else routing["weights"])
+
+
+@cache
+def recipes() -> dict[Table, str]:
+    """Recipe of Open vSwitch that splits as each table does. Slots are 256, whatever `entries` says."""
+    return {
+        table: balancer.runs.open_vswitch
+        for table, balancers in by_table().items()
+        for balancer in balancers
+        if balancer.runs.open_vswitch is not None
+    }
 
 
 class BridgeSwitches(Switches):
