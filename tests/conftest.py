@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support import needs
+
 # How long an example takes, or finding one, is the machine's business: no test asserts a time.
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # The same examples every time: what passed here passes there. `pytest --hypothesis-profile=search` looks for others.
@@ -31,10 +33,25 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     os.execv(OWN_WORLD, [str(OWN_WORLD), sys.executable, *sys.orig_argv[1:]])
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps tests that share what is made once for their module on one worker of pytest-xdist (`--dist loadgroup`)."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks what each test needs, and leaves slow tests to those who ask for them.
+
+    Tests that share what is made once for their module stay on one worker of pytest-xdist (`--dist loadgroup`).
+    """
+    if "slow" not in config.option.markexpr:
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in slow]
     for item in items:
         if isinstance(item, pytest.Function):
+            needs.mark(item)
             shared = item._fixtureinfo.name2fixturedefs.values()
             if any(definitions[-1].scope == "module" for definitions in shared):
                 item.add_marker(pytest.mark.xdist_group(item.module.__name__))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Says which markers the test has to what brings worlds."""
+    needs.marked = {marker.name for marker in item.iter_markers()}

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import anabranch as ab
+from support.needs import brings
 
 RECORDER = Path(__file__).parent / "record.py"
 MISSING = 77
@@ -19,6 +20,7 @@ PORTS = ("tcp.srcport", "udp.srcport", "tcp.dstport", "udp.dstport", "frame.len"
 
 
 @pytest.fixture(scope="module")
+@brings("root")
 def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("tshark") is None:
         pytest.skip("tshark is missing; apt install tshark")

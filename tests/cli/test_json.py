@@ -20,7 +20,8 @@ from anabranch.reproduce import lab as lab_studies
 from support.command import anabranch
 from support.dummy_fabric import PATIENCE_S, dummy_fabric
 from support.dummy_switch import BRIDGE, dummy_switch
-from support.lab_fixture import SCENARIO, need_lab, new_name
+from support.lab_fixture import SCENARIO, need_ovs_lab, new_name
+from support.needs import marks_of
 from support.small_scenario import write_small
 
 STUDY = """
@@ -86,7 +87,7 @@ def fabric(folder: Path) -> Iterator[list[str]]:
 @contextmanager
 def lab(folder: Path) -> Iterator[Lab]:
     """A lab of `lab.toml`."""
-    need_lab()
+    need_ovs_lab()
     (folder / "lab.toml").write_text(SCENARIO)
     found = Lab.up(folder / "lab.toml", new_name())
     try:
@@ -208,7 +209,7 @@ def test_every_verb_that_prints_a_table_has_json() -> None:
     assert set(DOCUMENTS) == set(found) - WITHOUT_TABLE
 
 
-@pytest.mark.parametrize("verb", DOCUMENTS)
+@pytest.mark.parametrize("verb", [pytest.param(verb, marks=marks_of(one.world)) for verb, one in DOCUMENTS.items()])
 def test_json_on_stdout_stands_in_place_of_the_table(verb: str, folder: Path) -> None:
     one = DOCUMENTS[verb]
     with one.world(folder) as given:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +19,6 @@ from support.command import anabranch
 from support.dummy_fabric import PATIENCE_S, DummyFabric, dummy_fabric
 
 PATIENTLY = ("--timeout", f"{PATIENCE_S:g}")
-pytestmark = pytest.mark.skipif(not shutil.which("ovs-vswitchd"), reason="ovs-vswitchd: apt install openvswitch-switch")
 
 
 @pytest.fixture

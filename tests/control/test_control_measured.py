@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +13,6 @@ import pytest
 from anabranch.control.state import GroupState, Snapshot
 from support.dummy_fabric import DummyFabric, Running, dummy_fabric, members
 from support.dummy_traffic import sending
-
-pytestmark = pytest.mark.skipif(not shutil.which("ovs-vswitchd"), reason="ovs-vswitchd: apt install openvswitch-switch")
 
 FOREIGN_PORT = 9
 

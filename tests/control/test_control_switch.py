@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 import subprocess
 import time
 from collections.abc import Iterable, Iterator
@@ -24,8 +23,6 @@ from anabranch.targets.ovs.daemons import DATABASE, SWITCH
 from anabranch.targets.ovs.session_bridge import BridgeSession
 from anabranch.targets.ovs.session_rules import RECIPES
 from support.dummy_fabric import PATIENCE_S, DummyFabric, Running, dummy_fabric, members
-
-pytestmark = pytest.mark.skipif(not shutil.which("ovs-vswitchd"), reason="ovs-vswitchd: apt install openvswitch-switch")
 
 FOREIGN_FLOW = "cookie=0x1234,table=0,priority=5,udp,actions=drop"
 FOREIGN_GROUP = "group_id=77,type=select,bucket=output:1"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import shutil
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -235,8 +234,6 @@ def test_what_slices_carry_is_no_north_south_traffic() -> None:
 
 @pytest.fixture
 def fabric(tmp_path: Path) -> Iterator[DummyFabric]:
-    if not shutil.which("ovs-vswitchd"):
-        pytest.skip("ovs-vswitchd is missing: apt install openvswitch-switch")
     with dummy_fabric(tmp_path, settings='[measure]\ninterval = "50 ms"\naudit = "5 s"') as found:
         yield found
 

@@ -23,7 +23,7 @@ from anabranch.lab.traffic.queue_counters import QueueReader
 from anabranch.netlink.namespace import inside
 from anabranch.targets.ovs.lab import open_vswitch
 from support.controller_process import DEADLINE_S
-from support.lab_fixture import assert_goodput, lab_of, need_lab, new_name, reaches
+from support.lab_fixture import assert_goodput, lab_of, need_ovs_lab, new_name, reaches
 
 SMALL = 'kind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\nlink = { rate = "50 Mbps" }'
 
@@ -153,7 +153,7 @@ def test_up_again_finds_the_lab(tmp_path: Path) -> None:
 
 
 def test_a_name_that_another_has_is_refused(tmp_path: Path) -> None:
-    need_lab()
+    need_ovs_lab()
     name = new_name()
     theirs = f"anabranch.{name}.host0"
     scenario = tmp_path / "scenario.toml"
@@ -170,7 +170,7 @@ def test_a_name_that_another_has_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_built_leaves_nothing(tmp_path: Path) -> None:
-    need_lab()
+    need_ovs_lab()
     name = new_name()
     scenario = tmp_path / "scenario.toml"
     # A device of this name cannot be: lo is there in every namespace.
@@ -182,7 +182,7 @@ def test_what_cannot_be_built_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_without_the_privilege_it_says_what_to_do(tmp_path: Path) -> None:
-    need_lab()
+    need_ovs_lab()
     scenario = tmp_path / "scenario.toml"
     scenario.write_text(f"[fabric]\n{SMALL}\n")
     lacking = ["setpriv", "--bounding-set=-net_admin,-sys_admin", "--inh-caps=-all"]
@@ -204,7 +204,7 @@ def start_up(scenario: Path, name: str) -> subprocess.Popen[bytes]:
 
 @pytest.mark.parametrize(("part", "hosts", "within_s"), [(0, 1, 0.4), (1, 1, 0.4), (2, 1, 0.2), (3, 30, 0.1)])
 def test_a_crash_while_it_is_made_leaves_nothing(tmp_path: Path, part: int, hosts: int, within_s: float) -> None:
-    need_lab()
+    need_ovs_lab()
     name = new_name()
     scenario = tmp_path / "scenario.toml"
     scenario.write_text(f"[fabric]\n{SMALL.replace('leaf = 1', f'leaf = {hosts}')}\n")
@@ -218,7 +218,7 @@ def test_a_crash_while_it_is_made_leaves_nothing(tmp_path: Path, part: int, host
 
 
 def test_a_crash_while_it_is_removed_leaves_nothing(tmp_path: Path) -> None:
-    need_lab()
+    need_ovs_lab()
     scenario = tmp_path / "scenario.toml"
     scenario.write_text(f"[fabric]\n{SMALL}\n")
     chance = random.Random(0)
@@ -233,7 +233,7 @@ def test_a_crash_while_it_is_removed_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_two_who_make_the_same_lab_make_one(tmp_path: Path) -> None:
-    need_lab()
+    need_ovs_lab()
     scenario = tmp_path / "scenario.toml"
     scenario.write_text(f"[fabric]\n{SMALL}\n")
     name = new_name()

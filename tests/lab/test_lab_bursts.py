@@ -14,9 +14,7 @@ from anabranch.lab.traffic.play import Options, play
 from anabranch.lab.traffic.queue_counters import QueueReader
 from anabranch.netlink.namespace import inside
 from support.controller_process import DEADLINE_S, wait
-from support.lab_pair import device_bytes, lacking, shaped_pair
-
-pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking())
+from support.lab_pair import device_bytes, shaped_pair
 
 MACS = "02:ab:00:00:00:01", "02:ab:00:00:00:02"
 ETH_P_ALL = 3

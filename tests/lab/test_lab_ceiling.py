@@ -25,7 +25,7 @@ from anabranch.lab.fabric.record import Record
 from anabranch.lab.fabric.topology import remove
 from support.command import anabranch
 from support.controller_process import wait
-from support.lab_fixture import SCENARIO, UNHURRIED, need_lab, new_name
+from support.lab_fixture import SCENARIO, UNHURRIED, need_ovs_lab, new_name
 
 PATHS = tuple(PathCeiling(n, 100e3 / n, 80e3 / n, 900e6 / n, 1500.0) for n in (1, 2, 3))
 KNOWN = Ceiling(PATHS, False, 2, 0.1, "6.1", "3.1.0", "2026-01-01T00:00:00+00:00")
@@ -67,7 +67,7 @@ def test_the_table_says_when_others_were_busy() -> None:
 
 
 def test_this_machine_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    need_lab()
+    need_ovs_lab()
     for name, value in (("SWITCHES", (1, 3)), ("BISECTIONS", 1), ("TCP_S", 0.3), ("FACTOR", 4.0), *UNHURRIED):
         monkeypatch.setattr(calibrate, name, value)
     done = []
@@ -85,7 +85,7 @@ def test_this_machine_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def killed_while_calibrating(folder: Path) -> Iterator[tuple[str, Path, Record]]:
     """A lab whose `lab run` was killed while it measured: its name, its scenario, and the lab of the measurement."""
-    need_lab()
+    need_ovs_lab()
     name, scenario = new_name(), folder / "small.toml"
     scenario.write_text(SCENARIO)
     command = [sys.executable, "-m", "anabranch", "lab", "run", str(scenario), "-n", name, "--runs", str(folder)]

@@ -13,7 +13,7 @@ from anabranch.lab.fabric.topology import Lab, remove
 from anabranch.targets.ovs.lab import open_vswitch
 from support.command import anabranch
 from support.completion import completed
-from support.lab_fixture import need_lab, new_name
+from support.lab_fixture import need_ovs_lab, new_name
 
 FABRIC = '[fabric]\nkind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\nlink = { rate = "2 Gbps" }\n'
 
@@ -23,7 +23,7 @@ def listed(name: str) -> str:
 
 
 def test_a_lab_from_up_to_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    need_lab()
+    need_ovs_lab()
     name = new_name()
     scenario = tmp_path / "s.toml"
     scenario.write_text(FABRIC)

@@ -25,7 +25,7 @@ from anabranch.reproduce.backends.lab.study import LabEvidence
 from anabranch.reproduce.cells import Cells
 from support.command import anabranch
 from support.controller_process import wait
-from support.lab_fixture import SCENARIO, need_lab, new_name
+from support.lab_fixture import SCENARIO, need_ovs_lab, new_name
 
 MBPS = 1e6
 IDLE = ProcessorTime(total_s=20.0, idle_s=14.5, stolen_s=0.02, own_s=4.5, others_s=0.2)
@@ -165,7 +165,7 @@ def machine_of(folder: Path) -> dict[str, object]:
 
 
 def test_a_run_beside_burners_is_not_usable(tmp_path: Path) -> None:
-    need_lab()
+    need_ovs_lab()
     with burning(os.cpu_count() or 1, ours=True):
         quiet, ran = (run_lab(tmp_path, *options) for options in (["-q"], ["--json", "-"]))
     assert (quiet.returncode, ran.returncode) == (1, 1), ran.stderr
@@ -180,7 +180,7 @@ def test_a_run_beside_burners_is_not_usable(tmp_path: Path) -> None:
 
 
 def test_a_verdict_can_be_set_aside_and_is_stored_all_the_same(tmp_path: Path) -> None:
-    need_lab()
+    need_ovs_lab()
     with burning(os.cpu_count() or 1, ours=True):
         beside = ("--beside-simulator", "--seeds", "1", "--json", str(tmp_path / "beside.json"))
         ran = run_lab(tmp_path, "--allow-busy", *beside)

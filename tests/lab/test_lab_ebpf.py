@@ -26,7 +26,7 @@ from anabranch.targets.ebpf.folder import ROOT, folder_of
 from anabranch.targets.ovs.lab import open_vswitch
 from anabranch.tuples import five_tuples
 from support.controller_process import DEADLINE_S
-from support.lab_fixture import assert_goodput, lab_of, need_kernel_lab, new_name, reaches
+from support.lab_fixture import assert_goodput, kernel_lab_of, need_kernel_lab, new_name, reaches
 
 SMALL = 'kind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nlink = { rate = "50 Mbps" }'
 PACKETS = 4000
@@ -57,7 +57,7 @@ def assert_nothing_left(name: str) -> None:
 
 
 def test_hosts_reach_each_other_and_links_have_their_rate(tmp_path: Path) -> None:
-    with lab_of(tmp_path, SMALL, switch="ebpf") as lab:
+    with kernel_lab_of(tmp_path, SMALL) as lab:
         assert not reaches(lab, "host0", "host2", 0.2)
         single_path.install(lab, "spine1")
         assert reaches(lab, "host0", "host2")
@@ -71,7 +71,7 @@ def test_hosts_reach_each_other_and_links_have_their_rate(tmp_path: Path) -> Non
 
 
 def test_every_scheme_forwards_over_all_paths_by_their_weights(tmp_path: Path) -> None:
-    with lab_of(tmp_path, SMALL.replace("50 Mbps", "10 Gbps"), switch="ebpf") as lab:
+    with kernel_lab_of(tmp_path, SMALL.replace("50 Mbps", "10 Gbps")) as lab:
         ways = datapaths.ways(lab)
         assert ways["leaf0", "leaf1"] == ["leaf0-spine0", "leaf0-spine1"]
         source, target = lab.hosts["host0"], lab.hosts["host2"]
@@ -92,7 +92,7 @@ def test_every_scheme_forwards_over_all_paths_by_their_weights(tmp_path: Path) -
 
 
 def test_weights_that_fit_no_group_are_refused(tmp_path: Path) -> None:
-    with lab_of(tmp_path, SMALL, switch="ebpf") as lab:
+    with kernel_lab_of(tmp_path, SMALL) as lab:
         with pytest.raises(AnabranchError, match="3 for 2 ways"):
             datapaths.install(lab, weights={("leaf0", "leaf1"): (1, 2, 3)})
         with pytest.raises(AnabranchError, match="no switch and a leaf"):
@@ -106,8 +106,8 @@ def test_weights_that_fit_no_group_are_refused(tmp_path: Path) -> None:
 
 
 def test_labs_stand_side_by_side_and_take_their_own_away(tmp_path: Path) -> None:
-    with lab_of(tmp_path, SMALL, switch="ebpf") as one:
-        with lab_of(tmp_path, SMALL, switch="ebpf") as other:
+    with kernel_lab_of(tmp_path, SMALL) as one:
+        with kernel_lab_of(tmp_path, SMALL) as other:
             for lab in (one, other):
                 datapaths.install(lab)
                 assert reaches(lab, "host0", "host2")

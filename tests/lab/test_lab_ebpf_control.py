@@ -18,7 +18,7 @@ from anabranch.lab.fabric.topology import Lab
 from anabranch.netlink.namespace import inside
 from anabranch.targets.ebpf.lab import kernel_switches
 from support.controller_process import wait
-from support.lab_fixture import failure, lab_of, reaches, status
+from support.lab_fixture import failure, kernel_lab_of, reaches, status
 
 FABRIC = 'kind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\nlink = { rate = "1 Gbps" }'
 QUICK = '\n[measure]\ninterval = "100 ms"\naudit = "200 ms"\n'
@@ -37,7 +37,7 @@ def kill(lab: Lab) -> None:
 
 
 def test_flows_survive_failures_and_a_crash_of_the_controller_is_not_felt(tmp_path: Path) -> None:
-    with lab_of(tmp_path, FABRIC, switch="ebpf") as lab:
+    with kernel_lab_of(tmp_path, FABRIC) as lab:
         controller.start(lab)
         source, target = lab.hosts["host0"], lab.hosts["host1"]
         for a, b in (("leaf0", "spine0"), ("spine1", "leaf1")):
@@ -58,7 +58,7 @@ def test_flows_survive_failures_and_a_crash_of_the_controller_is_not_felt(tmp_pa
 
 
 def test_what_died_while_nobody_looked_is_masked_by_the_next_controller(tmp_path: Path) -> None:
-    with lab_of(tmp_path, FABRIC, switch="ebpf") as lab:
+    with kernel_lab_of(tmp_path, FABRIC) as lab:
         controller.start(lab)
         kill(lab)
         lab.set_link("leaf0", "spine1", up=False)
@@ -75,7 +75,7 @@ def test_what_died_while_nobody_looked_is_masked_by_the_next_controller(tmp_path
 
 
 def test_rates_and_counters_are_followed(tmp_path: Path) -> None:
-    with lab_of(tmp_path, FABRIC, switch="ebpf") as lab:
+    with kernel_lab_of(tmp_path, FABRIC) as lab:
         lab.fabric_file.write_text(lab.fabric_file.read_text() + QUICK)
         controller.start(lab)
         lab.set_link("leaf0", "spine0", rate_bps=250_000_000)
@@ -104,7 +104,7 @@ def test_rates_and_counters_are_followed(tmp_path: Path) -> None:
 
 
 def test_what_is_others_stays_and_what_is_taken_away_comes_back(tmp_path: Path) -> None:
-    with lab_of(tmp_path, FABRIC, switch="ebpf") as lab:
+    with kernel_lab_of(tmp_path, FABRIC) as lab:
         lab.fabric_file.write_text(lab.fabric_file.read_text() + QUICK)
         theirs = _core.KernelDatapath.create(
             str(kernel_switches(lab).folder("leaf0").with_name("theirs")), "slots", 1, 2
@@ -132,7 +132,7 @@ def control(lab: Lab, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_once_changes_the_kernel_and_a_dry_run_does_not(tmp_path: Path) -> None:
-    with lab_of(tmp_path, FABRIC, switch="ebpf") as lab:
+    with kernel_lab_of(tmp_path, FABRIC) as lab:
         looked = control(lab, "--dry-run")
         assert looked.returncode == 0
         assert "+ group leaf1 10.1.1.0/24: leaf0-spine0:1, leaf0-spine1:1" in looked.stdout

@@ -16,7 +16,7 @@ from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
 from anabranch.targets.ebpf.lab import kernel_switches
 from support.controller_process import DEADLINE_S, ControllerProcess, wait
-from support.lab_fixture import lab_of, reaches
+from support.lab_fixture import kernel_lab_of, reaches
 
 FABRIC = 'kind = "leaf-spine"\nleaves = 2\nspines = 3\nhosts_per_leaf = 1\nlink = { rate = "100 Mbps" }'
 ROUNDS, QUIET_S = 5, 0.2
@@ -51,7 +51,7 @@ def kill(lab: Lab) -> None:
 def test_it_may_be_killed_among_changes(tmp_path: Path) -> None:
     chance = random.Random(11)
     wanted = {(f"leaf{leaf}", f"spine{spine}"): (True, 10**8) for leaf in range(2) for spine in range(3)}
-    with lab_of(tmp_path, FABRIC, switch="ebpf") as lab:
+    with kernel_lab_of(tmp_path, FABRIC) as lab:
         lab.fabric_file.write_text(lab.fabric_file.read_text() + "\n[damping]\nuse = false\n")
 
         def change() -> None:
@@ -90,7 +90,7 @@ def test_it_may_be_killed_among_changes(tmp_path: Path) -> None:
 
 
 def test_what_is_no_datapath_holds_up_its_switch_alone(tmp_path: Path) -> None:
-    with lab_of(tmp_path, FABRIC, switch="ebpf") as lab:
+    with kernel_lab_of(tmp_path, FABRIC) as lab:
         kernel_switches(lab).folder("spine2").mkdir()
         process = ControllerProcess(lab.fabric_file, int(lab.record.http.rpartition(":")[2]))
         process.start()

@@ -18,7 +18,7 @@ from anabranch.lab.fabric.iproute import present
 from anabranch.lab.run.forwarding import check, switches_of
 from anabranch.targets.ebpf.lab import kernel_switches
 from anabranch.targets.ebpf.lab_forwarding import choose
-from support.lab_fixture import SCENARIO, UNHURRIED, assert_dead, lab_of, need_kernel_lab, new_name
+from support.lab_fixture import SCENARIO, UNHURRIED, assert_dead, kernel_lab_of, need_kernel_lab, new_name
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -147,7 +147,7 @@ def test_what_no_program_does_is_refused_with_the_reason_and_what_they_do(balanc
 
 def test_scoring_has_weights_as_factors_and_their_error(tmp_path: Path) -> None:
     fabric = SCENARIO.partition("[fabric]\n")[2].partition("[transport]")[0]
-    with lab_of(tmp_path, fabric, switch="ebpf") as lab:
+    with kernel_lab_of(tmp_path, fabric) as lab:
         for balance, expected in (("scoring", [0.75, 0.25]), ("valo", [2 / 3, 1 / 3])):
             switches = switches_of(lab, resolved(("routing.balance", f'"{balance}"'))["routing"])
             topology = switches.file.topology
@@ -181,7 +181,7 @@ def test_this_machine_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_switch_leaves_out_its_own_dead_ports_before_others_know(tmp_path: Path) -> None:
     fabric = SCENARIO.partition("[fabric]\n")[2].partition("[transport]")[0]
-    with lab_of(tmp_path, fabric, switch="ebpf") as lab:
+    with kernel_lab_of(tmp_path, fabric) as lab:
         switches = switches_of(lab, resolved(("routing.balance", '"weighted"'))["routing"])
         switches.install()
         topology = switches.file.topology

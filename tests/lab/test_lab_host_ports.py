@@ -12,14 +12,14 @@ from anabranch.netlink.namespace import inside
 from anabranch.targets.ebpf import lab_groups as datapaths
 from anabranch.targets.ebpf import lab_host_ports as host_ports
 from anabranch.targets.ebpf.lab import kernel_switches
-from support.lab_fixture import lab_of
+from support.lab_fixture import kernel_lab_of
 
 
 def test_hosts_do_not_see_their_packets_in_the_network(tmp_path: Path) -> None:
     text = 'kind = "leaf-spine"\nleaves = 2\nspines = 1\nhosts_per_leaf = 1\n'
     text += 'link = { rate = "10 Mbps", buffer = "60 KB" }\nhost_link = { rate = "100 Mbps" }'
     dropped = []
-    with lab_of(tmp_path, text, switch="ebpf") as lab:
+    with kernel_lab_of(tmp_path, text) as lab:
         datapaths.install(lab)
         namespace, device = lab.blueprint.switch_namespace, lab.interface("leaf0", "spine0")
         ends = [Endpoint(host.namespace, host.address) for host in lab.hosts.values()]

@@ -25,7 +25,7 @@ from anabranch.stats.size_classes import size_classes
 from anabranch.targets.ovs.lab_forwarding import choose
 from support.command import anabranch
 from support.controller_process import DEADLINE_S, wait
-from support.lab_fixture import SCENARIO, assert_dead, need_lab, new_name
+from support.lab_fixture import SCENARIO, assert_dead, need_ovs_lab, new_name
 from support.proc import children_of, command_of
 
 if sys.version_info >= (3, 11):
@@ -51,7 +51,7 @@ def lab_run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_run_leaves_a_folder_like_the_simulators_and_no_lab(tmp_path: Path) -> None:
-    need_lab()
+    need_ovs_lab()
     name = new_name()
     change = '[[change]]\nat = "700 ms"\nlink = "leaf0-spine1"\nset = "down"\n'
     # New connections: those of few persistent ones may all be hashed to the other uplink.
@@ -84,7 +84,7 @@ def test_a_run_leaves_a_folder_like_the_simulators_and_no_lab(tmp_path: Path) ->
 
 
 def test_a_silent_link_starves_its_flows_and_they_are_counted(tmp_path: Path) -> None:
-    need_lab()
+    need_ovs_lab()
     change = '[[change]]\nat = "300 ms"\nlink = "leaf0-spine1"\nloss = 1\n[stop]\nat = "6 s"\n'
     arguments = ("--runs", tmp_path / "runs", "--unchecked", "-o", "transport.persistent=false")
     ran = lab_run(scenario(tmp_path, change), "-n", new_name(), *arguments)
@@ -102,7 +102,7 @@ def test_a_silent_link_starves_its_flows_and_they_are_counted(tmp_path: Path) ->
 
 
 def test_a_standing_lab_is_used_and_left_as_it_was(tmp_path: Path) -> None:
-    need_lab()
+    need_ovs_lab()
     file, name = scenario(tmp_path), new_name()
     first = lab_run(
         file, "-n", name, "--runs", tmp_path, "--unchecked", "--keep", "-q", "-o", "traffic.duration=200 ms"
@@ -187,7 +187,7 @@ def test_transports_become_linuxs() -> None:
 
 
 def test_a_run_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
-    need_lab()
+    need_ovs_lab()
     name = new_name()
     arguments = ["-n", name, "--runs", str(tmp_path / "runs"), "--unchecked", "-q", "-o", "traffic.duration=60 s"]
     command = [sys.executable, "-m", "anabranch", "lab", "run", str(scenario(tmp_path)), *arguments]

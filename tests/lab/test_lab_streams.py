@@ -13,12 +13,11 @@ from anabranch import AnabranchError
 from anabranch.lab.traffic.play import Endpoint
 from anabranch.lab.traffic.streams import Span, Stream, run
 from anabranch.netlink.namespace import inside
-from support.lab_pair import device_bytes, lacking, shaped_pair
+from support.lab_pair import device_bytes, shaped_pair
 
 RATE_MBPS = 50
 M = 1_000_000
 
-pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking())
 
 Pair = tuple[Endpoint, Endpoint]
 

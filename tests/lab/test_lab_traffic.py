@@ -21,13 +21,12 @@ from anabranch.lab.traffic.iperf3 import long_flows
 from anabranch.lab.traffic.play import Endpoint, Options, play
 from anabranch.netlink.namespace import inside
 from support.controller_process import DEADLINE_S
-from support.lab_pair import device_bytes, lacking, shaped_pair
+from support.lab_pair import device_bytes, shaped_pair
 from support.proc import children_of, command_of
 
 RATE_MBPS = 50
 FRAME, PAYLOAD = 1514, 1448
 
-pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking())
 
 Pair = tuple[Endpoint, Endpoint]
 

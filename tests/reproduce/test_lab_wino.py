@@ -19,7 +19,7 @@ from anabranch.reproduce.backends.lab.wino import table
 from anabranch.reproduce.backends.lab.wino.measure import LAB, SIMULATOR, Point, Row, run_lab, run_simulator
 from anabranch.reproduce.backends.lab.wino.schemes import SCHEMES, Scheme, installed
 from anabranch.targets.ovs.lab import open_vswitch
-from support.lab_fixture import need_lab
+from support.lab_fixture import need_ovs_lab
 
 SCENARIO = Path(__file__).parents[2] / "studies" / "wino" / "lab" / "scenario.toml"
 M = 1_000_000
@@ -30,7 +30,7 @@ BY_NAME = {scheme.name: scheme for scheme in SCHEMES}
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    need_lab()
+    need_ovs_lab()
     if shutil.which("nft") is None:
         pytest.skip("nft is missing: apt install nftables")
     made = Lab.up(SCENARIO, f"lab-test-{secrets.token_hex(4)}")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
-
 from anabranch.targets.ovs.daemons import DATABASE, SWITCH
 from support.dummy_fabric import DummyFabric
+from support.needs import need_open_vswitch
 
 
 @dataclass
@@ -90,8 +88,7 @@ class DummyBridges(DummyFabric):
 @contextmanager
 def dummy_bridges(folder: Path, leaves: int, spines: int) -> Iterator[DummyBridges]:
     """Starts one; skips the test where Open vSwitch is missing."""
-    if not shutil.which(SWITCH):
-        pytest.skip(f"{SWITCH} is missing: apt install openvswitch-switch")
+    need_open_vswitch()
     made = DummyBridges(folder, leaves, spines)
     try:
         made.start()

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shutil
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-import pytest
-
 from anabranch.openflow.connection import Connection, connect
 from anabranch.openflow.modification import FlowMod, GroupMod, MeterMod
 from anabranch.targets.ovs.daemons import OpenVSwitch
+from support.needs import need_open_vswitch
 
 T = TypeVar("T")
 PATIENCE_S = 120.0
@@ -26,8 +24,7 @@ PORTS = (1, 2, 3, 4)
 
 @contextlib.contextmanager
 def dummy_switch() -> Iterator[OpenVSwitch]:
-    if not shutil.which("ovs-vswitchd"):
-        pytest.skip("ovs-vswitchd is missing: apt install openvswitch-switch")
+    need_open_vswitch()
     # Not pytest's folder: a socket's path has 107 bytes.
     with tempfile.TemporaryDirectory(prefix="ovs") as folder:
         switch = OpenVSwitch(Path(folder), dummy=True)

@@ -9,7 +9,7 @@ import secrets
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.traffic.paced_sender import TX_PACKETS, DeviceCounters
 from anabranch.netlink.namespace import inside
 from support.controller_process import DEADLINE_S, wait
+from support.needs import brings, need_open_vswitch
 
 GOODPUTS = 10
 SCENARIO = """
@@ -51,6 +52,7 @@ UNHURRIED = (("FIRST_PPS", 1000.0), ("DRAIN_S", 0.5))
 """Constants of `calibrate` for busy machines: the first load any machine forwards, and patience until it has."""
 
 
+@brings("root")
 def need_lab() -> None:
     """Skips the test where no lab can be made."""
     try:
@@ -59,6 +61,14 @@ def need_lab() -> None:
         pytest.skip(str(error))
 
 
+@brings("root", "ovs")
+def need_ovs_lab() -> None:
+    """Skips the test where none can be made whose switches are Open vSwitch's."""
+    need_lab()
+    need_open_vswitch()
+
+
+@brings("root", "bpf")
 def need_kernel_lab() -> None:
     """Skips the test where none can be made whose switches are datapaths in the kernel."""
     need_lab()
@@ -72,12 +82,20 @@ def new_name() -> str:
     return f"lab-test-{secrets.token_hex(4)}"
 
 
+def lab_of(folder: Path, fabric: str, **options: Any) -> AbstractContextManager[Lab]:
+    """A lab with switches of Open vSwitch while the test runs."""
+    need_ovs_lab()
+    return _lab(folder, fabric, options)
+
+
+def kernel_lab_of(folder: Path, fabric: str, **options: Any) -> AbstractContextManager[Lab]:
+    """A lab whose switches are datapaths in the kernel while the test runs."""
+    need_kernel_lab()
+    return _lab(folder, fabric, {**options, "switch": "ebpf"})
+
+
 @contextmanager
-def lab_of(folder: Path, fabric: str, **options: Any) -> Iterator[Lab]:
-    """A lab while the test runs."""
-    if options.get("switch") == "ebpf":
-        need_kernel_lab()
-    need_lab()
+def _lab(folder: Path, fabric: str, options: dict[str, Any]) -> Iterator[Lab]:
     scenario = folder / "scenario.toml"
     scenario.write_text(f"[fabric]\n{fabric}\n")
     lab = Lab.up(scenario, new_name(), **options)

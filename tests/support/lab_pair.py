@@ -8,8 +8,11 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from anabranch.lab.fabric.machine import privileged
 from anabranch.lab.traffic.play import Endpoint
+from support.needs import brings
 
 OFFLOADS = [word for name in ("tx", "rx", "tso", "gso", "gro") for word in (name, "off")]
 PROGRAMS = ("ip", "tc", "ethtool")
@@ -23,9 +26,12 @@ def lacking() -> str:
     return "" if privileged() else "takes root, for network namespaces"
 
 
+@brings("root")
 @contextmanager
 def shaped_pair(rate_mbps: int, room_bytes: int = 1 << 20) -> Iterator[tuple[Endpoint, Endpoint]]:
     """Both directions limited by HTB, which counts Ethernet frames without their checksum; offloads off."""
+    if why := lacking():
+        pytest.skip(why)
     mark = uuid.uuid4().hex[:8]
     names = [f"traffic-{mark}-{end}" for end in "ab"]
     try:

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from anabranch._core import probe_kernel
+from support.needs import brings, declares
 from support.own_namespace import in_own_namespace
 
 CLONE_NEWNS = 0x20000
@@ -32,6 +33,7 @@ PATIENCE_S = 60.0
 """Deadline of frames that are under way: no measure of speed, only of never."""
 
 
+@declares("root", "bpf")
 def with_own_datapaths(test: Callable[..., None]) -> Callable[..., None]:
     """The test in a thread of its own network and mounts; skipped where the kernel has no datapaths."""
 
@@ -48,7 +50,7 @@ def with_own_datapaths(test: Callable[..., None]) -> Callable[..., None]:
                 pytest.skip(f"{feature}: {note}")
         test(*arguments, **named)
 
-    return in_own_namespace(run)
+    return brings("root", "bpf")(in_own_namespace(run))
 
 
 def ip(*arguments: str) -> str:

@@ -14,9 +14,12 @@ import pytest
 # would stay there and keep it from ending.
 import scipy.special  # noqa: F401
 
+from support.needs import brings, declares
+
 CLONE_NEWNET = 0x40000000
 
 
+@declares("root")
 def in_own_namespace(test: Callable[..., None]) -> Callable[..., None]:
     """The test in a thread that has left the machine's network; what it starts is there too."""
 
@@ -39,4 +42,4 @@ def in_own_namespace(test: Callable[..., None]) -> Callable[..., None]:
         if failed:
             raise failed[0]
 
-    return run
+    return brings("root")(run)

@@ -32,6 +32,7 @@ from anabranch.targets.registry import TARGETS, target
 from anabranch.targets.table.options import Options as FolderOptions
 from support.command import anabranch
 from support.dummy_switch import BRIDGE, dummy_switch, ofctl
+from support.needs import marks_of
 from support.own_datapaths import ip, pairs, with_own_datapaths
 from support.own_namespace import in_own_namespace
 
@@ -153,9 +154,12 @@ def in_world(name: str, folder: Path, test: Callable[[World], None]) -> None:
 
 
 every_target = pytest.mark.parametrize("name", TARGETS)
+in_every_world = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=marks_of(make, own(make))) for name, (make, own) in WORLDS.items()]
+)
 
 
-@every_target
+@in_every_world
 def test_a_plan_goes_in_changes_by_the_least_and_comes_out(name: str, tmp_path: Path) -> None:
     def check(world: World) -> None:
         before = world.state()
@@ -182,7 +186,7 @@ def test_a_plan_goes_in_changes_by_the_least_and_comes_out(name: str, tmp_path: 
     in_world(name, tmp_path, check)
 
 
-@every_target
+@in_every_world
 def test_bad_input_is_refused_and_changes_nothing(name: str, tmp_path: Path) -> None:
     def check(world: World) -> None:
         world.apply(world.plan((2, "[4, 3, 2]")))
@@ -201,7 +205,7 @@ def test_bad_input_is_refused_and_changes_nothing(name: str, tmp_path: Path) -> 
     in_world(name, tmp_path, check)
 
 
-@every_target
+@in_every_world
 def test_the_verbs_take_the_target_by_its_name(name: str, tmp_path: Path) -> None:
     def check(world: World) -> None:
         plan = world.plan((2, "[4, 3, 2]"))
@@ -215,7 +219,7 @@ def test_the_verbs_take_the_target_by_its_name(name: str, tmp_path: Path) -> Non
     in_world(name, tmp_path, check)
 
 
-@every_target
+@in_every_world
 def test_the_verbs_write_documents_in_place_of_their_tables(name: str, tmp_path: Path) -> None:
     def check(world: World) -> None:
         plan = world.plan((2, "[4, 3, 2]"), (3, "[1, 1, 1]"))
@@ -254,7 +258,7 @@ def test_the_verbs_write_documents_in_place_of_their_tables(name: str, tmp_path:
     in_world(name, tmp_path, check)
 
 
-@every_target
+@in_every_world
 def test_where_connections_go_is_told_before_and_agrees_with_the_split(name: str, tmp_path: Path) -> None:
     count = 2000
     texts = [f"10.9.0.1,10.2.0.9,tcp,{1024 + number},80" for number in range(count)]

@@ -17,6 +17,7 @@ import pytest
 from anabranch.targets.forecast import plan
 from anabranch.targets.plan.group import group
 from anabranch.targets.plan.recipe import Recipe
+from support.needs import brings, need_open_vswitch
 
 RECORDER = Path(__file__).parents[2] / "vectors" / "ovs" / "record.py"
 GROUPS = ["1,1,1", "3,7,11,13", "5,100,100", "1,300", "4,3,2", "2.5,0,1", "1,2,3,4,5,6,7,8,9"]
@@ -29,8 +30,7 @@ def recipes(weights: str, target: str, ports: str | None = None) -> list[Recipe]
 @pytest.fixture(scope="module")
 def switch() -> Iterator[Any]:
     """A switch of its own on a dummy datapath; touches nothing of the system's."""
-    if not shutil.which("ovs-vswitchd"):
-        pytest.skip("ovs-vswitchd is missing: apt install openvswitch-switch")
+    need_open_vswitch()
     spec = importlib.util.spec_from_file_location("record", RECORDER)
     assert spec is not None
     assert spec.loader is not None
@@ -113,6 +113,7 @@ def namespace(script: str) -> str:
 
 
 @pytest.fixture(scope="module")
+@brings("root")
 def nexthops() -> None:
     if not (shutil.which("unshare") and shutil.which("ip")):
         pytest.skip("unshare or ip is missing: apt install util-linux iproute2")
