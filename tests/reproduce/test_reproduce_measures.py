@@ -306,6 +306,7 @@ def test_a_number_that_holds_under_several_settings_counts_once(tmp_path: Path) 
     lines = [judge("p/f", claim, CellEvidence(values())) for claim in load_expected(tmp_path).claims]
     assert [(line.what, line.counted) for line in lines] == [("w; load: 0.2", True), ("w; load: 0.8", False)]
     assert lines[0].value != lines[1].value
+    assert lines[1].repeats == "load 0.2"
     (paper,) = [Overview("p", lines)]
     assert sum(paper.kinds.values()) == 1
 

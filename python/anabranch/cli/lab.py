@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Name = Annotated[str | None, typer.Option("--name", "-n", help="What to call the lab; the file's name if left out.")]
 
-STATUS_NOT_USABLE = 1
+STATUS_NOT_USABLE = STATUS_WRONG = 1
 
 AllowBusy = Annotated[
     bool, typer.Option("--allow-busy", help="End with status 0 even if the machine was too busy for the results.")
@@ -220,9 +220,10 @@ def reproduce(
 ) -> int:
     """Run published evaluations again on real switches: their claims, what this machine measures, and verdicts.
 
-    The status is 1 if the machine was too busy for the results to be used.
+    The status is 1 if the machine was too busy for the results to be used, or ours contradicts theory.
     """
     from anabranch.reproduce import lab as studies
+    from anabranch.reproduce.line import FAILS
     from anabranch.terminal.console import terminal
 
     if not papers:
@@ -233,6 +234,8 @@ def reproduce(
         from anabranch.terminal.json_document import write_json
 
         write_json(json, document(found, [studies.folder(one.prepared.group, quick) for one in found]))
+    if any(line.check == FAILS for one in found for line in one.lines):
+        return STATUS_WRONG
     return 0 if all(one.evidence.usable for one in found) or allow_busy else STATUS_NOT_USABLE
 
 

@@ -48,7 +48,10 @@ def reproduce(
     json: Json = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table and no progress bar.")] = False,
 ) -> None:
-    """Run published evaluations again: their claims, our numbers, and why they differ; what is there stays."""
+    """Run published evaluations again: their claims, our numbers, and why they differ; what is there stays.
+
+    The status is 1 if ours contradicts theory: then our code is wrong, whatever the papers say.
+    """
     from anabranch.reproduce.selection import select
 
     if not studies and not everything:

@@ -82,8 +82,8 @@ class Claim:
     printed: tuple[float, ...] = ()
     fixed: str = ""
     main: bool = False
-    chosen: tuple[str, ...] = ()
-    """Texts of the settings that were chosen knowing the answer."""
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    """Settings that were chosen knowing the answer: their texts by name."""
     theory: TheoryClaim | None = None
     repeats: str = ""
     replaced: str = ""
@@ -155,7 +155,7 @@ def load_expected(folder: Path, quick: bool = False, read: Reader = read_measure
     for number, row in enumerate(table.get("claim", []), start=1):
         with _Named(path, text, "claim", number, f"claim {number} (id {row.get('id', '?')})"):
             _refuse_unknown(row, KEYS)
-            claims += [_claim(each, common) for each in _each(row)]
+            claims += [_claim(each, common) for each in _each(row, common.chosen)]
     for number, row in enumerate(table.get("figure", []), start=1):
         with _Named(path, text, "figure", number, f"figure {number}"):
             figures.append(_figure(row, classes))
@@ -187,8 +187,11 @@ class _Named:
         raise AnabranchError(f"{self.path}:{line}: {self.entry}: {problem}") from None
 
 
-def _each(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The claim at each value of the axis that `per` names; the published number counts at the first."""
+def _each(row: Mapping[str, Any], known: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+    """The claim at each value of the axis that `per` names; the published number counts at the first.
+
+    A value whose name stands in the file's table `chosen` was chosen knowing the answer.
+    """
     if "per" not in row:
         yield row
         return
@@ -204,14 +207,11 @@ def _each(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             name: {**given, "at": {**given.get("at", {}), axis: value}}
             for name, given in plain.get("fields", {}).items()
         }
-        repeats = {"repeats": f"the same number at {values[0]}"} if place else {}
-        yield {
-            **plain,
-            **at,
-            **repeats,
-            "fields": fields,
-            "what": f"{plain['what']}; {axis.rpartition('.')[2]}: {value}",
-        }
+        name = axis.rpartition(".")[2]
+        repeats = {"repeats": f"{name} {values[0]}"} if place else {}
+        chosen = {"chosen": [*plain.get("chosen", []), *([value] if value in known else [])]}
+        what = {"what": f"{plain['what']}; {name}: {value}"}
+        yield {**plain, **at, **repeats, **chosen, **what, "fields": fields}
 
 
 def _claim(row: Mapping[str, Any], file: _File) -> Claim:
@@ -243,7 +243,7 @@ def _claim(row: Mapping[str, Any], file: _File) -> Claim:
         printed=tuple(map(float, row.get("printed", ()))),
         fixed=_date(row["fixed"]) if "fixed" in row else file.fixed,
         main=bool(row.get("main", False)),
-        chosen=tuple(_named("chosen", name, file.chosen) for name in row.get("chosen", ())),
+        chosen={name: _named("chosen", name, file.chosen) for name in row.get("chosen", ())},
         theory=_named("theory", row["theory"], file.theories) if "theory" in row else None,
         repeats=row.get("repeats", ""),
         replaced=_replaced(measured or {}, smaller),

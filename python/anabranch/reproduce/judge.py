@@ -288,6 +288,6 @@ def _line(
         fixed=claim.fixed,
         chosen=claim.chosen,
         main=claim.main,
-        counted=not claim.repeats,
+        repeats=claim.repeats,
         timed=found.timed if found else False,
     )

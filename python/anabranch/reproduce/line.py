@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from anabranch.reproduce.estimate import Oracle, Spread
 
@@ -57,14 +58,19 @@ class Line:
     compare: str = ""
     fixed: str = ""
     """Date on which statistic and tolerance were fixed."""
-    chosen: tuple[str, ...] = ()
-    """Settings that were chosen knowing the published answer."""
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    """Settings that were chosen knowing the published answer: their texts by name."""
     main: bool = False
     """Whether the claim carries the paper's main statement."""
-    counted: bool = True
-    """Whether the verdict counts; a number that is published once counts once."""
+    repeats: str = ""
+    """Claim where the same published number counts; empty if it counts here."""
     timed: bool = False
     """Whether `value` is a time on this machine, which no seed repeats."""
+
+    @property
+    def counted(self) -> bool:
+        """Whether the verdict counts; a number that is published once counts once."""
+        return not self.repeats
 
     @property
     def reason(self) -> str:

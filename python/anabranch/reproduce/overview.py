@@ -50,7 +50,8 @@ class Overview:
         """Verdicts in a line."""
         repeated = len(self.lines) - len(self.counted)
         more = f" ({repeated} more repeat a number)" if repeated else ""
-        return f"{len(self.counted)} claims{more}: {_counts(self.kinds, KINDS)}"
+        claims = f"{len(self.counted)} claim{'s' * (len(self.counted) != 1)}"
+        return f"{claims}{more}: {_counts(self.kinds, KINDS)}"
 
     @property
     def checked(self) -> str:
@@ -62,9 +63,10 @@ class Overview:
         """Whether the main claims show here, in a line; empty without one."""
         if not self.main:
             return ""
-        shown = sum(line.kind in SHOWN for line in self.main)
-        full = sum(line.kind == AGREES for line in self.main)
-        return f"main claims: {full} of {len(self.main)} agree, {shown - full} more on the same side only"
+        counted = [line for line in self.main if line.counted]
+        shown = sum(line.kind in SHOWN for line in counted)
+        full = sum(line.kind == AGREES for line in counted)
+        return f"main claims: {full} of {len(counted)} agree, {shown - full} more on the same side only"
 
 
 def papers(evaluated: Iterable[Evaluated]) -> list[Overview]:

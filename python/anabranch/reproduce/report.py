@@ -21,7 +21,7 @@ from anabranch.reproduce.drawing import figures
 from anabranch.reproduce.line import Line
 from anabranch.reproduce.overview import papers
 from anabranch.reproduce.session import Evaluated
-from anabranch.reproduce.table import NOTES, remarks
+from anabranch.reproduce.table import NOTES, chosen, remarks
 
 COLUMNS = (
     "group", "id", "what", "where", "compare", "fixed", "main", "counted", "chosen", "unit", "paper", "paper_low",
@@ -64,7 +64,8 @@ def record(line: Line) -> dict[str, Any]:
     oracle, band = line.oracle, line.spread.band if line.spread else None
     plain = {name: value for name, value in asdict(line).items() if name not in ("oracle", "spread")}
     return plain | {
-        "chosen": list(line.chosen),
+        "chosen": dict(line.chosen),
+        "counted": line.counted,
         "theory": oracle.value if oracle else None,
         "theory_low": oracle.low if oracle else None,
         "theory_high": _finite(oracle.high) if oracle else None,
@@ -80,7 +81,9 @@ def _finite(value: float) -> float | None:
 def _filled(row: dict[str, Any]) -> Iterable[object]:
     """Cells of a row of the CSV, none of them empty."""
     for column in COLUMNS:
-        value = "; ".join(row[column]) if column == "chosen" else row[column]
+        value = row[column]
+        if column == "chosen":
+            value = "; ".join(f"{name}: {text}" for name, text in row[column].items())
         yield ABSENT if value is None or value in ("", "-") else value
 
 
@@ -97,6 +100,7 @@ def _page(
         legend=NOTES.splitlines(),
         studies=evaluated,
         remarks=remarks,
+        chosen=chosen,
         name=lambda words: words.replace(" ", "-"),
         # Made by templates of the backends, which escape what they are given.
         details=[Markup(text) for one in evaluated if (text := one.evidence.details())],

@@ -29,7 +29,7 @@ TOP = (
         "chosen",
         "table of texts",
         "Settings of the study that were chosen knowing the published answer, by name. The verdicts of the claims that "
-        "name one carry the text.",
+        "name one carry its name; so do those at a value of `per` of that name.",
     ),
     Key(
         "classes", "table", 'Size classes of flows by name: `{ above = "64 KB", upto = "10 MB" }`. `all` always exists.'

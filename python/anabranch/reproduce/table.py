@@ -63,7 +63,7 @@ def show(evaluated: Sequence[Evaluated], console: Console) -> None:
     """Prints a header per paper, then the claims of a single group, or of several the counts of each."""
     single = len(evaluated) == 1
     for paper in papers(evaluated):
-        _show_paper(paper, console)
+        _show_paper(paper, single, console)
         if not single:
             _show_groups([one for one in evaluated if one.prepared.group.paper == paper.name], console)
     if single:
@@ -71,19 +71,20 @@ def show(evaluated: Sequence[Evaluated], console: Console) -> None:
         console.print(f"\n{NOTES}", style="dim", markup=False, highlight=False)
     else:
         if len({one.prepared.group.paper for one in evaluated}) > 1:
-            whole = Overview("in all", [line for one in evaluated for line in one.lines])
-            console.print(Text(f"\n{whole.name}", style="bold").append(f"  {whole.verdicts}", style="not bold"))
-            console.print(Text(whole.checked))
+            everything = Overview("in all", [line for one in evaluated for line in one.lines])
+            console.print(Text(f"\n{everything.name}", style="bold").append(f"  {everything.verdicts}", "not bold"))
+            console.print(Text(everything.checked))
         hint = f"the report has every claim; so has `anabranch reproduce {evaluated[0].prepared.group.label}`"
         console.print(f"\n{hint}", style="dim", markup=False, highlight=False)
 
 
-def _show_paper(paper: Overview, console: Console) -> None:
+def _show_paper(paper: Overview, whole: bool, console: Console) -> None:
+    """Counts, main claims (those that repeat a number only where `whole`), and where ours is wrong."""
     console.print(Text(f"\n{paper.name}", style="bold").append(f"  {paper.verdicts}", style="not bold"))
     console.print(Text(f"{paper.checked}"))
     if paper.headline:
         console.print(Text(paper.headline))
-    for line in paper.main:
+    for line in [line for line in paper.main if line.counted or whole]:
         told = (
             Text("  ")
             .append(line.kind, style=STYLES[line.kind])
@@ -113,6 +114,8 @@ def _show_claims(one: Evaluated, console: Console) -> None:
     console.print(
         Text(f"\n{one.prepared.group.label}", style="bold").append(f"  --quick: {small}" if small else "", "dim")
     )
+    for name, text in chosen(one.lines).items():
+        console.print(Text(f"chosen knowing the answer: {name}: {text}", style="dim"))
     console.print(_row([Text(word, style="bold") for word in HEADER], widths))
     for line in one.lines:
         id_, check, kind, *cells = _cells(line)
@@ -123,10 +126,15 @@ def _show_claims(one: Evaluated, console: Console) -> None:
 
 
 def remarks(line: Line) -> list[str]:
-    """Reason of a verdict, and what was chosen knowing the answer."""
-    chosen = f"chosen knowing the answer: {'; '.join(line.chosen)}" if line.chosen else ""
-    once = "" if line.counted else "a number that another study counts"
-    return [text for text in (line.reason, chosen, once) if text]
+    """Reason of a verdict, the settings that were chosen knowing the answer, and where the number counts."""
+    known = f"chosen knowing the answer: {', '.join(line.chosen)}" if line.chosen else ""
+    once = "" if line.counted else f"the number counts at {line.repeats}"
+    return [text for text in (line.reason, "; ".join(filter(None, (known, once)))) if text]
+
+
+def chosen(lines: Iterable[Line]) -> dict[str, str]:
+    """Settings of a group that were chosen knowing the answer."""
+    return {name: text for line in lines for name, text in line.chosen.items()}
 
 
 def _cells(line: Line) -> list[str]:
