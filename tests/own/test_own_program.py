@@ -94,9 +94,7 @@ def study(where: Path, *balance: str) -> Path:
 
 def test_a_program_of_another_model_is_refused_and_one_that_fails_is_quoted(tmp_path: Path) -> None:
     crate = write_crate(tmp_path, about(model=MODEL - 1))
-    with pytest.raises(
-        AnabranchError, match=f"simulates by model {MODEL - 1}, and {MODEL} is here; hint: run `cargo build"
-    ):
+    with pytest.raises(AnabranchError, match=f"simulates by model {MODEL - 1}, and {MODEL} is here; hint: build both"):
         ab.sweep(study(tmp_path, "crate:mine"), runs=tmp_path / "runs", progress=False)
     program = crate / "target" / "release" / "mine"
     answers = program.read_text().replace(f"model_version = {MODEL - 1}", f"model_version = {MODEL}")

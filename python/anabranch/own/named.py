@@ -51,6 +51,6 @@ def own_identity(own: Own, scenario: Scenario) -> str:
     if isinstance(own, Program) and own.model_version != scenario.model_version:
         raise AnabranchError(
             f"{own.text}: {own.path} simulates by model {own.model_version}, and {scenario.model_version} is here; "
-            f"hint: run `{BUILD}` in its crate"
+            f"hint: build both from one checkout, the program by `{BUILD}` in its crate"
         )
     return blake2b(json.dumps([scenario.identity, own.digest]).encode(), digest_size=16).hexdigest()
