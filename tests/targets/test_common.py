@@ -303,9 +303,9 @@ def test_every_part_is_there_or_says_why_not(name: str) -> None:
     one = target(name)
     assert one.name == name
     assert set(one.descriptor.lacks) <= {*PARTS, "explain"}
-    assert ("lab" in one.descriptor.lacks) == (not one.descriptor.lab_switches)
     for part in PARTS:
         assert (FOLDERS / name / f"{part}.py").exists() != (part in one.descriptor.lacks), part
+        assert (name in registry.having(part)) != (part in one.descriptor.lacks), part
         if part in one.descriptor.lacks:
             with pytest.raises(AnabranchError, match=f"target {name}: {part}: "):
                 one.refuse(part)

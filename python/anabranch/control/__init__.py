@@ -1,1 +1,1 @@
-"""A controller of Open vSwitch fabrics: learns ports, plans, applies the difference, and tells what it did."""
+"""A controller of fabrics: learns ports, plans, applies the difference, and tells what it did."""

@@ -105,8 +105,7 @@ class SwitchKind(ABC, Generic[State]):
 @cache
 def kinds() -> tuple[SwitchKind[Any], ...]:
     """All kinds, the default first."""
-    names = [name for name in registry.TARGETS if "session" not in registry.target(name).descriptor.lacks]
-    return tuple(cast("SwitchKind[Any]", registry.part(name, "session").KIND) for name in names)
+    return tuple(cast("SwitchKind[Any]", registry.part(name, "session").KIND) for name in registry.having("session"))
 
 
 def kind_of(target: str) -> SwitchKind[Any]:

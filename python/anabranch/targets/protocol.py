@@ -1,7 +1,7 @@
 """The protocol of targets: seven parts, which the verbs, the controller and the lab are written against.
 
 Five are methods of `Target`. `session` and `lab` stand above the controller and the lab, which take them from the
-registry (`registry.part`).
+registry (`registry.part`): what they hold for them, `control.switch_kind` and `lab.fabric.switching` say.
 """
 
 # ruff: noqa: ARG002 (what is lacking takes what others take)
@@ -69,8 +69,6 @@ class Descriptor:
     """Keeps a plan in force as links come and go until it is interrupted, where nobody else does."""
     stale: Callable[[bool], list[str]] | None = None
     """Removes what no plan can remove any more, and returns it as lines; the argument says whether it only looks."""
-    lab_switches: str = ""
-    """Switches that `lab up --switch` makes, in a few words; empty where a lab has no such switches."""
 
 
 PlanT = TypeVar("PlanT")

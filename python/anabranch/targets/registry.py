@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -35,10 +36,15 @@ def part(name: str, what: str) -> ModuleType:
         AnabranchError: the target lacks it.
 
     """
-    one = target(name)
-    if (lacking := what.partition("_")[0]) in one.descriptor.lacks:
-        one.refuse(lacking)
-    return importlib.import_module(f"anabranch.targets.{name}.{what}")
+    chosen = choose(name, list(TARGETS), "target")
+    if chosen not in having(what):
+        target(chosen).refuse(what.partition("_")[0])
+    return importlib.import_module(f"anabranch.targets.{chosen}.{what}")
+
+
+def having(what: str) -> tuple[str, ...]:
+    """Targets that have a module, found without loading any of them."""
+    return tuple(name for name in TARGETS if importlib.util.find_spec(f"anabranch.targets.{name}.{what}") is not None)
 
 
 def option_class(name: str, use: str) -> type | None:

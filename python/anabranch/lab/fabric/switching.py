@@ -169,7 +169,7 @@ def remove_lost(name: str) -> bool:
 
 def kinds() -> list[str]:
     """The targets that labs have switches of, the default first."""
-    return [name for name in registry.TARGETS if registry.target(name).descriptor.lab_switches]
+    return list(registry.having("lab"))
 
 
 def part(name: str, what: str) -> ModuleType:

@@ -27,7 +27,6 @@ class Ebpf(Target[EbpfPlan, Observed, Desired]):
         },
         follow=follow.follow,
         stale=leftovers.remove_stale,
-        lab_switches="datapaths in the kernel",
     )
 
     def forecast(self, group: Group, options: None, bound_pct: float | None, *, strict: bool) -> Forecast:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class OpenVSwitch(Target[PlanFile, Observed, Desired]):
     """See `protocol.Target`."""
 
-    descriptor = Descriptor("ovs", "Open vSwitch", lab_switches="bridges of an Open vSwitch")
+    descriptor = Descriptor("ovs", "Open vSwitch")
 
     def forecast(self, group: Group, options: ForecastOptions, bound_pct: float | None, *, strict: bool) -> Forecast:
         """Recipes of select groups, and of rules by slot."""
