@@ -32,6 +32,8 @@ seeds = 2
 "traffic.load" = [0.2, 0.4]
 """
 CLAIM = """
+fixed = 2026-11-22
+
 [[claim]]
 id = "1"
 what = "load"

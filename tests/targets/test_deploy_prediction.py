@@ -108,6 +108,10 @@ def test_every_connection_goes_where_it_was_predicted(switch: OpenVSwitch, plan:
     ways = TARGET.explain(str(plan), place, parse_tuples(texts))
     assert [way.port for way in ways] == [traced(switch, text) for text in texts]
     assert len({way.port for way in ways}) == (2 if recipe == "failover" else 3)
+    # Paths count from 1 in the order of the plan's ports, whatever the switch's own numbers are.
+    orders = {0xAB010000: ["p1", "p2", "p3"], 0xAB010001: ["p3", "p1"]}
+    for way in ways:
+        assert way.path == (None if way.port is None else orders[way.group_id or 0].index(way.way) + 1)
     # A bridge that nobody asked is taken as fresh: the same ways, by the ports' names.
     offline = TARGET.explain(str(plan), ExplainOptions(in_port="p4"), parse_tuples(texts))
     if recipe != "failover":

@@ -155,7 +155,7 @@ def show(found: list[Explanation], paths: int, console: Console) -> None:
 def _end(one: Explanation, paths: int) -> str:
     if one.path is None:
         return "not known without ICMP's type and code"
-    return f"path {one.path} of {paths}" + ("" if one.bucket_id is None else f", bucket {one.bucket_id}")
+    return f"{one.path} of {paths}" + ("" if one.bucket_id is None else f", bucket {one.bucket_id}")
 
 
 def _print(found: Sequence[tuple[str, list[Step], Step]], console: Console) -> None:
@@ -164,7 +164,7 @@ def _print(found: Sequence[tuple[str, list[Step], Step]], console: Console) -> N
     width = max(len(connection) for connection, _, _ in found)
     for connection, steps, (last, end) in found:
         if not stepped:
-            console.print(f"{connection:<{width}}  {end}", markup=False, soft_wrap=True)
+            console.print(f"{connection:<{width}}  {last} {end}", markup=False, soft_wrap=True)
             continue
         console.print(f"[bold]{connection}[/bold]")
         column = max(len(what) for what, _ in [*steps, (last, end)])

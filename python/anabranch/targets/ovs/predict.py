@@ -72,6 +72,7 @@ def _predicted(
 ) -> list[Predicted]:
     if in_port is not None and in_port not in observed.ports:
         raise AnabranchError(f"in-port: {in_port}: no port there; {nearest(in_port, observed.ports)}")
-    tables = desired.desired(plan, observed.ports, observed.own, observed.datapath_id).tables
-    ways = Ways(tables, plan.ownership.table, observed.up, observed.names)
+    found = desired.desired(plan, observed.ports, observed.own, observed.datapath_id)
+    paths = {plan.ownership.group_id(one.split.index): one.split.ports for one in found.groups}
+    ways = Ways(found.tables, plan.ownership.table, observed.up, observed.names, paths)
     return ways.predict(tuples, None if in_port is None else observed.ports[in_port])

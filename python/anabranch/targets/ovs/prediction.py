@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +32,10 @@ class Predicted:
     steps: list[tuple[str, str]]
     group_id: int | None
     """The group that the rule leads to; None where no rule of the plan takes the connection."""
+    path: int | None
+    """From 1, in the order of the plan's ports."""
     bucket_id: int | None
+    """The switch's own number of the bucket, from 0."""
     port: int | None
     """None where it is dropped, left to others' rules, or not known."""
     way: str
@@ -53,7 +56,14 @@ class _NotKnownError(Exception):
 class Ways:
     """Tables with ports that are up or down."""
 
-    def __init__(self, tables: Tables, table: int, up: Mapping[int, bool], names: Mapping[int, str]) -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        table: int,
+        up: Mapping[int, bool],
+        names: Mapping[int, str],
+        paths: Mapping[int, Sequence[int]],
+    ) -> None:
         self._groups = {group.group_id: group for group in tables.groups}
         self._rules = sorted((flow for flow in tables.flows if flow.table == table), key=lambda flow: -flow.priority)
         self._slots = {
@@ -63,6 +73,8 @@ class Ways:
         }
         self._up = up
         self._names = names
+        self._paths = paths
+        """Ports of each group in the order of its paths."""
 
     def predict(self, tuples: npt.NDArray[np.void], in_port: int | None) -> list[Predicted]:
         """The way of each connection; `tuples` of dtype `FIVE_TUPLE`, without VLAN and with DSCP 0.
@@ -78,7 +90,9 @@ class Ways:
         fields = _fields(row[0], in_port)
         rule = next((flow for flow in self._rules if _takes(flow.match, fields)), None)
         if rule is None:
-            return Predicted(connection(row[0]), [("rule", "none of this plan")], None, None, None, "others decide")
+            return Predicted(
+                connection(row[0]), [("rule", "none of this plan")], None, None, None, None, "others decide"
+            )
         steps = [("rule", listing.flow(rule, self._names).removeprefix("rule "))]
         try:
             match rule.actions:
@@ -90,12 +104,15 @@ class Ways:
                     raise AnabranchError(f"{listing.flow(rule, self._names)}: no rule of a plan; apply it anew")
         except _NotKnownError:
             way = "not known without ICMP's type and code"
-            return Predicted(connection(row[0]), steps, group_id, None, None, way, known=False)
+            return Predicted(connection(row[0]), steps, group_id, None, None, None, way, known=False)
         if bucket is None:
-            return Predicted(connection(row[0]), steps, group_id, None, None, "none, dropped: every bucket is dead")
-        steps.append(("bucket", str(bucket.bucket_id)))
+            way = "none, dropped: every bucket is dead"
+            return Predicted(connection(row[0]), steps, group_id, None, None, None, way)
+        ports = self._paths[group_id]
+        path = ports.index(bucket.watch_port) + 1
+        steps.append(("path", f"{path} of {len(ports)}, bucket {bucket.bucket_id}"))
         name = listing.port(bucket.watch_port, self._names)
-        return Predicted(connection(row[0]), steps, group_id, bucket.bucket_id, bucket.watch_port, name)
+        return Predicted(connection(row[0]), steps, group_id, path, bucket.bucket_id, bucket.watch_port, name)
 
     def _in_slot(
         self, hashed: Multipath, rule: Flow, group_id: int, row: npt.NDArray[np.void], steps: list[tuple[str, str]]
