@@ -194,6 +194,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for where in (tmp_path, group):
         write_small(where)
         (where / "study.toml").write_text(STUDY)
+    (group / "study.toml").write_text(STUDY.replace("seeds = 2", "seeds = 5"))
     (group / "expected.toml").write_text(CLAIM)
     (tmp_path / "plan.toml").write_text(PLAN)
     (tmp_path / "tables").mkdir()
