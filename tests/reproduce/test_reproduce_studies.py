@@ -13,7 +13,7 @@ from anabranch.reference.study import SPLITTER
 from anabranch.reproduce.backend import Prepared, backend
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.cells import Cells
-from anabranch.reproduce.claim import Claim
+from anabranch.reproduce.claim import Claim, load_expected
 from anabranch.reproduce.estimate import Band, Estimate, Estimates, Spread
 from anabranch.reproduce.group import BACKENDS, Group
 from anabranch.reproduce.judge import judge
@@ -105,6 +105,35 @@ def test_claims_of_the_lab_name_what_its_experiment_has(group: Group, tmp_path: 
     for claim in study.expected.claims:
         if claim.measure is not None:
             assert judge(group.label, claim, CellEvidence(cells)).kind == NOT_RUN
+
+
+def test_a_published_number_counts_once() -> None:
+    """The same words about the same measure at another setting are one statement: `per`, `each` or `repeats`."""
+    seen: dict[tuple[str, ...], str] = {}
+    for group in [group for group in groups() if group.backend != "lab" and group.paper != "known"]:
+        for row in read_toml(group.folder / "expected.toml")["claim"]:
+            if row["compare"] == "none" or "repeats" in row:
+                continue
+            measure = {key: value for key, value in row["measure"].items() if key != "at"}
+            key = (group.paper, row["id"], row["where"], row["text"], str(sorted(measure.items())))
+            assert key not in seen, f"{group.label} {row['id']}: {row['what']}: as {seen[key]}"
+            seen[key] = row["what"]
+    assert len(seen) > 150
+
+
+def test_settings_that_are_known_to_be_chosen_are_marked() -> None:
+    """VALO's load and WCMP's T, Wino's threshold, Luopan's hold: chosen knowing the answer, and told so."""
+    marked: dict[str, set[str]] = {}
+    for group in groups():
+        for claim in load_expected(group.folder, read=backend(group.backend).read_measure).claims:
+            marked.setdefault(group.label, set()).update(claim.chosen)
+    assert marked["valo/fct"] == {"load 0.6"}
+    assert marked["valo/splitting"] == {"T = 24"}
+    for label, names in marked.items():
+        if label.startswith("wino/") and label != "wino/lab":
+            assert names == {"300 duplicates"}, label
+        if label.startswith("luopan/"):
+            assert names == {"hold 500 us"}, label
 
 
 VALO: dict[str, list[Any]] = {

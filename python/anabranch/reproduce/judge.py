@@ -161,11 +161,11 @@ def _by_side(
         return _Verdict(DIFFERS, "differs")
     if not all(held):
         apart = [(one, abs(one.value - neutral)) for one, inside in zip(chosen, held, strict=True) if not inside]
-        return _undecided(apart, found, "no difference is in the interval")
+        return _undecided(apart, found, "the interval reaches no difference")
     if fair is not None and not wanted.holds(fair):
         if other.holds(fair):
             return _Verdict(DIFFERS, "fair")
-        return _Verdict(UNDECIDED, "", "the fair competitor's interval holds no difference")
+        return _Verdict(UNDECIDED, "", "the fair competitor's interval reaches no difference")
     return _Verdict(agreed, "agrees")
 
 
