@@ -21,6 +21,7 @@ from anabranch.control.network import Network
 from anabranch.control.progress import Progress
 from anabranch.control.session import Surroundings
 from anabranch.control.switch_kind import SwitchKind, kinds
+from anabranch.lab.fabric import switching
 from anabranch.targets import registry, verbs
 from anabranch.targets.forecast import plan as forecast
 from anabranch.targets.ovs.options import ExplainOptions
@@ -309,6 +310,18 @@ def test_every_part_is_there_or_says_why_not(name: str) -> None:
         if part in one.descriptor.lacks:
             with pytest.raises(AnabranchError, match=f"target {name}: {part}: "):
                 one.refuse(part)
+
+
+@every_target
+def test_a_lab_has_such_switches_or_says_why_not(name: str, tmp_path: Path) -> None:
+    lacking = target(name).descriptor.lacks.get("lab")
+    if lacking is None:
+        assert switching.part(name, "lab").SWITCHING.remove_lost("no-such-lab") is False
+        return
+    fabric = tmp_path / "fabric.toml"
+    fabric.write_text('[fabric]\nkind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\n')
+    run = anabranch("lab", "up", str(fabric), "--switch", name)
+    assert (run.returncode, run.stderr) == (2, f"anabranch: error: target {name}: lab: {lacking}\n")
 
 
 @every_target

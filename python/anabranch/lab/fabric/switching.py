@@ -176,9 +176,9 @@ def part(name: str, what: str) -> ModuleType:
     """A module of a target that a lab has switches of: `lab` with `SWITCHING`, or `lab_forwarding`.
 
     Raises:
-        AnabranchError: there is no such kind.
+        AnabranchError: there is no such kind; of a target that labs cannot have, with its reason.
 
     """
-    if name not in kinds():
+    if name not in registry.TARGETS:
         raise AnabranchError(f"switch: {name}: no kind of switch; take {' or '.join(kinds())}")
     return registry.part(name, what)
