@@ -46,7 +46,7 @@ fn array<const BYTES: usize>(kind: &str, values: impl ExactSizeIterator<Item = [
 mod tests {
     use super::array;
 
-    /// Written by NumPy 2.2: `numpy.save(file, numpy.array([1, 2**40], dtype="<u8"))`.
+    /// Written by NumPy 2.4: `numpy.save(file, numpy.array([1, 2**40], dtype="<u8"))`.
     #[test]
     fn a_file_is_what_numpy_writes() {
         let header = "{'descr': '<u8', 'fortran_order': False, 'shape': (2,), }";
