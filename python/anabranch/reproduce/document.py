@@ -12,7 +12,10 @@ from anabranch.reproduce.session import Evaluated
 
 
 def document(evaluated: Sequence[Evaluated], folders: Sequence[Path]) -> dict[str, Any]:
-    """Groups, each with the folder of its report, then the number of each verdict and all claims."""
+    """Groups, each with the folder of its report, the number of each verdict and of each check, and all claims.
+
+    A number that is published once counts once.
+    """
     lines = [line for one in evaluated for line in one.lines]
     return {
         "groups": [
@@ -24,6 +27,7 @@ def document(evaluated: Sequence[Evaluated], folders: Sequence[Path]) -> dict[st
             }
             for one, folder in zip(evaluated, folders, strict=True)
         ],
-        "verdicts": dict(Counter(line.kind for line in lines)),
+        "verdicts": dict(Counter(line.kind for line in lines if line.counted)),
+        "checks": dict(Counter(line.check for line in lines)),
         "claims": [record(line) for line in lines],
     }
