@@ -227,7 +227,11 @@ impl Hosts {
     pub(crate) fn deliver(&mut self, id: PacketId, network: &mut Network) {
         let mut packet = *network.packets.get(id);
         network.consume(id);
-        if network.host_balancer.is_some() && packet.kind != Kind::HostProbe {
+        // What comes late, after its connection closed, is nobody's.
+        if network.host_balancer.is_some()
+            && !packet.kind.is_probe()
+            && self.connections.get(packet.connection).is_some()
+        {
             network
                 .with_host_balancer(|host, network| host.receive(packet.destination, &mut packet, network));
         }

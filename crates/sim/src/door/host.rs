@@ -52,7 +52,7 @@ pub trait HostBalancer {
     /// then for the receiver.
     fn opened(&mut self, _host: u32, _flow: &Opened, _network: &mut Network) {}
 
-    /// A packet of a connection reached `host`; its transport sees it next.
+    /// A packet of an open connection reached `host`; its transport sees it next.
     fn receive(&mut self, _host: u32, _packet: &mut Packet, _network: &mut Network) {}
 
     /// A [`crate::Kind::HostProbe`] reached `host`.
