@@ -269,6 +269,17 @@ def test_verdicts(tmp_path: Path, claim: str, kind: str) -> None:
     assert ("of this (shown by `a command`)" in line.because) == explained
 
 
+@pytest.mark.parametrize(("worst", "kind"), [(5.0, BLIND), (1.0, AGREES)])
+def test_a_change_that_every_scheme_shows_tells_nobody_apart(tmp_path: Path, worst: float, kind: str) -> None:
+    sides = ["{ scheme = 'good', traffic.load = 0.8 }", "{ scheme = 'good', traffic.load = 0.2 }"]
+    text = f"measure = {{ quantity = 'fct', of = {sides[0]}, over = {sides[1]}, as = 'increase' }}\n"
+    (tmp_path / "expected.toml").write_text(HEAD + 'least = 0\ncompare = "sign"\n' + text)
+    (claim,) = load_expected(tmp_path).claims
+    loads = {("good", 0.2): 1.0, ("good", 0.8): 2.0, ("bad", 0.2): 2.0, ("bad", 0.8): worst, ("same", 0.2): 1.0}
+    cells = values({cell: [value, value] for cell, value in {**loads, ("same", 0.8): 3.0}.items()})
+    assert judge("p/f", claim, CellEvidence(cells)).kind == kind
+
+
 def test_two_seeds_that_disagree_decide_nothing_and_say_what_would(tmp_path: Path) -> None:
     text = 'paper = 10\ncompare = "value"\ntolerance = 1\nmeasure = { quantity = "fct", of = "bad", over = "good" }\n'
     (tmp_path / "expected.toml").write_text(HEAD + text)

@@ -90,8 +90,8 @@ SETTINGS = {
 RULES = {
     "value": "Our whole interval must be within `tolerance` or `factor` of what is published, and on its side of no "
     "difference (1 for a ratio, 0 for a reduction, an increase or a difference). If all of it is outside, the claim "
-    "*differs*, or holds on the *same side only*. A value by itself must not be every other scheme's as well: such a "
-    "claim *cannot discriminate*.",
+    "*differs*, or holds on the *same side only*. A value of one scheme, or its change along an axis, must not be "
+    "every other scheme's as well: such a claim *cannot discriminate*.",
     "rank": "Our interval must lie on the published side of no difference; the number is not compared. A `fair` "
     "measure must be on that side too.",
     "sign": "As `rank`, where the paper states no number: the claim *agrees*.",

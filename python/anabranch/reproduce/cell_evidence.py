@@ -41,12 +41,14 @@ class CellEvidence:
 
     def rivals(self, measure: CellMeasure) -> Iterable[tuple[str, CellMeasure]]:
         """See `backend.Evidence`."""
-        own = measure.of.get(SCHEME_AXIS)
-        if own is None or measure.over is not None:
+        own, over = measure.of.get(SCHEME_AXIS), measure.over
+        # One scheme alone, or at two values of another axis.
+        if own is None or (over is not None and over.get(SCHEME_AXIS) != own):
             return
         for scheme in self.cells.axes.get(SCHEME_AXIS, []):
             if scheme != own:
-                yield str(scheme), replace(measure, of={**measure.of, SCHEME_AXIS: scheme})
+                other = None if over is None else {**over, SCHEME_AXIS: scheme}
+                yield str(scheme), replace(measure, of={**measure.of, SCHEME_AXIS: scheme}, over=other)
 
     def figures(self) -> Iterable[tuple[str, str, Figure]]:
         """The figures of the claims' file, by number."""

@@ -104,10 +104,14 @@ def _compare(
     if claim.compare == "trials":
         return _among_trials(claim, found)
     if claim.compare in ("rank", "sign"):
-        return _by_side(claim, chosen, found, fair, AGREES if claim.compare == "sign" else RANKS)
+        return _by_side(claim, chosen, found, fair, evidence, AGREES if claim.compare == "sign" else RANKS)
     if found.smaller or claim.replaced:
         smaller = found.smaller or f"this run has {claim.replaced}"
-        return _Verdict(INCOMPARABLE, "", smaller) if side(claim) == 0 else _by_side(claim, chosen, found, fair, RANKS)
+        return (
+            _Verdict(INCOMPARABLE, "", smaller)
+            if side(claim) == 0
+            else _by_side(claim, chosen, found, fair, evidence, RANKS)
+        )
     zone = agreeing(claim)
     inside = [zone.holds(one) for one in chosen]
     if all(inside):
@@ -120,15 +124,15 @@ def _compare(
     return _undecided([(one, zone.distance(one)) for one, held in zip(chosen, inside, strict=True) if not held], found)
 
 
-def _discriminating(claim: Claim, zone: Zone, evidence: Evidence) -> _Verdict:
-    """Agreement, unless every other scheme agrees with the number as well."""
+def _discriminating(claim: Claim, zone: Zone, evidence: Evidence, agreed: str = AGREES) -> _Verdict:
+    """Agreement, unless every other scheme agrees with the number, or the side, as well."""
     assert claim.measure is not None
     others = [(name, evidence.estimates(measure).mean) for name, measure in evidence.rivals(claim.measure)]
     means = [(name, mean) for name, mean in others if mean is not None]
     if means and all(zone.holds(mean) for _, mean in means):
         same = ", ".join(f"{name} {_number(mean.value)}" for name, mean in means)
         return _Verdict(BLIND, "", f"every scheme comes to it: {same}")
-    return _Verdict(AGREES, "agrees")
+    return _Verdict(agreed, "agrees")
 
 
 def _among_trials(claim: Claim, found: Estimates) -> _Verdict:
@@ -147,7 +151,12 @@ def _among_trials(claim: Claim, found: Estimates) -> _Verdict:
 
 
 def _by_side(
-    claim: Claim, chosen: Sequence[Estimate], found: Estimates, fair: Estimate | None, agreed: str
+    claim: Claim,
+    chosen: Sequence[Estimate],
+    found: Estimates,
+    fair: Estimate | None,
+    evidence: Evidence,
+    agreed: str,
 ) -> _Verdict:
     """Whether all intervals lie on the published side of no difference; those of a fair competitor too."""
     neutral = claim.measure.neutral if claim.measure else None
@@ -166,7 +175,7 @@ def _by_side(
         if other.holds(fair):
             return _Verdict(DIFFERS, "fair")
         return _Verdict(UNDECIDED, "", "the fair competitor's interval reaches no difference")
-    return _Verdict(agreed, "agrees")
+    return _discriminating(claim, wanted, evidence, agreed)
 
 
 def _undecided(
