@@ -74,7 +74,7 @@ pub(crate) enum Served {
 pub(crate) enum Fate {
     /// It reached its host.
     Delivered,
-    /// There was no room for it, or a meter dropped it.
+    /// There was no room for it, RED struck it, or a meter refused it.
     Dropped,
     /// A failure took it.
     Lost,

@@ -85,9 +85,9 @@ pub struct PortRecord {
     pub sent_bytes: u64,
     /// Frames whose transmission began in it.
     pub sent_packets: u64,
-    /// Frames refused for want of room.
+    /// Frames refused for want of room or by RED.
     pub dropped_packets: u64,
-    /// Frames lost to failures: a dead port, a lossy link, a blackhole, no route.
+    /// Frames lost to a dead port or a lossy link.
     pub lost_packets: u64,
     /// Frames marked.
     pub marked_packets: u64,
@@ -114,9 +114,9 @@ pub struct Totals {
     pub sent_packets: u64,
     /// Packets that reached their host.
     pub delivered_packets: u64,
-    /// Frames refused for want of room.
+    /// Frames refused for want of room, by RED or by meters.
     pub dropped_packets: u64,
-    /// Frames lost to failures: a dead port, a lossy link, a blackhole, no way.
+    /// Frames lost to failures: a dead port, a lossy link, a blackhole, no path.
     pub lost_packets: u64,
     /// Frames marked.
     pub marked_packets: u64,

@@ -29,7 +29,7 @@ COLUMNS = (
     ("length_ns", "real", "Length of the interval."),
     ("sent_bytes", "integer", "Frames that left the queue in it, without preamble and gap."),
     ("sent_packets", "integer", "Frames that left the queue in it."),
-    ("dropped_packets", "integer", "Frames refused for want of room."),
+    ("dropped_packets", "integer", "Frames refused for want of room or by RED."),
     ("marked_packets", "integer", "Congestion marks set: none, the queue of a lab drops only."),
     ("backlog_mean_bytes", "real", "Mean of the bytes waiting at the interval's ends."),
     ("backlog_max_bytes", "integer", "The larger of the two."),
