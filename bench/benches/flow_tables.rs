@@ -4,8 +4,8 @@
 use anabranch_bench::{flow_keys, group};
 use anabranch_split::Still;
 use anabranch_split::apportion::quotas;
-use anabranch_split::scheme::deficit::{Plan, State};
-use anabranch_split::scheme::{Deficit, FlowTable, each};
+use anabranch_split::picks::deficit::{Plan, State};
+use anabranch_split::picks::{Deficit, FlowTable, each};
 use anabranch_split::technique::{Batch, Parameters, build};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 

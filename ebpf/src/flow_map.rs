@@ -1,6 +1,6 @@
 //! The kernel's map of least recently used flows as a scheme's memory of flows.
 
-use anabranch_split::scheme::Flows;
+use anabranch_split::picks::Flows;
 use aya_ebpf::maps::LruHashMap;
 
 /// Flows remembered.

@@ -1,7 +1,7 @@
 //! The kernel as an environment that runs schemes.
 
 use crate::hook::Hook;
-use anabranch_split::scheme::mix;
+use anabranch_split::picks::mix;
 use anabranch_split::{Env, capability};
 use aya_ebpf::helpers::{bpf_get_prandom_u32, bpf_ktime_get_ns};
 

@@ -5,9 +5,9 @@ use crate::tables::WCMP_ENTRIES;
 use crate::tables::planned::{Deficit, HashIntervals, MinMove, ShortestQueue, Wcmp};
 use anabranch_plan::Weighing;
 use anabranch_split::capability;
-use anabranch_split::scheme::byte_deficit::Boundary;
-use anabranch_split::scheme::flowcell::Numbered;
-use anabranch_split::scheme::{Cycle, Flowcell, Flowlet, Scheme as _, Score, Score16, Uniform};
+use anabranch_split::picks::byte_deficit::Boundary;
+use anabranch_split::picks::flowcell::Numbered;
+use anabranch_split::picks::{Cycle, Flowcell, Flowlet, Pick as _, Score, Score16, Uniform};
 
 /// The whole choice.
 #[derive(Clone, Debug, PartialEq)]

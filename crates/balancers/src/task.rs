@@ -15,8 +15,8 @@ use anabranch_sim::{
     HostBalancer, Outcome, Partition, PartitionedHosts, PartitionedSwitches, Progress, Simulation,
     SimulationError, SwitchBalancer, salt,
 };
-use anabranch_split::scheme::dre::Estimator;
-use anabranch_split::scheme::{Cycle, Score, Score16, Uniform};
+use anabranch_split::picks::dre::Estimator;
+use anabranch_split::picks::{Cycle, Score, Score16, Uniform};
 use anabranch_traffic::Flow;
 
 /// Simulates `flows` over `fabric`. Same arguments, same outcome, to the bit.

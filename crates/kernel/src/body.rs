@@ -6,7 +6,7 @@ use crate::layout::{MEMBERS, SLOTS, SLOTS_LARGE, TURNS, Turns};
 use crate::object::Object;
 use anabranch_split::apportion::{gravity, reciprocal, turns};
 use anabranch_split::control::{self, SlotTable};
-use anabranch_split::scheme::{Bounded, List as _, rendezvous, score};
+use anabranch_split::picks::{Bounded, List as _, rendezvous, score};
 use anabranch_split::{Members, PlanError, Weights};
 use std::boxed::Box;
 use std::format;

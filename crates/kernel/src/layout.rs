@@ -1,6 +1,6 @@
 //! Layout of the maps that user space writes and programs read: plain data, the same bytes on both sides.
 
-use anabranch_split::scheme::Bounded;
+use anabranch_split::picks::Bounded;
 use core::net::IpAddr;
 
 /// Most members of a group.

@@ -5,7 +5,7 @@ use crate::body::{Arrivals, Body, Scores};
 use crate::error::KernelError;
 use crate::layout::{Counter, Counters, Destination, Head, MEMBERS, Plan, SLOTS, SLOTS_LARGE, Turns};
 use crate::object::Object;
-use anabranch_split::scheme::{Bounded, rendezvous, score};
+use anabranch_split::picks::{Bounded, rendezvous, score};
 use aya::Pod;
 use aya::maps::{Array, Map, MapData, PerCpuArray};
 use std::borrow::Borrow;

@@ -2,7 +2,7 @@
 
 use crate::{Group, Groups, selection_hash};
 use anabranch_fabric::{Fabric, Tier};
-use anabranch_split::scheme::uniform;
+use anabranch_split::picks::uniform;
 
 /// How evenly a tier uses its next hops.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! The hash by which switches choose.
 
-use anabranch_split::scheme::mix;
+use anabranch_split::picks::mix;
 
 /// Hash by which a switch with this salt selects, for a packet of this entropy: one step and the finaliser of
 /// Murmur3-32.

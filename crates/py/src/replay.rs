@@ -5,7 +5,9 @@ use crate::splitter::Splitter;
 use anabranch_split::hash::Hash;
 use anabranch_traffic::generate::Kind;
 use anabranch_traffic::trace::{Encapsulation, TraceCounts};
-use anabranch_traffic::{Carried, Connections, Direction, PacketRecord, Pick, Replay, Source, SourceError};
+use anabranch_traffic::{
+    Carried, Connections, Direction, PacketRecord, PickBatch, Replay, Source, SourceError,
+};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -74,7 +76,7 @@ pub(crate) fn replay(
         let mut from = opened.map_err(source)?;
         let picks = online.iter().map(|splitter| {
             let splitter = splitter.get();
-            let pick: Pick<'_> = Box::new(|batch, out| splitter.pick_parts(batch, out));
+            let pick: PickBatch<'_> = Box::new(|batch, out| splitter.pick_parts(batch, out));
             (pick, splitter.members())
         });
         let mut replay = Replay::new(direction, hash, seed, picks);

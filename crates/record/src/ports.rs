@@ -35,7 +35,11 @@ pub fn port_columns(fabric: &Fabric, records: &[PortRecord]) -> Vec<Column> {
             count(|r| r.sent_bytes),
         ),
         column("sent_packets", "Frames whose transmission began in it.", count(|record| record.sent_packets)),
-        column("dropped_packets", "Frames refused for want of room or by RED.", count(|record| record.dropped_packets)),
+        column(
+            "dropped_packets",
+            "Frames refused for want of room or by RED.",
+            count(|record| record.dropped_packets),
+        ),
         column(
             "lost_packets",
             "Frames lost to a dead port or a lossy link.",

@@ -13,7 +13,7 @@ use crate::timers::Timer;
 use crate::transport::Transport;
 use crate::{FlowRecord, Framing, Kind, Packet, SimulationError, WindowSample};
 use anabranch_fabric::Fabric;
-use anabranch_split::scheme::mix;
+use anabranch_split::picks::mix;
 use anabranch_traffic::{Flow, Start};
 use multipath::Multipaths;
 use std::collections::HashMap;

@@ -12,7 +12,7 @@ use crate::timers::Timer;
 use crate::{Kind, Outcome, PortRecord, Progress, QueueSample, Settings, SimulationError, Totals};
 use anabranch_fabric::{Fabric, LinkState, What};
 use anabranch_plan::Weighing;
-use anabranch_split::scheme::mix;
+use anabranch_split::picks::mix;
 use anabranch_traffic::Flow;
 use std::sync::atomic::Ordering;
 

@@ -10,11 +10,11 @@ pub mod capability {
     pub const BACKLOG: u32 = 1 << 2;
     /// Tag: a field of [`crate::Packet::tag`] travels with each packet until it is removed.
     pub const TAG: u32 = 1 << 3;
-    /// Timer: [`crate::Scheme::tick`] is called when the scheme asks for it.
+    /// Timer: [`crate::Pick::tick`] is called when the scheme asks for it.
     pub const TIMER: u32 = 1 << 4;
-    /// Probes: packets of the scheme's own travel the fabric and come back to [`crate::Scheme::learn`].
+    /// Probes: packets of the scheme's own travel the fabric and come back to [`crate::Pick::learn`].
     pub const PROBE: u32 = 1 << 5;
-    /// Feedback: [`crate::Scheme::learn`] gets the fate of packets sent earlier: acknowledgements, marks, losses.
+    /// Feedback: [`crate::Pick::learn`] gets the fate of packets sent earlier: acknowledgements, marks, losses.
     pub const FEEDBACK: u32 = 1 << 6;
 
     /// Capabilities of a program in the kernel's datapath: its clock, its random numbers, and a header field to mark.

@@ -1,11 +1,11 @@
 //! Weighted path selection, cut at the boundary between slow and fast.
 //!
-//! * **pick** ([`scheme`]): a few dozen instructions over plain data; `no_std`, no allocation, no panic path, generic
+//! * **pick** ([`picks`]): a few dozen instructions over plain data; `no_std`, no allocation, no panic path, generic
 //!   over the environment that runs it ([`Env`]), so that simulator, library and kernel share one source.
 //! * **plan** ([`apportion`], [`control`], [`technique`], feature `plan`): turns weights into that data. May allocate
 //!   and sort.
 //! * **hash** ([`hash`], feature `plan` except for one function): from the 5-tuple of a packet to the key that
-//!   [`scheme`] picks by.
+//!   [`picks`] picks by.
 
 #![no_std]
 #![deny(unsafe_code)]
@@ -15,7 +15,7 @@ extern crate std;
 
 mod env;
 pub mod hash;
-pub mod scheme;
+pub mod picks;
 mod tuple;
 
 #[cfg(feature = "plan")]
@@ -28,7 +28,7 @@ pub mod technique;
 mod weights;
 
 pub use env::{Env, Still, capability, random_below};
-pub use scheme::{Packet, Scheme, pick};
+pub use picks::{Packet, Pick, pick};
 pub use tuple::{FiveTuple, protocol};
 #[cfg(feature = "plan")]
 pub use weights::{Members, PlanError, Weights};

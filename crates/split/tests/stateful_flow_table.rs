@@ -1,6 +1,6 @@
 //! Flow table against a map: same answers after any sequence of operations.
 
-use anabranch_split::scheme::{FlowList, FlowTable, Flows};
+use anabranch_split::picks::{FlowList, FlowTable, Flows};
 use proptest::prelude::*;
 use std::collections::HashMap;
 

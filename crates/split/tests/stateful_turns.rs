@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use anabranch_split::apportion::{quotas, turns};
-use anabranch_split::scheme::deficit::first_due;
+use anabranch_split::picks::deficit::first_due;
 use anabranch_split::technique::{Batch, Parameters, build};
 use anabranch_split::{Members, Weights};
 use proptest::prelude::*;

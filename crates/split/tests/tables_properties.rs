@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use anabranch_split::hash::{FACTOR_16, Hash};
-use anabranch_split::scheme::modulo::Reciprocal;
+use anabranch_split::picks::modulo::Reciprocal;
 use anabranch_split::technique::{self, Batch, Parameters, Technique};
 use anabranch_split::{Members, Weights};
 use proptest::prelude::*;

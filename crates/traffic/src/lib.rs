@@ -31,7 +31,7 @@ pub use merge::merged_flows;
 pub use offered::{TierLoad, arrival_window_ps, offered};
 pub use packet::PacketRecord;
 pub use pattern::Pattern;
-pub use replay::{Carried, Pick, Replay};
+pub use replay::{Carried, PickBatch, Replay};
 pub use source::{Source, SourceError};
 pub use traffic_error::TrafficError;
 pub use workload::Workload;

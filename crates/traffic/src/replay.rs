@@ -25,10 +25,10 @@ pub struct Carried {
 
 /// Picks the member of every packet of a batch, in order, as [`anabranch_split::technique::Technique::pick`] does.
 /// Members may be added from one batch to the next.
-pub type Pick<'t> = Box<dyn FnMut(&Batch<'_>, &mut [u16]) + 't>;
+pub type PickBatch<'t> = Box<dyn FnMut(&Batch<'_>, &mut [u16]) + 't>;
 
 struct Online<'t> {
-    pick: Pick<'t>,
+    pick: PickBatch<'t>,
     carried: Carried,
     /// Member of each connection's latest packet.
     latest: Vec<u16>,
@@ -86,7 +86,7 @@ impl<'t> Replay<'t> {
         direction: Direction,
         hash: Hash,
         seed: u32,
-        online: impl IntoIterator<Item = (Pick<'t>, usize)>,
+        online: impl IntoIterator<Item = (PickBatch<'t>, usize)>,
     ) -> Self {
         let online = online.into_iter().map(|(pick, members)| {
             let zeros = vec![0; members];

@@ -6,7 +6,7 @@
 use anabranch_ebpf::hook::{Tc, Xdp};
 use anabranch_ebpf::split::split;
 use anabranch_kernel::layout::{GENERATIONS, Plan, Turns};
-use anabranch_split::scheme::Cycle;
+use anabranch_split::picks::Cycle;
 use anabranch_split::{Env, Packet, pick};
 use aya_ebpf::macros::{classifier, map, xdp};
 use aya_ebpf::maps::{Array, PerCpuArray};

@@ -7,7 +7,7 @@ use anabranch_ebpf::flow_map::{FLOWS, FlowMap, Known};
 use anabranch_ebpf::hook::{Tc, Xdp};
 use anabranch_ebpf::split::split;
 use anabranch_kernel::layout::{GENERATIONS, Plan, Turns};
-use anabranch_split::scheme::{FlowCycle, flow_cycle};
+use anabranch_split::picks::{FlowCycle, flow_cycle};
 use anabranch_split::{Env, Packet, pick};
 use aya_ebpf::macros::{classifier, map, xdp};
 use aya_ebpf::maps::{Array, LruHashMap};

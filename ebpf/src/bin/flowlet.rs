@@ -7,7 +7,7 @@ use anabranch_ebpf::flow_map::{FLOWS, FlowMap, Known};
 use anabranch_ebpf::hook::{Tc, Xdp};
 use anabranch_ebpf::split::split;
 use anabranch_kernel::layout::{GENERATIONS, Plan, SLOTS};
-use anabranch_split::scheme::{Flowlet, Slots, units};
+use anabranch_split::picks::{Flowlet, Slots, units};
 use anabranch_split::{Env, Packet};
 use aya_ebpf::macros::{classifier, map, xdp};
 use aya_ebpf::maps::{Array, LruHashMap};

@@ -9,7 +9,7 @@ use anabranch_ebpf::hook::{Tc, Xdp};
 use anabranch_ebpf::kernel::Replanned;
 use anabranch_ebpf::split::split;
 use anabranch_kernel::layout::{GENERATIONS, Plan, Turns};
-use anabranch_split::scheme::{Flowcell, flowcell};
+use anabranch_split::picks::{Flowcell, flowcell};
 use anabranch_split::{Env, Packet, pick};
 use aya_ebpf::macros::{classifier, map, xdp};
 use aya_ebpf::maps::{Array, LruHashMap};

@@ -6,7 +6,7 @@
 use anabranch_ebpf::hook::{Tc, Xdp};
 use anabranch_ebpf::split::split;
 use anabranch_kernel::layout::{GENERATIONS, Plan, SLOTS_LARGE};
-use anabranch_split::scheme::Slots;
+use anabranch_split::picks::Slots;
 use anabranch_split::{Env, Packet, pick};
 use aya_ebpf::macros::{classifier, map, xdp};
 use aya_ebpf::maps::Array;

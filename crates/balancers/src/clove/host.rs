@@ -6,9 +6,9 @@ use crate::hosts::one_flow::OneFlow;
 use crate::hosts::relayed::Relayed;
 use anabranch_sim::{Packet, marks};
 use anabranch_split::apportion::gravity;
-use anabranch_split::scheme::relay::Tag;
-use anabranch_split::scheme::{Scheme, score};
-use anabranch_split::{Env, scheme};
+use anabranch_split::picks::relay::Tag;
+use anabranch_split::picks::{Pick, score};
+use anabranch_split::{Env, picks};
 
 type Flow = OneFlow<Note>;
 type Under = Clove<Flow, Box<[Path]>, Vec<score::Entry>>;
@@ -39,7 +39,7 @@ impl Relayed for CloveHypervisor {
         &self,
         state: &mut Self::State,
         flow: &mut Flow,
-        asked: &mut scheme::Packet,
+        asked: &mut picks::Packet,
         env: &mut Fork<'_>,
     ) -> u16 {
         if self.0.selection == Selection::Score && state.scored.due(env.now_ns(), self.0.interval_ns) {
@@ -48,7 +48,7 @@ impl Relayed for CloveHypervisor {
             state.scored.entries = gravity::entries(&living.map(weight).collect::<Vec<u64>>());
         }
         std::mem::swap(&mut state.flows, flow);
-        let path = scheme::pick::<Under, _>(&self.0, state, asked, env);
+        let path = picks::pick::<Under, _>(&self.0, state, asked, env);
         std::mem::swap(&mut state.flows, flow);
         path
     }

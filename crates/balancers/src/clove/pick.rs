@@ -1,10 +1,10 @@
 //! Decisions of Clove; its rule and where it differs from the paper stand on `page.md`.
 
-use anabranch_split::scheme::dre::Estimator;
-use anabranch_split::scheme::least::Least;
-use anabranch_split::scheme::score::Entry;
-use anabranch_split::scheme::scored::Scored;
-use anabranch_split::scheme::{Flows, Packet, Scheme};
+use anabranch_split::picks::dre::Estimator;
+use anabranch_split::picks::least::Least;
+use anabranch_split::picks::score::Entry;
+use anabranch_split::picks::scored::Scored;
+use anabranch_split::picks::{Flows, Packet, Pick};
 use anabranch_split::{Env, capability};
 use core::marker::PhantomData;
 
@@ -135,7 +135,7 @@ const SWEPT_PER_FLOWLET: usize = 8;
 /// Number of gaps after which an idle flow is forgotten, and with it the number of its flowlet.
 const GAPS_REMEMBERED: u64 = 64;
 
-impl<M, C, G> Scheme for Clove<M, C, G>
+impl<M, C, G> Pick for Clove<M, C, G>
 where
     M: Flows<Note = Note>,
     C: AsRef<[Path]> + AsMut<[Path]>,

@@ -1,8 +1,8 @@
 //! Decisions of CONGA; its rule and where it differs from the paper stand on `page.md`.
 
 use crate::conga::tag::{Item, Tag};
-use anabranch_split::scheme::dre::{Estimator, Register};
-use anabranch_split::scheme::{Flows, Packet, Scheme};
+use anabranch_split::picks::dre::{Estimator, Register};
+use anabranch_split::picks::{Flows, Packet, Pick};
 use anabranch_split::{Env, capability, random_below};
 use core::marker::PhantomData;
 
@@ -132,7 +132,7 @@ fn row(metrics: &mut [Metric], leaf: u32, row: u16) -> &mut [Metric] {
     metrics.get_mut(first..first + usize::from(row)).unwrap_or_default()
 }
 
-impl<U, D, T, R, M> Scheme for Conga<U, D, T, R, M>
+impl<U, D, T, R, M> Pick for Conga<U, D, T, R, M>
 where
     U: AsRef<[u64]>,
     D: AsMut<[Register]>,

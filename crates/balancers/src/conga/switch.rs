@@ -7,9 +7,9 @@ use crate::switches::port_env::{PortEnv, Usable, leaf_of_switches, numbers, stre
 use anabranch_fabric::{Fabric, LinkState, NextHops, Tier};
 use anabranch_plan::selection_hash;
 use anabranch_sim::{Choice, GroupPlan, Junction, Network, PacketId, SimulationError, SwitchBalancer};
-use anabranch_split::scheme::dre::{Estimator, Register};
-use anabranch_split::scheme::{FlowTable, Scheme};
-use anabranch_split::{PlanError, scheme};
+use anabranch_split::picks::dre::{Estimator, Register};
+use anabranch_split::picks::{FlowTable, Pick};
+use anabranch_split::{PlanError, picks};
 use rand_pcg::Pcg32;
 
 type Rule = conga::Conga<Box<[u64]>, Box<[Register]>, Box<[Metric]>, Box<[u8]>, FlowTable<u64>>;
@@ -36,7 +36,7 @@ pub(crate) struct Conga {
 /// One leaf.
 struct Leaf {
     plan: Plan<Box<[u64]>>,
-    state: <Rule as Scheme>::State,
+    state: <Rule as Pick>::State,
     /// Port of each uplink.
     ports: Box<[u32]>,
     stream: Pcg32,
@@ -173,16 +173,16 @@ impl SwitchBalancer for Conga {
             let hash = selection_hash(packet.entropy, self.salts[at.switch as usize]);
             return self.usable.hashed(at.group, hash).map_or(Choice::NoPath, Choice::Member);
         };
-        let mut asked = scheme::Packet {
+        let mut asked = picks::Packet {
             flow: u64::from(packet.connection) << 32 | u64::from(packet.entropy),
             bytes: packet.frame_bytes.into(),
             destination: at.leaf,
-            ..scheme::Packet::default()
+            ..picks::Packet::default()
         };
         let usable = &self.usable;
         let Leaf { plan, state, stream, .. } = &mut self.leaves[leaf as usize];
         let up = |uplink| usable.member(at.group, uplink).is_some();
-        let uplink = scheme::pick::<Rule, _>(plan, state, &mut asked, &mut PortEnv { now_ns, stream, up });
+        let uplink = picks::pick::<Rule, _>(plan, state, &mut asked, &mut PortEnv { now_ns, stream, up });
         packet.tag = asked.tag;
         // Whom it comes from, which the outer header of the paper's tunnels says.
         packet.labels = leaf;
@@ -207,7 +207,7 @@ impl SwitchBalancer for Conga {
             Some(leaf) => {
                 let Leaf { plan, state, stream, .. } = &mut self.leaves[leaf as usize];
                 let uplink = self.number[port as usize];
-                let mut leaving = scheme::Packet { bytes, ..scheme::Packet::default() };
+                let mut leaving = picks::Packet { bytes, ..picks::Packet::default() };
                 let mut here = PortEnv { now_ns, stream, up: |_| true };
                 Rule::depart(plan, state, uplink, &mut leaving, &mut here);
                 if packet.labels == leaf {

@@ -1,7 +1,7 @@
 //! Decisions of ConWeave; its rule and where it differs from the paper stand on `page.md`.
 
 use crate::conweave::header::{Control, Epoch, Flag, Header, Stamp};
-use anabranch_split::scheme::{Flows, Packet, Scheme};
+use anabranch_split::picks::{Flows, Packet, Pick};
 use anabranch_split::{Env, capability, random_below};
 use core::marker::PhantomData;
 
@@ -90,7 +90,7 @@ pub struct Arrived {
 /// Number of table entries that are searched for flows to forget with each new flow.
 const SWEPT_PER_FLOW: usize = 8;
 
-impl<P: AsMut<[u64]>, M: Flows<Note = Round>> Scheme for ConWeave<P, M> {
+impl<P: AsMut<[u64]>, M: Flows<Note = Round>> Pick for ConWeave<P, M> {
     const NAME: &'static str = "conweave";
     const NEEDS: u32 = capability::CLOCK
         | capability::RANDOM

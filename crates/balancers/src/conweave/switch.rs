@@ -13,8 +13,8 @@ use anabranch_sim::{
     Choice, Framing, GroupPlan, Junction, Kind, Network, Packet, PacketId, SimulationError, SwitchBalancer,
     connection_slot, marks,
 };
-use anabranch_split::scheme::{FlowTable, Scheme, uniform};
-use anabranch_split::{PlanError, scheme};
+use anabranch_split::picks::{FlowTable, Pick, uniform};
+use anabranch_split::{PlanError, picks};
 use rand_pcg::Pcg32;
 
 type Rule = conweave::ConWeave<Vec<u64>, FlowTable<Round>>;
@@ -41,7 +41,7 @@ pub(crate) struct ConWeave {
 /// State of a leaf for its flows to another.
 struct Source {
     plan: Plan,
-    state: <Rule as Scheme>::State,
+    state: <Rule as Pick>::State,
     /// Whether the leaf has a choice towards the other, so that the first label of a path is its own.
     first_labelled: bool,
 }
@@ -205,14 +205,14 @@ impl SwitchBalancer for ConWeave {
         if !(0..plan.paths).any(up) {
             return self.hashed(at, entropy);
         }
-        let mut asked = scheme::Packet {
+        let mut asked = picks::Packet {
             flow: connection.into(),
             bytes: frame_bytes.into(),
             destination: at.leaf,
-            ..scheme::Packet::default()
+            ..picks::Packet::default()
         };
         let stream = &mut self.leaves[leaf as usize].1;
-        let path = scheme::pick::<Rule, _>(plan, state, &mut asked, &mut PortEnv { now_ns, stream, up });
+        let path = picks::pick::<Rule, _>(plan, state, &mut asked, &mut PortEnv { now_ns, stream, up });
         let Route { labels, ports } = &routes.all[usize::from(path)];
         let Some(member) = ports.first().and_then(|first| at.ports.iter().position(|port| port == first))
         else {

@@ -7,7 +7,7 @@ use anabranch_form::Keys;
 use anabranch_form::unit::{Choice, Count, Nanoseconds};
 use anabranch_form::word;
 use anabranch_plan::FlowChoice;
-use anabranch_split::scheme::flow_cycle::Start;
+use anabranch_split::picks::flow_cycle::Start;
 
 const STARTS: [&str; 2] = ["first", "random"];
 

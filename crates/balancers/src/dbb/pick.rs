@@ -1,8 +1,8 @@
 //! Decisions of DBB; its rule and where it differs from the paper stand on `page.md`.
 
 use anabranch_split::capability;
-use anabranch_split::scheme::flow_cycle::Start;
-use anabranch_split::scheme::{Cycle, FlowCycle, Scheme};
+use anabranch_split::picks::flow_cycle::Start;
+use anabranch_split::picks::{Cycle, FlowCycle, Pick};
 
 /// Owner of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

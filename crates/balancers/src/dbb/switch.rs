@@ -9,9 +9,9 @@ use crate::dbb::pick::{Counter, Independent, Shared};
 use crate::tables::table::SwitchEnv;
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_sim::{Choice, GroupPlan, Junction, Network, PacketId, SwitchBalancer};
-use anabranch_split::scheme::flow_cycle::Start;
-use anabranch_split::scheme::{FlowTable, flow_cycle};
-use anabranch_split::{PlanError, scheme};
+use anabranch_split::picks::flow_cycle::Start;
+use anabranch_split::picks::{FlowTable, flow_cycle};
+use anabranch_split::{PlanError, picks};
 use anabranch_traffic::random::Stream;
 use rand_pcg::Pcg32;
 
@@ -108,8 +108,7 @@ impl SwitchBalancer for DbbBalancer {
         };
         packet.tag = from + 1;
         let flow = u64::from(packet.connection) << 32 | u64::from(packet.entropy);
-        let mut asked =
-            scheme::Packet { flow, bytes: packet.frame_bytes.into(), ..scheme::Packet::default() };
+        let mut asked = picks::Packet { flow, bytes: packet.frame_bytes.into(), ..picks::Packet::default() };
         let index = self.index(from, at.leaf);
         if matches!(self.pairs[index], Planned::NotYet) && self.make_pair(from, at.leaf).is_err() {
             return Choice::NoPath;
@@ -124,10 +123,10 @@ impl SwitchBalancer for DbbBalancer {
         let mut env = SwitchEnv { network, ports: at.ports, stream };
         let parameters = &self.controller.parameters().switches;
         let link = match parameters.counter {
-            Counter::Shared => scheme::pick::<Shared, _>(turns, &mut counters[number], &mut asked, &mut env),
+            Counter::Shared => picks::pick::<Shared, _>(turns, &mut counters[number], &mut asked, &mut env),
             Counter::Independent => {
                 let plan = flow_cycle::Plan { turns, start: parameters.start(), idle_ns: parameters.idle_ns };
-                scheme::pick::<Independent<&[u16], _>, _>(&plan, flows, &mut asked, &mut env)
+                picks::pick::<Independent<&[u16], _>, _>(&plan, flows, &mut asked, &mut env)
             }
         };
         let port = pair.ports[usize::from(link)];

@@ -7,7 +7,7 @@ use crate::load_balancer::{LoadBalancer, Scheme};
 use crate::task::Task;
 use anabranch_form::AnyKeys;
 use anabranch_sim::{Outcome, SimulationError};
-use anabranch_split::Scheme as _;
+use anabranch_split::Pick as _;
 
 /// Registry entry of FlowBender.
 pub static FLOWBENDER: Descriptor = Descriptor {

@@ -1,7 +1,7 @@
 //! Decisions of FlowBender; its rule and where it differs from the paper stand on `page.md`.
 
-use anabranch_split::scheme::acknowledgement::{Feedback, Marked};
-use anabranch_split::scheme::{Packet, Scheme};
+use anabranch_split::picks::acknowledgement::{Feedback, Marked};
+use anabranch_split::picks::{Packet, Pick};
 use anabranch_split::{Env, capability};
 
 /// Pick that keeps a flow on its path until too many of its bytes come back marked. It picks the number that enters the
@@ -43,7 +43,7 @@ impl State {
     }
 }
 
-impl Scheme for FlowBender {
+impl Pick for FlowBender {
     const NAME: &'static str = "flowbender";
     const NEEDS: u32 = capability::FEEDBACK;
     type Plan = Parameters;

@@ -11,9 +11,9 @@ use crate::hosts::prober;
 use crate::hosts::prober::Prober;
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_sim::{Address, HostBalancer, Kind, Network, Opened, Packet, SimulationError, marks};
-use anabranch_split::scheme::Scheme;
-use anabranch_split::scheme::relay::PATHS;
-use anabranch_split::{Env, Still, random_below, scheme};
+use anabranch_split::picks::Pick;
+use anabranch_split::picks::relay::PATHS;
+use anabranch_split::{Env, Still, picks, random_below};
 
 type Flow = OneFlow<Note>;
 type Under = Hermes<Flow, Box<[Path]>>;
@@ -148,15 +148,15 @@ impl HostBalancer for HermesHosts {
         let half = ends.at(from.host);
         let Some(Towards { known, .. }) = self.towards.get(half.pair) else { return };
         let flow = &mut half.kept.flow;
-        let mut asked = scheme::Packet {
+        let mut asked = picks::Packet {
             flow: from.connection.into(),
             bytes: u32::from(packet.frame_bytes),
             destination: from.destination,
-            ..scheme::Packet::default()
+            ..picks::Packet::default()
         };
         let mut env = Fork { host: self.streams.at(from.host, network), alive };
         std::mem::swap(&mut known.flows, flow);
-        let path = scheme::pick::<Under, _>(&self.plan, known, &mut asked, &mut env);
+        let path = picks::pick::<Under, _>(&self.plan, known, &mut asked, &mut env);
         std::mem::swap(&mut known.flows, flow);
         if let Some(&labels) = self.paths.few(pair).labels.get(usize::from(path)) {
             packet.labels = labels;

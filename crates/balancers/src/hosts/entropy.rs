@@ -8,16 +8,16 @@
 use crate::hosts::host_env::{HostEnv, HostStreams};
 use crate::hosts::per_connection::PerConnection;
 use anabranch_sim::{Address, HostBalancer, Kind, Network, Opened, Packet, marks};
-use anabranch_split::scheme::acknowledgement::{Acknowledged, Feedback, Round};
-use anabranch_split::scheme::mix;
-use anabranch_split::{Scheme, scheme};
+use anabranch_split::picks::acknowledgement::{Acknowledged, Feedback, Round};
+use anabranch_split::picks::mix;
+use anabranch_split::{Pick, picks};
 
 /// Bits of an acknowledgement's tag above the entropy value it returns.
 const RETURNED: u32 = 1 << 16;
 const RETURNED_MARKED: u32 = 1 << 17;
 
 /// A scheme that picks an entropy value for each packet of a flow.
-pub(crate) trait Spraying: Scheme<Plan: Clone, State: Sized, Feedback = Feedback> {
+pub(crate) trait Spraying: Pick<Plan: Clone, State: Sized, Feedback = Feedback> {
     /// The state of a flow that begins.
     fn begin(plan: &Self::Plan) -> Self::State;
 }
@@ -54,8 +54,8 @@ impl<S: Spraying> EntropyRule for Picks<S> {
     }
 
     fn value(&mut self, state: &mut S::State, packet: &Packet, env: &mut HostEnv<'_>) -> u16 {
-        let mut asked = scheme::Packet { bytes: packet.frame_bytes.into(), ..scheme::Packet::default() };
-        scheme::pick::<S, _>(&self.0, state, &mut asked, env)
+        let mut asked = picks::Packet { bytes: packet.frame_bytes.into(), ..picks::Packet::default() };
+        picks::pick::<S, _>(&self.0, state, &mut asked, env)
     }
 
     fn learn(&mut self, state: &mut S::State, feedback: &Feedback, _rtt_ns: u32, env: &mut HostEnv<'_>) {

@@ -4,7 +4,7 @@ use crate::hosts::host_env::HostEnv;
 use crate::path_book::PathBook;
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_sim::SimulationError;
-use anabranch_split::scheme::relay::PATHS;
+use anabranch_split::picks::relay::PATHS;
 use anabranch_split::{Env, capability};
 
 /// The paths of a pair of leaves.

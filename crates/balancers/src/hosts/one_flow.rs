@@ -1,6 +1,6 @@
 //! The memory of one flow.
 
-use anabranch_split::scheme::Flows;
+use anabranch_split::picks::Flows;
 
 /// A memory of flows that has room for one. Connections come with their slot, so none has to be looked for.
 #[derive(Clone, Copy, Debug, Default)]

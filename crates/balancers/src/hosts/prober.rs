@@ -3,7 +3,7 @@
 use crate::hosts::few_paths::{Few, Fork};
 use anabranch_sim::{Kind, Network, Packet, marks};
 use anabranch_split::Env;
-use anabranch_split::scheme::relay::{PATHS, Tag};
+use anabranch_split::picks::relay::{PATHS, Tag};
 
 /// Bytes of a probe and of its answer: the shortest frame.
 const FRAME_BYTES: u16 = 64;

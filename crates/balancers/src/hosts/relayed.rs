@@ -7,8 +7,8 @@ use crate::hosts::pairs::Pairs;
 use crate::hosts::per_connection::PerConnection;
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_sim::{Address, HostBalancer, Network, Opened, Packet, SimulationError, marks};
-use anabranch_split::scheme;
-use anabranch_split::scheme::relay::{PATHS, Relay, Tag};
+use anabranch_split::picks;
+use anabranch_split::picks::relay::{PATHS, Relay, Tag};
 
 /// Differences between schemes that relay news.
 pub(crate) trait Relayed {
@@ -30,14 +30,14 @@ pub(crate) trait Relayed {
         &self,
         state: &mut Self::State,
         flow: &mut Self::Flow,
-        asked: &mut scheme::Packet,
+        asked: &mut picks::Packet,
         env: &mut Fork<'_>,
     ) -> u16;
 
     /// Updates the knowledge of a path by a packet that arrived over it; nothing if it is no news.
     fn hear(&self, known: Self::News, packet: &Packet) -> Option<Self::News>;
 
-    /// News as they travel: [`scheme::relay::NEWS_BITS`] bits.
+    /// News as they travel: [`picks::relay::NEWS_BITS`] bits.
     fn written(&self, news: Self::News) -> u32;
 
     /// News of a path came back.
@@ -116,11 +116,11 @@ impl<R: Relayed> HostBalancer for RelayedHosts<R> {
         let ends = (from.host, from.destination);
         let Some(end) = end(&mut self.ends, half, &self.scheme, ends, (pair, few)) else { return };
         let mut env = Fork { host: self.streams.at(from.host, network), alive: few.alive };
-        let mut asked = scheme::Packet {
+        let mut asked = picks::Packet {
             flow: u64::from(from.connection) << 32 | u64::from(from.entropy),
             bytes: u32::from(packet.frame_bytes),
-            cell: (packet.seq / u64::from(scheme::Flowcell::BYTES)) as u32,
-            ..scheme::Packet::default()
+            cell: (packet.seq / u64::from(picks::Flowcell::BYTES)) as u32,
+            ..picks::Packet::default()
         };
         let path = self.scheme.pick(&mut end.state, &mut half.kept, &mut asked, &mut env);
         let Some(&labels) = few.labels.get(usize::from(path)) else { return };

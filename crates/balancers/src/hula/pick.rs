@@ -1,6 +1,6 @@
 //! Decisions of HULA; its rule and where it differs from the paper stand on `page.md`.
 
-use anabranch_split::scheme::{Flowlet, Packet, Scheme, Units, uniform};
+use anabranch_split::picks::{Flowlet, Packet, Pick, Units, uniform};
 use anabranch_split::{Env, capability};
 use core::marker::PhantomData;
 
@@ -92,7 +92,7 @@ pub fn hear(best: &mut [Best], probe: &Probe, keep_ns: u64, now_ns: u64) -> bool
     taken
 }
 
-impl<B: AsRef<[Best]> + AsMut<[Best]>> Scheme for BestHop<B> {
+impl<B: AsRef<[Best]> + AsMut<[Best]>> Pick for BestHop<B> {
     const NAME: &'static str = "hula";
     const NEEDS: u32 = capability::CLOCK | capability::PROBE;
     type Plan = Plan;

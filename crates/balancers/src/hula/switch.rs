@@ -6,9 +6,9 @@ use anabranch_fabric::{Fabric, LinkState, NextHops, Tier};
 use anabranch_sim::{
     Choice, GroupPlan, Junction, Kind, Network, Packet, PacketId, SimulationError, SwitchBalancer,
 };
-use anabranch_split::scheme::utilisation::{Recent, full_bytes};
-use anabranch_split::scheme::{FlowTable, Flowlet, Flows, Scheme, units};
-use anabranch_split::{PlanError, random_below, scheme};
+use anabranch_split::picks::utilisation::{Recent, full_bytes};
+use anabranch_split::picks::{FlowTable, Flowlet, Flows, Pick, units};
+use anabranch_split::{PlanError, picks, random_below};
 use rand_pcg::Pcg32;
 
 type Rule = pick::Hula<Vec<Best>, FlowTable<u64>>;
@@ -167,11 +167,11 @@ impl SwitchBalancer for Hula {
         let Parameters { gap_ns, keep_ns, .. } = self.parameters;
         let now_ns = network.now_ns();
         let Packet { connection, entropy, frame_bytes, .. } = *network.packet(id);
-        let mut asked = scheme::Packet {
+        let mut asked = picks::Packet {
             flow: u64::from(connection) << 32 | u64::from(entropy),
             bytes: frame_bytes.into(),
             destination: at.leaf,
-            ..scheme::Packet::default()
+            ..picks::Packet::default()
         };
         let usable = &self.usable;
         let Switch { flows, best, stream, ports } = &mut self.switches[at.switch as usize];

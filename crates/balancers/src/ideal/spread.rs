@@ -5,7 +5,7 @@ use anabranch_fabric::{Change, Fabric, LinkState};
 use anabranch_plan::{Groups, Weighing};
 use anabranch_sim::SimulationError;
 use anabranch_split::apportion::quotas;
-use anabranch_split::scheme::deficit::first_due;
+use anabranch_split::picks::deficit::first_due;
 use anabranch_traffic::{Flow, Start};
 use std::collections::HashMap;
 

@@ -2,7 +2,7 @@
 
 use crate::luopan::pick as luopan;
 use crate::luopan::pick::probe;
-use anabranch_split::scheme::Flowcell;
+use anabranch_split::picks::Flowcell;
 
 /// Flowcells at a source leaf, which remembers where each went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use anabranch_sim::{
     Choice, GroupPlan, Junction, Network, Packet, PacketId, SimulationError, SwitchBalancer,
 };
 use anabranch_split::PlanError;
-use anabranch_split::scheme::flowcell::Numbered;
-use anabranch_split::scheme::idle::Idle;
-use anabranch_split::scheme::store::Heap;
-use anabranch_split::scheme::{FlowTable, Scheme, units};
+use anabranch_split::picks::flowcell::Numbered;
+use anabranch_split::picks::idle::Idle;
+use anabranch_split::picks::store::Heap;
+use anabranch_split::picks::{FlowTable, Pick, units};
 use rand_pcg::Pcg32;
 
 type Rule<'a> = pick::Luopan<Living<'a>, Heap>;

@@ -9,7 +9,7 @@ use crate::omniscient::switch::OmniscientBalancer;
 use crate::task::Task;
 use anabranch_form::AnyKeys;
 use anabranch_sim::{Outcome, SimulationError};
-use anabranch_split::Scheme as _;
+use anabranch_split::Pick as _;
 
 /// Registry entry of the omniscient yardstick.
 pub static OMNISCIENT: Descriptor = Descriptor {

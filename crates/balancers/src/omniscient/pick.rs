@@ -1,8 +1,8 @@
 //! Decisions of the omniscient yardstick; its rule and where it differs from the paper stand on `page.md`.
 
-use anabranch_split::scheme::least::Least;
-use anabranch_split::scheme::paths::Paths;
-use anabranch_split::scheme::{Packet, Scheme};
+use anabranch_split::picks::least::Least;
+use anabranch_split::picks::paths::Paths;
+use anabranch_split::picks::{Packet, Pick};
 use anabranch_split::{Env, capability};
 use core::marker::PhantomData;
 
@@ -10,7 +10,7 @@ use core::marker::PhantomData;
 /// decision.
 pub struct Omniscient<P: ?Sized>(PhantomData<P>);
 
-impl<P: Paths + ?Sized> Scheme for Omniscient<P> {
+impl<P: Paths + ?Sized> Pick for Omniscient<P> {
     const NAME: &'static str = "omniscient";
     const NEEDS: u32 = capability::BACKLOG | capability::RANDOM;
     /// Living paths; [`Env::backlog_bytes`] is the sum over all ports of a path to the packet's destination.

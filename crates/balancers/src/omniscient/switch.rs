@@ -6,9 +6,9 @@ use crate::switches::source_routes::{Living, PathEnv, SourceRoutes, stream};
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_sim::{Choice, GroupPlan, Junction, Network, PacketId, SimulationError, SwitchBalancer};
 use anabranch_split::PlanError;
-use anabranch_split::scheme::flowcell::Numbered;
-use anabranch_split::scheme::idle::Idle;
-use anabranch_split::scheme::{FlowTable, units};
+use anabranch_split::picks::flowcell::Numbered;
+use anabranch_split::picks::idle::Idle;
+use anabranch_split::picks::{FlowTable, units};
 use rand_pcg::Pcg32;
 
 /// All source leaves.

@@ -5,7 +5,7 @@ use crate::hosts::host_env::HostEnv;
 use crate::own::host_rule::{Acknowledgement, HostRule, HostView, RandomBits};
 use crate::own::picker::PickedPacket;
 use anabranch_sim::{Opened, Packet};
-use anabranch_split::scheme::acknowledgement::Feedback;
+use anabranch_split::picks::acknowledgement::Feedback;
 
 /// Asks a rule from outside at every host.
 pub(crate) struct AskedHosts(pub(crate) Box<dyn HostRule>);

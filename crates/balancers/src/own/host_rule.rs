@@ -2,7 +2,7 @@
 
 use crate::own::picker::PickedPacket;
 use anabranch_sim::Opened;
-use anabranch_split::scheme::acknowledgement::Acknowledged;
+use anabranch_split::picks::acknowledgement::Acknowledged;
 use rand_pcg::Pcg32;
 use rand_pcg::rand_core::Rng;
 

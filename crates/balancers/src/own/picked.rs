@@ -9,7 +9,7 @@ use anabranch_sim::{
     Address, Choice, GroupPlan, HostBalancer, Junction, Network, Opened, Packet, PacketId, SwitchBalancer,
     connection_slot,
 };
-use anabranch_split::{Env, PlanError, Scheme, capability, scheme};
+use anabranch_split::{Env, Pick, PlanError, capability, picks};
 use rand_pcg::Pcg32;
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -83,11 +83,11 @@ impl SwitchBalancer for PickedBalancer<'_> {
         let packet = *network.packet(id);
         let shown = self.shown(&packet);
         let (salt, stream) = &mut self.switches[at.switch as usize];
-        let mut asked = scheme::Packet {
+        let mut asked = picks::Packet {
             flow: u64::from(packet.connection) << 32 | u64::from(selection_hash(packet.entropy, *salt)),
             bytes: packet.frame_bytes.into(),
             destination: at.leaf,
-            ..scheme::Packet::default()
+            ..picks::Packet::default()
         };
         let Group { usable, kept } = &mut self.groups[at.group as usize];
         let mut question = Question {
@@ -118,7 +118,7 @@ struct Question<'a> {
     usable: &'a [bool],
 }
 
-impl<'a> Scheme for Asked<'a> {
+impl<'a> Pick for Asked<'a> {
     const NAME: &'static str = "picker";
     const NEEDS: u32 = capability::CLOCK | capability::RANDOM | capability::BACKLOG;
     type Plan = ();
@@ -128,7 +128,7 @@ impl<'a> Scheme for Asked<'a> {
     fn pick<E: Env>(
         _plan: &(),
         question: &mut Question<'a>,
-        _packet: &mut scheme::Packet,
+        _packet: &mut picks::Packet,
         env: &mut E,
     ) -> u16 {
         let Question { picker, packet, switch, group, ports, usable } = question;

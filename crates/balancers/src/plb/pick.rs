@@ -1,7 +1,7 @@
 //! Decisions of PLB; its rule and where it differs from the paper stand on `page.md`.
 
-use anabranch_split::scheme::acknowledgement::{Feedback, Marked};
-use anabranch_split::scheme::{Packet, Scheme};
+use anabranch_split::picks::acknowledgement::{Feedback, Marked};
+use anabranch_split::picks::{Packet, Pick};
 use anabranch_split::{Env, capability, random_below};
 
 /// Pick that moves a flow under sustained congestion, at once or, earlier, when nothing of it is in flight. It picks
@@ -61,7 +61,7 @@ impl State {
     }
 }
 
-impl Scheme for Plb {
+impl Pick for Plb {
     const NAME: &'static str = "plb";
     const NEEDS: u32 = capability::FEEDBACK | capability::RANDOM | capability::CLOCK;
     type Plan = Parameters;

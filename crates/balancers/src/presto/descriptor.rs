@@ -9,7 +9,7 @@ use crate::presto::pick::Presto;
 use crate::task::Task;
 use anabranch_form::AnyKeys;
 use anabranch_sim::{Outcome, SimulationError};
-use anabranch_split::Scheme as _;
+use anabranch_split::Pick as _;
 
 const EQUAL: Runs = Runs {
     kernel: Some(KernelProgram {

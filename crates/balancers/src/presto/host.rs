@@ -9,8 +9,8 @@ use crate::presto::pick::Presto;
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_sim::transport::{Reorder, Transport};
 use anabranch_sim::{Address, HostBalancer, Kind, Network, Opened, Packet, SimulationError, marks};
-use anabranch_split::scheme;
-use anabranch_split::scheme::flowcell;
+use anabranch_split::picks;
+use anabranch_split::picks::flowcell;
 use anabranch_traffic::random::Stream;
 
 /// All hosts.
@@ -94,10 +94,9 @@ impl HostBalancer for PrestoHosts {
             return;
         };
         let cell = flowcell::number(packet.seq, self.settings.cell_bytes.into()) as u32;
-        let mut asked =
-            scheme::Packet { bytes: packet.frame_bytes.into(), cell, ..scheme::Packet::default() };
+        let mut asked = picks::Packet { bytes: packet.frame_bytes.into(), cell, ..picks::Packet::default() };
         let mut env = self.streams.at(from.host, network);
-        let path = scheme::pick::<Presto, _>(&list.turns, state, &mut asked, &mut env);
+        let path = picks::pick::<Presto, _>(&list.turns, state, &mut asked, &mut env);
         // Without a path that lives, switches do what they can.
         if let Some(&labels) = list.labels.get(usize::from(path)) {
             packet.labels = labels;

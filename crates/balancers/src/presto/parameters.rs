@@ -2,7 +2,7 @@
 
 use anabranch_plan::gcd;
 use anabranch_split::apportion::turns;
-use anabranch_split::scheme::Flowcell;
+use anabranch_split::picks::Flowcell;
 
 /// In which order flowcells take paths that weigh the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

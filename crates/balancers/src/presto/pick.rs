@@ -1,6 +1,6 @@
 //! Decisions of Presto; its rule and where it differs from the paper stand on `page.md`.
 
-use anabranch_split::scheme::{List, Packet, Scheme};
+use anabranch_split::picks::{List, Packet, Pick};
 use anabranch_split::{Env, capability, random_below};
 use core::marker::PhantomData;
 
@@ -21,7 +21,7 @@ pub struct State {
     start: u32,
 }
 
-impl<L: List<u16> + ?Sized> Scheme for Presto<L> {
+impl<L: List<u16> + ?Sized> Pick for Presto<L> {
     const NAME: &'static str = "presto";
     const NEEDS: u32 = capability::RANDOM;
     /// Paths, each as often as its weight says.

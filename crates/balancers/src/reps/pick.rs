@@ -1,7 +1,7 @@
 //! Decisions of REPS; its rule and where it differs from the paper stand on `page.md`.
 
-use anabranch_split::scheme::acknowledgement::Feedback;
-use anabranch_split::scheme::{Packet, Scheme};
+use anabranch_split::picks::acknowledgement::Feedback;
+use anabranch_split::picks::{Packet, Pick};
 use anabranch_split::{Env, capability, random_below};
 
 /// Number of entropy values remembered.
@@ -74,7 +74,7 @@ impl State {
     }
 }
 
-impl Scheme for Reps {
+impl Pick for Reps {
     const NAME: &'static str = "reps";
     const NEEDS: u32 = capability::RANDOM | capability::CLOCK | capability::FEEDBACK;
     type Plan = Parameters;

@@ -8,9 +8,9 @@ use crate::saps::pick::{Spraying, Topology};
 use crate::saps::virtual_topology::{Saps, virtual_topologies};
 use anabranch_fabric::{Fabric, LinkState, Rate};
 use anabranch_sim::{Address, HostBalancer, Network, Opened, Packet, SimulationError, marks};
-use anabranch_split::scheme::flow_cycle::Start;
-use anabranch_split::scheme::{FlowTable, flow_cycle};
-use anabranch_split::{Env, scheme};
+use anabranch_split::picks::flow_cycle::Start;
+use anabranch_split::picks::{FlowTable, flow_cycle};
+use anabranch_split::{Env, picks};
 
 /// Spraying at all hosts.
 pub(crate) struct SapsHosts {
@@ -106,11 +106,10 @@ impl HostBalancer for SapsHosts {
         let Some(topology) = self.saps.hosts.topology(topologies, *size_bytes, draw) else { return };
         let turns = &paths[usize::from(topology.first)..][..usize::from(topology.len)];
         let flow = u64::from(from.connection) << 32 | u64::from(from.entropy);
-        let mut asked =
-            scheme::Packet { flow, bytes: packet.frame_bytes.into(), ..scheme::Packet::default() };
+        let mut asked = picks::Packet { flow, bytes: packet.frame_bytes.into(), ..picks::Packet::default() };
         let plan = flow_cycle::Plan { turns, start: Start::Random, idle_ns: self.saps.hosts.idle_ns };
         let mut env = self.streams.at(from.host, network);
-        let path = scheme::pick::<Spraying<&[u16], _>, _>(&plan, &mut self.flows, &mut asked, &mut env);
+        let path = picks::pick::<Spraying<&[u16], _>, _>(&plan, &mut self.flows, &mut asked, &mut env);
         if let Some(route) = self.book.routes(near, far).all.get(usize::from(path)) {
             packet.labels = route.labels;
             packet.marks |= marks::LABELLED;

@@ -1,7 +1,7 @@
 //! Decisions of SAPS; its rule and where it differs from the paper stand on `page.md`.
 
 use anabranch_split::capability;
-use anabranch_split::scheme::FlowCycle;
+use anabranch_split::picks::FlowCycle;
 
 /// Virtual topology: a section of a list of paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 //! them has.
 
 use crate::Granularity;
-use anabranch_split::scheme::byte_deficit::WholeFlow;
-use anabranch_split::scheme::flowcell::Numbered;
-use anabranch_split::scheme::{FlowTable, Flowlet, Flows, Packet, Scheme, flowcell, units};
-use anabranch_split::{Env, scheme};
+use anabranch_split::picks::byte_deficit::WholeFlow;
+use anabranch_split::picks::flowcell::Numbered;
+use anabranch_split::picks::{FlowTable, Flowlet, Flows, Packet, Pick, flowcell, units};
+use anabranch_split::{Env, picks};
 
 /// Units under way.
 #[derive(Clone)]
@@ -43,7 +43,7 @@ impl Kept {
 
     /// The member of the packet's unit; `S` picks if it is the first of one. `seq` is its first payload byte.
     #[inline(always)]
-    pub(crate) fn pick<S: Scheme, E: Env>(
+    pub(crate) fn pick<S: Pick, E: Env>(
         &mut self,
         granularity: Granularity,
         seq: u64,
@@ -63,7 +63,7 @@ impl Kept {
             (Self::Flows(flows), _) => {
                 units::pick::<_, S, _, _>(&WholeFlow, plan, &mut **flows, state, packet, env)
             }
-            _ => scheme::pick::<S, E>(plan, state, packet, env),
+            _ => picks::pick::<S, E>(plan, state, packet, env),
         }
     }
 }

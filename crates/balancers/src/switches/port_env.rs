@@ -101,6 +101,6 @@ impl Usable {
     pub(crate) fn hashed(&self, group: u32, hash: u32) -> Option<u16> {
         let carrying =
             || self.0.get(group as usize).into_iter().flatten().filter(|&&member| member != UNUSED);
-        carrying().nth(anabranch_split::scheme::uniform::index(hash, carrying().count())).copied()
+        carrying().nth(anabranch_split::picks::uniform::index(hash, carrying().count())).copied()
     }
 }

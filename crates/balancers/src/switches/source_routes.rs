@@ -4,14 +4,14 @@ use crate::path_book::{PathBook, Route, Routes};
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_plan::selection_hash;
 use anabranch_sim::{Choice, Junction, Kind, Network, Packet, PacketId, SimulationError, marks, salt};
-use anabranch_split::scheme::paths::Paths;
-use anabranch_split::scheme::{flowcell, uniform};
-use anabranch_split::{Env, capability, scheme};
+use anabranch_split::picks::paths::Paths;
+use anabranch_split::picks::{flowcell, uniform};
+use anabranch_split::{Env, capability, picks};
 use anabranch_traffic::random::Stream;
 use rand_pcg::Pcg32;
 use rand_pcg::rand_core::Rng;
 
-/// Most members that [`anabranch_split::scheme::FlowTable`] holds.
+/// Most members that [`anabranch_split::picks::FlowTable`] holds.
 const PATHS_MAX: u64 = 2046;
 
 /// The paths of all leaves, and what to do where they do not lead.
@@ -123,14 +123,14 @@ impl SourceRoutes {
     }
 
     /// Packet at its source leaf as schemes see it: hashed as ECMP would, in flowcells of `cell_bytes`.
-    pub(crate) fn asked(&self, at: &Junction<'_>, packet: &Packet, cell_bytes: u64) -> scheme::Packet {
+    pub(crate) fn asked(&self, at: &Junction<'_>, packet: &Packet, cell_bytes: u64) -> picks::Packet {
         let hash = selection_hash(packet.entropy, self.salts[at.switch as usize]);
-        scheme::Packet {
+        picks::Packet {
             flow: u64::from(packet.connection) << 32 | u64::from(hash),
             bytes: packet.frame_bytes.into(),
             cell: flowcell::number(packet.seq, cell_bytes) as u32,
             destination: at.leaf,
-            ..scheme::Packet::default()
+            ..picks::Packet::default()
         }
     }
 

@@ -5,8 +5,8 @@
 use anabranch_fabric::{Fabric, LinkState, Tier};
 use anabranch_sim::{Choice, GroupPlan, Junction, Network, PacketId, SwitchBalancer};
 use anabranch_split::PlanError;
-use anabranch_split::scheme::dre::{Estimator, Register};
-use anabranch_split::scheme::relay::Tag;
+use anabranch_split::picks::dre::{Estimator, Register};
+use anabranch_split::picks::relay::Tag;
 
 /// `B`, and registers at all ports between switches.
 pub(crate) struct Telemetry<B> {

@@ -8,7 +8,7 @@
 //! queues count the packet in service. DRILL's quivers, which split flows over symmetric components of an asymmetric
 //! fabric first, are weights of the members here: samples are drawn in proportion to them.
 
-use anabranch_split::scheme::{Packet, Scheme};
+use anabranch_split::picks::{Packet, Pick};
 use anabranch_split::{Env, capability, random_below};
 use core::marker::PhantomData;
 
@@ -40,7 +40,7 @@ impl<const MEMORY: usize> Default for State<MEMORY> {
     }
 }
 
-impl<C: AsRef<[u16]>, const MEMORY: usize> Scheme for Drill<C, MEMORY> {
+impl<C: AsRef<[u16]>, const MEMORY: usize> Pick for Drill<C, MEMORY> {
     const NAME: &'static str = "drill";
     const NEEDS: u32 = capability::BACKLOG | capability::RANDOM;
     type Plan = Plan<C>;

@@ -3,9 +3,9 @@
 use crate::tables::drill::{self, Drill};
 use anabranch_split::apportion::{cumulative, gravity, quotas, turns, wcmp};
 use anabranch_split::control::{self, SlotTable};
-use anabranch_split::scheme::cumulative as cumulative_bounds;
-use anabranch_split::scheme::{
-    Cumulative, Cycle, Modulo, Quota, Scheme, Score, Score16, Slots, Uniform, modulo, quota, score, score16,
+use anabranch_split::picks::cumulative as cumulative_bounds;
+use anabranch_split::picks::{
+    Cumulative, Cycle, Modulo, Pick, Quota, Score, Score16, Slots, Uniform, modulo, quota, score, score16,
 };
 use anabranch_split::{Members, PlanError, Weights};
 
@@ -15,7 +15,7 @@ const SLOTS: usize = 1 << 16;
 /// A scheme together with its control half, as the simulator's switches run it: one plan per group of next hops, shared
 /// by the groups that have the same weights and history, and one state per group.
 ///
-/// The switch calls [`Scheme::pick`] where a group has several members, and none of the scheme's other hooks. It gives
+/// The switch calls [`Pick::pick`] where a group has several members, and none of the scheme's other hooks. It gives
 /// the scheme a clock, random numbers and the backlogs of the members' ports ([`anabranch_split::capability`]); in the
 /// packet it fills in [`flow`](anabranch_split::Packet::flow) (the low half is the hash by which this switch
 /// chooses), `bytes` (the frame) and `destination` (the leaf's number). What stays together (flows, flowlets, flowcells)
@@ -23,7 +23,7 @@ const SLOTS: usize = 1 << 16;
 /// a [sticky](Self::STICKY) scheme.
 ///
 /// Schemes outside this crate run by [`crate::simulate_with`].
-pub trait Planned: Scheme<State: Default + Clone> {
+pub trait Planned: Pick<State: Default + Clone> {
     /// Whether the same hash gets the same member, so that flows stay together without being remembered.
     const STICKY: bool = true;
     /// Whether picks depend on the hash at all. If so, and each packet decides for itself, the hash is random.
@@ -243,13 +243,13 @@ impl Planned for ShortestQueue {
     }
 }
 
-/// Scheme of the table `min-move`.
+/// Pick of the table `min-move`.
 pub(crate) type MinMove = Slots<u8, SLOTS>;
-/// Scheme of the table `wcmp`.
+/// Pick of the table `wcmp`.
 pub(crate) type Wcmp = Modulo<Box<[u16]>>;
-/// Scheme of the table `intervals`.
+/// Pick of the table `intervals`.
 pub(crate) type HashIntervals = Cumulative<INTERVALS>;
-/// Scheme of the table `deficit`.
+/// Pick of the table `deficit`.
 pub(crate) type Deficit = Quota<Periods, Box<[u32]>>;
-/// Scheme of the table `shortest-queue`.
+/// Pick of the table `shortest-queue`.
 pub(crate) type ShortestQueue = Drill<Box<[u16]>, MEMORY_MAX>;

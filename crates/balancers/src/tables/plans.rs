@@ -99,7 +99,7 @@ impl<S: Planned> Plans<S> {
 #[allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 mod tests {
     use super::*;
-    use anabranch_split::scheme::Cycle;
+    use anabranch_split::picks::Cycle;
 
     const NONE: u32 = Plans::<Cycle>::NONE;
 

@@ -6,7 +6,7 @@ use crate::tables::Planned;
 use crate::tables::plans::Plans;
 use anabranch_plan::selection_hash;
 use anabranch_sim::{Choice, GroupPlan, Junction, Network, Packet, PacketId, SwitchBalancer};
-use anabranch_split::{Env, PlanError, capability, scheme};
+use anabranch_split::{Env, PlanError, capability, picks};
 use anabranch_traffic::random::Stream;
 use rand_pcg::Pcg32;
 use rand_pcg::rand_core::Rng;
@@ -128,11 +128,11 @@ impl<S: Planned> SwitchBalancer for TableBalancer<S> {
             Granularity::Packet if S::HASHES => stream.next_u32(),
             _ => selection_hash(entropy, *salt),
         };
-        let mut asked = scheme::Packet {
+        let mut asked = picks::Packet {
             flow: u64::from(connection) << 32 | u64::from(hash),
             bytes: u32::from(frame_bytes),
             destination: at.leaf,
-            ..scheme::Packet::default()
+            ..picks::Packet::default()
         };
         let Group { plan, state, kept } = &mut self.groups[at.group as usize];
         let plan = self.plans.get(*plan);

@@ -9,9 +9,9 @@ use anabranch_fabric::{Fabric, LinkState};
 use anabranch_sim::{
     Choice, GroupPlan, Junction, Network, Packet, PacketId, SimulationError, SwitchBalancer, connection_slot,
 };
-use anabranch_split::scheme::store::Heap;
-use anabranch_split::scheme::{FlowTable, Scheme};
-use anabranch_split::{PlanError, scheme};
+use anabranch_split::picks::store::Heap;
+use anabranch_split::picks::{FlowTable, Pick};
+use anabranch_split::{PlanError, picks};
 
 /// Longest Ethernet frame with preamble and gap.
 const FRAME_BYTES_MAX: u64 = 1538;
@@ -205,7 +205,7 @@ impl SwitchBalancer for TdlbBalancer {
         let paths = LeafPaths { routes, local: &self.local, thresholds };
         let plan = Plan { parameters: self.parameters.rules, paths };
         let mut env = PathEnv::<false> { network, routes, stream };
-        let path = scheme::pick::<Rule<'_>, _>(&plan, state, &mut asked, &mut env);
+        let path = picks::pick::<Rule<'_>, _>(&plan, state, &mut asked, &mut env);
         network.packet(id).tag = asked.tag;
         self.source.along(from, path, at, id, network)
     }

@@ -8,7 +8,7 @@ use crate::uec::pick::{Bitmap, Oblivious, Parameters};
 use crate::uec::recycle::{Mixed, Recycle};
 use anabranch_form::AnyKeys;
 use anabranch_sim::{Outcome, SimulationError};
-use anabranch_split::Scheme as _;
+use anabranch_split::Pick as _;
 
 /// Rule by which a host chooses entropy values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

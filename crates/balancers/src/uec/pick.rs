@@ -1,7 +1,7 @@
 //! Decisions of UEC spraying; its rule and where it differs from the paper stand on `page.md`.
 
-use anabranch_split::scheme::acknowledgement::{Acknowledged, Feedback};
-use anabranch_split::scheme::{Packet, Scheme};
+use anabranch_split::picks::acknowledgement::{Acknowledged, Feedback};
+use anabranch_split::picks::{Packet, Pick};
 use anabranch_split::{Env, capability};
 use core::marker::PhantomData;
 
@@ -75,7 +75,7 @@ impl Permutation {
     }
 }
 
-impl Scheme for Oblivious {
+impl Pick for Oblivious {
     const NAME: &'static str = "uec-oblivious";
     const NEEDS: u32 = capability::RANDOM;
     type Plan = Parameters;
@@ -113,7 +113,7 @@ impl<P> State<P> {
     }
 }
 
-impl<P: AsMut<[u8]>> Scheme for Bitmap<P> {
+impl<P: AsMut<[u8]>> Pick for Bitmap<P> {
     const NAME: &'static str = "uec-bitmap";
     const NEEDS: u32 = capability::RANDOM | capability::FEEDBACK;
     type Plan = Parameters;

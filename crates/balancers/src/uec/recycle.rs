@@ -2,8 +2,8 @@
 //! public UEC simulator), and `mixed`, which falls back on [`uec::Bitmap`] where REPS draws at random.
 
 use crate::uec::pick as uec;
-use anabranch_split::scheme::acknowledgement::Feedback;
-use anabranch_split::scheme::{Packet, Scheme};
+use anabranch_split::picks::acknowledgement::Feedback;
+use anabranch_split::picks::{Packet, Pick};
 use anabranch_split::{Env, capability, random_below};
 use core::marker::PhantomData;
 
@@ -73,7 +73,7 @@ impl<Q: AsRef<[u16]> + AsMut<[u16]>> State<Q> {
     }
 }
 
-impl<Q: AsRef<[u16]> + AsMut<[u16]>> Scheme for Recycle<Q> {
+impl<Q: AsRef<[u16]> + AsMut<[u16]>> Pick for Recycle<Q> {
     const NAME: &'static str = "reps-legacy";
     const NEEDS: u32 = capability::RANDOM | capability::FEEDBACK;
     type Plan = uec::Parameters;
@@ -109,9 +109,9 @@ impl<Q: AsRef<[u16]> + AsMut<[u16]>, P> MixedState<Q, P> {
     }
 }
 
-impl<Q: AsRef<[u16]> + AsMut<[u16]>, P: AsMut<[u8]>> Scheme for Mixed<Q, P> {
+impl<Q: AsRef<[u16]> + AsMut<[u16]>, P: AsMut<[u8]>> Pick for Mixed<Q, P> {
     const NAME: &'static str = "uec-mixed";
-    const NEEDS: u32 = <uec::Bitmap<P> as Scheme>::NEEDS;
+    const NEEDS: u32 = <uec::Bitmap<P> as Pick>::NEEDS;
     type Plan = uec::Parameters;
     type State = MixedState<Q, P>;
     type Feedback = Feedback;

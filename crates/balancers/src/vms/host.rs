@@ -5,9 +5,9 @@ use crate::hosts::relayed::Relayed;
 use crate::vms::pick::{Channel, Feedback, Parameters, Selection, State, Vms};
 use anabranch_sim::{Packet, marks};
 use anabranch_split::apportion::gravity;
-use anabranch_split::scheme::relay::NEWS_BITS;
-use anabranch_split::scheme::{Scheme, score};
-use anabranch_split::{Env, scheme};
+use anabranch_split::picks::relay::NEWS_BITS;
+use anabranch_split::picks::{Pick, score};
+use anabranch_split::{Env, picks};
 
 type Under = Vms<Box<[Channel]>, Vec<score::Entry>>;
 
@@ -74,7 +74,7 @@ impl Relayed for VirtualSwitch {
         &self,
         Channels { state, .. }: &mut Channels,
         _flow: &mut (),
-        asked: &mut scheme::Packet,
+        asked: &mut picks::Packet,
         env: &mut Fork<'_>,
     ) -> u16 {
         let scored = matches!(self.0.selection, Selection::ScoreOfUnit | Selection::ScoreOfFlow);
@@ -85,7 +85,7 @@ impl Relayed for VirtualSwitch {
             };
             state.scored.entries = gravity::entries(&all.map(weight).collect::<Vec<u64>>());
         }
-        scheme::pick::<Under, _>(&self.0, state, asked, env)
+        picks::pick::<Under, _>(&self.0, state, asked, env)
     }
 
     #[inline]

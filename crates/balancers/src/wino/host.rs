@@ -5,9 +5,9 @@ use crate::wino::pick::{FlowMarking, Parameters, RoundRobin, label};
 use crate::wino::switch::SliceCounts;
 use anabranch_fabric::{Fabric, LinkState, NextHops};
 use anabranch_sim::{Address, HostBalancer, Network, Packet};
-use anabranch_split::scheme;
-use anabranch_split::scheme::flow_cycle::Start;
-use anabranch_split::scheme::{Cycle, FlowTable, flow_cycle};
+use anabranch_split::picks;
+use anabranch_split::picks::flow_cycle::Start;
+use anabranch_split::picks::{Cycle, FlowTable, flow_cycle};
 
 /// Marking at all hosts.
 pub(crate) struct WinoHosts {
@@ -53,18 +53,17 @@ impl HostBalancer for WinoHosts {
         self.numbers.extend(self.numbers.len() as u16..slices);
         let turns = &self.numbers[..usize::from(slices)];
         let flow = u64::from(from.connection) << 32 | u64::from(from.entropy);
-        let mut asked =
-            scheme::Packet { flow, bytes: packet.frame_bytes.into(), ..scheme::Packet::default() };
+        let mut asked = picks::Packet { flow, bytes: packet.frame_bytes.into(), ..picks::Packet::default() };
         let mut env = self.streams.at(from.host, network);
         let slice = match self.parameters.round_robin {
             RoundRobin::Flow => {
                 let idle_ns = self.parameters.idle_ns;
                 let plan = flow_cycle::Plan { turns, start: Start::Random, idle_ns };
-                scheme::pick::<FlowMarking<&[u16], _>, _>(&plan, &mut self.flows, &mut asked, &mut env)
+                picks::pick::<FlowMarking<&[u16], _>, _>(&plan, &mut self.flows, &mut asked, &mut env)
             }
             RoundRobin::Host => {
                 let turn = &mut self.hosts[(from.host * self.leaves + far) as usize];
-                scheme::pick::<Cycle, _>(turns, turn, &mut asked, &mut env)
+                picks::pick::<Cycle, _>(turns, turn, &mut asked, &mut env)
             }
         };
         packet.tag = label(slice);

@@ -1,7 +1,7 @@
 //! Decisions of Wino; its rule and where it differs from the paper stand on `page.md`.
 
 use anabranch_split::capability;
-use anabranch_split::scheme::{FlowCycle, TokenBucket};
+use anabranch_split::picks::{FlowCycle, TokenBucket};
 
 /// Label of a packet without a slice.
 pub const UNMARKED: u32 = 0;

@@ -12,7 +12,7 @@ use anabranch_plan::selection_hash;
 use anabranch_sim::{
     Choice, GroupPlan, Junction, Network, PacketId, SimulationError, SwitchBalancer, marks, salt,
 };
-use anabranch_split::scheme::{Packet, TokenBucket, Uniform, pick};
+use anabranch_split::picks::{Packet, TokenBucket, Uniform, pick};
 use anabranch_split::{PlanError, Still};
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};

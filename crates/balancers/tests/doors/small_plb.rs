@@ -6,7 +6,7 @@
 use anabranch_balancers::{Build, Decider, DefaultWeights, Descriptor, LoadBalancer, Runs, Scheme, Task};
 use anabranch_sim::{Address, HostBalancer, Kind, Network, Opened, Outcome, Packet, SimulationError, marks};
 use anabranch_split::capability;
-use anabranch_split::scheme::mix;
+use anabranch_split::picks::mix;
 use std::collections::BTreeMap;
 
 /// Registry entry, so that results and messages can name it.

@@ -10,7 +10,7 @@ use anabranch_fabric::{Change, Rate, What};
 use anabranch_plan::Weighing;
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Kind, Outcome, Progress};
-use anabranch_split::scheme::{Uniform, mix};
+use anabranch_split::picks::{Uniform, mix};
 use anabranch_traffic::Flow;
 use proptest::prelude::*;
 

@@ -3,7 +3,7 @@
 use crate::edges_environment::{Environment, counts, member_of, packet};
 use anabranch_balancers::clove::pick::{Clove, Feedback, Note, ONE, Parameters, Path, Selection, State};
 use anabranch_split::apportion::gravity;
-use anabranch_split::scheme::{FlowTable, Scheme, score};
+use anabranch_split::picks::{FlowTable, Pick, score};
 use anabranch_split::{Env, pick};
 
 type Entries = Vec<score::Entry>;

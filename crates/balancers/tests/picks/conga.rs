@@ -3,9 +3,9 @@
 use crate::congestion_environment::Environment;
 use anabranch_balancers::conga::pick::{Arrived, Conga, Metric, Parameters, Plan, State};
 use anabranch_balancers::conga::tag::{Item, Tag};
-use anabranch_split::scheme::FlowTable;
-use anabranch_split::scheme::dre::Register;
-use anabranch_split::{Packet, Scheme, pick};
+use anabranch_split::picks::FlowTable;
+use anabranch_split::picks::dre::Register;
+use anabranch_split::{Packet, Pick, pick};
 
 type Leaf = Conga<Vec<u64>, Vec<Register>, Vec<Metric>, Vec<u8>, FlowTable<u64>>;
 type LeafState = State<Vec<Register>, Vec<Metric>, Vec<u8>, FlowTable<u64>>;
@@ -170,6 +170,6 @@ fn flows_that_ended_are_forgotten() {
         run.send(flow, 1);
     }
     // A flow is remembered for 10 ms, in which 1000 begin, and for some time until the hand comes by.
-    let remembered = anabranch_split::scheme::Flows::len(&run.state.flowlets);
+    let remembered = anabranch_split::picks::Flows::len(&run.state.flowlets);
     assert!((1000..3000).contains(&remembered), "{remembered}");
 }

@@ -4,8 +4,8 @@ use crate::congestion_environment::Environment;
 use anabranch_balancers::conweave::header::{Control, Flag, Header};
 use anabranch_balancers::conweave::pick::{Arrived, ConWeave, Parameters, Plan, Round, State};
 use anabranch_balancers::conweave::reorder::{Reordering, Verdict};
-use anabranch_split::scheme::FlowTable;
-use anabranch_split::{Packet, Scheme, pick};
+use anabranch_split::picks::FlowTable;
+use anabranch_split::{Packet, Pick, pick};
 
 type Source = ConWeave<Vec<u64>, FlowTable<Round>>;
 

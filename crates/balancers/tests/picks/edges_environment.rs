@@ -1,6 +1,6 @@
 //! Environment whose clock is set by hand.
 
-use anabranch_split::scheme::Flows;
+use anabranch_split::picks::Flows;
 use anabranch_split::{Env, Packet, capability};
 use rand_pcg::Pcg32;
 use rand_pcg::rand_core::Rng;

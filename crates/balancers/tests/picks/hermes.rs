@@ -3,7 +3,7 @@
 use crate::edges_environment::{Environment, counts, packet};
 use anabranch_balancers::hermes::pick::{Feedback, Hermes, Note, Parameters, Path, State};
 use anabranch_split::pick;
-use anabranch_split::scheme::{FlowTable, Packet, Scheme};
+use anabranch_split::picks::{FlowTable, Packet, Pick};
 
 type Under = Hermes<FlowTable<Note>, Vec<Path>>;
 type States = State<FlowTable<Note>, Vec<Path>>;

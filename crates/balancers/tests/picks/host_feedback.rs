@@ -10,10 +10,10 @@ use anabranch_balancers::reps::pick::Reps;
 use anabranch_balancers::uec::pick::{Bitmap, Oblivious};
 use anabranch_balancers::uec::recycle::{Mixed, Recycle};
 use anabranch_balancers::uec::{pick as uec, recycle};
-use anabranch_split::scheme::acknowledgement::{Acknowledged, Feedback, Round};
-use anabranch_split::{Packet, Scheme};
+use anabranch_split::picks::acknowledgement::{Acknowledged, Feedback, Round};
+use anabranch_split::{Packet, Pick};
 
-fn pick<S: Scheme<Plan: Sized, State: Sized>>(
+fn pick<S: Pick<Plan: Sized, State: Sized>>(
     plan: &S::Plan,
     state: &mut S::State,
     env: &mut Environment,
@@ -21,7 +21,7 @@ fn pick<S: Scheme<Plan: Sized, State: Sized>>(
     anabranch_split::pick::<S, Environment>(plan, state, &mut Packet::default(), env)
 }
 
-fn picks<S: Scheme<Plan: Sized, State: Sized>>(
+fn picks<S: Pick<Plan: Sized, State: Sized>>(
     plan: &S::Plan,
     state: &mut S::State,
     env: &mut Environment,

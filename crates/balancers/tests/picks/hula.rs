@@ -2,8 +2,8 @@
 
 use crate::congestion_environment::Environment;
 use anabranch_balancers::hula::pick::{Best, Hula, Parameters, Plan, Probe, hear};
-use anabranch_split::scheme::{FlowTable, Flowlet, units};
-use anabranch_split::{Packet, Scheme, pick};
+use anabranch_split::picks::{FlowTable, Flowlet, units};
+use anabranch_split::{Packet, Pick, pick};
 
 type Switch = Hula<Vec<Best>, FlowTable<u64>>;
 

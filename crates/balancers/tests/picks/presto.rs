@@ -3,8 +3,8 @@
 use crate::environment::Environment;
 use anabranch_balancers::presto::pick as presto;
 use anabranch_balancers::presto::pick::Presto;
-use anabranch_split::scheme::Flowcell;
-use anabranch_split::scheme::flowcell::number;
+use anabranch_split::picks::Flowcell;
+use anabranch_split::picks::flowcell::number;
 use anabranch_split::{Packet, pick};
 
 const CELL: u64 = Flowcell::BYTES as u64;

@@ -3,7 +3,7 @@
 use crate::edges_environment::{Environment, counts, packet};
 use anabranch_balancers::vms::pick::{Channel, Feedback, ONE, Parameters, Selection, State, Vms};
 use anabranch_split::apportion::gravity;
-use anabranch_split::scheme::{Packet, Scheme, score};
+use anabranch_split::picks::{Packet, Pick, score};
 use anabranch_split::{Env, pick};
 
 type Under = Vms<Vec<Channel>, Vec<score::Entry>>;

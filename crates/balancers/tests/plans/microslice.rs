@@ -2,7 +2,7 @@
 
 use anabranch_balancers::saps::virtual_topology::{VirtualTopology, virtual_topologies};
 use anabranch_balancers::wino::slices::{SliceOrder, SlicePick, SliceRule, Slices, meter_error_percent};
-use anabranch_split::scheme::TokenBucket;
+use anabranch_split::picks::TokenBucket;
 use proptest::prelude::*;
 
 const M: u64 = 1_000_000;

@@ -2,8 +2,8 @@
 
 use anabranch_kernel::Output;
 use anabranch_split::FiveTuple;
+use anabranch_split::picks::mix;
 use anabranch_split::protocol::UDP;
-use anabranch_split::scheme::mix;
 
 /// VXLAN's, so that the source port can be a member's mark.
 pub(crate) const TUNNEL: u16 = 4789;

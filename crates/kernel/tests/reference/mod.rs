@@ -4,7 +4,7 @@ use anabranch_balancers::presto::pick::{self as presto, Presto};
 use anabranch_kernel::body::Body;
 use anabranch_kernel::layout::{Head, Turns};
 use anabranch_kernel::{Group, Object};
-use anabranch_split::scheme::{
+use anabranch_split::picks::{
     Cycle, FlowCycle, FlowTable, Flowcell, Flowlet, List, Rendezvous, Score, Slots, flow_cycle, flowcell,
     mix, rendezvous, score, units,
 };

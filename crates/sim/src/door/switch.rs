@@ -1,6 +1,6 @@
 //! What the switches of a fabric do to spread packets: one value for a set of switches, asked wherever there is a choice.
 //!
-//! The decisions themselves are those of `anabranch_split::scheme`; what stands here lends them clock, queues, random
+//! The decisions themselves are those of `anabranch_split::picks`; what stands here lends them clock, queues, random
 //! numbers and packets.
 
 use crate::network::Network;

@@ -1,7 +1,7 @@
 //! Alias columns from whole numbers of hashes, so that the columns carry the intervals' shares without rounding.
 
 use super::cumulative::HASHES;
-use crate::scheme::alias::Column;
+use crate::picks::alias::Column;
 use std::boxed::Box;
 use std::vec;
 use std::vec::Vec;

@@ -8,7 +8,7 @@
 //! would be refused, all grow: beyond the minimum that moves the flows of the area lost or won. Only if there are many
 //! more members than at first is a new layout made, under which most flows move.
 
-use crate::scheme::cells::{Cell, LEVEL_FULL};
+use crate::picks::cells::{Cell, LEVEL_FULL};
 use std::collections::BTreeMap;
 use std::vec;
 use std::vec::Vec;

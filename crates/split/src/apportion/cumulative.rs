@@ -1,6 +1,6 @@
 //! Intervals of 32-bit hashes in proportion to weights: cumulative rounding, off by less than one hash of 2^32.
 
-use crate::scheme::cumulative::Bounds;
+use crate::picks::cumulative::Bounds;
 use std::vec::Vec;
 
 /// Number of hashes.

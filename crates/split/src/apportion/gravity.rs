@@ -6,7 +6,7 @@
 //! & Ross, 1998). The products `X_{n,m}` of Eq. 6 overflow double precision at 52 weights of 10^6 and are never
 //! formed: everything runs on logarithms of ratios.
 
-use crate::scheme::{mix, score};
+use crate::picks::{mix, score};
 use std::vec;
 use std::vec::Vec;
 
@@ -91,7 +91,7 @@ pub fn quantise(values: &[f64], max: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Entries of [`crate::scheme::Score`] by gravity, whose shares are the weights.
+/// Entries of [`crate::picks::Score`] by gravity, whose shares are the weights.
 #[must_use]
 pub fn entries(weights: &[u64]) -> Vec<score::Entry> {
     scored(quantise(&gravity(weights), FACTOR_MAX))

@@ -2,7 +2,7 @@
 //! of one half (Kang et al., "Efficient traffic splitting on commodity switches", CoNEXT 2015, section 4).
 
 use super::cumulative::{HASHES, widths};
-use crate::scheme::wildcard::{NONE, Suffix};
+use crate::picks::wildcard::{NONE, Suffix};
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec;
 use std::vec::Vec;

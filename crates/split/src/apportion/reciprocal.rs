@@ -2,8 +2,8 @@
 //! same relative precision in one 64-bit score.
 
 use crate::PlanError;
-use crate::scheme::mix;
-use crate::scheme::rendezvous::Entry;
+use crate::picks::mix;
+use crate::picks::rendezvous::Entry;
 use std::format;
 use std::vec;
 use std::vec::Vec;

@@ -2,8 +2,8 @@
 
 use crate::PlanError;
 use crate::apportion::wcmp::greedy;
-use crate::scheme::mix;
-use crate::scheme::score16::Bucket;
+use crate::picks::mix;
+use crate::picks::score16::Bucket;
 use std::format;
 use std::vec;
 use std::vec::Vec;

@@ -1,6 +1,6 @@
 //! MurmurHash3_x86_32 (Austin Appleby, SMHasher).
 
-use crate::scheme::mix::{absorb, finalise, scramble};
+use crate::picks::mix::{absorb, finalise, scramble};
 
 /// Hash of `bytes` in 32 bits. The seed is the function's own.
 #[inline(always)]

@@ -3,7 +3,7 @@
 //!
 //! Words are read as on a little-endian machine. Pinned to a running switch by `vectors/ovs`.
 
-use crate::scheme::mix;
+use crate::picks::mix;
 use crate::{FiveTuple, protocol};
 
 /// Adds one 32-bit word to the hash.

@@ -2,7 +2,7 @@
 //!
 //! Each set bit of the input XORs in the 32 key bits that start at its position: linear over GF(2).
 
-use crate::scheme::mix::finalise;
+use crate::picks::mix::finalise;
 use crate::{FiveTuple, protocol};
 use std::boxed::Box;
 

@@ -3,8 +3,8 @@
 use super::pinned::{Clock, pick_each, purge_dead, remembered};
 use super::{Batch, Granularity, Parameters, Row, Step, Technique};
 use crate::apportion::quotas;
-use crate::scheme::byte_deficit::{Boundary, Plan, State, WholeFlow};
-use crate::scheme::{ByteDeficit, FlowTable, Flowcell, Flowlet, Flows};
+use crate::picks::byte_deficit::{Boundary, Plan, State, WholeFlow};
+use crate::picks::{ByteDeficit, FlowTable, Flowcell, Flowlet, Flows};
 use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::format;
@@ -50,7 +50,7 @@ fn positive(key: &str, value: u64) -> Result<(), PlanError> {
     Ok(())
 }
 
-type Pick<B> = ByteDeficit<B, Vec<u64>, FlowTable<<B as Boundary>::Note>, Vec<u64>>;
+type Rule<B> = ByteDeficit<B, Vec<u64>, FlowTable<<B as Boundary>::Note>, Vec<u64>>;
 
 struct ByteQuota<B: Boundary> {
     members: Members,
@@ -74,7 +74,7 @@ impl<B: Boundary<Note: Default + Send> + Send> Technique for ByteQuota<B> {
     /// Keeps packets under way, except on a path that died. Counts begin anew, or the new weights would make
     /// up for what the old ones asked.
     fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
-        purge_dead::<Pick<B>>(&self.plan, &mut self.state, &mut self.clock, &self.members, members);
+        purge_dead::<Rule<B>>(&self.plan, &mut self.state, &mut self.clock, &self.members, members);
         self.plan.quotas = quotas::shares(&members.effective());
         self.state.sent = vec![0; members.len()];
         self.state.total = 0;
@@ -83,7 +83,7 @@ impl<B: Boundary<Note: Default + Send> + Send> Technique for ByteQuota<B> {
     }
 
     fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
-        pick_each::<Pick<B>>(&self.plan, &mut self.state, &mut self.clock, batch, out, |s, flow| {
+        pick_each::<Rule<B>>(&self.plan, &mut self.state, &mut self.clock, batch, out, |s, flow| {
             s.flows.prefetch(flow);
         });
     }

@@ -3,8 +3,8 @@
 use super::pinned::{Clock, pick_each, purge_dead, remembered};
 use super::{Batch, Granularity, Parameters, Row, Step, Technique};
 use crate::apportion::quotas;
-use crate::scheme::deficit::{LastSeen, Plan, State, Ticks};
-use crate::scheme::{Deficit, FlowTable, Flows, Scheme};
+use crate::picks::deficit::{LastSeen, Plan, State, Ticks};
+use crate::picks::{Deficit, FlowTable, Flows, Pick};
 use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::format;
@@ -43,7 +43,7 @@ const SWEEPS_PER_TIMEOUT: u64 = 256;
 /// Places that sweeps beyond one per timeout may visit per packet, on average.
 const SWEPT_PER_PACKET: usize = 8;
 
-type Pick<N> = Deficit<Vec<u64>, FlowTable<N>, Vec<u32>>;
+type Rule<N> = Deficit<Vec<u64>, FlowTable<N>, Vec<u32>>;
 
 struct ActiveQuota<N> {
     members: Members,
@@ -73,7 +73,7 @@ impl<N: LastSeen> ActiveQuota<N> {
         let elapsed_ns = now_ns.saturating_sub(self.swept_ns);
         let paid = self.packets_since_sweep >= self.state.flows.slots() / SWEPT_PER_PACKET;
         if elapsed_ns >= self.plan.idle_ns || (paid && elapsed_ns >= self.plan.idle_ns / SWEEPS_PER_TIMEOUT) {
-            Pick::<N>::tick(&self.plan, &mut self.state, &mut self.clock);
+            Rule::<N>::tick(&self.plan, &mut self.state, &mut self.clock);
             self.swept_ns = now_ns;
             self.packets_since_sweep = 0;
         }
@@ -84,7 +84,7 @@ impl<N: LastSeen> ActiveQuota<N> {
 impl<N: LastSeen + Send> Technique for ActiveQuota<N> {
     /// Flows of a path that died are forgotten, and decided anew at their next packet; all others stay.
     fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
-        purge_dead::<Pick<N>>(&self.plan, &mut self.state, &mut self.clock, &self.members, members);
+        purge_dead::<Rule<N>>(&self.plan, &mut self.state, &mut self.clock, &self.members, members);
         self.plan.periods = quotas::periods(&members.effective());
         self.state.active.resize(members.len(), 0);
         self.members = members.clone();
@@ -93,7 +93,7 @@ impl<N: LastSeen + Send> Technique for ActiveQuota<N> {
 
     fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
         if !N::KEPT || batch.times_ns.is_empty() {
-            return pick_each::<Pick<N>>(
+            return pick_each::<Rule<N>>(
                 &self.plan,
                 &mut self.state,
                 &mut self.clock,
@@ -106,7 +106,7 @@ impl<N: LastSeen + Send> Technique for ActiveQuota<N> {
         for ((flows, times_ns), out) in parts {
             let part = Batch { flows, bytes: &[], times_ns };
             self.sweep_if_due(times_ns.first().copied().unwrap_or(0), flows.len());
-            pick_each::<Pick<N>>(&self.plan, &mut self.state, &mut self.clock, &part, out, |s, flow| {
+            pick_each::<Rule<N>>(&self.plan, &mut self.state, &mut self.clock, &part, out, |s, flow| {
                 s.flows.prefetch(flow);
             });
         }

@@ -4,8 +4,8 @@ use super::pinned::{Clock, pick_each, purge_dead, remembered};
 use super::{Batch, Granularity, Parameters, Row, Step, Technique};
 use crate::apportion::quotas;
 use crate::control::SlotTable;
-use crate::scheme::exceptions::{Plan, State};
-use crate::scheme::{Exceptions, FlowTable, Flows, Packet, Scheme, Seen, Slots};
+use crate::picks::exceptions::{Plan, State};
+use crate::picks::{Exceptions, FlowTable, Flows, Packet, Pick, Seen, Slots};
 use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::format;
@@ -52,7 +52,7 @@ const SLOTS: usize = 4096;
 /// The hash half: a min-move table, so that a change of weights moves the fewest flows.
 type Hash = Slots<u16, SLOTS>;
 
-type Pick = Exceptions<Hash, Vec<u64>, FlowTable<()>, Seen, Vec<u64>>;
+type Rule = Exceptions<Hash, Vec<u64>, FlowTable<()>, Seen, Vec<u64>>;
 
 struct HashExceptions {
     members: Members,
@@ -68,7 +68,7 @@ impl Technique for HashExceptions {
     /// flows that the hash moved were never listed.
     fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
         self.table.plan(members)?;
-        purge_dead::<Pick>(&self.plan, &mut self.state, &mut self.clock, &self.members, members);
+        purge_dead::<Rule>(&self.plan, &mut self.state, &mut self.clock, &self.members, members);
         let weights = members.effective();
         self.plan.quotas = quotas::shares(&weights);
         self.plan.hash = *self.table.slots();
@@ -79,7 +79,7 @@ impl Technique for HashExceptions {
     }
 
     fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
-        pick_each::<Pick>(&self.plan, &mut self.state, &mut self.clock, batch, out, |_, _| ());
+        pick_each::<Rule>(&self.plan, &mut self.state, &mut self.clock, batch, out, |_, _| ());
     }
 
     fn shares(&self) -> Option<Vec<f64>> {

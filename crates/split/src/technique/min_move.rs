@@ -3,7 +3,7 @@
 
 use super::{Batch, Granularity, Parameters, Row, Step, Technique};
 use crate::control::SlotTable;
-use crate::scheme::{Slots, each};
+use crate::picks::{Slots, each};
 use crate::{Members, PlanError, Still};
 use std::boxed::Box;
 use std::format;

@@ -1,8 +1,8 @@
 //! A plan with the scheme that reads it, its type forgotten: one dynamic call per batch, none per packet.
 
-use crate::scheme::modulo::ModuloTable;
-use crate::scheme::{self, Modulo, Slots};
-use crate::{Scheme, Still};
+use crate::picks::modulo::ModuloTable;
+use crate::picks::{self, Modulo, Slots};
+use crate::{Pick, Still};
 use std::boxed::Box;
 use std::vec::Vec;
 
@@ -15,18 +15,18 @@ pub(super) trait Picker: Send {
     fn bytes(&self) -> usize;
 }
 
-struct Planned<S: Scheme> {
+struct Planned<S: Pick> {
     plan: Box<S::Plan>,
     /// Bytes that the plan points to.
     behind: usize,
 }
 
-impl<S: Scheme<State = ()>> Picker for Planned<S>
+impl<S: Pick<State = ()>> Picker for Planned<S>
 where
     S::Plan: Send,
 {
     fn pick(&self, flows: &[u64], out: &mut [u16]) {
-        scheme::each::<S, _>(&self.plan, &mut (), &mut Still, flows, out);
+        picks::each::<S, _>(&self.plan, &mut (), &mut Still, flows, out);
     }
 
     fn bytes(&self) -> usize {
@@ -35,7 +35,7 @@ where
 }
 
 /// A plan that holds everything, or points to `behind` bytes.
-pub(super) fn planned<S: Scheme<State = ()> + 'static>(plan: Box<S::Plan>, behind: usize) -> Box<dyn Picker>
+pub(super) fn planned<S: Pick<State = ()> + 'static>(plan: Box<S::Plan>, behind: usize) -> Box<dyn Picker>
 where
     S::Plan: Send,
 {

@@ -2,7 +2,7 @@
 //! members.
 
 use super::{Batch, Step};
-use crate::scheme::{self, Packet, Scheme};
+use crate::picks::{self, Packet, Pick};
 use crate::{Env, Members, capability};
 use std::format;
 use std::string::ToString;
@@ -27,7 +27,7 @@ const AHEAD: usize = 16;
 
 /// Picks for every packet of `batch`, in order; `fetch` is shown flows some packets ahead.
 #[inline(always)]
-pub(super) fn pick_each<S: Scheme>(
+pub(super) fn pick_each<S: Pick>(
     plan: &S::Plan,
     state: &mut S::State,
     clock: &mut Clock,
@@ -44,12 +44,12 @@ pub(super) fn pick_each<S: Scheme>(
         }
         let bytes = batch.bytes.get(i).copied().unwrap_or(1);
         *member =
-            scheme::pick::<S, Clock>(plan, state, &mut Packet { flow, bytes, ..Packet::default() }, clock);
+            picks::pick::<S, Clock>(plan, state, &mut Packet { flow, bytes, ..Packet::default() }, clock);
     }
 }
 
 /// Tells `state` of the members that were up in `before` and are not in `now`.
-pub(super) fn purge_dead<S: Scheme>(
+pub(super) fn purge_dead<S: Pick>(
     plan: &S::Plan,
     state: &mut S::State,
     clock: &mut Clock,

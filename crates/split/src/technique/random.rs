@@ -2,7 +2,7 @@
 
 use super::{Batch, Granularity, Parameters, Row, Step, Technique};
 use crate::control::living;
-use crate::scheme::{self, Uniform};
+use crate::picks::{self, Uniform};
 use crate::{Members, PlanError, Still};
 use std::boxed::Box;
 use std::string::ToString;
@@ -34,7 +34,7 @@ impl Technique for Random {
     }
 
     fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
-        scheme::each::<Uniform, _>(&self.living[..], &mut (), &mut Still, batch.flows, out);
+        picks::each::<Uniform, _>(&self.living[..], &mut (), &mut Still, batch.flows, out);
     }
 
     fn shares(&self) -> Option<Vec<f64>> {
@@ -50,7 +50,7 @@ impl Technique for Random {
     }
 
     fn explain(&self, flow: u64) -> Vec<Step> {
-        let index = scheme::uniform::index(flow as u32, self.living.len());
+        let index = picks::uniform::index(flow as u32, self.living.len());
         vec![Step { what: "entry".to_string(), value: std::format!("{index} of {}", self.living.len()) }]
     }
 }

@@ -7,8 +7,8 @@
 use super::picker::{Picker, planned};
 use super::{Batch, Granularity, Row, Step, Technique};
 use crate::apportion::cells::Layout;
-use crate::scheme::Cells;
-use crate::scheme::cells::Cell;
+use crate::picks::Cells;
+use crate::picks::cells::Cell;
 use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::format;
@@ -82,7 +82,7 @@ impl Technique for RejectionCells {
 
     fn explain(&self, flow: u64) -> Vec<Step> {
         let cells = self.layout.cells();
-        crate::scheme::cells::probes(flow as u32, cells)
+        crate::picks::cells::probes(flow as u32, cells)
             .map(|(cell, accepted)| Step {
                 what: format!("cell {cell} of {}", cells.len()),
                 value: if accepted { "accepts" } else { "refuses" }.to_string(),

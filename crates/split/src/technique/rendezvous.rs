@@ -3,8 +3,8 @@
 
 use super::{Batch, Granularity, Parameters, Row, Step, Technique};
 use crate::apportion::reciprocal::{reciprocals, shares};
-use crate::scheme::rendezvous::{self, Entry};
-use crate::scheme::{lanes, mix};
+use crate::picks::rendezvous::{self, Entry};
+use crate::picks::{lanes, mix};
 use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::format;

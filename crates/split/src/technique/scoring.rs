@@ -5,7 +5,7 @@
 use super::{Batch, Granularity, Parameters, Row, Step, Technique};
 use crate::apportion::gravity::{entry_shares, plain_entries, scoring_shares};
 use crate::control::buckets;
-use crate::scheme::{lanes, mix, score, score16};
+use crate::picks::{lanes, mix, score, score16};
 use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::format;

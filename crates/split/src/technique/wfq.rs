@@ -2,8 +2,8 @@
 
 use super::pinned::{Clock, pick_each, purge_dead, remembered};
 use super::{Batch, Granularity, Parameters, Row, Step, Technique};
-use crate::scheme::wfq::{Plan, State};
-use crate::scheme::{FlowTable, Flows, Wfq};
+use crate::picks::wfq::{Plan, State};
+use crate::picks::{FlowTable, Flows, Wfq};
 use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::format;
@@ -26,7 +26,7 @@ pub(super) const ROW: Row = Row {
     },
 };
 
-type Pick = Wfq<Vec<u64>, FlowTable<()>, Vec<u64>>;
+type Rule = Wfq<Vec<u64>, FlowTable<()>, Vec<u64>>;
 
 struct WeightedFair {
     members: Members,
@@ -38,7 +38,7 @@ struct WeightedFair {
 impl Technique for WeightedFair {
     /// Known flows stay. Counts begin anew, or the new weights would make up for what the old ones asked.
     fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
-        purge_dead::<Pick>(&self.plan, &mut self.state, &mut self.clock, &self.members, members);
+        purge_dead::<Rule>(&self.plan, &mut self.state, &mut self.clock, &self.members, members);
         self.plan.weights = members.effective();
         self.state.sent = vec![0; members.len()];
         self.members = members.clone();
@@ -46,7 +46,7 @@ impl Technique for WeightedFair {
     }
 
     fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
-        pick_each::<Pick>(&self.plan, &mut self.state, &mut self.clock, batch, out, |s, flow| {
+        pick_each::<Rule>(&self.plan, &mut self.state, &mut self.clock, batch, out, |s, flow| {
             s.flows.prefetch(flow);
         });
     }

@@ -3,8 +3,8 @@
 use super::pinned::{Clock, pick_each, purge_dead, remembered};
 use super::{Batch, Granularity, Parameters, Row, Step, Technique};
 use crate::apportion::turns;
-use crate::scheme::turns::State;
-use crate::scheme::{FlowList, FlowTable, Flows, Turns};
+use crate::picks::turns::State;
+use crate::picks::{FlowList, FlowTable, Flows, Turns};
 use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::format;

@@ -5,7 +5,7 @@ use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
 use crate::load_balancer::{LoadBalancer, Scheme};
 use crate::task::Task;
 use anabranch_sim::{Outcome, SimulationError};
-use anabranch_split::Scheme as _;
+use anabranch_split::Pick as _;
 
 /// Registry entry of blank-scheme.
 pub static BLANK_SCHEME: Descriptor = Descriptor {

@@ -1,7 +1,7 @@
 //! Decisions of blank-scheme; its rule and where it differs from the paper stand on `page.md`.
 
 use anabranch_split::Env;
-use anabranch_split::scheme::{Packet, Scheme};
+use anabranch_split::picks::{Packet, Pick};
 
 /// Pick of the first member that may be used, whatever the packet.
 pub struct BlankScheme;
@@ -10,7 +10,7 @@ pub struct BlankScheme;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parameters {}
 
-impl Scheme for BlankScheme {
+impl Pick for BlankScheme {
     const NAME: &'static str = "blank-scheme";
     /// Nothing: a clock, random numbers and the like are bits of [`anabranch_split::capability`].
     const NEEDS: u32 = 0;

@@ -4,7 +4,7 @@ use super::pick;
 use crate::switches::port_env::{PortEnv, stream};
 use anabranch_fabric::Fabric;
 use anabranch_sim::{Choice, GroupPlan, Junction, Network, PacketId, SwitchBalancer};
-use anabranch_split::{PlanError, scheme};
+use anabranch_split::{PlanError, picks};
 use rand_pcg::Pcg32;
 
 type Rule = pick::BlankScheme;
@@ -36,7 +36,7 @@ impl SwitchBalancer for Switches {
     fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
         let now_ns = network.now_ns();
         let packet = network.packet(id);
-        let mut asked = scheme::Packet {
+        let mut asked = picks::Packet {
             flow: u64::from(packet.connection) << 32 | u64::from(packet.entropy),
             bytes: packet.frame_bytes.into(),
             destination: at.leaf,
@@ -46,6 +46,6 @@ impl SwitchBalancer for Switches {
         let up = |member: u16| weights[usize::from(member)] > 0;
         let stream = &mut self.streams[at.switch as usize];
         let mut env = PortEnv { now_ns, stream, up };
-        Choice::Member(scheme::pick::<Rule, _>(weights, &mut (), &mut asked, &mut env))
+        Choice::Member(picks::pick::<Rule, _>(weights, &mut (), &mut asked, &mut env))
     }
 }

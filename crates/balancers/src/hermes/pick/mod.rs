@@ -3,9 +3,9 @@
 mod parameters;
 mod path;
 
-use anabranch_split::scheme::dre::Register;
-use anabranch_split::scheme::least::Least;
-use anabranch_split::scheme::{Flows, Packet, Scheme};
+use anabranch_split::picks::dre::Register;
+use anabranch_split::picks::least::Least;
+use anabranch_split::picks::{Flows, Packet, Pick};
 use anabranch_split::{Env, capability, random_below};
 use core::marker::PhantomData;
 pub use parameters::{ONE, Parameters};
@@ -85,7 +85,7 @@ const SWEPT_PER_CHOICE: usize = 8;
 /// Time without packets after which a flow has ended, in nanoseconds.
 const IDLE_NS: u64 = 1_000_000_000;
 
-impl<M: Flows<Note = Note>, C: AsRef<[Path]> + AsMut<[Path]>> Scheme for Hermes<M, C> {
+impl<M: Flows<Note = Note>, C: AsRef<[Path]> + AsMut<[Path]>> Pick for Hermes<M, C> {
     const NAME: &'static str = "hermes";
     const NEEDS: u32 = capability::CLOCK | capability::RANDOM | capability::FEEDBACK | capability::PROBE;
     type Plan = Parameters;

@@ -1,6 +1,6 @@
 //! Parameters of Hermes.
 
-use anabranch_split::scheme::dre::Estimator;
+use anabranch_split::picks::dre::Estimator;
 
 /// Fraction of one.
 pub const ONE: u32 = 1_000_000;

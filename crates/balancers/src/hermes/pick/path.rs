@@ -2,7 +2,7 @@
 
 use crate::hermes::pick::{Least, Parameters};
 use anabranch_split::Env;
-use anabranch_split::scheme::dre::Register;
+use anabranch_split::picks::dre::Register;
 
 /// Class of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 pub mod probe;
 mod table;
 
-use anabranch_split::scheme::paths::Paths;
-use anabranch_split::scheme::store::Store;
-use anabranch_split::scheme::{Packet, Scheme};
+use anabranch_split::picks::paths::Paths;
+use anabranch_split::picks::store::Store;
+use anabranch_split::picks::{Packet, Pick};
 use anabranch_split::{Env, capability};
 use core::marker::PhantomData;
 pub use table::{Entry, Sample, State};
@@ -90,7 +90,7 @@ pub struct Answer {
 /// last call returned.
 pub struct Luopan<P, S>(PhantomData<(P, S)>);
 
-impl<P: Paths, S: Store> Scheme for Luopan<P, S> {
+impl<P: Paths, S: Store> Pick for Luopan<P, S> {
     const NAME: &'static str = "luopan";
     const NEEDS: u32 =
         capability::CLOCK | capability::RANDOM | capability::TIMER | capability::PROBE | capability::TAG;

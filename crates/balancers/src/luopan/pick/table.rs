@@ -1,9 +1,9 @@
 //! Congestion table: samples of a few paths to each destination in use, and the current round of probes.
 
 use crate::luopan::pick::{Answer, Parameters, Resample, Stale, probe};
-use anabranch_split::scheme::least::Least;
-use anabranch_split::scheme::store::Store;
-use anabranch_split::scheme::uniform;
+use anabranch_split::picks::least::Least;
+use anabranch_split::picks::store::Store;
+use anabranch_split::picks::uniform;
 use anabranch_split::{Env, random_below};
 
 /// Path that was sampled, or is being probed.

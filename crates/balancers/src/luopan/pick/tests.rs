@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)] // A test may fail, its parts too.
 
 use crate::luopan::pick::*;
-use anabranch_split::scheme::store::Heap;
+use anabranch_split::picks::store::Heap;
 use std::vec::Vec;
 
 struct Environment {

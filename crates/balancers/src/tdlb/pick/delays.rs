@@ -1,6 +1,6 @@
 //! Delays of all paths to all destinations as probes measure them, and the flowlet timeout that follows (Algorithm 2).
 
-use anabranch_split::scheme::store::Store;
+use anabranch_split::picks::store::Store;
 use anabranch_split::{Env, random_below};
 
 /// Algorithm that finds the slowest and the fastest path.

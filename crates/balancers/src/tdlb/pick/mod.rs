@@ -4,9 +4,9 @@ pub mod delays;
 mod parameters;
 pub mod separator;
 
-use anabranch_split::scheme::paths::Paths;
-use anabranch_split::scheme::store::Store;
-use anabranch_split::scheme::{Flows, Packet, Scheme, uniform};
+use anabranch_split::picks::paths::Paths;
+use anabranch_split::picks::store::Store;
+use anabranch_split::picks::{Flows, Packet, Pick, uniform};
 use anabranch_split::{Env, capability};
 use core::marker::PhantomData;
 use delays::Delays;
@@ -91,7 +91,7 @@ pub struct Tdlb<P, M, S>(PhantomData<(P, M, S)>);
 /// Number of table entries that are searched for idle flows with each new flow.
 const SWEPT_PER_FLOW: usize = 8;
 
-impl<P: Uplinks, M: Flows<Note = u64>, S: Store> Scheme for Tdlb<P, M, S> {
+impl<P: Uplinks, M: Flows<Note = u64>, S: Store> Pick for Tdlb<P, M, S> {
     const NAME: &'static str = "tdlb";
     const NEEDS: u32 = capability::CLOCK
         | capability::BACKLOG

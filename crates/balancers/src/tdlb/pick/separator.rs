@@ -1,7 +1,7 @@
 //! Traffic separator: records the flows that congest a port in a hash array (Algorithm 1).
 
-use anabranch_split::scheme::mix::{absorb, finalise};
-use anabranch_split::scheme::store::Store;
+use anabranch_split::picks::mix::{absorb, finalise};
+use anabranch_split::picks::store::Store;
 
 /// Packet that was enqueued at a port.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,8 +3,8 @@
 use crate::tdlb::pick::delays::{Algorithm, Delay, Extremes, Pair};
 use crate::tdlb::pick::separator::{Cell, Departure, Port, Record};
 use crate::tdlb::pick::*;
-use anabranch_split::scheme::FlowTable;
-use anabranch_split::scheme::store::Heap;
+use anabranch_split::picks::FlowTable;
+use anabranch_split::picks::store::Heap;
 use std::boxed::Box;
 use std::vec;
 use std::vec::Vec;

@@ -1,8 +1,8 @@
 //! Decisions of VMS; its rule and where it differs from the paper stand on `page.md`.
 
-use anabranch_split::scheme::score::Entry;
-use anabranch_split::scheme::scored::Scored;
-use anabranch_split::scheme::{Packet, Scheme};
+use anabranch_split::picks::score::Entry;
+use anabranch_split::picks::scored::Scored;
+use anabranch_split::picks::{Packet, Pick};
 use anabranch_split::{Env, capability, random_below};
 use core::marker::PhantomData;
 
@@ -95,7 +95,7 @@ pub struct Feedback {
     pub marked: u32,
 }
 
-impl<C, G> Scheme for Vms<C, G>
+impl<C, G> Pick for Vms<C, G>
 where
     C: AsRef<[Channel]> + AsMut<[Channel]>,
     G: AsRef<[Entry]>,

@@ -8,7 +8,7 @@ use super::super::{Context, Reorder, Tcp};
 use super::Segment;
 use super::patience::Patience;
 use crate::marks;
-use anabranch_split::scheme::flowcell;
+use anabranch_split::picks::flowcell;
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug)]

@@ -6,13 +6,13 @@
 //! examples, and `tests/properties.rs` your own laws.
 //!
 //! A scheme has two halves. [`Planned::plan`] is the slow one: it turns weights into a [`Plan`]
-//! whenever they change, and may allocate, sort and refuse. [`Scheme::pick`] is the fast one: it
+//! whenever they change, and may allocate, sort and refuse. [`Pick::pick`] is the fast one: it
 //! runs for every decision of every switch and reads the plan; a few dozen instructions, no
 //! allocation, nothing that panics. What a switch must remember between decisions is the scheme's
 //! `State`, one for each group of next hops.
 
 use anabranch_balancers::Planned;
-use anabranch_split::{Env, Packet, PlanError, Scheme, capability, random_below};
+use anabranch_split::{Env, Packet, Pick, PlanError, capability, random_below};
 
 /// The scheme: a name for its functions, without data of its own.
 pub struct BlankScheme;
@@ -50,7 +50,7 @@ impl AsRef<Self> for Plan {
     }
 }
 
-impl Scheme for BlankScheme {
+impl Pick for BlankScheme {
     const NAME: &'static str = "blank-scheme";
     /// Capabilities that the environment must give; the scheme compiles only for one that does.
     const NEEDS: u32 = capability::RANDOM | capability::BACKLOG;

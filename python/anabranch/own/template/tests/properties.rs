@@ -3,7 +3,7 @@
 use anabranch_scenario::Scenario;
 use anabranch_balancers::{Planned, simulate_with};
 use anabranch_sim::Progress;
-use anabranch_split::scheme::mix;
+use anabranch_split::picks::mix;
 use anabranch_split::{Env, Packet, capability, pick};
 use blank_scheme::{BlankScheme, Parameters};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! One entry of a list, all equally likely: ECMP without weights.
 
-use super::{List, Packet, Scheme};
+use super::{List, Packet, Pick};
 use crate::Env;
 use core::marker::PhantomData;
 
@@ -14,7 +14,7 @@ pub fn index(hash: u32, len: usize) -> usize {
     ((u64::from(hash) * len as u64) >> 32) as usize
 }
 
-impl<L: List<u16> + ?Sized> Scheme for Uniform<L> {
+impl<L: List<u16> + ?Sized> Pick for Uniform<L> {
     const NAME: &'static str = "uniform";
     const NEEDS: u32 = 0;
     /// Living members.

@@ -4,7 +4,7 @@
 //! prefix is within one of every quota (Balinski and Young, 1975).
 
 use super::deficit::first_due;
-use super::{Packet, Scheme};
+use super::{Packet, Pick};
 use crate::Env;
 use core::marker::PhantomData;
 
@@ -24,7 +24,7 @@ pub struct State<C> {
     pub total: u64,
 }
 
-impl<P: AsRef<[u64]>, C: AsMut<[u32]>> Scheme for Quota<P, C> {
+impl<P: AsRef<[u64]>, C: AsMut<[u32]>> Pick for Quota<P, C> {
     const NAME: &'static str = "quota";
     const NEEDS: u32 = 0;
     /// Number of units between two turns of each member: [`super::deficit::Plan::periods`].

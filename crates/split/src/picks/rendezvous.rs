@@ -4,7 +4,7 @@
 //! Integers only. The logarithm is a table of 2^11 cells with linear interpolation: within 5e-8 of the true value, and
 //! within 1.3e-4 *relative* towards `U = 1`, where a path of one millionth of the weight is decided.
 
-use super::{List, Packet, Scheme, mix};
+use super::{List, Packet, Pick, mix};
 use crate::Env;
 use core::hint::select_unpredictable;
 use core::marker::PhantomData;
@@ -97,7 +97,7 @@ pub fn score(hash: u32, entry: &Entry) -> u64 {
 /// Pick by logarithmic rendezvous over a list `L`; the first of equal scores wins.
 pub struct Rendezvous<L: ?Sized = [Entry]>(PhantomData<L>);
 
-impl<L: List<Entry> + ?Sized> Scheme for Rendezvous<L> {
+impl<L: List<Entry> + ?Sized> Pick for Rendezvous<L> {
     const NAME: &'static str = "rendezvous";
     const NEEDS: u32 = 0;
     /// Living members only.

@@ -1,7 +1,7 @@
 //! Byte deficit: a flow, flowcell or flowlet takes the path that is most bytes behind its quota, and keeps it until it
 //! ends.
 
-use super::{Flows, Packet, Scheme};
+use super::{Flows, Packet, Pick};
 use crate::{Env, capability};
 use core::marker::PhantomData;
 
@@ -81,7 +81,7 @@ pub fn largest_deficit(quotas: &[u64], sent: &[u64], total: u64) -> u16 {
 /// Number of table entries that are searched for ended units with each new unit.
 const SWEPT_PER_UNIT: usize = 8;
 
-impl<B, Q, M, C> Scheme for ByteDeficit<B, Q, M, C>
+impl<B, Q, M, C> Pick for ByteDeficit<B, Q, M, C>
 where
     B: Boundary,
     Q: AsRef<[u64]>,

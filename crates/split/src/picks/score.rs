@@ -3,7 +3,7 @@
 //! With plain weights this is highest-random-weight hashing as Open vSwitch does it, whose shares are *not* the weights
 //! (VALO Eq. 6). With gravities for weights the shares are exact (VALO Eq. 16).
 
-use super::{List, Packet, Scheme, mix};
+use super::{List, Packet, Pick, mix};
 use crate::Env;
 use core::hint::select_unpredictable;
 use core::marker::PhantomData;
@@ -34,7 +34,7 @@ pub fn score(hash: u32, entry: &Entry) -> i64 {
 /// Pick by scores of 32-bit values and 31-bit weights over a list `L`; the first of equal scores wins.
 pub struct Score<L: ?Sized = [Entry]>(PhantomData<L>);
 
-impl<L: List<Entry> + ?Sized> Scheme for Score<L> {
+impl<L: List<Entry> + ?Sized> Pick for Score<L> {
     const NAME: &'static str = "score";
     const NEEDS: u32 = 0;
     /// Living members only.

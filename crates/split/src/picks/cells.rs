@@ -7,7 +7,7 @@
 //! [`PROBES_MAX`] refusals the last cell's member takes it, which happens to one flow in 10^8 for an accepting area of
 //! a quarter.
 
-use super::{Packet, Scheme};
+use super::{Packet, Pick};
 use crate::Env;
 
 /// Level of a cell that accepts every probe, except one in 2^47. Its low bits leave room for the owner.
@@ -64,7 +64,7 @@ const fn probe(word: u64, bits: u32) -> (usize, u64) {
     ((word >> (64 - bits)) as usize, word << bits)
 }
 
-impl<const N: usize> Scheme for Cells<N> {
+impl<const N: usize> Pick for Cells<N> {
     const NAME: &'static str = "cells";
     const NEEDS: u32 = 0;
     type Plan = [Cell; N];

@@ -1,7 +1,7 @@
 //! Scores over weights that move: the control half makes new entries when enough has changed and time has passed.
 
 use super::score::Entry;
-use super::{Packet, Scheme, Score, mix};
+use super::{Packet, Pick, Score, mix};
 use crate::Still;
 
 /// Entries of [`Score`] in `G`, and whether they are outdated.

@@ -1,6 +1,6 @@
 //! Alias method: equal columns of hashes, each cut at one point between two members.
 
-use super::{Packet, Scheme};
+use super::{Packet, Pick};
 use crate::Env;
 
 /// Hashes of one column: those below `split` belong to `lower`, the others to `upper`.
@@ -18,7 +18,7 @@ pub struct Column {
 /// 1991).
 pub struct Alias<const N: usize>;
 
-impl<const N: usize> Scheme for Alias<N> {
+impl<const N: usize> Pick for Alias<N> {
     const NAME: &'static str = "alias";
     const NEEDS: u32 = 0;
     type Plan = [Column; N];

@@ -1,6 +1,6 @@
 //! WFQ as a splitter: a new flow takes the path with the least service per weight, and keeps it.
 
-use super::{Flows, Packet, Scheme};
+use super::{Flows, Packet, Pick};
 use crate::Env;
 use core::marker::PhantomData;
 
@@ -39,7 +39,7 @@ pub fn least_served(weights: &[u64], sent: &[u64]) -> u16 {
     best.0
 }
 
-impl<W, M, C> Scheme for Wfq<W, M, C>
+impl<W, M, C> Pick for Wfq<W, M, C>
 where
     W: AsRef<[u64]>,
     M: Flows<Note = ()>,

@@ -1,14 +1,14 @@
 //! Second hash of the flow before another scheme picks, so that two decisions on one key are independent.
 
 use super::mix::finalise;
-use super::{Packet, Scheme};
+use super::{Packet, Pick};
 use crate::Env;
 use core::marker::PhantomData;
 
 /// Pick of `S` over the finalised hash.
 pub struct Rehash<S>(PhantomData<S>);
 
-impl<S: Scheme> Scheme for Rehash<S> {
+impl<S: Pick> Pick for Rehash<S> {
     const NAME: &'static str = "rehash";
     const NEEDS: u32 = S::NEEDS;
     type Plan = S::Plan;

@@ -1,6 +1,6 @@
 //! Table of any length, indexed by `hash % length` without a division.
 
-use super::{Packet, Scheme};
+use super::{Packet, Pick};
 use crate::Env;
 use core::marker::PhantomData;
 
@@ -51,7 +51,7 @@ impl<S: AsRef<[u16]>> ModuloTable<S> {
 /// Pick from a slot table of any length, kept in an `S` (`Box<[u16]>`, `[u16; 256]`).
 pub struct Modulo<S>(PhantomData<S>);
 
-impl<S: AsRef<[u16]>> Scheme for Modulo<S> {
+impl<S: AsRef<[u16]>> Pick for Modulo<S> {
     const NAME: &'static str = "modulo";
     const NEEDS: u32 = 0;
     type Plan = ModuloTable<S>;

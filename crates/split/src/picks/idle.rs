@@ -40,7 +40,7 @@ impl<B: Boundary> Boundary for Idle<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::flowcell::Numbered;
+    use crate::picks::flowcell::Numbered;
 
     #[test]
     fn a_cell_ends_with_its_number_or_after_the_pause() {

@@ -1,13 +1,13 @@
 //! Cycle: every packet takes the next entry of a sequence (packet-level WRR; DBB's shared counters).
 
-use super::{List, Packet, Scheme};
+use super::{List, Packet, Pick};
 use crate::Env;
 use core::marker::PhantomData;
 
 /// Pick of the next entry of a list `L` for each packet of any flow.
 pub struct Cycle<L: ?Sized = [u16]>(PhantomData<L>);
 
-impl<L: List<u16> + ?Sized> Scheme for Cycle<L> {
+impl<L: List<u16> + ?Sized> Pick for Cycle<L> {
     const NAME: &'static str = "cycle";
     const NEEDS: u32 = 0;
     /// Member of each turn.

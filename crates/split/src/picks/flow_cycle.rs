@@ -1,6 +1,6 @@
 //! Cycle for each flow: every packet takes the next entry of a sequence, counted by its flow.
 
-use super::{Flows, List, Packet, Scheme};
+use super::{Flows, List, Packet, Pick};
 use crate::{Env, capability, random_below};
 use core::marker::PhantomData;
 
@@ -40,7 +40,7 @@ pub struct Counter {
 /// Number of table entries that are searched for silent flows with each new flow.
 const SWEPT_PER_FLOW: usize = 8;
 
-impl<C: List<u16>, M: Flows<Note = Counter>> Scheme for FlowCycle<C, M> {
+impl<C: List<u16>, M: Flows<Note = Counter>> Pick for FlowCycle<C, M> {
     const NAME: &'static str = "flow-cycle";
     const NEEDS: u32 = capability::CLOCK | capability::RANDOM;
     type Plan = Plan<C>;
@@ -80,7 +80,7 @@ impl<C: List<u16>, M: Flows<Note = Counter>> Scheme for FlowCycle<C, M> {
 #[cfg(all(test, feature = "plan"))]
 mod tests {
     use super::*;
-    use crate::scheme::FlowTable;
+    use crate::picks::FlowTable;
     use std::vec::Vec;
 
     struct Environment {

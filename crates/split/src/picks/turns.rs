@@ -1,6 +1,6 @@
 //! Turns: each new flow takes the next entry of a sequence, and keeps it (WRR).
 
-use super::{Flows, Packet, Scheme};
+use super::{Flows, Packet, Pick};
 use crate::Env;
 use core::marker::PhantomData;
 
@@ -16,7 +16,7 @@ pub struct State<M> {
     pub next: usize,
 }
 
-impl<M: Flows<Note = ()>> Scheme for Turns<M> {
+impl<M: Flows<Note = ()>> Pick for Turns<M> {
     const NAME: &'static str = "turns";
     const NEEDS: u32 = 0;
     /// Member of each turn.

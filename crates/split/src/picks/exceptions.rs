@@ -8,7 +8,7 @@
 //! must run once per flow, and a flow without an exception leaves no other trace.
 
 use super::byte_deficit::largest_deficit;
-use super::{Flows, Packet, Scheme};
+use super::{Flows, Packet, Pick};
 use crate::Env;
 use core::marker::PhantomData;
 
@@ -60,9 +60,9 @@ pub fn is_over(quota: u64, count: u64, total: u64, spread: u64, tau_squared: u32
     excess > 0 && square > bound as i128
 }
 
-impl<H, Q, M, A, C> Scheme for Exceptions<H, Q, M, A, C>
+impl<H, Q, M, A, C> Pick for Exceptions<H, Q, M, A, C>
 where
-    H: Scheme<State = (), Plan: Sized>,
+    H: Pick<State = (), Plan: Sized>,
     Q: AsRef<[u64]>,
     M: Flows<Note = ()>,
     A: Arrivals,

@@ -1,6 +1,6 @@
 //! Inversion of the cumulative distribution: each member owns one interval of the 32-bit hashes.
 
-use super::{Packet, Scheme};
+use super::{Packet, Pick};
 use crate::Env;
 
 /// Largest number of bounds for which counting all of them is faster than a search.
@@ -20,7 +20,7 @@ pub struct Bounds<const N: usize> {
 /// log2 N times.
 pub struct Cumulative<const N: usize>;
 
-impl<const N: usize> Scheme for Cumulative<N> {
+impl<const N: usize> Pick for Cumulative<N> {
     const NAME: &'static str = "cumulative";
     const NEEDS: u32 = 0;
     type Plan = Bounds<N>;

@@ -111,7 +111,7 @@ impl Packet {
 
 /// One scheme: the decision over a plan. It has no `self`: plan and state are arguments, so each lives where the
 /// environment keeps such things.
-pub trait Scheme {
+pub trait Pick {
     /// Name, as users write it.
     const NAME: &'static str;
     /// Bits of [`crate::capability`] that the scheme needs.
@@ -158,21 +158,16 @@ pub trait Scheme {
     }
 }
 
-/// Checked entry to [`Scheme::pick`]: a scheme that needs what an environment does not give fails to compile there.
+/// Checked entry to [`Pick::pick`]: a scheme that needs what an environment does not give fails to compile there.
 #[inline(always)]
-pub fn pick<S: Scheme, E: Env>(
-    plan: &S::Plan,
-    state: &mut S::State,
-    packet: &mut Packet,
-    env: &mut E,
-) -> u16 {
+pub fn pick<S: Pick, E: Env>(plan: &S::Plan, state: &mut S::State, packet: &mut Packet, env: &mut E) -> u16 {
     const { assert!(S::NEEDS & !E::GIVES == 0, "this environment cannot run this scheme: see its NEEDS") }
     S::pick(plan, state, packet, env)
 }
 
 /// Picks for one packet of each flow in `flows`: the plain batch loop, monomorphised and inlined per scheme.
 #[inline(always)]
-pub fn each<S: Scheme, E: Env>(
+pub fn each<S: Pick, E: Env>(
     plan: &S::Plan,
     state: &mut S::State,
     env: &mut E,

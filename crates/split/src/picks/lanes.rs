@@ -4,7 +4,7 @@
 use super::{Rendezvous, Score, Score16, each, rendezvous, score, score16};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
-use crate::{Packet, Scheme, Still};
+use crate::{Packet, Pick, Still};
 
 /// Makes a batch of `$scheme`: blocks by `$kernel` of the widest instruction set that there is, the remaining flows one
 /// by one.

@@ -1,13 +1,13 @@
 //! Table of 2^k slots, indexed by the low bits of the hash: one load per packet.
 
-use super::{Packet, Scheme};
+use super::{Packet, Pick};
 use crate::Env;
 use core::marker::PhantomData;
 
 /// Pick from a table of `N` slots, a power of two, each naming a member in a `P` (`u8` or `u16`).
 pub struct Slots<P, const N: usize>(PhantomData<P>);
 
-impl<P: Copy + Into<u16>, const N: usize> Scheme for Slots<P, N> {
+impl<P: Copy + Into<u16>, const N: usize> Pick for Slots<P, N> {
     const NAME: &'static str = "slots";
     const NEEDS: u32 = 0;
     /// Member of each slot.

@@ -1,6 +1,6 @@
 //! Wildcard rules on the low bits of the hash, the longest match wins: a TCAM as a binary trie.
 
-use super::{Packet, Scheme};
+use super::{Packet, Pick};
 use crate::Env;
 use core::marker::PhantomData;
 
@@ -19,7 +19,7 @@ pub struct Suffix {
 /// Pick from a suffix trie kept in an `S` (`Box<[Suffix]>`, an array); node zero is the empty suffix and has a rule.
 pub struct Wildcard<S>(PhantomData<S>);
 
-impl<S: AsRef<[Suffix]>> Scheme for Wildcard<S> {
+impl<S: AsRef<[Suffix]>> Pick for Wildcard<S> {
     const NAME: &'static str = "wildcard";
     const NEEDS: u32 = 0;
     type Plan = S;

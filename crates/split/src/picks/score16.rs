@@ -3,7 +3,7 @@
 //! `group_best_live_bucket` (ofproto-dpif-xlate.c, 3.1): `(hash_int(bucket_id, basis) & 0xffff) * weight`, compared
 //! by `>=` from zero, so the *last* of equal scores wins; a bucket of weight zero is never live.
 
-use super::{Packet, Scheme, mix};
+use super::{Packet, Pick, mix};
 use crate::Env;
 use core::hint::select_unpredictable;
 
@@ -28,7 +28,7 @@ pub fn score(basis: u32, bucket: &Bucket) -> u32 {
 /// Pick of Open vSwitch's scorer.
 pub struct Score16;
 
-impl Scheme for Score16 {
+impl Pick for Score16 {
     const NAME: &'static str = "score16";
     const NEEDS: u32 = 0;
     /// Live buckets only, in the order of the group.

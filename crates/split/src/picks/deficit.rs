@@ -5,7 +5,7 @@
 //! one whose quota is first to demand it. Without departures every prefix of arrivals is within one flow of every
 //! quota. The more obvious rule, largest `q_i (A+1) - a_i`, is not: weights 1, 62, 1, 62, 8 leave it 1.15 flows behind.
 
-use super::{Flows, Packet, Scheme};
+use super::{Flows, Packet, Pick};
 use crate::Env;
 use core::hint::select_unpredictable;
 use core::marker::PhantomData;
@@ -121,7 +121,7 @@ where
     }
 }
 
-impl<P, M, C> Scheme for Deficit<P, M, C>
+impl<P, M, C> Pick for Deficit<P, M, C>
 where
     P: AsRef<[u64]>,
     M: Flows<Note: LastSeen>,

@@ -5,7 +5,7 @@
 //! Luopan (TPDS 2019, section 2), and any other scheme may pick as well.
 
 use super::byte_deficit::Boundary;
-use super::{Flows, Packet, Scheme};
+use super::{Flows, Packet, Pick};
 use crate::{Env, capability};
 use core::marker::PhantomData;
 
@@ -36,7 +36,7 @@ const SWEPT_PER_UNIT: usize = 8;
 /// Picks like [`Units`], in an environment that keeps the parts of plan and state separately. The scheme `S` is given
 /// random bits for a hash, so that the units of a flow are independent.
 #[inline(always)]
-pub fn pick<B: Boundary, S: Scheme, M: Flows<Note = B::Note>, E: Env>(
+pub fn pick<B: Boundary, S: Pick, M: Flows<Note = B::Note>, E: Env>(
     boundary: &B,
     plan: &S::Plan,
     flows: &mut M,
@@ -66,7 +66,7 @@ pub fn pick<B: Boundary, S: Scheme, M: Flows<Note = B::Note>, E: Env>(
     member
 }
 
-impl<B: Boundary, S: Scheme<State: Sized, Plan: Sized>, M: Flows<Note = B::Note>> Scheme for Units<B, S, M> {
+impl<B: Boundary, S: Pick<State: Sized, Plan: Sized>, M: Flows<Note = B::Note>> Pick for Units<B, S, M> {
     const NAME: &'static str = "units";
     const NEEDS: u32 = B::NEEDS | S::NEEDS | capability::RANDOM;
     type Plan = Plan<B, S::Plan>;
