@@ -55,7 +55,7 @@ CONNECTION = "10.0.0.1,10.2.0.2,tcp,40000,80"
 
 RESULTS = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
 NAMED = {
-    "explain": {"steps", "path"},
+    "explain": {"steps", "path", "outcome"},
     "lab run": {"run"},
     "plan": {"recipes", "recommended", "refused", "traps"},
     "schemes show": {"schemes"},

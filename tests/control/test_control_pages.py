@@ -117,9 +117,9 @@ def test_metrics_are_what_prometheus_reads() -> None:
     async def asked() -> str:
         events = Events()
         async with site(changed(snapshot(), 0, connected=False), events=events) as address:
-            events.tell("committed", "leaf0", duration_s=0.003, lag_s=0.03)
-            events.tell("committed", "leaf0", duration_s=0.003)
-            events.tell("stranger", EVIL)
+            events.report("committed", "leaf0", duration_s=0.003, lag_s=0.03)
+            events.report("committed", "leaf0", duration_s=0.003)
+            events.report("stranger", EVIL)
             await asyncio.sleep(0.3)
             return (await get(address, "/metrics"))[1]
 

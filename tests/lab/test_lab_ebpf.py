@@ -72,8 +72,8 @@ def test_hosts_reach_each_other_and_links_have_their_rate(tmp_path: Path) -> Non
 
 def test_every_scheme_forwards_over_all_paths_by_their_weights(tmp_path: Path) -> None:
     with kernel_lab_of(tmp_path, SMALL.replace("50 Mbps", "10 Gbps")) as lab:
-        ways = datapaths.ways(lab)
-        assert ways["leaf0", "leaf1"] == ["leaf0-spine0", "leaf0-spine1"]
+        next_hops = datapaths.next_hops(lab)
+        assert next_hops["leaf0", "leaf1"] == ["leaf0-spine0", "leaf0-spine1"]
         source, target = lab.hosts["host0"], lab.hosts["host2"]
         ports = random.Random(3).sample(range(1024, 65000), PACKETS)
         tuples = five_tuples(source.address, target.address, "udp", ports, 9)
@@ -93,7 +93,7 @@ def test_every_scheme_forwards_over_all_paths_by_their_weights(tmp_path: Path) -
 
 def test_weights_that_fit_no_group_are_refused(tmp_path: Path) -> None:
     with kernel_lab_of(tmp_path, SMALL) as lab:
-        with pytest.raises(AnabranchError, match="3 for 2 ways"):
+        with pytest.raises(AnabranchError, match="3 for 2 next hops"):
             datapaths.install(lab, weights={("leaf0", "leaf1"): (1, 2, 3)})
         with pytest.raises(AnabranchError, match="no switch and a leaf"):
             datapaths.install(lab, weights={("leaf0", "leaf0"): (1,)})

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from anabranch.netlink import kernel
 from anabranch.netlink.connection import Connection, KernelRefusedError, attributes, messages
 from anabranch.netlink.lookup import look_up
-from anabranch.netlink.nexthop import Device, Nexthop, NexthopGroup, Resilience, Route, Way
+from anabranch.netlink.nexthop import Device, Hop, Nexthop, NexthopGroup, Resilience, Route
 from support.own_namespace import in_own_namespace
 
 PROTOCOL = 171
@@ -43,11 +43,11 @@ def named(connection: Connection) -> dict[str, Device]:
 
 def two_nexthops(connection: Connection) -> tuple[Nexthop, Nexthop]:
     both = (
-        Nexthop(FIRST, Way(4, "e1", ip_address("10.9.1.2")), PROTOCOL),
-        Nexthop(SECOND, Way(4, "e2"), PROTOCOL),
+        Nexthop(FIRST, Hop(4, "e1", ip_address("10.9.1.2")), PROTOCOL),
+        Nexthop(SECOND, Hop(4, "e2"), PROTOCOL),
     )
     for nexthop in both:
-        kernel.put_nexthop(connection, nexthop, named(connection)[nexthop.way.device])
+        kernel.put_nexthop(connection, nexthop, named(connection)[nexthop.hop.device])
     return both
 
 
@@ -89,10 +89,10 @@ def test_ipv6_by_gateway_and_over_a_weight_of_a_byte() -> None:
         if not Path("/proc/net/if_inet6").exists():
             pytest.skip("no IPv6")
         ip("addr", "add", "fd00:9::1/64", "dev", "e1", "nodad")
-        gateway = Nexthop(FIRST, Way(6, "e1", ip_address("fd00:9::2")), PROTOCOL)
-        direct = Nexthop(SECOND, Way(6, "e2"), PROTOCOL)
+        gateway = Nexthop(FIRST, Hop(6, "e1", ip_address("fd00:9::2")), PROTOCOL)
+        direct = Nexthop(SECOND, Hop(6, "e2"), PROTOCOL)
         for nexthop in (gateway, direct):
-            kernel.put_nexthop(connection, nexthop, named(connection)[nexthop.way.device])
+            kernel.put_nexthop(connection, nexthop, named(connection)[nexthop.hop.device])
         group = NexthopGroup(GROUP, ((FIRST, 65535), (SECOND, 257)), None, PROTOCOL)
         kernel.put_group(connection, group)
         route = Route(ip_network("fd00:2::/32"), 254, 9, GROUP, PROTOCOL)
@@ -101,8 +101,8 @@ def test_ipv6_by_gateway_and_over_a_weight_of_a_byte() -> None:
         assert kernel.routes(connection, PROTOCOL) == [route]
         destinations = np.tile(np.frombuffer(ip_address("fd00:2::7").packed, np.uint8), (64, 1))
         ports = np.arange(1, 65, dtype=np.uint16)
-        ways = set(look_up(connection, 6, destinations, ports, ports))
-        assert ways <= {
+        hops = set(look_up(connection, 6, destinations, ports, ports))
+        assert hops <= {
             (named(connection)["e1"].index, ip_address("fd00:9::2")),
             (named(connection)["e2"].index, None),
         }
@@ -121,17 +121,17 @@ def test_look_ups_are_what_ip_says_and_split_as_weighted() -> None:
         destinations = random.integers(0, 256, (connections, 4)).astype(np.uint8)
         destinations[:, :2] = (10, 2)
         sports, dports = random.integers(1, 65536, (2, connections)).astype(np.uint16)
-        ways = look_up(connection, 17, destinations, sports, dports)
+        hops = look_up(connection, 17, destinations, sports, dports)
         numbers = {device.index: device.name for device in kernel.devices(connection)}
-    taken = Counter(numbers[device] for device, _ in ways)
+    taken = Counter(numbers[device] for device, _ in hops)
     # Six standard deviations of a binomial of 20,000 and 3/4: the kernel's hash has another key after every boot.
     assert abs(taken["e1"] - 15_000) < 6 * 61.2
-    assert {gateway for device, gateway in ways if numbers[device] == "e1"} == {ip_address("10.9.1.2")}
+    assert {gateway for device, gateway in hops if numbers[device] == "e1"} == {ip_address("10.9.1.2")}
     for row in range(50):
         address = ".".join(map(str, destinations[row]))
         ports = ["sport", str(sports[row]), "dport", str(dports[row])]
         said = ip("route", "get", address, "ipproto", "udp", *ports)
-        assert f" dev {numbers[ways[row][0]]} " in said
+        assert f" dev {numbers[hops[row][0]]} " in said
 
 
 @in_own_namespace
@@ -140,7 +140,7 @@ def test_a_refusal_says_what_the_kernel_says() -> None:
     ip("link", "set", "p2", "down")
     with Connection() as connection:
         with pytest.raises(KernelRefusedError, match="Carrier for nexthop device is down"):
-            kernel.put_nexthop(connection, Nexthop(SECOND, Way(4, "e2"), PROTOCOL), named(connection)["e2"])
+            kernel.put_nexthop(connection, Nexthop(SECOND, Hop(4, "e2"), PROTOCOL), named(connection)["e2"])
         with pytest.raises(KernelRefusedError, match="No such file"):
             kernel.delete_nexthop(connection, SECOND)
         devices = named(connection)

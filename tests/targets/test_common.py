@@ -271,9 +271,9 @@ def test_where_connections_go_is_told_before_and_agrees_with_the_split(name: str
             with pytest.raises(AnabranchError, match=f"target {name}: explain: "):
                 one.explain(str(plan), world.explain_options, tuples)
             return
-        told = [way.last[1] for way in one.explain(str(plan), world.explain_options, tuples)]
+        told = [each.last[1] for each in one.explain(str(plan), world.explain_options, tuples)]
         world.apply(plan)
-        assert [way.last[1] for way in one.explain(str(plan), world.explain_options, tuples)] == told
+        assert [each.last[1] for each in one.explain(str(plan), world.explain_options, tuples)] == told
         (found,) = forecast(group("4,3,2"), [name]).targets
         shares = np.array(found.recommended(1.0).achieved)
         got = np.array([told.count(port) for port in ("p1", "p2", "p3")])
@@ -289,12 +289,12 @@ def test_a_table_has_the_path_that_is_told(tmp_path: Path) -> None:
         world.apply(plan)
         held = json.loads((world.folder / "tables" / "owner-0.json").read_text())["leaf2"]
         texts = [f"10.9.0.1,10.2.0.9,tcp,{1024 + number},80" for number in range(500)]
-        for way in target("table").explain(str(plan), world.explain_options, parse_tuples(texts)):
-            steps = dict(way.steps)
+        for each in target("table").explain(str(plan), world.explain_options, parse_tuples(texts)):
+            steps = dict(each.steps)
             entry, _, entries = steps["slot"].partition(" of ")
             assert len(held["entries"]) == int(entries)
             path = held["entries"][int(entry)]
-            assert (steps["path"], way.last[1]) == (f"{path} of 3", held["ports"][path - 1])
+            assert (steps["path"], each.last[1]) == (f"{path} of 3", held["ports"][path - 1])
 
     in_world("table", tmp_path, check)
 

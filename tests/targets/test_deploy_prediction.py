@@ -1,4 +1,4 @@
-"""The way that a plan's connections will take, against the way that a real Open vSwitch sends them."""
+"""The path that a plan's connections will take, against the path on which a real Open vSwitch sends them."""
 
 from __future__ import annotations
 
@@ -104,34 +104,34 @@ def installed(switch: OpenVSwitch, plan: Path, recipe: str, seed: int) -> None:
 def test_every_connection_goes_where_it_was_predicted(switch: OpenVSwitch, plan: Path, recipe: str, seed: int) -> None:
     installed(switch, plan, recipe, seed)
     texts = connections(1000, seed)
-    place = ExplainOptions(openflow=switch.openflow(BRIDGE), in_port="p4")
-    ways = TARGET.explain(str(plan), place, parse_tuples(texts))
-    assert [way.port for way in ways] == [traced(switch, text) for text in texts]
-    assert len({way.port for way in ways}) == (2 if recipe == "failover" else 3)
+    options = ExplainOptions(openflow=switch.openflow(BRIDGE), in_port="p4")
+    predicted = TARGET.explain(str(plan), options, parse_tuples(texts))
+    assert [one.port for one in predicted] == [traced(switch, text) for text in texts]
+    assert len({one.port for one in predicted}) == (2 if recipe == "failover" else 3)
     # Paths count from 1 in the order of the plan's ports, whatever the switch's own numbers are.
     orders = {0xAB010000: ["p1", "p2", "p3"], 0xAB010001: ["p3", "p1"]}
-    for way in ways:
-        assert way.path == (None if way.port is None else orders[way.group_id or 0].index(way.way) + 1)
-    # A bridge that nobody asked is taken as fresh: the same ways, by the ports' names.
+    for one in predicted:
+        assert one.path == (None if one.port is None else orders[one.group_id or 0].index(one.outcome) + 1)
+    # A bridge that nobody asked is taken as fresh: the same paths, by the ports' names.
     offline = TARGET.explain(str(plan), ExplainOptions(in_port="p4"), parse_tuples(texts))
     if recipe != "failover":
-        assert [way.bucket_id for way in offline] == [way.bucket_id for way in ways]
+        assert [one.bucket_id for one in offline] == [one.bucket_id for one in predicted]
     named = {"port 1": "p1"}
-    assert [named.get(way.way, way.way) for way in offline] == [way.way for way in ways]
+    assert [named.get(one.outcome, one.outcome) for one in offline] == [one.outcome for one in predicted]
 
 
 @pytest.mark.parametrize("recipe", ["hash-gravity", "multipath", "failover"])
 def test_a_dead_port_is_left_as_predicted(switch: OpenVSwitch, plan: Path, recipe: str) -> None:
     installed(switch, plan, recipe, 5)
     texts = connections(300, 5)
-    place = ExplainOptions(openflow=switch.openflow(BRIDGE), in_port="p4")
+    options = ExplainOptions(openflow=switch.openflow(BRIDGE), in_port="p4")
     before = [traced(switch, text) for text in texts]
     switch.appctl("netdev-dummy/set-admin-state", "p1", "down")
     try:
         await_port(switch, "p1", up=False)
-        ways = TARGET.explain(str(plan), place, parse_tuples(texts))
+        predicted = TARGET.explain(str(plan), options, parse_tuples(texts))
         now = [traced(switch, text) for text in texts]
-        assert [way.port for way in ways] == now
+        assert [one.port for one in predicted] == now
         assert 1 not in now
         if recipe != "failover":
             assert all(new == old for new, old in zip(now, before, strict=True) if old != 1)
@@ -169,9 +169,9 @@ def test_packets_take_the_slots_that_were_predicted(
     finally:
         for port in captures:
             switch.vsctl("clear", "interface", f"p{port}", "options")
-    place = ExplainOptions(openflow=switch.openflow(BRIDGE), in_port="p4")
-    ways = TARGET.explain(str(plan), place, parse_tuples(texts))
-    assert [way.port for way in ways] == [sent[number] for number in range(len(texts))]
+    options = ExplainOptions(openflow=switch.openflow(BRIDGE), in_port="p4")
+    predicted = TARGET.explain(str(plan), options, parse_tuples(texts))
+    assert [one.port for one in predicted] == [sent[number] for number in range(len(texts))]
     assert set(Counter(sent.values())) == {1, 2, 3}
 
 

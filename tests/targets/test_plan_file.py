@@ -196,7 +196,7 @@ def test_the_plan_of_the_readme_is_one_for_a_switch_and_for_a_kernel() -> None:
     (in_switch,) = plan_file.parse(text, "plan.toml").groups
     (in_kernel,) = linux_plan.parse(text, "plan.toml").groups
     assert in_switch.where[0].arp
-    assert tuple(way.device for way in in_kernel.ways) == in_switch.ports
+    assert tuple(hop.device for hop in in_kernel.hops) == in_switch.ports
     assert in_kernel.weights == in_switch.weights
     assert in_kernel.prefixes == in_switch.where[0].ip_dst
     with pytest.raises(AnabranchError, match="arp: 1: give true or false"):

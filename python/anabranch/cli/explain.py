@@ -121,12 +121,12 @@ def explain(
         tuples = explanation.untyped(trace.tuples)
     if plan is not None:
         name = target or DEFAULT
-        ways = registry.target(name).explain(plan, with_plan.of(name), tuples)
+        predicted = registry.target(name).explain(plan, with_plan.of(name), tuples)
         if json is not None:
-            write_json(json, explanation.record(ways))
+            write_json(json, explanation.record(predicted))
         if json != "-":
-            _print([(way.connection, way.steps, way.last) for way in ways], terminal())
-        if not all(way.known for way in ways):
+            _print([(one.connection, one.steps, one.last) for one in predicted], terminal())
+        if not all(one.known for one in predicted):
             raise typer.Exit(STATUS_UNSURE)
         return
     wanted = group(weights or "", fail or ())
@@ -148,7 +148,7 @@ def explain(
 
 
 def show(found: list[Explanation], paths: int, console: Console) -> None:
-    """Prints every connection's way, or a line each if they are many."""
+    """Prints every connection's path, or a line each if they are many."""
     _print([(one.connection, one.steps, ("path", _end(one, paths))) for one in found], console)
 
 

@@ -45,13 +45,13 @@ def run(
     `docs/results.md` describes the columns. The status is 1 if no path joins the hosts of any flow, so that no flow
     could finish.
     """
-    from anabranch.runs.folder import check_writable, place, read_manifest
+    from anabranch.runs.folder import check_writable, read_manifest, run_folder
     from anabranch.runs.load import load, parse_overrides
     from anabranch.runs.results import Run
     from anabranch.terminal.console import terminal
 
     loaded = load(scenario, parse_overrides(override or ()))
-    folder = place(runs, loaded)
+    folder = run_folder(runs, loaded)
     present = not again and read_manifest(folder) is not None
     if not present:
         check_writable(runs)

@@ -107,7 +107,7 @@ class Controller:
     def keep(self, error: AnabranchError) -> None:
         """Goes on with the file in force, since there is something wrong with the one that was to replace it."""
         self.progress.file_error = str(error)
-        self.events.tell("reload-failed", error=str(error))
+        self.events.report("reload-failed", error=str(error))
 
     async def run(self) -> None:
         """Follows the fabric until `stop`.
@@ -116,19 +116,19 @@ class Controller:
             AnabranchError: `listen.openflow` cannot be listened at.
 
         """
-        self.events.tell("started", file=self.file.file, policy=self.file.weights)
+        self.events.report("started", file=self.file.file, policy=self.file.weights)
         while not self._stop.is_set():
             await self._run_file()
             if self._anew.is_set():
                 self._anew.clear()
                 self._build(self._pending)
-                self.events.tell("reloaded", file=self.file.file, policy=self.file.weights)
-        self.events.tell("stopped")
+                self.events.report("reloaded", file=self.file.file, policy=self.file.weights)
+        self.events.report("stopped")
 
     async def _run_file(self) -> None:
         """Runs until it is stopped or the file is another."""
         for exposure in exposures(self.file):
-            self.events.tell("exposed", error=exposure)
+            self.events.report("exposed", error=exposure)
         tasks: list[asyncio.Task[object]] = []
         try:
             for attended in self._attended:
@@ -188,7 +188,7 @@ class Controller:
         except AnabranchError as error:
             if str(error) != self._plan_error:
                 self._plan_error = str(error)
-                self.events.tell("plan-failed", error=str(error))
+                self.events.report("plan-failed", error=str(error))
             plans = self.plans
         else:
             self._plan_error = ""
@@ -202,7 +202,7 @@ class Controller:
         if changed:
             self.progress.plans += 1
             self.progress.planned_s, self.progress.plan_duration_s = time.time(), ended_s - begun_s
-            self.events.tell("planned", switches=changed, duration_s=ended_s - begun_s)
+            self.events.report("planned", switches=changed, duration_s=ended_s - begun_s)
         self._watch_damped()
 
     def _watch_damped(self) -> None:

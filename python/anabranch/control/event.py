@@ -43,7 +43,7 @@ class Events:
         self.listeners: list[Callable[[str, str | None, Mapping[str, Field]], None]] = []
         """Told of all, however many the log leaves out."""
 
-    def tell(self, kind: str, switch: str | None = None, **fields: Field) -> None:
+    def report(self, kind: str, switch: str | None = None, **fields: Field) -> None:
         """Logs and counts one; `kind` is one of `KINDS`."""
         self.counts[kind] += 1
         log(KINDS[kind][0], kind, switch, **fields)

@@ -84,7 +84,7 @@ class Network:
             self._take(switch, port)
         for interface, number in self._names[switch].items():
             if not self._ends[number].present:
-                self._events.tell("port-missing", switch, interface=interface)
+                self._events.report("port-missing", switch, interface=interface)
         return self._judge(self._link_of[number] for number in self.topology.ports_of[switch])
 
     def port_status(self, switch: str, port: Port, how: str) -> bool:
@@ -154,7 +154,7 @@ class Network:
                 self._damper.lost(index, self._clock())
             old, new = self._links[index], self._describe(index)
             self._links[index] = new
-            self._tell(old, new)
+            self._report_change(old, new)
             found = found or (old.up, old.rate_bps) != (new.up, new.rate_bps)
         return found
 
@@ -227,11 +227,11 @@ class Network:
         port, other = self.topology.links[index]
         return self._ends[port].load_bps, self._ends[other].load_bps
 
-    def _tell(self, old: LinkState, new: LinkState) -> None:
+    def _report_change(self, old: LinkState, new: LinkState) -> None:
         link = f"{new.a}-{new.b}" + (f"#{new.parallel}" if new.parallel else "")
         if new.reason == DAMPED != old.reason:
-            self._events.tell("damped", link=link)
+            self._events.report("damped", link=link)
         if new.up != old.up:
-            self._events.tell("link-up" if new.up else "link-down", link=link, reason=new.reason or None)
+            self._events.report("link-up" if new.up else "link-down", link=link, reason=new.reason or None)
         if new.rate_bps != old.rate_bps:
-            self._events.tell("rate-changed", link=link, rate_bps=new.rate_bps)
+            self._events.report("rate-changed", link=link, rate_bps=new.rate_bps)

@@ -148,7 +148,7 @@ class Session(ABC, Generic[State]):
         if self.record.last_error == text:
             return False
         self.record.last_error, self.record.changed_s = text, time.time()
-        self.events.tell("unreachable", self.name, error=text)
+        self.events.report("unreachable", self.name, error=text)
         return True
 
     def mistaken(self, error: Exception) -> None:
@@ -199,7 +199,7 @@ class Session(ABC, Generic[State]):
         self._backoff.succeeded()
         self.record.connected, self.record.changed_s, self.record.last_error = True, time.time(), ""
         self.record.connects += 1
-        self.events.tell("connected", self.name, **fields)
+        self.events.report("connected", self.name, **fields)
 
     def _lost(self, reason: str | None = None) -> None:
         """Forgets what only a connected switch can say; a reason is empty where the other end did not cause the end."""
@@ -209,7 +209,7 @@ class Session(ABC, Generic[State]):
             self.record.changed_s = self.record.lost_s = time.time()
             if reason is not None:
                 self.record.last_error = reason
-            self.events.tell("lost", self.name, error=reason or None)
+            self.events.report("lost", self.name, error=reason or None)
 
     def _committed(self, changes: int, begun_s: float, since_s: float | None) -> None:
         """Notes changes that the switch has taken; times are of the monotonic clock."""
@@ -219,13 +219,13 @@ class Session(ABC, Generic[State]):
         self.record.changes += changes
         self.record.committed_s, self.record.commit_duration_s = time.time(), duration_s
         self.record.last_error = ""
-        self.events.tell("committed", self.name, changes=changes, duration_s=duration_s, lag_s=lag_s)
+        self.events.report("committed", self.name, changes=changes, duration_s=duration_s, lag_s=lag_s)
 
     def _drifted(self, changes: int) -> None:
         """Reports that the switch does not hold what it did."""
-        self.events.tell("drifted", self.name, changes=changes)
+        self.events.report("drifted", self.name, changes=changes)
 
     def _refuse(self, desired: State, error: str) -> None:
         """Notes that the switch does not take what is desired; it is not asked again until plan or switch change."""
         self._refused, self.record.last_error = desired, error
-        self.events.tell("refused", self.name, error=error)
+        self.events.report("refused", self.name, error=error)

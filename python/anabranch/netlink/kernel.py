@@ -25,11 +25,11 @@ from anabranch.netlink.message import (
 )
 from anabranch.netlink.nexthop import (
     Device,
+    Hop,
     Nexthop,
     NexthopGroup,
     Resilience,
     Route,
-    Way,
     address_of,
     prefix_of,
 )
@@ -66,8 +66,8 @@ def nexthops(connection: Connection, known: Iterable[Device]) -> tuple[list[Next
         elif message.get_attr("NHA_OIF") in names and int(message["family"]) in VERSIONS:
             packed = message.get_attr("NHA_GATEWAY")
             gateway = None if packed is None else address_of(bytes(packed))
-            way = Way(VERSIONS[int(message["family"])], names[message.get_attr("NHA_OIF")], gateway)
-            singles.append(Nexthop(number, way, protocol))
+            hop = Hop(VERSIONS[int(message["family"])], names[message.get_attr("NHA_OIF")], gateway)
+            singles.append(Nexthop(number, hop, protocol))
     return singles, groups
 
 
@@ -128,11 +128,11 @@ def put_nexthop(connection: Connection, nexthop: Nexthop, device: Device) -> Non
 
     """
     message = nhmsg()
-    message["family"], message["protocol"] = FAMILIES[nexthop.way.version], nexthop.protocol
+    message["family"], message["protocol"] = FAMILIES[nexthop.hop.version], nexthop.protocol
     attributes: list[tuple[str, Any]] = [("NHA_ID", nexthop.nexthop_id), ("NHA_OIF", device.index)]
-    if nexthop.way.gateway is not None:
-        message["family"] = FAMILIES[nexthop.way.gateway.version]
-        attributes.append(("NHA_GATEWAY", nexthop.way.gateway.packed))
+    if nexthop.hop.gateway is not None:
+        message["family"] = FAMILIES[nexthop.hop.gateway.version]
+        attributes.append(("NHA_GATEWAY", nexthop.hop.gateway.packed))
     message["attrs"] = attributes
     connection.request(message, RTM_NEWNEXTHOP, CREATE | REPLACE)
 

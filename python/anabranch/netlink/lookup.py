@@ -51,7 +51,7 @@ def look_up(
         answers = 0
         while answers < len(batch):
             for _, type_, _, _, data in messages(connection.receive()):
-                found.append((0, None) if type_ == NLMSG_ERROR else _way(data))
+                found.append((0, None) if type_ == NLMSG_ERROR else _hop(data))
                 answers += 1
     return found
 
@@ -86,7 +86,7 @@ def _requests(
     return rows
 
 
-def _way(data: bytes) -> tuple[int, Address | None]:
+def _hop(data: bytes) -> tuple[int, Address | None]:
     device, gateway = 0, None
     for type_, value in attributes(data, HEADER.size + ROUTE_HEADER_BYTES):
         if type_ == DEVICE:

@@ -15,7 +15,7 @@ CLONE_NEWNET = 0x40000000
 """Flag of sched.h; `os.setns` exists from Python 3.12 on only."""
 
 
-def place(namespace: str) -> Path:
+def file_of(namespace: str) -> Path:
     """File of a namespace that `ip netns` named, or of one that is given by its file."""
     return Path(namespace) if "/" in namespace else NAMED / namespace
 
@@ -28,7 +28,7 @@ def enter(namespace: str) -> None:
 
     """
     try:
-        descriptor = os.open(place(namespace), os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(file_of(namespace), os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise AnabranchError(
             f"namespace {namespace}: {error.strerror}; `ip netns list` shows those there are"

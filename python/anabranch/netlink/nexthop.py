@@ -25,8 +25,8 @@ class Device:
 
 
 @dataclass(frozen=True)
-class Way:
-    """Exit of packets, whatever number the kernel knows it by."""
+class Hop:
+    """Next hop of packets, without the number that the kernel gives it."""
 
     version: int
     """IP version: 4 or 6."""
@@ -39,10 +39,10 @@ class Way:
 
 @dataclass(frozen=True)
 class Nexthop:
-    """An exit and its number."""
+    """A next hop and its number."""
 
     nexthop_id: int
-    way: Way
+    hop: Hop
     protocol: int
     """Protocol that created it (rtnetlink's numbers)."""
 

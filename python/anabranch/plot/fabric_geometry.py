@@ -23,13 +23,13 @@ class Drawing:
     def __init__(self, laid: Layout) -> None:
         self.laid = laid
         # A handful of switches does not fill the page.
-        self.place = min(1.15, (WIDTH - LEFT - RIGHT) / laid.places)
-        self.left = LEFT + (WIDTH - LEFT - RIGHT - self.place * laid.places) / 2
+        self.column = min(1.15, (WIDTH - LEFT - RIGHT) / laid.columns)
+        self.left = LEFT + (WIDTH - LEFT - RIGHT - self.column * laid.columns) / 2
         self.height = BOTTOM + HOST_INCHES + HOST_DROP + BOX_INCHES + ROW_INCHES * (len(laid.tiers) - 1) + TOP
 
     def x(self, box: Box) -> float:
         """Centre of a box."""
-        return self.left + box.x * self.place
+        return self.left + box.x * self.column
 
     def y(self, row: float) -> float:
         """Centre of a row."""
@@ -37,7 +37,7 @@ class Drawing:
 
     def width(self, box: Box) -> float:
         """Width of a box."""
-        return min(0.62 if box.rows == 1 else 2.0, 0.8 * box.width * self.place)
+        return min(0.62 if box.rows == 1 else 2.0, 0.8 * box.width * self.column)
 
     def top(self, box: Box) -> float:
         """Upper edge of a box."""

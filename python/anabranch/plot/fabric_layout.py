@@ -40,7 +40,8 @@ class Layout:
     box_of: dict[int, int] = field(default_factory=dict)
     hosts_of: dict[int, list[int]] = field(default_factory=dict)
     """Hosts by the box of their switch."""
-    places: float = 0.0
+    columns: float = 0.0
+    """Width, in columns of one box each."""
     tiers: list[str] = field(default_factory=list)
     """Names of the rows, from below, without the hosts."""
 
@@ -74,8 +75,8 @@ def layout(topology: Mapping[str, Any]) -> Layout:
             x += CLOSED_WIDTH
         x += POD_GAP if podded else 0.0
     top_nodes = [node for node in switches if tier[node] == top] if len(found.tiers) > 1 else []
-    found.places = max(x - (POD_GAP if podded else 0.0), float(len(top_nodes)) * 0.6)
-    _row(found, top_nodes, names, len(found.tiers) - 1, 0.0, found.places)
+    found.columns = max(x - (POD_GAP if podded else 0.0), float(len(top_nodes)) * 0.6)
+    _row(found, top_nodes, names, len(found.tiers) - 1, 0.0, found.columns)
     ports = topology["ports"]
     for host, switch in zip(ports["from"], ports["to"], strict=True):
         if host < hosts:

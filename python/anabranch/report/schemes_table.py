@@ -18,7 +18,7 @@ from anabranch.splitter import techniques
 
 GRANULARITIES = ("flow", "flowlet", "flowcell", "packet")
 
-PLACES = {"library": "library", "Open vSwitch": "OVS", "Linux next hops": "Linux"}
+ENVIRONMENTS = {"library": "library", "Open vSwitch": "OVS", "Linux next hops": "Linux"}
 """Environments beside the simulator, where all run; in a word."""
 
 WIDTHS = {"needs": 9, "eBPF": 11, "also in": 8}
@@ -97,7 +97,7 @@ def _balancers() -> Table:
             balancer.decided_by,
             ", ".join(balancer.needs) or "-",
             ", ".join(balancer.programs) or "-",
-            ", ".join(PLACES[place] for place in balancer.runs_in if place in PLACES) or "-",
+            ", ".join(ENVIRONMENTS[name] for name in balancer.runs_in if name in ENVIRONMENTS) or "-",
             balancer.published,
         )
     return table

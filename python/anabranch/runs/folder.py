@@ -15,7 +15,7 @@ MANIFEST = "manifest.json"
 HASH_CHARACTERS = 12
 
 
-def place(runs: str | Path, scenario: Scenario) -> Path:
+def run_folder(runs: str | Path, scenario: Scenario) -> Path:
     """Path `RUNS/NAME-HASH`; the hash is of the resolved scenario and the model's version."""
     return Path(runs) / f"{scenario.name}-{scenario.identity[:HASH_CHARACTERS]}"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch._core import Scenario
 from anabranch.runs.execute import Watch, execute_watched
-from anabranch.runs.folder import check_writable, place, read_manifest
+from anabranch.runs.folder import check_writable, read_manifest, run_folder
 from anabranch.runs.load import load
 from anabranch.runs.results import Run
 from anabranch.runs.write import write
@@ -48,7 +48,7 @@ def run(
         from anabranch.runs.own_scheme import run_own
 
         return run_own(resolved, scheme, runs=runs, again=again, csv=csv, progress=progress)
-    folder = place(runs, resolved)
+    folder = run_folder(runs, resolved)
     if not again and read_manifest(folder) is not None:
         return Run(folder)
     check_writable(runs)

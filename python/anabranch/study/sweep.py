@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch._core import Scenario
 from anabranch.errors import AnabranchError
 from anabranch.own.named import Own, file_name, own_identity, own_name
-from anabranch.runs.folder import HASH_CHARACTERS, check_writable, place, read_manifest
+from anabranch.runs.folder import HASH_CHARACTERS, check_writable, read_manifest, run_folder
 from anabranch.runs.own_cell import check_own
 from anabranch.study.job import Job
 from anabranch.study.local import cores
@@ -93,7 +93,7 @@ def resolve(study: Study, runs: str | Path, allowed: Callable[[str], bool] | Non
         words = labels_text(point, seed)
         try:
             scenario = Scenario(study.scenario_text, study.scenario_file, cell.overrides)
-            where = place(folder, scenario) if cell.own is None else _own_place(folder, scenario, cell.own)
+            where = run_folder(folder, scenario) if cell.own is None else _own_folder(folder, scenario, cell.own)
         except AnabranchError as error:
             if allowed is not None and allowed(str(error)):
                 refused.append(Refused(point, seed, str(error)))
@@ -109,7 +109,7 @@ def resolve(study: Study, runs: str | Path, allowed: Callable[[str], bool] | Non
     return Sweep(study, folder, cells, jobs, refused)
 
 
-def _own_place(folder: Path, scenario: Scenario, own: Own) -> Path:
+def _own_folder(folder: Path, scenario: Scenario, own: Own) -> Path:
     """Folder of a cell under a scheme of one's own: another source has another."""
     return folder / f"{scenario.name}-{file_name(own_name(own))}-{own_identity(own, scenario)[:HASH_CHARACTERS]}"
 

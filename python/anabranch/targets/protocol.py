@@ -87,7 +87,7 @@ class Target(ABC, Generic[PlanT, ObservedT, DesiredT]):
         return self.descriptor.name
 
     def forecast(self, group: Group, options: Any, bound_pct: float | None, *, strict: bool) -> Forecast:
-        """Every way to install a group on this target, and the split of each (`predict.py`).
+        """Every recipe to install a group on this target, and the split of each (`predict.py`).
 
         Args:
             group: weighted paths.
@@ -103,7 +103,7 @@ class Target(ABC, Generic[PlanT, ObservedT, DesiredT]):
         self.refuse("explain")
 
     def explain(self, plan: str, options: Any, tuples: npt.NDArray[np.void]) -> Sequence[Predicted]:
-        """The way of each connection once a plan file is applied (`predict.py`)."""
+        """The path of each connection once a plan file is applied (`predict.py`)."""
         self.refuse("explain")
 
     def read(self, plan: str, options: Any) -> PlanT:

@@ -41,7 +41,7 @@ class GroupRow:
     """A group with its two bars."""
 
     group: GroupState
-    wanted: list[Segment]
+    planned: list[Segment]
     measured: list[Segment]
     off_points: float | None
     """Half the sum of differences between the shares, in percentage points: what goes another way than planned."""
@@ -137,10 +137,10 @@ def _facts(snapshot: Snapshot) -> dict[str, tuple[str, str]]:
 
 def _row(group: GroupState) -> GroupRow:
     shares = [(member.wanted_share, member.measured_share) for member in group.members]
-    known = [(wanted, measured) for wanted, measured in shares if measured is not None]
-    off = 50 * sum(abs(wanted - measured) for wanted, measured in known) if known else None
-    wanted = _segments(group.members, lambda member: member.wanted_share)
-    return GroupRow(group, wanted, _segments(group.members, lambda member: member.measured_share or 0.0), off)
+    known = [(planned, measured) for planned, measured in shares if measured is not None]
+    off = 50 * sum(abs(planned - measured) for planned, measured in known) if known else None
+    planned = _segments(group.members, lambda member: member.wanted_share)
+    return GroupRow(group, planned, _segments(group.members, lambda member: member.measured_share or 0.0), off)
 
 
 def _segments(members: Sequence[MemberState], share: Callable[[MemberState], float]) -> list[Segment]:

@@ -36,7 +36,7 @@ def fabric_file(record: Record, blueprint: Blueprint, switching: Switching) -> s
         "listen": {"http": record.http},
     }
     for switch in blueprint.switches:
-        tables[f"switch.{key_text(switch)}"] = switching.place(switch) | {"ports": _ports(blueprint, switch)}
+        tables[f"switch.{key_text(switch)}"] = switching.switch_options(switch) | {"ports": _ports(blueprint, switch)}
     for switch in blueprint.switches:
         prefix = blueprint.prefix(switch)
         if prefix:

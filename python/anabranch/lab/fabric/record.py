@@ -45,7 +45,7 @@ class Record:
     switch: str = DEFAULT
     """Kind of its switches (`switching`)."""
     complete: bool = False
-    """Whether all of it has been made."""
+    """Whether all of it has been created."""
     parent: str = ""
     """The lab that it was made for, and goes with: a calibration's. Empty: it stands for itself."""
 
@@ -64,7 +64,7 @@ def names() -> list[str]:
 
 
 def read(name: str) -> Record | None:
-    """The record of a lab; None where nothing has been made.
+    """The record of a lab; None where nothing has been created.
 
     Raises:
         AnabranchError: the record is not one.
@@ -83,7 +83,7 @@ def read(name: str) -> Record | None:
 
 
 @dataclass(frozen=True)
-class Made:
+class Created:
     """Resources that must go for a lab to be gone."""
 
     namespaces: tuple[str, ...]
@@ -91,8 +91,8 @@ class Made:
     parent: str
 
 
-def read_made(name: str) -> Made | None:
-    """The part of a record that every version of this program understands; None where nothing has been made.
+def read_created(name: str) -> Created | None:
+    """The part of a record that every version of this program understands; None where nothing has been created.
 
     Raises:
         AnabranchError: it is no record, or names what is not this lab's.
@@ -101,11 +101,11 @@ def read_made(name: str) -> Made | None:
     file = LABS / name / FILE
     try:
         found = json.loads(file.read_text())
-        made = Made(tuple(found["namespaces"]), found["mark"], found.get("parent", ""))
+        created = Created(tuple(found["namespaces"]), found["mark"], found.get("parent", ""))
         own = f"anabranch.{name}"
-        if not made.mark or not all(each == own or each.startswith(f"{own}.") for each in made.namespaces):
+        if not created.mark or not all(each == own or each.startswith(f"{own}.") for each in created.namespaces):
             raise ValueError("names what is not this lab's")
-        return made
+        return created
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -117,8 +117,8 @@ def children(name: str) -> list[str]:
     found = []
     for other in names():
         with suppress(AnabranchError):
-            made = read_made(other)
-            if other != name and made is not None and made.parent == name:
+            created = read_created(other)
+            if other != name and created is not None and created.parent == name:
                 found.append(other)
     return found
 

@@ -1,4 +1,4 @@
-"""Ways by which every host reaches every other over one shortest path: to measure what a path carries."""
+"""Next hops by which every host reaches every other over one shortest path, to measure what a path carries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from anabranch.lab.fabric.topology import Lab
 
 
 def install(lab: Lab, via: str | None = None) -> None:
-    """Gives them to all switches.
+    """Gives all switches these next hops.
 
     Args:
         lab: Whose switches.
@@ -19,10 +19,10 @@ def install(lab: Lab, via: str | None = None) -> None:
         AnabranchError: a switch refuses.
 
     """
-    lab.switching.forward(ways(lab.blueprint, via))
+    lab.switching.forward(next_hops(lab.blueprint, via))
 
 
-def ways(blueprint: Blueprint, via: str | None = None) -> dict[str, dict[str, str]]:
+def next_hops(blueprint: Blueprint, via: str | None = None) -> dict[str, dict[str, str]]:
     """Device to send by, by switch and prefix; a host's own address is a prefix too."""
     found: dict[str, dict[str, str]] = {switch: {} for switch in blueprint.switches}
     for host in blueprint.hosts.values():

@@ -79,7 +79,7 @@ class Switching(ABC):
         """Processes of them that have ended and should not have."""
 
     @abstractmethod
-    def forward(self, ways: Mapping[str, Mapping[str, str]]) -> None:
+    def forward(self, next_hops: Mapping[str, Mapping[str, str]]) -> None:
         """Has each switch send each prefix by one device, given by switch and prefix.
 
         Raises:
@@ -101,7 +101,7 @@ class Switching(ABC):
         """`[policy]` of `anabranch control`'s file."""
 
     @abstractmethod
-    def place(self, switch: str) -> dict[str, Any]:
+    def switch_options(self, switch: str) -> dict[str, Any]:
         """Target options of a switch, as keys of `[switch.NAME]` in that file."""
 
     @abstractmethod

@@ -290,7 +290,7 @@ def _remove_one(name: str) -> bool:
         if not there:
             return False
         check_machine()
-        made = record.read_made(name)
+        made = record.read_created(name)
         if made is not None:
             _remove(made.namespaces, made.mark)
         record.forget(name)

@@ -12,20 +12,20 @@ from anabranch.control.rules import Weigher, Weights
 from anabranch.lab.fabric.switching import part
 from anabranch.lab.fabric.topology import Lab
 
-Wanted = str | Mapping[str, int]
+AskedWeights = str | Mapping[str, int]
 """`equal`, `capacity`, or as the scenario writes them: `leaf0>spine1` and its weight."""
 
 
 class Switches(ABC):
     """Forwarding state of a lab's switches, made from the state of its links."""
 
-    def __init__(self, lab: Lab, wanted: Wanted, said: str) -> None:
+    def __init__(self, lab: Lab, asked: AskedWeights, said: str) -> None:
         self.lab = lab
         self.said = said
         """How switches split, for people."""
         self.file: FabricFile = parse(lab.fabric_file.read_text(encoding="utf-8"), str(lab.fabric_file))
-        self._wanted = wanted
-        self._weigher = Weigher(self.file, by_capacity=wanted == "capacity")
+        self._asked = asked
+        self._weigher = Weigher(self.file, by_capacity=asked == "capacity")
         self.rate_bps = list(self.file.topology.rate_bps)
         """By port of the topology; change it and `install`."""
         self.up = [True] * len(self.rate_bps)
@@ -55,9 +55,9 @@ class Switches(ABC):
     def weights(self) -> Weights:
         """Weights by switch and leaf that it leads to."""
         found = self._weigher.weigh(self.up, self.rate_bps)
-        return found if isinstance(self._wanted, str) else self._written(found, self._wanted)
+        return found if isinstance(self._asked, str) else self._written(found, self._asked)
 
-    def _written(self, ways: Weights, written: Mapping[str, int]) -> Weights:
+    def _written(self, weights: Weights, written: Mapping[str, int]) -> Weights:
         """Weights by the name of the port, 1 where none is written; parallel links share their neighbour's."""
         ends = self.file.topology.ends
 
@@ -66,13 +66,13 @@ class Switches(ABC):
 
         return {
             switch: {leaf: tuple((port, weight(port)) for port, _ in members) for leaf, members in towards.items()}
-            for switch, towards in ways.items()
+            for switch, towards in weights.items()
         }
 
 
-def said_of(wanted: Wanted) -> str:
+def said_of(asked: AskedWeights) -> str:
     """Weights in words."""
-    return f"weights {wanted if isinstance(wanted, str) else 'as written'}"
+    return f"weights {asked if isinstance(asked, str) else 'as written'}"
 
 
 def check(routing: Mapping[str, Any], switch: str, recipe: str = "") -> None:

@@ -26,7 +26,7 @@ from anabranch.lab.run.transport import options, time_ns
 from anabranch.lab.traffic.flow_results import FlowResults
 from anabranch.lab.traffic.play import Action, Endpoint, Options, Watch, play, refuse_waiting
 from anabranch.lab.traffic.port_watch import PortWatch
-from anabranch.runs.folder import place
+from anabranch.runs.folder import run_folder
 from anabranch.runs.results import Run
 from anabranch.targets.registry import DEFAULT
 
@@ -180,7 +180,7 @@ def link_bps(lab: Lab) -> float:
 
 def folder_of(runs: Path, scenario: _core.Scenario) -> Path:
     """`RUNS/NAME-HASH-lab`, beside the simulator's `RUNS/NAME-HASH`."""
-    simulated = place(runs, scenario)
+    simulated = run_folder(runs, scenario)
     return simulated.with_name(f"{simulated.name}-lab")
 
 

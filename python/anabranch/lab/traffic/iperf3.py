@@ -12,7 +12,7 @@ from typing import Any
 
 from anabranch.errors import AnabranchError
 from anabranch.lab.traffic.play import Endpoint
-from anabranch.netlink.namespace import place
+from anabranch.netlink.namespace import file_of
 
 PORT = 5201
 START_TIMEOUT_S = 20.0
@@ -72,7 +72,7 @@ def long_flows(
 
 
 def _command(host: Endpoint, *arguments: str) -> list[str]:
-    return ["nsenter", f"--net={place(host.namespace)}", "--", "iperf3", "--port", str(PORT), *arguments]
+    return ["nsenter", f"--net={file_of(host.namespace)}", "--", "iperf3", "--port", str(PORT), *arguments]
 
 
 def _await_listening(server: subprocess.Popen[str]) -> None:

@@ -36,7 +36,7 @@ COUNTERS = {
 }
 """Counters by their names in /proc/net/snmp and /proc/net/netstat; most are in Linux's networking/snmp_counter.rst."""
 
-TOLD = (
+REPORTED = (
     "net.ipv4.tcp_ecn",
     "net.ipv4.tcp_sack",
     "net.ipv4.tcp_recovery",
@@ -72,7 +72,7 @@ def read(namespaces: Sequence[str]) -> dict[str, int]:
 def settings(namespace: str) -> dict[str, str]:
     """The settings of TCP in a namespace that results depend on."""
     with inside(namespace):
-        return {name: " ".join(_file(name).read_text().split()) for name in TOLD if _file(name).exists()}
+        return {name: " ".join(_file(name).read_text().split()) for name in REPORTED if _file(name).exists()}
 
 
 def congestion(names: set[str]) -> dict[str, str]:

@@ -118,7 +118,7 @@ def opened(folder: Path) -> OpenDatapath | None:
     return None if datapath is None else OpenDatapath(datapath, folder, folder.stat().st_ino, described(datapath))
 
 
-def is_there(folder: Path) -> bool:
+def exists(folder: Path) -> bool:
     """Whether there is anything of a datapath, whole or not."""
     return any(_beside(folder, suffix).exists() for suffix in ("", NEW, OLD, HALF))
 

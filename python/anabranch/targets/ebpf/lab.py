@@ -80,9 +80,9 @@ class KernelSwitches(Switching):
         """Nothing ever has."""
         return []
 
-    def forward(self, ways: Mapping[str, Mapping[str, str]]) -> None:
+    def forward(self, next_hops: Mapping[str, Mapping[str, str]]) -> None:
         """A group of one member for each prefix."""
-        for switch, towards in ways.items():
+        for switch, towards in next_hops.items():
             self.put(switch, SCHEME, [Towards(p, (p,), (device,), (1,), (True,)) for p, device in towards.items()])
 
     def rated(self, device: str, rate_bps: int) -> None:
@@ -94,8 +94,8 @@ class KernelSwitches(Switching):
         """Recipes are of OpenFlow's groups."""
         return {"weights": "capacity"}
 
-    def place(self, switch: str) -> dict[str, Any]:
-        """In the kernel, in the lab's namespace."""
+    def switch_options(self, switch: str) -> dict[str, Any]:
+        """The target and the lab's namespace."""
         del switch
         return {"datapath": "ebpf", "namespace": self._blueprint.switch_namespace}
 

@@ -14,7 +14,7 @@ from anabranch.control.rules import Rules
 from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.run.by_table import BEFOREHAND, Table, balancer_of, by_table, table_of
-from anabranch.lab.run.forwarding import Switches, Wanted, said_of
+from anabranch.lab.run.forwarding import AskedWeights, Switches, said_of
 from anabranch.lab.run.transport import time_ns
 from anabranch.load_balancers import KernelProgram, LoadBalancer, schemes
 from anabranch.netlink.namespace import inside
@@ -34,7 +34,7 @@ class Forwarding:
 
     scheme: str
     """One of `_core.KERNEL_SCHEMES`."""
-    weights: Wanted
+    weights: AskedWeights
     pause_ns: float = 0.0
     """In the scenario's time."""
     plain: bool = False
@@ -62,9 +62,9 @@ def choose(routing: Mapping[str, Any], recipe: str = "") -> Forwarding:
     program = _program(table)
     if program is None or (balancer is not None and balancer.decided_by == BEFOREHAND):
         _refuse(balancer, table)
-    wanted: Wanted = "equal" if table.table == UNIFORM else weights
+    asked: AskedWeights = "equal" if table.table == UNIFORM else weights
     pause_ns = 0.0 if program.pause_s is None else time_ns(routing, "gap")
-    return Forwarding(program.programs[0], wanted, pause_ns, plain=table == (FLOW, PLAIN, ""))
+    return Forwarding(program.programs[0], asked, pause_ns, plain=table == (FLOW, PLAIN, ""))
 
 
 def _program(table: Table) -> KernelProgram | None:
@@ -101,7 +101,7 @@ def _by_keys(balancer: LoadBalancer | None, routing: Mapping[str, Any]) -> Forwa
     if keys.get("cell", CELL) != CELL:
         raise AnabranchError(f"routing.scheme.cell: {keys['cell']}: the kernel's program has {CELL}; take that")
     # Of one stage of choice, as in a leaf-spine, a dispatching cycle is a weighted round robin by capacity.
-    weights: Wanted = "capacity" if program.weighted else "equal"
+    weights: AskedWeights = "capacity" if program.weighted else "equal"
     return Forwarding(program.programs[0], weights, 0.0 if program.pause_s is None else time_ns(keys, "idle"))
 
 

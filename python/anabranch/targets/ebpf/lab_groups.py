@@ -30,15 +30,15 @@ def install(
     Args:
         lab: One with `switch="ebpf"`.
         scheme: One of `_core.KERNEL_SCHEMES`.
-        weights: By switch and leaf, a weight for each of `ways(lab)`'s, 0 for one that is not to be used: (1, 0, 0, 0)
-            is a single path. Where none are given, all are 1.
+        weights: By switch and leaf, a weight for each of its `next_hops(lab)`, 0 for one that is not to be used:
+            (1, 0, 0, 0) is a single path. Where none are given, all are 1.
         pause_ns: The scheme's gap or pause; see `_core.KernelGroup`.
 
     Returns:
         The datapath of each switch: its `counters()` and `shares()` are in the order of its `observed()` groups.
 
     Raises:
-        AnabranchError: the lab's switches are others, the kernel refuses, or weights are not as many as ways.
+        AnabranchError: the lab's switches are others, the kernel refuses, or weights are not as many as next hops.
 
     """
     switches, blueprint, given = kernel_switches(lab), lab.blueprint, dict(weights or {})
@@ -46,11 +46,11 @@ def install(
     for host in blueprint.hosts.values():
         device = lab.interface(host.leaf, host.name)
         towards[host.leaf].append(Towards(host.name, (f"{host.address}/32",), (device,), (1,), (True,)))
-    for (switch, leaf), devices in ways(lab).items():
+    for (switch, leaf), devices in next_hops(lab).items():
         prefix = blueprint.prefix(leaf)
         wanted = given.pop((switch, leaf), (1,) * len(devices))
         if len(wanted) != len(devices):
-            raise AnabranchError(f"weights: {switch}, {leaf}: {len(wanted)} for {len(devices)} ways: {devices}")
+            raise AnabranchError(f"weights: {switch}, {leaf}: {len(wanted)} for {len(devices)} next hops: {devices}")
         if prefix:
             up = (True,) * len(devices)
             towards[switch].append(Towards(leaf, (prefix,), tuple(devices), tuple(wanted), up, pause_ns))
@@ -59,7 +59,7 @@ def install(
     return {switch: switches.put(switch, scheme, groups) for switch, groups in towards.items()}
 
 
-def ways(lab: Lab) -> dict[Pair, list[str]]:
+def next_hops(lab: Lab) -> dict[Pair, list[str]]:
     """The devices that a switch has towards a leaf, over all shortest paths in the fabric as built."""
     topology = Topology(_core.Fabric(lab.record.scenario, lab.record.scenario_file))
     ports = len(topology.ends)

@@ -40,7 +40,7 @@ class Observed:
     @property
     def remnant(self) -> bool:
         """Whether there is only what is left of a datapath."""
-        return self.datapath is None and datapath.is_there(self.folder)
+        return self.datapath is None and datapath.exists(self.folder)
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def observe(
         try:
             found = datapath.opened(folder) if before is None else before.again()
         except AnabranchError as error:
-            if before is not None or not datapath.is_there(folder):
+            if before is not None or not datapath.exists(folder):
                 raise
             broken = error
         yield Observed(folder, found, devices_now() if devices is None else devices, broken)

@@ -142,7 +142,7 @@ class DatapathSession(Session[Groups]):
         try:
             counters = await self._call(found.counters)
         except AnabranchError as error:
-            self.events.tell("measurement-failed", self.name, error=str(error))
+            self.events.report("measurement-failed", self.name, error=str(error))
             return
         if observed is not self._observed or len(observed) != len(counters):
             # What was counted is another plan's by now.

@@ -19,7 +19,7 @@ from anabranch.control.fabric import PORT_NAME_MAX
 from anabranch.control.network import Interface, Network
 from anabranch.errors import AnabranchError
 from anabranch.netlink.link_monitor import LinkMonitor
-from anabranch.netlink.namespace import inside, place
+from anabranch.netlink.namespace import file_of, inside
 from anabranch.netlink.nexthop import Device
 from anabranch.openflow.port import Port, PortCounters
 from anabranch.targets.ebpf.folder import folder_of, own_folder, require_file_system
@@ -157,7 +157,7 @@ class KernelNamespace:
         """Looks whether the name leads to another namespace by now: what we hold open of the first keeps it alive."""
         if self.name:
             try:
-                same = folder_of(place(self.name).stat().st_ino) == folder
+                same = folder_of(file_of(self.name).stat().st_ino) == folder
             except OSError:
                 same = False
             if not same:

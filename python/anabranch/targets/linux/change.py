@@ -14,7 +14,7 @@ from anabranch.targets.linux.observe import Observed, State, read
 from anabranch.targets.protocol import Change
 
 Key = TypeVar("Key")
-Held = TypeVar("Held", Nexthop, NexthopGroup, Route)
+Entry = TypeVar("Entry", Nexthop, NexthopGroup, Route)
 
 
 def change(observed: Observed, desired: State) -> Change:
@@ -102,7 +102,7 @@ def take(connection: Connection, step: Step, devices: Mapping[str, Device]) -> N
     """
     match step.new:
         case Nexthop():
-            kernel.put_nexthop(connection, step.new, devices[step.new.way.device])
+            kernel.put_nexthop(connection, step.new, devices[step.new.hop.device])
         case NexthopGroup():
             kernel.put_group(connection, step.new)
         case Route():
@@ -131,11 +131,11 @@ def lines(changes: Sequence[Step], old: State, new: State) -> list[str]:
 def _text(one: Nexthop | NexthopGroup | Route, state: State) -> str:
     """`route 10.2.0.0/16 ... -> group 0xab000000`, in `ip`'s words but for the numbers of nexthops."""
     match one:
-        case Nexthop(nexthop_id=number, way=way):
-            return f"nexthop {number:#x} {way}"
+        case Nexthop(nexthop_id=number, hop=hop):
+            return f"nexthop {number:#x} {hop}"
         case NexthopGroup(group_id=number, members=members, resilience=resilience):
             held = ", ".join(
-                f"{state.nexthops[member].way if member in state.nexthops else hex(member)} weight={weight}"
+                f"{state.nexthops[member].hop if member in state.nexthops else hex(member)} weight={weight}"
                 for member, weight in members
             )
             more = (
@@ -148,14 +148,14 @@ def _text(one: Nexthop | NexthopGroup | Route, state: State) -> str:
             return f"route {one} -> group {number:#x}"
 
 
-def _changed(old: Mapping[Key, Held], new: Mapping[Key, Held]) -> Iterator[Step]:
+def _changed(old: Mapping[Key, Entry], new: Mapping[Key, Entry]) -> Iterator[Step]:
     for key, one in new.items():
         before = old.get(key)
         if before != one:
             yield Step(before, one)
 
 
-def _gone(old: Mapping[Key, Held], new: Mapping[Key, Held]) -> Iterator[Step]:
+def _gone(old: Mapping[Key, Entry], new: Mapping[Key, Entry]) -> Iterator[Step]:
     for key, one in old.items():
         if key not in new:
             yield Step(one, None)

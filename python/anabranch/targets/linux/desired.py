@@ -9,10 +9,10 @@ from pathlib import Path
 
 from anabranch.errors import AnabranchError
 from anabranch.netlink.link_state import lives, unusable
-from anabranch.netlink.nexthop import MPATH, Device, Nexthop, NexthopGroup, Resilience, Route, Way
+from anabranch.netlink.nexthop import MPATH, Device, Hop, Nexthop, NexthopGroup, Resilience, Route
 from anabranch.targets.linux import predict as linux
 from anabranch.targets.linux.observe import NEXTHOPS, PROTOCOL, State, first_number
-from anabranch.targets.linux.plan_file import LinuxPlan, WeightedWays
+from anabranch.targets.linux.plan_file import LinuxPlan, WeightedHops
 from anabranch.targets.plan.group import Group, fitted, group, short
 from anabranch.targets.plan.group_keys import refuse_error
 from anabranch.targets.plan.recipe import Recipe
@@ -24,7 +24,7 @@ BUCKETS = "buckets"
 class Installed:
     """One group of a plan as it is to stand."""
 
-    planned: WeightedWays
+    planned: WeightedHops
     group_id: int
     up: tuple[bool, ...]
     """Which paths have a device that is up, with a carrier."""
@@ -64,14 +64,14 @@ def desired(plan: LinuxPlan, observed: State, devices: Mapping[str, Device], wei
     routes = {}
     found = []
     for planned in plan.groups:
-        up = tuple(way.device in devices and lives(devices[way.device]) for way in planned.ways)
+        up = tuple(hop.device in devices and lives(devices[hop.device]) for hop in planned.hops)
         shape = group(planned.weights, [place for place, one in enumerate(up, 1) if not one] if any(up) else ())
         if not any(one and int(w) for one, w in zip(up, shape.integers, strict=True)):
-            names = ", ".join(str(way) for way in planned.ways)
+            names = ", ".join(str(hop) for hop in planned.hops)
             raise AnabranchError(f"{plan.file}: group {planned.name}: ports: {names}: none is up; bring one up first")
         if not all(up):
             dead = unusable(
-                {str(way): way.device for way, one in zip(planned.ways, up, strict=True) if not one}, devices
+                {str(hop): hop.device for hop, one in zip(planned.hops, up, strict=True) if not one}, devices
             )
             warnings.append(
                 f"group {planned.name}: left out {dead}; the kernel does not bring it back by "
@@ -92,10 +92,10 @@ def desired(plan: LinuxPlan, observed: State, devices: Mapping[str, Device], wei
                 f"{planned.error_pct:g} %{reason}"
             )
         members = tuple(
-            (numbers[way], weight) for way, weight, one in zip(planned.ways, weights, up, strict=True) if one and weight
+            (numbers[hop], weight) for hop, weight, one in zip(planned.hops, weights, up, strict=True) if one and weight
         )
         nexthops |= {
-            numbers[way]: Nexthop(numbers[way], way, PROTOCOL) for way in planned.ways if numbers[way] in dict(members)
+            numbers[hop]: Nexthop(numbers[hop], hop, PROTOCOL) for hop in planned.hops if numbers[hop] in dict(members)
         }
         resilience = _resilience(planned, recipe)
         number = _group_number(plan, planned, observed, resilience, groups)
@@ -108,7 +108,7 @@ def desired(plan: LinuxPlan, observed: State, devices: Mapping[str, Device], wei
     return Desired(State(nexthops, groups, routes), tuple(found), tuple(warnings))
 
 
-def _recipe(planned: WeightedWays, shape: Group, weights: list[int], observed: NexthopGroup | None) -> Recipe:
+def _recipe(planned: WeightedHops, shape: Group, weights: list[int], observed: NexthopGroup | None) -> Recipe:
     if planned.recipe == MPATH:
         return linux.threshold(shape, weights)
     if planned.buckets is not None:
@@ -121,20 +121,20 @@ def _recipe(planned: WeightedWays, shape: Group, weights: list[int], observed: N
     return linux.least_resilient(shape, weights, planned.error_pct)
 
 
-def _resilience(planned: WeightedWays, recipe: Recipe) -> Resilience | None:
+def _resilience(planned: WeightedHops, recipe: Recipe) -> Resilience | None:
     if recipe.unit != BUCKETS:
         return None
     return Resilience(recipe.used, round(planned.idle_timer_s * 100), round(planned.unbalanced_timer_s * 100))
 
 
-def _nexthop_numbers(plan: LinuxPlan, observed: State) -> dict[Way, int]:
-    found = {one.way: number for number, one in observed.nexthops.items()}
+def _nexthop_numbers(plan: LinuxPlan, observed: State) -> dict[Hop, int]:
+    found = {one.hop: number for number, one in observed.nexthops.items()}
     free = (number for number in count(first_number(plan.owner) + NEXTHOPS) if number not in observed.nexthops)
-    ways = dict.fromkeys(way for planned in plan.groups for way in planned.ways)
-    return {way: found[way] if way in found else next(free) for way in ways}
+    hops = dict.fromkeys(hop for planned in plan.groups for hop in planned.hops)
+    return {hop: found[hop] if hop in found else next(free) for hop in hops}
 
 
-def _observed_group(planned: WeightedWays, observed: State) -> NexthopGroup | None:
+def _observed_group(planned: WeightedHops, observed: State) -> NexthopGroup | None:
     """The group that its routes lead to now."""
     for prefix in planned.prefixes:
         route = observed.routes.get((prefix, planned.table, planned.metric))
@@ -145,7 +145,7 @@ def _observed_group(planned: WeightedWays, observed: State) -> NexthopGroup | No
 
 def _group_number(
     plan: LinuxPlan,
-    planned: WeightedWays,
+    planned: WeightedHops,
     observed: State,
     resilience: Resilience | None,
     taken: Mapping[int, NexthopGroup],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.errors import AnabranchError
-from anabranch.netlink.nexthop import MPATH, RESILIENT, Prefix, Way
+from anabranch.netlink.nexthop import MPATH, RESILIENT, Hop, Prefix
 from anabranch.runs.load import read_text
 from anabranch.settings import Settings
 from anabranch.targets.linux.predict import BUCKET_COUNTS
@@ -29,7 +29,7 @@ TIMER_MAX_S = 86400.0
 
 
 @dataclass(frozen=True)
-class WeightedWays:
+class WeightedHops:
     """One `[[group]]`."""
 
     name: str
@@ -37,7 +37,7 @@ class WeightedWays:
     """Destinations, all of one IP version."""
     table: int
     metric: int
-    ways: tuple[Way, ...]
+    hops: tuple[Hop, ...]
     weights: tuple[str, ...]
     recipe: str
     """`mpath`, `resilient`, or `auto`: resilient with as few buckets as stay below the error."""
@@ -54,7 +54,7 @@ class LinuxPlan:
 
     file: str
     owner: int
-    groups: tuple[WeightedWays, ...]
+    groups: tuple[WeightedHops, ...]
 
 
 def read(path: str | Path) -> LinuxPlan:
@@ -93,19 +93,19 @@ def from_table(table: Mapping[str, Any], file: str) -> LinuxPlan:
     return LinuxPlan(file, owner, groups)
 
 
-def _group(settings: Settings) -> WeightedWays:
+def _group(settings: Settings) -> WeightedHops:
     name = group_keys.name_of(settings)
     prefixes = _prefixes(settings.table("match"))
     version = prefixes[0].version
-    ways = _ways(settings, version)
+    hops = _hops(settings, version)
     recipe = settings.one_of("recipe", AUTO, (AUTO, RESILIENT, MPATH))
-    found = WeightedWays(
+    found = WeightedHops(
         name=name,
         prefixes=prefixes,
         table=settings.integer("table", MAIN_TABLE, 1, TABLE_MAX),
         metric=settings.integer("metric", METRICS[version], METRICS[version] and 1, METRIC_MAX),
-        ways=ways,
-        weights=group_keys.weights(settings, len(ways)),
+        hops=hops,
+        weights=group_keys.weights(settings, len(hops)),
         recipe=recipe,
         error_given="error" in settings,
         error_pct=group_keys.error_pct(settings),
@@ -137,11 +137,11 @@ def _prefixes(settings: Settings) -> tuple[Prefix, ...]:
     return found
 
 
-def _ways(settings: Settings, version: int) -> tuple[Way, ...]:
+def _hops(settings: Settings, version: int) -> tuple[Hop, ...]:
     devices, gateways = group_keys.devices(settings), settings.texts("gateways")
     if gateways and len(gateways) != len(devices):
         settings.refuse("gateways", gateways, f'give one per port, {len(devices)} of them, "" for none')
-    ways = []
+    hops = []
     for device, text in zip(devices, gateways or [""] * len(devices), strict=True):
         gateway = None
         if text:
@@ -151,7 +151,7 @@ def _ways(settings: Settings, version: int) -> tuple[Way, ...]:
                 settings.refuse("gateways", text, "not an address; write 10.0.1.2 or fd00:1::2")
             if version == 6 and gateway.version == 4:
                 settings.refuse("gateways", text, "IPv6 has no gateways of IPv4; give one of IPv6")
-        ways.append(Way(version if gateway is None else gateway.version, device, gateway))
-    if len(set(ways)) < len(ways):
+        hops.append(Hop(version if gateway is None else gateway.version, device, gateway))
+    if len(set(hops)) < len(hops):
         settings.refuse("ports", list(devices), "a path is there twice; name it once and add its weights up")
-    return tuple(ways)
+    return tuple(hops)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from anabranch.netlink import kernel
 from anabranch.netlink.connection import Connection
 from anabranch.netlink.lookup import look_up
-from anabranch.netlink.nexthop import Device, NexthopGroup, Prefix, Way
+from anabranch.netlink.nexthop import Device, Hop, NexthopGroup, Prefix
 from anabranch.stats.mape import mape_floor
 from anabranch.targets.linux.desired import Desired, Installed
 from anabranch.targets.linux.observe import Observed
@@ -72,25 +72,25 @@ def _measured(connection: Connection, group: Installed, devices: Mapping[str, De
     ports = random.integers(1024, 65536, (2, count)).astype(np.uint16)
     taken = Counter(look_up(connection, TCP, destinations, ports[0], ports[1]))
     numbers = {device.index: device.name for device in devices.values()}
-    by_way: Counter[tuple[str, object]] = Counter()
+    by_hop: Counter[tuple[str, object]] = Counter()
     for (device, gateway), hits in taken.items():
-        by_way[numbers.get(device, str(device)), gateway] += hits
+        by_hop[numbers.get(device, str(device)), gateway] += hits
     return Measured(
         name=planned.name,
         recipe=group.recipe.name,
-        ports=tuple(str(way) for way in planned.ways),
+        ports=tuple(str(hop) for hop in planned.hops),
         up=group.up,
         asked=group.asked,
         planned=tuple(group.recipe.achieved),
-        packets=tuple(by_way[_key(way)] for way in planned.ways),
+        packets=tuple(by_hop[_key(hop)] for hop in planned.hops),
         error_pct=planned.error_pct,
         connections=count,
         counted="look-ups",
     )
 
 
-def _key(way: Way) -> tuple[str, object]:
-    return way.device, way.gateway
+def _key(hop: Hop) -> tuple[str, object]:
+    return hop.device, hop.gateway
 
 
 def _addresses(prefixes: tuple[Prefix, ...], count: int, random: np.random.Generator) -> npt.NDArray[np.uint8]:

@@ -79,9 +79,9 @@ class Bridges(Switching):
         """Daemons."""
         return [daemon for daemon in (DATABASE, SWITCH) if self.open_vswitch.pid(daemon) is None]
 
-    def forward(self, ways: Mapping[str, Mapping[str, str]]) -> None:
+    def forward(self, next_hops: Mapping[str, Mapping[str, str]]) -> None:
         """Adds a rule for each prefix, longer ones first."""
-        for switch, towards in ways.items():
+        for switch, towards in next_hops.items():
             number = {end.device: port for port, (end, _) in enumerate(self._blueprint.ports(switch), start=1)}
             self.open_vswitch.add_flows(
                 switch,
@@ -99,8 +99,8 @@ class Bridges(Switching):
         """Weights that Open vSwitch's scorer honours."""
         return {"weights": "capacity", "recipe": "hash-gravity", "owner": 0}
 
-    def place(self, switch: str) -> dict[str, Any]:
-        """Its sockets."""
+    def switch_options(self, switch: str) -> dict[str, Any]:
+        """Addresses of its sockets."""
         return {"openflow": self.open_vswitch.openflow(switch), "ovsdb": self.open_vswitch.database}
 
     def version(self) -> str:

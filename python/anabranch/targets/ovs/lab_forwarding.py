@@ -13,7 +13,7 @@ from anabranch.control.rules import Rules
 from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.run.by_table import BEFOREHAND, Table, balancer_of, by_table, table_of
-from anabranch.lab.run.forwarding import Switches, Wanted, said_of
+from anabranch.lab.run.forwarding import AskedWeights, Switches, said_of
 from anabranch.load_balancers import schemes
 from anabranch.openflow.connection import connect
 from anabranch.openflow.tables import Tables
@@ -30,7 +30,7 @@ class Forwarding:
     """How switches split, in Open vSwitch's terms."""
 
     recipe: str
-    weights: Wanted
+    weights: AskedWeights
 
     def __str__(self) -> str:
         return f"{self.recipe}, {said_of(self.weights)}"

@@ -12,7 +12,7 @@ from anabranch.targets.ovs import desired, plan_file, recipes
 from anabranch.targets.ovs.observe import Observed, observe
 from anabranch.targets.ovs.options import VERSION, ExplainGroupOptions, ExplainOptions, ForecastOptions, Options
 from anabranch.targets.ovs.plan_file import PlanFile
-from anabranch.targets.ovs.prediction import Predicted, Ways
+from anabranch.targets.ovs.prediction import Predicted, Predictor
 from anabranch.targets.ovs.recipes import Switch, parse_version
 from anabranch.targets.ovs.selection import by_dp_hash, by_selection, parse_bucket_ids
 from anabranch.targets.plan.explanation import Explanation
@@ -46,7 +46,7 @@ def explain_group(group: Group, options: ExplainGroupOptions, tuples: npt.NDArra
 
 
 def explain(plan: str, options: ExplainOptions, tuples: npt.NDArray[np.void]) -> list[Predicted]:
-    """The way of each connection once the plan is applied: by the bridge that the options name, or by a fresh one.
+    """The path of each connection once the plan is applied: by the bridge that the options name, or by a fresh one.
 
     Raises:
         AnabranchError: a rule asks for the port that packets come in by and none is given, or the plan leaves the seed
@@ -74,5 +74,5 @@ def _predicted(
         raise AnabranchError(f"in-port: {in_port}: no port there; {nearest(in_port, observed.ports)}")
     found = desired.desired(plan, observed.ports, observed.own, observed.datapath_id)
     paths = {plan.ownership.group_id(one.split.index): one.split.ports for one in found.groups}
-    ways = Ways(found.tables, plan.ownership.table, observed.up, observed.names, paths)
-    return ways.predict(tuples, None if in_port is None else observed.ports[in_port])
+    predictor = Predictor(found.tables, plan.ownership.table, observed.up, observed.names, paths)
+    return predictor.predict(tuples, None if in_port is None else observed.ports[in_port])

@@ -26,7 +26,7 @@ PATH = re.compile(r" \(path \d+\)$")
 
 @dataclass(frozen=True)
 class Predicted:
-    """One connection's way through a bridge."""
+    """One connection's path through a bridge."""
 
     connection: str
     steps: list[tuple[str, str]]
@@ -38,7 +38,7 @@ class Predicted:
     """The switch's own number of the bucket, from 0."""
     port: int | None
     """None where it is dropped, left to others' rules, or not known."""
-    way: str
+    outcome: str
     """Name of the port, or what becomes of it."""
     known: bool = True
     """Whether the connection as given tells where it goes."""
@@ -46,15 +46,15 @@ class Predicted:
     @property
     def last(self) -> tuple[str, str]:
         """The port, for people."""
-        return "port", self.way
+        return "port", self.outcome
 
 
 class _NotKnownError(Exception):
     """The connection as given does not tell which bucket it takes."""
 
 
-class Ways:
-    """Tables with ports that are up or down."""
+class Predictor:
+    """Prediction of the paths of connections, from tables and ports that are up or down."""
 
     def __init__(
         self,
@@ -77,14 +77,14 @@ class Ways:
         """Ports of each group in the order of its paths."""
 
     def predict(self, tuples: npt.NDArray[np.void], in_port: int | None) -> list[Predicted]:
-        """The way of each connection; `tuples` of dtype `FIVE_TUPLE`, without VLAN and with DSCP 0.
+        """The path of each connection; `tuples` of dtype `FIVE_TUPLE`, without VLAN and with DSCP 0.
 
         Raises:
             AnabranchError: a rule that asks for the port that packets come in by, where none is given; weights under
                 dp_hash that Open vSwitch scores by what a 5-tuple does not tell.
 
         """
-        return [self._one(tuples[place : place + 1], in_port) for place in range(len(tuples))]
+        return [self._one(tuples[row : row + 1], in_port) for row in range(len(tuples))]
 
     def _one(self, row: npt.NDArray[np.void], in_port: int | None) -> Predicted:
         fields = _fields(row[0], in_port)
@@ -103,11 +103,11 @@ class Ways:
                 case _:
                     raise AnabranchError(f"{listing.flow(rule, self._names)}: no rule of a plan; apply it anew")
         except _NotKnownError:
-            way = "not known without ICMP's type and code"
-            return Predicted(connection(row[0]), steps, group_id, None, None, None, way, known=False)
+            outcome = "not known without ICMP's type and code"
+            return Predicted(connection(row[0]), steps, group_id, None, None, None, outcome, known=False)
         if bucket is None:
-            way = "none, dropped: every bucket is dead"
-            return Predicted(connection(row[0]), steps, group_id, None, None, None, way)
+            outcome = "none, dropped: every bucket is dead"
+            return Predicted(connection(row[0]), steps, group_id, None, None, None, outcome)
         ports = self._paths[group_id]
         path = ports.index(bucket.watch_port) + 1
         steps.append(("path", f"{path} of {len(ports)}, bucket {bucket.bucket_id}"))

@@ -77,7 +77,7 @@ class BridgeSessions(Attended):
                 await session.welcome(connection)
                 return
         found = f"{connection.datapath_id:016x}"
-        self._surroundings.events.tell("stranger", datapath_id=found, peer=connection.peer)
+        self._surroundings.events.report("stranger", datapath_id=found, peer=connection.peer)
         connection.close()
 
     def _not_introduced(self, peer: str, error: AnabranchError) -> None:
@@ -89,7 +89,7 @@ class BridgeSessions(Attended):
             if len(self._handshake_errors) >= SOURCES_MAX:
                 self._handshake_errors.clear()
             self._handshake_errors[source] = text
-            self._surroundings.events.tell("handshake-failed", peer=peer, error=str(error))
+            self._surroundings.events.report("handshake-failed", peer=peer, error=str(error))
 
     async def _follow_database(self, address: str) -> None:
         """Keeps a connection to one OVSDB, which may be that of many switches."""
@@ -105,7 +105,7 @@ class BridgeSessions(Attended):
             except DatabaseError as error:
                 if not told:
                     told = True
-                    self._surroundings.events.tell("database-lost", error=str(error))
+                    self._surroundings.events.report("database-lost", error=str(error))
             await asyncio.sleep(backoff.next_s())
 
     def _take_database(self, address: str, switches: list[str], database: Database) -> None:

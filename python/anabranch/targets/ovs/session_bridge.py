@@ -81,7 +81,7 @@ class BridgeSession(Session[Tables]):
         if self._connection is not None and await _answers(self._connection):
             found = f"{connection.datapath_id:016x}"
             problem = "another connection has this datapath_id and answers"
-            self.events.tell("stranger", self.name, datapath_id=found, peer=connection.peer, error=problem)
+            self.events.report("stranger", self.name, datapath_id=found, peer=connection.peer, error=problem)
             connection.close()
             return
         try:

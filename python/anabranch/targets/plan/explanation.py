@@ -28,7 +28,7 @@ UNTYPED = 0xFFFF
 
 @dataclass(frozen=True)
 class Explanation:
-    """One connection's way."""
+    """One connection's path."""
 
     connection: str
     steps: list[tuple[str, str]]
@@ -39,7 +39,7 @@ class Explanation:
 
 
 class Predicted(Protocol):
-    """The way of one connection under a plan; a dataclass, all of which `--json` writes."""
+    """The path of one connection under a plan; a dataclass, all of which `--json` writes."""
 
     @property
     def connection(self) -> str:

@@ -1,4 +1,4 @@
-"""One way to install a group on a target, and the split that comes of it."""
+"""Recipe by which a target installs a group, and the split that comes of it."""
 
 from __future__ import annotations
 

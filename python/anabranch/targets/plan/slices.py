@@ -87,7 +87,7 @@ class Slices:
 
 @dataclass(frozen=True)
 class Pair:
-    """A pair of leaves and the way of each of its slices."""
+    """A pair of leaves and the path of each of its slices."""
 
     source: str
     """Leaves, by name."""

@@ -18,7 +18,7 @@ from anabranch.targets.table.recipes import LABELS
 
 @dataclass(frozen=True)
 class Predicted:
-    """The way of one connection by a plan's tables."""
+    """The path of one connection by a plan's tables."""
 
     connection: str
     steps: list[tuple[str, str]]
