@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from anabranch.control import file
-from anabranch.control.policy import Plan, View, build
+from anabranch.control.policy import SwitchPlan, View, build
 from anabranch.control.topology import End
 from anabranch.targets.ovs.session_rules import seed_of
 
@@ -47,7 +47,7 @@ class Loop:
         total = sum(member.weight for member in group.members)
         return {self.topology.ends[one.port].neighbour: one.weight / total for one in group.members}
 
-    def view(self, plan: Mapping[str, Plan] | None = None) -> View:
+    def view(self, plan: Mapping[str, SwitchPlan] | None = None) -> View:
         """The network under the traffic as planned; idle without a plan."""
         load = [0.0] * len(self.topology.ends)
         for end, bps in self.foreign_bps.items():

@@ -7,7 +7,7 @@ import pytest
 from anabranch import _core
 from anabranch.control import file
 from anabranch.control.fabric import FabricFile
-from anabranch.control.policy import Plan, View, build
+from anabranch.control.policy import SwitchPlan, View, build
 from anabranch.control.topology import Topology
 from anabranch.openflow.action import Output
 from anabranch.runs.literal import document, key_text
@@ -42,7 +42,7 @@ def uplinks_of(found: FabricFile, leaf: str) -> list[int]:
     return [port for port in topology.ports_of[leaf] if not topology.is_host(topology.ends[port].neighbour)]
 
 
-def reached(found: FabricFile, plans: dict[str, Plan], source: str, leaf: str) -> tuple[set[str], int]:
+def reached(found: FabricFile, plans: dict[str, SwitchPlan], source: str, leaf: str) -> tuple[set[str], int]:
     """Positions at which packets can stop, and the largest number of hops."""
     here, hops = {source}, 0
     group_id = Ownership(found.owner).group_id(found.topology.leaf_index[leaf])

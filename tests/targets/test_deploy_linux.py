@@ -18,7 +18,7 @@ from anabranch.netlink.nexthop import Device
 from anabranch.targets.linux import plan_file as linux_plan
 from anabranch.targets.linux.change import steps
 from anabranch.targets.linux.desired import Desired, desired
-from anabranch.targets.linux.observe import State
+from anabranch.targets.linux.observe import LinuxState
 from anabranch.targets.linux.plan_file import LinuxPlan
 from support.command import Run, anabranch
 from support.own_namespace import in_own_namespace
@@ -212,16 +212,16 @@ def plan_of(text: str) -> LinuxPlan:
 
 def test_a_kernel_of_small_weights_gets_the_nearest() -> None:
     plan = plan_of(PLAN.replace("[4, 3, 2]", "[65535, 3000, 1]") + MPATH)
-    found: Desired = desired(plan, State(), DEVICES, 255)
+    found: Desired = desired(plan, LinuxState(), DEVICES, 255)
     (group,) = found.groups
     assert max(group.written) <= 255
     assert min(group.written) >= 1
     assert "takes weights to 255" in found.warnings[0]
-    assert desired(plan, State(), DEVICES, 65535).groups[0].written == (65535, 3000, 1)
+    assert desired(plan, LinuxState(), DEVICES, 65535).groups[0].written == (65535, 3000, 1)
 
 
 def test_steps_lead_from_any_state_to_any_other_and_back() -> None:
-    one = desired(plan_of(PLAN), State(), DEVICES, 65535).state
+    one = desired(plan_of(PLAN), LinuxState(), DEVICES, 65535).state
     two = desired(plan_of(PLAN.replace("[4, 3, 2]", "[1, 0, 9]") + MPATH), one, DEVICES, 65535).state
     assert steps(one, one) == []
     there, back = steps(one, two), steps(two, one)
@@ -258,25 +258,27 @@ def test_what_is_wrong_in_a_plan_is_named_with_its_mend(text: str, message: str)
 
 
 def test_a_missing_device_is_left_out_as_one_that_is_down() -> None:
-    lacking = desired(plan_of(PLAN.replace('"e3"', '"e9"')), State(), DEVICES, 65535)
+    lacking = desired(plan_of(PLAN.replace('"e3"', '"e9"')), LinuxState(), DEVICES, 65535)
     assert lacking.warnings[0].startswith(
         "group to-leaf2: left out without a device: e9 (use one of e1, e2, e3); the kernel does not bring it back"
     )
-    down = desired(plan_of(PLAN), State(), DEVICES | {"e3": replace(DEVICES["e3"], carrier=False)}, 65535)
+    down = desired(plan_of(PLAN), LinuxState(), DEVICES | {"e3": replace(DEVICES["e3"], carrier=False)}, 65535)
     assert lacking.state == down.state
     with pytest.raises(AnabranchError, match="none is up; bring one up first"):
-        desired(plan_of(PLAN), State(), {}, 65535)
+        desired(plan_of(PLAN), LinuxState(), {}, 65535)
 
 
 def test_an_error_that_the_plan_allows_is_no_note_but_a_bound() -> None:
     wide = PLAN.replace("[4, 3, 2]", "[60000, 1, 1]")
-    assert "% off (MAPE), over 1 %" in desired(plan_of(wide + "buckets = 32\n"), State(), DEVICES, 65535).warnings[0]
+    assert (
+        "% off (MAPE), over 1 %" in desired(plan_of(wide + "buckets = 32\n"), LinuxState(), DEVICES, 65535).warnings[0]
+    )
     bound = plan_of(wide + 'buckets = 32\nerror = "1%"\n')
     for devices in (DEVICES, DEVICES | {"e3": replace(DEVICES["e3"], carrier=False)}):
         with pytest.raises(
             AnabranchError, match=r"plan.toml: group to-leaf2: error: 1%: resilient-32-16bit is .* % off these"
         ):
-            desired(bound, State(), devices, 65535)
+            desired(bound, LinuxState(), devices, 65535)
 
 
 WORDS = st.text(max_size=12) | st.sampled_from(["10.0.0.0/8", "1 s", "1%", "mpath"])

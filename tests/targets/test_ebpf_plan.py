@@ -18,7 +18,7 @@ from anabranch.load_balancers import LACKED
 from anabranch.netlink.nexthop import Device
 from anabranch.targets.ebpf import desired as ebpf_wanted
 from anabranch.targets.ebpf import plan_file as ebpf_plan
-from anabranch.targets.ebpf.datapath import State, fits
+from anabranch.targets.ebpf.datapath import DatapathState, fits
 from anabranch.targets.ebpf.desired import desired
 from anabranch.targets.ebpf.plan_file import EbpfPlan
 from anabranch.targets.ebpf.scheme import KERNEL_SCHEMES
@@ -262,8 +262,8 @@ def test_an_error_that_the_plan_allows_is_no_note_but_a_bound() -> None:
     ebpf_wanted.refuse_errors(parsed(PLAN + 'error = "1%"\n'))
 
 
-def held(target: ebpf_wanted.Desired) -> State:
-    return State(
+def held(target: ebpf_wanted.Desired) -> DatapathState:
+    return DatapathState(
         target.scheme,
         target.group_capacity,
         target.route_capacity,
@@ -290,7 +290,7 @@ def test_the_larger_table_is_taken_where_the_error_asks_and_kept_while_it_is_nea
 def test_a_seed_that_is_not_given_is_kept() -> None:
     first = desired(parsed(PLAN), DEVICES, None)
     other = KernelGroup("a", ["10.2.0.0/16"], [2, 3, 4], [1, 1, 1], [True] * 3, "redirect", 99)
-    kept = desired(parsed(PLAN), DEVICES, State("slots", 8, 16, (other,), frozenset()))
+    kept = desired(parsed(PLAN), DEVICES, DatapathState("slots", 8, 16, (other,), frozenset()))
     assert kept.groups[0].kernel.seed == 99
     assert desired(parsed("seed = 5\n" + PLAN), DEVICES, None).groups[0].kernel.seed == 5
     assert desired(parsed(PLAN.replace('["in"]', '["in"]\nname = "b"')), DEVICES, None).groups != first.groups

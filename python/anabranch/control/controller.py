@@ -14,7 +14,7 @@ from anabranch.control.event import Events
 from anabranch.control.exposure import exposures
 from anabranch.control.fabric import FabricFile
 from anabranch.control.network import Network
-from anabranch.control.policy import Plan
+from anabranch.control.policy import SwitchPlan
 from anabranch.control.progress import Progress
 from anabranch.control.session import Session, Surroundings
 from anabranch.control.snapshot import snapshot
@@ -36,7 +36,7 @@ class Controller:
         self.file = file
         self.events = events or Events()
         self.progress = Progress()
-        self.plans: Mapping[str, Plan] = {}
+        self.plans: Mapping[str, SwitchPlan] = {}
         self._commits = commits
         self._pending = file
         self._stop = asyncio.Event()

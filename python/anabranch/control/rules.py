@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch.control.fabric import FabricFile, Network
 from anabranch.control.forwarding import Forwarding, OwnHost, Towards
-from anabranch.control.policy import Plan, PlannedGroup, PlannedMember, View
+from anabranch.control.policy import PlannedGroup, PlannedMember, SwitchPlan, View
 from anabranch.control.switch_kind import kind_of
 
 Members = tuple[tuple[int, int], ...]
@@ -41,7 +41,7 @@ class Rules:
             name: forwarding[switch.target] for name, switch in file.switches.items()
         }
         self._leaves: dict[tuple[str, str], _Leaf] = {}
-        self._plans: dict[str, tuple[Mapping[str, Members], Mapping[int, int], Plan]] = {}
+        self._plans: dict[str, tuple[Mapping[str, Members], Mapping[int, int], SwitchPlan]] = {}
         """Each switch's, with what it was made of: the weights, and the switch's numbers of its ports."""
         ports = len(self._topology.ends)
         built = Weigher(file, by_capacity=False).weigh([True] * ports, self._topology.rate_bps)
@@ -53,7 +53,7 @@ class Rules:
         """The ports that are paths in the fabric as built: a path keeps its number when others die."""
         self._networks = {leaf: self._behind(leaf) for leaf in self._topology.leaf_index}
 
-    def plan(self, view: View, weights: Weights) -> dict[str, Plan]:
+    def plan(self, view: View, weights: Weights) -> dict[str, SwitchPlan]:
         """The plan of every switch that was reached.
 
         Raises:
@@ -77,7 +77,7 @@ class Rules:
         index = self._topology.leaf_index[leaf]
         return self._forwarding[switch].shares(self._file.switches[switch], observed, leaf, index)
 
-    def _switch(self, name: str, view: View, weights: Mapping[str, Members], numbers: Mapping[int, int]) -> Plan:
+    def _switch(self, name: str, view: View, weights: Mapping[str, Members], numbers: Mapping[int, int]) -> SwitchPlan:
         before = self._plans.get(name)
         if before and before[0] is weights and before[1] == numbers:
             return before[2]
@@ -98,7 +98,7 @@ class Rules:
             forwarding = self._forwarding[name]
             hosts = forwarding.hosts(self._file.switches[name], self._hosts(numbers))
             desired = forwarding.joined([hosts, *(one.content for one in made)])
-            plan = Plan(desired, tuple(one.planned for one in made))
+            plan = SwitchPlan(desired, tuple(one.planned for one in made))
         self._plans[name] = weights, numbers, plan
         return plan
 

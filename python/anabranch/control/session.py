@@ -16,7 +16,7 @@ from anabranch.control.event import Events
 from anabranch.control.fabric import FabricFile, SwitchFile
 from anabranch.control.log import LOGGER, Field
 from anabranch.control.network import Network
-from anabranch.control.policy import Plan, PlannedGroup
+from anabranch.control.policy import PlannedGroup, SwitchPlan
 from anabranch.control.progress import Progress
 from anabranch.control.state import SwitchState
 from anabranch.errors import AnabranchError
@@ -80,7 +80,7 @@ class Session(ABC, Generic[State]):
         self.interval_s = surroundings.fabric.interval_s
         self.audit_s = surroundings.fabric.audit_s
         self.record = Record()
-        self.plan: Plan | None = None
+        self.plan: SwitchPlan | None = None
         """What the controller wants of the switch; `None` while the plan is another network's."""
         self.hint = ""
         """Why the switch cannot be reached, as others say."""
@@ -122,7 +122,7 @@ class Session(ABC, Generic[State]):
     def _counts(self) -> tuple[int, int, int]:
         """Rules, groups and meters that the switch holds of ours."""
 
-    def want(self, plan: Plan, since_s: float | None = None) -> None:
+    def want(self, plan: SwitchPlan, since_s: float | None = None) -> None:
         """Has the switch brought to this plan; one that comes while another is on its way replaces it.
 
         `since_s` is when, on the monotonic clock, the port changed its state that this is the answer to.

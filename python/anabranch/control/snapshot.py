@@ -13,7 +13,7 @@ from typing import Any
 from anabranch.control.event import Events
 from anabranch.control.fabric import FabricFile
 from anabranch.control.network import Network
-from anabranch.control.policy import Plan, PlannedGroup
+from anabranch.control.policy import PlannedGroup, SwitchPlan
 from anabranch.control.progress import Progress
 from anabranch.control.session import Session
 from anabranch.control.state import GroupState, MemberState, Snapshot
@@ -24,7 +24,7 @@ def snapshot(
     file: FabricFile,
     network: Network,
     sessions: Mapping[str, Session[Any]],
-    plans: Mapping[str, Plan],
+    plans: Mapping[str, SwitchPlan],
     progress: Progress,
     events: Events,
 ) -> Snapshot:

@@ -14,7 +14,7 @@ from anabranch.targets.plan.recipe import Forecast
 
 
 @dataclass(frozen=True)
-class Plan:
+class Forecasts:
     """The forecasts of a group, one per target."""
 
     group: Group
@@ -49,7 +49,7 @@ class Plan:
 
 def plan(
     group: Group, names: Sequence[str], options: Mapping[str, Any] | None = None, bound_pct: float | None = None
-) -> Plan:
+) -> Forecasts:
     """Plans `group` for targets; no name means all, and then a weight over one target's limit stops no other.
 
     Args:
@@ -68,4 +68,4 @@ def plan(
         given = (options or {}).get(name) or (kind() if kind is not None else None)
         found.append(one.forecast(group, given, bound_pct, strict=bool(names)))
     bound = BOUND_PCT if bound_pct is None else bound_pct
-    return Plan(group, [target for target in found if target.recipes], bound)
+    return Forecasts(group, [target for target in found if target.recipes], bound)

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anabranch.targets.forecast import Plan
+from anabranch.targets.forecast import Forecasts
 from anabranch.targets.plan.group import Group, short
 from anabranch.targets.plan.recipe import Forecast, Recipe
 from anabranch.terminal.plain_table import plain_table
@@ -21,7 +21,7 @@ NEAR_PCT, FAR_PCT = 1.0, 5.0
 """Errors up to which a recipe is coloured as good, and from which as bad."""
 
 
-def show(plan: Plan, console: Console) -> None:
+def show(plan: Forecasts, console: Console) -> None:
     """Prints each target: its recipes, the recommended one with what to paste, and the traps."""
     group = plan.group
     dead = [str(path) for path, up in enumerate(group.up, 1) if not up]

@@ -104,25 +104,25 @@ def switch_state(switch: SwitchState) -> str:
 
 def picture(snapshot: Snapshot) -> Picture:
     """Draws a snapshot."""
-    plan = _plan(snapshot.nodes, tuple((link.a, link.b) for link in snapshot.links))
-    drawn = Picture(WIDTH * SCALE, plan.drawing.height * SCALE)
-    _draw_links(drawn, plan, snapshot.links)
+    backdrop = _backdrop(snapshot.nodes, tuple((link.a, link.b) for link in snapshot.links))
+    drawn = Picture(WIDTH * SCALE, backdrop.drawing.height * SCALE)
+    _draw_links(drawn, backdrop, snapshot.links)
     states = {switch.name: switch for switch in snapshot.switches}
-    for index, box in enumerate(plan.drawing.laid.boxes):
+    for index, box in enumerate(backdrop.drawing.laid.boxes):
         members = [snapshot.nodes[node].name for node in box.nodes]
-        drawn.boxes.append(_box(plan, box, [states[name] for name in members if name in states]))
-        hosts = plan.drawing.laid.hosts_of.get(index, [])
+        drawn.boxes.append(_box(backdrop, box, [states[name] for name in members if name in states]))
+        hosts = backdrop.drawing.laid.hosts_of.get(index, [])
         if hosts:
-            _draw_hosts(drawn, plan, box, [snapshot.nodes[host].name for host in hosts], snapshot.links)
-    counts = tier_counts(plan.topology)
-    rows = {name: plan.drawing.y(row) for row, name in enumerate(plan.drawing.laid.tiers)}
+            _draw_hosts(drawn, backdrop, box, [snapshot.nodes[host].name for host in hosts], snapshot.links)
+    counts = tier_counts(backdrop.topology)
+    rows = {name: backdrop.drawing.y(row) for row, name in enumerate(backdrop.drawing.laid.tiers)}
     rows |= {"host": BOTTOM + HOST_INCHES / 2} if counts["host"] else {}
-    drawn.labels = [(plan.down(y), f"{count(counts[name])} {tier_words(name, counts)}") for name, y in rows.items()]
+    drawn.labels = [(backdrop.down(y), f"{count(counts[name])} {tier_words(name, counts)}") for name, y in rows.items()]
     return drawn
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _Backdrop:
     """Parts of the drawing that do not change while the fabric is the same."""
 
     topology: Mapping[str, Any]
@@ -135,7 +135,7 @@ class _Plan:
 
 
 @lru_cache(maxsize=2)
-def _plan(nodes: tuple[NodeState, ...], links: tuple[tuple[str, str], ...]) -> _Plan:
+def _backdrop(nodes: tuple[NodeState, ...], links: tuple[tuple[str, str], ...]) -> _Backdrop:
     number = {node.name: index for index, node in enumerate(nodes)}
     ends = [(number[a], number[b]) for a, b in links]
     topology = {
@@ -153,11 +153,11 @@ def _plan(nodes: tuple[NodeState, ...], links: tuple[tuple[str, str], ...]) -> _
         "changes": [],
     }
     drawing = Drawing(layout(topology))
-    return _Plan(topology, drawing, link_lines(drawing, topology))
+    return _Backdrop(topology, drawing, link_lines(drawing, topology))
 
 
-def _draw_links(drawn: Picture, plan: _Plan, links: tuple[LinkState, ...]) -> None:
-    shown = [index for index in range(len(links)) if 2 * index in plan.lines]
+def _draw_links(drawn: Picture, backdrop: _Backdrop, links: tuple[LinkState, ...]) -> None:
+    shown = [index for index in range(len(links)) if 2 * index in backdrop.lines]
     crowd = min(1.0, max(0.18, (CROWD_LINKS / max(1, len(shown))) ** 0.5))
     fastest = max((links[index].rate_bps for index in shown), default=1) or 1
     halves: list[tuple[float, Line]] = []
@@ -166,26 +166,26 @@ def _draw_links(drawn: Picture, plan: _Plan, links: tuple[LinkState, ...]) -> No
         width = crowd * (1.2 + 2.4 * (link.rate_bps / fastest) ** 0.5)
         if link.up:
             for direction in (0, 1):
-                (x1, y1), (x2, y2) = plan.lines[2 * index + direction]
+                (x1, y1), (x2, y2) = backdrop.lines[2 * index + direction]
                 load = _fraction(link.load_bps[direction], link.rate_bps)
-                points = (x1 * SCALE, plan.down(y1), (x1 + x2) / 2 * SCALE, plan.down((y1 + y2) / 2))
+                points = (x1 * SCALE, backdrop.down(y1), (x1 + x2) / 2 * SCALE, backdrop.down((y1 + y2) / 2))
                 colour = "" if load is None else heat(load)
                 halves.append((load or 0.0, Line(*points, colour, width, _link_title(link))))
         if not link.up or link.rate_bps < link.built_rate_bps:
-            drawn.marks.append(_mark(plan, 2 * index, link))
+            drawn.marks.append(_mark(backdrop, 2 * index, link))
     # The busiest on top.
     drawn.lines += [line for _, line in sorted(halves, key=lambda half: half[0])]
     if len(drawn.marks) > MARKS_MAX:
         drawn.marks = [Mark(**{**vars(mark), "text": ""}) for mark in drawn.marks]
 
 
-def _mark(plan: _Plan, port: int, link: LinkState) -> Mark:
-    (x1, y1), (x2, y2) = plan.lines[port]
+def _mark(backdrop: _Backdrop, port: int, link: LinkState) -> Mark:
+    (x1, y1), (x2, y2) = backdrop.lines[port]
     # Nearer to the lower end than the middle, where other links cross.
     x, y = x1 + 0.3 * (x2 - x1), y1 + 0.3 * (y2 - y1)
     kind, text = ("slow", bit_rate(link.rate_bps)) if link.up else ("down", "down")
-    ends = (x1 * SCALE, plan.down(y1), x2 * SCALE, plan.down(y2))
-    return Mark(*ends, x * SCALE, plan.down(y), kind, text, _link_title(link))
+    ends = (x1 * SCALE, backdrop.down(y1), x2 * SCALE, backdrop.down(y2))
+    return Mark(*ends, x * SCALE, backdrop.down(y), kind, text, _link_title(link))
 
 
 def _link_title(link: LinkState) -> str:
@@ -201,14 +201,14 @@ def _fraction(load_bps: float | None, rate_bps: int) -> float | None:
     return None if load_bps is None or rate_bps <= 0 else load_bps / rate_bps
 
 
-def _box(plan: _Plan, box: Box, members: list[SwitchState]) -> Rectangle:
-    drawing = plan.drawing
+def _box(backdrop: _Backdrop, box: Box, members: list[SwitchState]) -> Rectangle:
+    drawing = backdrop.drawing
     width = drawing.width(box)
     states = [switch_state(switch) for switch in members]
     worst = next((state for state in (DOWN, DIFFERENT, UNKNOWN) if state in states), OK)
     title = "\n".join(f"{switch.name}: {_said(switch)}" for switch in members)
     text = f"pod {box.name}" if box.rows > 1 else box.name if width >= NAME_INCHES else ""
-    left, top = (drawing.x(box) - width / 2) * SCALE, plan.down(drawing.top(box))
+    left, top = (drawing.x(box) - width / 2) * SCALE, backdrop.down(drawing.top(box))
     height = (drawing.top(box) - drawing.y(box.row) + BOX_INCHES / 2) * SCALE
     return Rectangle(left, top, width * SCALE, height, text, worst, title, upright=box.rows > 1)
 
@@ -221,13 +221,13 @@ def _said(switch: SwitchState) -> str:
     return f"{switch.differences} changes to come" if switch.differences else "connected, holds the plan"
 
 
-def _draw_hosts(drawn: Picture, plan: _Plan, box: Box, names: list[str], links: tuple[LinkState, ...]) -> None:
+def _draw_hosts(drawn: Picture, backdrop: _Backdrop, box: Box, names: list[str], links: tuple[LinkState, ...]) -> None:
     """All hosts of a switch as one box, their links as one line with the colour of the mean."""
     mine = set(names)
     own = [link for link in links if link.a in mine or link.b in mine]
-    width = plan.drawing.width(box)
-    x, foot = plan.drawing.x(box) * SCALE, plan.drawing.y(box.row) - BOX_INCHES / 2
-    low, high = plan.down(BOTTOM + HOST_INCHES), plan.down(foot)
+    width = backdrop.drawing.width(box)
+    x, foot = backdrop.drawing.x(box) * SCALE, backdrop.drawing.y(box.row) - BOX_INCHES / 2
+    low, high = backdrop.down(BOTTOM + HOST_INCHES), backdrop.down(foot)
     up = [_fraction(link.load_bps[0 if link.a in mine else 1], link.rate_bps) for link in own if link.up]
     down = [_fraction(link.load_bps[1 if link.a in mine else 0], link.rate_bps) for link in own if link.up]
     dead = [f"{link.a} - {link.b}: {link.reason or 'down'}" for link in own if not link.up]
@@ -238,7 +238,7 @@ def _draw_hosts(drawn: Picture, plan: _Plan, box: Box, names: list[str], links: 
         Line(x, middle, x, high, _mean_heat(down), 2.4, title),
     ]
     text = f"{len(names)}" if not dead else f"{len(names) - len(dead)} of {len(names)}"
-    top = plan.down(BOTTOM + HOST_INCHES)
+    top = backdrop.down(BOTTOM + HOST_INCHES)
     left, height = x - width * SCALE / 2, HOST_INCHES * SCALE
     drawn.hosts.append(
         Rectangle(

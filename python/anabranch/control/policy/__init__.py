@@ -51,7 +51,7 @@ class PlannedMember:
 
 @dataclass(frozen=True)
 class PlannedGroup:
-    """How a switch should send to one leaf; for people, since `Plan` has it for the switch."""
+    """How a switch should send to one leaf; for people, since `SwitchPlan` has it for the switch."""
 
     leaf: str
     members: tuple[PlannedMember, ...]
@@ -61,7 +61,7 @@ class PlannedGroup:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SwitchPlan:
     """Plan of what one switch should hold of ours."""
 
     desired: Any
@@ -75,7 +75,7 @@ class Policy(Protocol):
     counts_rules: bool = False
     """Whether it wants to know what rules of slices carry."""
 
-    def plan(self, view: View) -> Mapping[str, Plan]:
+    def plan(self, view: View) -> Mapping[str, SwitchPlan]:
         """The plan of every switch that was reached (whose ports `view.openflow_port` has).
 
         Called whenever links, rates or ports change and after each measurement, in the event loop: quick, and

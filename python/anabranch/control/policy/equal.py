@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from anabranch.control.fabric import FabricFile
-from anabranch.control.policy import Plan, Policy, View
+from anabranch.control.policy import Policy, SwitchPlan, View
 from anabranch.control.rules import Rules, Weigher
 
 
@@ -16,7 +16,7 @@ class Weighed(Policy):
         self._weigher = Weigher(file, by_capacity=by_capacity)
         self._rules = Rules(file)
 
-    def plan(self, view: View) -> Mapping[str, Plan]:
+    def plan(self, view: View) -> Mapping[str, SwitchPlan]:
         """See `policy.Policy`."""
         return self._rules.plan(view, self._weigher.weigh(view.up, view.rate_bps))
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from anabranch import _core
 from anabranch.control.fabric import FabricFile
-from anabranch.control.policy import Plan, Policy, View
+from anabranch.control.policy import Policy, SwitchPlan, View
 from anabranch.control.rules import Members, Rules, Weigher, Weights
 
 UNITS = 1000
@@ -52,7 +52,7 @@ class Load(Policy):
         self._groups: dict[Pair, _Group] = {}
         self._measurements = 0
 
-    def plan(self, view: View) -> Mapping[str, Plan]:
+    def plan(self, view: View) -> Mapping[str, SwitchPlan]:
         """See `policy.Policy`."""
         capacity = _by_pair(self._by_rate.weigh(view.up, view.rate_bps))
         for pair, members in capacity.items():

@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any
 
 from anabranch.control.fabric import FabricFile
-from anabranch.control.policy import Plan, Policy, View
+from anabranch.control.policy import Policy, SwitchPlan, View
 from anabranch.control.policy.equal import Weighed
 from anabranch.control.rule_rates import RuleKey
 from anabranch.control.slicing import Limits, Slicing
@@ -77,7 +77,7 @@ class Wino(Policy):
         """Content of each switch for slices."""
         self._parts: dict[str, tuple[list[Pair], dict[str, Any]]] = {}
         """By source leaf, its pairs and what all switches hold for them."""
-        self._plans: dict[str, tuple[Plan, Any, Plan]] = {}
+        self._plans: dict[str, tuple[SwitchPlan, Any, SwitchPlan]] = {}
         """By switch, the plan of weights, the content for slices, and the plan that came of both."""
         self._outside_bps = [0.0] * len(self._topology.ends)
         """By port, the traffic in no slice that slices were cut for."""
@@ -99,7 +99,7 @@ class Wino(Policy):
         """The slices of every pair of leaves, as planned last."""
         return tuple(self._pairs.values())
 
-    def plan(self, view: View) -> Mapping[str, Plan]:
+    def plan(self, view: View) -> Mapping[str, SwitchPlan]:
         """See `policy.Policy`."""
         base = self._weighed.plan(view)
         self._measure(view)
@@ -148,13 +148,13 @@ class Wino(Policy):
                     del self._told[leaves]
         return slices.published(self._told.values(), self._prefixes)
 
-    def _merged(self, switch: str, base: Plan, sliced: Any) -> Plan:
+    def _merged(self, switch: str, base: SwitchPlan, sliced: Any) -> SwitchPlan:
         """Both in one plan; the same object as before where neither changed."""
         before = self._plans.get(switch)
         if before is not None and before[0] is base and before[1] is sliced:
             return before[2]
         parts = [base.desired] if sliced is None else [base.desired, sliced]
-        plan = Plan(self._slicing[switch].joined(parts), base.groups)
+        plan = SwitchPlan(self._slicing[switch].joined(parts), base.groups)
         self._plans[switch] = base, sliced, plan
         return plan
 

@@ -33,7 +33,7 @@ class ChangedElsewhereError(AnabranchError):
 
 
 @dataclass(frozen=True)
-class State:
+class DatapathState:
     """A datapath at one moment."""
 
     scheme: str
@@ -83,7 +83,7 @@ class OpenDatapath:
     folder: Path
     number: int
     """Inode of the folder: another datapath of its name has another."""
-    state: State
+    state: DatapathState
 
     def again(self) -> OpenDatapath:
         """The same, read anew.
@@ -123,7 +123,7 @@ def exists(folder: Path) -> bool:
     return any(_beside(folder, suffix).exists() for suffix in ("", NEW, OLD, HALF))
 
 
-def fits(state: State, target: Shape) -> bool:
+def fits(state: DatapathState, target: Shape) -> bool:
     """Whether the datapath that is there can be changed into what is wanted: the same program, and room enough."""
     return (
         state.scheme == target.scheme
@@ -133,9 +133,9 @@ def fits(state: State, target: Shape) -> bool:
     )
 
 
-def described(datapath: KernelDatapath) -> State:
+def described(datapath: KernelDatapath) -> DatapathState:
     """The state of a datapath."""
-    return State(
+    return DatapathState(
         datapath.scheme,
         datapath.group_capacity,
         datapath.route_capacity,

@@ -14,7 +14,7 @@ from anabranch.hints import nearest
 from anabranch.netlink.link_state import lives, unusable
 from anabranch.netlink.nexthop import Device
 from anabranch.stats.mape import mape
-from anabranch.targets.ebpf.datapath import State
+from anabranch.targets.ebpf.datapath import DatapathState
 from anabranch.targets.ebpf.folder import own_namespace
 from anabranch.targets.ebpf.plan_file import EbpfPlan, WeightedMembers
 from anabranch.targets.ebpf.scheme import PLAIN
@@ -60,7 +60,7 @@ class Desired:
         return [one.kernel for one in self.groups]
 
 
-def desired(plan: EbpfPlan, devices: Mapping[str, Device], observed: State | None) -> Desired:
+def desired(plan: EbpfPlan, devices: Mapping[str, Device], observed: DatapathState | None) -> Desired:
     """The desired datapath.
 
     Members whose device is missing, down or without a carrier are masked, and devices that are missing are not
@@ -181,7 +181,7 @@ def _left(one: Installed) -> str:
     return "in force are " + ", ".join(f"{name} {100 * share:.4g} %" for name, share in shares if share)
 
 
-def _program(plan: EbpfPlan, groups: Sequence[Installed], observed: State | None) -> str:
+def _program(plan: EbpfPlan, groups: Sequence[Installed], observed: DatapathState | None) -> str:
     names = plan.kernel.programs
     first = [observed.scheme] if observed is not None and observed.scheme in names else []
     for name in [*first, *names]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from anabranch._core import KernelGroup
-from anabranch.targets.ebpf.datapath import State, fits
+from anabranch.targets.ebpf.datapath import DatapathState, fits
 from anabranch.targets.ebpf.desired import Desired
 from anabranch.targets.ebpf.plan_file import REDIRECT
 
 ALL_IP = "all IP"
 
 
-def lines(name: str, observed: State | None, desired: Desired | None, devices: Mapping[int, str]) -> list[str]:
+def lines(name: str, observed: DatapathState | None, desired: Desired | None, devices: Mapping[int, str]) -> list[str]:
     """Lines for people: `+` new, `-` gone, `~-` was and `~+` is now.
 
     Args:
@@ -55,7 +55,7 @@ def group(one: KernelGroup, devices: Mapping[int, str]) -> str:
     return f"{text}: {', '.join(members)}"
 
 
-def _datapath(name: str, one: State | Desired) -> str:
+def _datapath(name: str, one: DatapathState | Desired) -> str:
     routes = f"{one.route_capacity} routes" if one.route_capacity else ALL_IP
     return f"datapath {name} {one.scheme}, room for {one.group_capacity} groups, {routes}"
 

@@ -12,7 +12,7 @@ from anabranch.netlink import kernel
 from anabranch.netlink.connection import Connection
 from anabranch.netlink.nexthop import Device
 from anabranch.targets.ebpf import datapath
-from anabranch.targets.ebpf.datapath import OpenDatapath, State
+from anabranch.targets.ebpf.datapath import DatapathState, OpenDatapath
 from anabranch.targets.ebpf.folder import own_folder
 from anabranch.targets.ebpf.plan_file import EbpfPlan
 
@@ -31,7 +31,7 @@ class Observed:
     """Why what is there is no whole datapath."""
 
     @property
-    def state(self) -> State | None:
+    def state(self) -> DatapathState | None:
         """The state of the datapath, if there is one."""
         if self.broken is not None:
             raise self.broken

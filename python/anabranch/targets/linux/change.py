@@ -10,14 +10,14 @@ from anabranch.errors import AnabranchError
 from anabranch.netlink import kernel
 from anabranch.netlink.connection import Connection, KernelRefusedError
 from anabranch.netlink.nexthop import Device, Nexthop, NexthopGroup, Route
-from anabranch.targets.linux.observe import Observed, State, read
+from anabranch.targets.linux.observe import LinuxState, Observed, read
 from anabranch.targets.protocol import Change
 
 Key = TypeVar("Key")
 Entry = TypeVar("Entry", Nexthop, NexthopGroup, Route)
 
 
-def change(observed: Observed, desired: State) -> Change:
+def change(observed: Observed, desired: LinuxState) -> Change:
     """The change of the owner's part of a kernel to `desired`.
 
     Raises:
@@ -48,7 +48,7 @@ def _commit(observed: Observed, changes: list[Step]) -> None:
         raise AnabranchError(_blamed(step, refused)) from None
 
 
-def _refuse_harm(connection: Connection, changes: list[Step], state: State) -> None:
+def _refuse_harm(connection: Connection, changes: list[Step], state: LinuxState) -> None:
     """With a group the kernel removes the routes to it, and a nexthop leaves its groups: also somebody else's."""
     gone = {step.old.group_id for step in changes if step.new is None and isinstance(step.old, NexthopGroup)}
     singles = {step.old.nexthop_id for step in changes if step.new is None and isinstance(step.old, Nexthop)}
@@ -67,7 +67,7 @@ def _refuse_harm(connection: Connection, changes: list[Step], state: State) -> N
 
 
 def _blamed(step: Step, refused: KernelRefusedError) -> str:
-    (line, *_) = lines([step], State(), State())
+    (line, *_) = lines([step], LinuxState(), LinuxState())
     mend = "nothing is changed"
     if "EEXIST" in str(refused):
         mend = "somebody else's route has that prefix, table and metric; give another metric; nothing is changed"
@@ -82,7 +82,7 @@ class Step:
     new: Nexthop | NexthopGroup | Route | None
 
 
-def steps(old: State, new: State) -> list[Step]:
+def steps(old: LinuxState, new: LinuxState) -> list[Step]:
     """The fewest changes, each after what it needs: nexthops, groups, routes; then what is gone, the other way."""
     made = [
         *_changed(old.nexthops, new.nexthops),
@@ -115,7 +115,7 @@ def take(connection: Connection, step: Step, devices: Mapping[str, Device]) -> N
                     kernel.delete_nexthop(connection, number)
 
 
-def lines(changes: Sequence[Step], old: State, new: State) -> list[str]:
+def lines(changes: Sequence[Step], old: LinuxState, new: LinuxState) -> list[str]:
     """Lines for people: `+` new, `-` gone, `~-` was and `~+` is now, changed in place."""
     found = []
     for step in changes:
@@ -128,7 +128,7 @@ def lines(changes: Sequence[Step], old: State, new: State) -> list[str]:
     return found
 
 
-def _text(one: Nexthop | NexthopGroup | Route, state: State) -> str:
+def _text(one: Nexthop | NexthopGroup | Route, state: LinuxState) -> str:
     """`route 10.2.0.0/16 ... -> group 0xab000000`, in `ip`'s words but for the numbers of nexthops."""
     match one:
         case Nexthop(nexthop_id=number, hop=hop):

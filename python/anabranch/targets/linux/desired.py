@@ -11,7 +11,7 @@ from anabranch.errors import AnabranchError
 from anabranch.netlink.link_state import lives, unusable
 from anabranch.netlink.nexthop import MPATH, Device, Hop, Nexthop, NexthopGroup, Resilience, Route
 from anabranch.targets.linux import predict as linux
-from anabranch.targets.linux.observe import NEXTHOPS, PROTOCOL, State, first_number
+from anabranch.targets.linux.observe import NEXTHOPS, PROTOCOL, LinuxState, first_number
 from anabranch.targets.linux.plan_file import LinuxPlan, WeightedHops
 from anabranch.targets.plan.group import Group, fitted, group, short
 from anabranch.targets.plan.group_keys import refuse_error
@@ -39,12 +39,12 @@ class Installed:
 class Desired:
     """A plan as it is to stand in a kernel."""
 
-    state: State
+    state: LinuxState
     groups: tuple[Installed, ...]
     warnings: tuple[str, ...]
 
 
-def desired(plan: LinuxPlan, observed: State, devices: Mapping[str, Device], weight_max: int) -> Desired:
+def desired(plan: LinuxPlan, observed: LinuxState, devices: Mapping[str, Device], weight_max: int) -> Desired:
     """The desired state.
 
     A nexthop keeps its number as long as its way is in the plan, a group as long as its routes lead to it and its kind
@@ -105,7 +105,7 @@ def desired(plan: LinuxPlan, observed: State, devices: Mapping[str, Device], wei
             routes[route.key] = route
         asked = tuple(float(share) for share in shape.asked)
         found.append(Installed(planned, number, up, asked, recipe, tuple(weights)))
-    return Desired(State(nexthops, groups, routes), tuple(found), tuple(warnings))
+    return Desired(LinuxState(nexthops, groups, routes), tuple(found), tuple(warnings))
 
 
 def _recipe(planned: WeightedHops, shape: Group, weights: list[int], observed: NexthopGroup | None) -> Recipe:
@@ -127,14 +127,14 @@ def _resilience(planned: WeightedHops, recipe: Recipe) -> Resilience | None:
     return Resilience(recipe.used, round(planned.idle_timer_s * 100), round(planned.unbalanced_timer_s * 100))
 
 
-def _nexthop_numbers(plan: LinuxPlan, observed: State) -> dict[Hop, int]:
+def _nexthop_numbers(plan: LinuxPlan, observed: LinuxState) -> dict[Hop, int]:
     found = {one.hop: number for number, one in observed.nexthops.items()}
     free = (number for number in count(first_number(plan.owner) + NEXTHOPS) if number not in observed.nexthops)
     hops = dict.fromkeys(hop for planned in plan.groups for hop in planned.hops)
     return {hop: found[hop] if hop in found else next(free) for hop in hops}
 
 
-def _observed_group(planned: WeightedHops, observed: State) -> NexthopGroup | None:
+def _observed_group(planned: WeightedHops, observed: LinuxState) -> NexthopGroup | None:
     """The group that its routes lead to now."""
     for prefix in planned.prefixes:
         route = observed.routes.get((prefix, planned.table, planned.metric))
@@ -146,7 +146,7 @@ def _observed_group(planned: WeightedHops, observed: State) -> NexthopGroup | No
 def _group_number(
     plan: LinuxPlan,
     planned: WeightedHops,
-    observed: State,
+    observed: LinuxState,
     resilience: Resilience | None,
     taken: Mapping[int, NexthopGroup],
 ) -> int:

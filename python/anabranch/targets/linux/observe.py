@@ -24,7 +24,7 @@ def first_number(owner: int) -> int:
 
 
 @dataclass(frozen=True)
-class State:
+class LinuxState:
     """An owner's part of a kernel."""
 
     nexthops: Mapping[int, Nexthop] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class State:
     routes: Mapping[tuple[Prefix, int, int], Route] = field(default_factory=dict)
 
 
-def read(connection: Connection, owner: int, devices: Sequence[Device]) -> State:
+def read(connection: Connection, owner: int, devices: Sequence[Device]) -> LinuxState:
     """Reads an owner's part of a kernel."""
     first = first_number(owner)
 
@@ -40,7 +40,7 @@ def read(connection: Connection, owner: int, devices: Sequence[Device]) -> State
         return protocol == PROTOCOL and first <= number < first + PER_OWNER
 
     singles, groups = kernel.nexthops(connection, devices)
-    return State(
+    return LinuxState(
         {one.nexthop_id: one for one in singles if own(one.nexthop_id, one.protocol)},
         {one.group_id: one for one in groups if own(one.group_id, one.protocol)},
         {one.key: one for one in kernel.routes(connection, PROTOCOL) if own(one.nexthop_id, one.protocol)},
@@ -53,7 +53,7 @@ class Observed:
 
     connection: Connection
     owner: int
-    state: State
+    state: LinuxState
     devices: Mapping[str, Device]
 
 

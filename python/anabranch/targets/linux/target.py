@@ -8,7 +8,7 @@ from dataclasses import replace
 from anabranch.netlink import kernel
 from anabranch.targets.linux import change, desired, observe, plan_file, predict, verify
 from anabranch.targets.linux.desired import Desired
-from anabranch.targets.linux.observe import Observed, State
+from anabranch.targets.linux.observe import LinuxState, Observed
 from anabranch.targets.linux.plan_file import LinuxPlan
 from anabranch.targets.plan.bound import BOUND_PCT
 from anabranch.targets.plan.group import Group
@@ -54,7 +54,7 @@ class Linux(Target[LinuxPlan, Observed, Desired]):
     def change(self, plan: LinuxPlan, observed: Observed, desired: Desired | None) -> Change:
         """Steps of rtnetlink, taken back if one is refused."""
         del plan
-        return change.change(observed, State() if desired is None else desired.state)
+        return change.change(observed, LinuxState() if desired is None else desired.state)
 
     def verify(
         self, plan: LinuxPlan, observed: Observed, desired: Desired, seconds: float, connections: int | None

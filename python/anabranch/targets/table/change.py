@@ -5,10 +5,10 @@ from __future__ import annotations
 from anabranch.atomic_file import write_whole
 from anabranch.targets.plan.group import short
 from anabranch.targets.protocol import Change
-from anabranch.targets.table.observe import Observed, State, Table
+from anabranch.targets.table.observe import Observed, Table, TableState
 
 
-def change(observed: Observed, desired: State) -> Change:
+def change(observed: Observed, desired: TableState) -> Change:
     """The change of the owner's file to `desired`: replaced whole, or removed where nothing is left."""
     old, new = observed.state.tables, desired.tables
     lines, count = [], 0

@@ -10,7 +10,7 @@ from anabranch.splitter import Splitter
 from anabranch.targets.plan.group import group
 from anabranch.targets.plan.group_keys import refuse_error
 from anabranch.targets.plan.recipe import Recipe
-from anabranch.targets.table.observe import Observed, State, Table
+from anabranch.targets.table.observe import Observed, Table, TableState
 from anabranch.targets.table.plan_file import AUTO, TablePlan, WeightedPorts
 from anabranch.targets.table.recipes import LABELS, forecast, table
 
@@ -21,7 +21,7 @@ HASH = "xxh3"
 class Desired:
     """A plan as a table, with notes for the operator."""
 
-    state: State
+    state: TableState
     warnings: tuple[str, ...]
 
 
@@ -52,7 +52,7 @@ def desired(plan: TablePlan, observed: Observed | None = None) -> Desired:
             for name, other in sorted(others.items())
             for prefix in sorted({*prefixes} & {*other.prefixes})
         ]
-    return Desired(State(tables), tuple(warnings))
+    return Desired(TableState(tables), tuple(warnings))
 
 
 def recipe_of(one: WeightedPorts) -> Recipe:

@@ -32,7 +32,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class State:
+class TableState:
     """An owner's part of a folder."""
 
     tables: Mapping[str, Table] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Observed:
 
     file: Path
     """The owner's file, there or not."""
-    state: State
+    state: TableState
     others: Mapping[int, Mapping[str, Table]]
     """Tables of other owners."""
 
@@ -69,7 +69,7 @@ def observed_in(folder: Path, owner: int) -> Observed:
     """
     found = {int(file.stem.removeprefix(PREFIX)): _read(file) for file in sorted(folder.glob(f"{PREFIX}[0-9]*.json"))}
     own = found.pop(owner, {})
-    return Observed(folder / f"{PREFIX}{owner}.json", State(own), found)
+    return Observed(folder / f"{PREFIX}{owner}.json", TableState(own), found)
 
 
 def _read(file: Path) -> dict[str, Table]:

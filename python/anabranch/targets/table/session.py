@@ -19,7 +19,7 @@ from anabranch.openflow.port import Port
 from anabranch.settings import Settings
 from anabranch.targets.protocol import Change
 from anabranch.targets.table.change import change
-from anabranch.targets.table.observe import Observed, State, observed_in
+from anabranch.targets.table.observe import Observed, TableState, observed_in
 from anabranch.targets.table.recipes import LABELS
 from anabranch.targets.table.session_tables import TableKeys, TablesForwarding
 
@@ -42,7 +42,7 @@ class TablesChange:
         return self.change.lines
 
 
-class TableSession(Session[State]):
+class TableSession(Session[TableState]):
     """The controller's side of one folder of tables."""
 
     def __init__(self, switch: SwitchFile, surroundings: Surroundings) -> None:
@@ -51,9 +51,9 @@ class TableSession(Session[State]):
         self.keys: TableKeys = switch.keys
         self._owner = surroundings.fabric.owner
 
-    def desired(self) -> State | None:
+    def desired(self) -> TableState | None:
         """The tables of the plan."""
-        state: State | None = None if self.plan is None else self.plan.desired
+        state: TableState | None = None if self.plan is None else self.plan.desired
         return state
 
     def change(self) -> TablesChange | None:
@@ -125,10 +125,10 @@ class TableSession(Session[State]):
         if self._wake.is_set() or observed == self._observed:
             return
         file = Path(self.keys.folder)
-        self._drifted(len(change(Observed(file, self._observed or State(), {}), observed)))
+        self._drifted(len(change(Observed(file, self._observed or TableState(), {}), observed)))
         self._observed = observed
 
-    def _look(self) -> State:
+    def _look(self) -> TableState:
         return observed_in(Path(self.keys.folder), self._owner).state
 
     async def _call(self, call: Callable[[], Result]) -> Result:
@@ -169,7 +169,7 @@ class TableSessions(Attended):
         return [session.run() for session in self._tables.values()]
 
 
-class Tables(SwitchKind[State]):
+class Tables(SwitchKind[TableState]):
     """See `switch_kind.SwitchKind`."""
 
     target = TARGET

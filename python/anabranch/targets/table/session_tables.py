@@ -11,7 +11,7 @@ from anabranch.control.fabric import Network, SwitchFile
 from anabranch.control.forwarding import Forwarding, OwnHost, Towards
 from anabranch.targets.plan.bound import BOUND_PCT
 from anabranch.targets.table.desired import HASH, entries_of, recipe_of
-from anabranch.targets.table.observe import State, Table
+from anabranch.targets.table.observe import Table, TableState
 from anabranch.targets.table.plan_file import WeightedPorts
 
 UNREACHED = "drop"
@@ -32,19 +32,19 @@ def seed_of(switch: str) -> int:
     return int.from_bytes(hashlib.sha256(switch.encode()).digest()[:4], "big")
 
 
-class TablesForwarding(Forwarding[State]):
+class TablesForwarding(Forwarding[TableState]):
     """See `control.forwarding`."""
 
-    def towards(self, paths: Towards, present: State | None) -> State:
+    def towards(self, paths: Towards, present: TableState | None) -> TableState:
         """A table of the leaf's name; one without entries, which drops, if the leaf cannot be reached."""
         del present
         if not paths.networks or not paths.paths:
-            return State()
-        return State({paths.leaf: _table(paths.switch, paths.networks, paths.paths)})
+            return TableState()
+        return TableState({paths.leaf: _table(paths.switch, paths.networks, paths.paths)})
 
-    def hosts(self, switch: SwitchFile, hosts: Sequence[OwnHost]) -> State:
+    def hosts(self, switch: SwitchFile, hosts: Sequence[OwnHost]) -> TableState:
         """A table for each host that has addresses."""
-        return State(
+        return TableState(
             {
                 host.name: _table(switch, host.addresses, [(number, 1) for number in host.ports])
                 for host in hosts
@@ -52,11 +52,11 @@ class TablesForwarding(Forwarding[State]):
             }
         )
 
-    def joined(self, parts: Sequence[State]) -> State:
+    def joined(self, parts: Sequence[TableState]) -> TableState:
         """All tables."""
-        return State({name: table for part in parts for name, table in part.tables.items()})
+        return TableState({name: table for part in parts for name, table in part.tables.items()})
 
-    def shares(self, switch: SwitchFile, observed: State, leaf: str, index: int) -> dict[int, float]:
+    def shares(self, switch: SwitchFile, observed: TableState, leaf: str, index: int) -> dict[int, float]:
         """Shares of the entries of the table of that name."""
         del index
         table = observed.tables.get(leaf)

@@ -14,7 +14,7 @@ from anabranch.targets.plan.verification import Measured
 from anabranch.targets.protocol import Change, Descriptor, Target
 from anabranch.targets.table import change, desired, observe, plan_file, predict, recipes, verify
 from anabranch.targets.table.desired import Desired
-from anabranch.targets.table.observe import Observed, State
+from anabranch.targets.table.observe import Observed, TableState
 from anabranch.targets.table.options import Options
 from anabranch.targets.table.plan_file import TablePlan
 
@@ -60,7 +60,7 @@ class Tables(Target[TablePlan, Observed, Desired]):
     def change(self, plan: TablePlan, observed: Observed, desired: Desired | None) -> Change:
         """One write of the owner's file."""
         del plan
-        return change.change(observed, State() if desired is None else desired.state)
+        return change.change(observed, TableState() if desired is None else desired.state)
 
     def verify(
         self, plan: TablePlan, observed: Observed, desired: Desired, seconds: float, connections: int | None
