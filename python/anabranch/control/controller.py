@@ -165,7 +165,7 @@ class Controller:
         """Plans by loads, as often as they are measured."""
         while True:
             await asyncio.sleep(self.file.interval_s)
-            # The first reading gives no load, and a plan by loads that nobody measured would undo the one before.
+            # The first reading gives no load yet; a plan without loads would undo the one before.
             if self.network.measure():
                 self.progress.measured_s = time.time()
                 self._changed(port=False)

@@ -19,7 +19,7 @@ from time import monotonic
 from typing import TextIO
 
 LOGGER = logging.getLogger("anabranch.control")
-# Who did not ask for a log gets none on standard error.
+# Without a handler, the standard library would print warnings on standard error.
 LOGGER.addHandler(logging.NullHandler())
 KEPT = 200
 LINES_PER_SECOND = 20
@@ -67,7 +67,7 @@ def as_json(event: Event) -> str:
     line: dict[str, object] = {"time": _time(event), "level": event.level, "event": event.event}
     if event.switch is not None:
         line["switch"] = _short(event.switch)
-    # What stands first cannot be replaced by a field of the same name.
+    # A field must not replace one of the first keys, even under the same name.
     return json.dumps({**event.fields, **line} if event.fields.keys() & line.keys() else {**line, **event.fields})
 
 
@@ -131,7 +131,7 @@ def start_log(stream: TextIO | None = None, level: int = logging.INFO) -> Recent
     recent, ours, libraries = RecentEvents(), logging.StreamHandler(out), logging.StreamHandler(out)
     for lines in (ours, libraries):
         lines.setFormatter(_Line(as_text if out.isatty() else as_json))
-    # Before the handlers: a flood is kept out of the last events too.
+    # The filter comes before the handlers, so that a flood stays out of the recent events too.
     LOGGER.filters[:] = [AtMostSoMany()]
     libraries.addFilter(AtMostSoMany())
     LOGGER.setLevel(level)

@@ -121,7 +121,7 @@ class Network:
             if end.tx_bytes is not None and counter.tx_bytes >= end.tx_bytes and now_s > end.read_s:
                 end.load_bps = 8 * (counter.tx_bytes - end.tx_bytes) / (now_s - end.read_s)
             else:
-                # The first reading, or the port was made anew.
+                # This is the first reading, or the port was created anew.
                 end.load_bps = None
             end.tx_bytes, end.read_s = counter.tx_bytes, now_s
 

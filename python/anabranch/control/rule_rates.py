@@ -27,7 +27,7 @@ class RuleRates:
         before_s, before = self._read.get(switch, (now_s, {}))
         self._read[switch] = now_s, found
         if now_s > before_s:
-            # A rule that was not there, or was made anew, has counted from zero.
+            # A rule that is new, or was created anew, has counted from zero.
             since = {key: count - before.get(key, 0) for key, count in found.items()}
             grown = {key: found[key] if count < 0 else count for key, count in since.items()}
             self._bps[switch] = {(switch, key): 8 * count / (now_s - before_s) for key, count in grown.items()}

@@ -186,7 +186,7 @@ class Session(ABC, Generic[State]):
 
     async def _rest(self) -> bool:
         """Waits for another plan, or until it is time to audit; whether it is."""
-        # Not all switches at a time: what a port has to say would wait behind all the tables.
+        # Switches are audited at different times: news of ports would wait behind the tables of all of them.
         try:
             await asyncio.wait_for(self._wake.wait(), self.audit_s * self._random.uniform(0.75, 1.25))
         except asyncio.TimeoutError:

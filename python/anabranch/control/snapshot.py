@@ -54,7 +54,7 @@ def snapshot(
         events=dict(events.counts),
         handshake_failed_s=progress.handshake_failed_s,
         handshake_error=progress.handshake_error,
-        # Whatever was read before may be of another moment than what was read after.
+        # The values above are of different moments if a plan came in between.
         unplanned=unplanned or progress.unplanned or progress.plans != planned,
     )
 

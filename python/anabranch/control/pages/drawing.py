@@ -173,7 +173,7 @@ def _draw_links(drawn: Picture, backdrop: _Backdrop, links: tuple[LinkState, ...
                 halves.append((load or 0.0, Line(*points, colour, width, _link_title(link))))
         if not link.up or link.rate_bps < link.built_rate_bps:
             drawn.marks.append(_mark(backdrop, 2 * index, link))
-    # The busiest on top.
+    # The busiest links are drawn last, on top.
     drawn.lines += [line for _, line in sorted(halves, key=lambda half: half[0])]
     if len(drawn.marks) > MARKS_MAX:
         drawn.marks = [Mark(**{**vars(mark), "text": ""}) for mark in drawn.marks]
@@ -181,7 +181,7 @@ def _draw_links(drawn: Picture, backdrop: _Backdrop, links: tuple[LinkState, ...
 
 def _mark(backdrop: _Backdrop, port: int, link: LinkState) -> Mark:
     (x1, y1), (x2, y2) = backdrop.lines[port]
-    # Nearer to the lower end than the middle, where other links cross.
+    # The mark stands nearer to the lower end: other links cross in the middle.
     x, y = x1 + 0.3 * (x2 - x1), y1 + 0.3 * (y2 - y1)
     kind, text = ("slow", bit_rate(link.rate_bps)) if link.up else ("down", "down")
     ends = (x1 * SCALE, backdrop.down(y1), x2 * SCALE, backdrop.down(y2))

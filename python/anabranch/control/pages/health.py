@@ -30,7 +30,7 @@ def _absence(switch: SwitchState, snapshot: Snapshot) -> str:
         found = "not connected" if switch.last_error else "not connected yet"
     if switch.last_error:
         found += f": {switch.last_error}"
-    # Who failed did not say which switch it is; of those that are called it cannot be one.
+    # The handshake failed before the switch gave its name. Switches that we connect to have an address.
     if not switch.address and snapshot.handshake_failed_s > switch.lost_s:
         ago = elapsed(snapshot.time_s - snapshot.handshake_failed_s)
         found += f"; {ago} ago a handshake failed: {snapshot.handshake_error}"

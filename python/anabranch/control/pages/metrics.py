@@ -49,7 +49,7 @@ class Metrics:
 
     def listen(self, kind: str, switch: str | None, fields: Mapping[str, Field]) -> None:
         """Takes an event: a listener of `Events`."""
-        # A stranger's name is its own invention, and no label.
+        # An unknown switch chooses its own name, which must not become a label.
         name = self._known(switch)
         self._events.labels(kind, name).inc()
         if kind == "committed":

@@ -94,7 +94,7 @@ class Pages:
         if request.method != "GET":
             return _text(405, "only GET", Allow="GET")
         if self._local and not _is_loopback(_without_port(request.host)):
-            # A page of somebody's whose name was made to lead here must not read the fabric.
+            # Another site may make its own name resolve to this address (DNS rebinding); it must not read the fabric.
             return _text(403, "listening for this machine only: ask for localhost")
         page = self._pages.get(request.path)
         if page is None:

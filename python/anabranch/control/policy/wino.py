@@ -168,7 +168,7 @@ class Wino(Policy):
             self._measured_bps[port].append(max(0.0, load_bps - carried.get(port, 0.0)))
             outside_bps, step_bps = median(self._measured_bps[port]), self._options.hysteresis * rate_bps
             if outside_bps < step_bps / 2:
-                # What is left of a load that has ended would keep paths unequal for ever.
+                # The rest of a load that has ended would keep paths unequal for ever.
                 self._outside_bps[port] = 0.0
             elif abs(outside_bps - self._outside_bps[port]) > step_bps:
                 self._outside_bps[port] = outside_bps

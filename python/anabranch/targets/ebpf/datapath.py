@@ -211,7 +211,7 @@ def locked(*, make: bool = True) -> Iterator[None]:
             raise AnabranchError(f"{error.filename}: not this user's to write; {mend}") from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            # Who held the lock before may have removed the folder.
+            # The process that held the lock before may have removed the folder.
             if ROOT.exists() and os.fstat(lock).st_ino == ROOT.stat().st_ino:
                 try:
                     yield

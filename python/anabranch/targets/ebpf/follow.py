@@ -47,7 +47,7 @@ def follow(plan: str, options: Options, console: Console) -> None:
             waiting.poll()
             events = [event for event in monitor.read() if event.device.name in watched]
             links = {device.name: device for device in monitor.links.values()}
-            # A device that is gone keeps its number until one of its name is there again.
+            # A device that is gone keeps its number until one of the same name appears.
             gone = (watched & {*known}) - {*links}
             known |= {name: replace(known[name], up=False, carrier=False) for name in gone} | links
             news += events
@@ -59,7 +59,7 @@ def follow(plan: str, options: Options, console: Console) -> None:
             except ChangedElsewhereError:
                 raise
             except AnabranchError:
-                # A device on its way out refuses, and the news of its end is about to come.
+                # A device that is being removed refuses; news of its end follows shortly.
                 if not waiting.poll(NEWS_MS):
                     raise
             else:

@@ -72,7 +72,7 @@ def _program(table: Table) -> KernelProgram | None:
     known = programs()
     if table in known:
         return known[table]
-    # A table that is slots for flows is slots for flowlets and packets, too: its weights alone are others.
+    # A table that runs as slots for flows also runs as slots for flowlets and packets; only its weights differ.
     flows, slots = known.get(Table(FLOW, table.table)), known[Table(FLOW, UNIFORM)]
     if flows is None or flows.programs != slots.programs:
         return None
@@ -100,7 +100,7 @@ def _by_keys(balancer: LoadBalancer | None, routing: Mapping[str, Any]) -> Forwa
         program = variant[2]
     if keys.get("cell", CELL) != CELL:
         raise AnabranchError(f"routing.scheme.cell: {keys['cell']}: the kernel's program has {CELL}; take that")
-    # Of one stage of choice, as in a leaf-spine, a dispatching cycle is a weighted round robin by capacity.
+    # With one stage of choice, as in a leaf-spine, a dispatching cycle is a weighted round robin by capacity.
     weights: AskedWeights = "capacity" if program.weighted else "equal"
     return Forwarding(program.programs[0], weights, 0.0 if program.pause_s is None else time_ns(keys, "idle"))
 

@@ -30,10 +30,10 @@ def claim(namespace: str, mark: str) -> None:
     """
     require_file_system()
     folder = folder_of((NAMED / namespace).stat().st_ino)
-    # Nothing can have been made for a namespace that is new: what is there was made for one that has ended.
+    # The namespace is new: anything in its folder is from one that has ended.
     _clear(folder)
     while not folder.is_dir():
-        # Whoever removes the last datapath of a namespace may remove the folder of all in between.
+        # A process that removes the last datapath of a namespace may remove the parent folder meanwhile.
         with suppress(FileNotFoundError):
             folder.mkdir(parents=True)
     (folder / OWNER).symlink_to(mark)

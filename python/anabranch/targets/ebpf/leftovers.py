@@ -46,7 +46,7 @@ def leftovers() -> list[Leftover]:
 
     """
     try:
-        # Before the namespaces: a folder that is made from now on is not looked at.
+        # Folders are listed before namespaces: a folder created from now on is not looked at.
         folders = sorted((path for path in ROOT.iterdir() if path.name.isdecimal()), key=lambda path: int(path.name))
         living = _living() if folders else set()
     except FileNotFoundError:
@@ -58,7 +58,7 @@ def leftovers() -> list[Leftover]:
     found = []
     for folder in folders:
         if int(folder.name) not in living:
-            # A symbolic link first: what it says may be no name that this file system looks up.
+            # The link is tested first: its text may be no name that this file system can look up.
             datapaths = sorted(path for path in folder.iterdir() if not path.is_symlink() and path.is_dir())
             if not any(map(_attached, datapaths)):
                 found.append(Leftover(folder, tuple(path.name for path in datapaths)))
@@ -87,7 +87,7 @@ def _living() -> set[int]:
     for process in PROCESSES.iterdir():
         if not process.name.isdecimal():
             continue
-        # One that has ended meanwhile is in no namespace.
+        # A process that has ended meanwhile is in no namespace.
         with suppress(FileNotFoundError, ProcessLookupError):
             found |= _numbers((process / "fd").iterdir())
             for thread in (process / "task").iterdir():
@@ -100,7 +100,7 @@ def _living() -> set[int]:
 
 
 def _numbers(links: Iterable[Path]) -> set[int]:
-    # An open file is called as it was when it was opened, by the name of a mount that may be gone.
+    # Files are compared by device and inode: the name of an open file may be of a mount that is gone.
     device = Path("/proc/self/ns/net").stat().st_dev
     found = set()
     for link in links:

@@ -12,7 +12,7 @@ WEIGHT_MAX = 2**32 - 1
 MEMBERS_MAX = 64
 LARGE = "slots_large"
 RECIPES = (
-    # As a plan file names them, the kernel's program, what is used of how much, and why one would take it.
+    # Columns: name in plan files, program of the kernel, used and available units, reason to choose it.
     ("weighted", "slots", (4096, 65536, "slots"), "a table: quickest, and a change moves the fewest connections"),
     ("weighted", LARGE, (65536, 65536, "slots"), "a finer table, over the first-level cache"),
     ("log-rendezvous", "rendezvous", (0, MEMBERS_MAX, "members"), "exact shares without a table or a history"),
@@ -40,7 +40,7 @@ def forecast(group: Group, strict: bool) -> Forecast:
                 raise
             refused.append((scheme, str(error)))
             continue
-        # More slots than the weights take change nothing.
+        # More slots than the weights need change nothing.
         if program != LARGE or found.achieved != recipes[-1].achieved:
             recipes.append(found)
     traps = [

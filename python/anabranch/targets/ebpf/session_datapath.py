@@ -80,7 +80,7 @@ class DatapathSession(Session[Groups]):
     def ports(self, there: frozenset[int], dead: frozenset[int]) -> None:
         """Takes which of its interfaces there are, and which have no carrier: those carry nothing from now on."""
         if there != self._ports:
-            # The plan names interfaces by numbers that are others' now.
+            # The plan's interface numbers mean other interfaces now.
             self.plan = None
         if (there, dead) != (self._ports, self._dead):
             if self._ports:
@@ -101,7 +101,7 @@ class DatapathSession(Session[Groups]):
         old, new = {group.name: group for group in observed}, {group.name: group for group in desired}
         names = dict.fromkeys([*old, *new])
         found = tuple((old.get(name), new.get(name)) for name in names if not _same(old.get(name), new.get(name)))
-        # A datapath that nothing is wanted of need not be anywhere.
+        # A datapath without groups needs no interface.
         ports = self._ports if desired or observed else self._attached
         return GroupsChange(found, ports - self._attached, self._attached - ports)
 
@@ -145,7 +145,7 @@ class DatapathSession(Session[Groups]):
             self.events.report("measurement-failed", self.name, error=str(error))
             return
         if observed is not self._observed or len(observed) != len(counters):
-            # What was counted is another plan's by now.
+            # The groups changed meanwhile: these counters are another plan's.
             return
         now = {
             group.name: {port: size for port, (_, size) in zip(group.targets, members, strict=True)}
@@ -203,7 +203,7 @@ class DatapathSession(Session[Groups]):
         place = self._place()
         self._datapath = found = datapath.find(place) if self.commits else _core.KernelDatapath.open(place)
         if found is None or found.scheme != self.keys.scheme:
-            # What another scheme has is to go as a whole.
+            # A datapath of another scheme is replaced as a whole.
             return (), frozenset()
         return tuple(found.observed()), datapath.ports_of(found)
 
@@ -220,7 +220,7 @@ class DatapathSession(Session[Groups]):
         off = (
             sum(not _same(*pair) for pair in pairs) + abs(len(before) - len(observed)) + len(attached ^ self._attached)
         )
-        # What was refused may have been for want of memory.
+        # The refusal may have been for lack of memory: try again.
         self._refused = None
         if off:
             self._drifted(off)

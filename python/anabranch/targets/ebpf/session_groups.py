@@ -33,7 +33,7 @@ class GroupsForwarding(Forwarding[Groups]):
         if max(weights) > WEIGHT_MAX:
             texts = [str(weight) for weight in weights]
             weights = list(_core.webster_slots(texts, [weight > 0 for weight in weights], UNITS))
-        # A leaf that cannot be reached has a group that drops: without it, packets would go wherever others say.
+        # A leaf that cannot be reached has a group that drops: without it, the routes of others would take its packets.
         weights = weights if paths.reached else [1] * len(weights)
         ports = [number for number, _ in paths.paths]
         return (_group(paths.switch, paths.leaf, paths.networks, ports, weights, paths.reached),)

@@ -57,7 +57,7 @@ class KernelNamespace:
                     with inside(self.name or OWN):
                         monitor = stack.enter_context(LinkMonitor())
                         control = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-                        # Of the namespace of whoever opened it, for as long as it is open.
+                        # An open file keeps showing the namespace of the thread that opened it.
                         counters = stack.enter_context(Path("/proc/thread-self/net/dev").open(encoding="ascii"))
                         folder = own_folder()
                     await self._attend(monitor, control, counters, folder)
@@ -117,9 +117,9 @@ class KernelNamespace:
         devices = _by_name(monitor)
         found = [devices[name] for name in session.switch.interfaces.values() if name in devices]
         dead = frozenset(device.index for device in found if not _up(device))
-        # First of all: what died carries nothing, however long the plan takes.
+        # This comes first: a dead interface must carry nothing while the plan is computed.
         session.ports(frozenset(device.index for device in found), dead)
-        # A datapath that could never be made forwards nothing: the others are to keep away from it.
+        # A datapath that could never be created forwards nothing: other switches must avoid it.
         none = not session.record.connects and bool(session.record.last_error)
         speeds = self._speeds_bps
         ports = [

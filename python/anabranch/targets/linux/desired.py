@@ -81,7 +81,7 @@ def desired(plan: LinuxPlan, observed: LinuxState, devices: Mapping[str, Device]
         recipe = _recipe(planned, shape, weights, _observed_group(planned, observed))
         judged = recipe
         if not all(up):
-            # A path that is down must not make a plan that was right a wrong one.
+            # A path that is down must not turn a right plan into a wrong one.
             whole = group(planned.weights)
             judged = _recipe(planned, whole, fitted(whole.integers, weight_max)[0], _observed_group(planned, observed))
         refuse_error(plan.file, "linux", planned, judged.name, judged.mape_pct)

@@ -127,7 +127,7 @@ def _group(settings: Settings) -> WeightedHops:
 def _prefixes(settings: Settings) -> tuple[Prefix, ...]:
     """`match.ip_dst`: a kernel routes by destination."""
     mend = 'give destinations, as in match = { ip_dst = ["10.0.2.0/24"] }'
-    # Of a switch's plan: a kernel resolves addresses by itself.
+    # Plans for switches may have this key; a kernel resolves addresses by itself.
     settings.take("arp", False, lambda item: item if isinstance(item, bool) else None, "give true or false")
     found = group_keys.destinations(settings, f"a kernel's route matches destinations only; {mend}")
     if not found:

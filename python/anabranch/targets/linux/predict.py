@@ -39,7 +39,7 @@ def forecast(group: Group, bound_pct: float, strict: bool) -> Forecast:
         settings.insert(0, fitted(weights, TOOL_WEIGHT_MAX)[0])
     for setting in settings:
         recipes += [least_resilient(group, setting, bound_pct), threshold(group, setting)]
-    # What `ip` takes goes first only where it is near enough.
+    # Weights that `ip` takes come first only if their error is within the bound.
     recipes.sort(key=lambda found: found.mape_pct > bound_pct)
     traps = [
         "fib_multipath_hash_policy=1 hashes ports too; the default 0 sends one host pair over one path",

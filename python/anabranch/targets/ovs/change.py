@@ -46,7 +46,7 @@ class TablesChange:
             GroupMod("modify" if group.group_id in old_groups else "add", group)
             for group in _led_to_first(desired.groups - installed.groups)
         ]
-        # Keys are unique among what is installed: what replaces a rule that goes is itself not installed.
+        # Keys are unique among installed rules, so a rule that replaces another is never an installed one.
         new_flows = desired.flows - installed.flows
         replaced = {flow.key for flow in new_flows}
         gone_flows = [flow for flow in installed.flows - desired.flows if flow.key not in replaced]

@@ -79,7 +79,7 @@ class OpenVSwitch:
         self.start_database()
         self.vsctl("--no-wait", "init")
         if self._tso:
-            # Read once, when ovs-vswitchd starts (ovs-vswitchd.conf.db(5)).
+            # ovs-vswitchd reads this once, when it starts (ovs-vswitchd.conf.db(5)).
             self.vsctl("--no-wait", "set", "Open_vSwitch", ".", "other_config:userspace-tso-enable=true")
         self.start_switch()
 
@@ -109,14 +109,14 @@ class OpenVSwitch:
     def pid(self, daemon: str) -> int | None:
         """The daemon's process, if it runs."""
         try:
-            # A daemon that ends removes its file: at any moment. One that ends between the opening and the reading of
-            # its entry in /proc gives ESRCH.
+            # A daemon that ends may remove its file at any moment. Reading its entry in /proc gives ESRCH if it ends
+            # after the entry was opened.
             pid = int((self.folder / f"{daemon}.pid").read_text())
             number, state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)
         except (FileNotFoundError, ProcessLookupError):
             return None
-        # Where nobody waits for orphans, one that has ended is still listed, as a zombie; while it is one with threads,
-        # they hold its files open (proc_pid_stat(5): the state, and 17 fields on the threads).
+        # Without a process that reaps orphans, a daemon that has ended stays listed as a zombie, and holds its files
+        # open while threads of it are left (proc_pid_stat(5): the state, and 17 fields on the number of threads).
         fields = state.split()
         ended = fields[0] == "Z" and int(fields[17]) <= 1
         return pid if number.endswith(f"({daemon[:15]}") and not ended else None

@@ -92,7 +92,7 @@ def _select(address: str, tls_files: tuple[Path, Path, Path] | None, *wanted: tu
     deadline_ms = timeval.msec() + TIMEOUT_MS
     try:
         failed = session.send(jsonrpc.Message.create_request("transact", ["Open_vSwitch", *selects]))
-        # The library's own way of waiting for an answer has no end.
+        # The library's own call that waits for an answer has no timeout.
         while not failed and (reply is None or reply.type not in ANSWERS):
             failed, reply = session.recv()
             if failed == errno.EAGAIN:

@@ -115,7 +115,7 @@ def _split(
                 error = mape(split.paths.asked, split.shares())
                 render(split, plan.ownership)
             except AnabranchError:
-                # Weights that this recipe cannot carry; the last one tried can carry all.
+                # This recipe cannot carry the weights; the last one tried can carry all.
                 if recipe == group.recipe:
                     raise
                 continue
@@ -259,7 +259,7 @@ def _numbers(plan: PlanFile, present: Tables) -> dict[str, int]:
             found[group.name] = number
     used = set(found.values())
     if len(used) < len(found):
-        # Somebody made two names of one number; all are numbered anew.
+        # The switch has two names under one number, which we never write; all groups are numbered anew.
         found, used = {}, set()
     free = (number for number in range(len(plan.groups) * 2) if number not in used)
     return {group.name: found[group.name] if group.name in found else next(free) for group in plan.groups}

@@ -60,7 +60,7 @@ class Bridges(Switching):
 
     def ready(self) -> None:
         """Looks that all ports are there, and gives their sockets room."""
-        # ovs-vsctl tells of devices that could not be opened, but does not fail.
+        # ovs-vsctl reports devices that could not be opened, but does not fail.
         found = self.open_vswitch.vsctl("--bare", "--columns=name,error", "find", "interface", "ofport=-1")
         broken = found.split("\n", 2)
         if len(broken) > 1:
@@ -118,7 +118,7 @@ class Bridges(Switching):
         yield from ("add-br", bridge, "--", "set", "bridge", bridge)
         yield from (f"datapath_type={self.open_vswitch.datapath_type}", "fail_mode=secure")
         yield "other_config:disable-in-band=true"
-        # Else ovs-vswitchd removes the shaping of every port it opens (ovs-vswitchd.conf.db(5), QoS, linux-noop).
+        # Without it ovs-vswitchd removes the shaping of every port it opens (ovs-vswitchd.conf.db(5), QoS, linux-noop).
         yield from ("--", "--id=@shaped", "create", "qos", "type=linux-noop")
         bfd_ms = self._record.bfd_ms
         for number, (end, neighbour) in enumerate(self._blueprint.ports(bridge), start=1):
@@ -131,7 +131,7 @@ class Bridges(Switching):
     def _give_room(self) -> None:
         """Lets queues hold what their limits say, however `ovs-vswitchd` was started."""
         bridge = self._blueprint.switches[0]
-        # The socket that sends is made with the first frame; one of a type for experiments (IEEE 802 section 9.2.2).
+        # The sending socket is created with the first frame, here of a type for experiments (IEEE 802 section 9.2.2).
         frame = "ffffffffffff" + "02ab00000000" + "88b5" + "00" * 46
         deadline = time.monotonic() + SEND_TIMEOUT_S
         while not self._sends(bridge, frame, deadline):
@@ -144,7 +144,7 @@ class Bridges(Switching):
         try:
             self.open_vswitch.packet_out(bridge, f"in_port=controller packet={frame} actions=output:1")
         except AnabranchError:
-            # After a crash the sockets of bridges are there before anybody listens at them.
+            # After a crash the sockets of bridges exist before a process listens on them.
             if time.monotonic() > deadline:
                 raise
             return False

@@ -55,7 +55,7 @@ def choose(routing: Mapping[str, Any], recipe: str = "") -> Forwarding:
     usual = recipes().get(table_of(routing))
     if usual is None:
         raise AnabranchError(f"routing.table: {routing['table']}: no group of Open vSwitch is one; a lab can do {able}")
-    # Under equal weights all recipes are fair, whatever a scenario says besides.
+    # Under equal weights all recipes are fair, for any other key of the scenario.
     return Forwarding(recipe or usual, "equal" if routing["table"] == "uniform" else routing["weights"])
 
 

@@ -164,7 +164,7 @@ class Predictor:
         else:
             parameter = 0 if selection is None else selection.parameter
             (found,) = by_dp_hash(row, paths, Switch(parameter=parameter), ids, selection is None)
-        # What counts as paths there are buckets here.
+        # These steps number buckets, not paths.
         steps += [(what, PATH.sub("", text)) for what, text in found.steps]
         if found.path is None:
             raise _NotKnownError

@@ -104,7 +104,7 @@ class BridgeSession(Session[Tables]):
             found = f"{connection.datapath_id:016x}"
             raise AnabranchError(f"{name}: datapath_id: {found}: not the {given:016x} of the file; correct either")
         if self._connection is not None:
-            # The switch has begun anew before we noticed its end.
+            # The switch restarted before we noticed its end.
             self._connection.close()
         self._connection = connection
         try:
@@ -136,7 +136,7 @@ class BridgeSession(Session[Tables]):
         for port, how in missed:
             self.network.port_status(self.name, port, how)
         if self.network.openflow_ports(self.name) != before:
-            # The plan names ports by numbers that are others' now.
+            # The plan's port numbers mean other ports now.
             self.plan = None
         tables = await self._read(connection)
         self.record.datapath_id = connection.datapath_id
@@ -190,7 +190,7 @@ class BridgeSession(Session[Tables]):
             except (Disconnected, ProtocolError):
                 raise
             except AnabranchError as error:
-                # By the switch; or it cannot be said in OpenFlow at all.
+                # The switch refused the change, or OpenFlow cannot express it.
                 before, self._observed = self._observed, await self._read(connection)
                 if again or self._observed == before:
                     self._refuse(desired, str(error))
@@ -200,7 +200,7 @@ class BridgeSession(Session[Tables]):
             self._observed = desired
             self._committed(len(found), begun_s, since_s)
             if read:
-                # Some switches take what they then do not keep; after every reading that is looked at.
+                # Some switches confirm a change and do not keep it; reading again shows that.
                 self._observed = await self._read(connection)
                 if again and self._observed != desired:
                     left = len(TablesChange.between(self._observed, desired))
@@ -223,7 +223,7 @@ class BridgeSession(Session[Tables]):
 
     def _port_status(self, port: Port, how: str) -> None:
         if self._missed is not None:
-            # Which of it the description knows already cannot be told; the last word on each port is right in any case.
+            # The description may have this already or not; the last message on each port is right in any case.
             self._missed.append((port, how))
             return
         before = self.network.openflow_ports(self.name)

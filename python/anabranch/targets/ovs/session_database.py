@@ -61,7 +61,7 @@ class Framer:
             kind = mark[0]
             if kind == b"\\":
                 if self._seen == len(self._buffer):
-                    # What is escaped has not arrived.
+                    # The escaped character has not arrived yet.
                     self._seen -= 1
                     break
                 self._seen += 1

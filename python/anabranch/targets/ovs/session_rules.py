@@ -78,7 +78,7 @@ class RulesForwarding(Forwarding[Tables]):
             self._matches[paths.index] = [
                 (PRIORITY + network.prefixlen, match) for network in paths.networks for match in matches(network)
             ]
-        # A leaf that cannot be reached has rules that drop: a rule less would leave its packets to somebody else's.
+        # A leaf that cannot be reached has rules that drop: without them its packets would meet the rules of others.
         rules = frozenset(
             Flow(self._ownership.table, priority, match, rendered.actions, rendered.goto, self._ownership.cookie)
             for priority, match in self._matches[paths.index]

@@ -86,7 +86,7 @@ def rebalanced(before: Sequence[Owner | None], ports: Sequence[int], quotas: Seq
             if lacking[now[0]] >= 0:
                 continue
             lacking[now[0]] += 1
-        # In turn, so that what a dead path had spreads over all who inherit.
+        # Ports take slots in turn, so that those of a dead path spread over all that inherit.
         turn %= len(needy)
         port = needy[turn]
         after[slot] = port, was[1] if was is not None and was[1] in idle else port

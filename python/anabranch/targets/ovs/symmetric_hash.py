@@ -27,10 +27,10 @@ def symmetric_hash(tuples: npt.NDArray[np.void], basis: int) -> Words:
     words = np.ascontiguousarray(ends).view("<u4").astype(np.uint32)
     found = np.full(len(tuples), basis, np.uint32)
     for place in range(words.shape[1]):
-        # The words beyond an IPv4 address are not there; they are not zeros.
+        # An IPv4 address has one word; the others are skipped, not hashed as zeros.
         found = np.where((tuples["version"] == 6) | (place == 0), _add(found, words[:, place]), found)
     found = _add(found, tuples["protocol"].astype(np.uint32))
-    # As they lie on the wire, read by a little-endian machine.
+    # Ports are in network byte order, read as little-endian numbers.
     ports = (tuples["source_port"] ^ tuples["destination_port"]).astype(">u2").view("<u2").astype(np.uint32)
     found = np.where(np.isin(tuples["protocol"], PORTED), _add(found, ports), found)
     return _finished(found ^ np.uint32(basis))

@@ -91,7 +91,7 @@ class Measured:
         if self.within is not None:
             off = max(abs(got - share * self.total) for got, share in zip(self.packets, self.planned, strict=True))
             most = f"taking turns puts no path off by more than {self.within:,.0f} packets"
-            # Shares are rounded far below a packet's.
+            # Half a packet is room for the rounding of shares, which is far smaller.
             if off < self.within + 0.5:
                 return Verdict.RIGHT, most
             return Verdict.WRONG, f"{most}, and one is off by {off:,.0f}"

@@ -34,7 +34,7 @@ def forecast(group: Group, bounded: bool) -> Forecast:
         except AnabranchError as error:
             refused.append((label, str(error)))
             continue
-        # More room than a table takes changes nothing.
+        # A recipe with more room but the same table adds nothing.
         if all((found.used, found.achieved) != (other.used, other.achieved) for other in recipes):
             recipes.append(found)
     if bounded:

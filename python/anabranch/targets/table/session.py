@@ -88,7 +88,7 @@ class TableSession(Session[TableState]):
 
         """
         names = enumerate(self.switch.interfaces.values(), start=1)
-        # Nobody says how the ports of a table are: the other ends of links may.
+        # A table does not report the state of its ports; the other ends of the links may.
         self.network.described(self.name, [Port(number, name[:PORT_NAME_MAX], "", True, 0) for number, name in names])
         observed = await self._call(self._look)
         self._connected(observed, tables=len(observed.tables))
