@@ -255,7 +255,7 @@ def test_explain_says_rule_group_bucket_and_port(plan: Path) -> None:
     run = anabranch("explain", "10.0.0.1,10.0.0.2,tcp,40000,80", "--plan", str(plan), "--in-port", "p4")
     assert run.returncode == 0, run.stderr
     steps = [line.split()[0] for line in run.stdout.splitlines()[1:]]
-    assert steps == ["rule", "group", "fields", "basis", "score", "score", "score", "bucket", "port"]
+    assert steps == ["rule", "group", "fields", "basis", "score", "score", "score", "path", "port"]
     assert "table=0 priority=1000 ip -> group 0xab010000" in run.stdout
 
 
