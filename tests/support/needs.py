@@ -91,10 +91,11 @@ def mark(item: pytest.Function) -> None:
         item.add_marker(need)
 
 
-def _globals(code: CodeType) -> set[str]:
+@functools.cache
+def _globals(code: CodeType) -> frozenset[str]:
     """Global names that a function's code loads, nested functions included."""
     found = {str(one.argval) for one in dis.get_instructions(code) if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             found |= _globals(constant)
-    return found
+    return frozenset(found)
