@@ -44,7 +44,20 @@ class Splitter:
 KernelRow: TypeAlias = tuple[list[str], str, bool, int | None, str]
 RunsRow: TypeAlias = tuple[str | None, str | None, bool, KernelRow | None, tuple[str, str, KernelRow] | None]
 
-def schemes() -> list[tuple[str, str, str, str, list[str], bool, str, list[tuple[str, str, str, str]], RunsRow]]: ...
+def schemes() -> list[
+    tuple[
+        str,
+        str,
+        str,
+        str,
+        list[str],
+        bool,
+        str,
+        list[tuple[str, str, str, str]],
+        RunsRow,
+        tuple[str, str] | None,
+    ]
+]: ...
 def techniques() -> list[tuple[str, str, str, str]]: ...
 def hashes() -> list[tuple[str, int, int]]: ...
 def flow_keys(tuples: npt.NDArray[np.uint8], hash_name: str, seed: int) -> npt.NDArray[np.uint64]: ...

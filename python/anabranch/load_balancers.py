@@ -71,6 +71,8 @@ class LoadBalancer:
     page: str
     parameters: tuple[Parameter, ...]
     runs: Runs
+    reads_elsewhere: tuple[str, str] | None
+    """State of others that it reads, so that it cannot run in parts: whose (`rack` or `fabric`), and which."""
 
     @property
     def published(self) -> str:
@@ -141,7 +143,16 @@ def schemes() -> list[LoadBalancer]:
     """All load balancers of the simulator, in the order in which tables show them."""
     return [
         LoadBalancer(
-            key, name, granularity, decider, tuple(needs), kernel, page, tuple(Parameter(*p) for p in own), _runs(runs)
+            key,
+            name,
+            granularity,
+            decider,
+            tuple(needs),
+            kernel,
+            page,
+            tuple(Parameter(*p) for p in own),
+            _runs(runs),
+            elsewhere,
         )
-        for key, name, granularity, decider, needs, kernel, page, own, runs in _core.schemes()
+        for key, name, granularity, decider, needs, kernel, page, own, runs, elsewhere in _core.schemes()
     ]

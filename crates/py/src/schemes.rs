@@ -1,6 +1,6 @@
 //! The list of load balancers.
 
-use anabranch_balancers::{Decider, KernelProgram, Runs};
+use anabranch_balancers::{Decider, Elsewhere, KernelProgram, Runs};
 use anabranch_scenario::{Entry, Parameter, TRANSPORT, catalogue, scheme_parameters, transport_parameters};
 use anabranch_split::capability;
 use pyo3::prelude::*;
@@ -20,7 +20,7 @@ type RunsRow = (
     Option<(&'static str, &'static str, KernelRow)>,
 );
 /// Key that names it, name, granularity, who decides, what it needs, whether a kernel gives that, page, parameters, where
-/// it runs.
+/// it runs, and the state of other switches or hosts that it reads: whose, and which.
 type SchemeRow = (
     &'static str,
     &'static str,
@@ -31,6 +31,7 @@ type SchemeRow = (
     &'static str,
     Vec<ParameterRow>,
     RunsRow,
+    Option<(&'static str, &'static str)>,
 );
 
 fn kernel(program: KernelProgram) -> KernelRow {
@@ -56,6 +57,10 @@ pub(crate) fn schemes() -> Vec<SchemeRow> {
         .into_iter()
         .map(|entry| {
             let Entry { key, name, granularity, decider, needs, page, .. } = entry;
+            let elsewhere = entry.reads_elsewhere.map(|elsewhere| match elsewhere {
+                Elsewhere::Rack(what) => ("rack", what),
+                Elsewhere::Fabric(what) => ("fabric", what),
+            });
             let own = if key == TRANSPORT { transport_parameters(name) } else { scheme_parameters(name) };
             let words = capability::NAMES.iter().filter(|(_, bit)| needs & bit != 0).map(|(word, _)| *word);
             let parameter =
@@ -63,7 +68,8 @@ pub(crate) fn schemes() -> Vec<SchemeRow> {
             let parameters = own.into_iter().map(parameter).collect();
             let fits = needs & !capability::KERNEL == 0 && decider != Decider::Beforehand;
             let decider = decider.name();
-            (key, name, granularity, decider, words.collect(), fits, page, parameters, runs(entry.runs))
+            let runs = runs(entry.runs);
+            (key, name, granularity, decider, words.collect(), fits, page, parameters, runs, elsewhere)
         })
         .collect()
 }

@@ -1,6 +1,6 @@
 //! The list of load balancers: everything that `routing.balance` can name, and the transport that balances.
 
-use anabranch_balancers::{Decider, Runs, registry};
+use anabranch_balancers::{Decider, Elsewhere, Runs, registry};
 use anabranch_sim::transport::Mptcp;
 use anabranch_split::capability;
 
@@ -26,6 +26,8 @@ pub struct Entry {
     pub page: &'static str,
     /// Environments beside the simulator.
     pub runs: Runs,
+    /// State of other switches or hosts that it reads.
+    pub reads_elsewhere: Option<Elsewhere>,
 }
 
 /// All load balancers, in the order in which tables show them.
@@ -39,6 +41,7 @@ pub fn catalogue() -> Vec<Entry> {
         needs: descriptor.needs(),
         page: descriptor.page,
         runs: descriptor.runs,
+        reads_elsewhere: descriptor.reads_elsewhere,
     });
     let mptcp = Entry {
         key: TRANSPORT,
@@ -48,6 +51,7 @@ pub fn catalogue() -> Vec<Entry> {
         needs: capability::FEEDBACK,
         page: Mptcp::PAGE,
         runs: Runs::SIMULATOR,
+        reads_elsewhere: None,
     };
     balances.chain([mptcp]).collect()
 }

@@ -68,6 +68,13 @@ def _page(family: Sequence[LoadBalancer]) -> str:
     ]
     columns = ("in a scenario", "keeps together", "decided by", "needs", "runs in", "not as eBPF, because")
     text = f"{title}\n\n{GENERATED}\n{rest}\n\n## Where it runs\n\n{table(columns, facts)}"
+    for balancer in family:
+        if balancer.reads_elsewhere is not None:
+            whose, what = balancer.reads_elsewhere
+            parts = (
+                "In parts of a fabric it runs if racks stay whole." if whose == "rack" else "It cannot run in parts."
+            )
+            text += f"\n{code(balancer.name)} reads state of other nodes in its {whose}: {what}. {parts}\n"
     return text + "".join(_parameters(balancer, len(family) > 1) for balancer in family)
 
 

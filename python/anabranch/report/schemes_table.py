@@ -120,6 +120,9 @@ def _facts(balancer: LoadBalancer) -> Table:
     table.add_row("keeps together", f"a {balancer.granularity}")
     table.add_row("decided by", balancer.decided_by)
     table.add_row("needs", ", ".join(balancer.needs) or "nothing but the packet's headers")
+    if balancer.reads_elsewhere is not None:
+        whose, what = balancer.reads_elsewhere
+        table.add_row("reads elsewhere", f"other nodes in its {whose}: {what}")
     programs = ", ".join(balancer.programs)
     table.add_row("runs in", ", ".join((*balancer.runs_in, *([f"eBPF: {programs}"] if programs else []))))
     if reason := balancer.why_no_program:
