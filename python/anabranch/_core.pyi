@@ -138,6 +138,14 @@ class Fabric:
     ) -> list[tuple[int, list[int], list[tuple[int, int]]]]: ...
     def paths(self, up: list[bool], from_leaf: int, to_leaf: int) -> list[list[int]]: ...
 
+PlanFactRow: TypeAlias = tuple[str, str, Any, str]
+PlanColumnRow: TypeAlias = tuple[str, str, list[tuple[str, str]]]
+PlanTableRow: TypeAlias = tuple[str, str, list[PlanColumnRow], list[list[Any]]]
+
+def pair_planners() -> list[str]: ...
+def plan_pair(
+    text: str, file: str, balance: str, overrides: list[tuple[str, str]], pair: tuple[str, str]
+) -> tuple[list[PlanFactRow], list[PlanTableRow], list[str]]: ...
 def cut_slices(
     residual_bps: list[int],
     *,

@@ -41,6 +41,8 @@ mod load_balancer;
 #[cfg(feature = "engine")]
 mod own;
 #[cfg(feature = "engine")]
+mod pair_plan;
+#[cfg(feature = "engine")]
 mod path_book;
 #[cfg(feature = "engine")]
 pub mod registry;
@@ -63,6 +65,8 @@ pub use own::picker::{PickedPacket, Picker, View};
 pub use own::weigher::{MemberStats, WeighedGroup, Weigher};
 #[cfg(feature = "engine")]
 pub use own::{simulate_by_hosts, simulate_picked, simulate_weighed, simulate_with};
+#[cfg(feature = "engine")]
+pub use pair_plan::{PairPlan, PairPlanner, PlanColumn, PlanFact, PlanTable, PlanValue};
 #[cfg(feature = "engine")]
 pub use tables::Planned;
 #[cfg(feature = "engine")]

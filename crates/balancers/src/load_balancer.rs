@@ -1,6 +1,7 @@
 //! A load balancer that decides beside, or instead of, the tables of the switches.
 
 use crate::descriptor::Descriptor;
+use crate::pair_plan::PairPlanner;
 use crate::task::Task;
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_form::AnyKeys;
@@ -22,6 +23,11 @@ pub trait LoadBalancer: fmt::Debug + Send + Sync {
     /// Sentences about this fabric, with its links as they are when a run begins, that its user should read before.
     fn warnings(&self, _fabric: &Fabric, _links: &LinkState) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Its controller, if that plans for a pair of leaves before any packet is sent.
+    fn pair_planner(&self) -> Option<&dyn PairPlanner> {
+        None
     }
 
     /// Simulates the task.

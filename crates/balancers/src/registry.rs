@@ -51,6 +51,13 @@ pub fn find(name: &str) -> Option<&'static Descriptor> {
     all().find(|descriptor| descriptor.name == name)
 }
 
+/// Load balancers whose controllers plan for pairs of leaves.
+pub fn pair_planners() -> impl Iterator<Item = &'static Descriptor> {
+    all().filter(|descriptor| {
+        descriptor.balancing().scheme.get().is_some_and(|balancer| balancer.pair_planner().is_some())
+    })
+}
+
 /// The load balancer that these choices are, if one has them: its scheme's, or the one with this granularity, weights and
 /// table. `weights` are the default ones they equal, if they do.
 #[must_use]

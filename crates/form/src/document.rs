@@ -157,7 +157,10 @@ fn node(parsed: Spanned<DeValue<'_>>, position: &impl Fn(usize) -> Position) -> 
 }
 
 /// Puts one override into the document.
-fn apply(root: &mut Table, key: &str, text: &str) -> Result<(), FormError> {
+///
+/// # Errors
+/// An override of what cannot be overridden, by its text.
+pub fn apply(root: &mut Table, key: &str, text: &str) -> Result<(), FormError> {
     let position = Position { source: format!("-o {key}={text}").into(), line: None };
     let value = match text.trim_start().chars().next() {
         Some('"' | '\'' | '[' | '{') => {

@@ -11,6 +11,7 @@ mod fabric;
 mod kernel;
 mod own_hosts;
 mod own_scheme;
+mod pair_plan;
 mod progress;
 mod replay;
 mod schemes;
@@ -34,6 +35,8 @@ mod _core {
     use super::own_hosts::{Ack, Connection};
     #[pymodule_export]
     use super::own_scheme::{Group, Member, Packet, View};
+    #[pymodule_export]
+    use super::pair_plan::{pair_planners, plan_pair};
     #[pymodule_export]
     use super::progress::Progress;
     #[pymodule_export]

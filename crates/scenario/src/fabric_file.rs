@@ -5,6 +5,7 @@ use crate::section::fabric;
 use crate::section::fabric::{KINDS, Shape};
 use anabranch_fabric::Fabric;
 use anabranch_form::Origin;
+use anabranch_form::document::Table;
 use anabranch_form::{Form, FormError, Position, Reader, document};
 use std::path::Path;
 
@@ -15,10 +16,7 @@ use std::path::Path;
 pub fn fabric_of(text: &str, file: &str) -> Result<Fabric, FormError> {
     let mut document = document::parse(text, file, &[])?;
     let position = Position { source: file.into(), line: None };
-    if document.get("fabric").is_none() {
-        let hint = "add [fabric] with a kind, as in a scenario".to_owned();
-        return Err(FormError::new(position, "fabric: missing", hint));
-    }
+    require_fabric(&document, &position)?;
     document.0.retain(|entry| entry.key == "fabric");
     let mut reader = Reader::new(document, position);
     let (mut shape, mut origin) = (Shape::of_kind(KINDS[0]), Origin::default());
@@ -28,4 +26,13 @@ pub fn fabric_of(text: &str, file: &str) -> Result<Fabric, FormError> {
     });
     reader.finish()?;
     shape.build(&origin, &Files::of(Path::new(file).parent().unwrap_or(Path::new(""))))
+}
+
+/// Refuses a file without `[fabric]`.
+pub(crate) fn require_fabric(document: &Table, file: &Position) -> Result<(), FormError> {
+    if document.get("fabric").is_none() {
+        let hint = "add [fabric] with a kind, as in a scenario".to_owned();
+        return Err(FormError::new(file.clone(), "fabric: missing", hint));
+    }
+    Ok(())
 }

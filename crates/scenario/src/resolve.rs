@@ -50,12 +50,7 @@ impl Scenario {
             self.end_ps = self.end_ps.max(Some(stop::default_end_ps(end_ps)));
         }
         let directory = Directory::of(&fabric);
-        let mut changes = Vec::new();
-        for (index, change) in self.changes.iter().enumerate() {
-            alter(&directory, change, &mut changes)
-                .map_err(|error| error.within(&format!("change.{index}")))?;
-        }
-        changes.sort_by_key(|change| change.at_ps);
+        let changes = changes(&directory, &self.changes)?;
         let weighing = weighing(&directory, &self.routing.weights)
             .and_then(|weighing| some_weight(&fabric, &self.routing.weights, weighing))
             .map_err(|error| error.within("routing.weights"))?;
@@ -220,6 +215,19 @@ fn ports(directory: &Directory<'_>, names: &[Named]) -> Result<Vec<u32>, FormErr
     ports.sort_unstable();
     ports.dedup();
     Ok(ports)
+}
+
+/// The changes of every port and switch that `alterations` name, in the order of time.
+pub(crate) fn changes(
+    directory: &Directory<'_>,
+    alterations: &[Alteration],
+) -> Result<Vec<Change>, FormError> {
+    let mut changes = Vec::new();
+    for (index, change) in alterations.iter().enumerate() {
+        alter(directory, change, &mut changes).map_err(|error| error.within(&format!("change.{index}")))?;
+    }
+    changes.sort_by_key(|change| change.at_ps);
+    Ok(changes)
 }
 
 /// Adds the changes of every port and switch that `change` names.

@@ -1,4 +1,4 @@
-"""`anabranch plan`: the split that each target will really give, before anything is installed."""
+"""`anabranch plan`: what will really be done with weights, or between two leaves, before anything is installed."""
 
 from __future__ import annotations
 
@@ -21,6 +21,14 @@ def register(app: typer.Typer) -> None:
 
 def plan(
     *,
+    fabric: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FABRIC.toml",
+            help="A scenario, or the controller's fabric file: show what a load balancer's controller plans for a pair "
+            "of its leaves.",
+        ),
+    ] = None,
     weights: Annotated[
         str | None, typer.Option(metavar="W,W,...", help="One weight per path, or a TOML file with the key `weights`.")
     ] = None,
@@ -28,7 +36,7 @@ def plan(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"Plan for this target: {listed()}; repeatable. Default: all.",
+            help=f"Plan for this target: {listed()}; repeatable. Default: all. With FABRIC.toml, the load balancer.",
             autocompletion=target_names,
         ),
     ] = None,
@@ -45,10 +53,38 @@ def plan(
     ports: Annotated[
         str | None, typer.Option(metavar="P,P,...", help="The port or device of each path, for the lines to paste.")
     ] = None,
+    pair: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="LEAF LEAF", help="The leaf that sends and the leaf that receives, with FABRIC.toml."),
+    ] = None,
+    override: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-o",
+            metavar="KEY=VALUE",
+            help="Change a key of FABRIC.toml, as in `-o routing.scheme.max_n=512`; repeatable.",
+        ),
+    ] = None,
     options: TargetOptions,
     json: Json = None,
 ) -> None:
-    """Show the split that each target will really give, and how to get the one asked for. Nothing is installed."""
+    """Show the split that each target will really give, and how to get the one asked for. Nothing is installed.
+
+    With FABRIC.toml: show what a load balancer's controller plans for packets between two leaves.
+    """
+    if fabric is not None:
+        for option, given in (("weights", weights), ("error", error), ("fail", fail), ("ports", ports)):
+            if given:
+                raise AnabranchError(f"{option}: not used with {fabric}; leave out one of both")
+        options.refuse_any(f"with {fabric}; leave it out")
+        _plan_pair(fabric, target or [], pair, override or [], json)
+        return
+    for name in target or ():
+        if name not in TARGETS:
+            _refuse_load_balancer(name)
+    if pair is not None or override:
+        option = "-o" if pair is None else "pair"
+        raise AnabranchError(f"{option}: needs a fabric; give its file, as in `anabranch plan FABRIC.toml`")
     if weights is None:
         raise AnabranchError("weights: missing; give one per path, as in --weights 4,3,2")
     from anabranch.targets import forecast
@@ -69,3 +105,42 @@ def plan(
         show(found, terminal())
     if error is not None and not found.within_bound:
         raise typer.Exit(STATUS_BOUND_MISSED)
+
+
+def _plan_pair(
+    fabric: str, targets: list[str], pair: tuple[str, str] | None, override: list[str], json: str | None
+) -> None:
+    """Shows a load balancer's plan for a pair of leaves."""
+    from anabranch.runs.load import parse_overrides
+    from anabranch.runs.pair_plan import plan_pair, planners
+    from anabranch.terminal.console import terminal
+
+    if len(targets) != 1:
+        given = ", ".join(targets) or "missing"
+        raise AnabranchError(f"target: {given}; give one load balancer that plans for a fabric: {listed(planners())}")
+    if targets[0] in TARGETS:
+        raise AnabranchError(
+            f"target: {targets[0]}: plans for --weights, not for a fabric; give a load balancer: {listed(planners())}"
+        )
+    if pair is None:
+        raise AnabranchError("pair: missing; give two leaves, as in --pair leaf0 leaf1")
+    found = plan_pair(fabric, targets[0], pair, parse_overrides(override))
+    if json is not None:
+        from anabranch.terminal.json_document import write_json
+
+        write_json(json, found.record)
+    if json != "-":
+        from anabranch.report.pair_plan_table import show
+
+        show(found, terminal())
+
+
+def _refuse_load_balancer(name: str) -> None:
+    """Raises an AnabranchError if a name is that of a load balancer with plans."""
+    from anabranch.runs.pair_plan import planners
+
+    if name in planners():
+        raise AnabranchError(
+            f"target: {name}: a load balancer, which plans for a fabric; give the file, as in `anabranch plan "
+            f"--target {name} FABRIC.toml --pair leaf0 leaf1`"
+        )

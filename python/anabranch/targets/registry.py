@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -52,7 +53,7 @@ def option_class(name: str, use: str) -> type | None:
     return cast("type | None", importlib.import_module(f"anabranch.targets.{name}.options").OPTIONS.get(use))
 
 
-def listed(names: tuple[str, ...] = TARGETS) -> str:
+def listed(names: Sequence[str] = TARGETS) -> str:
     """Names as help writes them: `a`, `b` or `c`."""
     *others, last = (f"`{name}`" for name in names)
     return f"{', '.join(others)} or {last}" if others else last

@@ -1,6 +1,6 @@
 //! The controller of DBB: dispatching cycles for pairs of leaves, each made once for all pairs that look alike.
 
-use crate::dbb::parameters::{Dbb, PairBandwidth};
+use crate::dbb::parameters::{Dbb, PairBandwidth, PairCycle};
 use anabranch_fabric::{Fabric, LinkState, NextHops};
 use anabranch_plan::FlowLink;
 use anabranch_split::PlanError;
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Part of a maximum flow that rounding may lose without a warning.
-const TOLERATED_LOSS: f64 = 1e-3;
+pub(crate) const TOLERATED_LOSS: f64 = 1e-3;
 
 /// Switches' cycle for a pair of leaves. Switches and links have numbers of the pair's own, the source's
 /// being zero.
@@ -51,10 +51,10 @@ pub(crate) struct Controller {
 }
 
 /// The links on the shortest paths of a pair.
-struct Ways {
+pub(crate) struct PairPaths {
     /// Switches (nodes) by number: by stage, then as the fabric numbers them.
-    nodes: Vec<u32>,
-    ports: Vec<u32>,
+    pub(crate) nodes: Vec<u32>,
+    pub(crate) ports: Vec<u32>,
 }
 
 impl Controller {
@@ -90,7 +90,7 @@ impl Controller {
         let mut users = vec![0; self.fabric.ports().len()];
         let leaves = self.hops.leaves.len() as u32;
         for (from, to) in (0..leaves).flat_map(|from| (0..leaves).map(move |to| (from, to))) {
-            for port in self.ways(from, to).ports {
+            for port in self.paths(from, to).ports {
                 users[port as usize] += 1;
             }
         }
@@ -98,18 +98,26 @@ impl Controller {
     }
 
     /// The shortest paths from leaf number `from` to leaf number `to`.
-    fn ways(&self, from: u32, to: u32) -> Ways {
-        let mut ways = Ways { nodes: Vec::new(), ports: Vec::new() };
+    pub(crate) fn paths(&self, from: u32, to: u32) -> PairPaths {
+        let mut paths = PairPaths { nodes: Vec::new(), ports: Vec::new() };
         let mut stage = vec![self.hops.leaves[from as usize]];
         while !stage.is_empty() {
-            let first = ways.ports.len();
-            ways.ports.extend(stage.iter().flat_map(|&node| self.hops.ports(node, to)));
-            ways.nodes.append(&mut stage);
-            stage.extend(ways.ports[first..].iter().map(|&port| self.fabric.ports()[port as usize].to));
+            let first = paths.ports.len();
+            paths.ports.extend(stage.iter().flat_map(|&node| self.hops.ports(node, to)));
+            paths.nodes.append(&mut stage);
+            stage.extend(paths.ports[first..].iter().map(|&port| self.fabric.ports()[port as usize].to));
             stage.sort_unstable();
             stage.dedup();
         }
-        ways
+        paths
+    }
+
+    /// A link of a pair, its ends by the numbers that `number` gives to nodes, in bits per second.
+    pub(crate) fn link(&self, port: u32, number: impl Fn(u32) -> u32) -> FlowLink {
+        let (rate, users) = (self.links.rate[port as usize], self.users.get(port as usize));
+        let ends = &self.fabric.ports()[port as usize];
+        let bandwidth = rate.bps() / users.copied().unwrap_or(1).max(1);
+        FlowLink { from: number(ends.from), to: number(ends.to), bandwidth }
     }
 
     /// The cycle from leaf number `from` to leaf number `to`; nothing if no path is left.
@@ -117,7 +125,7 @@ impl Controller {
     /// # Errors
     /// A fabric that has none.
     pub(crate) fn pair(&mut self, from: u32, to: u32) -> Result<Option<Pair>, PlanError> {
-        let Ways { nodes, ports } = self.ways(from, to);
+        let PairPaths { nodes, ports } = self.paths(from, to);
         if ports.is_empty() {
             return Ok(None);
         }
@@ -131,20 +139,14 @@ impl Controller {
             ports: ports.into(),
         };
         let number = |node: u32| pair.number(node - hosts).unwrap_or(0) as u32;
-        let link = |&port: &u32| {
-            let (rate, users) = (self.links.rate[port as usize], self.users.get(port as usize));
-            let ends = &self.fabric.ports()[port as usize];
-            let bandwidth = rate.bps() / users.copied().unwrap_or(1).max(1);
-            FlowLink { from: number(ends.from), to: number(ends.to), bandwidth }
-        };
-        let mut links: Vec<FlowLink> = pair.ports.iter().map(link).collect();
+        let mut links: Vec<FlowLink> = pair.ports.iter().map(|&port| self.link(port, number)).collect();
         FlowLink::reduce(&mut links);
         let sink = number(self.hops.leaves[to as usize]);
         let key = (links, sink);
         let cycle = match self.known.get(&key) {
             Some(known) => Rc::clone(known),
             None => {
-                let (dispatch, loss) = self.dbb.dispatch(&key.0, 0, sink)?;
+                let PairCycle { dispatch, loss, .. } = self.dbb.dispatch(&key.0, 0, sink)?;
                 let turns = |number| dispatch.turns(number).iter().map(|&link| link as u16).collect();
                 let turns = (0..nodes.len() as u32).map(turns).collect();
                 let cycle = Rc::new(Cycle { turns, packets: dispatch.cycle, loss });

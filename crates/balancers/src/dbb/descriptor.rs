@@ -6,6 +6,7 @@ use crate::dbb::parameters::Dbb;
 use crate::dbb::switch::DbbBalancer;
 use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, KernelProgram, Runs};
 use crate::load_balancer::{LoadBalancer, Scheme};
+use crate::pair_plan::PairPlanner;
 use crate::task::Task;
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_form::AnyKeys;
@@ -66,6 +67,10 @@ impl LoadBalancer for Dbb {
         controller.learn(links);
         // A fabric that has no cycles is an error of the run.
         controller.loss().unwrap_or_default().into_iter().collect()
+    }
+
+    fn pair_planner(&self) -> Option<&dyn PairPlanner> {
+        Some(self)
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {

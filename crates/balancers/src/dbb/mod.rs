@@ -11,6 +11,8 @@ pub mod dispatch;
 #[cfg(feature = "engine")]
 pub(crate) mod keys;
 #[cfg(feature = "engine")]
+mod pair_plan;
+#[cfg(feature = "engine")]
 pub mod parameters;
 pub mod pick;
 #[cfg(feature = "engine")]

@@ -31,15 +31,27 @@ pub enum PairBandwidth {
     Shared,
 }
 
+/// A dispatching cycle, and how much of the maximum flow it carries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairCycle {
+    /// Maximum flow of the links, in their unit.
+    pub max_flow: u64,
+    /// The cycle.
+    pub dispatch: Dispatch,
+    /// Part of the maximum flow that the cycle cannot carry.
+    pub loss: f64,
+}
+
 impl Dbb {
-    /// The cycle from `source` to `sink` over these links, and the part of their maximum flow that it cannot carry.
+    /// The cycle from `source` to `sink` over these links.
     ///
     /// # Errors
     /// Links over which nothing can flow, or whose paths differ in length.
-    pub fn dispatch(&self, links: &[FlowLink], source: u32, sink: u32) -> Result<(Dispatch, f64), PlanError> {
+    pub fn dispatch(&self, links: &[FlowLink], source: u32, sink: u32) -> Result<PairCycle, PlanError> {
         let flow = MaxFlow::new(links, source, sink, self.flow)?;
         let packets = self.units.round(links, &flow, source, sink)?;
         let loss = CycleUnits::loss(links, &flow, &packets, source);
-        Ok((Dispatch::new(&packets, source, sink, self.rule, self.units.cycle_max)?, loss))
+        let dispatch = Dispatch::new(&packets, source, sink, self.rule, self.units.cycle_max)?;
+        Ok(PairCycle { max_flow: flow.value, dispatch, loss })
     }
 }
