@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,17 +44,27 @@ def explain_group(paths: Group, tuples: npt.NDArray[np.void]) -> list[Explanatio
 
 def explain(plan: TablePlan, tuples: npt.NDArray[np.void]) -> list[Predicted]:
     """Chooses the group by the longest prefix, then the path by the entry of its table."""
-    return [_one(plan, tuples[row : row + 1]) for row in range(len(tuples))]
+    rows_by_group: dict[str, list[int]] = {}
+    predicted: dict[int, Predicted] = {}
+    takers = {}
+    for row in range(len(tuples)):
+        taking = _taking(plan, tuples[row])
+        if taking is None:
+            steps = [("table", "none of this plan")]
+            predicted[row] = Predicted(connection(tuples[row]), steps, None, None, None)
+        else:
+            takers[taking.name] = taking
+            rows_by_group.setdefault(taking.name, []).append(row)
+    for name, rows in rows_by_group.items():
+        predicted.update(zip(rows, _of_group(takers[name], tuples[rows]), strict=True))
+    return [predicted[row] for row in range(len(tuples))]
 
 
-def _one(plan: TablePlan, row: npt.NDArray[np.void]) -> Predicted:
-    taking = _taking(plan, row[0])
-    if taking is None:
-        return Predicted(connection(row[0]), [("table", "none of this plan")], None, None, None)
-    (found,) = _by_label(group(taking.weights), recipe_of(taking).name, taking.seed, row)
-    assert found.path is not None
-    steps = [("table", taking.name), *found.steps, ("path", f"{found.path} of {len(taking.ports)}")]
-    return Predicted(found.connection, steps, taking.name, found.path, taking.ports[found.path - 1])
+def _of_group(taking: WeightedPorts, tuples: npt.NDArray[np.void]) -> Iterator[Predicted]:
+    for found in _by_label(group(taking.weights), recipe_of(taking).name, taking.seed, tuples):
+        assert found.path is not None
+        steps = [("table", taking.name), *found.steps, ("path", f"{found.path} of {len(taking.ports)}")]
+        yield Predicted(found.connection, steps, taking.name, found.path, taking.ports[found.path - 1])
 
 
 def _by_label(paths: Group, label: str, seed: int, tuples: npt.NDArray[np.void]) -> list[Explanation]:
