@@ -146,7 +146,7 @@ def test_a_crash_while_it_is_made_leaves_nothing(tmp_path: Path, within_s: float
     scenario = tmp_path / "scenario.toml"
     scenario.write_text(f"[fabric]\n{SMALL}\n")
     script = (
-        "import sys; from pathlib import Path; from anabranch.lab.fabric import datapaths\n"
+        "import sys; from pathlib import Path; from anabranch.targets.ebpf import lab_groups as datapaths\n"
         "from anabranch.lab.fabric.topology import Lab\n"
         "lab = Lab.up(Path(sys.argv[1]), sys.argv[2], switch='ebpf'); datapaths.install(lab, 'score')"
     )
@@ -154,7 +154,9 @@ def test_a_crash_while_it_is_made_leaves_nothing(tmp_path: Path, within_s: float
     for _ in range(2):
         with subprocess.Popen([sys.executable, "-c", script, str(scenario), name]) as run:
             deadline = time.monotonic() + DEADLINE_S
-            while not (record.LABS / name).exists() and time.monotonic() < deadline:
+            while not (record.LABS / name).exists():
+                assert run.poll() is None, "it ended before it began to make the lab"
+                assert time.monotonic() < deadline, "it does not begin to make the lab"
                 time.sleep(0.001)
             time.sleep(chance.uniform(0, within_s))
             os.kill(run.pid, signal.SIGKILL)
