@@ -96,10 +96,13 @@ def test_one_busy_program_among_many_processors_is_in_nobodys_way() -> None:
 
 
 @contextmanager
-def burning(number: int, *, ours: bool, mark: str = "") -> Iterator[list[int]]:
-    """Processes that do nothing but count: children of ours, or of init."""
-    loop = "import os\nif os.fork(): os._exit(0)\nprint(os.getpid(), flush=True)\nwhile True: pass"
-    loop = loop if not ours else "import os\nprint(os.getpid(), flush=True)\nwhile True: pass"
+def burning(number: int, *, ours: bool, mark: str = "", niceness: int = 0) -> Iterator[list[int]]:
+    """Processes that do nothing but count: children of ours, or of init.
+
+    With a niceness of 19 they still leave no processor idle, but take little from tests beside them.
+    """
+    fork = "" if ours else "if os.fork(): os._exit(0)\n"
+    loop = f"import os\n{fork}os.nice({niceness})\nprint(os.getpid(), flush=True)\nwhile True: pass"
     environment = os.environ | dict([mark.split("=")] if mark else [])
     started = [
         subprocess.Popen([sys.executable, "-c", loop], stdout=subprocess.PIPE, env=environment) for _ in range(number)
@@ -166,7 +169,7 @@ def machine_of(folder: Path) -> dict[str, object]:
 
 def test_a_run_beside_burners_is_not_usable(tmp_path: Path) -> None:
     need_ovs_lab()
-    with burning(os.cpu_count() or 1, ours=True):
+    with burning(os.cpu_count() or 1, ours=True, niceness=19):
         quiet, ran = (run_lab(tmp_path, *options) for options in (["-q"], ["--json", "-"]))
     assert (quiet.returncode, ran.returncode) == (1, 1), ran.stderr
     for said in (quiet.stdout, ran.stderr):
@@ -181,7 +184,7 @@ def test_a_run_beside_burners_is_not_usable(tmp_path: Path) -> None:
 
 def test_a_verdict_can_be_set_aside_and_is_stored_all_the_same(tmp_path: Path) -> None:
     need_ovs_lab()
-    with burning(os.cpu_count() or 1, ours=True):
+    with burning(os.cpu_count() or 1, ours=True, niceness=19):
         beside = ("--beside-simulator", "--seeds", "1", "--json", str(tmp_path / "beside.json"))
         ran = run_lab(tmp_path, "--allow-busy", *beside)
     assert ran.returncode == 0, ran.stderr
@@ -199,7 +202,8 @@ def test_a_verdict_can_be_set_aside_and_is_stored_all_the_same(tmp_path: Path) -
 @pytest.mark.parametrize("busy", [False, True])
 def test_studies_end_with_the_verdict(busy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = verdict(BUSY if busy else IDLE)
-    done = [SimpleNamespace(evidence=LabEvidence(Cells({}, []), [], one.usable, one)) for one in (verdict(), found)]
+    evidence = (LabEvidence(Cells({}, []), [], one.usable, one) for one in (verdict(), found))
+    done = [SimpleNamespace(evidence=one, lines=[]) for one in evidence]
     monkeypatch.setattr(lab, "reproduce", lambda *_: done)
     assert anabranch("lab", "reproduce", "wino").returncode == busy
     assert anabranch("lab", "reproduce", "wino", "--allow-busy").returncode == 0
