@@ -87,7 +87,7 @@ def _write(path: Path, data: bytes) -> None:
 
 def _replace(target: Path, data: bytes, mode: int, old: os.stat_result | None) -> None:
     _remove_abandoned(target)
-    handle, part = _made(target)
+    handle, part = _create_locked(target)
     with os.fdopen(handle, "wb") as file:
         try:
             file.write(data)
@@ -105,7 +105,7 @@ def _replace(target: Path, data: bytes, mode: int, old: os.stat_result | None) -
             raise
 
 
-def _made(target: Path) -> tuple[int, Path]:
+def _create_locked(target: Path) -> tuple[int, Path]:
     """A hidden file beside the target, locked while its writer lives."""
     while True:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}{MARK}", dir=target.parent)

@@ -37,17 +37,17 @@ def written_whole(target: Path) -> Iterator[Path]:
         AnabranchError: the folder cannot be written, because the disk is full, for instance.
 
     """
-    place = Path(os.path.realpath(target))
-    if place.exists() and not place.is_dir():
+    resolved = Path(os.path.realpath(target))
+    if resolved.exists() and not resolved.is_dir():
         raise AnabranchError(f"{target}: is no folder; hint: move it away, or give another with --runs DIR")
     try:
-        with unfinished(place) as shop:
+        with unfinished(resolved) as shop:
             part = shop / "new"
             part.mkdir()
             yield part
-            if place.exists():
-                _take_over(place.stat(), part)
-            _replace(part, place, shop / "old")
+            if resolved.exists():
+                _take_over(resolved.stat(), part)
+            _replace(part, resolved, shop / "old")
     except OSError as error:
         raise AnabranchError(unwritable(target, error)) from None
 
@@ -55,7 +55,7 @@ def written_whole(target: Path) -> Iterator[Path]:
 @contextmanager
 def unfinished(target: Path) -> Iterator[Path]:
     """A hidden folder beside `target` for the duration of the block: `new` in it becomes the target."""
-    shop, handle = _made(target)
+    shop, handle = _create_locked(target)
     try:
         yield shop
     finally:
@@ -70,7 +70,7 @@ def remove_abandoned(folder: Path) -> None:
             _remove_abandoned(shop)
 
 
-def _made(target: Path) -> tuple[Path, int]:
+def _create_locked(target: Path) -> tuple[Path, int]:
     while True:
         shop = Path(tempfile.mkdtemp(prefix=f".{target.name}{MARK}", dir=target.parent))
         try:

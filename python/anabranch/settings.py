@@ -55,23 +55,23 @@ class Settings:
         """Raises an AnabranchError if there is a key that nobody asked for."""
         for key in self._table:
             dot = "." if self.path else ""
-            mend = nearest(key, self._known) if self._known else "leave it out"
-            raise AnabranchError(f"{self.file}: {self.path}{dot}{key}: unknown key; {mend}")
+            hint = nearest(key, self._known) if self._known else "leave it out"
+            raise AnabranchError(f"{self.file}: {self.path}{dot}{key}: unknown key; {hint}")
 
     def take(
-        self, key: str, default: Value, check: Callable[[Any], Value | None], mend: str, values: str = ""
+        self, key: str, default: Value, check: Callable[[Any], Value | None], hint: str, values: str = ""
     ) -> Value:
         """Takes a key and converts its value with `check`, which returns None for values that are wrong."""
         self._known.append(key)
         for listener in self.listeners:
             path = f"{self.path}.{key}" if self.path else key
-            listener(Key(path, default, values or mend.removeprefix("give ")))
+            listener(Key(path, default, values or hint.removeprefix("give ")))
         if key not in self._table:
             return default
         given = self._table.pop(key)
         found = check(given)
         if found is None:
-            self.refuse(key, given, mend)
+            self.refuse(key, given, hint)
         return found
 
     def text(self, key: str, default: str = "", values: str = "") -> str:

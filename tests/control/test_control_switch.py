@@ -405,11 +405,11 @@ def test_a_bridge_of_another_version_is_told_how_to_speak_ours(fabric: DummyFabr
 
     async def follow() -> None:
         async with Running(fabric.file()) as running:
-            mend = "ovs-vsctl set bridge leaf0 protocols=OpenFlow13,OpenFlow15"
-            await running.until(lambda one: mend in one.switches[0].last_error)
+            hint = "ovs-vsctl set bridge leaf0 protocols=OpenFlow13,OpenFlow15"
+            await running.until(lambda one: hint in one.switches[0].last_error)
             # The others do not wait for it.
             await running.until(lambda one: all(switch.commits for switch in one.switches[1:]))
-            fabric.open_vswitch.vsctl(*mend.split()[1:])
+            fabric.open_vswitch.vsctl(*hint.split()[1:])
             await running.converged()
 
     asyncio.run(follow())

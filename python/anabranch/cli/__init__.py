@@ -80,8 +80,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(asked: bool) -> None:
+    if asked:
         from anabranch._core import VERSION
 
         typer.echo(f"anabranch {VERSION}")

@@ -129,20 +129,20 @@ def explain(
         if not all(one.known for one in predicted):
             raise typer.Exit(STATUS_UNSURE)
         return
-    wanted = group(weights or "", fail or ())
+    asked = group(weights or "", fail or ())
     if target is None:
         names = [hash_.name for hash_ in hashes()]
         name = choose(hash or "xxh3", names, "hash")
         chosen, *others = choices([technique or "min-move"])
         if others:
             raise AnabranchError(f"technique: {technique}: several; give one")
-        found = explanation.by_technique(tuples, wanted, chosen, name, seed)
+        found = explanation.by_technique(tuples, asked, chosen, name, seed)
     else:
-        found = registry.target(target).explain_group(wanted, with_weights.of(target), tuples)
+        found = registry.target(target).explain_group(asked, with_weights.of(target), tuples)
     if json is not None:
         write_json(json, explanation.record(found))
     if json != "-":
-        show(found, len(wanted.weights), terminal())
+        show(found, len(asked.weights), terminal())
     if any(one.path is None for one in found):
         raise typer.Exit(STATUS_UNSURE)
 

@@ -94,9 +94,9 @@ def plan(
     from anabranch.terminal.console import terminal
 
     own = {name: options.of(name, strict=False) for name in TARGETS}
-    wanted = groups.group(weights, fail or (), ports)
+    asked = groups.group(weights, fail or (), ports)
     bound = None if error is None else parse_bound(error)
-    found = forecast.plan(wanted, target or (), own, bound)
+    found = forecast.plan(asked, target or (), own, bound)
     if json is not None:
         from anabranch.terminal.json_document import write_json
 

@@ -127,7 +127,7 @@ def trace(
         raise AnabranchError(f"{', '.join(on_stdout)}: -: all of them to stdout, which holds one; give files")
     from anabranch.split.request import request
 
-    wanted = request(given)
+    asked = request(given)
     # SciPy and matplotlib take a second to load: not before the input is known to be good.
     from anabranch.atomic_file import write_whole
     from anabranch.report.split import page
@@ -138,8 +138,8 @@ def trace(
     from anabranch.terminal.json_document import write_json
     from anabranch.terminal.pass_progress import PassProgress
 
-    with PassProgress(wanted.trace or wanted.generate or "", quiet) as progress:
-        result = run(wanted, progress)
+    with PassProgress(asked.trace or asked.generate or "", quiet) as progress:
+        result = run(asked, progress)
     warn_of_damage(result.trace)
     if json is not None:
         write_json(json, record(result))
@@ -170,15 +170,15 @@ def hashes(
     given = {key: value for key, value in locals().items() if key not in ("json", "quiet")}
     from anabranch.split.request import request
 
-    wanted = request({**given, "technique": ["random"]})
+    asked = request({**given, "technique": ["random"]})
     from anabranch.report.split_table import show_hashes
     from anabranch.split.hashes import compare
     from anabranch.split.traffic import traffic
     from anabranch.terminal.console import terminal
     from anabranch.terminal.pass_progress import PassProgress
 
-    with PassProgress(wanted.trace or wanted.generate or "", quiet) as progress:
-        found = compare(wanted, traffic(wanted, [], progress))
+    with PassProgress(asked.trace or asked.generate or "", quiet) as progress:
+        found = compare(asked, traffic(asked, [], progress))
     warn_of_damage(found.trace)
     if json is not None:
         from anabranch.terminal.json_document import write_json

@@ -27,7 +27,7 @@ def read(path: str | Path) -> FabricFile:
     """Reads and checks the file.
 
     Raises:
-        AnabranchError: the file, a key or a value is not as it must be; it names them, and the mend.
+        AnabranchError: the file, a key or a value is not as it must be; it names them, and a hint.
 
     """
     return parse(read_text(path), str(path))
@@ -159,8 +159,8 @@ def _interfaces(settings: Settings, switch: str, topology: Topology) -> dict[End
         found |= dict(zip(links, names, strict=True))
     for end in ends:
         if end not in found:
-            mend = f'give the interface, as in ports = {{ {end.neighbour} = "{switch}-{end.neighbour}" }}'
-            raise AnabranchError(f"{settings.file}: {settings.path}.{end.neighbour}: missing; {mend}")
+            hint = f'give the interface, as in ports = {{ {end.neighbour} = "{switch}-{end.neighbour}" }}'
+            raise AnabranchError(f"{settings.file}: {settings.path}.{end.neighbour}: missing; {hint}")
     if len({name[:PORT_NAME_MAX] for name in found.values()}) < len(found):
         problem = f"an interface stands there twice; each link has its own, told by {PORT_NAME_MAX} characters"
         raise AnabranchError(f"{settings.file}: {settings.path}: {', '.join(found.values())}: {problem}")

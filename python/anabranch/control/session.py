@@ -1,4 +1,4 @@
-"""One switch as the controller follows it, whatever target it is: wanted plan, record, events, what was refused."""
+"""One switch as the controller follows it, whatever target it is: desired plan, record, events, what was refused."""
 
 from __future__ import annotations
 

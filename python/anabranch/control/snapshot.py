@@ -61,12 +61,12 @@ def snapshot(
 
 def _group(session: Session[Any], planned: PlannedGroup, topology: Topology, numbers: dict[int, int]) -> GroupState:
     sizes = session.sizes(planned)
-    measured, wanted = sizes.total(), sum(member.weight for member in planned.members)
+    measured, weights = sizes.total(), sum(member.weight for member in planned.members)
     members = []
     for member in planned.members:
         end, port = topology.ends[member.port], numbers.get(member.port)
         if port is not None:
             got = sizes[port] / measured if measured else None
-            share = member.weight / wanted if wanted else 0.0
+            share = member.weight / weights if weights else 0.0
             members.append(MemberState(end.neighbour, end.parallel, port, member.weight, share, got))
     return GroupState(session.name, planned.leaf, planned.group_id, tuple(members), measured)

@@ -132,9 +132,9 @@ async def _bundle(channel: Channel, mods: Sequence[tuple[Mod, int, bytes]]) -> N
 
 def _raise_first(batch: Batch, mods: Sequence[Mod]) -> None:
     if batch.refusals:
-        place = min(batch.refusals)
-        error: SwitchError = batch.refusals[place]
-        raise Refused(error, describe(mods[place]), mods[place])
+        index = min(batch.refusals)
+        error: SwitchError = batch.refusals[index]
+        raise Refused(error, describe(mods[index]), mods[index])
 
 
 async def _control(channel: Channel, bundle: int, step: Step) -> None:

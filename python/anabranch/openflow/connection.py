@@ -174,6 +174,6 @@ async def introduce(channel: Channel) -> Connection:
         await channel.write(message(kind, xid, body) for xid, (kind, body) in zip(batch.xids, settings, strict=True))
         features = await channel.request(Kind.FEATURES_REQUEST, b"", Kind.FEATURES_REPLY, "features")
         await channel.barrier()
-    for place, error in batch.refusals.items():
-        raise Refused(error, settings[place][0].name)
+    for index, error in batch.refusals.items():
+        raise Refused(error, settings[index][0].name)
     return Connection(channel, decode_features(features))

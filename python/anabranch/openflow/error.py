@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 class ProtocolError(AnabranchError):
     """The switch violated OpenFlow 1.5; its connection is closed."""
 
-    def __init__(self, what: str, mend: str = "the connection is closed; does a switch answer there?") -> None:
-        super().__init__(f"switch: {what}: not OpenFlow 1.5; {mend}")
+    def __init__(self, what: str, hint: str = "the connection is closed; does a switch answer there?") -> None:
+        super().__init__(f"switch: {what}: not OpenFlow 1.5; {hint}")
 
 
 class Disconnected(AnabranchError):  # noqa: N818 - a state that one finds
@@ -25,7 +25,7 @@ class Refused(AnabranchError):  # noqa: N818 - what the switch did
     """The switch answered with an error message."""
 
     def __init__(self, error: SwitchError, what: str, mod: Mod | None = None) -> None:
-        super().__init__(f"switch: {what}: refused: {error.name}; {_MENDS.get(error.name, _MEND)}")
+        super().__init__(f"switch: {what}: refused: {error.name}; {_HINTS.get(error.name, _HINT)}")
         self.error = error
         self.mod = mod
         """Which modification, where it was one."""
@@ -52,8 +52,8 @@ class SwitchError(NamedTuple):
 
 
 EXPERIMENTER = 0xFFFF
-_MEND = "the message is valid OpenFlow 1.5: does this switch implement it?"
-_MENDS = {
+_HINT = "the message is valid OpenFlow 1.5: does this switch implement it?"
+_HINTS = {
     "OFPGMFC_GROUP_EXISTS": "modify it, or delete it first",
     "OFPGMFC_UNKNOWN_GROUP": "add the group first",
     "OFPBAC_BAD_OUT_GROUP": "add the group first",

@@ -49,7 +49,7 @@ def name_points(
         probe.remove()
         px, py = points[index]
         width, height = extent.width + PAD_PIXELS, extent.height + PAD_PIXELS
-        box = _place((px, py), (width, height), taken, marks, frame)
+        box = _free_box((px, py), (width, height), taken, marks, frame)
         taken.append(box)
         cx, cy = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
         far = max(abs(cx - px) - width / 2, abs(cy - py) - height / 2) > 2 * MARK_PIXELS
@@ -65,7 +65,7 @@ def name_points(
         )
 
 
-def _place(
+def _free_box(
     point: tuple[float, float], size: tuple[float, float], taken: list[Box], marks: list[Box], frame: Box
 ) -> Box:
     """First free position, or the one that covers least."""

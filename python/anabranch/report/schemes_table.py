@@ -62,8 +62,8 @@ def named(name: str) -> LoadBalancer:
     known = {balancer.name: balancer for balancer in schemes()}
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
-        mend = f"did you mean `{near[0]}`?" if near else f"use one of {', '.join(known)}"
-        raise AnabranchError(f"scheme: `{name}` is unknown; {mend}")
+        hint = f"did you mean `{near[0]}`?" if near else f"use one of {', '.join(known)}"
+        raise AnabranchError(f"scheme: `{name}` is unknown; {hint}")
     return known[name]
 
 

@@ -108,8 +108,8 @@ def _checked(values: Mapping[str, Any], file: str) -> Request:
         raise AnabranchError(f"{file}weights: missing; give one per path, as in --weights 4,3,2")
     if ("trace" in values) == ("generate" in values):
         problem = "both given" if "trace" in values else "both missing"
-        mend = "name a capture, - for standard input, or --generate datacenter:40000"
-        raise AnabranchError(f"{file}trace, generate: {problem}; {mend}")
+        hint = "name a capture, - for standard input, or --generate datacenter:40000"
+        raise AnabranchError(f"{file}trace, generate: {problem}; {hint}")
     weights = weights_of(values["weights"], file)
     events = [
         *(Change("weights", ",".join(weights_of(item, file))) for item in _list(values.get("change", []), nested=True)),

@@ -129,11 +129,11 @@ def _seeds(file: str, given: object) -> list[int]:
 def _axes(file: str, given: object) -> dict[str, list[Value]]:
     if not isinstance(given, dict):
         raise AnabranchError(f"{file}: axes: {given}: not a table; write [axes], and a list of values for each key")
-    axes = dict(_found_axes(file, given, ""))
+    axes = dict(_axes_of(file, given, ""))
     for name in axes:
         if name in RESERVED:
-            mend = "give seeds = 5 beside the axes" if name == SEED_KEY else "call it otherwise"
-            raise AnabranchError(f"{file}: axes.{name}: the name of a column of its own; {mend}")
+            hint = "give seeds = 5 beside the axes" if name == SEED_KEY else "call it otherwise"
+            raise AnabranchError(f"{file}: axes.{name}: the name of a column of its own; {hint}")
     several = [name for name, values in axes.items() if any(value.own is not None for value in values)]
     if several[1:]:
         raise AnabranchError(
@@ -142,7 +142,7 @@ def _axes(file: str, given: object) -> dict[str, list[Value]]:
     return axes
 
 
-def _found_axes(file: str, table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, list[Value]]]:
+def _axes_of(file: str, table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, list[Value]]]:
     """Axes of a table: lists are axes of their key; a table of tables is an axis of named values."""
     for key, given in table.items():
         name = f"{prefix}{key}"
@@ -154,7 +154,7 @@ def _found_axes(file: str, table: Mapping[str, Any], prefix: str) -> Iterator[tu
         elif isinstance(given, dict) and given and all(isinstance(value, dict) for value in given.values()):
             values = [_value(file, name, label, list(_overrides(table))) for label, table in given.items()]
         elif isinstance(given, dict) and given:
-            yield from _found_axes(file, given, f"{name}.")
+            yield from _axes_of(file, given, f"{name}.")
             continue
         else:
             values = []

@@ -28,14 +28,14 @@ def apply(target: Target[Any, Any, Any], plan: str, options: Any, *, dry_run: bo
     with target.observe(planned, options, writes=not dry_run) as observed:
         desired = target.desired(planned, observed)
         change = target.change(planned, observed, desired)
-        return _made(change, list(desired.warnings), dry_run=dry_run)
+        return _outcome(change, list(desired.warnings), dry_run=dry_run)
 
 
 def remove(target: Target[Any, Any, Any], plan: str, options: Any, *, dry_run: bool) -> Outcome:
     """Takes away everything of the plan's owner, and nothing else."""
     planned = target.read(plan, options)
     with target.observe(planned, options, writes=not dry_run) as observed:
-        return _made(target.change(planned, observed, None), [], dry_run=dry_run)
+        return _outcome(target.change(planned, observed, None), [], dry_run=dry_run)
 
 
 def verify(
@@ -52,7 +52,7 @@ def verify(
     return Verified([], [*warnings, *notes], groups, took_s)
 
 
-def _made(change: Change, warnings: list[str], *, dry_run: bool) -> Outcome:
+def _outcome(change: Change, warnings: list[str], *, dry_run: bool) -> Outcome:
     if change and not dry_run:
         change.commit()
     return Outcome(change.lines, len(change), warnings, change.remains)

@@ -148,13 +148,13 @@ def _links(snapshot: Snapshot) -> Iterator[Metric]:
 def _members(snapshot: Snapshot) -> Iterator[Metric]:
     labels = ["switch", "leaf", "neighbour", "parallel"]
     weight = GaugeMetricFamily("anabranch_member_weight", "Weight as planned", labels=labels)
-    wanted = GaugeMetricFamily("anabranch_member_wanted_share", "Share as planned", labels=labels)
+    planned = GaugeMetricFamily("anabranch_member_wanted_share", "Share as planned", labels=labels)
     measured = GaugeMetricFamily("anabranch_member_measured_share", "Share of the group's bytes", labels=labels)
     for group in snapshot.groups:
         for member in group.members:
             named = [group.switch, group.leaf, member.neighbour, str(member.parallel)]
             weight.add_metric(named, float(member.weight))
-            wanted.add_metric(named, member.wanted_share)
+            planned.add_metric(named, member.wanted_share)
             if member.measured_share is not None:
                 measured.add_metric(named, member.measured_share)
-    yield from (weight, wanted, measured)
+    yield from (weight, planned, measured)

@@ -109,18 +109,18 @@ class _Page:
     def __init__(self, make: Callable[[], Answer]) -> None:
         self._make = make
         self._lock = asyncio.Lock()
-        self._made: tuple[float, Answer] | None = None
+        self._cached: tuple[float, Answer] | None = None
 
     async def get(self) -> Answer:
         async with self._lock:
-            if self._made is None or monotonic() - self._made[0] > FRESH_S:
+            if self._cached is None or monotonic() - self._cached[0] > FRESH_S:
                 answer = await asyncio.to_thread(self._make)
-                self._made = monotonic(), answer
-            return self._made[1]
+                self._cached = monotonic(), answer
+            return self._cached[1]
 
 
 @dataclass
-class _Held:
+class _OpenConnection:
     """A connection that is open."""
 
     transport: asyncio.Transport
@@ -147,7 +147,7 @@ class _Bounded(web.Server):
             max_field_size=HEADER_MAX,
             max_headers=HEADERS_MAX,
         )
-        self._held: dict[web.RequestHandler, _Held] = {}
+        self._open: dict[web.RequestHandler, _OpenConnection] = {}
         """The oldest first."""
 
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
@@ -155,7 +155,7 @@ class _Bounded(web.Server):
         source = _source(transport)
         self._make_room(source)
         end = asyncio.get_running_loop().call_later(LIFETIME_S, transport.abort)
-        self._held[handler] = _Held(transport, source, end)
+        self._open[handler] = _OpenConnection(transport, source, end)
 
     def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
         super().connection_lost(handler, exc)
@@ -163,25 +163,25 @@ class _Bounded(web.Server):
 
     def asked(self, handler: web.RequestHandler) -> None:
         """Notes that a connection's request has come."""
-        held = self._held.get(handler)
-        if held is not None:
-            held.asked = True
+        connection = self._open.get(handler)
+        if connection is not None:
+            connection.asked = True
 
     def _make_room(self, source: str) -> None:
-        counts = Counter(held.source for held in self._held.values())
+        counts = Counter(connection.source for connection in self._open.values())
         if counts[source] < SOURCE_CONNECTIONS_MAX:
-            if len(self._held) < CONNECTIONS_MAX:
+            if len(self._open) < CONNECTIONS_MAX:
                 return
             ((source, _),) = counts.most_common(1)
-        of_source = [(handler, held) for handler, held in self._held.items() if held.source == source]
-        handler, held = min(of_source, key=lambda one: one[1].asked)
+        of_source = [(handler, connection) for handler, connection in self._open.items() if connection.source == source]
+        handler, connection = min(of_source, key=lambda one: one[1].asked)
         self._forget(handler)
-        held.transport.abort()
+        connection.transport.abort()
 
     def _forget(self, handler: web.RequestHandler) -> None:
-        held = self._held.pop(handler, None)
-        if held is not None:
-            held.end.cancel()
+        connection = self._open.pop(handler, None)
+        if connection is not None:
+            connection.end.cancel()
 
 
 def _source(transport: asyncio.Transport) -> str:

@@ -49,7 +49,7 @@ class GroupRow:
 
 def page(snapshot: Snapshot, events: Sequence[Event]) -> str:
     """The page as text."""
-    rows = _told(snapshot.groups)
+    rows = _shown_rows(snapshot.groups)
     found = reasons(snapshot)
     return _template().render(
         snapshot=snapshot,
@@ -152,7 +152,7 @@ def _segments(members: Sequence[MemberState], share: Callable[[MemberState], flo
     return found
 
 
-def _told(groups: Sequence[GroupState]) -> list[GroupRow]:
+def _shown_rows(groups: Sequence[GroupState]) -> list[GroupRow]:
     """Groups with a choice, in the order of the switches; those furthest from the plan alone if they are too many."""
     rows = [_row(group) for group in groups if len(group.members) != 1]
     if len(rows) > GROUPS_MAX:

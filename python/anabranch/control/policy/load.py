@@ -58,7 +58,7 @@ class Load(Policy):
         for pair, members in capacity.items():
             group = self._groups.get(pair)
             if group is None or group.capacity != members:
-                shares = self._found(pair, members, view) if group is None else None
+                shares = self._observed_shares(pair, members, view) if group is None else None
                 self._groups[pair] = _Group(members, shares or _shares(members))
         for pair in self._groups.keys() - capacity.keys():
             del self._groups[pair]
@@ -96,7 +96,7 @@ class Load(Policy):
         ports = (topology.reverse[port] for port in topology.ports_of[leaf])
         return _utilisation([port for port in ports if not topology.is_host(topology.ends[port].node)], view)
 
-    def _found(self, pair: Pair, members: Members, view: View) -> list[float] | None:
+    def _observed_shares(self, pair: Pair, members: Members, view: View) -> list[float] | None:
         """The shares that a controller before this one has installed; None if they are the capacities', or unknown."""
         observed = self._rules.observed_shares(*pair, view)
         numbers = [view.openflow_port.get(port) for port, _ in members]

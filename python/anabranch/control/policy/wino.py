@@ -87,7 +87,7 @@ class Wino(Policy):
         self._state: tuple[tuple[bool, ...], list[int], dict[int, int]] | None = None
         self._retires_s = math.inf
         self._pairs: dict[Leaves, Pair] = {}
-        self._told: dict[Leaves, Pair] = {}
+        self._published: dict[Leaves, Pair] = {}
         self._paths: tuple[tuple[bool, ...], dict[Leaves, list[list[int]]]] = ((), {})
         self._prefixes = {
             leaf: tuple(str(network) for network in file.prefixes.get(leaf, ()) if network.version == 4)
@@ -137,16 +137,16 @@ class Wino(Policy):
         return content
 
     def labels(self, observed: Mapping[str, Any]) -> Mapping[str, object]:
-        """See `policy.Policy`: of each pair the labels whose rules its leaf holds; until then those told before."""
+        """See `policy.Policy`: the labels of each pair whose rules its leaf holds, else those published before."""
         pairs, sliced = self._pairs, self._sliced
-        for leaves in pairs.keys() | self._told.keys():
+        for leaves in pairs.keys() | self._published.keys():
             leaf = leaves[0]
             if leaf in observed and (leaf not in sliced or self._slicing[leaf].holds(observed[leaf], sliced[leaf])):
                 if leaves in pairs:
-                    self._told[leaves] = pairs[leaves]
+                    self._published[leaves] = pairs[leaves]
                 else:
-                    del self._told[leaves]
-        return slices.published(self._told.values(), self._prefixes)
+                    del self._published[leaves]
+        return slices.published(self._published.values(), self._prefixes)
 
     def _merged(self, switch: str, base: SwitchPlan, sliced: Any) -> SwitchPlan:
         """Both in one plan; the same object as before where neither changed."""
@@ -197,16 +197,16 @@ class Wino(Policy):
         self._state = state
         found = {}
         for leaves, paths in self._leaf_paths(view.up).items():
-            ways = [self._way(path, view) for path in paths]
+            hops = [self._hops(path, view) for path in paths]
             cut = self._options.cut.slices([min(left[port] for port in path) for path in paths]) if paths else None
-            if cut is None or not all(way[0][0] == leaves[0] for way in ways):
+            if cut is None or not all(path_hops[0][0] == leaves[0] for path_hops in hops):
                 # No slices, or a leaf that was not reached: its packets take the group, hosts need not mark.
                 self._known.pop(leaves, None)
                 continue
             labels = self._labels_known(leaves, cut, view, now_s)
             source, destination = leaves
             prefixes = self._prefixes[source], self._prefixes[destination]
-            found[leaves] = Pair(source, destination, *prefixes, tuple(ways), cut, labels)
+            found[leaves] = Pair(source, destination, *prefixes, tuple(hops), cut, labels)
         waiting = [known.retires_s for known in self._known.values() if known.labels > len(known.slices.path_of)]
         self._retires_s = min(waiting, default=math.inf)
         return found
@@ -225,7 +225,7 @@ class Wino(Policy):
             known.labels = count
         return known.labels
 
-    def _way(self, path: list[int], view: View) -> tuple[tuple[str, int], ...]:
+    def _hops(self, path: list[int], view: View) -> tuple[tuple[str, int], ...]:
         """Switches of a path and the ports to leave by; those that were not reached are left out."""
         return tuple(
             (self._topology.ends[port].node, view.openflow_port[port]) for port in path if port in view.openflow_port

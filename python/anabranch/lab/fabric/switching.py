@@ -25,7 +25,7 @@ class Switching(ABC):
         """Refuses what such switches cannot be; before anything is made.
 
         Raises:
-            AnabranchError: it names the option, and the mend.
+            AnabranchError: it names the option, and a hint.
 
         """
 

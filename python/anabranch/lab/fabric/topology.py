@@ -76,7 +76,7 @@ class Lab:
         if not 0 < scale <= 1:
             raise AnabranchError(f"scale: {scale:g}: not above 0 and at most 1; take less")
         blueprint = draw(name, topology_of(text, str(scenario_file)), scale)
-        wanted = Record(
+        desired = Record(
             name=name,
             scenario_file=str(scenario_file),
             scenario=text,
@@ -89,13 +89,13 @@ class Lab:
             switch=switch,
             parent=parent,
         )
-        lab = cls(wanted, blueprint, switching(wanted, blueprint))
+        lab = cls(desired, blueprint, switching(desired, blueprint))
         lab.switching.check()
         lab.switching.check_machine()
         with record.locked(name, make=True):
             found = record.read(name)
             if found is not None and found.complete:
-                if replace(wanted, mark=found.mark, http=found.http, complete=True) != found:
+                if replace(desired, mark=found.mark, http=found.http, complete=True) != found:
                     raise AnabranchError(f"lab {name}: up with something else; `anabranch lab down {name}` first")
                 lab = cls(found, blueprint, switching(found, blueprint))
                 lab.start_switch()
@@ -103,14 +103,14 @@ class Lab:
             if found is not None:
                 _remove(found.namespaces, found.mark)
                 record.clear(name)
-            clash = sorted(iproute.present() & set(wanted.namespaces))
+            clash = sorted(iproute.present() & set(desired.namespaces))
             if clash:
                 record.forget(name)
                 raise AnabranchError(f"lab {name}: namespace {clash[0]} is there already; take another name")
             try:
                 lab._build(progress)
             except BaseException:
-                _remove(wanted.namespaces, wanted.mark)
+                _remove(desired.namespaces, desired.mark)
                 record.forget(name)
                 raise
             return lab

@@ -113,8 +113,8 @@ def opened(folder: Path) -> OpenDatapath | None:
     try:
         datapath = KernelDatapath.open(folder)
     except AnabranchError as error:
-        mend = f"`anabranch remove`, or `rm -r {folder}`, takes the datapath away"
-        raise AnabranchError(f"{error}; {mend}") from None
+        hint = f"`anabranch remove`, or `rm -r {folder}`, takes the datapath away"
+        raise AnabranchError(f"{error}; {hint}") from None
     return None if datapath is None else OpenDatapath(datapath, folder, folder.stat().st_ino, described(datapath))
 
 
@@ -207,8 +207,8 @@ def locked(*, make: bool = True) -> Iterator[None]:
             ROOT.mkdir(exist_ok=True)
             lock = os.open(ROOT, os.O_RDONLY | os.O_DIRECTORY)
         except PermissionError as error:
-            mend = f"run as root, or have root make {ROOT} and give it to this user"
-            raise AnabranchError(f"{error.filename}: not this user's to write; {mend}") from None
+            hint = f"run as root, or have root make {ROOT} and give it to this user"
+            raise AnabranchError(f"{error.filename}: not this user's to write; {hint}") from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             # The process that held the lock before may have removed the folder.
@@ -250,7 +250,7 @@ def finish(folder: Path) -> bool:
     if new.exists() and old.exists():
         new.rename(folder)
     if new.exists() and folder.exists():
-        _hand_back(new, folder)
+        _return_devices(new, folder)
     for rest in (new, old):
         if rest.exists():
             _clear(rest)
@@ -261,7 +261,7 @@ def _beside(folder: Path, suffix: str) -> Path:
     return folder.with_name(folder.name + suffix)
 
 
-def _hand_back(new: Path, standing: Path) -> None:
+def _return_devices(new: Path, standing: Path) -> None:
     """Gives the devices of a datapath that was never finished back to the one that it was to replace."""
     unfinished, before = KernelDatapath.open(new), KernelDatapath.open(standing)
     if unfinished is not None and before is not None:

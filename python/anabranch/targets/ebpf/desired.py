@@ -170,7 +170,7 @@ def _asked(planned: WeightedMembers, up: Sequence[bool]) -> tuple[float, ...]:
     integers = group(planned.weights).integers
     if not any(one and weight for one, weight in zip(up, integers, strict=True)):
         return (0.0,) * len(up)
-    living = group(planned.weights, [place for place, one in enumerate(up, 1) if not one])
+    living = group(planned.weights, [path for path, one in enumerate(up, 1) if not one])
     return tuple(float(share) for share in living.asked)
 
 

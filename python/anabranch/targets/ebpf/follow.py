@@ -63,11 +63,11 @@ def follow(plan: str, options: Options, console: Console) -> None:
                 if not waiting.poll(NEWS_MS):
                     raise
             else:
-                _tell(news, made.lines, console)
+                _report(news, made.lines, console)
                 news = []
 
 
-def _tell(events: list[LinkEvent], lines: list[str], console: Console) -> None:
+def _report(events: list[LinkEvent], lines: list[str], console: Console) -> None:
     clock = datetime.now().astimezone().strftime("%H:%M:%S.%f")[:-3]
     last = {event.device.name: event for event in events}
     for name, event in last.items():

@@ -48,12 +48,12 @@ def install(
         towards[host.leaf].append(Towards(host.name, (f"{host.address}/32",), (device,), (1,), (True,)))
     for (switch, leaf), devices in next_hops(lab).items():
         prefix = blueprint.prefix(leaf)
-        wanted = given.pop((switch, leaf), (1,) * len(devices))
-        if len(wanted) != len(devices):
-            raise AnabranchError(f"weights: {switch}, {leaf}: {len(wanted)} for {len(devices)} next hops: {devices}")
+        asked = given.pop((switch, leaf), (1,) * len(devices))
+        if len(asked) != len(devices):
+            raise AnabranchError(f"weights: {switch}, {leaf}: {len(asked)} for {len(devices)} next hops: {devices}")
         if prefix:
             up = (True,) * len(devices)
-            towards[switch].append(Towards(leaf, (prefix,), tuple(devices), tuple(wanted), up, pause_ns))
+            towards[switch].append(Towards(leaf, (prefix,), tuple(devices), tuple(asked), up, pause_ns))
     if given:
         raise AnabranchError(f"weights: {', '.join(next(iter(given)))}: no switch and a leaf that it sends to")
     return {switch: switches.put(switch, scheme, groups) for switch, groups in towards.items()}

@@ -53,7 +53,7 @@ def remove(namespaces: Sequence[str], mark: str) -> None:
 
 def remove_lost(lab: str) -> bool:
     """Removes what a lab has there whose record is lost, of namespaces that have ended; whether there was anything."""
-    if not _there():
+    if not _visible():
         return False
     with locked(make=False):
         found = [one for one in leftovers() if _owner(one.folder).startswith(f"{MARK}={lab}.")]
@@ -63,11 +63,11 @@ def remove_lost(lab: str) -> bool:
 
 def lost_labs() -> list[str]:
     """Names of the labs that have pins of namespaces that have ended."""
-    owners = [_owner(one.folder) for one in leftovers()] if _there() else []
+    owners = [_owner(one.folder) for one in leftovers()] if _visible() else []
     return sorted({owner[len(MARK) + 1 :].rpartition(".")[0] for owner in owners if owner.startswith(f"{MARK}=")})
 
 
-def _there() -> bool:
+def _visible() -> bool:
     """Whether anything is pinned that this user may see."""
     try:
         return ROOT.is_dir()

@@ -60,5 +60,5 @@ def _datapath(name: str, one: DatapathState | Desired) -> str:
     return f"datapath {name} {one.scheme}, room for {one.group_capacity} groups, {routes}"
 
 
-def _attached(places: Iterable[tuple[int, str]], devices: Mapping[int, str]) -> list[str]:
-    return [f"attached to {devices.get(index, f'device {index}')} {hook}" for index, hook in places]
+def _attached(attachments: Iterable[tuple[int, str]], devices: Mapping[int, str]) -> list[str]:
+    return [f"attached to {devices.get(index, f'device {index}')} {hook}" for index, hook in attachments]

@@ -97,7 +97,7 @@ def read(path: str | Path) -> EbpfPlan:
     """Reads and checks a plan.
 
     Raises:
-        AnabranchError: the file, a key or a value is not as it must be; it names them, and the mend.
+        AnabranchError: the file, a key or a value is not as it must be; it names them, and a hint.
 
     """
     return parse(read_text(path), str(path))
@@ -140,8 +140,8 @@ def parse(text: str, file: str) -> EbpfPlan:
     groups = groups_of(settings, lambda table: _group(table, scheme, kernel, seed))
     for one in groups:
         if not one.prefixes and len(groups) > 1:
-            mend = f"with several groups write {ALL_IP}; the longest prefix wins"
-            raise AnabranchError(f"{file}: group {one.name}: match: no ip_dst; {mend}")
+            hint = f"with several groups write {ALL_IP}; the longest prefix wins"
+            raise AnabranchError(f"{file}: group {one.name}: match: no ip_dst; {hint}")
     taken = ((one.name, prefix, None) for one in groups for prefix in one.prefixes)
     refuse_rivals(file, taken, "leave it out of one of them")
     return checked(EbpfPlan(file, name, scheme, counter, devices, hook, groups))
@@ -206,8 +206,8 @@ def _group(settings: Settings, scheme: str, kernel: KernelProgram, seed: int | N
     name = group_keys.name_of(settings)
     if len(name.encode()) > GROUP_NAME_BYTES or "\0" in name:
         settings.refuse("name", name, f"give at most {GROUP_NAME_BYTES} bytes of text")
-    mend = 'the kernel\'s datapath matches destinations only, as in match = { ip_dst = ["10.0.2.0/24"] }'
-    prefixes = group_keys.destinations(settings.table("match"), mend)
+    hint = 'the kernel\'s datapath matches destinations only, as in match = { ip_dst = ["10.0.2.0/24"] }'
+    prefixes = group_keys.destinations(settings.table("match"), hint)
     output = settings.one_of("output", kernel.output or REDIRECT, (REDIRECT, *VALUES))
     if kernel.output and output != kernel.output:
         settings.refuse("output", output, f"{scheme} marks packets and lets switches send them; take {kernel.output}")
@@ -254,14 +254,14 @@ def _values(settings: Settings, output: str) -> tuple[int, ...]:
             settings.refuse("values", "given", "packets are redirected: give ports, or an output that marks")
         return ()
     least, most = VALUES[output]
-    mend = f"give whole numbers from {least} to {most}, one per path, as in [10, 12]"
+    hint = f"give whole numbers from {least} to {most}, one per path, as in [10, 12]"
     none: tuple[int, ...] = ()
-    values = settings.take("values", none, check, mend)
+    values = settings.take("values", none, check, hint)
     if not values:
-        refuse_missing(settings, "values", mend)
+        refuse_missing(settings, "values", hint)
     for value in values:
         if not least <= value <= most:
-            settings.refuse("values", value, mend)
+            settings.refuse("values", value, hint)
     if len(set(values)) < len(values):
         settings.refuse("values", list(values), "one is there twice; name it once and add its weights up")
     return values

@@ -200,8 +200,8 @@ class DatapathSession(Session[Groups]):
 
     def _look(self) -> tuple[Groups, frozenset[int]]:
         """The groups that the kernel has, and the interfaces that its program is at."""
-        place = self._place()
-        self._datapath = found = datapath.find(place) if self.commits else _core.KernelDatapath.open(place)
+        folder = self._pinned_at()
+        self._datapath = found = datapath.find(folder) if self.commits else _core.KernelDatapath.open(folder)
         if found is None or found.scheme != self.keys.scheme:
             # A datapath of another scheme is replaced as a whole.
             return (), frozenset()
@@ -252,10 +252,10 @@ class DatapathSession(Session[Groups]):
             if ports == self._attached:
                 return tuple(found.observed()), ports
         with inside(self.keys.namespace or OWN):
-            self._datapath = found = datapath.stand(self._place(), self.keys.scheme, desired, ports)
+            self._datapath = found = datapath.stand(self._pinned_at(), self.keys.scheme, desired, ports)
         return tuple(found.observed()), datapath.ports_of(found)
 
-    def _place(self) -> Path:
+    def _pinned_at(self) -> Path:
         assert self._folder is not None
         return self._folder
 

@@ -134,7 +134,7 @@ class KernelNamespace:
         """Reads speeds, and counters of links and groups."""
         while True:
             await asyncio.sleep(self._interval_s)
-            self._still_there(folder)
+            self._check_name(folder)
             before, self._speeds_bps = self._speeds_bps, await asyncio.to_thread(self._speeds, control)
             if self._speeds_bps != before:
                 for session in self._sessions:
@@ -153,7 +153,7 @@ class KernelNamespace:
                 )
                 await session.measure()
 
-    def _still_there(self, folder: Path) -> None:
+    def _check_name(self, folder: Path) -> None:
         """Looks whether the name leads to another namespace by now: what we hold open of the first keeps it alive."""
         if self.name:
             try:

@@ -53,8 +53,8 @@ def stand(folder: Path, scheme: str, groups: Sequence[_core.KernelGroup], ports:
         AnabranchError: the kernel refuses, or a group is none.
 
     """
-    wanted = Forwarding(scheme, tuple(groups), frozenset(ports))
-    made = ebpf_datapath.change(folder, ebpf_datapath.opened(folder), wanted)
+    desired = Forwarding(scheme, tuple(groups), frozenset(ports))
+    made = ebpf_datapath.change(folder, ebpf_datapath.opened(folder), desired)
     assert made is not None
     return made.datapath
 

@@ -68,10 +68,10 @@ def _refuse_harm(connection: Connection, changes: list[Step], state: LinuxState)
 
 def _blamed(step: Step, refused: KernelRefusedError) -> str:
     (line, *_) = lines([step], LinuxState(), LinuxState())
-    mend = "nothing is changed"
+    hint = "nothing is changed"
     if "EEXIST" in str(refused):
-        mend = "somebody else's route has that prefix, table and metric; give another metric; nothing is changed"
-    return f"{line}: {refused}; {mend}"
+        hint = "somebody else's route has that prefix, table and metric; give another metric; nothing is changed"
+    return f"{line}: {refused}; {hint}"
 
 
 @dataclass(frozen=True)

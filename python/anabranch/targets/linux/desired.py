@@ -65,7 +65,7 @@ def desired(plan: LinuxPlan, observed: LinuxState, devices: Mapping[str, Device]
     found = []
     for planned in plan.groups:
         up = tuple(hop.device in devices and lives(devices[hop.device]) for hop in planned.hops)
-        shape = group(planned.weights, [place for place, one in enumerate(up, 1) if not one] if any(up) else ())
+        shape = group(planned.weights, [path for path, one in enumerate(up, 1) if not one] if any(up) else ())
         if not any(one and int(w) for one, w in zip(up, shape.integers, strict=True)):
             names = ", ".join(str(hop) for hop in planned.hops)
             raise AnabranchError(f"{plan.file}: group {planned.name}: ports: {names}: none is up; bring one up first")

@@ -61,7 +61,7 @@ def read(path: str | Path) -> LinuxPlan:
     """Reads and checks a plan.
 
     Raises:
-        AnabranchError: the file, a key or a value is not as it must be; it names them, and the mend.
+        AnabranchError: the file, a key or a value is not as it must be; it names them, and a hint.
 
     """
     return parse(read_text(path), str(path))
@@ -126,12 +126,12 @@ def _group(settings: Settings) -> WeightedHops:
 
 def _prefixes(settings: Settings) -> tuple[Prefix, ...]:
     """`match.ip_dst`: a kernel routes by destination."""
-    mend = 'give destinations, as in match = { ip_dst = ["10.0.2.0/24"] }'
+    hint = 'give destinations, as in match = { ip_dst = ["10.0.2.0/24"] }'
     # Plans for switches may have this key; a kernel resolves addresses by itself.
     settings.take("arp", False, lambda item: item if isinstance(item, bool) else None, "give true or false")
-    found = group_keys.destinations(settings, f"a kernel's route matches destinations only; {mend}")
+    found = group_keys.destinations(settings, f"a kernel's route matches destinations only; {hint}")
     if not found:
-        raise AnabranchError(f"{settings.file}: {settings.path}.ip_dst: missing; {mend}")
+        raise AnabranchError(f"{settings.file}: {settings.path}.ip_dst: missing; {hint}")
     if len({prefix.version for prefix in found}) > 1:
         settings.refuse("ip_dst", "IPv4 beside IPv6", "write a group for each")
     return found

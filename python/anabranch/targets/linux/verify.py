@@ -97,8 +97,8 @@ def _addresses(prefixes: tuple[Prefix, ...], count: int, random: np.random.Gener
     """Random addresses of the prefixes in turn, shape (count, 4 or 16)."""
     size = prefixes[0].max_prefixlen // 8
     rows = random.integers(0, 256, (count, size)).astype(np.uint8)
-    for place, prefix in enumerate(prefixes):
+    for index, prefix in enumerate(prefixes):
         mask = np.frombuffer(prefix.netmask.packed, np.uint8)
         network = np.frombuffer(prefix.network_address.packed, np.uint8)
-        rows[place :: len(prefixes)] = (rows[place :: len(prefixes)] & ~mask) | network
+        rows[index :: len(prefixes)] = (rows[index :: len(prefixes)] & ~mask) | network
     return rows

@@ -54,8 +54,8 @@ def openflow_address(address: str, row: BridgeRow) -> str:
 
     """
     if row.protocols and VERSION not in row.protocols:
-        mend = f"ovs-vsctl add bridge {row.name} protocols {VERSION}"
-        raise AnabranchError(f"bridge {row.name}: protocols: {', '.join(row.protocols)}: no {VERSION}; {mend}")
+        hint = f"ovs-vsctl add bridge {row.name} protocols {VERSION}"
+        raise AnabranchError(f"bridge {row.name}: protocols: {', '.join(row.protocols)}: no {VERSION}; {hint}")
     kind, _, rest = address.partition(":")
     if kind == "unix":
         return f"unix:{Path(rest).parent / row.name}.mgmt"
@@ -64,8 +64,8 @@ def openflow_address(address: str, row: BridgeRow) -> str:
         scheme, _, where = listener.partition(":")
         if scheme in ("ptcp", "pssl"):
             return f"{scheme[1:]}:{host}:{where.partition(':')[0] or 6653}"
-    mend = f"ovs-vsctl set-controller {row.name} ptcp:6653, or give --openflow"
-    raise AnabranchError(f"bridge {row.name}: it lets no controller in; {mend}")
+    hint = f"ovs-vsctl set-controller {row.name} ptcp:6653, or give --openflow"
+    raise AnabranchError(f"bridge {row.name}: it lets no controller in; {hint}")
 
 
 def _select(address: str, tls_files: tuple[Path, Path, Path] | None, *wanted: tuple[str, ...]) -> list[list[Any]]:

@@ -69,8 +69,10 @@ def desired(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_
 
     """
     numbers = _numbers(plan, present)
-    held = {group.group_id: group for group in present.groups}
-    seeds = {group.name: _held_seed(held.get(plan.ownership.group_id(numbers[group.name]))) for group in plan.groups}
+    observed = {group.group_id: group for group in present.groups}
+    seeds = {
+        group.name: _observed_seed(observed.get(plan.ownership.group_id(numbers[group.name]))) for group in plan.groups
+    }
     others = [seed for group in plan.groups if group.seed is None and (seed := seeds[group.name]) is not None]
     found: list[Installed] = []
     flows: set[Flow] = set()
@@ -80,7 +82,7 @@ def desired(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_
         resolved = tuple(_port(plan, group, "ports", port, ports) for port in group.ports)
         number = numbers[group.name]
         try:
-            split = _split(plan, group, number, resolved, seed, _held_recipe(plan, number, present))
+            split = _split(plan, group, number, resolved, seed, _observed_recipe(plan, number, present))
             rendered = render(split, plan.ownership, present)
         except AnabranchError as error:
             raise AnabranchError(f"{plan.file}: group {group.name}: {error}") from None
@@ -99,7 +101,7 @@ def desired(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_
 
 
 def _split(
-    plan: PlanFile, group: WeightedPorts, number: int, ports: tuple[int, ...], seed: int, held: str | None
+    plan: PlanFile, group: WeightedPorts, number: int, ports: tuple[int, ...], seed: int, observed: str | None
 ) -> Split:
     """The group under its recipe; `auto` takes the one it has in the switch, or the first that is near enough."""
     base = Split(number, group.weights, ports, "hash-gravity", seed)
@@ -107,7 +109,7 @@ def _split(
         return replace(base, recipe=group.recipe)
     recipes = AUTOMATIC if group.recipe == AUTO else (group.recipe,)
     near: tuple[float, Split] | None = None
-    for recipe in sorted(recipes, key=lambda name: name != held):
+    for recipe in sorted(recipes, key=lambda name: name != observed):
         every = SLOT_COUNTS if recipe == "multipath" else SLOT_COUNTS[:1]
         for slot_count in [group.slot_count] if group.slot_count else every:
             try:
@@ -178,7 +180,7 @@ def _of_version(networks: Sequence[Network], version: int) -> Sequence[Network |
 
 def _refuse_overlaps(plan: PlanFile, groups: Sequence[Installed]) -> None:
     """Refuses rules of one priority for the same packets: a switch takes either (OpenFlow 1.5.1 section 5.3)."""
-    of = {flow: place for place, group in enumerate(groups) for flow in group.flows}
+    of = {flow: index for index, group in enumerate(groups) for flow in group.flows}
     for _, level in groupby(sorted(of, key=_priority), key=_priority):
         rules = sorted(level, key=lambda flow: (of[flow], listing.match(flow.match, {})))
         for rule, other in meeting(rules, rules):
@@ -236,8 +238,8 @@ def _port(plan: PlanFile, group: WeightedPorts, key: str, port: str | int, ports
     if isinstance(port, int):
         return port
     if port not in ports:
-        mend = nearest(port, ports) if ports else "the bridge has none"
-        plan.refuse(group, key, f"{port}: no port of the bridge; {mend}")
+        hint = nearest(port, ports) if ports else "the bridge has none"
+        plan.refuse(group, key, f"{port}: no port of the bridge; {hint}")
     return ports[port]
 
 
@@ -273,11 +275,11 @@ def _number_led_to(flow: Flow, plan: PlanFile) -> int | None:
     return None
 
 
-def _held_seed(group: Group | None) -> int | None:
+def _observed_seed(group: Group | None) -> int | None:
     return None if group is None or group.selection is None else group.selection.parameter
 
 
-def _held_recipe(plan: PlanFile, number: int, present: Tables) -> str | None:
+def _observed_recipe(plan: PlanFile, number: int, present: Tables) -> str | None:
     """The recipe that a group in the switch was made by, of those that `auto` takes."""
     if any(
         isinstance(action, Multipath) and _number_led_to(flow, plan) == number for flow, action in _actions(present)

@@ -96,6 +96,6 @@ def address(plan: PlanFile, options: Options) -> str:
     socket = RUN_FOLDER / f"{bridge}.mgmt"
     if not openflow and not socket.exists():
         others = ", ".join(sorted(file.stem for file in RUN_FOLDER.glob("*.mgmt")))
-        mend = f"there are: {others}" if others else "start Open vSwitch, or give --openflow or --ovsdb"
-        raise AnabranchError(f"bridge: {bridge}: not on this machine; {mend}")
+        hint = f"there are: {others}" if others else "start Open vSwitch, or give --openflow or --ovsdb"
+        raise AnabranchError(f"bridge: {bridge}: not on this machine; {hint}")
     return openflow or f"unix:{socket}"

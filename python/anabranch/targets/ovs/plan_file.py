@@ -95,7 +95,7 @@ def read(path: str | Path) -> PlanFile:
     """Reads and checks a plan.
 
     Raises:
-        AnabranchError: the file, a key or a value is not as it must be; it names them, and the mend.
+        AnabranchError: the file, a key or a value is not as it must be; it names them, and a hint.
 
     """
     return parse(read_text(path), str(path))
@@ -155,9 +155,9 @@ def _weights(settings: Settings, recipe: str, paths: int) -> tuple[str, ...]:
     return group_keys.weights(settings, paths)
 
 
-def _one_of(settings: Settings, key: str, numbers: Sequence[int], mend: str) -> int | None:
+def _one_of(settings: Settings, key: str, numbers: Sequence[int], hint: str) -> int | None:
     """One of some whole numbers; None where it is not said."""
-    return settings.take(key, None, lambda item: item if isinstance(item, int) and item in numbers else None, mend)
+    return settings.take(key, None, lambda item: item if isinstance(item, int) and item in numbers else None, hint)
 
 
 def _ports(settings: Settings, key: str) -> tuple[str | int, ...]:
@@ -182,10 +182,10 @@ def _where(settings: Settings) -> tuple[Where, ...]:
         items = given if isinstance(given, list) else [given]
         return items if items and all(isinstance(item, Mapping) for item in items) else None
 
-    mend = 'give what the packets are, as in match = { ip_dst = "10.0.2.0/24" }, or match = {} for all IP'
-    given: list[object] = settings.take("match", [], check, mend)
+    hint = 'give what the packets are, as in match = { ip_dst = "10.0.2.0/24" }, or match = {} for all IP'
+    given: list[object] = settings.take("match", [], check, hint)
     if not given:
-        refuse_missing(settings, "match", mend)
+        refuse_missing(settings, "match", hint)
     return tuple(_one(Settings(settings.file, f"{settings.path}: match", item)) for item in given)
 
 

@@ -164,8 +164,8 @@ def _hint(name: str, database: Database) -> str:
     for bridge, protocols in database.protocols.values():
         if bridge == name and protocols and OPENFLOW not in protocols:
             spoken = ",".join(sorted(protocols))
-            mend = f"ovs-vsctl set bridge {bridge} protocols={spoken},{OPENFLOW}"
-            return f"bridge {bridge} speaks {spoken} only; {mend}"
+            hint = f"ovs-vsctl set bridge {bridge} protocols={spoken},{OPENFLOW}"
+            return f"bridge {bridge} speaks {spoken} only; {hint}"
     return ""
 
 

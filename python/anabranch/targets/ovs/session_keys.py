@@ -47,11 +47,11 @@ def check(fabric: FabricFile, bridges: list[SwitchFile]) -> None:
     file, keys = fabric.file, {bridge.name: bridge.keys for bridge in bridges}
     for name, one in keys.items():
         if not one.openflow and not fabric.openflow:
-            mend = 'give where it is reached, as in openflow = "tcp:10.0.0.1:6653", or let it come to listen.openflow'
-            raise AnabranchError(f"{file}: switch.{name}.openflow: missing; {mend}")
+            hint = 'give where it is reached, as in openflow = "tcp:10.0.0.1:6653", or let it come to listen.openflow'
+            raise AnabranchError(f"{file}: switch.{name}.openflow: missing; {hint}")
         if not one.openflow and one.datapath_id is None:
-            mend = "give it as ovs-vsctl get bridge NAME datapath_id prints it"
-            raise AnabranchError(f"{file}: switch.{name}.datapath_id: missing, and the switch comes to us; {mend}")
+            hint = "give it as ovs-vsctl get bridge NAME datapath_id prints it"
+            raise AnabranchError(f"{file}: switch.{name}.datapath_id: missing, and the switch comes to us; {hint}")
     identities: dict[object, str] = {}
     for name, one in keys.items():
         for key, value in (("openflow", one.openflow or None), ("datapath_id", one.datapath_id)):

@@ -117,7 +117,7 @@ def _failover(pairs: Iterable[Pair], source: str, ownership: Ownership) -> dict[
         order: Group(
             ownership.group_id(FIRST_GROUP + number),
             FAST_FAILOVER,
-            tuple(Bucket(place, (Output(port),), watch_port=port) for place, port in enumerate(order)),
+            tuple(Bucket(index, (Output(port),), watch_port=port) for index, port in enumerate(order)),
         )
         for number, order in found.items()
     }

@@ -26,9 +26,9 @@ def symmetric_hash(tuples: npt.NDArray[np.void], basis: int) -> Words:
     ends = tuples["source"] ^ tuples["destination"]
     words = np.ascontiguousarray(ends).view("<u4").astype(np.uint32)
     found = np.full(len(tuples), basis, np.uint32)
-    for place in range(words.shape[1]):
+    for index in range(words.shape[1]):
         # An IPv4 address has one word; the others are skipped, not hashed as zeros.
-        found = np.where((tuples["version"] == 6) | (place == 0), _add(found, words[:, place]), found)
+        found = np.where((tuples["version"] == 6) | (index == 0), _add(found, words[:, index]), found)
     found = _add(found, tuples["protocol"].astype(np.uint32))
     # Ports are in network byte order, read as little-endian numbers.
     ports = (tuples["source_port"] ^ tuples["destination_port"]).astype(">u2").view("<u2").astype(np.uint32)

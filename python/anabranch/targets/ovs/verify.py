@@ -31,9 +31,9 @@ def verify(
 
 
 async def _packets(connection: Connection) -> Counter[tuple[int, int]]:
-    """Packets by group and place of the bucket."""
+    """Packets by group and position of the bucket."""
     counters = await connection.bucket_counters()
-    return Counter({(one.group_id, place): count for one in counters for place, count in enumerate(one.packets)})
+    return Counter({(one.group_id, position): count for one in counters for position, count in enumerate(one.packets)})
 
 
 def _measured(
@@ -51,8 +51,8 @@ def _measured(
     ids |= {path_group(split, plan.ownership, path) for path in range(len(split.ports))}
     for one in bridge.own.groups:
         if one.group_id in ids:
-            for place, bucket in enumerate(one.buckets):
-                by_port[bucket.watch_port] += sent.get((one.group_id, place), 0)
+            for position, bucket in enumerate(one.buckets):
+                by_port[bucket.watch_port] += sent.get((one.group_id, position), 0)
     up = tuple(bridge.up.get(port, False) for port in split.ports)
     alive = any(up) if split.recipe == "failover" else any(one and share for one, share in zip(up, asked, strict=True))
     return Measured(

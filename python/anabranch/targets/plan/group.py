@@ -90,8 +90,8 @@ def within(group: Group, limit: int, whose: str) -> list[int]:
         if weight > limit:
             fitting, exact = fitted(weights, limit)
             text = short(fitting, 16)
-            mend = f"write {text}, the same split" if exact else f"the nearest that fit are {text}"
-            raise AnabranchError(f"weights: path {path} has weight {weight}, over {whose}'s {limit}; {mend}")
+            hint = f"write {text}, the same split" if exact else f"the nearest that fit are {text}"
+            raise AnabranchError(f"weights: path {path} has weight {weight}, over {whose}'s {limit}; {hint}")
     return weights
 
 

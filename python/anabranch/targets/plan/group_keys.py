@@ -61,27 +61,27 @@ def groups_of(settings: Settings, read: Callable[[Settings], Group]) -> tuple[Gr
     if not given:
         raise AnabranchError(f"{file}: group: missing; write one as [[group]] with name, match, ports and weights")
     groups: dict[str, Group] = {}
-    for place, item in enumerate(given, 1):
+    for number, item in enumerate(given, 1):
         called = item.get("name") if isinstance(item, Mapping) else None
-        group = read(Settings(file, f"group {called if isinstance(called, str) and called else place}", item))
+        group = read(Settings(file, f"group {called if isinstance(called, str) and called else number}", item))
         if group.name in groups:
             raise AnabranchError(f"{file}: group {group.name}: name: there twice; each group has its own")
         groups[group.name] = group
     return tuple(groups.values())
 
 
-def refuse_rivals(file: str, taken: Iterable[tuple[str, Network, Hashable]], mend: str) -> None:
-    """Raises an AnabranchError if two groups, by name, take one destination at one place of the target's."""
+def refuse_rivals(file: str, taken: Iterable[tuple[str, Network, Hashable]], hint: str) -> None:
+    """Raises an AnabranchError if two groups, by name, take one destination at one position of the target."""
     owners: dict[tuple[Network, Hashable], str] = {}
-    for name, prefix, place in taken:
-        owner = owners.setdefault((prefix, place), name)
+    for name, prefix, position in taken:
+        owner = owners.setdefault((prefix, position), name)
         if owner != name:
-            raise AnabranchError(f"{file}: group {name}: match.ip_dst: {prefix}: group {owner} has it too; {mend}")
+            raise AnabranchError(f"{file}: group {name}: match.ip_dst: {prefix}: group {owner} has it too; {hint}")
 
 
-def refuse_missing(settings: Settings, key: str, mend: str) -> NoReturn:
+def refuse_missing(settings: Settings, key: str, hint: str) -> NoReturn:
     """Says that a key has to be there."""
-    raise AnabranchError(f"{settings.file}: {settings.path}: {key}: missing; {mend}")
+    raise AnabranchError(f"{settings.file}: {settings.path}: {key}: missing; {hint}")
 
 
 def name_of(settings: Settings) -> str:
@@ -91,8 +91,8 @@ def name_of(settings: Settings) -> str:
 
 def devices(settings: Settings) -> tuple[str, ...]:
     """`ports` of a Linux target: the network device of each path."""
-    mend = 'give the device of each path, as in ports = ["eth1", "eth2"]'
-    return tuple(settings.texts("ports")) or refuse_missing(settings, "ports", mend)
+    hint = 'give the device of each path, as in ports = ["eth1", "eth2"]'
+    return tuple(settings.texts("ports")) or refuse_missing(settings, "ports", hint)
 
 
 def weights(settings: Settings, paths: int) -> tuple[str, ...]:
@@ -155,11 +155,11 @@ def prefixes(settings: Settings, key: str) -> tuple[Network, ...]:
     return tuple(_prefix(settings, key, text) for text in settings.texts(key))
 
 
-def destinations(settings: Settings, mend: str) -> tuple[Network, ...]:
-    """`match.ip_dst`, each once, where a target matches nothing else; `mend` is for whoever gives more."""
+def destinations(settings: Settings, hint: str) -> tuple[Network, ...]:
+    """`match.ip_dst`, each once, where a target matches nothing else; `hint` is for whoever gives more."""
     found = prefixes(settings, "ip_dst")
     if others := settings.keys():
-        settings.refuse(others[0], "given", mend)
+        settings.refuse(others[0], "given", hint)
     if len(set(found)) < len(found):
         settings.refuse("ip_dst", ", ".join(map(str, found)), "one is there twice; leave it out")
     return found
