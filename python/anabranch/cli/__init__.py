@@ -48,7 +48,7 @@ class Verbs(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         """The verb of that name, if there is one."""
-        # Of a name that is none, the suggestion in the error needs all.
+        # An unknown name loads all verbs, which the suggestion in the error needs.
         for name in [cmd_name] if cmd_name in VERBS else VERBS:
             if name not in self.commands:
                 verb = typer.Typer(rich_markup_mode=None, add_completion=False)

@@ -84,7 +84,7 @@ def sweep(
         raise typer.Exit(STATUS_STOPPED) from None
     missing = resolved.missing
     if missing and skip_impossible:
-        # Of other shards, which have not told this one what they leave out.
+        # These cells are of other shards, which do not report what they leave out.
         resolved = leave_out(resolved, missing, skip=True)
         missing = resolved.missing
     left = len(missing)

@@ -101,7 +101,7 @@ def _decode(kind: int, data: bytes) -> Action:
         known = None if named is None else SetField(*named)
     elif kind == _EXPERIMENTER and len(data) == _MULTIPATH_LAYOUT.size:
         known = _decode_multipath(data)
-    # What a name cannot say again, such as how much of a packet the controller is sent, stays as it came.
+    # An action with more than its class has fields for, such as a maximum length to the controller, stays as bytes.
     return known if known is not None and _encode(known) == data else Foreign(pad(data))
 
 

@@ -80,7 +80,7 @@ class Channel(asyncio.BufferedProtocol):
         """Reason why the connection has ended; None while it has not."""
         return self._failure
 
-    # What is asked.
+    # Requests of the controller.
 
     async def request(self, kind: int, body: bytes, reply: int, what: str) -> bytes:
         """Sends a request and awaits its one reply's body; `what` is for people.
@@ -153,7 +153,7 @@ class Channel(asyncio.BufferedProtocol):
             # It need not be awaited: not by who has given up.
             self.hello.exception()
 
-    # What asyncio calls.
+    # Methods that asyncio calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Sends the hello."""

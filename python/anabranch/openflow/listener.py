@@ -105,7 +105,7 @@ class Listener:
 
     def _take(self, accepted: socket.socket, peer: str) -> None:
         if len(self._waiting) >= COMERS_MAX:
-            # Whoever introduces itself does it within a few milliseconds.
+            # A real switch introduces itself within a few milliseconds, so the oldest is dropped.
             oldest = next(iter(self._waiting))
             self._on_failure(self._waiting.pop(oldest), AnabranchError(f"no hello before {COMERS_MAX} others came"))
             oldest.cancel()
@@ -113,7 +113,7 @@ class Listener:
         self._waiting[task] = peer
         self._attending.add(task)
         task.add_done_callback(self._ended)
-        # As above; a second time does no harm, and its transport is aborted by then.
+        # Closing a second time does no harm, and the transport is aborted by then.
         task.add_done_callback(lambda _: accepted.close())
 
     def _ended(self, task: asyncio.Task[None]) -> None:

@@ -84,7 +84,7 @@ def _draw_links(
 ) -> None:
     rate = np.asarray(topology["ports"]["rate_bps"], dtype=np.float64)
     order = sorted(lines, key=lambda port: (0.0 if utilization is None else utilization[port], port))
-    # Where hundreds of lines cross, thin pale ones still show the weave.
+    # Hundreds of crossing lines are drawn thin and pale, so that their pattern stays visible.
     crowd = min(1.0, max(0.18, (60 / max(1, len(lines))) ** 0.5))
     fastest = max((rate[port] for port in lines), default=1.0)
     widths = [crowd * (0.5 + 1.7 * np.sqrt(rate[port] / fastest)) for port in order]

@@ -88,7 +88,7 @@ def run_away(job: Job, command: Sequence[str], contents: Mapping[str, bytes]) ->
     with tempfile.TemporaryDirectory() as scratch:
         copies = {}
         for digest, path in job.files:
-            # What a file is, its ending may say.
+            # The name's ending stays: it may say what kind of file it is.
             copies[digest] = Path(scratch) / f"{digest}-{Path(path).name}"
             copies[digest].write_bytes(contents[digest])
         folder = Path(scratch) / "cell"

@@ -56,7 +56,7 @@ class Ceiling:
         (low, before), (high, after) = next(
             (pair for pair in pairwise(slowness) if switches <= pair[1][0]), slowness[-2:]
         )
-        # Where noise has it that more switches are faster, they are as fast.
+        # Noise may make more switches look faster: they count as equally fast.
         slope = max(0.0, (after - before) / (high - low))
         return 1 / max(before + slope * (switches - low), min(slow for _, slow in slowness))
 

@@ -130,7 +130,7 @@ def usable_scale(found: Contention, link_bps: float, scale: float) -> float:
     slower = max(1.0, REFERENCE_BPS / link_bps) * max(found.excess, 1.0)
     exact = scale * min(1.0, REFERENCE_BPS / slower / link_bps)
     digit = 10.0 ** math.floor(math.log10(exact))
-    # What is whole but for the rounding of a division is whole.
+    # A whole number must not fall below itself by the rounding of a division.
     return math.floor(exact / digit + 1e-9) * digit
 
 

@@ -175,7 +175,7 @@ def _hold(name: str, make: bool) -> int | None:
             return None
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Whoever held it before may have removed it.
+            # The process that held the lock before may have removed the folder.
             if folder.stat().st_ino == os.fstat(held).st_ino:
                 return held
         except (BlockingIOError, FileNotFoundError):

@@ -44,7 +44,7 @@ def widen(pid: int) -> bool:
                     continue
                 found.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BYTES)
                 found.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BYTES)
-                # Those that receive are bound to a device.
+                # Receiving sockets are bound to a device, the sending one is not.
                 sends = sends or not found.getsockname()[0]
     finally:
         os.close(handle)

@@ -280,7 +280,7 @@ def remove(name: str) -> bool:
     """
     if not LAB_NAME.fullmatch(name):
         raise AnabranchError(f"lab {name}: not the name of a lab; `anabranch lab list` has them")
-    # Those first: as long as there is one, its parent's name is there to remove it by.
+    # Children go first: as long as one exists, it can be removed by its parent's name.
     found = [_remove_one(each) for each in (*record.children(name), name)]
     return any(found)
 

@@ -30,7 +30,7 @@ class DeviceCounters:
 
     def __init__(self, namespace: str) -> None:
         with inside(namespace):
-            # What is read of an open file is of the namespace it was opened in.
+            # An open file keeps showing the namespace that it was opened in.
             self._file = Path("/proc/thread-self/net/dev").open("rb", buffering=0)  # noqa: SIM115
 
     def packets(self, column: int) -> dict[str, int]:
