@@ -28,9 +28,10 @@ class SmallPlb(ab.Scheme):
 
     def send(self, packet, connection):
         flow = connection.state
-        if flow.idle:
-            flow.idle = False
-            return self.move_if_congested(flow, connection, idle=True)
+        if not flow.idle:
+            return None
+        flow.idle = False
+        return self.move_if_congested(flow, connection, idle=True)
 
     def acknowledged(self, ack, connection):
         flow = connection.state
