@@ -148,13 +148,13 @@ def test_the_document_has_the_verdicts(where: Path) -> None:
     done = anabranch("reproduce", "paper", "--quick", "--output", "out", "--json", "-")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert list(found) == ["command", "made_by", "groups", "verdicts", "claims"]
+    assert list(found) == ["command", "made_by", "groups", "verdicts", "checks", "claims"]
     results = str(Path("out") / "paper-quick")
     (group,) = found["groups"]
     assert group == {"group": "paper/fig1", "results": results, "quick": "2 seeds, one load", "usable": True}
     written = json.loads((where / results / "verdicts.json").read_text())
     assert found["claims"] == written
-    assert sum(found["verdicts"].values()) == len(written) == 3
+    assert sum(found["verdicts"].values()) == sum(found["checks"].values()) == len(written) == 3
 
 
 def test_a_second_run_runs_nothing_and_a_lost_cell_again(where: Path) -> None:

@@ -48,7 +48,7 @@ def leftovers() -> list[Leftover]:
     try:
         # Folders are listed before namespaces: a folder created from now on is not looked at.
         folders = sorted((path for path in ROOT.iterdir() if path.name.isdecimal()), key=lambda path: int(path.name))
-        living = _living() if folders else set()
+        living = living_namespaces() if folders else set()
     except FileNotFoundError:
         return []
     except PermissionError as error:
@@ -80,7 +80,7 @@ def _attached(folder: Path) -> bool:
     return False
 
 
-def _living() -> set[int]:
+def living_namespaces() -> set[int]:
     """Numbers of the network namespaces that processes are in or have open, or that are mounted."""
     found: set[int] = set()
     seen: set[str] = set()
