@@ -159,10 +159,10 @@ def test_parameters_are_those_of_run_and_a_loss_is_said(tmp_path: Path) -> None:
     pair = ("--pair", "S1", "S2")
     assert record(fabric, pair=pair)["cycle_packets"] == 3041
     short = record(fabric, "-o", "routing.scheme.max_n=16", pair=pair)
-    # Sixteen packets over three links are 5, 5 and 6: the link with 6 is full at 1019 / 6 Mbps a packet.
-    assert short["cycle_packets"] == 16
-    assert short["carried_bps"] == pytest.approx(16 * 1019e6 / 6, abs=1)
-    assert short["lost_pct"] == pytest.approx(100 * (1 - 16 * 1019 / 6 / 3041))
+    # One packet over each of three links: the narrowest is full first. Sixteen (5, 5 and 6) would carry 16 * 1019 / 6.
+    assert short["cycle_packets"] == 3
+    assert short["carried_bps"] == pytest.approx(3 * 1009e6, abs=1)
+    assert short["lost_pct"] == pytest.approx(100 * (1 - 3 * 1009 / 3041))
     assert all(row["flow_bps"] <= row["capacity_bps"] for row in short["tables"]["links"])
     assert "routing.scheme.max_n" in short["notes"][0]
     told = plan(fabric, "-o", "routing.scheme.max_n=16", pair=pair).stdout

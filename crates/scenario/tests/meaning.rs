@@ -238,7 +238,7 @@ fn a_cycle_that_loses_bandwidth_is_warned_of() {
     };
     assert_eq!(warned("65536"), None);
     let warning = warned("15").unwrap();
-    assert!(warning.contains("the cycle from leaf0 to leaf1 has 15 packets and carries 9"), "{warning}");
+    assert!(warning.contains("the cycle from leaf0 to leaf1 has 4 packets and carries 99.0 %"), "{warning}");
 }
 
 #[test]

@@ -11,6 +11,8 @@ const NOTHING: f64 = 1e-6;
 /// Distances from the flow, in packets, within which whole packets are looked for: the nearest of all links first. Within
 /// one there always are some; the last makes up for the solver's error.
 const DISTANCES: [f64; 7] = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0 - EXACT, 1.0 + EXACT];
+/// Cycles tried, from the longest on, where none carries the whole flow.
+const TRIED: u64 = 16;
 
 /// How a flow becomes whole packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,8 +36,8 @@ impl CycleUnits {
     /// The shortest cycle that divides every share into whole packets is taken. If it were longer than `cycle_max`, the
     /// cycle has a packet, or several, for each unit of the maximum flow, every link at most a packet more or less than
     /// its share and none more than its bandwidth: as whole bandwidths have a maximum flow in whole numbers, this
-    /// carries all of it. If that too is longer than `cycle_max`, the cycle has `cycle_max` packets, and the link that
-    /// is rounded up most is the bottleneck ([`CycleUnits::loss`]).
+    /// carries all of it. If that too is longer than `cycle_max`, the cycle has about `cycle_max` packets, and the link
+    /// that is rounded up most is the bottleneck ([`CycleUnits::loss`]).
     ///
     /// # Errors
     /// A flow that has no stages ([`crate::Dispatch`]).
@@ -57,7 +59,13 @@ impl CycleUnits {
                 let near = |cycle, repeats| nearest(links, &shares, (source, sink), cycle, repeats);
                 let units = flow.value / links.iter().map(|link| link.bandwidth).fold(0, gcd).max(1);
                 if units > self.cycle_max.into() {
-                    return near(self.cycle_max.max(1).into(), None);
+                    let longest = u64::from(self.cycle_max.max(1));
+                    let lengths = (longest.saturating_sub(TRIED - 1).max(1)..=longest).rev();
+                    let lost =
+                        |packets: &Vec<u64>| Self::loss(links, flow, &carrying(links, packets), source);
+                    return lengths
+                        .filter_map(|cycle| near(cycle, None))
+                        .min_by(|one, other| lost(one).total_cmp(&lost(other)));
                 }
                 let most = shares.iter().copied().fold(0.0, f64::max);
                 let asked = (f64::from(self.levels) / most).min(self.cycle_max.into()) as u64;
@@ -70,7 +78,7 @@ impl CycleUnits {
                     "use flow = any",
                 )
             })?;
-        Ok(links.iter().zip(packets).map(|(&link, bandwidth)| FlowLink { bandwidth, ..link }).collect())
+        Ok(carrying(links, &packets))
     }
 
     /// Part of the maximum flow of `links` that a cycle with these `packets` over each cannot carry: the link with the
@@ -85,6 +93,11 @@ impl CycleUnits {
         let sent = links.iter().zip(packets).filter(|(_, packets)| packets.bandwidth > 0);
         (1.0 - sent.map(room).fold(f64::INFINITY, f64::min)).max(0.0)
     }
+}
+
+/// The links, with their packets for a bandwidth.
+fn carrying(links: &[FlowLink], packets: &[u64]) -> Vec<FlowLink> {
+    links.iter().zip(packets).map(|(&link, &bandwidth)| FlowLink { bandwidth, ..link }).collect()
 }
 
 /// Packets by link, if every share is a whole number of a cycle's and every switch sends what it gets.
@@ -113,7 +126,7 @@ fn nearest(
     repeats: Option<u64>,
 ) -> Option<Vec<u64>> {
     let unit = links.iter().map(|link| link.bandwidth).fold(0, gcd).max(1);
-    let carrying: Vec<usize> = (0..links.len()).filter(|&link| shares[link] > 0.0).collect();
+    let used: Vec<usize> = (0..links.len()).filter(|&link| shares[link] > 0.0).collect();
     let within = |distance: f64| {
         let bounded = |&link: &usize| {
             let FlowLink { from, to, bandwidth } = links[link];
@@ -122,11 +135,11 @@ fn nearest(
             let most = repeats.map_or(most, |repeats| most.min(bandwidth / unit * repeats));
             BoundedLink { from, to, least: (asked - distance).ceil().max(0.0) as u64, most }
         };
-        whole_flow(&carrying.iter().map(bounded).collect::<Vec<_>>(), source, sink, cycle)
+        whole_flow(&used.iter().map(bounded).collect::<Vec<_>>(), source, sink, cycle)
     };
     let found = DISTANCES.into_iter().find_map(within)?;
     let mut packets = vec![0; links.len()];
-    for (&link, units) in carrying.iter().zip(found) {
+    for (&link, units) in used.iter().zip(found) {
         packets[link] = units;
     }
     Some(packets)
