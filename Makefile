@@ -34,7 +34,9 @@ demo: build
 	@echo "make demo: open $(DEMO_REPORT) and $(DEMO_STUDY_REPORT)"
 
 # The documentation as a site, with packages of its own: nothing else needs them.
-docs: .make/docs/environment
+docs: .make/docs/environment build
+	@rm -rf build/recorded
+	@anabranch reproduce --all --recorded --quiet --output build/recorded
 	@NO_MKDOCS_2_WARNING=1 .make/docs/bin/mkdocs build --strict --quiet
 	@echo "make docs: open build/site/index.html"
 

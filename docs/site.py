@@ -17,10 +17,13 @@ PAGES = (
     "docs/*.js",
     "bench/**/*.md",
     "studies/**/*.md",
+    "build/recorded/*/figures/*.png",
     "tests/*/*.md",
 )
 LINKED = ("LICENSE", "examples/*.toml", "tests/*.sh")
 LOAD_BALANCERS = "docs/load-balancers"
+FIGURES = re.compile(r"^Figures: `anabranch reproduce (\S+) --recorded` draws them\.$", re.MULTILINE)
+"""Line of a page about a paper, in whose place the figures stand that `make docs` has drawn."""
 
 
 def on_config(config: Any) -> None:
@@ -42,6 +45,18 @@ def on_files(files: Files, config: Any) -> Files:
     found = sorted({path for pattern in (*PAGES, *LINKED) for path in root.glob(pattern) if path.is_file()})
     names = [path.relative_to(root).as_posix() for path in found]
     return Files([*kept, *(File(name, str(root), config.site_dir, config.use_directory_urls) for name in names)])
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
+    """Puts the figures of a study where its page says how to draw them."""
+    root = Path(config.config_file_path).parent
+    up = "../" * page.file.src_uri.count("/")
+
+    def images(found: re.Match[str]) -> str:
+        drawn = sorted(root.glob(f"build/recorded/*/figures/{found[1].replace('/', '-')}-*.png"))
+        return "\n\n".join(f"![{path.stem}]({up}{path.relative_to(root).as_posix()})" for path in drawn)
+
+    return FIGURES.sub(images, markdown)
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 VERSION: Final[str]
+MODEL_VERSION: Final[int]
 OPTIMISED: Final[bool]
 
 class Splitter:

@@ -25,7 +25,9 @@ def listed(name: str) -> str:
 def test_a_lab_from_up_to_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need_ovs_lab()
     name = new_name()
-    scenario = tmp_path / "s.toml"
+    # A path longer than a line, which must not break the other columns.
+    scenario = tmp_path / ("long" * 30) / "s.toml"
+    scenario.parent.mkdir()
     scenario.write_text(FABRIC)
     try:
         run = anabranch("lab", "up", str(scenario), "--name", name, "--scale", "0.01", "--control")

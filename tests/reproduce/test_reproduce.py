@@ -25,90 +25,15 @@ from anabranch.study.study import load_study
 from anabranch.study.sweep import resolve
 from anabranch.units import coarse_duration
 from support.command import anabranch
-from support.small_scenario import write_small
+from support.tiny_study import write_study
 
 ROOT = Path(__file__).parents[2]
-
-STUDY = """\
-name = "tiny-net"
-scenario = "small.toml"
-seeds = 5
-
-[axes.scheme]
-ecmp = { routing.balance = "ecmp" }
-spray = { routing.balance = "spray" }
-unheard-of = { routing.balance = "unheard-of" }
-
-[axes]
-traffic.load = [0.3, 0.6]
-
-[quick]
-note = "2 seeds, one load"
-seeds = 2
-axes = { traffic.load = [0.3] }
-"""
-EXPECTED = """\
-fixed = 2026-11-22
-
-[[claim]]
-id = "9.1"
-what = "spraying"
-where = "Fig. 1"
-text = "1 to 90 %"
-paper = [-80, 90]
-compare = "value"
-tolerance = 200
-main = true
-measure = { quantity = "fct", of = "spray", over = "ecmp", as = "reduction" }
-
-[[claim]]
-id = "9.2"
-what = "a scheme of tomorrow"
-where = "Fig. 2"
-text = "better"
-least = 5
-compare = "rank"
-measure = { quantity = "fct", of = "unheard-of", over = "ecmp", as = "reduction" }
-
-[[claim]]
-id = "9.3"
-what = "bytes over spine 0 under spraying"
-where = "Fig. 3"
-text = "half"
-paper = 50
-compare = "value"
-tolerance = 5
-theory = "in turn"
-measure = { quantity = "share of bytes", ports = ["leaf0>spine0"], out_of = PORTS, of = "spray" }
-
-[[theory]]
-name = "in turn"
-what = "bytes over spine 0 under spraying, in percent"
-source = "packets at random"
-between = [48, 52]
-measure = { quantity = "share of bytes", ports = ["leaf0>spine0"], out_of = PORTS, of = "spray" }
-
-[[figure]]
-title = "mean"
-quantity = "fct"
-x = "traffic.load"
-series = "scheme"
-
-[[figure]]
-title = "by scheme"
-quantity = "reordered"
-x = "scheme"
-""".replace("PORTS", '["leaf0>spine0", "leaf0>spine1"]')
 
 
 @pytest.fixture
 def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with a study of its own."""
-    folder = tmp_path / "studies" / "paper" / "fig1"
-    folder.mkdir(parents=True)
-    write_small(folder)
-    (folder / "study.toml").write_text(STUDY)
-    (folder / "expected.toml").write_text(EXPECTED)
+    write_study(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -151,7 +76,8 @@ def test_the_document_has_the_verdicts(where: Path) -> None:
     assert list(found) == ["command", "made_by", "groups", "verdicts", "checks", "claims"]
     results = str(Path("out") / "paper-quick")
     (group,) = found["groups"]
-    assert group == {"group": "paper/fig1", "results": results, "quick": "2 seeds, one load", "usable": True}
+    small = "2 seeds, one load"
+    assert group == {"group": "paper/fig1", "results": results, "quick": small, "record": "", "usable": True}
     written = json.loads((where / results / "verdicts.json").read_text())
     assert found["claims"] == written
     assert sum(found["verdicts"].values()) == sum(found["checks"].values()) == len(written) == 3

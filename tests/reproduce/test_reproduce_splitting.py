@@ -17,11 +17,13 @@ from anabranch import AnabranchError
 from anabranch.reproduce.backends.splitter import BACKEND
 from anabranch.reproduce.backends.splitter.evidence import SplitterEvidence
 from anabranch.reproduce.backends.splitter.job import Outcome, run
+from anabranch.reproduce.backends.splitter.outcome_record import parts, read
 from anabranch.reproduce.backends.splitter.output import deterministic
 from anabranch.reproduce.backends.splitter.study import Study, Sweep, load
 from anabranch.reproduce.claim import Claim, load_expected
 from anabranch.reproduce.judge import judge
 from anabranch.reproduce.line import FAILS, INCOMPARABLE, VOID, Line
+from anabranch.reproduce.record import Record
 from anabranch.reproduce.report import record
 from support.command import anabranch
 
@@ -73,6 +75,14 @@ def test_the_same_seed_gives_the_same_numbers(outcome: Outcome, monkeypatch: pyt
     first, second = numbers(outcome), numbers(again)
     assert first == second
     assert first != numbers(other).replace('"seed": 2', '"seed": 1')
+
+
+def test_a_record_gives_the_same_verdicts(outcome: Outcome, tmp_path: Path) -> None:
+    for name, content in parts(outcome).items():
+        (tmp_path / name).write_bytes(content)
+    again = read(small(), Record(tmp_path, study="", version="", model_version=0, date=""))
+    assert numbers(again) == numbers(outcome)
+    assert [record(line) for line in judged(again)] == [record(line) for line in judged(outcome)]
 
 
 def test_trials_have_weights_and_connections_of_their_own(outcome: Outcome) -> None:

@@ -59,6 +59,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+        module.add("MODEL_VERSION", anabranch_scenario::MODEL_VERSION)?;
         module.add("KERNEL_SCHEMES", super::kernel::scheme_names())?;
         module.add("KERNEL_GIVES", super::schemes::kernel_gives())?;
         module.add("OPTIMISED", !cfg!(debug_assertions))

@@ -233,7 +233,7 @@ def reproduce(
         from anabranch.reproduce.document import document
         from anabranch.terminal.json_document import write_json
 
-        write_json(json, document(found, [studies.folder(one.prepared.group, quick) for one in found]))
+        write_json(json, document(found, [studies.folder(one.group, quick) for one in found]))
     if any(line.check == FAILS for one in found for line in one.lines):
         return STATUS_WRONG
     return 0 if all(one.evidence.usable for one in found) or allow_busy else STATUS_NOT_USABLE

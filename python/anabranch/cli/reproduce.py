@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ from anabranch.exit_status import STATUS_STOPPED
 
 if TYPE_CHECKING:
     from anabranch.reproduce.group import Group
+    from anabranch.reproduce.session import Evaluated
 
 
 STATUS_WRONG = 1
@@ -42,6 +44,8 @@ def reproduce(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All papers.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller fabrics, fewer seeds: minutes, not hours.")] = False,
+    recorded: Annotated[bool, typer.Option("--recorded", help="Judge what full runs have left; nothing runs.")] = False,
+    record: Annotated[bool, typer.Option("--record", help="Keep what the full run leaves, for `--recorded`.")] = False,
     output: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where results go; runs/reproduce if left out.")
     ] = None,
@@ -50,6 +54,9 @@ def reproduce(
 ) -> None:
     """Run published evaluations again: their claims, our numbers, and why they differ; what is there stays.
 
+    `--recorded` prints in a second what full runs came to: the numbers are those kept in `studies/`, the verdicts are
+    computed from them.
+
     The status is 1 if ours contradicts theory: then our code is wrong, whatever the papers say.
     """
     from anabranch.reproduce.selection import select
@@ -57,9 +64,16 @@ def reproduce(
     if not studies and not everything:
         labels = ", ".join(group.label for group in _groups())
         raise AnabranchError(f"reproduce: no study; give --all, or some of {labels}")
-    chosen = select(studies or [], everything)
+    for other, given in (("--quick", quick), ("--record", record)):
+        if recorded and given:
+            raise AnabranchError(f"reproduce: {other}: --recorded runs nothing; leave one of the two out")
+    if quick and record:
+        raise AnabranchError("reproduce: --quick: a record is of a full run; leave --quick or --record out")
+    chosen = select(studies or [], everything, with_records=recorded)
     name = "all" if everything else "-".join(study.replace("/", "-") for study in studies or [])
-    _run(chosen, f"{name}{'-quick' if quick else ''}", quick, output or Path("runs") / "reproduce", json, quiet)
+    kind = "-quick" if quick else "-recorded" if recorded else ""
+    run = _Run(chosen, f"{name}{kind}", output or Path("runs") / "reproduce", json, quiet, quick, record)
+    _show(run, _recalled(run) if recorded else _ran(run))
 
 
 def _groups() -> list[Group]:
@@ -68,34 +82,72 @@ def _groups() -> list[Group]:
     return groups()
 
 
-def _run(chosen: list[Group], name: str, quick: bool, output: Path, json: str | None, quiet: bool) -> None:
+@dataclass(frozen=True)
+class _Run:
+    """What was asked for."""
+
+    chosen: list[Group]
+    name: str
+    output: Path
+    json: str | None
+    quiet: bool
+    quick: bool
+    record: bool
+
+    @property
+    def silent(self) -> bool:
+        """Whether stdout is to have nothing but the document."""
+        return self.quiet or self.json == "-"
+
+
+def _command() -> list[str]:
+    return ["anabranch", *sys.argv[1:]]
+
+
+def _recalled(run: _Run) -> list[Evaluated]:
+    from anabranch.reproduce.session import recall
+
+    return recall(run.chosen)
+
+
+def _ran(run: _Run) -> list[Evaluated]:
+    from anabranch.reproduce import session
     from anabranch.reproduce.backend import Context
-    from anabranch.reproduce.line import FAILS
-    from anabranch.reproduce.report import write
-    from anabranch.reproduce.session import run
-    from anabranch.reproduce.table import show
     from anabranch.terminal.console import terminal
 
-    quiet = quiet or json == "-"
-    command = ["anabranch", *sys.argv[1:]]
     console = terminal()
 
     def report(text: str) -> None:
-        if not quiet:
+        if not run.silent:
             console.print(text, markup=False, soft_wrap=True)
 
     try:
-        evaluated = run(chosen, output, quick, Context(command, quiet, report))
+        evaluated = session.run(run.chosen, run.output, run.quick, Context(_command(), run.silent, report))
     except KeyboardInterrupt:
-        typer.echo(f"{output}: stopped; the same command runs what is left", err=True)
+        typer.echo(f"{run.output}: stopped; the same command runs what is left", err=True)
         raise typer.Exit(STATUS_STOPPED) from None
-    page = write(evaluated, output / name, f"Reproduction: {name}", command)
-    if json is not None:
+    if run.record:
+        from anabranch.reproduce.record import keep
+
+        for one in evaluated:
+            report(f"recorded: {keep(one.group, one.evidence.parts())}")
+    return evaluated
+
+
+def _show(run: _Run, evaluated: list[Evaluated]) -> None:
+    from anabranch.reproduce.line import FAILS
+    from anabranch.reproduce.report import write
+    from anabranch.reproduce.table import show
+    from anabranch.terminal.console import terminal
+
+    page = write(evaluated, run.output / run.name, f"Reproduction: {run.name}", _command())
+    if run.json is not None:
         from anabranch.reproduce.document import document
         from anabranch.terminal.json_document import write_json
 
-        write_json(json, document(evaluated, [output / name] * len(evaluated)))
-    if not quiet:
+        write_json(run.json, document(evaluated, [run.output / run.name] * len(evaluated)))
+    if not run.silent:
+        console = terminal()
         for one in evaluated:
             one.evidence.show(console)
         console.print()

@@ -11,11 +11,12 @@ from anabranch.reference import (
     load_balancers,
     plan_file,
     python_api,
+    reproduced,
     results,
     study,
 )
 
-FOLDERS = ("docs/load-balancers",)
+FOLDERS = ("docs/load-balancers", "docs/reproduced")
 """Folders that hold reference pages and nothing else."""
 
 
@@ -36,5 +37,6 @@ def pages(root: Path) -> dict[str, str]:
         "docs/fabric-file.md": fabric_file.page(),
         "docs/python.md": python_api.page(),
         "docs/results.md": results.page(written("docs/results.md")),
+        **{f"docs/reproduced/{path}": text for path, text in reproduced.pages().items()},
         **{f"docs/{path}": text for path, text in load_balancers.pages().items()},
     }

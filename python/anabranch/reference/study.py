@@ -224,6 +224,15 @@ Intervals are Student's over seeds (draws of the lab); a ratio of schemes is pai
 splitter are a jackknife over trials, whose mean is moved from the weights that were drawn to all weights by what theory
 expects of both (a control variate). Times of decisions have the least and the most of six repetitions around their
 median.
+
+## Records of full runs
+
+`anabranch reproduce STUDY --record` runs a study in full and keeps its numbers in `record/` beside `study.toml`:
+`cells.parquet` has a row per cell and seed and a column per quantity, `cells.json` the axes, `record.json` the version,
+the model, the date, and a hash of what `study.toml` says of a full run (all but `quick` and `title`). No verdict is
+kept. `anabranch reproduce PAPER --recorded` judges the numbers by the claims as they stand now, and runs nothing; it
+says so if the study has changed since. A test refuses a record of another study. The pages of
+[the papers](reproduced/valo.md) are written from the records.
 """
 
 

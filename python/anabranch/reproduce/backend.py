@@ -2,6 +2,7 @@
 
     study.toml --prepare--> Prepared --run--> Evidence --estimates, ranking--> judge --> lines --> table, JSON, page
     expected.toml --read_measure--> claims --------------------------------------^
+    record/ --recall--------------------------> Evidence
 
 A study names its backend in `study.toml`; without a name it is the simulator's. Each backend is a package of
 `reproduce.backends` with a module-level `BACKEND`. It reads its own study file and its own measures; everything about
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from anabranch.reproduce.claim import Expected
     from anabranch.reproduce.group import Group
     from anabranch.reproduce.ranking import Ranking
+    from anabranch.reproduce.record import Record
     from anabranch.stats.size_classes import SizeClass
 
 
@@ -75,6 +77,14 @@ class Evidence(Protocol):
 
     def files(self) -> Mapping[str, str]:
         """Texts of further files by name."""
+
+    def parts(self) -> Mapping[str, bytes]:
+        """Files of a record, from which `Backend.recall` makes the same evidence.
+
+        Raises:
+            AnabranchError: ours is wrong, which is not recorded.
+
+        """
 
     def details(self) -> str:
         """HTML about the experiment, below the claims; empty if there is nothing to add."""
@@ -136,6 +146,14 @@ class Backend(Protocol):
 
         Raises:
             AnabranchError: a file of the group is wrong.
+
+        """
+
+    def recall(self, group: Group, record: Record) -> tuple[Expected, Evidence]:
+        """Claims of a group, and the evidence of its record; nothing runs.
+
+        Raises:
+            AnabranchError: a file of the group or of the record is wrong.
 
         """
 

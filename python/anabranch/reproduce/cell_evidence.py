@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anabranch.errors import AnabranchError
+from anabranch.reproduce import cell_record
 from anabranch.reproduce.cells import Cells
-from anabranch.reproduce.claim import FigureWanted
+from anabranch.reproduce.claim import Expected, FigureWanted, Reader, load_expected
 from anabranch.reproduce.estimate import Estimates
 from anabranch.reproduce.evaluate import evaluate
+from anabranch.reproduce.group import Group
 from anabranch.reproduce.measure import SCHEME_AXIS, CellMeasure
 from anabranch.reproduce.ranking import Ranking, rank
+from anabranch.reproduce.record import Record
 from anabranch.stats.confidence import half_width
 from anabranch.study.outcome import numeric, short
 
@@ -67,12 +70,22 @@ class CellEvidence:
         """None beside the engine's."""
         return {}
 
+    def parts(self) -> Mapping[str, bytes]:
+        """See `backend.Evidence`."""
+        return cell_record.parts(self.cells)
+
     def details(self) -> str:
         """Nothing: all is in the claims and figures."""
         return ""
 
     def show(self, console: Console) -> None:
         """Prints nothing: all is in the claims."""
+
+
+def recall(group: Group, record: Record, read_measure: Reader) -> tuple[Expected, CellEvidence]:
+    """Claims of a group, and the cells of its record; see `backend.Backend`."""
+    expected = load_expected(group.folder, read=read_measure)
+    return expected, CellEvidence(cell_record.read(record, expected.quantities), expected.figures)
 
 
 def _series(wanted: FigureWanted, cells: Cells) -> Figure | None:

@@ -11,7 +11,7 @@ from typing import Any
 from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
 from anabranch.reproduce.estimate import Measure
-from anabranch.reproduce.measure import by_axis, read_classes, read_measure, read_quantity
+from anabranch.reproduce.measure import CellMeasure, by_axis, read_classes, read_measure, read_quantity
 from anabranch.reproduce.positions import entry_line, key_line
 from anabranch.reproduce.quantity import Quantity
 from anabranch.reproduce.schema import CLAIM, FIGURE, THEORY, TOP
@@ -109,6 +109,14 @@ class Expected:
     figures: list[FigureWanted]
     source: str = ""
     """Publication."""
+
+    @property
+    def quantities(self) -> list[Quantity]:
+        """Everything that claims and figures measure of cells."""
+        measures = [measure for claim in self.claims for measure in (claim.measure, claim.fair, *claim.fields.values())]
+        measures += [claim.theory.measure for claim in self.claims if claim.theory is not None]
+        found = [measure.quantity for measure in measures if isinstance(measure, CellMeasure)]
+        return list(dict.fromkeys([*found, *(figure.quantity for figure in self.figures)]))
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,10 @@ def document(evaluated: Sequence[Evaluated], folders: Sequence[Path]) -> dict[st
     return {
         "groups": [
             {
-                "group": one.prepared.group.label,
+                "group": one.group.label,
                 "results": str(folder),
-                "quick": one.prepared.quick_note,
+                "quick": one.quick_note,
+                "record": one.origin,
                 "usable": one.evidence.usable,
             }
             for one, folder in zip(evaluated, folders, strict=True)

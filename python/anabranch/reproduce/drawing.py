@@ -20,8 +20,8 @@ LABEL_CHARACTERS = 64
 
 def figures(evaluated: Evaluated) -> Iterable[tuple[str, str, Figure]]:
     """File name without ending, title, figure."""
-    label = evaluated.prepared.group.label
-    small = " (--quick)" if evaluated.prepared.quick_note else ""
+    label = evaluated.group.label
+    small = " (--quick)" if evaluated.quick_note else ""
     for name, title, drawn in evaluated.evidence.figures():
         yield f"{slug(label)}-{name}", f"{label}: {title}{small}", drawn
     yield from claim_figures(label, evaluated.lines, small)

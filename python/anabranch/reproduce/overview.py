@@ -73,7 +73,7 @@ def papers(evaluated: Iterable[Evaluated]) -> list[Overview]:
     """An overview of each paper, in the order of the studies."""
     found: dict[str, list[Line]] = {}
     for one in evaluated:
-        found.setdefault(one.prepared.group.paper, []).extend(one.lines)
+        found.setdefault(one.group.paper, []).extend(one.lines)
     return [Overview(name, lines) for name, lines in found.items()]
 
 

@@ -51,7 +51,7 @@ def write(evaluated: Sequence[Evaluated], folder: Path, title: str, command: Seq
         "report.html": _page(evaluated, drawn, title, command),
     }
     for one in evaluated:
-        beside = "" if len(evaluated) == 1 else f"{one.prepared.group.study}/"
+        beside = "" if len(evaluated) == 1 else f"{one.group.study}/"
         files |= {f"{beside}{name}": text for name, text in one.evidence.files().items()}
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -111,4 +111,4 @@ def _page(
 def _measured(evaluated: Iterable[Evaluated]) -> Iterable[tuple[object, ...]]:
     for one in evaluated:
         for row in one.evidence.measured():
-            yield one.prepared.group.label, *row
+            yield one.group.label, *row

@@ -12,6 +12,7 @@ from anabranch.hints import nearest
 from anabranch.reproduce.backend import backend
 from anabranch.reproduce.group import BACKENDS, DEFAULT, FILE, Group
 from anabranch.reproduce.positions import key_line
+from anabranch.reproduce.record import recorded
 from anabranch.toml_document import read_toml
 
 PAPERS = ("valo", "wino", "dbb", "tdlb", "luopan")
@@ -49,10 +50,11 @@ def _natural(label: str) -> tuple[list[str], list[int]]:
     return re.findall(r"\D+", label), [int(number) for number in re.findall(r"\d+", label)]
 
 
-def select(names: Sequence[str], everything: bool = False) -> list[Group]:
+def select(names: Sequence[str], everything: bool = False, *, with_records: bool = False) -> list[Group]:
     """The groups of these names, each once, or those of all papers.
 
-    A group whose backend runs only by name (the lab's) is chosen by its own name, not by its paper's.
+    A group whose backend runs only by name (the lab's) is chosen by its own name, not by its paper's; `with_records`
+    by its paper's too if it has a record.
 
     Raises:
         AnabranchError: a name of nothing.
@@ -62,11 +64,11 @@ def select(names: Sequence[str], everything: bool = False) -> list[Group]:
     if not known:
         raise AnabranchError("studies: there are none here; run in a clone of the repository, which has them")
     if everything:
-        return [group for group in known if group.paper in PAPERS and not _by_name_only(group)]
+        return [group for group in known if group.paper in PAPERS and _by_paper(group, with_records)]
     chosen: dict[str, Group] = {}
     for name in names:
         named = [group for group in known if name in (group.label, group.study)]
-        named += [group for group in known if name == group.paper and not _by_name_only(group)]
+        named += [group for group in known if name == group.paper and _by_paper(group, with_records)]
         if not named:
             words = [word for group in known for word in (group.paper, group.label, group.study)]
             papers = ", ".join(dict.fromkeys(group.paper for group in known))
@@ -75,5 +77,6 @@ def select(names: Sequence[str], everything: bool = False) -> list[Group]:
     return list(chosen.values())
 
 
-def _by_name_only(group: Group) -> bool:
-    return backend(group.backend).by_name_only
+def _by_paper(group: Group, with_records: bool) -> bool:
+    """Whether the paper's name, or `--all`, means a group."""
+    return not backend(group.backend).by_name_only or (with_records and recorded(group) is not None)

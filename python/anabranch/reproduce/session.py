@@ -9,10 +9,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
-from anabranch.reproduce.backend import Announcement, Context, Evidence, Prepared, backend
+from anabranch.reproduce.backend import Announcement, Context, Evidence, backend
+from anabranch.reproduce.claim import Expected, load_expected
 from anabranch.reproduce.group import Group
 from anabranch.reproduce.judge import LEAST_SEEDS, judge
 from anabranch.reproduce.line import Line
+from anabranch.reproduce.record import identity, recorded
+from anabranch.reproduce.unrecorded import unrecorded
 from anabranch.study.local import cores
 from anabranch.units import coarse_duration
 
@@ -21,9 +24,22 @@ from anabranch.units import coarse_duration
 class Evaluated:
     """A figure group that has run, with its claims judged."""
 
-    prepared: Prepared
+    group: Group
+    expected: Expected
     evidence: Evidence
     lines: list[Line]
+    quick_note: str = ""
+    """Note on what `--quick` made smaller; empty without it."""
+    origin: str = ""
+    """When and by what a record was made; empty if it has run now."""
+
+    recorded: bool = False
+    """Whether the values are of a record."""
+
+    @property
+    def note(self) -> str:
+        """What a reader of its numbers must know of the run."""
+        return f"--quick: {self.quick_note}" if self.quick_note else self.origin
 
 
 def run(groups: Sequence[Group], output: Path, quick: bool, context: Context) -> list[Evaluated]:
@@ -43,8 +59,31 @@ def run(groups: Sequence[Group], output: Path, quick: bool, context: Context) ->
         evidence = one.run(context)
         least = 2 if one.quick_note else LEAST_SEEDS
         lines = [judge(one.group.label, claim, evidence, least) for claim in one.expected.claims]
-        found.append(Evaluated(one, evidence, lines))
+        found.append(Evaluated(one.group, one.expected, evidence, lines, one.quick_note))
     return found
+
+
+def recall(groups: Sequence[Group]) -> list[Evaluated]:
+    """Judges what the records of full runs hold; nothing runs. A group without a record has only claims not run.
+
+    Raises:
+        AnabranchError: a group's files, or its record, are wrong.
+
+    """
+    return [_recalled(group) for group in groups]
+
+
+def _recalled(group: Group) -> Evaluated:
+    record = recorded(group)
+    evidence: Evidence
+    if record is None:
+        expected = load_expected(group.folder, read=backend(group.backend).read_measure)
+        evidence, origin = unrecorded(group), "no record"
+    else:
+        expected, evidence = backend(group.backend).recall(group, record)
+        origin = record.origin + ("" if record.study == identity(group) else "; study.toml has changed since")
+    lines = [judge(group.label, claim, evidence, LEAST_SEEDS) for claim in expected.claims]
+    return Evaluated(group, expected, evidence, lines, origin=origin, recorded=record is not None)
 
 
 def _announced(works: Sequence[Announcement], quick: bool) -> list[str]:

@@ -65,16 +65,16 @@ def show(evaluated: Sequence[Evaluated], console: Console) -> None:
     for paper in papers(evaluated):
         _show_paper(paper, single, console)
         if not single:
-            _show_groups([one for one in evaluated if one.prepared.group.paper == paper.name], console)
+            _show_groups([one for one in evaluated if one.group.paper == paper.name], console)
     if single:
         _show_claims(evaluated[0], console)
         console.print(f"\n{NOTES}", style="dim", markup=False, highlight=False)
     else:
-        if len({one.prepared.group.paper for one in evaluated}) > 1:
+        if len({one.group.paper for one in evaluated}) > 1:
             everything = Overview("in all", [line for one in evaluated for line in one.lines])
             console.print(Text(f"\n{everything.name}", style="bold").append(f"  {everything.verdicts}", "not bold"))
             console.print(Text(everything.checked))
-        hint = f"the report has every claim; so has `anabranch reproduce {evaluated[0].prepared.group.label}`"
+        hint = f"the report has every claim; so has `anabranch reproduce {evaluated[0].group.label}`"
         console.print(f"\n{hint}", style="dim", markup=False, highlight=False)
 
 
@@ -97,7 +97,7 @@ def _show_paper(paper: Overview, whole: bool, console: Console) -> None:
 
 
 def _show_groups(evaluated: Iterable[Evaluated], console: Console) -> None:
-    groups = [(one, Overview(one.prepared.group.label, one.lines)) for one in evaluated]
+    groups = [(one, Overview(one.group.label, one.lines)) for one in evaluated]
     width = max(len(overview.name) for _, overview in groups)
     for _, overview in groups:
         told = Text(" " * GROUP_INDENT).append(f"{overview.name:{width}}")
@@ -110,10 +110,7 @@ def _show_groups(evaluated: Iterable[Evaluated], console: Console) -> None:
 def _show_claims(one: Evaluated, console: Console) -> None:
     """A line per claim, and below it the reason, which no column would hold."""
     widths = _widths([HEADER, *map(_cells, one.lines)], console.width)
-    small = one.prepared.quick_note
-    console.print(
-        Text(f"\n{one.prepared.group.label}", style="bold").append(f"  --quick: {small}" if small else "", "dim")
-    )
+    console.print(Text(f"\n{one.group.label}", style="bold").append(f"  {one.note}" if one.note else "", "dim"))
     for name, text in chosen(one.lines).items():
         console.print(Text(f"chosen knowing the answer: {name}: {text}", style="dim"))
     console.print(_row([Text(word, style="bold") for word in HEADER], widths))

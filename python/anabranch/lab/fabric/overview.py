@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 
 from anabranch.errors import AnabranchError
@@ -32,7 +32,9 @@ def show(console: Console) -> None:
     table = Table(box=None, pad_edge=False)
     for column in COLUMNS:
         heading = column.replace("_", " ")
-        table.add_column(heading, justify="right" if column in NUMBERS else "left", overflow="fold")
+        justify: JustifyMethod = "right" if column in NUMBERS else "left"
+        # Only the path gives way, so that a row is found by its words.
+        table.add_column(heading, justify=justify, overflow="fold", no_wrap=column != "scenario")
     for row in rows:
         table.add_row(*(_cell(row, column) for column in COLUMNS))
     console.print(table)

@@ -10,7 +10,10 @@ from anabranch.reproduce.measure import CellMeasure, read_measure
 
 if TYPE_CHECKING:
     from anabranch.reproduce.backends.lab.study import LabStudy
+    from anabranch.reproduce.cell_evidence import CellEvidence
+    from anabranch.reproduce.claim import Expected
     from anabranch.reproduce.group import Group
+    from anabranch.reproduce.record import Record
     from anabranch.stats.size_classes import SizeClass
 
 QUANTITIES = ("MAPE", "fct", "goodput", "reordered", "retransmitted", "dropped")
@@ -40,6 +43,12 @@ class LabBackend:
         experiment, settings, note = read_study(file, text, read_toml(file), quick)
         folder = output / f"{group.study}{'-quick' if quick else ''}"
         return LabStudy(group, expected, experiment, settings, folder, note)
+
+    def recall(self, group: Group, record: Record) -> tuple[Expected, CellEvidence]:
+        """See `backend.Backend`."""
+        from anabranch.reproduce.cell_evidence import recall
+
+        return recall(group, record, self.read_measure)
 
 
 BACKEND = LabBackend()

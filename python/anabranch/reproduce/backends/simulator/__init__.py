@@ -11,7 +11,10 @@ from anabranch.reproduce.measure import CellMeasure
 
 if TYPE_CHECKING:
     from anabranch.reproduce.backends.simulator.simulate import SimulatorStudy
+    from anabranch.reproduce.cell_evidence import CellEvidence
+    from anabranch.reproduce.claim import Expected
     from anabranch.reproduce.group import Group
+    from anabranch.reproduce.record import Record
     from anabranch.stats.size_classes import SizeClass
 
 
@@ -29,6 +32,12 @@ class Simulator:
         from anabranch.reproduce.backends.simulator.simulate import CELLS, prepare
 
         return prepare(group, output / CELLS, quick)
+
+    def recall(self, group: Group, record: Record) -> tuple[Expected, CellEvidence]:
+        """See `backend.Backend`."""
+        from anabranch.reproduce.cell_evidence import recall
+
+        return recall(group, record, read_simulated)
 
 
 BACKEND = Simulator()

@@ -18,7 +18,6 @@ from anabranch.reproduce.cells import Cells
 from anabranch.reproduce.claim import Expected, load_expected
 from anabranch.reproduce.group import FILE, Group
 from anabranch.reproduce.judge import LEAST_SEEDS
-from anabranch.reproduce.measure import CellMeasure
 from anabranch.reproduce.positions import key_line
 from anabranch.reproduce.quantity import Quantity
 from anabranch.runs.folder import check_writable, read_manifest
@@ -76,7 +75,7 @@ class SimulatorStudy:
 
         with SweepProgress(self.group.label, len(self.sweep.missing), context.quiet) as watch:
             run_local(self.sweep.missing, context.command, watch, hear)
-        cells = collect(self.sweep, self.whole, _quantities(self.expected), failed)
+        cells = collect(self.sweep, self.whole, self.expected.quantities, failed)
         for cell, reason in cells.missing.items():
             cells.missing[cell] = _shortened(reason)
         if not cells.missing:
@@ -135,15 +134,6 @@ def collect(sweep: Sweep, whole: Study, quantities: Iterable[Quantity], failed: 
             cells.numbers[cell, one.seed, quantity] = measured(quantity, run)
             cells.unfinished[cell, one.seed, quantity] = unfinished(quantity, run.flows)
     return cells
-
-
-def _quantities(expected: Expected) -> list[Quantity]:
-    """Everything that claims and figures measure."""
-    measures = [claim.measure for claim in expected.claims]
-    measures += [claim.theory.measure for claim in expected.claims if claim.theory is not None]
-    measures += [measure for claim in expected.claims for measure in claim.fields.values()]
-    found = [measure.quantity for measure in measures if isinstance(measure, CellMeasure)]
-    return found + [figure.quantity for figure in expected.figures]
 
 
 def _shortened(reason: str) -> str:

@@ -15,6 +15,7 @@ from anabranch.reproduce.claim import Expected, load_expected
 if TYPE_CHECKING:
     from anabranch.reproduce.backends.splitter.evidence import SplitterEvidence
     from anabranch.reproduce.group import Group
+    from anabranch.reproduce.record import Record
     from anabranch.stats.size_classes import SizeClass
 
 
@@ -60,6 +61,14 @@ class SplitterBackend:
         """Reads a study; nothing of it is kept for later runs."""
         del output
         return SplitterStudy(group, load_expected(group.folder, quick, self.read_measure), load(group.folder, quick))
+
+    def recall(self, group: Group, record: Record) -> tuple[Expected, SplitterEvidence]:
+        """See `backend.Backend`."""
+        from anabranch.reproduce.backends.splitter.evidence import SplitterEvidence
+        from anabranch.reproduce.backends.splitter.outcome_record import read
+
+        expected = load_expected(group.folder, read=self.read_measure)
+        return expected, SplitterEvidence(read(load(group.folder, quick=False), record), expected.claims)
 
 
 BACKEND = SplitterBackend()

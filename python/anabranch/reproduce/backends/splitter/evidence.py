@@ -155,6 +155,12 @@ class SplitterEvidence:
 
         return files(self.outcome)
 
+    def parts(self) -> Mapping[str, bytes]:
+        """See `backend.Evidence`."""
+        from anabranch.reproduce.backends.splitter import outcome_record
+
+        return outcome_record.parts(self.outcome)
+
     def details(self) -> str:
         """Bytes beside connections, and hashes."""
         from anabranch.reproduce.backends.splitter.details import details

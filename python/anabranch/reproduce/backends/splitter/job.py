@@ -57,6 +57,12 @@ class _Told:
                 self._progress(self._decisions, self._done, self._total)
 
 
+def outcome(study: Study, found: Found, seconds: float) -> Outcome:
+    """A study with what it came to, beside theory."""
+    theory = Theory(study.seed, study.weight_range, DRAWS_QUICK if study.quick else DRAWS)
+    return Outcome(study, found, Measures(study, found, theory), seconds)
+
+
 def run(study: Study, progress: Progress | None = None) -> Outcome:
     """Runs every experiment of a study."""
     began = time.perf_counter()
@@ -75,8 +81,7 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
     by_load, by_paths = cost.by_load_and_paths(study, listed, told.step)
     changes = cost.while_changing(study, pool, told.step)
     found = Found(pool.design_effect, validation, accuracy, hashes, by_load, by_paths, changes)
-    theory = Theory(study.seed, study.weight_range, DRAWS_QUICK if study.quick else DRAWS)
-    return Outcome(study, found, Measures(study, found, theory), time.perf_counter() - began)
+    return outcome(study, found, time.perf_counter() - began)
 
 
 def _units(study: Study) -> int:

@@ -1,0 +1,90 @@
+"""Cells as parts of a record: one row per cell and seed, one column per quantity."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import polars as pl
+
+from anabranch.errors import AnabranchError
+from anabranch.reproduce.cells import Cell, Cells
+from anabranch.reproduce.quantity import Quantity
+from anabranch.reproduce.record import Record
+
+NUMBERS, AXES = "cells.parquet", "cells.json"
+LEFT, OF = "unfinished: ", "flows: "
+"""Prefixes of the columns that count flows by quantity."""
+
+
+def parts(cells: Cells) -> dict[str, bytes]:
+    """Files of a record: numbers in single precision, axes with their values, and why cells are missing.
+
+    Raises:
+        AnabranchError: a run has passed a bound; what is wrong is not recorded.
+
+    """
+    if cells.broken:
+        raise AnabranchError(f"record: ours is wrong: {next(iter(cells.broken.values()))}")
+    quantities = list(dict.fromkeys(quantity for _, _, quantity in cells.numbers))
+    keys = list(dict.fromkeys((cell, seed) for cell, seed, _ in cells.numbers))
+    columns: dict[str, pl.Series] = {
+        axis: pl.Series(axis, [str(cell[at]) for cell, _ in keys], dtype=pl.String)
+        for at, axis in enumerate(cells.axes)
+    }
+    columns["seed"] = pl.Series("seed", [seed for _, seed in keys], dtype=pl.Int32)
+    for quantity in quantities:
+        name = column(quantity)
+        if name in columns:
+            raise AnabranchError(f"record: two quantities are called `{name}`; give their size classes other names")
+        columns[name] = pl.Series(name, [cells.numbers.get((*key, quantity)) for key in keys], dtype=pl.Float32)
+        if quantity.counts_finished and any((*key, quantity) in cells.unfinished for key in keys):
+            counts = [cells.unfinished.get((*key, quantity), (0, 0)) for key in keys]
+            for prefix, values in zip((LEFT, OF), zip(*counts, strict=True), strict=True):
+                columns[prefix + name] = pl.Series(prefix + name, values, dtype=pl.Int32)
+    table = io.BytesIO()
+    pl.DataFrame(list(columns.values())).write_parquet(table, compression="zstd", compression_level=19)
+    missing = [
+        {"cell": [str(label) for label in cell], "seed": seed, "why": why}
+        for (cell, seed), why in cells.missing.items()
+    ]
+    about = {"axes": cells.axes, "seeds": cells.seeds, "bounded": cells.bounded, "missing": missing}
+    return {NUMBERS: table.getvalue(), AXES: (json.dumps(about, indent=1) + "\n").encode()}
+
+
+def read(record: Record, quantities: Iterable[Quantity]) -> Cells:
+    """The cells of a record, with the quantities that are asked for.
+
+    Raises:
+        AnabranchError: the record lacks a quantity, or cannot be read.
+
+    """
+    about = json.loads(record.part(AXES))
+    table = record.table(NUMBERS)
+    axes: dict[str, list[Any]] = about["axes"]
+    labels = {axis: {str(label): label for label in known} for axis, known in axes.items()}
+
+    def cell(texts: Iterable[str]) -> Cell:
+        return tuple(labels[axis][text] for axis, text in zip(axes, texts, strict=True))
+
+    rows = table.select(*axes).rows() if axes else [()] * table.height
+    keys = list(zip(map(cell, rows), table["seed"].to_list(), strict=True))
+    missing = {(cell(one["cell"]), one["seed"]): one["why"] for one in about["missing"]}
+    cells = Cells(axes, about["seeds"], missing=missing, bounded=about["bounded"])
+    for quantity in dict.fromkeys(quantities):
+        name = column(quantity)
+        if name not in table.columns:
+            raise AnabranchError(f"{record.folder}: it has no {name}, which a claim measures; record the study again")
+        cells.numbers.update({(*key, quantity): number for key, number in zip(keys, table[name], strict=True)})
+        if LEFT + name in table.columns:
+            counts = zip(table[LEFT + name], table[OF + name], strict=True)
+            cells.unfinished.update({(*key, quantity): both for key, both in zip(keys, counts, strict=True)})
+    return cells
+
+
+def column(quantity: Quantity) -> str:
+    """Column of a quantity: its words, and the ports where it is of some."""
+    of = f" of {', '.join(quantity.ports)} in {', '.join(quantity.out_of)}" if quantity.ports else ""
+    return quantity.words + of

@@ -1,0 +1,174 @@
+"""Records of full runs: every verdict is computed anew from their numbers, and nothing runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from anabranch import AnabranchError
+from anabranch.reproduce import cell_record
+from anabranch.reproduce.cells import Cells
+from anabranch.reproduce.quantity import Quantity
+from anabranch.reproduce.record import Record, identity, keep, recorded
+from anabranch.reproduce.selection import groups
+from anabranch.reproduce.session import recall
+from support.command import anabranch
+from support.tiny_study import EXPECTED, STUDY, write_study
+
+RECORD = "studies/paper/fig1/record"
+NEAR = pytest.approx
+
+
+@pytest.fixture
+def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a study of its own."""
+    write_study(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def claims(*arguments: str, status: int = 0) -> list[dict[str, Any]]:
+    done = anabranch("reproduce", "paper/fig1", "--output", "out", "--json", "-", *arguments)
+    assert done.returncode == status, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)["claims"]
+    return found
+
+
+def test_a_record_gives_the_verdicts_of_its_run(where: Path) -> None:
+    ran = claims("--record")
+    shutil.rmtree("out")
+    again = claims("--recorded")
+    assert [one["kind"] for one in ran] == [one["kind"] for one in again] == ["agrees", "not run", "agrees"]
+    for before, after in zip(ran, again, strict=True):
+        assert before.pop("ours").split(" (")[0] == after.pop("ours").split(" (")[0]
+        for number in ("value", "low", "high"):
+            was, came = before.pop(number), after.pop(number)
+            assert came == (None if was is None else NEAR(was, rel=1e-5))
+        assert before.keys() == after.keys()
+        for word in ("check", "because", "seeds", "chosen", "main"):
+            assert before[word] == after[word]
+    assert not (where / "out" / "cells").exists()
+    assert {path.name for path in (where / RECORD).iterdir()} == {"cells.json", "cells.parquet", "record.json"}
+    assert (where / "out" / "paper-fig1-recorded" / "figures" / "paper-fig1-1.png").is_file()
+    shown = anabranch("reproduce", "paper/fig1", "--recorded")
+    assert "paper/fig1  recorded 2" in shown.stdout
+    assert "changed since" not in shown.stdout
+
+
+def test_the_numbers_decide_and_no_verdict_is_stored(where: Path) -> None:
+    claims("--record")
+    path = where / RECORD / "cells.parquet"
+    share = next(name for name in pl.read_parquet(path).columns if name.startswith("share of bytes"))
+    pl.read_parquet(path).with_columns(pl.col(share) * 0.5).write_parquet(path)
+    theory = claims("--recorded", status=1)[2]
+    assert (theory["check"], theory["kind"]) == ("fails", "ours is wrong")
+    text = (where / "studies/paper/fig1/expected.toml").read_text()
+    (where / "studies/paper/fig1/expected.toml").write_text(text.replace("paper = [-80, 90]", "paper = [300, 400]"))
+    assert claims("--recorded", status=1)[0]["kind"] == "differs"
+
+
+def test_a_record_of_another_study_is_told(where: Path) -> None:
+    claims("--record")
+    study = where / "studies/paper/fig1/study.toml"
+    study.write_text(STUDY.replace('note = "2 seeds, one load"', 'note = "less"'))
+    assert "changed since" not in anabranch("reproduce", "paper/fig1", "--recorded").stdout
+    small = where / "studies/paper/fig1/small.toml"
+    small.write_text(small.read_text() + "\n# another scenario\n")
+    assert "study.toml has changed since" in anabranch("reproduce", "paper/fig1", "--recorded").stdout
+
+
+def test_what_is_not_recorded_is_not_run(where: Path) -> None:
+    shown = anabranch("reproduce", "paper/fig1", "--recorded")
+    assert shown.returncode == 0
+    assert "3 claims: 3 not run" in shown.stdout
+    assert "no record; `anabranch reproduce paper/fig1 --record` makes one" in " ".join(shown.stdout.split())
+    assert not (where / RECORD).exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--recorded", "--quick"), "--quick: --recorded runs nothing; leave one of the two out"),
+        (("--recorded", "--record"), "--record: --recorded runs nothing; leave one of the two out"),
+        (("--record", "--quick"), "--quick: a record is of a full run; leave --quick or --record out"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(where: Path, arguments: tuple[str, ...], said: str) -> None:
+    done = anabranch("reproduce", "paper/fig1", *arguments)
+    assert done.returncode == 2
+    assert done.stderr.strip() == f"anabranch: error: reproduce: {said}"
+    assert not (where / "runs").exists()
+
+
+def test_a_damaged_record_is_refused_by_name(where: Path) -> None:
+    claims("--record")
+    folder = where / RECORD
+    (folder / "cells.parquet").rename(folder / "kept")
+    done = anabranch("reproduce", "paper/fig1", "--recorded")
+    assert done.returncode == 2
+    assert f"{folder / 'cells.parquet'}: No such file or directory; record the study again" in done.stderr
+    (folder / "cells.parquet").write_bytes((folder / "kept").read_bytes()[:-100])
+    done = anabranch("reproduce", "paper/fig1", "--recorded")
+    assert done.returncode == 2
+    assert f"{folder / 'cells.parquet'}: no table" in done.stderr
+    (folder / "record.json").write_text('{"study": "x"}')
+    assert f"{folder / 'record.json'}: no record" in anabranch("reproduce", "paper/fig1", "--recorded").stderr
+
+
+def test_a_claim_that_measures_more_than_the_record_has_is_refused(where: Path) -> None:
+    claims("--record")
+    text = EXPECTED.replace('quantity = "reordered"', 'quantity = "retransmitted"')
+    (where / "studies/paper/fig1/expected.toml").write_text(text)
+    done = anabranch("reproduce", "paper/fig1", "--recorded")
+    assert done.returncode == 2
+    assert "it has no retransmitted, %, which a claim measures; record the study again" in done.stderr
+
+
+def test_what_is_wrong_is_not_recorded() -> None:
+    cells = Cells({"scheme": ["a"]}, [1], broken={(("a",), 1): "flow 1 took 1 ns"})
+    with pytest.raises(AnabranchError, match="ours is wrong: flow 1 took 1 ns"):
+        cell_record.parts(cells)
+
+
+def test_cells_come_back_as_they_were(tmp_path: Path) -> None:
+    fct, share = Quantity("fct", statistic="p99"), Quantity("share of bytes", ports=("a>b",), out_of=("a>b", "a>c"))
+    axes: dict[str, list[Any]] = {"scheme": ["x", "y"], "traffic.load": [0.3, 1]}
+    cells = Cells(axes, [3, 7], bounded=True)
+    for number, (scheme, load, seed) in enumerate([("x", 0.3, 3), ("y", 1, 7), ("x", 1, 3)]):
+        cells.numbers[(scheme, load), seed, fct] = None if number == 1 else 0.1 * number
+        cells.numbers[(scheme, load), seed, share] = 50.0 + number
+        cells.unfinished[(scheme, load), seed, fct] = (number, 10)
+    cells.missing[("y", 0.3), 3] = "it has not run"
+    for name, content in cell_record.parts(cells).items():
+        (tmp_path / name).write_bytes(content)
+    back = cell_record.read(Record(tmp_path, "", "", 0, ""), [fct, share])
+    assert (back.axes, back.seeds, back.missing, back.bounded) == (axes, [3, 7], cells.missing, True)
+    assert back.unfinished == cells.unfinished
+    assert back.numbers == {
+        key: None if number is None else NEAR(number, rel=1e-6) for key, number in cells.numbers.items()
+    }
+
+
+def test_records_of_the_repository_are_of_its_studies() -> None:
+    kept = {group.label: record for group in groups() if (record := recorded(group)) is not None}
+    assert kept
+    for one in recall([group for group in groups() if group.label in kept]):
+        again = f"anabranch reproduce {one.group.label} --record"
+        assert kept[one.group.label].study == identity(one.group), f"study.toml has changed; {again}"
+        assert one.lines
+        assert "fails" not in {line.check for line in one.lines}, one.group.label
+
+
+@pytest.mark.usefixtures("where")
+def test_a_record_takes_the_place_of_an_older_one() -> None:
+    (group,) = (group for group in groups() if group.label == "paper/fig1")
+    keep(group, {"a": b"1", "b": b"2"})
+    folder = keep(group, {"b": b"3"})
+    assert {path.name for path in folder.iterdir()} == {"b", "record.json"}
+    assert (folder / "b").read_bytes() == b"3"
+    assert recorded(group) is not None
