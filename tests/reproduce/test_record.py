@@ -164,6 +164,35 @@ def test_records_of_the_repository_are_of_its_studies() -> None:
         assert "fails" not in {line.check for line in one.lines}, one.group.label
 
 
+def test_a_quick_run_that_contradicts_the_record_says_so(where: Path) -> None:
+    claims("--record")
+    assert contradicted() == []
+    path = where / RECORD / "cells.parquet"
+    whole = pl.read_parquet(path)
+    fct = next(name for name in whole.columns if name.startswith("mean FCT"))
+    slower = pl.when(pl.col("scheme") == "spray").then(10.0).otherwise(1.0)
+    whole.with_columns(pl.col(fct) * slower).write_parquet(path)
+    (one,) = contradicted()
+    assert (one["id"], one["quick"], one["record"]) == ("9.1", "agrees", "differs")
+    shown = anabranch("reproduce", "paper/fig1", "--quick")
+    assert "contradicts the record: paper/fig1 9.1 spraying: agrees here, differs in full" in shown.stdout
+
+
+def contradicted() -> list[dict[str, Any]]:
+    done = anabranch("reproduce", "paper/fig1", "--quick", "--output", "out", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)["contradictions"]
+    return found
+
+
+@pytest.mark.slow
+def test_quick_runs_do_not_contradict_the_records(tmp_path: Path) -> None:
+    kept = [group.label for group in groups() if group.backend != "lab" and recorded(group) is not None]
+    done = anabranch("reproduce", *kept, "--quick", "--output", str(tmp_path), "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["contradictions"] == []
+
+
 @pytest.mark.usefixtures("where")
 def test_a_record_takes_the_place_of_an_older_one() -> None:
     (group,) = (group for group in groups() if group.label == "paper/fig1")

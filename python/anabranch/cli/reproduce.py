@@ -135,23 +135,27 @@ def _ran(run: _Run) -> list[Evaluated]:
 
 
 def _show(run: _Run, evaluated: list[Evaluated]) -> None:
+    from anabranch.reproduce.contradiction import contradictions
     from anabranch.reproduce.line import FAILS
     from anabranch.reproduce.report import write
     from anabranch.reproduce.table import show
     from anabranch.terminal.console import terminal
 
+    opposed = contradictions(evaluated)
     page = write(evaluated, run.output / run.name, f"Reproduction: {run.name}", _command())
     if run.json is not None:
         from anabranch.reproduce.document import document
         from anabranch.terminal.json_document import write_json
 
-        write_json(run.json, document(evaluated, [run.output / run.name] * len(evaluated)))
+        write_json(run.json, document(evaluated, [run.output / run.name] * len(evaluated), opposed))
     if not run.silent:
         console = terminal()
         for one in evaluated:
             one.evidence.show(console)
         console.print()
         show(evaluated, console)
+        for contradiction in opposed:
+            console.print(f"contradicts the record: {contradiction.text}", markup=False, soft_wrap=True)
         console.print(f"\nreport: {page}", markup=False, soft_wrap=True)
     if any(line.check == FAILS for one in evaluated for line in one.lines):
         raise typer.Exit(STATUS_WRONG)

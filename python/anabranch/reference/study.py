@@ -231,8 +231,9 @@ median.
 `cells.parquet` has a row per cell and seed and a column per quantity, `cells.json` the axes, `record.json` the version,
 the model, the date, and a hash of what `study.toml` says of a full run (all but `quick` and `title`). No verdict is
 kept. `anabranch reproduce PAPER --recorded` judges the numbers by the claims as they stand now, and runs nothing; it
-says so if the study has changed since. A test refuses a record of another study. The pages of
-[the papers](reproduced/valo.md) are written from the records.
+says so if the study has changed since. A run with `--quick` names the claims on which the record says the opposite of
+it. A test refuses a record of another study. The pages of [the papers](reproduced/valo.md) are written from the
+records.
 """
 
 

@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from anabranch.reproduce.contradiction import Contradiction
 from anabranch.reproduce.report import record
 from anabranch.reproduce.session import Evaluated
 
 
-def document(evaluated: Sequence[Evaluated], folders: Sequence[Path]) -> dict[str, Any]:
+def document(
+    evaluated: Sequence[Evaluated], folders: Sequence[Path], opposed: Sequence[Contradiction] = ()
+) -> dict[str, Any]:
     """Groups, each with the folder of its report, the number of each verdict and of each check, and all claims.
 
-    A number that is published once counts once.
+    A number that is published once counts once. `contradictions` are claims of quick runs on which the record of a full
+    run says the opposite.
     """
     lines = [line for one in evaluated for line in one.lines]
     return {
@@ -30,5 +34,15 @@ def document(evaluated: Sequence[Evaluated], folders: Sequence[Path]) -> dict[st
         ],
         "verdicts": dict(Counter(line.kind for line in lines if line.counted)),
         "checks": dict(Counter(line.check for line in lines)),
+        "contradictions": [
+            {
+                "group": one.quick.group,
+                "id": one.quick.id,
+                "what": one.quick.what,
+                "quick": one.quick.kind,
+                "record": one.full.kind,
+            }
+            for one in opposed
+        ],
         "claims": [record(line) for line in lines],
     }
