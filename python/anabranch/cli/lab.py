@@ -215,20 +215,30 @@ def calibrate(
 def reproduce(
     papers: Annotated[list[str] | None, typer.Argument(metavar="PAPER...", autocompletion=paper_names)] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer trials: three minutes at most.")] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Keep a full run's numbers for `reproduce --recorded`.")
+    ] = False,
     allow_busy: AllowBusy = False,
     json: Json = None,
 ) -> int:
     """Run published evaluations again on real switches: their claims, what this machine measures, and verdicts.
 
-    The status is 1 if the machine was too busy for the results to be used, or ours contradicts theory.
+    The status is 1 if the machine was too busy for the results to be used, or ours contradicts theory. What was
+    measured on a busy machine is not recorded.
     """
     from anabranch.reproduce import lab as studies
+    from anabranch.reproduce import session
     from anabranch.reproduce.line import FAILS
     from anabranch.terminal.console import terminal
 
     if not papers:
         raise AnabranchError(f"lab reproduce: no paper; take some of: {', '.join(studies.papers()) or 'none yet'}")
+    if quick and record:
+        raise AnabranchError("lab reproduce: --quick: a record is of a full run; leave --quick or --record out")
     found = studies.reproduce(papers, quick, terminal(json), ["anabranch", *sys.argv[1:]])
+    usable = all(one.evidence.usable for one in found) or allow_busy
+    if record and usable:
+        session.record(found, lambda text: terminal(json).print(text, markup=False, soft_wrap=True))
     if json is not None:
         from anabranch.reproduce.document import document
         from anabranch.terminal.json_document import write_json
@@ -236,7 +246,7 @@ def reproduce(
         write_json(json, document(found, [studies.folder(one.group, quick) for one in found]))
     if any(line.check == FAILS for one in found for line in one.lines):
         return STATUS_WRONG
-    return 0 if all(one.evidence.usable for one in found) or allow_busy else STATUS_NOT_USABLE
+    return 0 if usable else STATUS_NOT_USABLE
 
 
 def _milliseconds(text: str | None) -> int | None:

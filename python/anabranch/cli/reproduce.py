@@ -127,10 +127,7 @@ def _ran(run: _Run) -> list[Evaluated]:
         typer.echo(f"{run.output}: stopped; the same command runs what is left", err=True)
         raise typer.Exit(STATUS_STOPPED) from None
     if run.record:
-        from anabranch.reproduce.record import keep
-
-        for one in evaluated:
-            report(f"recorded: {keep(one.group, one.evidence.parts())}")
+        session.record(evaluated, report)
     return evaluated
 
 

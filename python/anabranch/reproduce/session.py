@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +13,8 @@ from anabranch.reproduce.backend import Announcement, Context, Evidence, backend
 from anabranch.reproduce.claim import Expected, load_expected
 from anabranch.reproduce.group import Group
 from anabranch.reproduce.judge import LEAST_SEEDS, judge
-from anabranch.reproduce.line import Line
-from anabranch.reproduce.record import identity, recorded
+from anabranch.reproduce.line import FAILS, Line
+from anabranch.reproduce.record import identity, keep, recorded
 from anabranch.reproduce.unrecorded import unrecorded
 from anabranch.study.local import cores
 from anabranch.units import coarse_duration
@@ -73,17 +73,31 @@ def recall(groups: Sequence[Group]) -> list[Evaluated]:
     return [_recalled(group) for group in groups]
 
 
+def record(evaluated: Sequence[Evaluated], report: Callable[[str], None]) -> None:
+    """Keeps the numbers of full runs; not those of a study where ours contradicts theory.
+
+    Raises:
+        AnabranchError: a record cannot be written.
+
+    """
+    for one in evaluated:
+        if any(line.check == FAILS for line in one.lines):
+            report(f"{one.group.label}: not recorded: ours is wrong")
+        else:
+            report(f"recorded: {keep(one.group, one.evidence.parts())}")
+
+
 def _recalled(group: Group) -> Evaluated:
-    record = recorded(group)
+    known = recorded(group)
     evidence: Evidence
-    if record is None:
+    if known is None:
         expected = load_expected(group.folder, read=backend(group.backend).read_measure)
         evidence, origin = unrecorded(group), "no record"
     else:
-        expected, evidence = backend(group.backend).recall(group, record)
-        origin = record.origin + ("" if record.study == identity(group) else "; study.toml has changed since")
+        expected, evidence = backend(group.backend).recall(group, known)
+        origin = known.origin + ("" if known.study == identity(group) else "; study.toml has changed since")
     lines = [judge(group.label, claim, evidence, LEAST_SEEDS) for claim in expected.claims]
-    return Evaluated(group, expected, evidence, lines, origin=origin, recorded=record is not None)
+    return Evaluated(group, expected, evidence, lines, origin=origin, recorded=known is not None)
 
 
 def _announced(works: Sequence[Announcement], quick: bool) -> list[str]:

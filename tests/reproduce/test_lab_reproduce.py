@@ -1,0 +1,63 @@
+"""`anabranch lab reproduce`: its status and its record, whatever an experiment measures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from anabranch.reproduce import lab, record
+from anabranch.reproduce.cell_evidence import CellEvidence
+from anabranch.reproduce.cells import Cells
+from anabranch.reproduce.claim import Expected
+from anabranch.reproduce.group import Group
+from anabranch.reproduce.line import BOUNDED, DIFFERS, FAILS, Line
+from anabranch.reproduce.session import Evaluated
+from support.command import anabranch
+
+
+def evaluated(folder: Path, check: str, *, usable: bool = True) -> Evaluated:
+    """A study with one cell and one claim."""
+    group = Group("paper", "lab", "paper-lab", folder, "lab")
+    cells = Cells({"scheme": ["hash"]}, [1])
+    line = Line("paper/lab", "1.1", "what", "Fig. 1", "5", "6", DIFFERS, "", check=check)
+    return Evaluated(group, Expected([], []), replace(CellEvidence(cells), usable=usable), [line])
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    (tmp_path / "study.toml").write_text('backend = "lab"\n')
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("check", "usable", "options", "status", "recorded"),
+    [
+        (BOUNDED, True, (), 0, False),
+        (BOUNDED, True, ("--record",), 0, True),
+        (FAILS, True, (), 1, False),
+        (FAILS, True, ("--record",), 1, False),
+        (FAILS, True, ("--allow-busy",), 1, False),
+        (BOUNDED, False, ("--record",), 1, False),
+        (BOUNDED, False, ("--record", "--allow-busy"), 0, True),
+    ],
+)
+def test_status_and_record(
+    study: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    check: str,
+    usable: bool,
+    options: tuple[str, ...],
+    status: int,
+    recorded: bool,
+) -> None:
+    monkeypatch.setattr(lab, "reproduce", lambda *_: [evaluated(study, check, usable=usable)])
+    assert anabranch("lab", "reproduce", "paper", *options).returncode == status
+    assert (study / record.FOLDER / record.MANIFEST).is_file() == recorded
+
+
+def test_a_quick_run_is_not_recorded() -> None:
+    done = anabranch("lab", "reproduce", "dbb", "--quick", "--record")
+    assert done.returncode == 2
+    assert "lab reproduce: --quick: a record is of a full run" in done.stderr
