@@ -20,7 +20,7 @@ pub fn flow_columns(
     flows: &[Flow],
     records: &[FlowRecord],
 ) -> Vec<Column> {
-    let ideal = ideal_fcts_ps(fabric, framing, flows);
+    let ideal = ideal_fcts_ps(fabric, framing, transports, flows);
     let time = |ps: u64| (ps != NONE).then(|| ns(ps));
     let slowdown = |(record, &ideal): (&FlowRecord, &u64)| time(record.fct_ps).map(|fct| fct / ns(ideal));
     let of_flow = |value: fn(&Flow) -> u64| Values::U64(flows.iter().map(value).collect());
@@ -136,16 +136,18 @@ pub fn flow_columns(
 }
 
 /// Ideal completion time of each flow, in picoseconds.
-fn ideal_fcts_ps(fabric: &Fabric, framing: Framing, flows: &[Flow]) -> Vec<u64> {
+fn ideal_fcts_ps(fabric: &Fabric, framing: Framing, transports: &[Transport], flows: &[Flow]) -> Vec<u64> {
     let mut stages = Stages::new(fabric);
     // Hosts of one leaf may have links of different rates: the stages are known by their hosts.
     let mut known: HashMap<(u32, u32), Vec<Stage>> = HashMap::new();
-    let most = u64::from(framing.payload_bytes_max);
     let wire = |payload: u64| u32::from(framing.frame_bytes(payload as u16)) + u32::from(framing.gap_bytes);
     flows
         .iter()
         .map(|flow| {
             let stages = known.entry((flow.src, flow.dst)).or_insert_with(|| stages.of(flow.src, flow.dst));
+            let transport = transports.get(usize::from(flow.transport));
+            let most =
+                transport.map_or(framing.payload_bytes_max, |one| one.payload_bytes_max(framing)).into();
             let full = (flow.size_bytes - 1) / most;
             ideal_fct_ps(stages, full, wire(most), wire(flow.size_bytes - full * most))
         })

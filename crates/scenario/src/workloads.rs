@@ -6,7 +6,8 @@ use crate::section::traffic::{Amount, Demand, Rate, SizeSource, SizesSetting, Tr
 use anabranch_fabric::Fabric;
 use anabranch_form::FormError;
 use anabranch_form::Origin;
-use anabranch_sim::transport::Transport;
+use anabranch_sim::Framing;
+use anabranch_sim::transport::{Mptcp, Pace, Transport};
 use anabranch_traffic::load::Load;
 use anabranch_traffic::sizes::{Cdf, Published, Sizes};
 use anabranch_traffic::trace::Encapsulation;
@@ -37,7 +38,7 @@ impl Workloads {
         let mut made =
             Self { workloads: Vec::new(), transports: vec![scenario.transport.clone()], end_ps: 0 };
         for traffic in &mut scenario.traffic {
-            let transport = made.transport(traffic)?;
+            let transport = made.transport(traffic, scenario.framing)?;
             let workload = workload(traffic, transport, fabric, files)?;
             let mut flows_per_s = 0.0;
             if let Workload::Poisson(poisson) = &workload {
@@ -51,16 +52,50 @@ impl Workloads {
     }
 
     /// The number of the transport that carries `traffic`.
-    fn transport(&mut self, traffic: &Traffic) -> Result<u8, FormError> {
-        let Some(own) = &traffic.transport else { return Ok(0) };
-        let known = self.transports.iter().position(|known| known == own);
+    fn transport(&mut self, traffic: &Traffic, framing: Framing) -> Result<u8, FormError> {
+        let own = own_transport(traffic, &self.transports[0], framing)?;
+        let known = self.transports.iter().position(|known| *known == own);
         let index = known.unwrap_or(self.transports.len());
         if known.is_none() {
-            self.transports.push(own.clone());
+            self.transports.push(own);
         }
         u8::try_from(index).map_err(|_| {
             traffic.origin.error("transport: the 257th of its kind", "let entries share 256 transports")
         })
+    }
+}
+
+/// What carries `traffic`: its own transport or the scenario's, with its own segments and its application's rate.
+fn own_transport(traffic: &Traffic, common: &Transport, framing: Framing) -> Result<Transport, FormError> {
+    let mut own = traffic.transport.as_ref().unwrap_or(common).clone();
+    if let Some(mss) = traffic.mss_bytes {
+        let most = framing.payload_bytes_max;
+        if mss > most {
+            return Err(traffic.origin.error(
+                &format!("mss: {mss} B is more than framing.mss, {most} B"),
+                format!("give at most {most} B, or raise framing.mss"),
+            ));
+        }
+        let mss = (mss < most).then_some(mss);
+        match &mut own {
+            Transport::Tcp(tcp) | Transport::Mptcp(Mptcp { tcp, .. }) => tcp.payload_bytes_max = mss,
+            Transport::Udp(udp) => udp.payload_bytes_max = mss,
+        }
+    }
+    let Some(rate) = traffic.rate else { return Ok(own) };
+    let segment_bytes = own.payload_bytes_max(framing).into();
+    match &mut own {
+        Transport::Tcp(tcp) => {
+            tcp.pace = Some(Pace { rate, burst_bytes: traffic.burst_bytes.unwrap_or(segment_bytes) });
+            Ok(own)
+        }
+        Transport::Mptcp(_) => Err(traffic.origin.error(
+            "rate: MPTCP's connections share what a flow has to send",
+            "leave it out, or take a transport of one connection",
+        )),
+        Transport::Udp(_) => Err(traffic
+            .origin
+            .error("rate: UDP has a rate of its own", "give the rate in its transport alone")),
     }
 }
 

@@ -277,6 +277,30 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
             "s.toml:1: traffic.0: `load` and `flows_per_s` both say how often flows arrive; give one of `load` and `flows_per_s`",
         ),
         (
+            "[[traffic]]\nload = 0.5\nflows = 5\nrate = \"1 Gb\"",
+            "s.toml:4: traffic.0.rate: `1 Gb`: the unit `Gb` is unknown; known here: Tbps, Gbps, Mbps, kbps, bps",
+        ),
+        (
+            "[[traffic]]\nload = 0.5\nflows = 5\nburst = \"64 KB\"",
+            "s.toml:4: traffic.0.burst: there is no rate at which bursts are written; give `rate` too, or leave `burst` out",
+        ),
+        (
+            "[[traffic]]\nload = 0.5\nflows = 5\nrate = \"1 Gbps\"\nburst = \"0 B\"",
+            "s.toml:5: traffic.0.burst: `0 B` is out of range; give a size from \"1 B\" to \"9223372036854775807 B\"",
+        ),
+        (
+            "[[traffic]]\nload = 0.5\nflows = 5\nmss = \"1460 B\"",
+            "s.toml:4: traffic.0.mss: 1460 B is more than framing.mss, 1448 B; give at most 1448 B, or raise framing.mss",
+        ),
+        (
+            "[[traffic]]\nload = 0.5\nflows = 5\nrate = \"1 Gbps\"\ntransport = { kind = \"udp\", rate = \"1 Gbps\" }",
+            "s.toml:4: traffic.0.rate: UDP has a rate of its own; give the rate in its transport alone",
+        ),
+        (
+            "[transport]\nkind = \"mptcp\"\n[[traffic]]\nload = 0.5\nflows = 5\nrate = \"1 Gbps\"",
+            "s.toml:6: traffic.0.rate: MPTCP's connections share what a flow has to send; leave it out, or take a transport of one connection",
+        ),
+        (
             "[[traffic]]\nload = 0\nflows = 5",
             "s.toml:2: traffic.0.load: `0` is out of range; give a number above 0, at most 100",
         ),
@@ -346,7 +370,7 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
         ),
         (
             "[[traffic]]\nkind = \"incast\"\njobs = 5\nload = 0.5",
-            "s.toml:4: traffic.0.load: unknown key; known here: kind, servers, response, jobs_per_s, clients, duration, jobs, start, transport",
+            "s.toml:4: traffic.0.load: unknown key; known here: kind, servers, response, jobs_per_s, clients, duration, jobs, start, rate, burst, mss, transport",
         ),
         (
             "[[traffic]]\nkind = \"ring-all-reduce\"",

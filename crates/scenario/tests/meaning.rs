@@ -137,6 +137,43 @@ fn every_transport_stands_once() {
 }
 
 #[test]
+fn rates_and_segments_of_ones_own_are_transports_of_ones_own() {
+    let traffic = |keys: &str| format!("[[traffic]]\nload = 0.1\nflows = 3\n{keys}\n");
+    let text = [
+        traffic(""),
+        traffic("rate = \"1 Gbps\""),
+        traffic("rate = \"1 Gbps\"\nmss = \"678 B\""),
+        traffic("rate = \"1 Gbps\"\nburst = \"128 KiB\"\nmss = \"1448 B\""),
+        traffic("mss = \"678 B\"\ntransport = { kind = \"udp\", rate = \"1 Gbps\" }"),
+        traffic("mss = \"678 B\"\ntransport = { kind = \"mptcp\" }"),
+        traffic("rate = \"1 Gbps\""),
+    ]
+    .concat();
+    let resolved = try_resolve(&text, &[]).unwrap();
+    let settings = resolved.settings();
+    let read = |transport: &Transport| {
+        let pace = transport.tcp().and_then(|tcp| tcp.pace);
+        let pace = pace.map(|pace| (pace.rate.bps(), pace.burst_bytes));
+        (pace, transport.payload_bytes_max(settings.framing))
+    };
+    let paced = |burst| Some((1_000_000_000, burst));
+    assert_eq!(
+        settings.transports.iter().map(read).collect::<Vec<_>>(),
+        [
+            (None, 1448),
+            (paced(1448), 1448),
+            (paced(678), 678),
+            (paced(131_072), 1448),
+            (None, 678),
+            (None, 678)
+        ]
+    );
+    let again = try_resolve(&resolved.to_toml(), &[]).unwrap();
+    assert_eq!(again.settings(), settings);
+    assert_ne!(try_resolve(&traffic(""), &[]).unwrap().identity(), resolved.identity());
+}
+
+#[test]
 fn mptcp_is_newreno_over_several_connections() {
     let transport = |keys: &str| {
         let resolved =

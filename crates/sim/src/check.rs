@@ -17,6 +17,14 @@ pub fn check<B>(fabric: &Fabric, flows: &[Flow], settings: &Settings<B>) -> Resu
     check_barriers(flows)?;
     for (index, transport) in settings.transports.iter().enumerate() {
         check_transport(index, transport)?;
+        let (bytes, most) =
+            (transport.payload_bytes_max(settings.framing), settings.framing.payload_bytes_max);
+        if bytes == 0 || bytes > most {
+            return Err(SimulationError::new(
+                format!("transport {index}: segments of {bytes} bytes"),
+                format!("give a payload from 1 to {most} bytes, the framing's"),
+            ));
+        }
     }
     let ports = fabric.ports().len() as u32;
     let observe = &settings.observe;
@@ -88,9 +96,15 @@ fn check_flow(fabric: &Fabric, index: usize, flow: &Flow, transports: usize) -> 
 }
 
 fn check_transport(index: usize, transport: &Transport) -> Result<(), SimulationError> {
-    let Transport::Mptcp(Mptcp { tcp, subflows, coupling }) = transport else { return Ok(()) };
     let refuse =
         |problem: &str, hint: &str| Err(SimulationError::new(format!("transport {index}: {problem}"), hint));
+    if transport.tcp().and_then(|tcp| tcp.pace).is_some_and(|pace| pace.burst_bytes == 0) {
+        return refuse("an application that writes 0 bytes at once", "let it write at least one");
+    }
+    let Transport::Mptcp(Mptcp { tcp, subflows, coupling }) = transport else { return Ok(()) };
+    if tcp.pace.is_some() {
+        return refuse("MPTCP with a rate of its application", "take a transport of one connection");
+    }
     if *subflows == 0 {
         return refuse("MPTCP over no subflow", "give it at least one");
     }

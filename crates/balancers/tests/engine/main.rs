@@ -15,6 +15,7 @@ mod failures;
 mod host_schemes;
 mod mptcp;
 mod own_scheme;
+mod paced;
 mod partitions;
 mod pinning;
 mod planned;

@@ -56,7 +56,7 @@ pub(crate) fn uplink(leaves: u32, spines: u32, hosts_per_leaf: u32, l: u32, s: u
 }
 
 pub(crate) fn udp(rate_bps: u64) -> Transport {
-    Transport::Udp(Udp { rate: Rate::from_bps(rate_bps).unwrap() })
+    Transport::Udp(Udp { rate: Rate::from_bps(rate_bps).unwrap(), payload_bytes_max: None })
 }
 
 pub(crate) fn settings(transport: Transport) -> Settings {

@@ -39,8 +39,11 @@ fn settings_of(scheme: Scheme, seed: u64) -> Settings {
     Settings {
         seed,
         balancing: Balancing { scheme, ..Balancing::ECMP },
-        transports: vec![Transport::Tcp(Tcp::plain(Control::NewReno)), Transport::Udp(Udp { rate })],
-        ..settings(Transport::Udp(Udp { rate }))
+        transports: vec![
+            Transport::Tcp(Tcp::plain(Control::NewReno)),
+            Transport::Udp(Udp { rate, payload_bytes_max: None }),
+        ],
+        ..settings(Transport::Udp(Udp { rate, payload_bytes_max: None }))
     }
 }
 

@@ -62,6 +62,8 @@ pub(crate) fn tcp(control: Control, window_max_bytes: u64, rto_ps: u64) -> Tcp {
         handshake: true,
         persistent: false,
         reorder: Reorder::None,
+        pace: None,
+        payload_bytes_max: None,
     }
 }
 

@@ -47,15 +47,16 @@ impl Final {
     }
 }
 
-/// Number of frames of a payload.
-pub(crate) fn frames(settings: &Settings, payload_bytes: u64) -> u64 {
-    payload_bytes.div_ceil(settings.framing.payload_bytes_max.into())
+/// Number of frames of a flow's payload.
+pub(crate) fn frames(settings: &Settings, flow: &Flow) -> u64 {
+    let transport = &settings.transports[usize::from(flow.transport)];
+    flow.size_bytes.div_ceil(transport.payload_bytes_max(settings.framing).into())
 }
 
-/// Least number of bytes that a payload occupies on a link.
-pub(crate) fn wire_bytes(settings: &Settings, payload_bytes: u64) -> u64 {
-    let (framing, frames) = (settings.framing, frames(settings, payload_bytes));
-    let whole = payload_bytes + frames * u64::from(framing.header_bytes);
+/// Least number of bytes that a flow's payload occupies on a link.
+pub(crate) fn wire_bytes(settings: &Settings, flow: &Flow) -> u64 {
+    let (framing, frames) = (settings.framing, frames(settings, flow));
+    let whole = flow.size_bytes + frames * u64::from(framing.header_bytes);
     whole.max(frames * u64::from(framing.frame_bytes_min)) + frames * u64::from(framing.gap_bytes)
 }
 
@@ -70,7 +71,7 @@ fn wait_ps(fabric: &Fabric, settings: &Settings, flows: &[Flow]) -> u128 {
         _ => None,
     });
     let slowest = fabric.ports().iter().map(|port| port.rate).chain(changed).min();
-    let wire: u64 = flows.iter().map(|flow| 2 * wire_bytes(settings, flow.size_bytes) + 4000).sum();
+    let wire: u64 = flows.iter().map(|flow| 2 * wire_bytes(settings, flow) + 4000).sum();
     let sent_ps = slowest.map_or(0, |rate| u128::from(rate.serialization().bytes_ps(wire)));
     let signal_ps: u128 = fabric.ports().iter().map(|port| u128::from(port.delay_ps)).max().unwrap_or(0) * 20;
     let hold_ps = streams(settings).map(|tcp| match tcp.reorder {
@@ -78,13 +79,16 @@ fn wait_ps(fabric: &Fabric, settings: &Settings, flows: &[Flow]) -> u128 {
         Reorder::Hold { timeout_ps } | Reorder::Flowcell { timeout_ps, .. } => u128::from(timeout_ps),
     });
     let ack_ps = streams(settings).map(|tcp| u128::from(tcp.ack_delay_ps)).max().unwrap_or(0);
-    let datagrams = |flow: &Flow| match &settings.transports[usize::from(flow.transport)] {
-        Transport::Udp(udp) => {
-            u128::from(udp.rate.serialization().bytes_ps(wire_bytes(settings, flow.size_bytes)))
-        }
-        _ => 0,
+    let paced = |flow: &Flow| {
+        u128::from(match &settings.transports[usize::from(flow.transport)] {
+            Transport::Udp(udp) => udp.rate.serialization().bytes_ps(wire_bytes(settings, flow)),
+            Transport::Tcp(Tcp { pace: Some(pace), .. }) => {
+                pace.rate.serialization().bytes_ps(flow.size_bytes + pace.burst_bytes)
+            }
+            _ => 0,
+        })
     };
-    let paced_ps: u128 = flows.iter().map(datagrams).sum();
+    let paced_ps: u128 = flows.iter().map(paced).sum();
     sent_ps + signal_ps + hold_ps.max().unwrap_or(0) + ack_ps + paced_ps
 }
 
@@ -109,7 +113,7 @@ fn settled_ps(settings: &Settings, flows: &[Flow]) -> u128 {
 /// Time at which every stream that can arrive has long arrived: a timeout and the longest wait for each packet, twice.
 pub(crate) fn needed_ps(resolved: &Resolved, flows: &[Flow]) -> u64 {
     let settings = resolved.settings();
-    let packets: u64 = flows.iter().map(|flow| frames(settings, flow.size_bytes) + 4).sum();
+    let packets: u64 = flows.iter().map(|flow| frames(settings, flow) + 4).sum();
     let timeout_ps = streams(settings).map(|tcp| u128::from(tcp.rto_max_ps)).max().unwrap_or(0);
     let each_ps = 4 * wait_ps(resolved.fabric(), settings, flows) + timeout_ps + HELD_PS;
     let needed_ps = settled_ps(settings, flows) + 2 * each_ps * u128::from(packets + 50);

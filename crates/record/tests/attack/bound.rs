@@ -57,8 +57,8 @@ pub(crate) fn check(resolved: &Resolved, flows: &[Flow], records: &[FlowRecord])
         if record.fct_ps == u64::MAX {
             continue;
         }
-        let smallest = match frames(settings, flow.size_bytes) {
-            1 => wire_bytes(settings, flow.size_bytes),
+        let smallest = match frames(settings, flow) {
+            1 => wire_bytes(settings, flow),
             _ => u64::from(settings.framing.frame_bytes(1)) + gap,
         };
         let way =
@@ -68,7 +68,7 @@ pub(crate) fn check(resolved: &Resolved, flows: &[Flow], records: &[FlowRecord])
         let into = fabric.ports()[fabric.ports_of(flow.dst)[0] as usize].reverse;
         let time = |port: u32, bytes: u64| rates[port as usize].serialization().bytes_ps(bytes);
         let delay = |port: u32| fabric.ports()[port as usize].delay_ps;
-        let all = wire_bytes(settings, flow.size_bytes);
+        let all = wire_bytes(settings, flow);
         let (all_out, all_in) =
             (time(out, all) + time(into, smallest), time(out, smallest) + time(into, all));
         let least_ps = all_out.max(all_in) + way + delay(out) + delay(into);

@@ -26,11 +26,16 @@ pub(crate) fn tcp() -> Tcp {
         handshake: true,
         persistent: false,
         reorder: Reorder::None,
+        pace: None,
+        payload_bytes_max: None,
     }
 }
 
 pub(crate) fn udp() -> Transport {
-    Transport::Udp(Udp { rate: anabranch_fabric::Rate::from_bps(1_000_000_000).unwrap() })
+    Transport::Udp(Udp {
+        rate: anabranch_fabric::Rate::from_bps(1_000_000_000).unwrap(),
+        payload_bytes_max: None,
+    })
 }
 
 /// Two leaves of two hosts, two spines, two links between each leaf and each spine. Host h's port is 2h, its leaf's

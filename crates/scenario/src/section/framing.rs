@@ -7,6 +7,9 @@ use anabranch_sim::Framing;
 /// Largest frame the simulator's 16-bit lengths hold with room for a header.
 const FRAME_MOST: u64 = 65_000;
 
+/// Largest payload of a segment that may be asked for.
+pub(crate) const MSS_MOST: u64 = 60_000;
+
 /// The keys.
 pub(crate) fn visit(form: &mut impl Form, framing: &mut Framing) {
     let mut size = |name, least, most, value: &mut u16, meaning| {
@@ -17,7 +20,7 @@ pub(crate) fn visit(form: &mut impl Form, framing: &mut Framing) {
     size(
         "mss",
         1,
-        60_000,
+        MSS_MOST,
         &mut framing.payload_bytes_max,
         "Largest payload of a segment. 1448 B is what Ethernet leaves with TCP timestamps, 8948 B with jumbo frames.",
     );

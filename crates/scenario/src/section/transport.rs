@@ -21,7 +21,10 @@ pub(crate) fn of_kind(kind: &str) -> Transport {
         "cubic" => Transport::Tcp(tcp(Control::Cubic { hystart: true })),
         "dctcp" => Transport::Tcp(tcp(Control::Dctcp { gain: 1.0 / 16.0 })),
         "mptcp" => Transport::Mptcp(Mptcp { tcp: tcp(Control::NewReno), ..Mptcp::plain() }),
-        _ => Transport::Udp(Udp { rate: Rate::from_bps(1_000_000_000).unwrap_or(SLOWEST) }),
+        _ => Transport::Udp(Udp {
+            rate: Rate::from_bps(1_000_000_000).unwrap_or(SLOWEST),
+            payload_bytes_max: None,
+        }),
     }
 }
 
@@ -43,6 +46,8 @@ fn tcp(control: Control) -> Tcp {
         handshake: true,
         persistent: false,
         reorder: Reorder::None,
+        pace: None,
+        payload_bytes_max: None,
     }
 }
 

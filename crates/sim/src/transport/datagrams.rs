@@ -53,8 +53,9 @@ impl Datagrams {
     /// Sends like a socket that blocks: what has no room waits, and the time is lost.
     fn send<H: Host>(&mut self, udp: &Udp, framing: Framing, host: &mut H) {
         let now_ps = host.now_ps();
+        let most = u64::from(udp.payload_bytes_max.unwrap_or(framing.payload_bytes_max));
         while self.sent < self.written && self.next_at_ps <= now_ps {
-            let payload = u64::from(framing.payload_bytes_max).min(self.written - self.sent) as u16;
+            let payload = most.min(self.written - self.sent) as u16;
             let frame_bytes = framing.frame_bytes(payload);
             if !host.room(frame_bytes) {
                 return;

@@ -13,6 +13,7 @@ mod echo;
 mod hystart;
 pub(crate) mod mptcp;
 mod newreno;
+mod pace;
 mod prr;
 mod rack;
 mod ranges;
@@ -27,6 +28,7 @@ mod tests;
 
 pub use datagrams::{DatagramReceiver, Datagrams};
 pub use mptcp::{Coupling, Mptcp};
+pub use pace::Pace;
 pub use receiver::{Receiver, ReceiverCounters};
 pub use sender::{Sender, SenderCounters};
 
@@ -87,6 +89,18 @@ impl Transport {
             Self::Udp(_) => None,
         }
     }
+
+    /// Largest payload of a segment or datagram.
+    #[must_use]
+    pub fn payload_bytes_max(&self, framing: Framing) -> u16 {
+        match self {
+            Self::Tcp(Tcp { payload_bytes_max, .. })
+            | Self::Mptcp(Mptcp { tcp: Tcp { payload_bytes_max, .. }, .. })
+            | Self::Udp(Udp { payload_bytes_max, .. }) => {
+                payload_bytes_max.unwrap_or(framing.payload_bytes_max)
+            }
+        }
+    }
 }
 
 /// Settings of TCP. Times in picoseconds.
@@ -122,6 +136,10 @@ pub struct Tcp {
     pub persistent: bool,
     /// Reordering layer between the network and TCP at the receiver.
     pub reorder: Reorder,
+    /// Rate at which the application writes; all at once if `None`.
+    pub pace: Option<Pace>,
+    /// Largest payload of a segment, where it is less than [`Framing::payload_bytes_max`].
+    pub payload_bytes_max: Option<u16>,
 }
 
 impl Tcp {
@@ -146,6 +164,8 @@ impl Tcp {
             handshake: false,
             persistent: false,
             reorder: Reorder::None,
+            pace: None,
+            payload_bytes_max: None,
         }
     }
 }
@@ -191,6 +211,8 @@ pub enum Reorder {
 pub struct Udp {
     /// Rate of frames on the link, preamble and gap included; the host's own link bounds it.
     pub rate: anabranch_fabric::Rate,
+    /// Largest payload of a datagram, where it is less than [`Framing::payload_bytes_max`].
+    pub payload_bytes_max: Option<u16>,
 }
 
 /// Context of every step of a half.
@@ -204,7 +226,7 @@ impl Context<'_> {
     /// Payload of a full segment (SMSS).
     #[inline(always)]
     fn segment(self) -> u64 {
-        u64::from(self.framing.payload_bytes_max)
+        u64::from(self.tcp.payload_bytes_max.unwrap_or(self.framing.payload_bytes_max))
     }
 
     /// Whether losses are found by time, which needs SACK (RFC 8985, section 4).

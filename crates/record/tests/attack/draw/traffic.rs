@@ -1,17 +1,22 @@
 //! Traffic of every kind that needs no capture.
 
+use super::fabric::{LEAST_BPS, MOST_BPS};
 use super::{Framing, Pace, transport};
-use crate::dice::{Dice, quoted, size, time};
+use crate::dice::{Dice, quoted, rate, size, time};
 use crate::draft::{Draft, Table};
 use anabranch_fabric::Fabric;
 
 /// Flows of this repository's tests, for two hosts or more; pinned to the first path or to none.
 const FLOW_LIST: &str = "crates/record/tests/attack/pinned.csv";
+/// Transports whose applications cannot have a rate.
+const KINDS_WITHOUT_RATE: [&str; 2] = ["\"udp\"", "\"mptcp\""];
 const SIZES: &str = "{ file = \"crates/scenario/tests/sizes.csv\" }";
 
 pub(super) fn draw(dice: &mut Dice, pace: Pace, framing: Framing, fabric: &Fabric, draft: &mut Draft) {
     let entries = dice.magnitude(1, 3);
-    for _ in 0..entries {
+    for entry in 0..entries {
+        // A stream of its own: what applications do shifts nothing else that is drawn.
+        let mut of_its_own = Dice::new(pace.traffic_ps ^ pace.packets << 40, entry as u32);
         let mut table = Table::new("[[traffic]]");
         let payload = Payload { bytes: (pace.packets / entries).max(1) * framing.payload_bytes };
         match dice.below(16) {
@@ -32,8 +37,28 @@ pub(super) fn draw(dice: &mut Dice, pace: Pace, framing: Framing, fabric: &Fabri
             transport::keys(dice, pace, framing, &mut own);
             let keys: Vec<String> = own.keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
             table.set("transport", format!("{{ {} }}", keys.join(", ")));
+            let one_connection = |(_, kind): &(String, String)| !KINDS_WITHOUT_RATE.contains(&kind.as_str());
+            application(&mut of_its_own, pace, framing, own.keys.iter().all(one_connection), &mut table);
         }
         draft.tables.push(table);
+    }
+}
+
+/// Segments of a size of their own, and a rate of the application, from one at which it sends little to one that binds
+/// nothing.
+fn application(dice: &mut Dice, pace: Pace, framing: Framing, may_pace: bool, table: &mut Table) {
+    if dice.chance(0.5) {
+        table.set("mss", size(dice.between(framing.payload_bytes.div_ceil(8), framing.payload_bytes)));
+    }
+    if !may_pace || dice.chance(0.3) {
+        return;
+    }
+    let bits = u128::from(8 * pace.packets * framing.payload_bytes);
+    let whole_bps = (bits * 1_000_000_000_000 / u128::from(pace.traffic_ps)) as u64;
+    let bps = dice.magnitude(whole_bps / 10, whole_bps.saturating_mul(50)).clamp(LEAST_BPS, MOST_BPS);
+    table.set("rate", rate(bps));
+    if dice.chance(0.5) {
+        table.set("burst", size(dice.magnitude(1, 200_000)));
     }
 }
 

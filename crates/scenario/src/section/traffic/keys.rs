@@ -4,10 +4,10 @@ use crate::file;
 use crate::section::traffic::pattern::PatternUnit;
 use crate::section::traffic::sizes::SizeUnit;
 use crate::section::traffic::{Amount, Demand, KINDS, Rate, SizeSource, SizesSetting, Traffic, Training};
-use crate::section::transport;
+use crate::section::{framing, transport};
 use anabranch_fabric::capacity::Reference;
 use anabranch_form::Form;
-use anabranch_form::unit::{Bytes, Capacity, Choice, Count, OneOrMore, Positive, Time, Whole};
+use anabranch_form::unit::{Bytes, Capacity, Choice, Count, OneOrMore, Positive, Speed, Time, Whole};
 use anabranch_sim::transport::Transport;
 use anabranch_traffic::sizes::Convention;
 use anabranch_traffic::{Pattern, load};
@@ -70,6 +70,7 @@ pub(crate) fn visit(form: &mut impl Form, traffic: &mut Traffic) {
         ),
     }
     form.key("start", Time, &mut traffic.start_ps, "When it begins; a list's own times count from here.");
+    visit_application(form, traffic);
     visit_transport(form, &mut traffic.transport);
     form.origin(&mut traffic.origin);
 }
@@ -194,6 +195,32 @@ fn visit_training(form: &mut impl Form, training: &mut Training) {
     let often = Count { least: 1, most: 1_000_000 };
     form.key("iterations", often, &mut training.iterations, "How many times, each after the one before.");
     form.key("compute", Time, &mut training.compute_ps, "Computing between two iterations.");
+}
+
+fn visit_application(form: &mut impl Form, traffic: &mut Traffic) {
+    form.optional(
+        "rate",
+        Speed,
+        &mut traffic.rate,
+        "Rate at which the application of each flow writes its payload: a token bucket before the congestion window, \
+         whose unused tokens stay, as with iPerf3's `-b`. Default: all is written at once. UDP has the rate of its \
+         transport.",
+    );
+    let burst =
+        "Payload that the application writes at once: tokens come so many at a time. Default: one segment.";
+    form.optional("burst", Bytes::SOME, &mut traffic.burst_bytes, burst);
+    if traffic.burst_bytes.is_some() && traffic.rate.is_none() {
+        let hint = "give `rate` too, or leave `burst` out".to_owned();
+        form.refuse("burst", "there is no rate at which bursts are written".to_owned(), hint);
+    }
+    let mut mss = traffic.mss_bytes.map(u64::from);
+    form.optional(
+        "mss",
+        Bytes { least: 1, most: framing::MSS_MOST },
+        &mut mss,
+        "Largest payload of a segment or datagram, at most `framing.mss`. Default: `framing.mss`.",
+    );
+    traffic.mss_bytes = mss.map(|mss| mss as u16);
 }
 
 fn visit_transport(form: &mut impl Form, own: &mut Option<Transport>) {

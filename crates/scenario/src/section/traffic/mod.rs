@@ -8,6 +8,7 @@ pub(crate) use keys::visit;
 pub use sizes::{SizeSource, SizesSetting};
 
 use crate::file::NamedFile;
+use anabranch_fabric::Rate as LinkRate;
 use anabranch_fabric::capacity::Reference;
 use anabranch_form::Origin;
 use anabranch_sim::transport::Transport;
@@ -22,6 +23,12 @@ pub struct Traffic {
     pub start_ps: u64,
     /// Transport that carries it, where it is not `[transport]`.
     pub transport: Option<Transport>,
+    /// Rate at which the application of each flow writes, where it does not write all at once.
+    pub rate: Option<LinkRate>,
+    /// Payload that it writes at once, where it is not a segment.
+    pub burst_bytes: Option<u64>,
+    /// Largest payload of its segments, where it is not `[framing]`'s.
+    pub mss_bytes: Option<u16>,
     pub(crate) origin: Origin,
 }
 
@@ -156,7 +163,15 @@ impl Traffic {
                 amount: None,
             },
         };
-        Self { demand, start_ps: 0, transport: None, origin: Origin::default() }
+        Self {
+            demand,
+            start_ps: 0,
+            transport: None,
+            rate: None,
+            burst_bytes: None,
+            mss_bytes: None,
+            origin: Origin::default(),
+        }
     }
 
     fn kind(&self) -> &'static str {

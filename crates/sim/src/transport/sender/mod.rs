@@ -6,6 +6,7 @@ mod transmit;
 
 use super::alarm::Alarm;
 use super::congestion::Congestion;
+use super::pace::Bucket;
 use super::prr::Prr;
 use super::rack::Rack;
 use super::rtt::Rtt;
@@ -87,6 +88,8 @@ pub struct Sender {
     board: Scoreboard,
     rack: Rack,
     last_sent_ps: u64,
+    /// What the application of a flow has written, if it has a rate.
+    bucket: Option<Box<Bucket>>,
     /// Counters so far.
     pub counters: SenderCounters,
 }
@@ -120,6 +123,7 @@ impl Sender {
             board: Scoreboard::default(),
             rack: Rack::default(),
             last_sent_ps: 0,
+            bucket: None,
             counters: SenderCounters::default(),
         }
     }
@@ -196,15 +200,21 @@ impl Sender {
         }
     }
 
-    /// Appends bytes to the stream.
+    /// Appends bytes to the stream: those of a flow, which leave no faster than its application writes.
     pub fn write<H: Host>(&mut self, tcp: &Tcp, framing: Framing, bytes: u64, host: &mut H) {
-        if self.next > 0 && self.una == self.next {
-            let now_ps = host.now_ps();
-            self.congestion.idled(now_ps - self.last_sent_ps, now_ps);
-        }
+        let now_ps = host.now_ps();
+        self.end_idleness(now_ps);
+        self.bucket = tcp.pace.map(|pace| Box::new(Bucket::begin(pace, self.written, now_ps)));
         self.written += bytes;
         if self.phase == Phase::Open {
             self.transmit(Context { tcp, framing }, host);
+        }
+    }
+
+    /// New data come. If all before was acknowledged, congestion control learns how long there was nothing to send.
+    fn end_idleness(&mut self, now_ps: u64) {
+        if self.next > 0 && self.una == self.next {
+            self.congestion.idled(now_ps - self.last_sent_ps, now_ps);
         }
     }
 
@@ -236,6 +246,10 @@ impl Sender {
             if self.state == State::Open || self.state == State::Reduced {
                 self.enter_recovery(cx, 0, host);
             }
+            self.transmit(cx, host);
+        }
+        if self.written_at_ps() <= now_ps {
+            self.end_idleness(now_ps);
             self.transmit(cx, host);
         }
         if self.rto_at_ps <= now_ps {
@@ -270,8 +284,14 @@ impl Sender {
         self.next - self.una - self.board.absent_bytes()
     }
 
+    /// When the application writes what the window has room for; `u64::MAX` if it has, or need not.
+    #[inline(always)]
+    fn written_at_ps(&self) -> u64 {
+        self.bucket.as_ref().map_or(u64::MAX, |bucket| bucket.due_ps())
+    }
+
     #[inline(always)]
     fn arm<H: Host>(&mut self, host: &mut H) {
-        self.alarm.set(self.rto_at_ps.min(self.rack.due_at_ps()), host);
+        self.alarm.set(self.rto_at_ps.min(self.rack.due_at_ps()).min(self.written_at_ps()), host);
     }
 }

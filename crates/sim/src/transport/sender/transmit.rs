@@ -11,6 +11,9 @@ impl Sender {
     #[inline]
     pub(super) fn transmit<H: Host>(&mut self, cx: Context<'_>, host: &mut H) {
         let segment = cx.segment();
+        if let Some(bucket) = &mut self.bucket {
+            bucket.rest();
+        }
         let mut window = self.congestion.window;
         if self.dup_acks > 0 && !cx.tcp.sack && self.state == State::Open {
             // Limited transmit (RFC 3042). With SACK the pipe shrinks by itself.
@@ -33,7 +36,7 @@ impl Sender {
             }
         }
         // Bytes of the next segment of new data: what was written, or else what the host has waiting.
-        let mut bytes = self.next_bytes(segment, host);
+        let mut bytes = self.next_bytes(cx, host);
         while bytes > 0 {
             if bytes > room {
                 self.limited_end = self.next;
@@ -53,7 +56,7 @@ impl Sender {
             }
             room -= bytes;
             self.send_new(cx, bytes, host);
-            bytes = self.next_bytes(segment, host);
+            bytes = self.next_bytes(cx, host);
         }
         if self.state == State::Recovery && bytes == 0 && !cx.rack() {
             while let Some(span) = self.board.first_doubtful(self.una, segment)
@@ -79,12 +82,18 @@ impl Sender {
         pays
     }
 
+    /// Bytes of the next segment of new data, which is a full one or the last. Without a full one an application with a
+    /// rate has nothing yet.
     #[inline(always)]
-    fn next_bytes<H: Host>(&self, segment: u64, host: &mut H) -> u64 {
-        match self.written - self.next {
-            0 => host.waiting(segment),
+    fn next_bytes<H: Host>(&mut self, cx: Context<'_>, host: &mut H) -> u64 {
+        let segment = cx.segment();
+        let bytes = match self.written - self.next {
+            0 => return host.waiting(segment),
             written => segment.min(written),
-        }
+        };
+        let (end, now_ps) = (self.next + bytes, host.now_ps());
+        let is_written = self.bucket.as_mut().is_none_or(|bucket| bucket.has(end, now_ps));
+        if is_written { bytes } else { 0 }
     }
 
     #[inline]

@@ -33,6 +33,8 @@ fn plain() -> Tcp {
         handshake: false,
         persistent: false,
         reorder: Reorder::None,
+        pace: None,
+        payload_bytes_max: None,
     }
 }
 

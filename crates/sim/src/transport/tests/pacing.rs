@@ -25,7 +25,7 @@ impl Host for Port {
 #[test]
 fn datagrams_keep_their_rate() {
     // 1538 bytes on the wire at 1 Gbit/s: 12.304 us.
-    let udp = Udp { rate: anabranch_fabric::Rate::from_bps(1_000_000_000).unwrap() };
+    let udp = Udp { rate: anabranch_fabric::Rate::from_bps(1_000_000_000).unwrap(), payload_bytes_max: None };
     let mut sender = Datagrams::new();
     let mut receiver = DatagramReceiver::new();
     let mut port = Port::default();
