@@ -33,6 +33,7 @@ FLOWS = pl.DataFrame(
         "src": [0, 0, 1, 1],
         "dst": [2, 2, 3, 3],
         "size_bytes": [10_000, 20_000, 10_001, 500_000],
+        "received_bytes": [10_000, 20_000, 10_001, 500_000],
         "start_ns": [0.0, 1000.0, 0.0, 0.0],
         "fct_ns": [1000.0, 3000.0, 2000.0, 4000.0],
         "slowdown": [1.0, 2.0, 3.0, 4.0],
@@ -51,10 +52,17 @@ TOPOLOGY = {
 }
 
 
-def run_of(flows: pl.DataFrame = FLOWS) -> Run:
+def run_of(flows: pl.DataFrame = FLOWS, record: dict[str, str] | None = None) -> Run:
     return cast(
         Run,
-        SimpleNamespace(flows=flows, ports=PORTS, topology=TOPOLOGY, manifest={"dropped_packets": 1}, folder="here"),
+        SimpleNamespace(
+            flows=flows,
+            ports=PORTS,
+            topology=TOPOLOGY,
+            manifest={"dropped_packets": 1, "end_ns": 10_000.0},
+            scenario={"record": record or {}},
+            folder="here",
+        ),
     )
 
 
@@ -87,10 +95,20 @@ def test_quantities_are_what_one_counts_by_hand(given: dict[str, Any], value: fl
 
 def test_what_cannot_be_told_is_none() -> None:
     unfinished = FLOWS.with_columns(finished=pl.Series([True, True, True, False]))
-    assert measured(Quantity("goodput"), run_of(unfinished)) is None
+    assert measured(Quantity("goodput"), run_of(record={"omit": "4 us"})) is None, "no time is left"
     assert measured(Quantity("fct"), run_of(unfinished)) == pytest.approx(0.002)
     assert measured(Quantity("fct", statistic="p99"), run_of()) is None
     assert measured(Quantity("fct", read_classes({"none": {"above": "1 GB"}})["none"]), run_of()) is None
+
+
+def test_goodput_is_what_applications_received_in_the_time_that_counts() -> None:
+    # Host 1's second flow has 100,000 bytes at the end, at 10 us; host 0's last begins at 1 us and ends at 4 us.
+    going = FLOWS.with_columns(
+        fct_ns=pl.Series([1000.0, 3000.0, 2000.0, None]), received_bytes=pl.Series([0, 15_000, 1, 100_000])
+    )
+    assert measured(Quantity("goodput"), run_of(going)) == pytest.approx(8 * (15 / 4 + 100.001 / 10))
+    omitted = run_of(going, {"omit": "2 us"})
+    assert measured(Quantity("goodput"), omitted) == pytest.approx(8 * (15 / 2 + 100.001 / 8))
 
 
 def test_a_port_that_there_is_not_is_named() -> None:

@@ -97,6 +97,7 @@ def flows(number: int, seed: int, stretch: float = 1.0) -> pl.DataFrame:
             "ideal_fct_ns": ideal,
             "slowdown": np.where(finished, fct / ideal, np.nan),
             "sent_bytes": size,
+            "received_bytes": size,
             "sent_packets": size // 1448 + 1,
             "retransmitted_packets": counted,
             "reordered_packets": counted,

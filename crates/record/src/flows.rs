@@ -81,6 +81,12 @@ pub fn flow_columns(
             of_record(|record| record.delivered_packets),
         ),
         column(
+            "received_bytes",
+            "Payload that the receiving application had, in order, when the flow or the simulation ended, from \
+             `record.omit` on.",
+            of_record(|record| record.received_bytes),
+        ),
+        column(
             "dropped_bytes",
             "Payload refused for want of room, or by a meter.",
             of_record(|record| record.dropped_bytes),

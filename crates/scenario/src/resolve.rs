@@ -198,6 +198,7 @@ fn some_weight(fabric: &Fabric, weights: &Weights, weighing: Weighing) -> Result
 fn observe(directory: &Directory<'_>, record: &Record) -> Result<Observe, FormError> {
     Ok(Observe {
         interval_ps: record.interval_ps,
+        omit_ps: record.omit_ps.unwrap_or(0),
         queue_ports: ports(directory, &record.queues).map_err(|error| error.within("record.queues"))?,
         queue_sample_ps: record.queue_interval_ps,
         window_flows: record.windows.clone(),

@@ -166,6 +166,17 @@ impl Connection {
             AnyReceiver::Datagrams(receiver) => &receiver.counters,
         };
         records[self.message.flow as usize].count(sent, received);
+        self.write_received(records);
+    }
+
+    /// Writes down what the application has of the message, if it is no subflow's.
+    pub(crate) fn write_received(&self, records: &mut [FlowRecord]) {
+        let Message { flow, first, end, .. } = self.message;
+        let delivered = match &self.receiving.end {
+            AnyReceiver::Stream(receiver) => receiver.delivered(),
+            AnyReceiver::Datagrams(receiver) => receiver.delivered(),
+        };
+        records[flow as usize].received_bytes = delivered.min(end) - first;
     }
 }
 

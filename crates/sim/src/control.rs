@@ -15,6 +15,8 @@ pub(crate) enum Control {
     EndInterval,
     /// Backlogs are sampled.
     Sample,
+    /// What applications have received so far counts no longer.
+    Omit,
 }
 
 /// When the next control event comes, and which.
@@ -26,6 +28,7 @@ pub(crate) struct Schedule {
     next_reroute: usize,
     interval: Periodic,
     sample: Periodic,
+    omit_ps: u64,
 }
 
 /// Something at every multiple of a period; never if the period is zero.
@@ -58,6 +61,7 @@ impl Schedule {
             next_reroute: 0,
             interval: Periodic::new(settings.observe.interval_ps, settings.observe.interval_ps),
             sample: Periodic::new(sample_ps, 0),
+            omit_ps: if settings.observe.omit_ps == 0 { NEVER_PS } else { settings.observe.omit_ps },
         }
     }
 
@@ -71,7 +75,8 @@ impl Schedule {
 
     /// Time of the next event; [`NEVER_PS`] if there is none.
     pub(crate) fn next_ps(&self) -> u64 {
-        self.change_ps().min(self.reroute_ps()).min(self.interval.next_ps).min(self.sample.next_ps)
+        let recorded_ps = self.interval.next_ps.min(self.sample.next_ps).min(self.omit_ps);
+        self.change_ps().min(self.reroute_ps()).min(recorded_ps)
     }
 
     /// Takes the next event.
@@ -87,6 +92,10 @@ impl Schedule {
             let learned: Vec<What> = learned.map(|change| change.what).collect();
             self.next_reroute += learned.len();
             return Control::Reroute(learned);
+        }
+        if self.omit_ps == at_ps {
+            self.omit_ps = NEVER_PS;
+            return Control::Omit;
         }
         let (periodic, control) = if self.interval.next_ps == at_ps {
             (&mut self.interval, Control::EndInterval)

@@ -1,5 +1,6 @@
 //! Hosts: flows begin, packets reach their connection, flows end.
 
+mod counters;
 mod ends;
 mod multipath;
 
@@ -48,6 +49,8 @@ pub(crate) struct Hosts {
     /// Flows of each connection that ended while segments of theirs were under way, each with the position of
     /// its first byte in the stream, ascending.
     past: HashMap<u32, Vec<(u64, u32)>>,
+    /// What the application of each flow had received when it began to count. Empty if it always did.
+    omitted: Vec<u64>,
 }
 
 impl Hosts {
@@ -92,6 +95,7 @@ impl Hosts {
             watched,
             windows: Vec::new(),
             past: HashMap::new(),
+            omitted: Vec::new(),
         }
     }
 
@@ -455,17 +459,6 @@ impl Hosts {
         } else {
             self.close(name, network);
         }
-    }
-
-    /// Writes down the counters of the flows that are still open.
-    pub(crate) fn finish(&mut self) {
-        let of_its_own = |connection: &&Connection| {
-            connection.open && connection.subflow.is_none() && !connection.message.ended
-        };
-        for connection in self.connections.iter().filter(of_its_own) {
-            connection.write_counters(&mut self.records);
-        }
-        self.finish_multipath();
     }
 
     /// Port of each host.

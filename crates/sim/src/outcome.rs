@@ -21,6 +21,9 @@ pub struct FlowRecord {
     /// Segments that reached the receiving host, duplicates included. What was sent was delivered, dropped or lost, or
     /// is left in the fabric at the end.
     pub delivered_packets: u64,
+    /// Payload bytes that the receiving application had, in order, at the end of the flow or of the simulation, without
+    /// those that it had at [`crate::Observe::omit_ps`].
+    pub received_bytes: u64,
     /// Payload bytes refused for want of room, or by a meter.
     pub dropped_bytes: u64,
     /// Segments refused for want of room, or by a meter.

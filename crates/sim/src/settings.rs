@@ -58,6 +58,8 @@ impl Framing {
 pub struct Observe {
     /// Length of the intervals of port records, in picoseconds; one interval for the whole run if zero.
     pub interval_ps: u64,
+    /// Time from which [`crate::FlowRecord::received_bytes`] counts, in picoseconds.
+    pub omit_ps: u64,
     /// Ports whose backlog is written down at each sample.
     pub queue_ports: Vec<u32>,
     /// Time between two samples of those ports, in picoseconds.

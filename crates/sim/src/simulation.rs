@@ -222,6 +222,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
                 self.network.with_host_balancer(|host, network| host.links_changed(&self.believed, network));
             }
             Control::EndInterval => self.end_interval(),
+            Control::Omit => self.hosts.omit(),
             Control::Sample => {
                 let now_ps = self.network.now_ps;
                 for &port in &self.queue_ports {

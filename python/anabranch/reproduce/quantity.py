@@ -42,7 +42,8 @@ class Quantity:
 
     `fct`, `slowdown` and `throughput` (payload over FCT) are statistics of the finished flows of a size class, or one
     over another (`p99/mean`); `job time` is of the jobs that ended. `goodput` is the sum over pairs of hosts of the
-    payload between them over the time from the first start to the last end. `share of bytes` is what ports have sent of
+    payload that applications received, in order, over the time from the first start, or from `record.omit`, to the last
+    end, or the end of the simulation. `share of bytes` is what ports have sent of
     what they and others have, by name. `share of flows` is the class' part of all flows. `reordered`, `retransmitted`
     and `marked` are parts of the segments, `dropped` of the frames. `MAPE` is the mean absolute percentage error of a
     split, by connections (VALO Eq. 1).

@@ -95,10 +95,10 @@ fn the_fingerprint_of_the_model() {
 }
 
 const FINGERPRINTS: [u64; 6] = [
-    0xb6e9_0256_d3b4_e5db,
-    0xe594_559f_6477_f39d,
-    0x66f5_1bdb_5c78_39ec,
-    0xa6fb_3de8_d458_0d1b,
-    0xcbaf_2cbf_61d9_afa4,
-    0x6167_f072_d977_8dde,
+    0x8f12_3ec8_8562_f283,
+    0xb635_c536_bba1_11b5,
+    0xfb9c_0eb9_48fc_ad76,
+    0xbf88_197e_629a_4f9f,
+    0xe264_12de_ca66_5838,
+    0xc09f_4e6e_a27a_70be,
 ];

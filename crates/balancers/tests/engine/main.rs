@@ -20,6 +20,7 @@ mod partitions;
 mod pinning;
 mod planned;
 mod queueing;
+mod received;
 mod saps;
 mod setup;
 mod ties;

@@ -10,6 +10,8 @@ const PS_PER_MS: u64 = 1_000_000_000;
 pub struct Record {
     /// Length of the intervals of port records, in picoseconds.
     pub interval_ps: u64,
+    /// Time from which payload counts as received, in picoseconds; the start where it is not said.
+    pub omit_ps: Option<u64>,
     /// Ports whose backlog is sampled.
     pub queues: Vec<Named>,
     /// Time between two samples, in picoseconds.
@@ -26,6 +28,7 @@ impl Default for Record {
     fn default() -> Self {
         Self {
             interval_ps: PS_PER_MS,
+            omit_ps: None,
             queues: Vec::new(),
             queue_interval_ps: PS_PER_MS / 100,
             windows: Vec::new(),
@@ -44,6 +47,12 @@ pub(crate) fn visit(form: &mut impl Form, record: &mut Record) {
         Time,
         &mut record.interval_ps,
         "Length of the intervals of `ports.parquet`; \"0 s\" makes one of the whole run.",
+    );
+    form.optional(
+        "omit",
+        Time,
+        &mut record.omit_ps,
+        "Time from which `received_bytes` of `flows.parquet` counts, as with iPerf3's `-O`. Default: from the start.",
     );
     form.key(
         "queues",

@@ -228,6 +228,16 @@ impl Hosts {
         }
     }
 
+    /// Writes down what applications have of the flows that are still open.
+    pub(super) fn receive_multipath(&mut self) {
+        for Multipath { data, connections, .. } in &self.multipaths.all {
+            let first = connections.first().and_then(|&name| self.connections.get(name));
+            if let Some(Connection { message, .. }) = first {
+                self.records[message.flow as usize].received_bytes = data.received();
+            }
+        }
+    }
+
     /// Writes down the counters of a flow. Returns its number.
     fn write_multipath(&mut self, slot: u32) -> u32 {
         let Multipath { data, connections, .. } = &self.multipaths.all[slot as usize];
@@ -247,6 +257,7 @@ impl Hosts {
         sent.retransmitted_packets += data.reinjected_packets;
         let record: &mut FlowRecord = &mut self.records[flow as usize];
         record.count(&sent, &received);
+        record.received_bytes = data.received();
         flow
     }
 

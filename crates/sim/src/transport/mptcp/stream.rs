@@ -203,6 +203,11 @@ impl DataStream {
         self.carriers.iter().any(|carrier| !carrier.strays.is_empty())
     }
 
+    /// Bytes that the application has, in order.
+    pub(crate) fn received(&self) -> u64 {
+        self.arrived.end()
+    }
+
     /// Whether every byte is acknowledged.
     pub(crate) fn is_acknowledged(&self) -> bool {
         self.acknowledged.end() == self.size

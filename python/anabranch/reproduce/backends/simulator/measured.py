@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from anabranch.errors import AnabranchError
+from anabranch.lab.run.transport import time_ns
 from anabranch.reproduce.measure import CellMeasure, read_measure
 from anabranch.reproduce.quantity import Quantity
 from anabranch.stats.fct import QUANTILES, quantile
@@ -44,7 +45,7 @@ def measured(quantity: Quantity, run: Run) -> float | None:
         times, _ = completion_ns(flows)
         return _statistic(times / 1e6, quantity.statistic)
     if quantity.name == "goodput":
-        return _goodput_gbps(flows)
+        return _goodput_gbps(run)
     if quantity.name == "share of bytes":
         return _share(run, quantity)
     if quantity.name == "share of flows":
@@ -84,14 +85,18 @@ def _statistic(values: Any, statistic: str) -> float | None:
     return float(np.mean(values)) if statistic == "mean" else quantile(values, QUANTILES[statistic])
 
 
-def _goodput_gbps(flows: pl.DataFrame) -> float | None:
-    """None if a flow has not ended: what it has delivered is not known."""
-    if not flows.height or not flows["finished"].all():
-        return None
-    pairs = flows.group_by("src", "dst").agg(
-        pl.col("size_bytes").sum().alias("bytes"),
-        ((pl.col("start_ns") + pl.col("fct_ns")).max() - pl.col("start_ns").min()).alias("ns"),
+def _goodput_gbps(run: Run) -> float | None:
+    """None if a pair has had no time to send."""
+    recorded = run.scenario["record"]
+    omit_ns = time_ns(recorded, "omit") if "omit" in recorded else 0.0
+    began = run.flows.filter(pl.col("start_ns").is_not_null())
+    ended = (pl.col("start_ns") + pl.col("fct_ns")).fill_null(run.manifest["end_ns"])
+    pairs = began.group_by("src", "dst").agg(
+        pl.col("received_bytes").sum().alias("bytes"),
+        (ended.max() - pl.max_horizontal(pl.col("start_ns").min(), omit_ns)).alias("ns"),
     )
+    if not pairs.height or (pairs["ns"] <= 0).any():
+        return None
     return float((8.0 * pairs["bytes"] / pairs["ns"]).sum())
 
 
