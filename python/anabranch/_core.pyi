@@ -148,15 +148,21 @@ def plan_pair(
     text: str, file: str, balance: str, overrides: list[tuple[str, str]], pair: tuple[str, str]
 ) -> tuple[list[PlanFactRow], list[PlanTableRow], list[str]]: ...
 def cut_slices(
-    residual_bps: list[int],
+    residual: list[tuple[int, bool]],
     *,
+    pick: str,
     slice_min_bps: int,
-    slice_max_bps: int | None = None,
-    quantum_bps: int | None = None,
-    min_waste: bool = False,
-    block: bool = False,
-    label_bits: int = 6,
+    slice_max_bps: int | None,
+    quantum_bps: int | None,
+    label_bits: int,
+    burst_ns: int,
+    frame_bytes: int,
 ) -> tuple[int, list[int], int, bool] | None: ...
+def metered_frames(
+    rate_bps: int, *, burst_bytes: int, frame_bytes: int, offered_bps: int, window_ns: int, windows: int
+) -> list[int]: ...
+def slice_picks() -> list[str]: ...
+def outside_bps(before_bps: int, measured_bps: int, rate_bps: int, hysteresis: float) -> int: ...
 
 class KernelGroup:
     """A weighted group of a datapath in the kernel."""

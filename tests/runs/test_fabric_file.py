@@ -49,9 +49,27 @@ def test_only_the_fabric_is_read_and_its_errors_name_the_line() -> None:
 
 def test_slices_of_the_papers_example() -> None:
     # Wino section II-B: 600, 200 and 200 Mbit/s are slices of 200, three on the first path.
-    assert _core.cut_slices([600_000_000, 200_000_000, 200_000_000], slice_min_bps=7_000_000) == (
-        200_000_000,
-        [0, 1, 2, 0, 0],
-        0,
-        True,
-    )
+    def cut(
+        *left_mbps: int, measured: bool = False, pick: str = "least-loss"
+    ) -> tuple[int, list[int], int, bool] | None:
+        return _core.cut_slices(
+            [(1_000_000 * mbps, measured) for mbps in left_mbps],
+            pick=pick,
+            slice_min_bps=7_000_000,
+            slice_max_bps=None,
+            quantum_bps=None,
+            label_bits=6,
+            burst_ns=1_000_000,
+            frame_bytes=1518,
+        )
+
+    assert cut(600, 200, 200) == (200_000_000, [0, 1, 2, 0, 0], 0, True)
+    assert cut(601, 199, 200, measured=True) == (199_000_000, [0, 1, 2, 0, 0], 5_000_000, True)
+    with pytest.raises(AnabranchError, match="pick: least: give one of least-loss, literal, min-waste"):
+        cut(600, 200, pick="least")
+
+
+def test_traffic_in_no_slice_counts_once_it_has_changed() -> None:
+    assert _core.outside_bps(400, 440, 1000, 0.05) == 400
+    assert _core.outside_bps(400, 460, 1000, 0.05) == 460
+    assert _core.outside_bps(400, 20, 1000, 0.05) == 0

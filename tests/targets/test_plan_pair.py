@@ -219,7 +219,7 @@ def test_near_names_are_suggested() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--target", "conga", FIG_2, *PAIR), "target: conga: its controller makes no such plan; use one of dbb"),
+        (("--target", "conga", FIG_2, *PAIR), "target: conga: its controller makes no such plan; use one of dbb, wino"),
         (("--target", "dbx", FIG_2, *PAIR), "target: dbx: unknown load balancer; did you mean dbb?"),
         (("--target", "ovs", FIG_2, *PAIR), "target: ovs: plans for --weights, not for a fabric"),
         ((FIG_2, *PAIR), "target: missing; give one load balancer"),

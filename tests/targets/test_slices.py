@@ -19,7 +19,7 @@ M = 1_000_000
 
 def pair(residual: list[int], cut: Cut | None = None, known: int = 0, to: int = 1) -> Pair:
     """From leaf0, whose port to spine number i is 10 + i; spine i's port to leaf number l is 20 + l."""
-    found = (cut or Cut()).slices([rate * M for rate in residual])
+    found = (cut or Cut()).slices([(rate * M, False) for rate in residual])
     assert found is not None
     paths = tuple((("leaf0", 10 + spine), (f"spine{spine}", 20 + to)) for spine in range(len(residual)))
     return Pair("leaf0", f"leaf{to}", ("10.1.0.0/24",), (f"10.{to + 1}.0.0/24",), paths, found, known)
@@ -40,7 +40,8 @@ GOLDEN = [
     ([10000, 5000], {"slice_max_bps": 1000 * M}, 1000, [10, 5], 0),
     ([9000, 4000], {}, 1000, [9, 4], 0),
     ([10000, 1000], {}, 1000, [10, 1], 0),
-    ([9000, 4000], {"slice_min_bps": 2000 * M}, 2000, [4, 2], 1000),
+    ([9000, 4000], {"slice_min_bps": 2000 * M}, 4000, [2, 1], 1000),
+    ([9000, 4000], {"slice_min_bps": 2000 * M, "pick": "literal"}, 2000, [4, 2], 1000),
 ]
 
 
@@ -127,8 +128,8 @@ def test_bursts_are_twenty_milliseconds_and_two_frames_at_least() -> None:
 
 
 def test_paths_without_a_slice_are_not_used() -> None:
-    assert Cut().slices([5 * M, 6 * M]) is None
-    assert Cut().slices([0, 0]) is None
+    assert Cut().slices([(5 * M, False), (6 * M, False)]) is None
+    assert Cut().slices([(0, False), (0, False)]) is None
     assert pair([1000, 0, 1000]).slices.path_of == (0, 2)
 
 

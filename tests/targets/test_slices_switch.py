@@ -38,7 +38,7 @@ def switch() -> Iterator[OpenVSwitch]:
 
 def pair(residual: Sequence[int], cut: Cut | None = None, known: int = 0) -> Pair:
     """From the leaf that the bridge is; its port to spine i is i + 1."""
-    found = (cut or Cut()).slices([rate * M for rate in residual])
+    found = (cut or Cut()).slices([(rate * M, False) for rate in residual])
     assert found is not None
     paths = tuple((("leaf0", 1 + spine), (f"spine{spine}", 9)) for spine in range(len(residual)))
     return Pair("leaf0", "leaf1", ("10.1.0.0/24",), ("10.2.0.0/24",), paths, found, known)

@@ -5,6 +5,7 @@ mod groups;
 mod max_flow;
 mod polarisation;
 mod selection;
+mod slices;
 mod weights;
 mod whole_flow;
 
@@ -16,5 +17,9 @@ pub use groups::{Group, Groups};
 pub use max_flow::{FlowChoice, FlowLink, MaxFlow};
 pub use polarisation::{TierUse, upward_use};
 pub use selection::selection_hash;
+pub use slices::{
+    Residual, SliceOrder, SlicePick, SliceRule, SliceScope, Slices, meter_error_percent, metered_frames,
+    outside_bps, overflow_bps,
+};
 pub use weights::{Member, Weighing};
 pub use whole_flow::{BoundedLink, whole_flow};

@@ -1,8 +1,7 @@
 //! Fabric that is run, not simulated: its groups and slices with the current links.
 
-use crate::error::{AnabranchError, plan, scenario};
+use crate::error::{AnabranchError, scenario};
 use crate::topology::topology;
-use anabranch_balancers::wino::slices::{SliceOrder, SlicePick, SliceRule};
 use anabranch_fabric::paths::{path, path_counts};
 use anabranch_fabric::{Fabric as Built, LinkState, NextHops, Rate};
 use anabranch_plan::{Groups, Weighing};
@@ -12,10 +11,6 @@ use pyo3::types::PyDict;
 
 /// Group of next hops: (switch, leaves it leads to, (port, weight) of each next hop).
 type GroupRow = (u32, Vec<u32>, Vec<(u32, u64)>);
-
-/// Slices: (bandwidth of a slice, path of each, bandwidth that no slice covers, whether they need meters), in bits per
-/// second.
-type Cut = (u64, Vec<u16>, u64, bool);
 
 /// Table `[fabric]` of a file; see `_core.pyi`.
 #[pyclass(frozen, module = "anabranch._core")]
@@ -84,28 +79,4 @@ impl Fabric {
         let paths = (0..count).map(|index| one(index).map(|path| path.ports));
         paths.collect::<Result<_, _>>().map_err(|error| AnabranchError::new_err(error.to_string()))
     }
-}
-
-/// Cuts paths of these residual bandwidths into slices; none if no path has any bandwidth.
-#[pyfunction]
-#[pyo3(signature = (residual_bps, *, slice_min_bps, slice_max_bps=None, quantum_bps=None, min_waste=false, block=false, label_bits=6))]
-pub(crate) fn cut_slices(
-    residual_bps: Vec<u64>,
-    slice_min_bps: u64,
-    slice_max_bps: Option<u64>,
-    quantum_bps: Option<u64>,
-    min_waste: bool,
-    block: bool,
-    label_bits: u32,
-) -> PyResult<Option<Cut>> {
-    let rule = SliceRule {
-        pick: if min_waste { SlicePick::MinWaste } else { SlicePick::Literal },
-        order: if block { SliceOrder::Block } else { SliceOrder::Interleaved },
-        slice_min_bps,
-        slice_max_bps,
-        quantum_bps,
-        label_bits,
-    };
-    let slices = rule.cut(&residual_bps).map_err(plan)?;
-    Ok(slices.map(|cut| (cut.slice_bps, cut.path_of, cut.waste_bps, cut.metered)))
 }

@@ -16,6 +16,7 @@ mod progress;
 mod replay;
 mod schemes;
 mod simulation;
+mod slices;
 mod splitter;
 mod targets;
 mod topology;
@@ -26,7 +27,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::fabric::{Fabric, cut_slices};
+    use super::fabric::Fabric;
     #[pymodule_export]
     use super::kernel::{
         KernelDatapath, KernelGroup, kernel_shares, kernel_turns, probe_kernel, require_bpf_file_system,
@@ -45,6 +46,8 @@ mod _core {
     use super::schemes::schemes;
     #[pymodule_export]
     use super::simulation::{Run, Scenario, columns};
+    #[pymodule_export]
+    use super::slices::{cut_slices, metered_frames, outside_bps, slice_picks};
     #[pymodule_export]
     use super::splitter::{Splitter, techniques};
     #[pymodule_export]

@@ -92,8 +92,8 @@ MEANINGS: dict[str, str | Meaning] = {
         "What paths have left is rounded down to multiples of it.", "10 Mbps; 1 Mbps below 1 Gbps"
     ),
     "policy.wino.label_bits": "Bits of labels, of the six of DSCP: 63 slices for a pair of leaves.",
-    "policy.wino.pick": "Slice size where the common divisor is below `slice_min`: that divisor, or the one that "
-    "wastes least.",
+    "policy.wino.pick": "Slice size where the common divisor is below `slice_min`, makes too many slices, or is one of "
+    "measured rates: the size that loses least to waste and meters, the least allowed, or the one that wastes least.",
     "policy.wino.meters": "Whether slices have limits. A meter drops; without meters slices are weighted spraying.",
     "policy.wino.burst": "Burst of a meter, as time at its rate; two frames at least.",
     "policy.wino.frame": "Largest frame in bytes, for that least burst.",

@@ -8,6 +8,8 @@ from dataclasses import fields
 from anabranch.reference.markdown import GENERATED, code, table
 from anabranch.reproduce.backends.lab import QUANTITIES, dbb, valo, wino
 from anabranch.reproduce.backends.lab import study as lab
+from anabranch.reproduce.backends.meter import QUANTITIES as METERED
+from anabranch.reproduce.backends.meter.study import Meters
 from anabranch.reproduce.backends.simulator.measured import SIMULATED
 from anabranch.reproduce.claim import COMPARISONS
 from anabranch.reproduce.group import BACKENDS
@@ -49,6 +51,22 @@ SPLITTER = {
     "`repetitions`, `process_bytes`. Keys with `_quick` replace theirs under `--quick`.",
     "changes": "Weights that change: `techniques`, `per_second`, `connections`, `paths`, `packets_per_second`.",
     "hashes": "Comparison of hashes: `names`, `connections`, `weights`.",
+}
+METER = {
+    "backend": '`"meter"`.',
+    "name": "Name of the study.",
+    "title": "Title, for the reader.",
+    "settings": "How much is measured, see below.",
+    "quick": "Settings that `--quick` replaces, and a `note` on what is smaller.",
+}
+METERS = {
+    "rates_kbps": "Rates of meters, in kb/s: the axis `rate`.",
+    "windows_ms": "Windows that throughput is measured in, in milliseconds: the axis `window`.",
+    "bursts_ms": "Depths of a meter's bucket, as the time that its rate takes for them: the axis `burst`.",
+    "offered_mbps": "Rate at which frames come, in Mb/s.",
+    "frame_bytes": "Size of the frames.",
+    "duration_ms": "Time that is measured.",
+    "parts": "Parts of that time, which are the seeds of the claims.",
 }
 LAB = {
     "backend": '`"lab"`.',
@@ -162,7 +180,7 @@ A study is a folder `studies/PAPER/FIGURE/` with `study.toml` (what runs), `expe
 it is compared) and `README.md` (the set-up, and how we read what the paper leaves unsaid). `anabranch reproduce` runs
 it and judges its claims; `anabranch sweep` takes the study file of a simulation by itself.
 
-Three backends yield values: {", ".join(code(name) for name in BACKENDS)}. Claims, verdicts and reports are the same
+Four backends yield values: {", ".join(code(name) for name in BACKENDS)}. Claims, verdicts and reports are the same
 for all. Studies of the lab need root and a machine that does nothing else: they run by `anabranch lab reproduce PAPER`
 or by their own name (`anabranch reproduce dbb/lab`), not by `--all` or a paper's name.
 
@@ -177,6 +195,12 @@ The table `[quick]`:
 ### Splitter
 
 {_meanings(SPLITTER, SPLITTER)}
+### Meter
+
+{_meanings(METER, METER)}
+Settings of a study of meters:
+
+{_meanings(METERS, [field.name for field in fields(Meters)])}
 ### Lab
 
 {_meanings(LAB, lab.KEYS)}
@@ -192,7 +216,7 @@ The table `[quick]`:
 ### [[theory]]
 
 {_keys(THEORY)}
-### measure of the simulator and the lab
+### measure of the simulator, of meters and of the lab
 
 {_keys(CELL_MEASURE)}
 {_quantities()}
@@ -266,12 +290,13 @@ def _settings() -> str:
 
 def _quantities() -> str:
     better = {True: "lower", False: "higher", None: "-"}
+    backends = (("simulator", SIMULATED), ("meter", METERED), ("lab", QUANTITIES))
     rows = (
         (
             code(name),
             unit or "-",
             better[LOWER_IS_BETTER.get(name)],
-            ", ".join(backend for backend, known in (("simulator", SIMULATED), ("lab", QUANTITIES)) if name in known),
+            ", ".join(backend for backend, known in backends if name in known),
         )
         for name, unit in UNITS.items()
     )

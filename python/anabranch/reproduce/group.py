@@ -7,7 +7,7 @@ from pathlib import Path
 
 FILE = "study.toml"
 DEFAULT = "simulator"
-BACKENDS = ("simulator", "splitter", "lab")
+BACKENDS = ("simulator", "splitter", "meter", "lab")
 """Names that a study file may give as `backend`; without one it is the simulator's."""
 
 

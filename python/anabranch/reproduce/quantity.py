@@ -19,6 +19,7 @@ UNITS = {
     "dropped": "%",
     "marked": "%",
     "MAPE": "%",
+    "meter error": "%",
 }
 """Every quantity, with its unit."""
 
@@ -32,6 +33,7 @@ LOWER_IS_BETTER = {
     "retransmitted": True,
     "dropped": True,
     "MAPE": True,
+    "meter error": True,
 }
 """Quantities that schemes can be ranked by."""
 
@@ -46,7 +48,8 @@ class Quantity:
     end, or the end of the simulation. `share of bytes` is what ports have sent of
     what they and others have, by name. `share of flows` is the class' part of all flows. `reordered`, `retransmitted`
     and `marked` are parts of the segments, `dropped` of the frames. `MAPE` is the mean absolute percentage error of a
-    split, by connections (VALO Eq. 1).
+    split, by connections (VALO Eq. 1). `meter error` is what a meter carries beyond its rate in a window, and nothing
+    below it (Wino section III-D), on average.
     """
 
     name: str

@@ -1,9 +1,10 @@
 //! The controller of Wino: from what links have left to slices for every pair of leaves.
 
 use crate::path_book::{PathBook, Route};
+use crate::wino::pair_plan::PairPath;
 use crate::wino::parameters::{SliceBandwidth, Wino};
-use crate::wino::slices::{SliceScope, Slices};
-use anabranch_fabric::{Fabric, LinkState};
+use anabranch_fabric::{Fabric, LinkState, Rate};
+use anabranch_plan::{Residual, SliceScope, Slices, outside_bps};
 use anabranch_sim::SimulationError;
 use anabranch_split::PlanError;
 
@@ -14,7 +15,7 @@ pub(crate) type Slicing = Vec<Option<Slices>>;
 pub(crate) struct Controller {
     wino: Wino,
     book: PathBook,
-    /// Traffic of each port that was in no slice, in bits per second, at the last measurement.
+    /// Traffic of each port that was in no slice, in bits per second, as slices are cut for it.
     foreign_bps: Vec<u64>,
     /// Whether each pair sent between the last two measurements.
     active: Vec<bool>,
@@ -53,8 +54,11 @@ impl Controller {
     }
 
     /// Takes a measurement: by port, bits per second in no slice; by pair, whether it sent.
-    pub(crate) fn learn_traffic(&mut self, foreign_bps: Vec<u64>, active: Vec<bool>) {
-        self.foreign_bps = foreign_bps;
+    pub(crate) fn learn_traffic(&mut self, measured_bps: &[u64], active: Vec<bool>) {
+        let rates = self.book.links().rate.iter();
+        for ((before_bps, &measured_bps), rate) in self.foreign_bps.iter_mut().zip(measured_bps).zip(rates) {
+            *before_bps = outside_bps(*before_bps, measured_bps, rate.bps(), self.wino.hysteresis);
+        }
         self.active = active;
     }
 
@@ -64,22 +68,37 @@ impl Controller {
     /// Limits that contradict each other.
     pub(crate) fn slice(&mut self) -> Result<Slicing, PlanError> {
         let leaves = self.book.leaves();
-        let free_bps = self.free_bps();
+        let free = self.free();
         let mut pairs = Vec::with_capacity(self.active.len());
         for (from, to) in (0..leaves).flat_map(|from| (0..leaves).map(move |to| (from, to))) {
-            pairs.push(self.residual(from, to, &free_bps));
+            pairs.push(self.residual(from, to, &free));
         }
         let rule = &self.wino.slices;
         let slicing: Slicing = match self.wino.scope {
             SliceScope::Pair => pairs.iter().map(|pair| rule.cut(pair)).collect::<Result<_, _>>()?,
             SliceScope::Network => rule.cut_all(&pairs)?,
         };
-        let left_out = |(pair, slices): (&Vec<u64>, &Option<Slices>)| {
+        let left_out = |(pair, slices): (&Vec<Residual>, &Option<Slices>)| {
             let Some(slices) = slices else { return 0 };
-            (0..).zip(pair).filter(|&(path, &bps)| bps > 0 && slices.of_path(path) == 0).count()
+            (0..).zip(pair).filter(|&(path, left)| left.bps > 0 && slices.of_path(path) == 0).count()
         };
         self.left_out = pairs.iter().zip(&slicing).map(left_out).sum::<usize>() as u64;
         Ok(slicing)
+    }
+
+    /// The paths of a pair with what each has left, and the slices that are cut of them; none where no path has any.
+    ///
+    /// # Errors
+    /// Limits that contradict each other.
+    pub(crate) fn pair(&mut self, from: u32, to: u32) -> Result<(Vec<PairPath>, Option<Slices>), PlanError> {
+        let free = self.free();
+        let left = self.residual(from, to, &free);
+        let routes = &self.book.routes(from, to).all;
+        let path =
+            |(route, left): (&Route, &Residual)| PairPath { ports: route.ports.clone(), left_bps: left.bps };
+        let paths = routes.iter().zip(&left).map(path).collect();
+        let index = from as usize * self.book.leaves() as usize + to as usize;
+        Ok((paths, self.slice()?.swap_remove(index)))
     }
 
     /// Paths with less than one slice, which nobody uses.
@@ -87,22 +106,24 @@ impl Controller {
         self.left_out
     }
 
-    /// Bandwidth of each port that slices of one pair may use, in bits per second.
-    fn free_bps(&mut self) -> Vec<u64> {
+    /// Bandwidth of each port that slices of one pair may use.
+    fn free(&mut self) -> Vec<Residual> {
         let users = self.users();
         let rates = self.book.links().rate.iter().zip(&self.foreign_bps);
-        let left = rates.map(|(rate, foreign_bps)| rate.bps().saturating_sub(*foreign_bps));
-        left.zip(0usize..).map(|(bps, port)| bps / users.get(port).copied().unwrap_or(1).max(1)).collect()
+        let left = |((rate, &foreign_bps), port): ((&Rate, &u64), usize)| Residual {
+            bps: rate.bps().saturating_sub(foreign_bps) / users.get(port).copied().unwrap_or(1).max(1),
+            measured: foreign_bps > 0,
+        };
+        rates.zip(0..).map(left).collect()
     }
 
-    /// Least that a link of each path of a pair has left, in bits per second; nothing for dead paths.
-    fn residual(&mut self, from: u32, to: u32, free_bps: &[u64]) -> Vec<u64> {
+    /// What each path of a pair has left: that of its narrowest link; nothing for dead paths.
+    fn residual(&mut self, from: u32, to: u32, free: &[Residual]) -> Vec<Residual> {
         let routes = self.book.routes(from, to);
-        let mut residual = vec![0; routes.all.len()];
+        let mut residual = vec![Residual::default(); routes.all.len()];
         for &path in &routes.live {
             let path = usize::from(path);
-            let free = routes.all[path].ports.iter().map(|&port| free_bps[port as usize]);
-            residual[path] = free.min().unwrap_or(0);
+            residual[path] = Residual::least(routes.all[path].ports.iter().map(|&port| free[port as usize]));
         }
         residual
     }

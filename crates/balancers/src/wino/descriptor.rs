@@ -3,6 +3,7 @@
 use super::keys;
 use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Elsewhere, KernelProgram, Runs};
 use crate::load_balancer::{LoadBalancer, Scheme};
+use crate::pair_plan::PairPlanner;
 use crate::task::{Task, once};
 use crate::wino::host::WinoHosts;
 use crate::wino::parameters::Wino;
@@ -49,6 +50,10 @@ impl LoadBalancer for Wino {
 
     fn visit(&mut self, keys: &mut AnyKeys<'_>) {
         keys::visit(keys, self);
+    }
+
+    fn pair_planner(&self) -> Option<&dyn PairPlanner> {
+        Some(self)
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {

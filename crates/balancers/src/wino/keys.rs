@@ -2,10 +2,10 @@
 
 use crate::wino::parameters::{SliceBandwidth, Wino};
 use crate::wino::pick::{Meter, RoundRobin};
-use crate::wino::slices::{SliceOrder, SlicePick, SliceScope};
 use anabranch_form::Keys;
-use anabranch_form::unit::{Capacity, Count, Nanoseconds};
+use anabranch_form::unit::{Capacity, Count, Fraction, Nanoseconds};
 use anabranch_form::word;
+use anabranch_plan::{SliceOrder, SlicePick, SliceScope};
 
 /// The keys.
 pub(crate) fn visit(form: &mut impl Keys, wino: &mut Wino) {
@@ -21,11 +21,12 @@ pub(crate) fn visit(form: &mut impl Keys, wino: &mut Wino) {
     word(
         form,
         "pick",
-        &["literal", "min-waste"],
-        &[SlicePick::Literal, SlicePick::MinWaste],
+        &SlicePick::NAMES,
+        &SlicePick::ALL,
         &mut slices.pick,
-        "What is done where the common divisor of the bandwidths is below `slice_min`: that is taken, or the size from \
-         it on that wastes least.",
+        "What is done where the common divisor of the bandwidths is below `slice_min` or makes too many slices: the \
+         size that loses least to waste and to meters, the least that the limits allow, or the one that wastes least. \
+         `least-loss` decides as well wherever a bandwidth was measured.",
     );
     form.key("slice_min", Capacity, &mut slices.slice_min_bps, "Least bandwidth of a slice.");
     form.optional(
@@ -68,6 +69,12 @@ pub(crate) fn visit(form: &mut impl Keys, wino: &mut Wino) {
         "What of a link's bandwidth the slices of a pair of leaves are cut from: all, or its part among the pairs that \
          sent since the last poll.",
     );
+    form.key(
+        "burst",
+        Nanoseconds,
+        &mut wino.slices.burst_ns,
+        "What a slice may send at once, as the time its bandwidth takes for it; two frames at least.",
+    );
     let switches = &mut wino.switches;
     word(
         form,
@@ -76,12 +83,6 @@ pub(crate) fn visit(form: &mut impl Keys, wino: &mut Wino) {
         &[Meter::Police, Meter::Shape, Meter::Off],
         &mut switches.meter,
         "What becomes of packets that exceed their slice: they are dropped, they wait, or nothing.",
-    );
-    form.key(
-        "burst",
-        Nanoseconds,
-        &mut switches.burst_ns,
-        "What a slice may send at once, as the time its bandwidth takes for it; two frames at least.",
     );
     form.key(
         "queue",
@@ -103,6 +104,13 @@ pub(crate) fn visit(form: &mut impl Keys, wino: &mut Wino) {
         Nanoseconds,
         &mut wino.poll_ns,
         "Time between two measurements of traffic that is in no slice (pinned flows: north-south traffic).",
+    );
+    form.key(
+        "hysteresis",
+        Fraction,
+        &mut wino.hysteresis,
+        "Part of a link's rate by which traffic in no slice must change until slices are cut anew; less than half of it \
+         is none.",
     );
     form.key(
         "install_delay",

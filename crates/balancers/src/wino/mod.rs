@@ -9,10 +9,10 @@ mod host;
 #[cfg(feature = "engine")]
 pub(crate) mod keys;
 #[cfg(feature = "engine")]
+mod pair_plan;
+#[cfg(feature = "engine")]
 pub mod parameters;
 pub mod pick;
-#[cfg(feature = "engine")]
-pub mod slices;
 #[cfg(feature = "engine")]
 mod switch;
 

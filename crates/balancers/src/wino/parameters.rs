@@ -1,7 +1,7 @@
 //! Wino's parameters.
 
 use crate::wino::pick as wino;
-use crate::wino::slices::{SliceRule, SliceScope};
+use anabranch_plan::{SliceRule, SliceScope};
 
 /// Wino's parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +12,8 @@ pub struct Wino {
     pub slices: SliceRule,
     /// Part of a link's bandwidth that the slices of a pair of leaves are cut from.
     pub bandwidth: SliceBandwidth,
+    /// Part of a link's rate by which traffic in no slice must change until slices are cut anew.
+    pub hysteresis: f64,
     /// Settings of the hosts and leaves that use the slices.
     pub switches: wino::Parameters,
     /// Time between two measurements of traffic that is in no slice, in nanoseconds.
@@ -36,6 +38,7 @@ impl Default for Wino {
             scope: SliceScope::default(),
             slices: SliceRule::default(),
             bandwidth: SliceBandwidth::default(),
+            hysteresis: 0.05,
             switches: wino::Parameters::default(),
             poll_ns: 1_000_000_000,
             install_delay_ns: 10_000_000,

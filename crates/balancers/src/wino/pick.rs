@@ -95,8 +95,6 @@ pub struct Parameters {
     pub round_robin: RoundRobin,
     /// Treatment of a packet that exceeds its slice.
     pub meter: Meter,
-    /// Burst that a slice may send at once, as the time its rate takes for it, in nanoseconds.
-    pub burst_ns: u64,
     /// Largest amount of traffic that a shaper holds back, as the time it will take, in nanoseconds.
     pub wait_max_ns: u64,
     /// Silence after which a flow's turn is forgotten, in nanoseconds.
@@ -108,7 +106,6 @@ impl Default for Parameters {
         Self {
             round_robin: RoundRobin::Flow,
             meter: Meter::Police,
-            burst_ns: 1_000_000,
             wait_max_ns: 1_000_000,
             idle_ns: 100_000_000,
         }

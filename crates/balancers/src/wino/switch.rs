@@ -6,13 +6,12 @@
 use super::controller::{Controller, Slicing};
 use crate::wino::parameters::Wino;
 use crate::wino::pick::{Slice, UNMARKED, Verdict, forward};
-use crate::wino::slices::Slices;
 use anabranch_fabric::{Fabric, LinkState};
-use anabranch_plan::selection_hash;
+use anabranch_plan::{SliceRule, Slices, selection_hash};
 use anabranch_sim::{
     Choice, GroupPlan, Junction, Network, PacketId, SimulationError, SwitchBalancer, marks, salt,
 };
-use anabranch_split::picks::{Packet, TokenBucket, Uniform, pick};
+use anabranch_split::picks::{Packet, Uniform, pick};
 use anabranch_split::{PlanError, Still};
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
@@ -49,7 +48,6 @@ pub(crate) struct WinoBalancer {
     /// Members of each group that carry, for packets without slices.
     live: Vec<Box<[u16]>>,
     salts: Vec<u32>,
-    mtu_bytes: u32,
     gap_bytes: u32,
 }
 
@@ -62,13 +60,15 @@ impl WinoBalancer {
         settings: &crate::Settings,
     ) -> Result<Self, SimulationError> {
         let switches = fabric.nodes().len() as u32 - fabric.hosts();
+        let framing = settings.framing;
+        let frame_bytes = framing.frame_bytes(framing.payload_bytes_max).into();
+        let wino = Wino { slices: SliceRule { frame_bytes, ..wino.slices }, ..wino };
         let mut controller = Controller::new(wino, fabric)?;
         let slicing = controller.slice()?;
         let mut leaf_at = vec![None; switches as usize];
         for leaf in 0..controller.book().leaves() {
             leaf_at[controller.book().switch_of(leaf) as usize] = Some(leaf);
         }
-        let framing = settings.framing;
         let mut balancer = Self {
             controller,
             leaf_at,
@@ -83,7 +83,6 @@ impl WinoBalancer {
             held: HashMap::new(),
             live: Vec::new(),
             salts: (0..switches).map(|switch| salt(settings.seed, switch)).collect(),
-            mtu_bytes: framing.frame_bytes(framing.payload_bytes_max).into(),
             gap_bytes: framing.gap_bytes.into(),
         };
         balancer.install(&slicing);
@@ -96,9 +95,9 @@ impl WinoBalancer {
     }
 
     fn install(&mut self, slicing: &Slicing) {
-        let burst_ns = self.controller.parameters().switches.burst_ns;
+        let rule = &self.controller.parameters().slices;
         for ((slices, count), cut) in self.slices.iter_mut().zip(self.counts.iter()).zip(slicing) {
-            *slices = cut.as_ref().map_or_else(Box::default, |cut| rules(cut, burst_ns, self.mtu_bytes));
+            *slices = cut.as_ref().map_or_else(Box::default, |cut| rules(cut, rule));
             count.set(slices.len() as u16);
         }
     }
@@ -119,9 +118,9 @@ impl WinoBalancer {
         let bps = |bytes: &mut u64| {
             (u128::from(std::mem::take(bytes)) * 8_000_000_000 / u128::from(poll_ns)) as u64
         };
-        let foreign_bps = self.foreign_bytes.iter_mut().map(bps).collect();
+        let measured_bps: Vec<u64> = self.foreign_bytes.iter_mut().map(bps).collect();
         let active = self.active.iter_mut().map(std::mem::take).collect();
-        self.controller.learn_traffic(foreign_bps, active);
+        self.controller.learn_traffic(&measured_bps, active);
         self.update(network);
         // Silence can wait for the next packet.
         self.polling = std::mem::take(&mut self.seen);
@@ -132,10 +131,8 @@ impl WinoBalancer {
 }
 
 /// Rules of a leaf for slices.
-fn rules(cut: &Slices, burst_ns: u64, mtu_bytes: u32) -> Box<[Slice]> {
-    let meter = cut.metered.then(|| {
-        TokenBucket::new(cut.slice_bps, TokenBucket::depth_bytes(cut.slice_bps, burst_ns, mtu_bytes))
-    });
+fn rules(cut: &Slices, rule: &SliceRule) -> Box<[Slice]> {
+    let meter = cut.metered.then(|| rule.meter(cut.slice_bps));
     cut.path_of.iter().map(|&path| Slice { path, meter }).collect()
 }
 

@@ -7,9 +7,9 @@ use anabranch_balancers::dbb::pick as dbb;
 use anabranch_balancers::saps::virtual_topology::Saps;
 use anabranch_balancers::wino::parameters::{SliceBandwidth, Wino};
 use anabranch_balancers::wino::pick as wino;
-use anabranch_balancers::wino::slices::SliceScope;
 use anabranch_balancers::{Balancing, Scheme};
 use anabranch_fabric::{Buffer, Change, Rate, What};
+use anabranch_plan::SliceScope;
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use proptest::prelude::*;
 

@@ -3,9 +3,9 @@
 use super::setup::*;
 use anabranch_balancers::wino::parameters::{SliceBandwidth, Wino};
 use anabranch_balancers::wino::pick::{Meter, Parameters, RoundRobin};
-use anabranch_balancers::wino::slices::SliceRule;
 use anabranch_balancers::{Balancing, Scheme, Settings};
 use anabranch_fabric::{Change, Rate, What};
+use anabranch_plan::SliceRule;
 use anabranch_sim::Outcome;
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_traffic::Flow;

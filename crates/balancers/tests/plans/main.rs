@@ -1,6 +1,6 @@
-//! Plans of load balancers: DBB's dispatching tables, Wino's slices, SAPS' virtual topologies.
+//! Plans of load balancers: DBB's dispatching tables and SAPS' virtual topologies.
 
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 mod dispatch;
-mod microslice;
+mod virtual_topology;

@@ -16,6 +16,7 @@ from statistics import median
 from time import monotonic
 from typing import Any
 
+from anabranch import _core
 from anabranch.control.fabric import FabricFile
 from anabranch.control.policy import Policy, SwitchPlan, View
 from anabranch.control.policy.equal import Weighed
@@ -79,12 +80,12 @@ class Wino(Policy):
         """By source leaf, its pairs and what all switches hold for them."""
         self._plans: dict[str, tuple[SwitchPlan, Any, SwitchPlan]] = {}
         """By switch, the plan of weights, the content for slices, and the plan that came of both."""
-        self._outside_bps = [0.0] * len(self._topology.ends)
+        self._outside_bps = [0] * len(self._topology.ends)
         """By port, the traffic in no slice that slices were cut for."""
         self._measured_bps: list[deque[float]] = [deque(maxlen=MEASUREMENTS) for _ in self._outside_bps]
         self._measurements = 0
         self._known: dict[Leaves, _Known] = {}
-        self._state: tuple[tuple[bool, ...], list[int], dict[int, int]] | None = None
+        self._state: tuple[tuple[bool, ...], list[tuple[int, bool]], dict[int, int]] | None = None
         self._retires_s = math.inf
         self._pairs: dict[Leaves, Pair] = {}
         self._published: dict[Leaves, Pair] = {}
@@ -166,12 +167,9 @@ class Wino(Policy):
         carried = self._carried_bps(view)
         for port, (load_bps, rate_bps) in enumerate(zip(view.load_bps, view.rate_bps, strict=True)):
             self._measured_bps[port].append(max(0.0, load_bps - carried.get(port, 0.0)))
-            outside_bps, step_bps = median(self._measured_bps[port]), self._options.hysteresis * rate_bps
-            if outside_bps < step_bps / 2:
-                # The rest of a load that has ended would keep paths unequal for ever.
-                self._outside_bps[port] = 0.0
-            elif abs(outside_bps - self._outside_bps[port]) > step_bps:
-                self._outside_bps[port] = outside_bps
+            measured_bps = int(median(self._measured_bps[port]))
+            before_bps, hysteresis = self._outside_bps[port], self._options.hysteresis
+            self._outside_bps[port] = _core.outside_bps(before_bps, measured_bps, int(rate_bps), hysteresis)
 
     def _carried_bps(self, view: View) -> dict[int, float]:
         """Rate of what left each port through slices: a rule's counter has what its meter dropped as well."""
@@ -190,7 +188,7 @@ class Wino(Policy):
     def _cut(self, view: View) -> dict[Leaves, Pair]:
         """The slices of every pair; the same object as before where nothing has changed and no label's time is over."""
         now_s = self._clock()
-        left = [max(0, int(rate - out)) for rate, out in zip(view.rate_bps, self._outside_bps, strict=True)]
+        left = [(max(0, int(rate) - out), out > 0) for rate, out in zip(view.rate_bps, self._outside_bps, strict=True)]
         state = view.up, left, dict(view.openflow_port)
         if state == self._state and now_s < self._retires_s:
             return self._pairs
@@ -259,7 +257,9 @@ def build(file: FabricFile, clock: Callable[[], float] = monotonic) -> Wino:
         "slice_max_bps": settings.rate_bps("slice_max", 0) or None,
         "quantum_bps": settings.rate_bps("quantum", 0) or None,
         "label_bits": settings.integer("label_bits", slices.DSCP_BITS, 1, slices.DSCP_BITS),
-        "min_waste": settings.one_of("pick", "literal", ("literal", "min-waste")) == "min-waste",
+        "pick": settings.one_of("pick", slices.PICKS[0], slices.PICKS),
+        "burst_s": settings.duration_s("burst", slices.BURST_S, 0.001, 10.0),
+        "frame_bytes": settings.integer("frame", slices.FRAME_BYTES, 64, 1 << 16),
     }
     try:
         cuts = Cut(**cut)
@@ -269,8 +269,8 @@ def build(file: FabricFile, clock: Callable[[], float] = monotonic) -> Wino:
         cut=cuts,
         limits=Limits(
             meters=settings.take("meters", True, flag, "give true or false"),
-            burst_s=settings.duration_s("burst", slices.BURST_S, 0.001, 10.0),
-            frame_bytes=settings.integer("frame", slices.FRAME_BYTES, 64, 1 << 16),
+            burst_s=cuts.burst_s,
+            frame_bytes=cuts.frame_bytes,
         ),
         hysteresis=settings.number("hysteresis", 0.05, 0.0, 1.0),
         retire_s=settings.duration_s("retire", 10.0, 0.0, 3600.0),

@@ -18,6 +18,7 @@ BURST_S = 0.02
 """Burst of a meter, as the time its rate takes for it. Open vSwitch refills meters once a millisecond: measured, bursts
 of 1 to 2 ms fall 2 to 29 % short of their rates, those of 5 to 20 ms 0.1 %. Its own default: a second of traffic."""
 FRAME_BYTES = 1518
+PICKS: Sequence[str] = _core.slice_picks()
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,11 @@ class Cut:
     """Unit to which remaining rates are rounded down; None: 10 Mbit/s, or 1 where a path has less than 1 Gbit/s."""
     label_bits: int = DSCP_BITS
     """Bits of the labels that hosts may use; label 0 is none."""
-    min_waste: bool = False
-    """Whether to take the size that wastes least, not the least slice, where the common divisor is below that."""
+    pick: str = PICKS[0]
+    """How the size is chosen where the common divisor does not decide; that of measured rates never does."""
+    burst_s: float = BURST_S
+    """Burst of the meters, which decides what they drop."""
+    frame_bytes: int = FRAME_BYTES
 
     def __post_init__(self) -> None:
         if not 1 <= self.label_bits <= DSCP_BITS:
@@ -46,20 +50,22 @@ class Cut:
                 f"slice_max: {self.slice_max_bps} bit/s: below slice_min = {self.slice_min_bps}; raise it"
             )
 
-    def slices(self, residual_bps: Sequence[int]) -> Slices | None:
-        """Slices of paths that have this much left; None where no path has a slice's worth.
+    def slices(self, residual: Sequence[tuple[int, bool]]) -> Slices | None:
+        """Slices of paths, each with what it has left and whether that was measured; None where there are none.
 
         Raises:
             AnabranchError: limits that contradict each other.
 
         """
         found = _core.cut_slices(
-            list(residual_bps),
+            list(residual),
+            pick=self.pick,
             slice_min_bps=self.slice_min_bps,
             slice_max_bps=self.slice_max_bps,
             quantum_bps=self.quantum_bps,
-            min_waste=self.min_waste,
             label_bits=self.label_bits,
+            burst_ns=round(self.burst_s * 1e9),
+            frame_bytes=self.frame_bytes,
         )
         if found is None or not found[1]:
             return None

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
 from anabranch.reproduce.backend import Announcement, Context
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.claim import Claim, Expected
+from anabranch.reproduce.experiment_settings import read_settings
 from anabranch.reproduce.group import Group
 from anabranch.reproduce.measure import CellMeasure
 from anabranch.reproduce.positions import key_line
@@ -28,8 +29,6 @@ EXPERIMENTS = ("dbb", "valo", "wino")
 KEYS = ("backend", "name", "title", "experiment", "settings", "quick")
 NOTE = "note"
 HINT = "leave the machine to the study, and run it again"
-
-Settings = TypeVar("Settings")
 
 
 @dataclass(frozen=True)
@@ -108,19 +107,7 @@ def read_study(file: Path, text: str, table: Mapping[str, Any], quick: bool) -> 
     smaller = dict(table.get("quick", {}))
     note = str(smaller.pop(NOTE, ""))
     given = {**table.get("settings", {}), **(smaller if quick else {})}
-    return experiment, _settings(_experiment(experiment).SETTINGS, given, file), note if quick else ""
-
-
-def _settings(kind: type[Settings], given: Mapping[str, Any], file: Path) -> Settings:
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    text = file.read_text(encoding="utf-8")
-    for key in given:
-        if key not in names:
-            line = next((number for number, words in enumerate(text.splitlines(), 1) if words.startswith(key)), 1)
-            raise AnabranchError(f"{file}:{line}: settings.{key}: unknown key; {nearest(key, names)}")
-    if missing := [name for name in names if name not in given]:
-        raise AnabranchError(f"{file}: settings: {', '.join(missing)}: missing; docs/study.md has all keys")
-    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()})
+    return experiment, read_settings(_experiment(experiment).SETTINGS, given, file), note if quick else ""
 
 
 def published(claims: Sequence[Claim], quantity: str, axis: str) -> dict[tuple[str, Any], Claim]:

@@ -6,8 +6,15 @@
 //! wasted on a path is its bandwidth modulo the slice (printed the other way round, which would waste 200 Mbit/s of
 //! the paper's own example, where nothing is).
 
-use anabranch_plan::gcd;
+mod meter;
+mod outside;
+mod size;
+
+pub use meter::{meter_error_percent, metered_frames, overflow_bps};
+pub use outside::outside_bps;
+
 use anabranch_split::PlanError;
+use anabranch_split::picks::TokenBucket;
 
 /// Which paths are cut into slices of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash)]
@@ -19,14 +26,30 @@ pub enum SliceScope {
     Network,
 }
 
-/// Choice of slice where the common divisor is below the least slice.
+/// Choice of slice where the common divisor does not decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash)]
 pub enum SlicePick {
-    /// The least slice is taken, whatever it wastes.
+    /// The size that loses least: what no slice covers, and what meters of that size drop. It is asked as soon as a
+    /// bandwidth was measured, for the divisor of measured numbers is that of their noise.
     #[default]
+    LeastLoss,
+    /// The least size that the limits allow, whatever it wastes: the maximum of Algorithm 1.
     Literal,
-    /// The slice, of all from the least one up, that wastes least; of equals the largest.
+    /// The size that wastes least; of equals the largest.
     MinWaste,
+}
+
+impl SlicePick {
+    /// All, the default first.
+    pub const ALL: [Self; 3] = [Self::LeastLoss, Self::Literal, Self::MinWaste];
+    /// Their names, in that order.
+    pub const NAMES: [&str; 3] = ["least-loss", "literal", "min-waste"];
+
+    /// The one of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().position(|known| *known == name).map(|index| Self::ALL[index])
+    }
 }
 
 /// The order in which slices are numbered, and so the order in which packets take them.
@@ -37,6 +60,28 @@ pub enum SliceOrder {
     Interleaved,
     /// All slices of a path before those of the next: 0, 0, 0, 1, 2.
     Block,
+}
+
+/// Bandwidth that a path has left, in bits per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Residual {
+    /// The bandwidth.
+    pub bps: u64,
+    /// Whether traffic was measured and taken off, so that it is not exact.
+    pub measured: bool,
+}
+
+impl Residual {
+    /// Bandwidth of a path whose links carry nothing else.
+    #[must_use]
+    pub const fn exact(bps: u64) -> Self {
+        Self { bps, measured: false }
+    }
+
+    /// What the links of a path leave, each given its own: that of the narrowest. Nothing without a link.
+    pub fn least(links: impl IntoIterator<Item = Self>) -> Self {
+        links.into_iter().min_by_key(|link| (link.bps, link.measured)).unwrap_or_default()
+    }
 }
 
 /// How slices are cut.
@@ -58,17 +103,23 @@ pub struct SliceRule {
     /// Bits of the label that names a slice in a packet; label 0 means none. 6 in a DSCP field, 24 with VXLAN. There are never
     /// more than 65,535 slices.
     pub label_bits: u32,
+    /// Burst that the meter of a slice lets pass, as the time its rate takes for it, in nanoseconds.
+    pub burst_ns: u64,
+    /// Largest frame, in bytes: meters let two pass at least.
+    pub frame_bytes: u32,
 }
 
 impl Default for SliceRule {
     fn default() -> Self {
         Self {
-            pick: SlicePick::Literal,
+            pick: SlicePick::LeastLoss,
             order: SliceOrder::Interleaved,
             slice_min_bps: 7_000_000,
             slice_max_bps: None,
             quantum_bps: None,
             label_bits: 6,
+            burst_ns: 1_000_000,
+            frame_bytes: 1518,
         }
     }
 }
@@ -95,12 +146,12 @@ impl Slices {
 }
 
 impl SliceRule {
-    /// Cuts the paths of one pair, given the residual bandwidth of each in bits per second. Nothing where none has any.
+    /// Cuts the paths of one pair, given what each has left. Nothing where none has any.
     ///
     /// # Errors
     /// Limits that contradict each other.
-    pub fn cut(&self, residual_bps: &[u64]) -> Result<Option<Slices>, PlanError> {
-        let paths = self.rounded(residual_bps);
+    pub fn cut(&self, residual: &[Residual]) -> Result<Option<Slices>, PlanError> {
+        let paths = self.rounded(residual);
         match Symmetry::of(&paths) {
             Symmetry::None => Ok(None),
             Symmetry::Of(whole) => Ok(Some(self.slices(&paths, whole, false))),
@@ -112,12 +163,12 @@ impl SliceRule {
     ///
     /// # Errors
     /// As [`Self::cut`].
-    pub fn cut_all(&self, pairs: &[Vec<u64>]) -> Result<Vec<Option<Slices>>, PlanError> {
-        let pairs: Vec<Vec<u64>> = pairs.iter().map(|pair| self.rounded(pair)).collect();
-        let affected: Vec<&[u64]> =
+    pub fn cut_all(&self, pairs: &[Vec<Residual>]) -> Result<Vec<Option<Slices>>, PlanError> {
+        let pairs: Vec<Vec<Residual>> = pairs.iter().map(|pair| self.rounded(pair)).collect();
+        let affected: Vec<&[Residual]> =
             pairs.iter().filter(|pair| Symmetry::of(pair) == Symmetry::Broken).map(Vec::as_slice).collect();
         let slice_bps = if affected.is_empty() { 0 } else { self.slice_bps(&affected)? };
-        let cut = |paths: &Vec<u64>| match Symmetry::of(paths) {
+        let cut = |paths: &Vec<Residual>| match Symmetry::of(paths) {
             Symmetry::None => None,
             Symmetry::Of(whole) => Some(self.slices(paths, whole, false)),
             Symmetry::Broken => Some(self.slices(paths, slice_bps, true)),
@@ -125,64 +176,27 @@ impl SliceRule {
         Ok(pairs.iter().map(cut).collect())
     }
 
-    fn rounded(&self, residual_bps: &[u64]) -> Vec<u64> {
-        let small = residual_bps.iter().any(|&bps| bps > 0 && bps < 1_000_000_000);
+    /// The meter of a slice.
+    #[must_use]
+    pub fn meter(&self, slice_bps: u64) -> TokenBucket {
+        TokenBucket::new(slice_bps, self.depth_bytes(slice_bps))
+    }
+
+    /// Depth of a slice's meter, in bytes.
+    #[must_use]
+    pub fn depth_bytes(&self, slice_bps: u64) -> u64 {
+        TokenBucket::depth_bytes(slice_bps, self.burst_ns, self.frame_bytes)
+    }
+
+    fn rounded(&self, residual: &[Residual]) -> Vec<Residual> {
+        let small = residual.iter().any(|path| path.bps > 0 && path.bps < 1_000_000_000);
         let quantum = self.quantum_bps.unwrap_or(if small { 1_000_000 } else { 10_000_000 }).max(1);
-        residual_bps.iter().map(|bps| bps / quantum * quantum).collect()
+        residual.iter().map(|path| Residual { bps: path.bps / quantum * quantum, ..*path }).collect()
     }
 
-    /// The size that fits all of `pairs`, each of which must be able to label its slices.
-    fn slice_bps(&self, pairs: &[&[u64]]) -> Result<u64, PlanError> {
-        let divisor = pairs.iter().copied().flatten().copied().fold(0, gcd);
-        let labels = (1u64 << self.label_bits.clamp(1, 16)) - 1;
-        let fits =
-            |slice: u64| pairs.iter().all(|pair| pair.iter().map(|bps| bps / slice).sum::<u64>() <= labels);
-        let least = self.slice_min_bps.max(1);
-        if self.slice_max_bps.is_some_and(|most| most < least) {
-            return Err(PlanError::new(
-                format!("wino: slice_max is below slice_min = {least} bit/s"),
-                "raise slice_max or lower slice_min",
-            ));
-        }
-        let allowed = |slice: u64| slice >= least && fits(slice);
-        if allowed(divisor) {
-            // Divisors of the common divisor, the largest first.
-            let most = self.slice_max_bps.unwrap_or(divisor);
-            let divisors = (1..=(divisor / least).min(labels))
-                .filter(|parts| divisor.is_multiple_of(*parts))
-                .map(|parts| divisor / parts);
-            let mut finer = divisors.take_while(|&slice| allowed(slice));
-            // Labels run out before slices are small enough: the smallest that still have one.
-            let mut smallest = divisor;
-            return Ok(finer
-                .find(|&slice| {
-                    smallest = slice;
-                    slice <= most
-                })
-                .unwrap_or(smallest));
-        }
-        let total = pairs.iter().map(|pair| pair.iter().sum::<u64>()).max().unwrap_or(0);
-        match self.pick {
-            SlicePick::Literal => {
-                // From sum / labels on, rounding down can only lower the number of slices.
-                Ok(least.max(total.div_ceil(labels)))
-            }
-            SlicePick::MinWaste => {
-                let largest = pairs.iter().copied().flatten().copied().max().unwrap_or(least);
-                let waste = |slice: u64| pairs.iter().copied().flatten().map(|bps| bps % slice).sum::<u64>();
-                // Least waste is at a size that divides some path: between two of those every path wastes more the
-                // smaller the slice.
-                let divides = |&bps: &u64| (1..=(bps / least).min(labels)).map(move |parts| bps / parts);
-                let wide = pairs.iter().copied().flatten().filter(|&&bps| bps >= least);
-                let sizes =
-                    wide.flat_map(divides).filter(|&slice| slice >= least && slice <= largest && fits(slice));
-                Ok(sizes.min_by_key(|&slice| (waste(slice), std::cmp::Reverse(slice))).unwrap_or(least))
-            }
-        }
-    }
-
-    fn slices(&self, paths: &[u64], slice_bps: u64, metered: bool) -> Slices {
-        let counts: Vec<u64> = paths.iter().map(|bps| bps.checked_div(slice_bps).unwrap_or(0)).collect();
+    fn slices(&self, paths: &[Residual], slice_bps: u64, metered: bool) -> Slices {
+        let counts: Vec<u64> =
+            paths.iter().map(|path| path.bps.checked_div(slice_bps).unwrap_or(0)).collect();
         let rounds = counts.iter().copied().max().unwrap_or(0);
         let numbered = || (0u16..).zip(&counts);
         let path_of = match self.order {
@@ -194,7 +208,8 @@ impl SliceRule {
             }
         };
         let covered: u64 = counts.iter().sum::<u64>() * slice_bps;
-        Slices { slice_bps, path_of, waste_bps: paths.iter().sum::<u64>() - covered, metered }
+        let total: u64 = paths.iter().map(|path| path.bps).sum();
+        Slices { slice_bps, path_of, waste_bps: total - covered, metered }
     }
 }
 
@@ -209,19 +224,12 @@ enum Symmetry {
 }
 
 impl Symmetry {
-    fn of(paths: &[u64]) -> Self {
-        let mut alive = paths.iter().copied().filter(|&bps| bps > 0);
+    fn of(paths: &[Residual]) -> Self {
+        let mut alive = paths.iter().map(|path| path.bps).filter(|&bps| bps > 0);
         match alive.next() {
             None => Self::None,
             Some(first) if alive.all(|bps| bps == first) => Self::Of(first),
             Some(_) => Self::Broken,
         }
     }
-}
-
-/// Excess that a meter of rate `target` let through, in percent (section III-D): windows below their rate
-/// count as exact, so the mean over windows is above zero even for a meter that is right in the long run.
-#[must_use]
-pub fn meter_error_percent(throughput_bps: f64, target_bps: f64) -> f64 {
-    (100.0 * (throughput_bps - target_bps) / target_bps).max(0.0)
 }

@@ -1,0 +1,38 @@
+"""Meters: how exactly a token bucket keeps a rate, window by window (the Wino paper's Fig. 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anabranch.reproduce.measure import CellMeasure, read_measure
+
+if TYPE_CHECKING:
+    from anabranch.reproduce.backends.meter.study import MeterStudy
+    from anabranch.reproduce.group import Group
+    from anabranch.stats.size_classes import SizeClass
+
+QUANTITIES = ("meter error",)
+
+
+class MeterBackend:
+    """See `backend.Backend`."""
+
+    by_name_only = False
+
+    def read_measure(self, given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> CellMeasure:
+        """Reads a measure of cells."""
+        return read_measure(given, classes, QUANTITIES)
+
+    def prepare(self, group: Group, quick: bool, output: Path) -> MeterStudy:
+        """Reads a study; it keeps nothing for later runs."""
+        del output
+        from anabranch.reproduce.backends.meter.study import MeterStudy, read_study
+        from anabranch.reproduce.claim import load_expected
+
+        expected = load_expected(group.folder, quick, self.read_measure)
+        return MeterStudy(group, expected, *read_study(group.folder, quick))
+
+
+BACKEND = MeterBackend()

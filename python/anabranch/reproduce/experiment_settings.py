@@ -1,0 +1,31 @@
+"""How much an experiment measures: the table `settings` of its study file, read into a dataclass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from anabranch.errors import AnabranchError
+from anabranch.hints import nearest
+
+Settings = TypeVar("Settings")
+
+
+def read_settings(kind: type[Settings], given: Mapping[str, Any], file: Path) -> Settings:
+    """The settings; lists become tuples.
+
+    Raises:
+        AnabranchError: a key is missing or unknown.
+
+    """
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    text = file.read_text(encoding="utf-8")
+    for key in given:
+        if key not in names:
+            line = next((number for number, words in enumerate(text.splitlines(), 1) if words.startswith(key)), 1)
+            raise AnabranchError(f"{file}:{line}: settings.{key}: unknown key; {nearest(key, names)}")
+    if missing := [name for name in names if name not in given]:
+        raise AnabranchError(f"{file}: settings: {', '.join(missing)}: missing; docs/study.md has all keys")
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()})
