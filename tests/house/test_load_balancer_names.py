@@ -20,7 +20,6 @@ ALLOWED = {
     "crates/*/tests.rs": "tests",
     "crates/kernel/src/*": "the kernel's program of that name, compiled from the pick in its folder",
     "ebpf/src/bin/presto.rs": "that program",
-    "crates/py/src/fabric.rs": "slices that the controller asks for",
     "crates/scenario/src/section/transport.rs": "the receiver's reordering of Presto, a part of the transport",
     "python/anabranch/control/policy/wino.py": "a policy of the controller",
     "python/anabranch/control/pages/site.py": "the page of that policy",

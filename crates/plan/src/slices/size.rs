@@ -17,7 +17,7 @@ impl SliceRule {
         let least = self.slice_min_bps.max(1);
         if self.slice_max_bps.is_some_and(|most| most < least) {
             return Err(PlanError::new(
-                format!("wino: slice_max is below slice_min = {least} bit/s"),
+                format!("slice_max: it is below slice_min = {least} bit/s"),
                 "raise slice_max or lower slice_min",
             ));
         }
