@@ -1,7 +1,5 @@
 //! Sequences and quotas: every prefix within one of every quota.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 use anabranch_split::apportion::{quotas, turns};
 use anabranch_split::picks::deficit::first_due;
 use anabranch_split::technique::{Batch, Parameters, build};

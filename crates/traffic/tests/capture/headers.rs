@@ -1,11 +1,8 @@
 //! Headers: every link type, tag, extension header, tunnel and fragment, and packets cut short.
-#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
-mod capture_bytes;
-
+use crate::bytes::*;
 use anabranch_split::{FiveTuple, protocol};
 use anabranch_traffic::trace::{Encapsulation, TraceCounts};
-use capture_bytes::*;
 use protocol::{ICMP, ICMPV6, SCTP, TCP, UDP};
 
 fn v4(protocol: u8, source_port: u16, destination_port: u16) -> FiveTuple {

@@ -1,11 +1,8 @@
 //! Containers: pcap and pcapng in every variant, compressed or not.
-#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
-mod capture_bytes;
-
+use crate::bytes::*;
 use anabranch_split::{FiveTuple, protocol};
 use anabranch_traffic::trace::{Encapsulation, TraceReader};
-use capture_bytes::*;
 use pcap_parser::{Block, PcapBlockOwned, PcapError};
 use proptest::prelude::*;
 use std::io::{self, Read};

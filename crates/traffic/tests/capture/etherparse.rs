@@ -1,11 +1,8 @@
 //! The header decoder against the `etherparse` crate, on built packets and on randomly damaged ones.
-#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
-mod capture_bytes;
-
+use crate::bytes::*;
 use anabranch_split::{FiveTuple, protocol};
 use anabranch_traffic::trace::Encapsulation;
-use capture_bytes::*;
 use etherparse::{
     Icmpv4Type, IpFragOffset, IpHeaders, IpNumber, Ipv4Header, Ipv4Options, Ipv6Extensions,
     Ipv6FragmentHeader, Ipv6Header, Ipv6RawExtHeader, Ipv6RoutingExtensions, NetSlice, PacketBuilder,

@@ -1,7 +1,5 @@
 //! Changes of weights and failures: the flows that move, and those that are forgotten.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 use anabranch_split::technique::{Batch, Parameters, Technique, build, row};
 use anabranch_split::{Members, Weights};
 

@@ -1,7 +1,5 @@
 //! Distance from the weights, compared with the noise floor of an ideal hash, in connections and in bytes.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 use anabranch_split::technique::{Batch, Parameters, Technique, build};
 use anabranch_split::{Members, Weights};
 use rand_pcg::Pcg64Mcg;

@@ -1,5 +1,4 @@
 //! Captures and packets, byte by byte, and readers for tests.
-#![allow(dead_code)] // Each test program uses its part.
 
 use anabranch_traffic::PacketRecord;
 use anabranch_traffic::trace::{Encapsulation, TraceCounts, TraceError, TraceReader};

@@ -1,10 +1,7 @@
 //! Inputs that fuzzing found worth keeping, replayed.
-#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
-mod capture_bytes;
-
+use crate::bytes::{drain, open};
 use anabranch_traffic::trace::Encapsulation;
-use capture_bytes::{drain, open};
 use std::path::Path;
 
 #[test]

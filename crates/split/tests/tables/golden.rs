@@ -1,8 +1,5 @@
 //! Published tables and figures of the table techniques.
 
-// Helpers of tests are tests.
-#![allow(clippy::unwrap_used)]
-
 use anabranch_split::apportion::dp_hash::{self, Sizing};
 use anabranch_split::apportion::wcmp::{self, Floor};
 use anabranch_split::apportion::{linux_resilient, maglev, niagara};

@@ -1,8 +1,5 @@
 //! Promises of every table technique, and the flows that a change of weights moves.
 
-// Helpers of tests are tests.
-#![allow(clippy::unwrap_used)]
-
 use anabranch_split::hash::{FACTOR_16, Hash};
 use anabranch_split::picks::modulo::Reciprocal;
 use anabranch_split::technique::{self, Batch, Parameters, Technique};

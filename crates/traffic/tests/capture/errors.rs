@@ -1,11 +1,8 @@
 //! Text of every error: file, byte, what is wrong, and the hint.
-#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
-mod capture_bytes;
-
+use crate::bytes::*;
 use anabranch_split::protocol::UDP;
 use anabranch_traffic::trace::{Encapsulation, TraceError, TraceReader};
-use capture_bytes::*;
 use std::io::{self, Read};
 use std::path::Path;
 
