@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from anabranch.runs.pair_plan import planners
 from support.completion import PROGRAM, completed
 
 
@@ -25,7 +26,8 @@ from support.completion import PROGRAM, completed
             (f"anabranch {verb} --target o", ["ovs"])
             for verb in ("apply", "diff", "explain", "plan", "remove", "verify")
         ),
-        ("anabranch plan --target ", ["ovs", "linux", "ebpf", "table"]),
+        ("anabranch plan --target ", ["ovs", "linux", "ebpf", "table", *planners()]),
+        ("anabranch plan --target db", ["dbb"]),
         ("anabranch lab up small.toml --switch e", ["ebpf"]),
         ("anabranch lab reproduce w", ["wino"]),
         ("anabranch reproduce luo", ["luopan"]),

@@ -14,6 +14,13 @@ from anabranch.targets.registry import TARGETS, listed
 STATUS_BOUND_MISSED = 1
 
 
+def _planned(incomplete: str) -> list[str]:
+    """Targets, and load balancers that plan for a fabric, whose names begin so."""
+    from anabranch.runs.pair_plan import planners
+
+    return [*target_names(incomplete), *(name for name in planners() if name.startswith(incomplete))]
+
+
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
     app.command(rich_help_panel=DEPLOY)(with_options(options=FORECAST)(plan))
@@ -37,7 +44,7 @@ def plan(
         typer.Option(
             metavar="NAME",
             help=f"Plan for this target: {listed()}; repeatable. Default: all. With FABRIC.toml, the load balancer.",
-            autocompletion=target_names,
+            autocompletion=_planned,
         ),
     ] = None,
     error: Annotated[
