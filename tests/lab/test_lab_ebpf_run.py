@@ -78,7 +78,7 @@ def test_flows_run_by_the_scenarios_scheme(tmp_path: Path, balance: str) -> None
         ("weighted-presto", "presto, weights capacity"),
         ("spray", "spray, weights equal"),
         ("weighted-spray", "cycle, weights capacity"),
-        ("dbb", "cycle, weights capacity"),
+        ("dbb", "cycle, lists of dbb"),
     ],
 )
 def test_balances_have_their_programs(balance: str, expected: str) -> None:
@@ -124,7 +124,7 @@ def test_tables_that_are_slots_have_programs_for_every_granularity(
 
 def test_dbb_counts_each_flow_by_itself_where_it_is_asked_to() -> None:
     overrides = (("routing.balance", '"dbb"'), ("routing.scheme.counter", '"independent"'))
-    assert str(choose(resolved(*overrides)["routing"])) == "flow_cycle, weights capacity, pause 100000 us"
+    assert str(choose(resolved(*overrides)["routing"])) == "flow_cycle, lists of dbb, pause 100000 us"
 
 
 @pytest.mark.parametrize(

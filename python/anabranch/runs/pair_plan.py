@@ -102,12 +102,24 @@ def plan_pair(
         AnabranchError: bad input, a pair that no path joins, or a load balancer that plans for no pairs.
 
     """
+    return plan_pair_of(read_text(file), str(file), balance, pair, overrides)
+
+
+def plan_pair_of(
+    text: str, file: str, balance: str, pair: tuple[str, str], overrides: Sequence[tuple[str, str]] = ()
+) -> PairPlan:
+    """Plans as `plan_pair` does, for a text that has been read; `file` names it in errors.
+
+    Raises:
+        AnabranchError: as `plan_pair`.
+
+    """
     known = planners()
     if balance not in known:
         has_none = any(one.name == balance for one in schemes())
         hint = f"its controller makes no such plan; use one of {', '.join(known)}" if has_none else None
         raise AnabranchError(f"target: {balance}: {hint or f'unknown load balancer; {nearest(balance, known)}'}")
-    facts, tables, notes = _core.plan_pair(read_text(file), str(file), balance, list(overrides), pair)
+    facts, tables, notes = _core.plan_pair(text, file, balance, list(overrides), pair)
     return PairPlan(
         balance,
         pair,

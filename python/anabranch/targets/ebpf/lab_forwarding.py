@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,8 @@ from anabranch.lab.run.forwarding import AskedWeights, Switches, said_of
 from anabranch.lab.run.transport import time_ns
 from anabranch.load_balancers import KernelProgram, LoadBalancer, schemes
 from anabranch.netlink.namespace import inside
+from anabranch.runs.pair_plan import planners
+from anabranch.targets.ebpf import lab_cycles as cycles
 from anabranch.targets.ebpf.lab import kernel_switches
 from anabranch.targets.ebpf.scheme import PLAIN
 from anabranch.targets.ebpf.session_groups import without
@@ -39,11 +42,16 @@ class Forwarding:
     """In the scenario's time."""
     plain: bool = False
     """Whether weights are factors of scores as they are."""
+    planner: str = ""
+    """Load balancer whose plans for pairs of leaves are turns, where the fabric is as built."""
+    keys: tuple[tuple[str, str], ...] = ()
+    """Its parameters, as overrides of a scenario."""
 
     def __str__(self) -> str:
         pause = f", pause {self.pause_ns / 1e3:g} us" if self.pause_ns else ""
         plain = " as factors" if self.plain else ""
-        return f"{self.scheme}, {said_of(self.weights)}{plain}{pause}"
+        order = f"lists of {self.planner}" if self.planner else said_of(self.weights)
+        return f"{self.scheme}, {order}{plain}{pause}"
 
 
 def choose(routing: Mapping[str, Any], recipe: str = "") -> Forwarding:
@@ -100,9 +108,13 @@ def _by_keys(balancer: LoadBalancer | None, routing: Mapping[str, Any]) -> Forwa
         program = variant[2]
     if keys.get("cell", CELL) != CELL:
         raise AnabranchError(f"routing.scheme.cell: {keys['cell']}: the kernel's program has {CELL}; take that")
-    # With one stage of choice, as in a leaf-spine, a dispatching cycle is a weighted round robin by capacity.
+    # By capacity in turn where a switch cannot keep its list, and while links are not as built.
     weights: AskedWeights = "capacity" if program.weighted else "equal"
-    return Forwarding(program.programs[0], weights, 0.0 if program.pause_s is None else time_ns(keys, "idle"))
+    pause_ns = 0.0 if program.pause_s is None else time_ns(keys, "idle")
+    if balancer.name not in planners():
+        return Forwarding(program.programs[0], weights, pause_ns)
+    written = tuple((f"routing.scheme.{key}", json.dumps(value)) for key, value in keys.items())
+    return Forwarding(program.programs[0], weights, pause_ns, planner=balancer.name, keys=written)
 
 
 def _refuse(balancer: LoadBalancer | None, table: Table) -> NoReturn:
@@ -128,6 +140,10 @@ class DatapathSwitches(Switches):
             self.file, switches={name: replace(one, keys=keys) for name, one in self.file.switches.items()}
         )
         self._scheme = forwarding.scheme
+        self._lists: Mapping[cycles.Pair, Sequence[str]] = {}
+        if forwarding.planner:
+            text, file = lab.record.scenario, lab.record.scenario_file
+            self._lists = cycles.lists(self.file.topology, text, file, forwarding.planner, forwarding.keys)
         self._rules = Rules(self.file)
         self._put: Mapping[str, Sequence[_core.KernelGroup]] = {}
         with inside(lab.blueprint.switch_namespace):
@@ -143,7 +159,17 @@ class DatapathSwitches(Switches):
         view = View(self.file.topology, tuple(self.up), tuple(self.rate_bps), loads, self._numbers)
         plans = self._rules.plan(view, self.weights())
         self._put = {name: plan.desired for name, plan in plans.items()}
+        if all(self.up) and tuple(self.rate_bps) == self.file.topology.rate_bps:
+            self._put = {name: [self._in_turn(name, group) for group in put] for name, put in self._put.items()}
         return self._stand()
+
+    def _in_turn(self, switch: str, group: _core.KernelGroup) -> _core.KernelGroup:
+        """A group with the switch's list for the leaf of its name, if it has one."""
+        topology = self.file.topology
+        next_hops = self._lists.get((switch, group.name))
+        if next_hops is None:
+            return group
+        return cycles.in_turn(group, switch, next_hops, lambda end: self._numbers[topology.port[end]])
 
     def notice(self) -> None:
         """Puts the same groups without ports that are dead."""
