@@ -30,7 +30,7 @@ from anabranch.reproduce.backends.lab.dbb.cases import (
 from anabranch.reproduce.backends.lab.dbb.fabric import PATHS, Fabric, fabric
 from anabranch.reproduce.backends.lab.dbb.measure import LAB, Row, run_lab
 from anabranch.reproduce.backends.lab.dbb.schemes import ONE_PATH, SCHEMES, Scheme
-from anabranch.reproduce.backends.lab.dbb.simulate import can, run_simulator
+from anabranch.reproduce.backends.lab.dbb.simulate import run_simulator
 from anabranch.reproduce.backends.lab.study import LabEvidence, LabStudy, published
 from anabranch.reproduce.cells import LEFT_OUT, Cells
 from anabranch.reproduce.quantity import Quantity
@@ -130,7 +130,7 @@ def _steps(size: Settings) -> Iterator[Run]:
 
 def _simulated(made: Fabric, step: Run, size: Settings) -> Iterator[Row]:
     """The simulator's share of a step: all its seeds at the first draw."""
-    if step.draw == 0 and not step.gso and step.scheme is not ONE_PATH and can(step.case):
+    if step.draw == 0 and not step.gso and step.scheme is not ONE_PATH:
         for seed in range(size.seeds):
             yield run_simulator(made.link_bps, step.case, step.recovery, step.scheme, size.span, draw=seed)
 

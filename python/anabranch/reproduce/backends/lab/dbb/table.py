@@ -92,7 +92,7 @@ def _notes(lines: Sequence[Line]) -> list[str]:
         "early: of segments, those that came behind a gap, by the receivers' kernels, be it loss or reordering",
         "late: of segments, those that came after a later one, which is what the simulator counts",
         "seen: reorderings that senders took note of; again: segments sent again; needless: that receivers had (DSACK)",
-        "sim.: simulator; its segments have one size, and hosts' links stand for the rates of connections",
+        "sim.: simulator; hosts' links stand for the rates of connections",
     ]
     compared = [line.agrees(line.of_simulator("goodput_mbps")) for line in lines]
     given = [agrees for agrees in compared if agrees is not None]
