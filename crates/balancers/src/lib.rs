@@ -47,6 +47,8 @@ mod path_book;
 #[cfg(feature = "engine")]
 pub mod registry;
 #[cfg(feature = "engine")]
+mod round_trip;
+#[cfg(feature = "engine")]
 mod switches;
 #[cfg(feature = "engine")]
 mod task;

@@ -1,8 +1,9 @@
 //! Registry entries of Clove: by marks, by telemetry, and over gravity weights.
 
-use super::keys::{self, with};
+use super::keys;
 use crate::clove::host::CloveHypervisor;
-use crate::clove::pick::{Parameters, Selection};
+use crate::clove::pick::Selection;
+use crate::clove::settings::Clove;
 use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
 use crate::hosts::relayed::RelayedHosts;
 use crate::load_balancer::{LoadBalancer, Scheme};
@@ -17,7 +18,7 @@ pub static CLOVE_ECN: Descriptor = Descriptor {
     decider: Decider::Hosts,
     page: include_str!("page.md"),
     weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(with(Selection::Turns))),
+    build: Build::Scheme(|| Scheme::new(Clove::new(Selection::Turns))),
     runs: Runs::SIMULATOR,
     reads_elsewhere: None,
 };
@@ -29,7 +30,7 @@ pub static CLOVE_INT: Descriptor = Descriptor {
     decider: Decider::Hosts,
     page: include_str!("page.md"),
     weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(with(Selection::LeastUtilised))),
+    build: Build::Scheme(|| Scheme::new(Clove::new(Selection::LeastUtilised))),
     runs: Runs::SIMULATOR,
     reads_elsewhere: None,
 };
@@ -41,14 +42,14 @@ pub static CLOVE_VALO: Descriptor = Descriptor {
     decider: Decider::Hosts,
     page: include_str!("page.md"),
     weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(with(Selection::Score))),
+    build: Build::Scheme(|| Scheme::new(Clove::new(Selection::Score))),
     runs: Runs::SIMULATOR,
     reads_elsewhere: None,
 };
 
-impl LoadBalancer for Parameters {
+impl LoadBalancer for Clove {
     fn descriptor(&self) -> &'static Descriptor {
-        match self.selection {
+        match self.rules.selection {
             Selection::Turns | Selection::Random => &CLOVE_ECN,
             Selection::LeastUtilised => &CLOVE_INT,
             Selection::Score => &CLOVE_VALO,
@@ -64,10 +65,15 @@ impl LoadBalancer for Parameters {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        let hosts = || RelayedHosts::new(CloveHypervisor(self.clone()), task.fabric, task.settings.seed);
+        let (framing, seed) = (task.settings.framing, task.settings.seed);
+        let hosts = || {
+            let clove = self.clone();
+            let make = move |round_trip_ns| CloveHypervisor(clove.over(round_trip_ns));
+            RelayedHosts::new(make, task.fabric, framing, seed)
+        };
         let make: HostMaker<'_> = &mut || Ok(Box::new(hosts()?));
-        match self.selection {
-            Selection::LeastUtilised => task.by_telemetry(self.estimator(), make),
+        match self.rules.selection {
+            Selection::LeastUtilised => task.by_telemetry(self.rules.estimator(), make),
             Selection::Turns | Selection::Random | Selection::Score => task.by_tables(Some(make)),
         }
     }

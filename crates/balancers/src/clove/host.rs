@@ -13,7 +13,7 @@ use anabranch_split::{Env, picks};
 type Flow = OneFlow<Note>;
 type Under = Clove<Flow, Box<[Path]>, Vec<score::Entry>>;
 
-/// All that hypervisors share.
+/// All that hypervisors of two leaves share.
 pub(crate) struct CloveHypervisor(pub(crate) Parameters);
 
 impl CloveHypervisor {

@@ -1,19 +1,21 @@
 //! Clove's parameters.
 
 use crate::clove::pick::{Parameters, Selection};
+use crate::clove::settings::Clove;
 use crate::conga::keys::visit_register;
 use anabranch_form::unit::{Choice, Nanoseconds};
 use anabranch_form::{Keys, millionths};
 
 const SELECTIONS: [&str; 2] = ["turns", "random"];
 
-/// The defaults under this selection.
-pub(crate) fn with(selection: Selection) -> Parameters {
-    Parameters { selection, ..Parameters::default() }
-}
-
-pub(crate) fn visit(form: &mut impl Keys, parameters: &mut Parameters) {
-    form.key("gap", Nanoseconds, &mut parameters.gap_ns, "Longest pause within a flowlet.");
+pub(crate) fn visit(form: &mut impl Keys, clove: &mut Clove) {
+    form.optional(
+        "gap",
+        Nanoseconds,
+        &mut clove.gap_ns,
+        "Longest pause within a flowlet. If it is not given: the round trip of an empty path, 150 us at least.",
+    );
+    let parameters = &mut clove.rules;
     if parameters.selection == Selection::LeastUtilised {
         return visit_telemetry(form, parameters);
     }
@@ -27,11 +29,11 @@ pub(crate) fn visit(form: &mut impl Keys, parameters: &mut Parameters) {
         );
         parameters.selection = if selection == SELECTIONS[0] { Selection::Turns } else { Selection::Random };
     }
-    form.key(
+    form.optional(
         "half_rtt",
         Nanoseconds,
-        &mut parameters.interval_ns,
-        "Least time between two cuts of one path's weight: half a round trip.",
+        &mut clove.half_rtt_ns,
+        "Least time between two cuts of one path's weight. If it is not given: half the round trip of an empty path.",
     );
     millionths(
         form,
@@ -39,11 +41,11 @@ pub(crate) fn visit(form: &mut impl Keys, parameters: &mut Parameters) {
         &mut parameters.cut_ppm,
         "Part of its weight that a marked path loses, in millionths at least.",
     );
-    form.key(
+    form.optional(
         "congested",
         Nanoseconds,
-        &mut parameters.congested_ns,
-        "How long after a mark a path inherits nothing from others.",
+        &mut clove.congested_ns,
+        "How long after a mark a path inherits nothing from others. If it is not given: the round trip of an empty path.",
     );
 }
 

@@ -6,6 +6,7 @@ use crate::conweave::pick as conweave;
 use crate::conweave::pick::{Arrived, Parameters, Plan, Round};
 use crate::conweave::reorder::Reordering;
 use crate::path_book::{PathBook, Route};
+use crate::round_trip::between_leaves_ns;
 use crate::switches::port_env::{PortEnv, Usable, leaf_of_switches, numbers, stream};
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_plan::selection_hash;
@@ -115,7 +116,7 @@ impl ConWeave {
         let paths = routes.len().min(PATHS_MAX) as u16;
         let parameters = self.parameters;
         let round_trip_ns =
-            round_trip_ns(self.book.fabric(), &routes, self.framing, parameters.control_bytes);
+            between_leaves_ns(self.book.fabric(), &routes, self.framing, parameters.control_bytes);
         self.sources[index] = Some(Box::new(Source {
             plan: Plan { parameters, paths, round_trip_ns },
             state: conweave::State { paused_ns: vec![0; paths.into()], flows: FlowTable::default() },
@@ -155,22 +156,6 @@ impl ConWeave {
 fn chooses(routes: &[Route]) -> bool {
     let first = |route: &Route| route.ports.first().copied();
     routes.iter().any(|route| first(route) != routes.first().and_then(first))
-}
-
-/// The round trip of a full frame and its answer between two leaves with nothing in the way, by the fastest
-/// path.
-fn round_trip_ns(fabric: &Fabric, routes: &[Route], framing: Framing, control_bytes: u16) -> u64 {
-    let wire = |bytes: u16| u32::from(bytes) + u32::from(framing.gap_bytes);
-    let (data, control) = (wire(framing.frame_bytes(framing.payload_bytes_max)), wire(control_bytes));
-    let there_and_back = |&port: &u32| {
-        let forth = &fabric.ports()[port as usize];
-        let back = &fabric.ports()[forth.reverse as usize];
-        let time_ps =
-            |port: &anabranch_fabric::Port, bytes| port.rate.serialization().frame_ps(bytes) + port.delay_ps;
-        time_ps(forth, data) + time_ps(back, control)
-    };
-    let trips = routes.iter().map(|route| route.ports.iter().map(there_and_back).sum::<u64>());
-    trips.min().unwrap_or(0).div_ceil(1000)
 }
 
 impl SwitchBalancer for ConWeave {

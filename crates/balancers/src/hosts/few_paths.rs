@@ -2,8 +2,9 @@
 
 use crate::hosts::host_env::HostEnv;
 use crate::path_book::PathBook;
+use crate::round_trip::between_hosts_ns;
 use anabranch_fabric::{Fabric, LinkState};
-use anabranch_sim::SimulationError;
+use anabranch_sim::{Framing, SimulationError};
 use anabranch_split::picks::relay::PATHS;
 use anabranch_split::{Env, capability};
 
@@ -76,6 +77,16 @@ impl FewPaths {
     pub(crate) fn few(&mut self, pair: u32) -> &Few {
         let (from, to) = (pair / self.leaves(), pair % self.leaves());
         self.pairs[pair as usize].get_or_insert_with(|| Few::of(&mut self.book, from, to))
+    }
+
+    /// Round trip between hosts of a pair's leaves while nothing is in the way, in nanoseconds. The first host of a leaf
+    /// stands for all of them.
+    pub(crate) fn round_trip_ns(&mut self, pair: u32, framing: Framing) -> u64 {
+        let (from, to) = (pair / self.leaves(), pair % self.leaves());
+        let first = |leaf| self.hosts_of(leaf).next().unwrap_or(0);
+        let hosts = (first(from), first(to));
+        let routes = self.book.routes(from, to).all.clone();
+        between_hosts_ns(self.book.fabric(), &routes, hosts, framing)
     }
 
     /// Routing believes the links to be so. By pair: a bit for each path that died or came back.

@@ -6,11 +6,11 @@ use crate::hosts::host_env::HostStreams;
 use crate::hosts::pairs::Pairs;
 use crate::hosts::per_connection::PerConnection;
 use anabranch_fabric::{Fabric, LinkState};
-use anabranch_sim::{Address, HostBalancer, Network, Opened, Packet, SimulationError, marks};
+use anabranch_sim::{Address, Framing, HostBalancer, Network, Opened, Packet, SimulationError, marks};
 use anabranch_split::picks;
 use anabranch_split::picks::relay::{PATHS, Relay, Tag};
 
-/// Differences between schemes that relay news.
+/// Differences between schemes that relay news; a value serves the hosts of two leaves.
 pub(crate) trait Relayed {
     /// State of the paths to one destination.
     type State;
@@ -57,9 +57,24 @@ struct End<R: Relayed> {
     relay: Relay<R::News, [R::News; PATHS]>,
 }
 
+/// The scheme between every two leaves, with the clocks of the paths between them; made when first asked for.
+struct Schemes<R> {
+    make: Box<dyn Fn(u64) -> R>,
+    framing: Framing,
+    by_pair: Vec<Option<R>>,
+}
+
+impl<R> Schemes<R> {
+    #[inline(always)]
+    fn of(&mut self, pair: u32, paths: &mut FewPaths) -> &R {
+        self.by_pair[pair as usize]
+            .get_or_insert_with(|| (self.make)(paths.round_trip_ns(pair, self.framing)))
+    }
+}
+
 /// All hosts.
 pub(crate) struct RelayedHosts<R: Relayed> {
-    scheme: R,
+    schemes: Schemes<R>,
     paths: FewPaths,
     ends: Pairs<End<R>>,
     flows: PerConnection<Ends<R::Flow>>,
@@ -67,10 +82,19 @@ pub(crate) struct RelayedHosts<R: Relayed> {
 }
 
 impl<R: Relayed> RelayedHosts<R> {
-    pub(crate) fn new(scheme: R, fabric: &Fabric, seed: u64) -> Result<Self, SimulationError> {
+    /// `make` gives the scheme for a round trip of so many nanoseconds while nothing is in the way.
+    pub(crate) fn new(
+        make: impl Fn(u64) -> R + 'static,
+        fabric: &Fabric,
+        framing: Framing,
+        seed: u64,
+    ) -> Result<Self, SimulationError> {
+        let paths = FewPaths::new(fabric)?;
+        let pairs = (paths.leaves() * paths.leaves()) as usize;
+        let by_pair = std::iter::repeat_with(|| None).take(pairs).collect();
         Ok(Self {
-            scheme,
-            paths: FewPaths::new(fabric)?,
+            schemes: Schemes { make: Box::new(make), framing, by_pair },
+            paths,
             ends: Pairs::default(),
             flows: PerConnection::default(),
             streams: HostStreams::new(fabric.hosts(), seed),
@@ -107,6 +131,7 @@ impl<R: Relayed> HostBalancer for RelayedHosts<R> {
     #[inline]
     fn send(&mut self, from: &Address, packet: &mut Packet, network: &mut Network) {
         let Some(pair) = self.paths.pair(from.host, from.destination) else { return };
+        let scheme = self.schemes.of(pair, &mut self.paths);
         let few = self.paths.few(pair);
         let Some(flow) = self.flows.get(from.connection) else { return };
         if few.alive == 0 {
@@ -114,7 +139,7 @@ impl<R: Relayed> HostBalancer for RelayedHosts<R> {
         }
         let half = flow.at(from.host);
         let ends = (from.host, from.destination);
-        let Some(end) = end(&mut self.ends, half, &self.scheme, ends, (pair, few)) else { return };
+        let Some(end) = end(&mut self.ends, half, scheme, ends, (pair, few)) else { return };
         let mut env = Fork { host: self.streams.at(from.host, network), alive: few.alive };
         let mut asked = picks::Packet {
             flow: u64::from(from.connection) << 32 | u64::from(from.entropy),
@@ -122,15 +147,15 @@ impl<R: Relayed> HostBalancer for RelayedHosts<R> {
             cell: (packet.seq / u64::from(picks::Flowcell::BYTES)) as u32,
             ..picks::Packet::default()
         };
-        let path = self.scheme.pick(&mut end.state, &mut half.kept, &mut asked, &mut env);
+        let path = scheme.pick(&mut end.state, &mut half.kept, &mut asked, &mut env);
         let Some(&labels) = few.labels.get(usize::from(path)) else { return };
         packet.labels = labels;
         packet.marks |= marks::LABELLED;
         let mut tag = Tag::new(path);
         if let Some((about, news)) = end.relay.next_news() {
-            tag = tag.with_news(about, self.scheme.written(news));
+            tag = tag.with_news(about, scheme.written(news));
         }
-        if self.scheme.by_marks() && packet.payload_bytes > 0 && packet.marks & marks::CAPABLE == 0 {
+        if scheme.by_marks() && packet.payload_bytes > 0 && packet.marks & marks::CAPABLE == 0 {
             packet.marks |= marks::CAPABLE;
             tag = tag.with_own_ecn();
         }
@@ -144,26 +169,28 @@ impl<R: Relayed> HostBalancer for RelayedHosts<R> {
         let Some(ends) = self.flows.get(packet.connection) else { return };
         let peer = ends.peer(host);
         let Some(pair) = self.paths.pair(host, peer) else { return };
+        let scheme = self.schemes.of(pair, &mut self.paths);
         let few = self.paths.few(pair);
         let half = ends.at(host);
-        let Some(end) = end(&mut self.ends, half, &self.scheme, (host, peer), (pair, few)) else { return };
-        end.relay.hear(path, |known| self.scheme.hear(known, packet));
+        let Some(end) = end(&mut self.ends, half, scheme, (host, peer), (pair, few)) else { return };
+        end.relay.hear(path, |known| scheme.hear(known, packet));
         if tag.own_ecn() {
             packet.marks &= !(marks::CAPABLE | marks::EXPERIENCED);
         }
         if let Some((about, news)) = tag.news() {
             let mut env = Fork { host: self.streams.at(host, network), alive: few.alive };
-            self.scheme.learn(&mut end.state, about, news, &mut env);
+            scheme.learn(&mut end.state, about, news, &mut env);
         }
     }
 
     fn links_changed(&mut self, links: &LinkState, network: &mut Network) {
         let changed = self.paths.learn(links);
         for end in self.ends.iter_mut() {
+            let scheme = self.schemes.of(end.pair, &mut self.paths);
             let alive = self.paths.few(end.pair).alive;
             let mut env = Fork { host: self.streams.at(end.host, network), alive };
             for path in (0..PATHS as u16).filter(|path| changed[end.pair as usize] >> path & 1 != 0) {
-                self.scheme.changed(&mut end.state, path, &mut env);
+                scheme.changed(&mut end.state, path, &mut env);
             }
         }
     }

@@ -1,12 +1,13 @@
 //! Registry entries of VMS: by the heavier of two channels, by windows, and over gravity weights.
 
-use super::keys::{self, with};
+use super::keys;
 use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
 use crate::hosts::relayed::RelayedHosts;
 use crate::load_balancer::{LoadBalancer, Scheme};
 use crate::task::Task;
 use crate::vms::host::VirtualSwitch;
-use crate::vms::pick::{Parameters, Selection};
+use crate::vms::pick::Selection;
+use crate::vms::settings::Vms;
 use anabranch_form::AnyKeys;
 use anabranch_sim::{Outcome, SimulationError};
 
@@ -17,7 +18,7 @@ pub static VMS: Descriptor = Descriptor {
     decider: Decider::Hosts,
     page: include_str!("page.md"),
     weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(with(Selection::HeavierOfTwo))),
+    build: Build::Scheme(|| Scheme::new(Vms::new(Selection::HeavierOfTwo))),
     runs: Runs::SIMULATOR,
     reads_elsewhere: None,
 };
@@ -29,7 +30,7 @@ pub static VMS_WINDOW: Descriptor = Descriptor {
     decider: Decider::Hosts,
     page: include_str!("page.md"),
     weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(with(Selection::Window))),
+    build: Build::Scheme(|| Scheme::new(Vms::new(Selection::Window))),
     runs: Runs::SIMULATOR,
     reads_elsewhere: None,
 };
@@ -41,14 +42,14 @@ pub static VMS_VALO: Descriptor = Descriptor {
     decider: Decider::Hosts,
     page: include_str!("page.md"),
     weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(with(Selection::ScoreOfUnit))),
+    build: Build::Scheme(|| Scheme::new(Vms::new(Selection::ScoreOfUnit))),
     runs: Runs::SIMULATOR,
     reads_elsewhere: None,
 };
 
-impl LoadBalancer for Parameters {
+impl LoadBalancer for Vms {
     fn descriptor(&self) -> &'static Descriptor {
-        match self.selection {
+        match self.rules.selection {
             Selection::HeavierOfTwo => &VMS,
             Selection::Window => &VMS_WINDOW,
             Selection::ScoreOfUnit | Selection::ScoreOfFlow => &VMS_VALO,
@@ -64,7 +65,12 @@ impl LoadBalancer for Parameters {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        let hosts = || RelayedHosts::new(VirtualSwitch(self.clone()), task.fabric, task.settings.seed);
+        let (framing, seed) = (task.settings.framing, task.settings.seed);
+        let hosts = || {
+            let vms = self.clone();
+            let make = move |round_trip_ns| VirtualSwitch(vms.over(round_trip_ns));
+            RelayedHosts::new(make, task.fabric, framing, seed)
+        };
         task.by_tables(Some(&mut || Ok(Box::new(hosts()?))))
     }
 }

@@ -15,7 +15,7 @@ type Under = Vms<Box<[Channel]>, Vec<score::Entry>>;
 const PACKET_BITS: u32 = 10;
 const MARKED_BITS: u32 = NEWS_BITS - PACKET_BITS;
 
-/// All that virtual switches share.
+/// All that virtual switches of two leaves share.
 pub(crate) struct VirtualSwitch(pub(crate) Parameters);
 
 /// Counts that wrap round.

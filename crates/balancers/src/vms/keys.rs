@@ -1,6 +1,7 @@
 //! VMS's parameters.
 
-use crate::vms::pick::{Parameters, Selection};
+use crate::vms::pick::Selection;
+use crate::vms::settings::Vms;
 use anabranch_form::unit::{Choice, Count, Nanoseconds};
 use anabranch_form::{Keys, millionths};
 
@@ -8,24 +9,21 @@ const KEYS: [&str; 2] = ["unit", "flow"];
 /// Packets in a window at most: what travels of a count of them.
 const WINDOW: Count = Count { least: 1, most: 1 << 10 };
 
-/// The defaults under this selection.
-pub(crate) fn with(selection: Selection) -> Parameters {
-    Parameters { selection, ..Parameters::default() }
-}
-
-pub(crate) fn visit(form: &mut impl Keys, parameters: &mut Parameters) {
-    form.key(
+pub(crate) fn visit(form: &mut impl Keys, vms: &mut Vms) {
+    form.optional(
         "round",
         Nanoseconds,
-        &mut parameters.round_ns,
-        "Time between two moves of a channel's weight or window: a round trip.",
+        &mut vms.round_ns,
+        "Time between two moves of a channel's weight or window. If it is not given: the round trip of an empty path.",
     );
-    form.key(
+    form.optional(
         "lost_after",
         Nanoseconds,
-        &mut parameters.lost_after_ns,
-        "Time after which packets that the receiver has not told of are taken for lost.",
+        &mut vms.lost_after_ns,
+        "Time after which packets that the receiver has not reported count as lost. If it is not given: three round \
+         trips of an empty path, 1 ms at least.",
     );
+    let parameters = &mut vms.rules;
     if parameters.selection == Selection::Window {
         form.key("window", WINDOW, &mut parameters.window_initial, "Packets in a channel's window at first.");
         form.key("window_min", WINDOW, &mut parameters.window_min, "Packets in a window at least.");

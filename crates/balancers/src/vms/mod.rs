@@ -7,6 +7,10 @@ mod host;
 #[cfg(feature = "engine")]
 pub(crate) mod keys;
 pub mod pick;
+#[cfg(feature = "engine")]
+mod settings;
 
 #[cfg(feature = "engine")]
 pub use descriptor::{VMS, VMS_VALO, VMS_WINDOW};
+#[cfg(feature = "engine")]
+pub use settings::Vms;
