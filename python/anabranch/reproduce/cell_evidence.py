@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from anabranch.errors import AnabranchError
 from anabranch.reproduce import cell_record
 from anabranch.reproduce.cells import Cells
 from anabranch.reproduce.claim import Expected, FigureWanted, Reader, load_expected
-from anabranch.reproduce.estimate import Estimates
+from anabranch.reproduce.estimate import Estimate, Estimates
 from anabranch.reproduce.evaluate import evaluate
 from anabranch.reproduce.group import Group
 from anabranch.reproduce.measure import SCHEME_AXIS, CellMeasure
@@ -56,7 +56,7 @@ class CellEvidence:
     def figures(self) -> Iterable[tuple[str, str, Figure]]:
         """The figures of the claims' file, by number."""
         for number, wanted in enumerate(self.wanted, start=1):
-            drawn = _series(wanted, self.cells)
+            drawn = _map(wanted, self.cells) if wanted.y else _series(wanted, self.cells)
             if drawn is not None:
                 yield str(number), wanted.title, drawn
 
@@ -93,9 +93,7 @@ def _series(wanted: FigureWanted, cells: Cells) -> Figure | None:
     from anabranch.plot import measure_series
     from anabranch.plot.load_curves import Curve
 
-    for axis in filter(None, (wanted.x, wanted.series, *wanted.at)):
-        if axis not in cells.axes:
-            raise AnabranchError(f"figure `{wanted.title}`: {axis}: no axis of the study")
+    _check_axes(wanted, cells)
     labels = cells.axes[wanted.x]
     by_number = numeric(labels)
     curves = []
@@ -108,6 +106,41 @@ def _series(wanted: FigureWanted, cells: Cells) -> Figure | None:
             curves.append(Curve(name, x, [mean for mean, _ in found], [half for _, half in found]))
     names = None if by_number else [str(label) for label in labels]
     return measure_series.draw(curves, names, short(wanted.x), wanted.quantity.words) if curves else None
+
+
+def _map(wanted: FigureWanted, cells: Cells) -> Figure | None:
+    """Ratios with their doubt: a number stands in brackets where its 95 % interval holds no difference."""
+    from anabranch.plot import heat_map
+
+    assert wanted.y is not None
+    side = wanted.y
+    _check_axes(wanted, cells)
+    columns = [label for label in cells.axes[wanted.x] if wanted.x != SCHEME_AXIS or label != wanted.over]
+    found = [[_ratio(wanted, cells, {wanted.x: x, side: y}) for x in columns] for y in cells.axes[side]]
+    if not any(one for row in found for one in row):
+        return None
+    ratios = [[one.value if one else None for one in row] for row in found]
+    doubtful = [[one is not None and _holds_none(one) for one in row] for row in found]
+    names = [str(label) for label in columns], [str(label) for label in cells.axes[side]]
+    return heat_map.draw(ratios, *names, (short(wanted.x), short(side)), doubtful)
+
+
+def _ratio(wanted: FigureWanted, cells: Cells, held: dict[str, Any]) -> Estimate | None:
+    of = {SCHEME_AXIS: held[SCHEME_AXIS]} if SCHEME_AXIS in held else {}
+    held = {axis: label for axis, label in {**wanted.at, **held}.items() if axis != SCHEME_AXIS}
+    at = {axis: [label] for axis, label in held.items()}
+    over = {SCHEME_AXIS: wanted.over}
+    return evaluate(CellMeasure(wanted.quantity, of=of, over=over, form="ratio", at=at), cells).mean
+
+
+def _holds_none(one: Estimate) -> bool:
+    return one.low is None or one.high is None or one.low <= 1.0 <= one.high
+
+
+def _check_axes(wanted: FigureWanted, cells: Cells) -> None:
+    for axis in filter(None, (wanted.x, wanted.y, wanted.series, *wanted.at)):
+        if axis not in cells.axes:
+            raise AnabranchError(f"figure `{wanted.title}`: {axis}: no axis of the study")
 
 
 def _mean(wanted: FigureWanted, cells: Cells, held: dict[str, object]) -> tuple[float | None, float | None]:

@@ -92,13 +92,17 @@ class Claim:
 
 @dataclass(frozen=True)
 class FigureWanted:
-    """A figure of the study: a quantity along one axis, a series for each value of another, if any."""
+    """A figure of the study: a quantity along one axis, a series for each value of another, or a map over both."""
 
     title: str
     quantity: Quantity
     x: str
     series: str | None
     at: dict[str, Any]
+    y: str | None = None
+    """Axis down the side of a map."""
+    over: Any = None
+    """Scheme that a map divides by."""
 
 
 @dataclass(frozen=True)
@@ -356,5 +360,9 @@ def _theory(row: Mapping[str, Any], classes: Mapping[str, SizeClass], read: Read
 
 def _figure(row: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> FigureWanted:
     _refuse_unknown(row, FIGURE_KEYS)
-    quantity = read_quantity({key: row[key] for key in row if key not in ("title", "x", "series", "at")}, classes)
-    return FigureWanted(row["title"], quantity, row["x"], row.get("series"), dict(row.get("at", {})))
+    own = ("title", "x", "series", "at", "y", "over")
+    quantity = read_quantity({key: row[key] for key in row if key not in own}, classes)
+    if ("y" in row) != ("over" in row) or ("y" in row and "series" in row):
+        raise ValueError("y: a map has `y` and `over`, and no `series`; give both, or neither")
+    at = dict(by_axis(row.get("at", {})))
+    return FigureWanted(row["title"], quantity, row["x"], row.get("series"), at, row.get("y"), row.get("over"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -12,7 +13,7 @@ from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
 from anabranch.reproduce.cells import LEFT_OUT, Cells
 from anabranch.reproduce.estimate import Estimate, Estimates
-from anabranch.reproduce.measure import CellMeasure, Labels
+from anabranch.reproduce.measure import SCHEME_AXIS, CellMeasure, Labels
 from anabranch.reproduce.quantity import Quantity
 from anabranch.stats.confidence import half_width, paired_ratio
 
@@ -24,6 +25,30 @@ def evaluate(measure: CellMeasure, cells: Cells) -> Estimates:
         AnabranchError: it names an axis or a value that the study does not have.
 
     """
+    return _worst(measure, cells) if measure.worst_of else _evaluated(measure, cells)
+
+
+def _worst(measure: CellMeasure, cells: Cells) -> Estimates:
+    """The measure of the scheme that is worst by it on average, over the seeds that all of the schemes have."""
+    found = [
+        (scheme, _evaluated(replace(measure, of={SCHEME_AXIS: scheme}, worst_of=()), cells))
+        for scheme in measure.worst_of
+    ]
+    known = [(scheme, one) for scheme, one in found if one.mean is not None]
+    missing = [reason for _, one in found for reason in one.missing]
+    if not known:
+        return replace(found[0][1], missing=list(dict.fromkeys(missing)))
+    # A ratio or an increase is larger, and a reduction smaller, where the quantity is.
+    turned = measure.lower_is_better != (measure.form == "reduction")
+    scheme, one = (max if turned else min)(known, key=lambda pair: pair[1].mean.value if pair[1].mean else 0.0)
+    named = {SCHEME_AXIS: scheme}
+    points = [replace(point, point={**named, **point.point}) for point in one.points]
+    mean = replace(one.mean, point=named) if one.mean else None
+    return replace(one, points=points, mean=mean, missing=list(dict.fromkeys(missing)))
+
+
+def _evaluated(measure: CellMeasure, cells: Cells) -> Estimates:
+    """The measure of one side, or of two."""
     missing: list[str] = []
     broken: list[str] = []
     found_at: list[tuple[Labels, dict[int, float]]] = []

@@ -246,7 +246,7 @@ def _text(measure: Measure, chosen: Sequence[Estimate], found: Estimates) -> str
         return f"{_number(chosen[0].value)} to {_number(chosen[-1].value)} {measure.unit}".strip() + interval
     one = chosen[0]
     at = ", ".join(f"{axis.rpartition('.')[2]} {label}" for axis, label in one.point.items())
-    where = f" at {at}" if at and len(found.points) > 1 else ""
+    where = f" at {at}" if at and (len(found.points) > 1 or one is found.mean) else ""
     return f"{_number(one.value)}{_interval(one)} {measure.unit}".strip() + where
 
 

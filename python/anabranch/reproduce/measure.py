@@ -35,6 +35,8 @@ class CellMeasure:
 
     quantity: Quantity
     of: Labels = field(default_factory=dict)
+    worst_of: tuple[str, ...] = ()
+    """Schemes in place of one in `of`: the one that is worst on average counts."""
     over: Labels | None = None
     form: str = "value"
     at: dict[str, list[Any]] = field(default_factory=dict)
@@ -101,6 +103,7 @@ def read_quantity(
         _statistic(given.get("statistic", "mean")),
         tuple(given.get("ports", ())),
         tuple(given.get("out_of", ())),
+        _weights(given),
     )
 
 
@@ -124,9 +127,14 @@ def read_measure(
     order = [one if isinstance(one, list) else [one] for one in given.get("order", [])]
     if order and quantity.name not in LOWER_IS_BETTER:
         raise ValueError(f"measure: order: nobody is better by `{quantity.name}`")
+    of = given.get("of", {})
+    several = isinstance(of, list)
+    if several and (len(of) < 2 or quantity.name not in LOWER_IS_BETTER):
+        raise ValueError("measure: of: a list names two schemes or more, of a quantity by which one is worse")
     return CellMeasure(
         quantity=quantity,
-        of=_labels(given.get("of", {})),
+        of={} if several else _labels(of),
+        worst_of=tuple(of) if several else (),
         over=over,
         form=form,
         at={axis: value if isinstance(value, list) else [value] for axis, value in by_axis(given.get("at", {}))},
@@ -134,6 +142,16 @@ def read_measure(
         along=(given["along"],) if isinstance(given.get("along"), str) else tuple(given.get("along", ())),
         order=order,
     )
+
+
+def _weights(given: Mapping[str, Any]) -> tuple[float, ...]:
+    """Weights of the ports, all above zero and one for each."""
+    weights = tuple(map(float, given.get("weights", ())))
+    if given["quantity"] == "split deviation" and (len(weights) < 2 or len(weights) != len(given.get("ports", ()))):
+        raise ValueError("weights: give two or more, one for each of the `ports`")
+    if any(weight <= 0 for weight in weights):
+        raise ValueError("weights: only weights above zero have an expected share")
+    return weights
 
 
 def _labels(given: Any) -> Labels:

@@ -13,6 +13,7 @@ UNITS = {
     "goodput": "Gb/s",
     "job time": "ms",
     "share of bytes": "%",
+    "split deviation": "",
     "share of flows": "%",
     "reordered": "%",
     "retransmitted": "%",
@@ -45,8 +46,10 @@ class Quantity:
     `fct`, `slowdown` and `throughput` (payload over FCT) are statistics of the finished flows of a size class, or one
     over another (`p99/mean`); `job time` is of the jobs that ended. `goodput` is the sum over pairs of hosts of the
     payload that applications received, in order, over the time from the first start, or from `record.omit`, to the last
-    end, or the end of the simulation. `share of bytes` is what ports have sent of
-    what they and others have, by name. `share of flows` is the class' part of all flows. `reordered`, `retransmitted`
+    end, or the end of the simulation. `share of bytes` is what ports have sent of what they and others have, by name.
+    `split deviation` is how far the bytes of ports are from `weights`, beside what chance alone would make of flows of
+    these sizes: 1 if each flow drew its port by the weights, more if shares are others, less if flows are dealt out.
+    `share of flows` is the class' part of all flows. `reordered`, `retransmitted`
     and `marked` are parts of the segments, `dropped` of the frames. `MAPE` is the mean absolute percentage error of a
     split, by connections (VALO Eq. 1). `meter error` is what a meter carries beyond its rate in a window, and nothing
     below it (Wino section III-D), on average.
@@ -57,6 +60,7 @@ class Quantity:
     statistic: str = "mean"
     ports: tuple[str, ...] = ()
     out_of: tuple[str, ...] = ()
+    weights: tuple[float, ...] = ()
 
     @property
     def unit(self) -> str:

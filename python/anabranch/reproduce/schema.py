@@ -145,9 +145,15 @@ CELL_MEASURE = (
     Key("ports", "list of texts", 'Ports whose bytes count, for `share of bytes`: `["leaf0>spine0"]`.'),
     Key("out_of", "list of texts", "Ports whose bytes are 100 %, for `share of bytes`."),
     Key(
+        "weights",
+        "list of numbers",
+        "Weight of each of the `ports`, for `split deviation`.",
+    ),
+    Key(
         "of",
-        "text or table",
-        'Cells to measure: a value of the axis `scheme`, or values by axis: `{ scheme = "vms", traffic.load = 0.9 }`.',
+        "text, list or table",
+        'Cells to measure: a value of the axis `scheme`, or values by axis: `{ scheme = "vms", traffic.load = 0.9 }`. '
+        "Of a list of schemes the one counts that is worst on average over all seeds; the verdict names it.",
     ),
     Key("over", "text or table", "Cells to compare with. Cells are paired by seed and by the axes that neither names."),
     Key(
@@ -183,6 +189,8 @@ FIGURE = (
     Key("title", "text", "Title of the figure.", True),
     Key("x", "text", "Axis of the study along which the figure is drawn.", True),
     Key("series", "text", "Axis of which each value has a curve or a colour of bars."),
+    Key("y", "text", "Axis down the side, which makes the figure a map of ratios. It needs `over`."),
+    Key("over", "text", "Scheme that a map divides by, on the same seeds."),
     Key("at", "table", "Axes that are held, with a value each."),
-    *(key for key in CELL_MEASURE if key.name in ("quantity", "class", "statistic", "ports", "out_of")),
+    *(key for key in CELL_MEASURE if key.name in ("quantity", "class", "statistic", "ports", "out_of", "weights")),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from anabranch.runs.results import Run
 
 SIMULATED = (
-    "fct", "slowdown", "throughput", "goodput", "job time", "share of bytes", "share of flows", "reordered",
-    "retransmitted", "dropped", "marked",
+    "fct", "slowdown", "throughput", "goodput", "job time", "share of bytes", "split deviation", "share of flows",
+    "reordered", "retransmitted", "dropped", "marked",
 )  # fmt: skip
 """Quantities that a run gives."""
 
@@ -48,6 +48,8 @@ def measured(quantity: Quantity, run: Run) -> float | None:
         return _goodput_gbps(run)
     if quantity.name == "share of bytes":
         return _share(run, quantity)
+    if quantity.name == "split deviation":
+        return _split_deviation(run, quantity)
     if quantity.name == "share of flows":
         return 100.0 * flows.filter(quantity.size_class.holds()).height / flows.height if flows.height else None
     if quantity.name == "dropped":
@@ -100,16 +102,42 @@ def _goodput_gbps(run: Run) -> float | None:
     return float((8.0 * pairs["bytes"] / pairs["ns"]).sum())
 
 
+def _split_deviation(run: Run, quantity: Quantity) -> float | None:
+    """Pearson's statistic of the ports' bytes over its degrees of freedom, so that its mean under chance is 1.
+
+    Flows of b_i bytes that draw ports by shares p give a port bytes of the variance p (1 - p) sum(b_i^2) about
+    p sum(b_i), so that the sum over ports of squared distance over p sum(b_i^2) has the mean (ports - 1), whatever the
+    sizes.
+    """
+    sizes = run.flows["size_bytes"].cast(pl.Float64)
+    if not len(sizes):
+        return None
+    sent = np.array([_sent_bytes(run, [name]) for name in quantity.ports], dtype=np.float64)
+    shares = np.array(quantity.weights) / sum(quantity.weights)
+    # The ports' bytes hold headers and what was sent again: shares are compared, and payload says what chance does.
+    apart = sent / sent.sum() - shares if sent.sum() else -shares
+    per_flow = float((sizes**2).sum()) / float(sizes.sum()) ** 2
+    return float(np.sum(apart**2 / shares) / per_flow / (len(shares) - 1))
+
+
 def _share(run: Run, quantity: Quantity) -> float | None:
+    part, whole = (_sent_bytes(run, wanted) for wanted in (quantity.ports, quantity.out_of))
+    return 100.0 * part / whole if whole else None
+
+
+def _sent_bytes(run: Run, wanted: Sequence[str]) -> int:
+    """Bytes that ports have sent, by their names.
+
+    Raises:
+        AnabranchError: the fabric has no such port.
+
+    """
     names = run.topology["nodes"]["name"]
     ends = zip(run.topology["ports"]["from"], run.topology["ports"]["to"], strict=True)
     by_name: dict[str, list[int]] = {}
     for port, (source, target) in enumerate(ends):
         by_name.setdefault(f"{names[source]}>{names[target]}", []).append(port)
-    sums = []
-    for wanted in (quantity.ports, quantity.out_of):
-        if missing := [name for name in wanted if name not in by_name]:
-            raise AnabranchError(f"{run.folder}: ports: {', '.join(missing)}: the fabric has none of that name")
-        ports = [port for name in wanted for port in by_name[name]]
-        sums.append(int(run.ports.filter(pl.col("port").is_in(ports))["sent_bytes"].sum()))
-    return 100.0 * sums[0] / sums[1] if sums[1] else None
+    if missing := [name for name in wanted if name not in by_name]:
+        raise AnabranchError(f"{run.folder}: ports: {', '.join(missing)}: the fabric has none of that name")
+    ports = [port for name in wanted for port in by_name[name]]
+    return int(run.ports.filter(pl.col("port").is_in(ports))["sent_bytes"].sum())
