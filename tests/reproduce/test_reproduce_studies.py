@@ -127,7 +127,8 @@ def test_settings_that_are_known_to_be_chosen_are_marked() -> None:
     for group in groups():
         for claim in load_expected(group.folder, read=backend(group.backend).read_measure).claims:
             marked.setdefault(group.label, set()).update(claim.chosen)
-    assert marked["valo/fct"] == {"load 0.6"}
+    assert marked["valo/fct"] == {"load 0.6", "T = 24"}
+    assert marked["valo/deep-learning"] == {"T = 24"}
     assert marked["valo/splitting"] == {"T = 24"}
     simulated = {group.label for group in groups() if group.backend == "simulator"}
     for label, names in marked.items():

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from anabranch.plot.style import FAINT, FLOOR, GRID, INK, figure
+from anabranch.reproduce.backends.splitter import error_map
 from anabranch.reproduce.backends.splitter.accuracy import Point
 from anabranch.reproduce.backends.splitter.cost import ChangeCost, Cost
 from anabranch.reproduce.backends.splitter.job import Outcome
@@ -65,9 +66,11 @@ def draw(outcome: Outcome, claims: Sequence[Claim]) -> list[tuple[str, str, Figu
         ("fig13b", "Fig. 13b: memory by paths", _memory(study.cost.process_bytes, by_paths, _at_paths, "paths")),
         ("fig14a", "Fig. 14a: time per second while weights change", _changes(changes, _busy_ms, BUSY, {})),
         ("fig14b", "Fig. 14b: latency while weights change", _changes(changes, _packet_us, LATENCY, CHANGING)),
+        *((f"map{paths}", MAP.format(paths=paths), error_map.draw(study, paths)) for paths in (4, 8)),
     ]
 
 
+MAP = "No figure of the paper: WCMP's expected error over VALO's, {paths} paths of random weights"
 CPU = "throughput, ns per packet (log)"
 LATENCY = "latency, us per packet (log)"
 BUSY = "busy, ms per second (log)"

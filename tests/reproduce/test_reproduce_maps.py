@@ -1,0 +1,152 @@
+"""The worst of several schemes, the distance of a split from its weights beside chance, and maps of ratios."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+import pytest
+
+from anabranch import AnabranchError, Splitter
+from anabranch.reproduce.backends.simulator.measured import measured
+from anabranch.reproduce.backends.splitter.error_map import error_ratio
+from anabranch.reproduce.backends.splitter.study import load
+from anabranch.reproduce.cell_evidence import CellEvidence
+from anabranch.reproduce.cells import Cells
+from anabranch.reproduce.claim import load_expected
+from anabranch.reproduce.evaluate import evaluate
+from anabranch.reproduce.judge import judge
+from anabranch.reproduce.line import AGREES
+from anabranch.reproduce.measure import read_measure
+from anabranch.reproduce.quantity import Quantity
+from anabranch.runs.results import Run
+from anabranch.stats.mape import mape
+from anabranch.stats.size_classes import ALL_FLOWS
+
+STUDIES = Path(__file__).parents[2] / "studies" / "valo"
+CLASSES = {"all": ALL_FLOWS}
+FCT = Quantity("fct")
+
+
+def cells() -> Cells:
+    """Three schemes over 1; the second is worst on average, the third at load 0.2."""
+    made = Cells({"scheme": ["valo", "a", "b", "c"], "traffic.load": [0.2, 0.8]}, [1, 2])
+    values = {"valo": (1.0, 1.0), "a": (1.5, 1.5), "b": (2.0, 8.0), "c": (3.0, 3.0)}
+    for scheme, row in values.items():
+        for place, number in zip((0.2, 0.8), row, strict=True):
+            for seed in (1, 2):
+                made.numbers[(scheme, place), seed, FCT] = number
+    return made
+
+
+def measure(**given: Any) -> Any:
+    return read_measure({"quantity": "fct", "over": "valo", **given}, CLASSES)
+
+
+def test_the_scheme_that_is_worst_on_average_counts_and_is_named(tmp_path: Path) -> None:
+    found = evaluate(measure(of=["a", "b", "c"]), cells())
+    assert found.mean is not None
+    assert found.mean.value == pytest.approx(4.0)
+    assert found.mean.point == {"scheme": "b"}
+    light = evaluate(measure(of=["a", "b", "c"], at={"traffic.load": 0.2}), cells())
+    assert light.mean is not None
+    assert light.mean.value == pytest.approx(3.0)
+    assert light.mean.point == {"scheme": "c"}
+    # Where smaller numbers mean longer times, the smallest is the worst.
+    saved = evaluate(measure(of=["a", "b", "c"], **{"as": "reduction"}), cells())
+    assert saved.mean is not None
+    assert saved.mean.value == pytest.approx(-300.0)
+    assert saved.mean.point == {"scheme": "b"}
+    (tmp_path / "expected.toml").write_text(
+        'source = "a test"\nfixed = 2026-11-23\n[[claim]]\nid = "1"\nwhat = "worst"\nwhere = "here"\ntext = "4x"\n'
+        'paper = 4\ncompare = "value"\ntolerance = 0.1\n'
+        'measure = { quantity = "fct", of = ["a", "b", "c"], over = "valo" }\n'
+    )
+    (claim,) = load_expected(tmp_path).claims
+    line = judge("p/f", claim, CellEvidence(cells()))
+    assert line.kind == AGREES
+    assert line.ours.endswith("at scheme b")
+
+
+@pytest.mark.parametrize("given", [{"of": ["a"]}, {"of": ["a", "b"], "quantity": "marked"}])
+def test_a_list_of_one_or_of_what_has_no_worst_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="of: a list names two"):
+        measure(**given)
+
+
+PORTS = ("l>s0", "l>s1", "l>s2", "l>s3")
+WEIGHTS = (81, 25, 39, 55)
+
+
+def run_of(sizes: np.ndarray, port_of: np.ndarray) -> Run:
+    """A run whose flows took these ports, with headers on the wire."""
+    sent = [int(1.05 * sizes[port_of == port].sum()) for port in range(4)]
+    topology = {
+        "nodes": {"name": ["l", "s0", "s1", "s2", "s3"]},
+        "ports": {"from": [0, 0, 0, 0], "to": [1, 2, 3, 4]},
+    }
+    ports = pl.DataFrame({"port": [0, 1, 2, 3], "sent_bytes": sent})
+    flows = pl.DataFrame({"size_bytes": sizes})
+    return cast(Run, SimpleNamespace(flows=flows, ports=ports, topology=topology, folder="here"))
+
+
+def deviation(sizes: np.ndarray, port_of: np.ndarray) -> float:
+    quantity = read_measure(
+        {"quantity": "split deviation", "ports": list(PORTS), "weights": list(WEIGHTS), "of": "x"}, CLASSES
+    ).quantity
+    found = measured(quantity, run_of(sizes, port_of))
+    assert found is not None
+    return found
+
+
+def test_chance_makes_a_deviation_of_one_whatever_the_sizes_and_an_equal_split_is_far_from_it() -> None:
+    stream = np.random.default_rng(1)
+    shares = np.array(WEIGHTS) / sum(WEIGHTS)
+    drawn, equal = [], []
+    for _ in range(400):
+        # Heavy tails: 1 + CV^2 is about 7.
+        sizes = np.exp(stream.normal(10, 1.4, 700)).astype(np.int64)
+        drawn.append(deviation(sizes, stream.choice(4, 700, p=shares)))
+        equal.append(deviation(sizes, np.arange(700) % 4))
+    assert np.mean(drawn) == pytest.approx(1.0, abs=0.15)
+    # Means of four seeds, as a quick study has them.
+    assert np.mean(np.reshape(drawn, (100, 4)), axis=1).max() < 3
+    assert np.mean(np.reshape(equal, (100, 4)), axis=1).min() > 3
+
+
+@pytest.mark.parametrize("weights", [[1, 1, 1], [1, 1, 1, 0], []])
+def test_weights_that_do_not_fit_the_ports_are_refused(weights: list[float]) -> None:
+    with pytest.raises(ValueError, match="weights: "):
+        read_measure({"quantity": "split deviation", "ports": list(PORTS), "weights": weights}, CLASSES)
+
+
+def test_a_map_shows_ratios_on_the_same_seeds(tmp_path: Path) -> None:
+    figure = '[[figure]]\ntitle = "map"\nquantity = "fct"\nx = "scheme"\ny = "traffic.load"\nover = "valo"\n'
+    (tmp_path / "expected.toml").write_text(figure)
+    drawn = list(CellEvidence(cells(), load_expected(tmp_path).figures).figures())
+    (axes,) = drawn[0][2].axes
+    texts = {text.get_position(): text.get_text() for text in axes.texts}
+    assert texts == {(x, y): text for y, row in enumerate(MAP) for x, text in enumerate(row)}
+    (tmp_path / "expected.toml").write_text(figure.replace('over = "valo"\n', ""))
+    with pytest.raises(AnabranchError, match="a map has `y` and `over`"):
+        load_expected(tmp_path)
+
+
+MAP = (("1.50", "2.00", "3.00"), ("1.50", "8.00", "3.00"))
+
+
+def test_the_map_of_errors_is_what_connections_give() -> None:
+    """The splitters themselves pick for random connections, over the weights that the map draws."""
+    study = load(STUDIES / "splitting", quick=True)
+    paths, connections, draws = 4, 10_000, 40
+    stream, picks = np.random.default_rng([study.seed, paths]), np.random.default_rng(7)
+    errors = np.zeros(2)
+    low, high = study.weight_range
+    for weights in stream.integers(low, high + 1, size=(draws, paths)).tolist():
+        keys = picks.integers(0, 1 << 63, connections, dtype=np.uint64)
+        made = Splitter("wcmp", weights, entries=24), Splitter("valo", weights)
+        errors += [mape(np.array(weights) / sum(weights), np.bincount(one.pick(keys), minlength=paths)) for one in made]
+    assert errors[0] / errors[1] == pytest.approx(error_ratio(study, paths, 24, connections, draws), rel=0.1)
