@@ -85,6 +85,12 @@ def read(record: Record, quantities: Iterable[Quantity]) -> Cells:
 
 
 def column(quantity: Quantity) -> str:
-    """Column of a quantity: its words, and the ports where it is of some."""
-    of = f" of {', '.join(quantity.ports)} in {', '.join(quantity.out_of)}" if quantity.ports else ""
-    return quantity.words + of
+    """Column of a quantity: its words, and the ports, and their weights, where it is of some."""
+    words = quantity.words
+    for before, names in (
+        (" of ", quantity.ports),
+        (" in ", quantity.out_of),
+        (" by ", [f"{weight:g}" for weight in quantity.weights]),
+    ):
+        words += before + ", ".join(names) if names else ""
+    return words
