@@ -101,6 +101,7 @@ def flows(number: int, seed: int, stretch: float = 1.0) -> pl.DataFrame:
             "sent_packets": size // 1448 + 1,
             "retransmitted_packets": counted,
             "reordered_packets": counted,
+            "triple_duplicates": counted,
             "timeouts": counted,
             "marked_packets": counted,
             "paths": np.ones(number, dtype=np.int64),

@@ -118,6 +118,11 @@ pub fn flow_columns(
         ),
         column("timeouts", "Retransmission timeouts.", of_record(|record| record.timeouts.into())),
         column(
+            "triple_duplicates",
+            "Times that a third duplicate acknowledgement in a row arrived at the sender, whatever it takes for a loss.",
+            of_record(|record| record.triple_duplicates.into()),
+        ),
+        column(
             "marked_packets",
             "Segments that arrived with a congestion mark.",
             of_record(|record| record.marked_packets),

@@ -38,6 +38,8 @@ pub struct FlowRecord {
     pub reordered_packets: u64,
     /// Retransmission timeouts.
     pub timeouts: u32,
+    /// Times that a third duplicate acknowledgement in a row arrived at the sender.
+    pub triple_duplicates: u32,
     /// Segments that arrived with a congestion mark.
     pub marked_packets: u64,
     /// Distinct paths its segments took.
@@ -69,6 +71,7 @@ impl FlowRecord {
         self.sent_packets = sent.sent_packets;
         self.retransmitted_packets = sent.retransmitted_packets;
         self.timeouts = sent.timeouts;
+        self.triple_duplicates = sent.triple_duplicates;
         self.reordered_packets = received.reordered_packets;
         self.marked_packets = received.marked_packets;
         self.paths = received.paths();

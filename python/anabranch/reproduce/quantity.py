@@ -16,6 +16,7 @@ UNITS = {
     "split deviation": "",
     "share of flows": "%",
     "reordered": "%",
+    "triple duplicates": "%",
     "retransmitted": "%",
     "dropped": "%",
     "marked": "%",
@@ -31,6 +32,7 @@ LOWER_IS_BETTER = {
     "goodput": False,
     "job time": True,
     "reordered": True,
+    "triple duplicates": True,
     "retransmitted": True,
     "dropped": True,
     "MAPE": True,
@@ -49,8 +51,9 @@ class Quantity:
     end, or the end of the simulation. `share of bytes` is what ports have sent of what they and others have, by name.
     `split deviation` is how far the bytes of ports are from `weights`, beside what chance alone would make of flows of
     these sizes: 1 if each flow drew its port by the weights, more if shares are others, less if flows are dealt out.
-    `share of flows` is the class' part of all flows. `reordered`, `retransmitted`
-    and `marked` are parts of the segments, `dropped` of the frames. `MAPE` is the mean absolute percentage error of a
+    `share of flows` is the class' part of all flows. `reordered`, `retransmitted` and `marked` are parts of the
+    segments, `dropped` of the frames. `triple duplicates` are the times that a third duplicate acknowledgement in a row
+    arrived, by segments sent. `MAPE` is the mean absolute percentage error of a
     split, by connections (VALO Eq. 1). `meter error` is what a meter carries beyond its rate in a window, and nothing
     below it (Wino section III-D), on average.
     """

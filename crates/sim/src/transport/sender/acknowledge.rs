@@ -19,6 +19,7 @@ impl Sender {
         if advanced {
             delivered = ack - before;
             self.una = ack;
+            self.same_acks = 0;
             if !self.board.is_empty() {
                 delivered -= self.board.advance(ack);
             }
@@ -29,6 +30,9 @@ impl Sender {
             }
             self.rtt.end_back_off();
             self.restart_timer(cx, now_ps);
+        } else if ack == before && self.next > ack {
+            self.same_acks = (self.same_acks + 1).min(4);
+            self.counters.triple_duplicates += u32::from(self.same_acks == 3);
         }
         let mut sacked = 0;
         if cx.tcp.sack && packet.sack[0].end != 0 {

@@ -25,6 +25,8 @@ pub struct SenderCounters {
     pub retransmitted_packets: u64,
     /// Retransmission timeouts, of SYN too.
     pub timeouts: u32,
+    /// Times that a third duplicate acknowledgement in a row arrived, whatever the sender takes for a loss.
+    pub triple_duplicates: u32,
 }
 
 impl SenderCounters {
@@ -34,6 +36,7 @@ impl SenderCounters {
         self.sent_packets += other.sent_packets;
         self.retransmitted_packets += other.retransmitted_packets;
         self.timeouts += other.timeouts;
+        self.triple_duplicates += other.triple_duplicates;
     }
 }
 
@@ -78,6 +81,8 @@ pub struct Sender {
     alarm: Alarm,
     rtt: Rtt,
     dup_acks: u32,
+    /// Acknowledgements in a row of the same byte, in every state, at most 4: only counted.
+    same_acks: u8,
     phase: Phase,
     state: State,
     /// The next new segment says that the window is reduced.
@@ -115,6 +120,7 @@ impl Sender {
             alarm: Alarm::default(),
             rtt: Rtt::default(),
             dup_acks: 0,
+            same_acks: 0,
             phase: Phase::Closed,
             state: State::Open,
             owes_reduced: false,

@@ -95,6 +95,7 @@ fn limited_transmit_sends_new_data_for_the_first_two_duplicates() {
         wire.run_until(100 * US);
         let new = wire.data().filter(|&&(time, _)| time == 100 * US).map(|(_, p)| p.seq / MSS);
         assert_eq!(new.collect::<Vec<_>>(), [10, 11], "{sack}");
+        assert_eq!(wire.sender.counters.triple_duplicates, 0, "two in a row");
     }
 }
 
@@ -115,6 +116,8 @@ fn reordering_beyond_the_threshold_is_taken_for_a_loss() {
         assert_eq!(wire.sender.counters.retransmitted_packets, spurious);
         assert_eq!(wire.sender.threshold_bytes() < u64::MAX, spurious == 1);
         assert_eq!(wire.receiver.counters.reordered_packets, 1);
+        // Whatever is taken for a loss, and however many duplicates come after the third.
+        assert_eq!(wire.sender.counters.triple_duplicates, 1);
     }
 }
 

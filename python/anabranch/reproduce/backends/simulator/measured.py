@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SIMULATED = (
     "fct", "slowdown", "throughput", "goodput", "job time", "share of bytes", "split deviation", "share of flows",
-    "reordered", "retransmitted", "dropped", "marked",
+    "reordered", "triple duplicates", "retransmitted", "dropped", "marked",
 )  # fmt: skip
 """Quantities that a run gives."""
 
@@ -55,7 +55,7 @@ def measured(quantity: Quantity, run: Run) -> float | None:
     if quantity.name == "dropped":
         sent = int(run.ports["sent_packets"].sum())
         return 100.0 * int(run.manifest["dropped_packets"]) / sent if sent else None
-    column = f"{quantity.name}_packets"
+    column = "triple_duplicates" if quantity.name == "triple duplicates" else f"{quantity.name}_packets"
     chosen = flows.filter(quantity.size_class.holds())
     sent = int(chosen["sent_packets"].sum())
     return 100.0 * int(chosen[column].sum()) / sent if sent else None
