@@ -5,8 +5,7 @@ use anabranch_balancers::Scheme;
 use anabranch_balancers::luopan::parameters::Luopan;
 use anabranch_balancers::luopan::parameters::Metric;
 use anabranch_balancers::luopan::pick::{Resample, Stale};
-use anabranch_balancers::tdlb::parameters::DelayFeedback;
-use anabranch_balancers::tdlb::parameters::Tdlb;
+use anabranch_balancers::tdlb::parameters::{DelayFeedback, Probing, Tdlb};
 use anabranch_balancers::tdlb::pick::delays::Algorithm;
 use anabranch_balancers::tdlb::pick::separator::Record;
 use anabranch_balancers::tdlb::pick::{Clear, Detect, Initial};
@@ -36,6 +35,7 @@ fn defaults_are_the_papers() {
     let scheme_tdlb = scheme("balance = \"tdlb\"");
     let tdlb: &Tdlb = scheme_tdlb.parameters().unwrap();
     assert_eq!((tdlb.period_ns, tdlb.threshold_bytes, tdlb.rules.detect), (100_000, None, Detect::Uplink));
+    assert_eq!((tdlb.probing, tdlb.rules.initial), (Probing::PairsInUse, Initial::Fastest));
     assert_eq!(
         scheme("balance = \"omniscient\""),
         Scheme::new(anabranch_balancers::luopan::parameters::Cells::default())
@@ -59,10 +59,10 @@ fn every_other_reading_can_be_written() {
     assert_eq!((luopan.metric, luopan.probe_bytes), (Metric::SevenBits, 84));
     assert_eq!((luopan.cells.bytes, luopan.cells.idle_ns), (14_000, 2_000_000));
     let scheme_tdlb = scheme(
-        "balance = \"tdlb\"\n[routing.scheme]\ndetect = \"both\"\nphi = \"600 KB\"\ndelay_factor = 1.25\n\
+        "balance = \"tdlb\"\n[routing.scheme]\ndetect = \"both\"\nprobing = \"all-pairs\"\nphi = \"600 KB\"\ndelay_factor = 1.25\n\
          record = \"window\"\nwindow = \"30 us\"\nclear = \"never\"\nhold = \"1 ms\"\narray = 1024\nperiod = \"50 us\"\n\
          probe = \"128 B\"\nfeedback = \"symmetric\"\nskew = \"3 us\"\nalg2 = \"literal\"\ntimeout_min = \"0 s\"\n\
-         timeout_max = \"100 us\"\ntie = \"300 ns\"\ninitial = \"fastest\"\nidle = \"1 s\"",
+         timeout_max = \"100 us\"\ntie = \"300 ns\"\ninitial = \"ecmp\"\nidle = \"1 s\"",
     );
     let tdlb: &Tdlb = scheme_tdlb.parameters().unwrap();
     let rules = tdlb.rules;
@@ -72,12 +72,13 @@ fn every_other_reading_can_be_written() {
     );
     assert_eq!((rules.record, rules.clear, rules.hold_ns), (Record::Window(30_000), Clear::Never, 1_000_000));
     assert_eq!((tdlb.array, tdlb.period_ns, tdlb.probe_bytes), (1024, 50_000, 128));
+    assert_eq!(tdlb.probing, Probing::AllPairs);
     assert_eq!(
         (tdlb.feedback, tdlb.skew_ns, rules.algorithm),
         (DelayFeedback::Symmetric, 3000, Algorithm::Literal)
     );
     assert_eq!((tdlb.timeout_min_ns, rules.timeout_max_ns, rules.tie_ns), (Some(0), 100_000, 300));
-    assert_eq!((rules.initial, rules.idle_ns), (Initial::Fastest, 1_000_000_000));
+    assert_eq!((rules.initial, rules.idle_ns), (Initial::Ecmp, 1_000_000_000));
 }
 
 #[test]

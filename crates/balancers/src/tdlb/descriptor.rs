@@ -5,7 +5,9 @@ use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
 use crate::load_balancer::{LoadBalancer, Scheme};
 use crate::task::Task;
 use crate::tdlb::parameters::Tdlb;
+use crate::tdlb::probe_load;
 use crate::tdlb::switch::TdlbBalancer;
+use anabranch_fabric::{Fabric, LinkState};
 use anabranch_form::AnyKeys;
 use anabranch_sim::{Outcome, SimulationError};
 
@@ -32,6 +34,10 @@ impl LoadBalancer for Tdlb {
 
     fn visit(&mut self, keys: &mut AnyKeys<'_>) {
         keys::visit(keys, self);
+    }
+
+    fn warnings(&self, fabric: &Fabric, _links: &LinkState) -> Vec<String> {
+        probe_load::warning(self, fabric).into_iter().collect()
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {

@@ -1,7 +1,7 @@
 //! `balance = "tdlb"`.
 
 use crate::luopan::keys::frame;
-use crate::tdlb::parameters::{DelayFeedback, Tdlb};
+use crate::tdlb::parameters::{DelayFeedback, Probing, Tdlb};
 use crate::tdlb::pick::delays::Algorithm;
 use crate::tdlb::pick::separator::Record;
 use crate::tdlb::pick::{Clear, Detect, Initial, Parameters};
@@ -19,10 +19,10 @@ pub(crate) fn visit(form: &mut impl Keys, tdlb: &mut Tdlb) {
     word(
         form,
         "detect",
-        &["uplink", "lasthop", "both"],
-        &[Detect::Uplink, Detect::LastHop, Detect::Both],
+        &["uplink", "lasthop", "both", "nowhere"],
+        &[Detect::Uplink, Detect::LastHop, Detect::Both, Detect::Nowhere],
         &mut tdlb.rules.detect,
-        "Where congestion is detected: at the sender's leaf, at the receiver's, or at both.",
+        "Where congestion is detected: at the sender's leaf, at the receiver's, at both, or nowhere.",
     );
     form.optional(
         "phi",
@@ -49,6 +49,14 @@ pub(crate) fn visit(form: &mut impl Keys, tdlb: &mut Tdlb) {
     form.key("period", Nanoseconds, &mut tdlb.period_ns, "Time between two probes of a path.");
     refuse_zero(form, "period", tdlb.period_ns);
     frame(form, &mut tdlb.probe_bytes);
+    word(
+        form,
+        "probing",
+        &["pairs-in-use", "all-pairs"],
+        &[Probing::PairsInUse, Probing::AllPairs],
+        &mut tdlb.probing,
+        "A leaf probes the leaves to which a packet left within `idle`, or all other leaves as the paper does.",
+    );
     word(
         form,
         "feedback",
@@ -90,13 +98,14 @@ pub(crate) fn visit(form: &mut impl Keys, tdlb: &mut Tdlb) {
         &["ecmp", "fastest"],
         &[Initial::Ecmp, Initial::Fastest],
         &mut tdlb.rules.initial,
-        "New flows go by their hash unless that path is congested, or by the fastest path.",
+        "New flows go by the fastest path that is not congested, or by their hash unless that path is congested.",
     );
     form.key(
         "idle",
         Nanoseconds,
         &mut tdlb.rules.idle_ns,
-        "Pause after which a flow counts as new; and a leaf ends its probes when no packet left or reached its hosts for so long.",
+        "Pause after which a flow counts as new, and a pair of leaves as unused; a leaf ends all probes when no packet left \
+         or reached its hosts for so long.",
     );
 }
 

@@ -5,7 +5,7 @@ use crate::switches::source_routes::{SourceRoutes, stream};
 use crate::tdlb::parameters::Tdlb;
 use crate::tdlb::pick::delays::{Delay, Delays, Pair};
 use crate::tdlb::pick::separator::{Cell, Departure, Port, Separator};
-use crate::tdlb::pick::{State, Uplinks};
+use crate::tdlb::pick::{Counts, State, Uplinks};
 use anabranch_sim::Network;
 use anabranch_split::picks::FlowTable;
 use anabranch_split::picks::paths::Paths;
@@ -32,6 +32,8 @@ pub(crate) struct Leaf {
     pub(crate) left: HashMap<usize, Left>,
     /// Connections that arrived here, by slot: the connection, and the local port to its host.
     pub(crate) arrived: HashMap<usize, (u32, u16)>,
+    /// Time at which a packet last left to each other leaf.
+    pub(crate) used_ps: Box<[Option<u64>]>,
     /// Time of its next probes.
     pub(crate) alarm_ps: u64,
     /// Time when a packet last left or reached its hosts, and whether probing ended since.
@@ -105,12 +107,13 @@ impl Leaf {
         let range = parameters.skew_ns.saturating_mul(2).saturating_add(1);
         let clock_offset_ns = (offset.bits() % range) as i64 - parameters.skew_ns as i64;
         Self {
-            state: State { flows: FlowTable::default(), separator, delays, rerouted: 0 },
+            state: State { flows: FlowTable::default(), separator, delays, counts: Counts::default() },
             stream: stream(seed, "tdlb", leaf),
             thresholds: ports.iter().map(threshold).collect(),
             clock_offset_ns,
             left: HashMap::new(),
             arrived: HashMap::new(),
+            used_ps: vec![None; leaves].into(),
             alarm_ps: 0,
             active_ps: 0,
             is_asleep: false,

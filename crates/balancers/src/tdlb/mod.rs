@@ -10,6 +10,8 @@ mod leaf;
 pub mod parameters;
 pub mod pick;
 #[cfg(feature = "engine")]
+mod probe_load;
+#[cfg(feature = "engine")]
 mod switch;
 
 #[cfg(feature = "engine")]

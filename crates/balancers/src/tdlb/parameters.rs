@@ -13,6 +13,16 @@ pub enum DelayFeedback {
     Symmetric,
 }
 
+/// Destinations that a leaf probes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Probing {
+    /// Leaves to which a packet left within [`tdlb::Parameters::idle_ns`].
+    #[default]
+    PairsInUse,
+    /// All other leaves.
+    AllPairs,
+}
+
 /// TDLB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tdlb {
@@ -24,6 +34,8 @@ pub struct Tdlb {
     pub timeout_min_ns: Option<u64>,
     /// Time between two probes of a path, in nanoseconds.
     pub period_ns: u64,
+    /// Which destinations are probed.
+    pub probing: Probing,
     /// How delays come back.
     pub feedback: DelayFeedback,
     /// A probe's frame, in bytes.
@@ -41,6 +53,7 @@ impl Default for Tdlb {
             threshold_bytes: None,
             timeout_min_ns: None,
             period_ns: 100_000,
+            probing: Probing::default(),
             feedback: DelayFeedback::default(),
             probe_bytes: probe_frame_bytes(4) as u16,
             skew_ns: 0,

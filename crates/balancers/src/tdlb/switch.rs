@@ -3,7 +3,7 @@
 use super::leaf::{Leaf, LeafPaths, Left};
 use crate::luopan::pick::probe::Header;
 use crate::switches::source_routes::{PathEnv, SourceRoutes};
-use crate::tdlb::parameters::{DelayFeedback, Tdlb};
+use crate::tdlb::parameters::{DelayFeedback, Probing, Tdlb};
 use crate::tdlb::pick::{self, Clear, Feedback, Plan, tag};
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_sim::{
@@ -85,20 +85,42 @@ impl TdlbBalancer {
         Rule::learn(&plan, state, feedback, &mut PathEnv::<false> { network, routes, stream });
     }
 
-    /// Sends a probe along every living path from a leaf.
+    /// A packet leaves leaf number `from` to leaf number `to`. A pair that was not in use is probed at once.
+    fn note_use(&mut self, from: u32, to: u32, network: &mut Network) {
+        let was_used = self.is_used(from, to, network);
+        self.leaves[from as usize].used_ps[to as usize] = Some(network.now_ps());
+        if !was_used && self.parameters.probing == Probing::PairsInUse {
+            self.probe_paths(from, to, network);
+        }
+    }
+
+    fn is_used(&self, from: u32, to: u32, network: &Network) -> bool {
+        let idle_ps = self.parameters.rules.idle_ns.saturating_mul(1000);
+        self.leaves[from as usize].used_ps[to as usize]
+            .is_some_and(|used_ps| network.now_ps().saturating_sub(used_ps) <= idle_ps)
+    }
+
+    /// Sends the probes of a period.
     fn probe_all(&mut self, from: u32, network: &mut Network) {
-        let stamp_ns = self.leaves[from as usize].clock_ns(network);
         for to in (0..self.source.leaves()).filter(|&to| to != from) {
-            for path in self.source.routes(from, to).live.clone() {
-                let header = Header { path: path.into(), is_answer: false, congestion: 0 };
-                let probe = Packet {
-                    seq: header.to_bits().into(),
-                    stamp_ns,
-                    frame_bytes: self.parameters.probe_bytes,
-                    ..Packet::default()
-                };
-                self.source.probe(from, to, path, probe, network);
+            if self.parameters.probing == Probing::AllPairs || self.is_used(from, to, network) {
+                self.probe_paths(from, to, network);
             }
+        }
+    }
+
+    /// Sends a probe along every living path from a leaf to another.
+    fn probe_paths(&mut self, from: u32, to: u32, network: &mut Network) {
+        let stamp_ns = self.leaves[from as usize].clock_ns(network);
+        for path in self.source.routes(from, to).live.clone() {
+            let header = Header { path: path.into(), is_answer: false, congestion: 0 };
+            let probe = Packet {
+                seq: header.to_bits().into(),
+                stamp_ns,
+                frame_bytes: self.parameters.probe_bytes,
+                ..Packet::default()
+            };
+            self.source.probe(from, to, path, probe, network);
         }
     }
 
@@ -173,7 +195,15 @@ impl SwitchBalancer for TdlbBalancer {
                 "packets that found their uplink congested",
                 states().map(|state| state.separator.detections()).sum(),
             ),
-            ("flowlets moved to another path", states().map(|state| state.rerouted).sum()),
+            (
+                "packets of flows to blame that stayed on a congested path",
+                states().map(|state| state.counts.to_blame).sum(),
+            ),
+            (
+                "packets of innocent flows that stayed on a congested path, without a pause beyond the timeout",
+                states().map(|state| state.counts.within_flowlet).sum(),
+            ),
+            ("flowlets moved to another path", states().map(|state| state.counts.rerouted).sum()),
         ]
     }
 
@@ -186,6 +216,7 @@ impl SwitchBalancer for TdlbBalancer {
     fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
         let Some(from) = self.source.leaf(at.switch) else { return self.source.by_hash(at, id, network) };
         self.note_activity(from, network);
+        self.note_use(from, at.leaf, network);
         let packet = *network.packet(id);
         let mut asked = self.source.asked(at, &packet, 0);
         let Leaf { state, stream, thresholds, left, arrived, .. } = &mut self.leaves[from as usize];

@@ -95,8 +95,10 @@ fn nothing_is_sent_on_a_dead_path_once_routing_knows() {
             end_ps: 3_000 * PS_PER_US,
             ..settings_of(scheme, vec![change(500, What::PortDown(remote))], 0)
         };
-        // Leaf 0 to leaf 2 alone.
-        let flows: Vec<Flow> = (0..8).map(|i| flow(i % HOSTS, 2 * HOSTS + i / 2, 1 << 30, 0)).collect();
+        // Leaf 0 to leaf 2 alone, one after the other: TDLB's new flows take the path that is fastest at the time.
+        let flows: Vec<Flow> = (0..16)
+            .map(|i| flow(i % HOSTS, 2 * HOSTS + i / 4, 1 << 30, u64::from(i) * 25 * PS_PER_US))
+            .collect();
         let mut observed = settings.clone();
         observed.observe.interval_ps = 1_000 * PS_PER_US;
         let outcome = run(&fabric(), &flows, &observed);

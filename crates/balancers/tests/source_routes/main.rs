@@ -9,4 +9,5 @@ mod asymmetry;
 mod failures;
 mod fat_tree;
 mod last_hop;
+mod probed_pairs;
 mod probes;

@@ -137,26 +137,35 @@ impl<S: Store> Delays<S> {
         self.pairs.as_ref().get(destination as usize)?.difference_ns
     }
 
-    /// Fastest living path to `destination`. Paths within `tie_ns` of it are drawn at random; if it is zero, the lowest
-    /// of equal ones wins.
+    /// Fastest living path to `destination` of those that are `free`. Paths within `tie_ns` of it are drawn at random; if
+    /// it is zero, the lowest of equal ones wins.
     pub fn fastest<E: Env>(
         &self,
         living: &[u16],
         destination: u32,
         tie_ns: u64,
         now_ns: u64,
+        free: impl Fn(u16, &mut E) -> bool,
         env: &mut E,
     ) -> Option<u16> {
         if self.algorithm == Algorithm::Literal {
             let recorded = self.pairs.as_ref().get(destination as usize)?.extremes.fastest();
-            return recorded.filter(|path| living.binary_search(path).is_ok());
+            return recorded.filter(|path| living.binary_search(path).is_ok() && free(*path, env));
         }
-        let least = self.known(destination, living, now_ns).map(|(_, delay)| delay.latest_ns).min()?;
-        let bound = least.saturating_add(i64::try_from(tie_ns).unwrap_or(i64::MAX));
+        let mut least: Option<i64> = None;
+        for (path, delay) in self.known(destination, living, now_ns) {
+            if least.is_none_or(|least| delay.latest_ns < least) && free(path, env) {
+                least = Some(delay.latest_ns);
+            }
+        }
+        let bound = least?.saturating_add(i64::try_from(tie_ns).unwrap_or(i64::MAX));
         let mut chosen = None;
         let mut equals = 0;
         for (path, _) in self.known(destination, living, now_ns).filter(|(_, delay)| delay.latest_ns <= bound)
         {
+            if !free(path, env) {
+                continue;
+            }
             equals += 1;
             if chosen.is_none() || (tie_ns > 0 && random_below(env, equals) == 0) {
                 chosen = Some(path);

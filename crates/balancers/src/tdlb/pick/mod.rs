@@ -59,7 +59,18 @@ pub struct State<M, S: Store> {
     pub separator: Separator<S>,
     /// Delays that probes measured.
     pub delays: Delays<S>,
-    /// Number of flowlets that were moved away from congestion.
+    /// What became of packets on congested paths.
+    pub counts: Counts,
+}
+
+/// Packets that found their path congested, by what they did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Their flow is recorded as one to blame, and stays.
+    pub to_blame: u64,
+    /// Their flow is innocent, and paused for no longer than the timeout.
+    pub within_flowlet: u64,
+    /// They began a flowlet that went to another path.
     pub rerouted: u64,
 }
 
@@ -105,7 +116,7 @@ impl<P: Uplinks, M: Flows<Note = u64>, S: Store> Pick for Tdlb<P, M, S> {
 
     #[inline(always)]
     fn pick<E: Env>(plan: &Plan<P>, state: &mut State<M, S>, packet: &mut Packet, env: &mut E) -> u16 {
-        let State { flows, separator, delays, rerouted } = state;
+        let State { flows, separator, delays, counts } = state;
         let (now_ns, destination) = (env.now_ns(), packet.destination);
         let (flow, hash, bytes) = (packet.flow, packet.hash(), packet.bytes);
         let mut leaf = Leaf { plan, separator, delays, destination, now_ns };
@@ -121,11 +132,19 @@ impl<P: Uplinks, M: Flows<Note = u64>, S: Store> Pick for Tdlb<P, M, S> {
             };
             let is_congested = leaf.is_congested(path, env);
             congesting = leaf.separator.is_congesting(plan.paths.uplink(destination, path), flow);
-            if congesting || !is_congested || now_ns.saturating_sub(last_ns) <= leaf.timeout_ns() {
+            if congesting {
+                counts.to_blame += 1;
+                return (path, now_ns);
+            }
+            if !is_congested {
+                return (path, now_ns);
+            }
+            if now_ns.saturating_sub(last_ns) <= leaf.timeout_ns() {
+                counts.within_flowlet += 1;
                 return (path, now_ns);
             }
             let better = leaf.fastest(env).unwrap_or(path);
-            *rerouted += u64::from(better != path);
+            counts.rerouted += u64::from(better != path);
             (better, now_ns)
         });
         if congesting {
@@ -174,9 +193,26 @@ impl<P: Uplinks, S: Store> Leaf<'_, P, S> {
         self.plan.parameters.timeout_ns(self.delays.difference_ns(self.destination))
     }
 
+    /// Fastest path of those that are not congested, or of all if all are.
     fn fastest<E: Env>(&self, env: &mut E) -> Option<u16> {
-        let living = self.plan.paths.living(self.destination);
-        self.delays.fastest(living, self.destination, self.plan.parameters.tie_ns, self.now_ns, env)
+        let &Self { plan, ref delays, destination, now_ns, .. } = self;
+        let (living, tie_ns) = (plan.paths.living(destination), plan.parameters.tie_ns);
+        let free = |path, env: &mut E| {
+            let is_reported = self.separator.is_reported(plan.paths.uplink(destination, path), now_ns);
+            !is_reported && !self.is_full(path, env.backlog_bytes(path))
+        };
+        delays
+            .fastest(living, destination, tie_ns, now_ns, free, env)
+            .or_else(|| delays.fastest(living, destination, tie_ns, now_ns, |_, _| true, env))
+    }
+
+    /// Line 1 of Algorithm 1 for a path with `backlog_bytes` in the queue that it begins with.
+    fn is_full(&self, path: u16, backlog_bytes: u32) -> bool {
+        let Parameters { detect, delay_factor_milli, .. } = self.plan.parameters;
+        let uplink = self.plan.paths.uplink(self.destination, path);
+        detect.at_uplink()
+            && backlog_bytes > self.plan.paths.threshold_bytes(uplink)
+            && self.delays.is_slow(self.destination, path, delay_factor_milli, self.now_ns)
     }
 
     fn hold_ns(&self) -> u64 {
@@ -193,13 +229,11 @@ impl<P: Uplinks, S: Store> Leaf<'_, P, S> {
     /// Algorithm 1, the first half: whether `path` is congested. If the queue that it begins with is too long, its
     /// flows are recorded.
     fn is_congested<E: Env>(&mut self, path: u16, env: &mut E) -> bool {
-        let Parameters { detect, record, clear, delay_factor_milli, .. } = self.plan.parameters;
+        let Parameters { record, clear, .. } = self.plan.parameters;
         let uplink = self.plan.paths.uplink(self.destination, path);
         let (threshold_bytes, backlog) = (self.plan.paths.threshold_bytes(uplink), env.backlog_bytes(path));
         self.separator.relieve(uplink, backlog, threshold_bytes / 2, clear == Clear::Never, self.now_ns);
-        let is_found = detect.at_uplink()
-            && backlog > threshold_bytes
-            && self.delays.is_slow(self.destination, path, delay_factor_milli, self.now_ns);
+        let is_found = self.is_full(path, backlog);
         if is_found {
             self.separator.detect(uplink, backlog, record, self.hold_ns(), self.now_ns);
         }

@@ -13,6 +13,8 @@ pub enum Detect {
     LastHop,
     /// In both.
     Both,
+    /// Nowhere: no path is ever congested, and no flow is rerouted. To see what detection gains.
+    Nowhere,
 }
 
 impl Detect {
@@ -33,9 +35,10 @@ impl Detect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Initial {
     /// Path of the flow's hash, unless it is congested.
-    #[default]
     Ecmp,
-    /// Fastest path.
+    /// Fastest path that is not congested. Algorithm 1 takes a flow that is not in the array for innocent, as a new one
+    /// is, and innocent flowlets go by the path of the lowest delay (section 3.3).
+    #[default]
     Fastest,
 }
 
@@ -91,7 +94,7 @@ impl Default for Parameters {
             timeout_min_ns: 1_230,
             timeout_max_ns: 500_000,
             tie_ns: 0,
-            initial: Initial::Ecmp,
+            initial: Initial::Fastest,
             idle_ns: 10_000_000,
         }
     }

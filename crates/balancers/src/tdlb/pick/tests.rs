@@ -62,6 +62,11 @@ impl Env for Environment {
     }
 }
 
+/// No path is congested.
+fn always(_path: u16, _env: &mut Environment) -> bool {
+    true
+}
+
 fn filled<T: Copy + Default>(len: usize) -> Box<[T]> {
     vec![T::default(); len].into_boxed_slice()
 }
@@ -83,7 +88,8 @@ struct Switch {
 impl Switch {
     fn new(parameters: Parameters) -> Self {
         let delays = delays(parameters.algorithm);
-        let state = State { flows: FlowTable::default(), separator: separator(), delays, rerouted: 0 };
+        let state =
+            State { flows: FlowTable::default(), separator: separator(), delays, counts: Counts::default() };
         let env = Environment { now_ns: 0, queues: [0; 4], random: 1, dead: None };
         Self { plan: Plan { parameters, paths: Spines(vec![0, 1, 2, 3]) }, state, env }
     }
@@ -117,7 +123,7 @@ fn algorithm_2_from_a_table_follows_the_trace() {
     let mut seen = Vec::new();
     for (path, us) in TRACE {
         table.heard(&[0, 1, 2], 1, path, us, 0);
-        seen.push((table.difference_ns(1), table.fastest(&[0, 1, 2], 1, 0, 0, &mut env)));
+        seen.push((table.difference_ns(1), table.fastest(&[0, 1, 2], 1, 0, 0, always, &mut env)));
     }
     let expected = [(0, 0), (20, 0), (20, 0), (20, 2), (25, 1), (25, 1)];
     assert_eq!(seen, expected.map(|(timeout, path)| (Some(timeout), Some(path))));
@@ -150,7 +156,7 @@ fn clocks_that_differ_change_neither_timeout_nor_ranking() {
             table.heard(&[0, 1, 2], 1, path, us * 1000 + skew, 0);
         }
         assert_eq!(table.difference_ns(1), Some(25_000));
-        assert_eq!(table.fastest(&[0, 1, 2], 1, 0, 0, &mut env), Some(1));
+        assert_eq!(table.fastest(&[0, 1, 2], 1, 0, 0, always, &mut env), Some(1));
     }
 }
 
@@ -160,9 +166,13 @@ fn delays_expire_and_dead_paths_do_not_count() {
     let mut env = Environment { now_ns: 0, queues: [0; 4], random: 0, dead: None };
     table.heard(&[0, 1], 1, 0, 10, 0);
     table.heard(&[0, 1], 1, 1, 20, 200_000);
-    assert_eq!(table.fastest(&[0, 1], 1, 0, 300_000, &mut env), Some(0));
-    assert_eq!(table.fastest(&[0, 1], 1, 0, 300_001, &mut env), Some(1), "three periods without a probe");
-    assert_eq!(table.fastest(&[0], 1, 0, 300_001, &mut env), None);
+    assert_eq!(table.fastest(&[0, 1], 1, 0, 300_000, always, &mut env), Some(0));
+    assert_eq!(
+        table.fastest(&[0, 1], 1, 0, 300_001, always, &mut env),
+        Some(1),
+        "three periods without a probe"
+    );
+    assert_eq!(table.fastest(&[0], 1, 0, 300_001, always, &mut env), None);
     table.heard(&[0, 1], 1, 1, 25, 310_000);
     assert_eq!(table.difference_ns(1), Some(0), "one path left");
 }
@@ -176,7 +186,7 @@ fn paths_within_the_tie_take_turns() {
     }
     let mut counts = [0u32; 4];
     for _ in 0..3000 {
-        counts[usize::from(table.fastest(&[0, 1, 2, 3], 1, 1200, 0, &mut env).unwrap())] += 1;
+        counts[usize::from(table.fastest(&[0, 1, 2, 3], 1, 1200, 0, always, &mut env).unwrap())] += 1;
     }
     assert_eq!(counts[2], 0);
     assert!([0, 1, 3].iter().all(|&path: &usize| counts[path] > 850), "{counts:?}");
@@ -237,6 +247,7 @@ fn congested(parameters: Parameters) -> (Switch, [u64; 5]) {
     for (path, us) in [(0, 40), (1, 45), (2, 41), (3, 60)] {
         switch.delay(path, us);
     }
+    // Path 0 is the fastest when they begin.
     let flows = [1, 2, 3, 4, 5].map(|number| switch.flow_on(0, number));
     switch.send(flows[4]);
     switch.env.now_ns = 50_000;
@@ -256,7 +267,7 @@ fn innocent_flowlets_leave_a_congested_path_and_culprits_stay() {
         assert_eq!(switch.send(flow), (0, tag::CONGESTING), "in the queue: stays, pause or not");
     }
     assert_eq!(switch.send(flows[4]), (2, 0), "it paused for 101 us, more than 90 - 41: fastest path");
-    assert_eq!(switch.state.rerouted, 1);
+    assert_eq!(switch.state.counts, Counts { to_blame: 4, within_flowlet: 0, rerouted: 1 });
     switch.env.queues[0] = 7_500;
     switch.env.now_ns += 1_000_000;
     assert_eq!(switch.send(flows[0]), (0, 0), "relieved: nobody is to blame, nobody leaves");
@@ -267,6 +278,7 @@ fn a_flowlet_under_way_stays_together() {
     let (mut switch, flows) = congested(Parameters::default());
     switch.env.now_ns = 49_000;
     assert_eq!(switch.send(flows[4]), (0, 0), "49 us are the timeout, not beyond it");
+    assert_eq!(switch.state.counts, Counts { within_flowlet: 1, ..Counts::default() });
     let (mut switch, flows) = congested(Parameters::default());
     switch.env.now_ns = 49_001;
     assert_eq!(switch.send(flows[4]), (2, 0));
@@ -290,11 +302,28 @@ fn nothing_is_recorded_while_the_path_is_as_fast_as_ever() {
 
 #[test]
 fn new_flows_follow_their_hash_unless_that_path_is_congested() {
-    let (mut switch, _) = congested(Parameters::default());
+    let (mut switch, _) = congested(Parameters { initial: Initial::Ecmp, ..Parameters::default() });
     assert_eq!(switch.send(switch.flow_on(0, 21)).0, 2);
     assert_eq!(switch.send(switch.flow_on(1, 22)).0, 1);
-    let (mut switch, _) = congested(Parameters { initial: Initial::Fastest, ..Parameters::default() });
+}
+
+#[test]
+fn new_flows_take_the_fastest_path_that_is_not_congested() {
+    let (mut switch, _) = congested(Parameters::default());
     assert_eq!(switch.send(switch.flow_on(1, 23)).0, 2);
+    // Uplink 2 fills up; its probe, which is slower than its first of 41 us, is still faster than all others.
+    switch.env.queues[2] = 20 * 1500;
+    switch.delay(2, 42);
+    assert_eq!(switch.send(switch.flow_on(1, 24)).0, 1);
+    switch.env.queues = [20 * 1500; 4];
+    for (path, us) in [(1, 46), (3, 61)] {
+        switch.delay(path, us);
+    }
+    assert_eq!(switch.send(switch.flow_on(1, 25)).0, 2, "all are congested: the fastest of all");
+    let (mut switch, _) = congested(Parameters { detect: Detect::Nowhere, ..Parameters::default() });
+    switch.env.queues[2] = 20 * 1500;
+    switch.delay(2, 42);
+    assert_eq!(switch.send(switch.flow_on(1, 26)).0, 2, "nothing is looked for");
 }
 
 #[test]
