@@ -6,7 +6,7 @@ under its name does not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,16 +15,15 @@ import numpy as np
 import pytest
 
 from anabranch import Splitter
-from anabranch.reproduce.backend import Context, backend
 from anabranch.reproduce.backends.splitter import BACKEND, accuracy, validation
 from anabranch.reproduce.backends.splitter.evidence import SplitterEvidence
 from anabranch.reproduce.backends.splitter.job import run
 from anabranch.reproduce.backends.splitter.study import Study, Sweep, load
 from anabranch.reproduce.claim import Claim, load_expected
-from anabranch.reproduce.group import Group
-from anabranch.reproduce.judge import LEAST_SEEDS, judge
+from anabranch.reproduce.judge import judge
 from anabranch.reproduce.line import AGREES, FAILS, HOLDS, NO_ORACLE, VOID, Line
 from support.command import anabranch
+from support.mutation import Mutation, fabric, judged
 
 SPLITTING = Path(__file__).parents[2] / "studies" / "valo" / "splitting"
 POINTS = {
@@ -84,63 +83,6 @@ def test_an_equal_split_turns_every_verdict_on_accuracy(monkeypatch: pytest.Monk
     assert {before.check for before, _ in named} == {HOLDS}
     others = {after.check for claim, after in zip(claims, broken, strict=True) if not names_broken(claim)}
     assert others <= {HOLDS, NO_ORACLE}
-
-
-@dataclass(frozen=True)
-class Mutation:
-    """A tiny study, the technique as a value of its axis `scheme`, and what stands in its place when it is broken."""
-
-    study: str
-    expected: str
-    whole: str
-    broken: str
-
-
-FABRIC = """\
-name = "tiny"
-seeds = 5
-
-[scenario]
-name = "tiny"
-
-[scenario.fabric]
-kind = "leaf-spine"
-leaves = 2
-spines = 2
-hosts_per_leaf = 2
-link = { rate = "1 Gbps", delay = "5 us", buffer = "BUFFER" }
-
-[[scenario.change]]
-link = "leaf0-spine1"
-rate = "SLOW"
-
-[[scenario.traffic]]
-sizes = "SIZES"
-pattern = "left-to-right"
-load = LOAD
-capacity = "CAPACITY"
-flows = FLOWS
-
-[scenario.transport]
-kind = "newreno"
-min_rto = "5 ms"
-initial_rto = "5 ms"
-
-[scenario.stop]
-at = "100 s"
-
-[scenario.record]
-interval = "0 s"
-
-[axes.scheme]
-"""
-
-
-def fabric(**words: object) -> str:
-    text = FABRIC
-    for word, value in words.items():
-        text = text.replace(word.upper(), str(value))
-    return text
 
 
 UPLINKS = 'out_of = ["leaf0>spine0", "leaf0>spine1"]'
@@ -219,7 +161,39 @@ measure = {{ quantity = "reordered", of = "dbb", over = "rps", as = "difference"
     broken='dbb = { routing.balance = "spray" }',
 )
 
+# Equal uplinks and probes as rare as every 100th frame: what is known of paths is old, and new flows would herd on one.
+RARE = 'routing.scheme.period = "5 ms", routing.scheme.phi = "10 KB", routing.scheme.delay_factor = 0.5'
+
 TDLB = Mutation(
+    fabric(buffer="100 KB", slow="1 Gbps", sizes="50 KB", load=0.6, capacity="2 Gbps", flows=200)
+    + f'blind = {{ routing.balance = "tdlb", routing.scheme.detect = "nowhere", {RARE} }}\n',
+    FIXED
+    + """
+[[claim]]
+id = "1"
+what = "AFCT of short flows below that without detection"
+where = "here"
+text = "49 %"
+least = 20
+compare = "value"
+tolerance = 0
+measure = { quantity = "fct", of = "tdlb", over = "blind", as = "reduction" }
+
+[[claim]]
+id = "2"
+what = "frames dropped, fewer than without detection"
+where = "here"
+text = "fewer"
+most = 0
+compare = "sign"
+measure = { quantity = "dropped", of = "tdlb", over = "blind", as = "difference" }
+""",
+    whole=f'tdlb = {{ routing.balance = "tdlb", {RARE} }}',
+    # A threshold above the buffer: nothing is ever detected.
+    broken=f'tdlb = {{ routing.balance = "tdlb", {RARE.replace("10 KB", "1 MB")} }}',
+)
+
+TDLB_FIRST = Mutation(
     fabric(buffer="100 KB", slow="50 Mbps", sizes="50 KB", load=0.5, capacity="1050 Mbps", flows=150)
     + 'ecmp = { routing.balance = "ecmp" }\n',
     FIXED
@@ -234,9 +208,9 @@ compare = "value"
 tolerance = 0
 measure = { quantity = "fct", of = "tdlb", over = "ecmp", as = "reduction" }
 """,
-    whole='tdlb = { routing.balance = "tdlb", routing.scheme.phi = "10 KB" }',
-    # A threshold above the buffer: nothing is ever detected.
-    broken='tdlb = { routing.balance = "tdlb", routing.scheme.phi = "1 MB" }',
+    whole='tdlb = { routing.balance = "tdlb", routing.scheme.detect = "nowhere" }',
+    # New flows by their hash, and none is ever moved.
+    broken='tdlb = { routing.balance = "tdlb", routing.scheme.detect = "nowhere", routing.scheme.initial = "ecmp" }',
 )
 
 LUOPAN = Mutation(
@@ -269,18 +243,10 @@ measure = {{ quantity = "fct", of = "luopan", over = "random", as = "reduction" 
 )
 
 
-def judged(folder: Path, mutation: Mutation, scheme: str) -> list[Line]:
-    """Verdicts of a study whose technique is `scheme`."""
-    folder.mkdir(parents=True)
-    (folder / "study.toml").write_text(mutation.study + scheme + "\n")
-    (folder / "expected.toml").write_text(mutation.expected)
-    prepared = backend("simulator").prepare(Group("tiny", "tiny", "tiny", folder, "simulator"), False, folder / "runs")
-    evidence = prepared.run(Context(["pytest"], True, lambda text: pytest.fail(text)))
-    return [judge("tiny", claim, evidence, LEAST_SEEDS) for claim in prepared.expected.claims]
-
-
 @pytest.mark.parametrize(
-    "mutation", [WINO, DBB, TDLB, LUOPAN], ids=["Wino without slices", "DBB shuffled", "TDLB blind", "Luopan unprobed"]
+    "mutation",
+    [WINO, DBB, TDLB, TDLB_FIRST, LUOPAN],
+    ids=["Wino without slices", "DBB shuffled", "TDLB blind", "TDLB hashed", "Luopan unprobed"],
 )
 def test_a_broken_scheme_turns_the_verdicts_that_name_it(tmp_path: Path, mutation: Mutation) -> None:
     whole = judged(tmp_path / "whole", mutation, mutation.whole)
