@@ -55,6 +55,16 @@ fn a_noisy_measurement_leaves_the_papers_slices() {
 }
 
 #[test]
+fn noise_whose_divisor_has_labels_is_noise_too() {
+    // 20 divides all, and 50 slices of it have labels: right for rates of links, not for measurements.
+    let noisy = [620, 200, 180];
+    assert_eq!(cut(&RULE, &noisy, false).path_of.len(), 50);
+    let slices = cut(&RULE, &noisy, true);
+    assert_eq!(slices.path_of.len(), 11, "{slices:?}");
+    assert!(slices.waste_bps < 30 * M, "{slices:?}");
+}
+
+#[test]
 fn literal_takes_the_least_size_that_has_labels() {
     let rule = SliceRule {
         pick: SlicePick::Literal,
