@@ -88,6 +88,33 @@ def test_an_equal_split_turns_every_verdict_on_accuracy(monkeypatch: pytest.Monk
 UPLINKS = 'out_of = ["leaf0>spine0", "leaf0>spine1"]'
 FIXED = "fixed = 2026-11-22\n"
 
+VALO = Mutation(
+    fabric(buffer="300 KB", slow="250 Mbps", sizes="100 KB", load=0.5, capacity="1250 Mbps", flows=150)
+    + 'ecmp = { routing.balance = "ecmp" }\n',
+    FIXED
+    + """
+[[theory]]
+name = "weights"
+what = "distance of the split from 4:1, beside chance"
+source = "each flow draws its path by the weights"
+between = [0.1, 3]
+measure = { quantity = "split deviation", ports = ["leaf0>spine0", "leaf0>spine1"], weights = [4, 1], of = "valo" }
+
+[[claim]]
+id = "1"
+what = "AFCT below that of flows in equal parts"
+where = "here"
+text = "lower"
+least = 0
+compare = "sign"
+theory = "weights"
+measure = { quantity = "fct", of = "valo", over = "ecmp", as = "reduction" }
+""",
+    whole='valo = { routing.balance = "valo", routing.weights = "capacity" }',
+    # Every path the same, whatever the weights.
+    broken='valo = { routing.balance = "valo", routing.weights = "equal" }',
+)
+
 WINO = Mutation(
     fabric(buffer="300 KB", slow="250 Mbps", sizes="100 KB", load=0.5, capacity="1250 Mbps", flows=150).replace(
         "initial_rto", "dup_ack_threshold = 300\ninitial_rto"
@@ -245,8 +272,15 @@ measure = {{ quantity = "fct", of = "luopan", over = "random", as = "reduction" 
 
 @pytest.mark.parametrize(
     "mutation",
-    [WINO, DBB, TDLB, TDLB_FIRST, LUOPAN],
-    ids=["Wino without slices", "DBB shuffled", "TDLB blind", "TDLB hashed", "Luopan unprobed"],
+    [VALO, WINO, DBB, TDLB, TDLB_FIRST, LUOPAN],
+    ids=[
+        "VALO without weights",
+        "Wino without slices",
+        "DBB shuffled",
+        "TDLB blind",
+        "TDLB hashed",
+        "Luopan unprobed",
+    ],
 )
 def test_a_broken_scheme_turns_the_verdicts_that_name_it(tmp_path: Path, mutation: Mutation) -> None:
     whole = judged(tmp_path / "whole", mutation, mutation.whole)
