@@ -21,6 +21,7 @@ from anabranch.reproduce.evaluate import evaluate
 from anabranch.reproduce.judge import judge
 from anabranch.reproduce.line import AGREES
 from anabranch.reproduce.measure import read_measure
+from anabranch.reproduce.overview import Overview
 from anabranch.reproduce.quantity import Quantity
 from anabranch.runs.results import Run
 from anabranch.stats.mape import mape
@@ -67,8 +68,20 @@ def test_the_scheme_that_is_worst_on_average_counts_and_is_named(tmp_path: Path)
     )
     (claim,) = load_expected(tmp_path).claims
     line = judge("p/f", claim, CellEvidence(cells()))
-    assert line.kind == AGREES
+    assert (line.kind, line.counted) == (AGREES, True)
     assert line.ours.endswith("at scheme b")
+
+
+def test_claims_of_our_own_are_judged_and_not_counted(tmp_path: Path) -> None:
+    (tmp_path / "expected.toml").write_text(
+        'source = "a test"\nfixed = 2026-11-23\nown = true\n[[claim]]\nid = "1"\nwhat = "twice"\nwhere = "here"\n'
+        'text = "1.5x"\npaper = 1.5\ncompare = "value"\ntolerance = 0.1\n'
+        'measure = { quantity = "fct", of = "a", over = "valo" }\n'
+    )
+    (claim,) = load_expected(tmp_path).claims
+    line = judge("p/f", claim, CellEvidence(cells()))
+    assert (line.kind, line.counted) == (AGREES, False)
+    assert Overview("p", [line]).verdicts == "0 claims (1 more are of no publication): none"
 
 
 @pytest.mark.parametrize("given", [{"of": ["a"]}, {"of": ["a", "b"], "quantity": "marked"}])

@@ -82,6 +82,7 @@ class Claim:
     printed: tuple[float, ...] = ()
     fixed: str = ""
     main: bool = False
+    own: bool = False
     chosen: Mapping[str, str] = field(default_factory=dict)
     """Settings that were chosen knowing the answer: their texts by name."""
     theory: TheoryClaim | None = None
@@ -133,6 +134,7 @@ class _File:
     fixed: str
     chosen: Mapping[str, str]
     theories: Mapping[str, TheoryClaim]
+    own: bool = False
 
 
 def load_expected(folder: Path, quick: bool = False, read: Reader = read_measure) -> Expected:
@@ -163,7 +165,7 @@ def load_expected(folder: Path, quick: bool = False, read: Reader = read_measure
     for number, row in enumerate(table.get("theory", []), start=1):
         with _Named(path, text, "theory", number, f"theory {number} ({row.get('name', '?')})"):
             theories[row["name"]] = _theory(row, classes, read)
-    common = _File(classes, quick, read, fixed, table.get("chosen", {}), theories)
+    common = _File(classes, quick, read, fixed, table.get("chosen", {}), theories, bool(table.get("own", False)))
     for number, row in enumerate(table.get("claim", []), start=1):
         with _Named(path, text, "claim", number, f"claim {number} (id {row.get('id', '?')})"):
             _refuse_unknown(row, KEYS)
@@ -255,6 +257,7 @@ def _claim(row: Mapping[str, Any], file: _File) -> Claim:
         printed=tuple(map(float, row.get("printed", ()))),
         fixed=_date(row["fixed"]) if "fixed" in row else file.fixed,
         main=bool(row.get("main", False)),
+        own=file.own,
         chosen={name: _named("chosen", name, file.chosen) for name in row.get("chosen", ())},
         theory=_named("theory", row["theory"], file.theories) if "theory" in row else None,
         repeats=row.get("repeats", ""),

@@ -298,5 +298,6 @@ def _line(
         chosen=claim.chosen,
         main=claim.main,
         repeats=claim.repeats,
+        own=claim.own,
         timed=found.timed if found else False,
     )

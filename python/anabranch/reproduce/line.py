@@ -64,13 +64,15 @@ class Line:
     """Whether the claim carries the paper's main statement."""
     repeats: str = ""
     """Claim where the same published number counts; empty if it counts here."""
+    own: bool = False
+    """Whether the claim is this project's, of no publication."""
     timed: bool = False
     """Whether `value` is a time on this machine, which no seed repeats."""
 
     @property
     def counted(self) -> bool:
-        """Whether the verdict counts; a number that is published once counts once."""
-        return not self.repeats
+        """Whether the verdict counts; a number that is published once counts once, and one of our own nowhere."""
+        return not self.repeats and not self.own
 
     @property
     def reason(self) -> str:

@@ -48,8 +48,9 @@ class Overview:
     @property
     def verdicts(self) -> str:
         """Verdicts in a line."""
-        repeated = len(self.lines) - len(self.counted)
+        repeated, own = sum(bool(line.repeats) for line in self.lines), sum(line.own for line in self.lines)
         more = f" ({repeated} more repeat a number)" if repeated else ""
+        more += f" ({own} more are of no publication)" if own else ""
         claims = f"{len(self.counted)} claim{'s' * (len(self.counted) != 1)}"
         return f"{claims}{more}: {_counts(self.kinds, KINDS)}"
 

@@ -25,6 +25,7 @@ TOP = (
         "Date on which statistics and tolerances of the claims were fixed, before a full run: `2026-11-22`.",
         required=True,
     ),
+    Key("own", "true", "The claims are this project's, of no publication: their verdicts are shown and not counted."),
     Key(
         "chosen",
         "table of texts",

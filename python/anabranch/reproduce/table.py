@@ -125,7 +125,7 @@ def _show_claims(one: Evaluated, console: Console) -> None:
 def remarks(line: Line) -> list[str]:
     """Reason of a verdict, the settings that were chosen knowing the answer, and where the number counts."""
     known = f"chosen knowing the answer: {', '.join(line.chosen)}" if line.chosen else ""
-    once = "" if line.counted else f"the number counts at {line.repeats}"
+    once = f"the number counts at {line.repeats}" if line.repeats else "a claim of no publication" if line.own else ""
     return [text for text in (line.reason, "; ".join(filter(None, (known, once)))) if text]
 
 
