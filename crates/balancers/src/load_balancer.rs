@@ -1,6 +1,6 @@
 //! A load balancer that decides beside, or instead of, the tables of the switches.
 
-use crate::descriptor::Descriptor;
+use crate::descriptor::{Descriptor, Elsewhere};
 use crate::pair_plan::PairPlanner;
 use crate::task::Task;
 use anabranch_fabric::{Fabric, LinkState};
@@ -16,6 +16,11 @@ pub trait LoadBalancer: fmt::Debug + Send + Sync {
 
     /// Bits of [`anabranch_split::capability`] that it cannot do without.
     fn needs(&self) -> u32;
+
+    /// State of other nodes that it reads with these parameters. Default: what its descriptor says.
+    fn reads_elsewhere(&self) -> Option<Elsewhere> {
+        self.descriptor().reads_elsewhere
+    }
 
     /// Shows the keys of `[routing.scheme]`.
     fn visit(&mut self, _keys: &mut AnyKeys<'_>) {}

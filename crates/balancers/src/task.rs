@@ -2,9 +2,8 @@
 
 use crate::Settings;
 use crate::choice::Table;
-use crate::descriptor::{Descriptor, Elsewhere};
+use crate::descriptor::Elsewhere;
 use crate::hosts::entropy::{EntropyHosts, EntropyRule, Picks, Spraying};
-use crate::load_balancer::LoadBalancer;
 use crate::switches::telemetry::Telemetry;
 use crate::tables::Planned;
 use crate::tables::planned::{Deficit, HashIntervals, MinMove, ShortestQueue, Wcmp};
@@ -83,18 +82,15 @@ impl<'a> Task<'a> {
     /// The same simulation, with a value of the load balancer for each part of the fabric. Its outcome is the same.
     ///
     /// # Errors
-    /// A load balancer that reads state of another part ([`Descriptor::reads_elsewhere`]).
+    /// A load balancer that reads state of another part ([`crate::LoadBalancer::reads_elsewhere`]).
     pub fn partitioned(self, partition: &'a Partition) -> Result<Self, SimulationError> {
-        let descriptor = self.settings.balancing.scheme.get().map(LoadBalancer::descriptor);
+        let scheme = self.settings.balancing.scheme.get();
+        let elsewhere = scheme.and_then(|scheme| Some((scheme.descriptor().name, scheme.reads_elsewhere()?)));
         let refuse =
             |name, what, hint| Err(SimulationError::new(format!("partition: {name} reads {what}"), hint));
-        match descriptor {
-            Some(&Descriptor { name, reads_elsewhere: Some(Elsewhere::Fabric(what)), .. }) => {
-                refuse(name, what, "simulate it without a partition")
-            }
-            Some(&Descriptor { name, reads_elsewhere: Some(Elsewhere::Rack(what)), .. })
-                if !partition.keeps_racks(self.fabric) =>
-            {
+        match elsewhere {
+            Some((name, Elsewhere::Fabric(what))) => refuse(name, what, "simulate it without a partition"),
+            Some((name, Elsewhere::Rack(what))) if !partition.keeps_racks(self.fabric) => {
                 refuse(name, what, "keep the hosts of a leaf in one part")
             }
             _ => Ok(Self { partition: Some(partition), ..self }),

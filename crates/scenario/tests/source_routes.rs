@@ -2,8 +2,7 @@
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 use anabranch_balancers::Scheme;
-use anabranch_balancers::luopan::parameters::Luopan;
-use anabranch_balancers::luopan::parameters::Metric;
+use anabranch_balancers::luopan::parameters::{Luopan, Metric, Probing};
 use anabranch_balancers::luopan::pick::{Resample, Stale};
 use anabranch_balancers::tdlb::parameters::{DelayFeedback, Probing, Tdlb};
 use anabranch_balancers::tdlb::pick::delays::Algorithm;
@@ -32,6 +31,7 @@ fn defaults_are_the_papers() {
     let luopan: &Luopan = scheme_luopan.parameters().unwrap();
     assert_eq!((luopan.sampling.samples, luopan.sampling.expiry_ns, luopan.cells.bytes), (2, 40_000, 65_536));
     assert_eq!((luopan.sampling.stale, luopan.metric, luopan.probe_bytes), (Stale::Keep, Metric::Bytes, 64));
+    assert_eq!(luopan.probing, Probing::Packets);
     let scheme_tdlb = scheme("balance = \"tdlb\"");
     let tdlb: &Tdlb = scheme_tdlb.parameters().unwrap();
     assert_eq!((tdlb.period_ns, tdlb.threshold_bytes, tdlb.rules.detect), (100_000, None, Detect::Uplink));
@@ -46,7 +46,7 @@ fn defaults_are_the_papers() {
 fn every_other_reading_can_be_written() {
     let scheme_luopan = scheme(
         "balance = \"luopan\"\n[routing.scheme]\nsamples = 9\nexpiry = \"20 us\"\npatience = \"1 ms\"\n\
-         idle = \"5 ms\"\nstale = \"random\"\nresample = \"keep-best\"\nmetric = \"7bit\"\nprobe = \"84 B\"\n\
+         idle = \"5 ms\"\nstale = \"random\"\nresample = \"keep-best\"\nmetric = \"7bit\"\nprobing = \"express\"\nprobe = \"84 B\"\n\
          cell = \"14 KB\"\nflow_idle = \"2 ms\"",
     );
     let luopan: &Luopan = scheme_luopan.parameters().unwrap();
@@ -56,7 +56,10 @@ fn every_other_reading_can_be_written() {
         (sampling.idle_ns, sampling.stale, sampling.resample),
         (5_000_000, Stale::Random, Resample::KeepBest)
     );
-    assert_eq!((luopan.metric, luopan.probe_bytes), (Metric::SevenBits, 84));
+    assert_eq!(
+        (luopan.metric, luopan.probing, luopan.probe_bytes),
+        (Metric::SevenBits, Probing::Express, 84)
+    );
     assert_eq!((luopan.cells.bytes, luopan.cells.idle_ns), (14_000, 2_000_000));
     let scheme_tdlb = scheme(
         "balance = \"tdlb\"\n[routing.scheme]\ndetect = \"both\"\nprobing = \"all-pairs\"\nphi = \"600 KB\"\ndelay_factor = 1.25\n\

@@ -1,9 +1,9 @@
 //! Registry entry of Luopan: what it is called, what it needs, how it is built.
 
 use super::keys;
-use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
+use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Elsewhere, Runs};
 use crate::load_balancer::{LoadBalancer, Scheme};
-use crate::luopan::parameters::Luopan;
+use crate::luopan::parameters::{Luopan, Probing};
 use crate::luopan::switch::LuopanBalancer;
 use crate::task::Task;
 use anabranch_form::AnyKeys;
@@ -28,6 +28,11 @@ impl LoadBalancer for Luopan {
 
     fn needs(&self) -> u32 {
         LuopanBalancer::NEEDS
+    }
+
+    fn reads_elsewhere(&self) -> Option<Elsewhere> {
+        (self.probing != Probing::Packets)
+            .then_some(Elsewhere::Fabric("ports of other switches, unless `probing` is \"packets\""))
     }
 
     fn visit(&mut self, keys: &mut AnyKeys<'_>) {

@@ -1,6 +1,6 @@
 //! `balance = "luopan"` and `balance = "omniscient"`.
 
-use crate::luopan::parameters::{Cells, Luopan, Metric};
+use crate::luopan::parameters::{Cells, Luopan, Metric, Probing};
 use crate::luopan::pick::{Resample, Stale};
 use anabranch_form::Keys;
 use anabranch_form::refuse_zero;
@@ -12,7 +12,7 @@ const SAMPLES_MAX: u32 = 2046;
 
 /// The keys of Luopan.
 pub(crate) fn visit(form: &mut impl Keys, luopan: &mut Luopan) {
-    let Luopan { cells, sampling, metric, probe_bytes } = luopan;
+    let Luopan { cells, sampling, metric, probing, probe_bytes } = luopan;
     let mut samples = sampling.samples.into();
     form.key(
         "samples",
@@ -54,10 +54,21 @@ pub(crate) fn visit(form: &mut impl Keys, luopan: &mut Luopan) {
     word(
         form,
         "metric",
-        &["bytes", "7bit"],
-        &[Metric::Bytes, Metric::SevenBits],
+        &["bytes", "7bit", "utilisation"],
+        &[Metric::Bytes, Metric::SevenBits, Metric::Utilisation],
         metric,
-        "In what backlogs are compared: bytes, or 127 steps for full buffers along the longest path.",
+        "In what paths are compared: bytes that wait, the same in 127 steps for full buffers along the longest path, or \
+         how busy the busiest link was over the last `expiry`.",
+    );
+    word(
+        form,
+        "probing",
+        &["packets", "express", "instant"],
+        &[Probing::Packets, Probing::Express, Probing::Instant],
+        probing,
+        "Probes wait in queues as all packets do; or every port serves them first, and they take no room; or samples \
+         are there at once when a flowcell begins and those before have expired, as in no fabric: a yardstick for what \
+         their age costs.",
     );
     frame(form, probe_bytes);
     visit_cells(form, cells);

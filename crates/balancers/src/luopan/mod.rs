@@ -3,6 +3,10 @@
 #[cfg(feature = "engine")]
 mod descriptor;
 #[cfg(feature = "engine")]
+mod express;
+#[cfg(feature = "engine")]
+mod gauge;
+#[cfg(feature = "engine")]
 pub(crate) mod keys;
 #[cfg(feature = "engine")]
 pub mod parameters;

@@ -20,14 +20,28 @@ impl Default for Cells {
     }
 }
 
-/// In what backlogs are compared.
+/// In what paths are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Metric {
-    /// Bytes.
+    /// Bytes that wait at all ports together.
     #[default]
     Bytes,
-    /// Seven bits, in steps such that full buffers along the longest path fit.
+    /// The same in seven bits, in steps such that full buffers along the longest path fit.
     SevenBits,
+    /// Thousandths of the busiest link's capacity, over the expiry.
+    Utilisation,
+}
+
+/// How samples come to the source leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Probing {
+    /// By packets, which travel and wait as all others.
+    #[default]
+    Packets,
+    /// By probes that every port serves first: they travel as long as in an empty fabric, and take no room.
+    Express,
+    /// At once when a flowcell begins and the samples before have expired, as in no fabric: a yardstick for their age.
+    Instant,
 }
 
 /// Luopan.
@@ -37,8 +51,10 @@ pub struct Luopan {
     pub cells: Cells,
     /// How paths are sampled; the steps of the metric are the fabric's.
     pub sampling: luopan::Parameters,
-    /// In what backlogs are compared.
+    /// In what paths are compared.
     pub metric: Metric,
+    /// How samples come to the source leaf.
+    pub probing: Probing,
     /// A probe's frame, in bytes.
     pub probe_bytes: u16,
 }
@@ -49,6 +65,7 @@ impl Default for Luopan {
             cells: Cells::default(),
             sampling: luopan::Parameters::default(),
             metric: Metric::default(),
+            probing: Probing::default(),
             probe_bytes: probe::FRAME_BYTES,
         }
     }

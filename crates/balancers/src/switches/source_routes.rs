@@ -189,16 +189,9 @@ impl SourceRoutes {
         true
     }
 
-    /// Bytes that wait at the first port of a path.
-    pub(crate) fn first_backlog_bytes(
-        &mut self,
-        from: u32,
-        to: u32,
-        path: u16,
-        network: &mut Network,
-    ) -> u32 {
-        let route = self.routes(from, to).all.get(usize::from(path));
-        route.map_or(0, |route| network.backlog_bytes(route.ports[0]))
+    /// First port of a path, if there is such a path.
+    pub(crate) fn first_port(&mut self, from: u32, to: u32, path: u16) -> Option<u32> {
+        self.routes(from, to).all.get(usize::from(path)).map(|route| route.ports[0])
     }
 
     /// The path from `to` to `from` that has the links of path number `path` from `from` to `to`.

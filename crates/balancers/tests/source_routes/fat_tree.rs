@@ -12,7 +12,7 @@ use anabranch_traffic::random::Stream;
 
 fn fabric(hosts_per_leaf: u32) -> Fabric {
     let link = LinkSettings {
-        delay_ps: 5 * PS_PER_US,
+        delay_ps: 3 * PS_PER_US,
         buffer: Buffer { bytes: 300_000, ..Buffer::UNLIMITED },
         ..LinkSettings::default()
     };
@@ -70,7 +70,7 @@ const MEAN_GAP_PS: f64 = 510_000.0 * 8.0 / (0.5 * 18.0 * 30e9) * 1e12;
 /// Mean FCT of the large flows in microseconds, with ten random links between aggregation and core down.
 fn mean_fct_us(balancing: Balancing, failed: usize) -> f64 {
     let fabric = fabric(6);
-    let tcp = Tcp { reorder: Reorder::Hold { timeout_ps: 100 * PS_PER_US }, ..Tcp::plain(Control::NewReno) };
+    let tcp = Tcp { reorder: Reorder::Hold { timeout_ps: 1000 * PS_PER_US }, ..Tcp::plain(Control::NewReno) };
     let mut links: Vec<u32> = (0..fabric.ports().len() as u32)
         .filter(|&port| {
             let port = &fabric.ports()[port as usize];

@@ -84,6 +84,17 @@ pub struct Answer {
     pub backlog_bytes: u32,
 }
 
+/// Choices so far, and what they rested on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Units that a sample placed.
+    pub sampled: u64,
+    /// Units placed at random, for want of samples.
+    pub random: u64,
+    /// Ages of the samples that placed units, all together, from the probe on, in nanoseconds.
+    pub age_ns: u64,
+}
+
 /// Pick of the least congested of a few sampled paths. Within [`super::Units`] over flowcells it is the paper's scheme.
 ///
 /// The environment calls [`State::ask`] when a destination comes into use, after each answer, and at the times that the
@@ -108,5 +119,7 @@ impl<P: Paths, S: Store> Pick for Luopan<P, S> {
     }
 }
 
+#[cfg(test)]
+mod balls;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Congestion table: samples of a few paths to each destination in use, and the current round of probes.
 
-use crate::luopan::pick::{Answer, Parameters, Resample, Stale, probe};
+use crate::luopan::pick::{Answer, Counts, Parameters, Resample, Stale, probe};
 use anabranch_split::picks::least::Least;
 use anabranch_split::picks::store::Store;
 use anabranch_split::picks::uniform;
@@ -29,9 +29,20 @@ pub struct Entry {
     due_ns: u64,
     /// Number of samples to choose from.
     held: u16,
+    /// Time at which those were asked for.
+    held_ns: u64,
     /// Number of probes of the current round, and of those that were answered.
     asked: u16,
     answered: u16,
+}
+
+impl Entry {
+    fn touch(&mut self, now_ns: u64) {
+        if !self.in_use {
+            *self = Self { in_use: true, ..Self::default() };
+        }
+        self.used_ns = now_ns;
+    }
 }
 
 /// Congestion table of one leaf.
@@ -42,12 +53,13 @@ pub struct State<S: Store> {
     /// Samples of the current round, in the same order.
     asked: S::Of<Sample>,
     slots: u16,
+    counts: Counts,
 }
 
 impl<S: Store> State<S> {
     /// Makes a table of `entries` destinations with room for `slots` samples of each in `held` and `asked`.
     pub const fn new(entries: S::Of<Entry>, held: S::Of<Sample>, asked: S::Of<Sample>, slots: u16) -> Self {
-        Self { entries, held, asked, slots }
+        Self { entries, held, asked, slots, counts: Counts { sampled: 0, random: 0, age_ns: 0 } }
     }
 
     /// Entry of a destination with its samples to choose from and its current round.
@@ -71,6 +83,19 @@ impl<S: Store> State<S> {
         self.held.as_ref().get(first..first + held).unwrap_or(&[])
     }
 
+    /// Choices so far.
+    #[must_use]
+    pub const fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// A destination is in use from now on.
+    pub fn touch(&mut self, destination: u32, now_ns: u64) {
+        if let Some((entry, _, _)) = self.row(destination) {
+            entry.touch(now_ns);
+        }
+    }
+
     /// Whether units went to a destination lately.
     #[must_use]
     pub fn is_in_use(&self, destination: u32) -> bool {
@@ -81,19 +106,24 @@ impl<S: Store> State<S> {
     #[inline(always)]
     pub(super) fn choose<E: Env>(&mut self, living: &[u16], destination: u32, env: &mut E) -> u16 {
         let mut least = Least::default();
-        let now_ns = env.now_ns();
+        let (now_ns, mut asked_ns) = (env.now_ns(), 0);
         if let Some((entry, held, _)) = self.row(destination) {
-            if !entry.in_use {
-                *entry = Entry { in_use: true, ..Entry::default() };
-            }
-            entry.used_ns = now_ns;
+            entry.touch(now_ns);
+            asked_ns = entry.held_ns;
             for sample in held.iter().take(entry.held.into()) {
                 if env.up(sample.path) {
                     least.offer(sample.path, sample.backlog, env);
                 }
             }
         }
-        least.member().unwrap_or_else(|| {
+        let sampled = least.member();
+        if sampled.is_some() {
+            self.counts.sampled += 1;
+            self.counts.age_ns = self.counts.age_ns.saturating_add(now_ns.saturating_sub(asked_ns));
+        } else {
+            self.counts.random += 1;
+        }
+        sampled.unwrap_or_else(|| {
             let any = uniform::index(env.random_u32(), living.len());
             living.get(any).copied().unwrap_or(0)
         })
@@ -207,7 +237,7 @@ fn take_over(parameters: &Parameters, entry: &mut Entry, held: &mut [Sample], as
     if parameters.stale == Stale::Random && entry.answered > 0 {
         entry.due_ns = now_ns.saturating_add(parameters.expiry_ns);
     }
-    entry.held = 0;
+    (entry.held, entry.held_ns) = (0, entry.asked_ns);
     let answered = asked.iter().take(entry.asked.into()).filter(|sample| sample.answered);
     for (slot, sample) in held.iter_mut().zip(answered) {
         *slot = *sample;

@@ -4,9 +4,9 @@ use crate::luopan::pick::*;
 use anabranch_split::picks::store::Heap;
 use std::vec::Vec;
 
-struct Environment {
-    now_ns: u64,
-    random: u64,
+pub(super) struct Environment {
+    pub(super) now_ns: u64,
+    pub(super) random: u64,
     dead: Option<u16>,
 }
 
@@ -31,14 +31,14 @@ impl Env for Environment {
 type Paths = Vec<Vec<u16>>;
 type Subject = Luopan<Paths, Heap>;
 
-struct Leaf {
+pub(super) struct Leaf {
     plan: Plan<Paths>,
-    state: State<Heap>,
-    env: Environment,
+    pub(super) state: State<Heap>,
+    pub(super) env: Environment,
 }
 
 impl Leaf {
-    fn new(parameters: Parameters, paths: Paths) -> Self {
+    pub(super) fn new(parameters: Parameters, paths: Paths) -> Self {
         let (entries, slots) = (paths.len(), parameters.samples);
         let samples = || std::vec![Sample::default(); entries * usize::from(slots)].into_boxed_slice();
         let rows = std::vec![Entry::default(); entries].into_boxed_slice();
@@ -50,12 +50,12 @@ impl Leaf {
         }
     }
 
-    fn pick(&mut self, destination: u32) -> u16 {
+    pub(super) fn pick(&mut self, destination: u32) -> u16 {
         let mut packet = Packet { destination, ..Packet::default() };
         anabranch_split::pick::<Subject, _>(&self.plan, &mut self.state, &mut packet, &mut self.env)
     }
 
-    fn ask(&mut self, destination: u32) -> (Option<u64>, Vec<u16>) {
+    pub(super) fn ask(&mut self, destination: u32) -> (Option<u64>, Vec<u16>) {
         let mut sent = Vec::new();
         let living = &self.plan.paths[destination as usize];
         let again = self.state.ask(&self.plan.parameters, living, destination, &mut self.env, |path| {
@@ -64,7 +64,7 @@ impl Leaf {
         (again, sent)
     }
 
-    fn answer(&mut self, destination: u32, path: u16, backlog_bytes: u32) {
+    pub(super) fn answer(&mut self, destination: u32, path: u16, backlog_bytes: u32) {
         let answer = Answer { destination, path, backlog_bytes };
         Subject::learn(&self.plan, &mut self.state, &answer, &mut self.env);
     }
