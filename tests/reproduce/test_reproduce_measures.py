@@ -46,11 +46,22 @@ FLOWS = pl.DataFrame(
         "finished": [True, True, True, True],
     }
 )
-PORTS = pl.DataFrame({"port": [0, 1, 2, 0], "sent_bytes": [100, 300, 600, 100], "sent_packets": [1, 2, 5, 2]})
+PORTS = pl.DataFrame(
+    {
+        "port": [0, 1, 2, 0],
+        "sent_bytes": [100, 300, 600, 100],
+        "sent_packets": [1, 2, 5, 2],
+        "length_ns": [10.0, 10.0, 10.0, 30.0],
+        "utilization": [0.1, 0.2, 0.3, 0.5],
+    }
+)
 TOPOLOGY = {
     "nodes": {"name": ["host0", "leaf0", "spine0", "spine1"]},
-    "ports": {"from": [1, 1, 0], "to": [2, 3, 1]},
+    "ports": {"from": [1, 1, 0], "to": [2, 3, 1], "rate_bps": [10**9, 10**9, 10**10], "delay_ns": [1000, 2000, 500]},
 }
+QUEUES = pl.DataFrame(
+    {"port": [0, 1, 0, 1, 0, 1], "time_ns": [0, 0, 10, 10, 20, 20], "backlog_bytes": [0, 1000, 500, 0, 250, 250]}
+)
 
 
 def run_of(flows: pl.DataFrame = FLOWS, record: dict[str, str] | None = None) -> Run:
@@ -59,6 +70,7 @@ def run_of(flows: pl.DataFrame = FLOWS, record: dict[str, str] | None = None) ->
         SimpleNamespace(
             flows=flows,
             ports=PORTS,
+            queues=QUEUES,
             topology=TOPOLOGY,
             manifest={"dropped_packets": 1, "end_ns": 10_000.0},
             scenario={"record": record or {}},
@@ -81,6 +93,19 @@ def run_of(flows: pl.DataFrame = FLOWS, record: dict[str, str] | None = None) ->
         ({"quantity": "goodput"}, 60 + 1020.002),
         ({"quantity": "job time", "statistic": "mean"}, 0.004),
         ({"quantity": "share of bytes", "ports": ["leaf0>spine0"], "out_of": ["leaf0>spine0", "leaf0>spine1"]}, 40.0),
+        ({"quantity": "utilisation", "ports": ["leaf0>spine0"]}, 40.0),
+        # 1000, 500 and 500 bytes in both queues, 8 bits a nanosecond, behind links of 1 and 2 us.
+        ({"quantity": "path delay", "ports": ["leaf0>spine0", "leaf0>spine1"]}, (11 + 7 + 7) / 3),
+        ({"quantity": "path delay", "ports": ["leaf0>spine0", "leaf0>spine1"], "statistic": "p50"}, 7.0),
+        (
+            {
+                "quantity": "path delay",
+                "ports": ["leaf0>spine0", "leaf0>spine1"],
+                "out_of": ["leaf0>spine1"],
+                "statistic": "p50",
+            },
+            7 / 4,
+        ),
         ({"quantity": "share of flows", "class": "mice"}, 25.0),
         ({"quantity": "triple duplicates"}, 5.0),
         ({"quantity": "reordered"}, 3.0),
@@ -116,6 +141,8 @@ def test_goodput_is_what_applications_received_in_the_time_that_counts() -> None
 def test_a_port_that_there_is_not_is_named() -> None:
     with pytest.raises(AnabranchError, match="leaf0>spine9"):
         measured(Quantity("share of bytes", ports=("leaf0>spine9",), out_of=("leaf0>spine0",)), run_of())
+    with pytest.raises(AnabranchError, match=r"host0>leaf0: a queue among these was not sampled; add them"):
+        measured(Quantity("path delay", ports=("host0>leaf0",)), run_of())
 
 
 FCT = Quantity("fct")

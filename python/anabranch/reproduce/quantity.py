@@ -20,6 +20,8 @@ UNITS = {
     "retransmitted": "%",
     "dropped": "%",
     "marked": "%",
+    "utilisation": "%",
+    "path delay": "us",
     "MAPE": "%",
     "meter error": "%",
 }
@@ -55,7 +57,9 @@ class Quantity:
     segments, `dropped` of the frames. `triple duplicates` are the times that a third duplicate acknowledgement in a row
     arrived, by segments sent. `MAPE` is the mean absolute percentage error of a
     split, by connections (VALO Eq. 1). `meter error` is what a meter carries beyond its rate in a window, and nothing
-    below it (Wino section III-D), on average.
+    below it (Wino section III-D), on average. `utilisation` is how busy ports' links were. `path delay` is a statistic
+    of the time in the queues of ports, one after another, and on their links, at the times that `record.queues`
+    samples; with `out_of`, how many times that of those.
     """
 
     name: str
@@ -68,7 +72,7 @@ class Quantity:
     @property
     def unit(self) -> str:
         """Unit of its values."""
-        return "x" if "/" in self.statistic else UNITS[self.name]
+        return "x" if "/" in self.statistic or (self.name == "path delay" and self.out_of) else UNITS[self.name]
 
     @property
     def counts_finished(self) -> bool:
@@ -79,6 +83,7 @@ class Quantity:
     def words(self) -> str:
         """In figures: `p99.9 FCT of mice, ms`."""
         what = {"fct": "FCT", "job time": "job time"}.get(self.name, self.name)
-        statistic = f"{self.statistic} " if self.name in ("fct", "slowdown", "throughput", "job time") else ""
+        of_values = ("fct", "slowdown", "throughput", "job time", "path delay")
+        statistic = f"{self.statistic} " if self.name in of_values else ""
         of = "" if self.size_class is ALL_FLOWS or self.name == "goodput" else f" of {self.size_class.label}"
         return f"{statistic}{what}{of}{f', {self.unit}' if self.unit else ''}"

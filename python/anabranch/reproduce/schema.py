@@ -143,8 +143,17 @@ CELL_MEASURE = (
     Key("quantity", "text", "Quantity to measure; see the list below.", True),
     Key("class", "text", "Size class of the flows that count. Default: `all`."),
     Key("statistic", "text", "`mean`, a percentile such as `p99`, or one over another: `p99/mean`. Default: `mean`."),
-    Key("ports", "list of texts", 'Ports whose bytes count, for `share of bytes`: `["leaf0>spine0"]`.'),
-    Key("out_of", "list of texts", "Ports whose bytes are 100 %, for `share of bytes`."),
+    Key(
+        "ports",
+        "list of texts",
+        'Ports that count, for `share of bytes` and `utilisation`: `["leaf0>spine0"]`; those of a path in turn, for '
+        "`path delay`.",
+    ),
+    Key(
+        "out_of",
+        "list of texts",
+        "Ports whose bytes are 100 %, for `share of bytes`; a path whose delay is 1, for `path delay`.",
+    ),
     Key(
         "weights",
         "list of numbers",
