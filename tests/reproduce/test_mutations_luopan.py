@@ -23,7 +23,7 @@ EXPRESS = 'luopan = { routing.balance = "luopan", routing.scheme.probing = "expr
         (
             FIG9,
             {
-                "traffic.flows = 1000": "traffic.flows = 300",
+                "traffic.flows = 700": "traffic.flows = 300",
                 "axes = { traffic.load = [0.4, 0.8] }": f"axes = {{ traffic.load = [0.8], scheme = {COMPARED} }}",
             },
         ),
