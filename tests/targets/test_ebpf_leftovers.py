@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -63,6 +64,11 @@ def await_listed(number: str) -> None:
         time.sleep(0.02)
 
 
+def told(text: str) -> set[str]:
+    """Namespaces that are said to have ended: other tests' too, and those here may have their numbers."""
+    return set(re.findall(r"namespace (\d+), which has ended", text))
+
+
 @with_own_datapaths
 def test_what_has_ended_goes_and_what_lives_stays(tmp_path: Path) -> None:
     assert "nothing to do" in stale()
@@ -100,15 +106,16 @@ def test_what_has_ended_goes_and_what_lives_stays(tmp_path: Path) -> None:
         assert "eBPF: datapaths" in anabranch("doctor").stdout
         assert {path.name for path in ROOT.iterdir()} == {own, living, *gone, *reused}
         document = json.loads(stale("--dry-run", "--json", "-"))
-        assert (document["changes"], document["lines"], document["plan"]) == (len(gone), dry.splitlines(), None)
-        assert stale() == dry
-        assert {path.name for path in ROOT.iterdir()} == {own, living, *reused}
-        assert "nothing to do" in stale()
+        assert (document["changes"], document["plan"]) == (len(document["lines"]), None)
+        assert told("\n".join(document["lines"])) - reused == gone
+        assert told(stale()) - reused == gone
+        assert {path.name for path in ROOT.iterdir()} - reused == {own, living}
+        assert told(stale()) <= reused
         # A name is not all that keeps a namespace: an open file does too.
         kept = os.open(NAMED / "living", os.O_RDONLY)
         try:
             ip("netns", "del", "living")
-            assert "nothing to do" in stale()
+            assert told(stale()) <= reused
         finally:
             os.close(kept)
         await_listed(living)

@@ -4,7 +4,7 @@
 use anabranch_balancers::Scheme;
 use anabranch_balancers::luopan::parameters::{Luopan, Metric, Probing};
 use anabranch_balancers::luopan::pick::{Resample, Stale};
-use anabranch_balancers::tdlb::parameters::{DelayFeedback, Probing, Tdlb};
+use anabranch_balancers::tdlb::parameters::{self as tdlb, DelayFeedback, Tdlb};
 use anabranch_balancers::tdlb::pick::delays::Algorithm;
 use anabranch_balancers::tdlb::pick::separator::Record;
 use anabranch_balancers::tdlb::pick::{Clear, Detect, Initial};
@@ -35,7 +35,7 @@ fn defaults_are_the_papers() {
     let scheme_tdlb = scheme("balance = \"tdlb\"");
     let tdlb: &Tdlb = scheme_tdlb.parameters().unwrap();
     assert_eq!((tdlb.period_ns, tdlb.threshold_bytes, tdlb.rules.detect), (100_000, None, Detect::Uplink));
-    assert_eq!((tdlb.probing, tdlb.rules.initial), (Probing::PairsInUse, Initial::Fastest));
+    assert_eq!((tdlb.probing, tdlb.rules.initial), (tdlb::Probing::PairsInUse, Initial::Fastest));
     assert_eq!(
         scheme("balance = \"omniscient\""),
         Scheme::new(anabranch_balancers::luopan::parameters::Cells::default())
@@ -75,7 +75,7 @@ fn every_other_reading_can_be_written() {
     );
     assert_eq!((rules.record, rules.clear, rules.hold_ns), (Record::Window(30_000), Clear::Never, 1_000_000));
     assert_eq!((tdlb.array, tdlb.period_ns, tdlb.probe_bytes), (1024, 50_000, 128));
-    assert_eq!(tdlb.probing, Probing::AllPairs);
+    assert_eq!(tdlb.probing, tdlb::Probing::AllPairs);
     assert_eq!(
         (tdlb.feedback, tdlb.skew_ns, rules.algorithm),
         (DelayFeedback::Symmetric, 3000, Algorithm::Literal)
