@@ -19,7 +19,8 @@ from anabranch.reproduce.backends.splitter import BACKEND, accuracy, validation
 from anabranch.reproduce.backends.splitter.evidence import SplitterEvidence
 from anabranch.reproduce.backends.splitter.job import run
 from anabranch.reproduce.backends.splitter.study import Study, Sweep, load
-from anabranch.reproduce.claim import Claim, load_expected
+from anabranch.reproduce.claim import Claim
+from anabranch.reproduce.claims_file import load_expected
 from anabranch.reproduce.judge import judge
 from anabranch.reproduce.line import AGREES, FAILS, HOLDS, NO_ORACLE, VOID, Line
 from support.command import anabranch

@@ -15,7 +15,7 @@ from anabranch._core import Progress
 from anabranch.reproduce.backends.simulator.duration import forecast
 from anabranch.reproduce.backends.simulator.simulate import SCHEME_MISSING, collect
 from anabranch.reproduce.cell_evidence import CellEvidence
-from anabranch.reproduce.claim import load_expected
+from anabranch.reproduce.claims_file import load_expected
 from anabranch.reproduce.group import Group
 from anabranch.reproduce.measure import CellMeasure
 from anabranch.reproduce.selection import PAPERS, groups, select

@@ -14,7 +14,8 @@ from anabranch.reproduce.backends.splitter.measure import ValueMeasure
 from anabranch.reproduce.backends.splitter.theory import jensen_random_pct
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.cells import Cells
-from anabranch.reproduce.claim import Alternative, Cause, Claim, half_digit, load_expected
+from anabranch.reproduce.claim import Alternative, Cause, Claim, half_digit
+from anabranch.reproduce.claims_file import load_expected
 from anabranch.reproduce.estimate import Band, Estimate, Estimates, Measure, Oracle, Spread
 from anabranch.reproduce.judge import judge
 from anabranch.reproduce.line import AGREES, DIFFERS, FAILS, HOLDS, INCOMPARABLE, RANKS, UNDECIDED, VOID

@@ -16,7 +16,7 @@ from anabranch.reproduce.backends.splitter.error_map import error_ratio
 from anabranch.reproduce.backends.splitter.study import load
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.cells import Cells
-from anabranch.reproduce.claim import load_expected
+from anabranch.reproduce.claims_file import load_expected
 from anabranch.reproduce.evaluate import evaluate
 from anabranch.reproduce.judge import judge
 from anabranch.reproduce.line import AGREES

@@ -16,7 +16,7 @@ from anabranch import AnabranchError
 from anabranch.reproduce.backends.simulator.measured import measured
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.cells import LEFT_OUT, Cells
-from anabranch.reproduce.claim import load_expected
+from anabranch.reproduce.claims_file import load_expected
 from anabranch.reproduce.evaluate import evaluate
 from anabranch.reproduce.judge import judge
 from anabranch.reproduce.line import AGREES, BLIND, DIFFERS, FAILS, INCOMPARABLE, NOT_RUN, RANKS, UNDECIDED, VOID

@@ -20,7 +20,8 @@ from anabranch.reproduce.backends.splitter.job import Outcome, run
 from anabranch.reproduce.backends.splitter.outcome_record import parts, read
 from anabranch.reproduce.backends.splitter.output import deterministic
 from anabranch.reproduce.backends.splitter.study import Study, Sweep, load
-from anabranch.reproduce.claim import Claim, load_expected
+from anabranch.reproduce.claim import Claim
+from anabranch.reproduce.claims_file import load_expected
 from anabranch.reproduce.judge import judge
 from anabranch.reproduce.line import FAILS, INCOMPARABLE, VOID, Line
 from anabranch.reproduce.record import Record

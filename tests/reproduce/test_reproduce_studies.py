@@ -13,7 +13,8 @@ from anabranch.reference.study import SPLITTER
 from anabranch.reproduce.backend import Prepared, backend
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.cells import Cells
-from anabranch.reproduce.claim import Claim, load_expected
+from anabranch.reproduce.claim import Claim
+from anabranch.reproduce.claims_file import load_expected
 from anabranch.reproduce.estimate import Band, Estimate, Estimates, Spread
 from anabranch.reproduce.group import BACKENDS, Group
 from anabranch.reproduce.judge import judge

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from anabranch.reproduce.backend import backend
-from anabranch.reproduce.claim import load_expected
+from anabranch.reproduce.claims_file import load_expected
 from anabranch.reproduce.selection import groups
 
 PAGE = Path(__file__).parents[2] / "crates" / "balancers" / "src" / "tables" / "valo.md"

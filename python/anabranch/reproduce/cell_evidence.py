@@ -11,7 +11,8 @@ import numpy as np
 from anabranch.errors import AnabranchError
 from anabranch.reproduce import cell_record
 from anabranch.reproduce.cells import Cells
-from anabranch.reproduce.claim import Expected, FigureWanted, Reader, load_expected
+from anabranch.reproduce.claim import Expected, FigureWanted
+from anabranch.reproduce.claims_file import Reader, load_expected
 from anabranch.reproduce.estimate import Estimate, Estimates
 from anabranch.reproduce.evaluate import evaluate
 from anabranch.reproduce.group import Group

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.progress import track
 
 from anabranch.reproduce.backend import Announcement, Context, Evidence, backend
-from anabranch.reproduce.claim import Expected, load_expected
+from anabranch.reproduce.claim import Expected
+from anabranch.reproduce.claims_file import load_expected
 from anabranch.reproduce.group import Group
 from anabranch.reproduce.judge import LEAST_SEEDS, judge
 from anabranch.reproduce.line import FAILS, Line

@@ -33,7 +33,7 @@ class LabBackend:
     def prepare(self, group: Group, quick: bool, output: Path) -> LabStudy:
         """Reads a study; its results go to `output/NAME`, or `output/NAME-quick`."""
         from anabranch.reproduce.backends.lab.study import LabStudy, read_study
-        from anabranch.reproduce.claim import load_expected
+        from anabranch.reproduce.claims_file import load_expected
         from anabranch.reproduce.group import FILE
         from anabranch.toml_document import read_toml
 

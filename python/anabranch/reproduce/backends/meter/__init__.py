@@ -29,7 +29,7 @@ class MeterBackend:
         """Reads a study; it keeps nothing for later runs."""
         del output
         from anabranch.reproduce.backends.meter.study import MeterStudy, read_study
-        from anabranch.reproduce.claim import load_expected
+        from anabranch.reproduce.claims_file import load_expected
 
         expected = load_expected(group.folder, quick, self.read_measure)
         return MeterStudy(group, expected, *read_study(group.folder, quick))

@@ -15,7 +15,8 @@ from anabranch.reproduce.backends.simulator.duration import Forecast, forecast
 from anabranch.reproduce.backends.simulator.measured import measured, read_simulated, unfinished
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.cells import Cells
-from anabranch.reproduce.claim import Expected, load_expected
+from anabranch.reproduce.claim import Expected
+from anabranch.reproduce.claims_file import load_expected
 from anabranch.reproduce.group import FILE, Group
 from anabranch.reproduce.judge import LEAST_SEEDS
 from anabranch.reproduce.positions import key_line

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from anabranch.reproduce.backend import Announcement, Context
 from anabranch.reproduce.backends.splitter.measure import ValueMeasure, read_measure
 from anabranch.reproduce.backends.splitter.study import Study, load
-from anabranch.reproduce.claim import Expected, load_expected
+from anabranch.reproduce.claim import Expected
+from anabranch.reproduce.claims_file import load_expected
 
 if TYPE_CHECKING:
     from anabranch.reproduce.backends.splitter.evidence import SplitterEvidence
