@@ -95,10 +95,10 @@ fn the_fingerprint_of_the_model() {
 }
 
 const FINGERPRINTS: [u64; 6] = [
-    0x8f12_3ec8_8562_f283,
-    0xb635_c536_bba1_11b5,
-    0xfb9c_0eb9_48fc_ad76,
-    0xbf88_197e_629a_4f9f,
-    0xe264_12de_ca66_5838,
-    0xc09f_4e6e_a27a_70be,
+    0xaef6_40be_c133_b7d8,
+    0x9f86_52ed_4fc2_eb91,
+    0xf258_c459_1ab3_0931,
+    0xa1d4_9947_4221_abb1,
+    0x8170_cb59_cee2_ed92,
+    0x0fed_fe53_957d_b896,
 ];
