@@ -310,7 +310,8 @@ impl EgressPort {
         let last = self.at(self.tail.wrapping_sub(1));
         let last_bytes = u64::from(last.frame_bytes);
         let frame_ps = self.serialization.frame_ps(u32::from(last.frame_bytes) + self.gap_bytes);
-        let begun = self.free_ps - frame_ps <= now_ps;
+        // Longer than since the beginning of time if the link was fast when it began and is slow now.
+        let begun = self.free_ps.saturating_sub(frame_ps) <= now_ps;
         if begun || self.backlog_bytes - last_bytes + frame_bytes > self.buffer_bytes {
             return None;
         }

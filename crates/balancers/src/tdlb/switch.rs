@@ -16,7 +16,7 @@ use anabranch_split::{PlanError, picks};
 /// Longest Ethernet frame with preamble and gap.
 const FRAME_BYTES_MAX: u64 = 1538;
 
-/// Token of a leaf's only timer: its next probes.
+/// Token of a leaf's timer of its next probes; those above it are of a leaf that it begins to send to.
 const PROBES: u32 = 0;
 
 type Rule<'a> = pick::Tdlb<LeafPaths<'a>, FlowTable<u64>, Heap>;
@@ -85,12 +85,13 @@ impl TdlbBalancer {
         Rule::learn(&plan, state, feedback, &mut PathEnv::<false> { network, routes, stream });
     }
 
-    /// A packet leaves leaf number `from` to leaf number `to`. A pair that was not in use is probed at once.
+    /// A packet leaves leaf number `from` to leaf number `to`. A pair that was not in use is probed behind it: probes in
+    /// front of it might take its place in a full queue, each time anew.
     fn note_use(&mut self, from: u32, to: u32, network: &mut Network) {
         let was_used = self.is_used(from, to, network);
         self.leaves[from as usize].used_ps[to as usize] = Some(network.now_ps());
         if !was_used && self.parameters.probing == Probing::PairsInUse {
-            self.probe_paths(from, to, network);
+            network.wake_switch(network.now_ps(), self.source.switch_of(from), PROBES + 1 + to);
         }
     }
 
@@ -263,8 +264,12 @@ impl SwitchBalancer for TdlbBalancer {
     }
 
     /// Probes go out as long as packets do, and for a while longer: a run ends when nothing happens any more.
-    fn timer(&mut self, switch: u32, _token: u32, network: &mut Network) {
+    fn timer(&mut self, switch: u32, token: u32, network: &mut Network) {
         let Some(leaf) = self.source.leaf(switch) else { return };
+        if token > PROBES {
+            self.probe_paths(leaf, token - PROBES - 1, network);
+            return;
+        }
         let Leaf { alarm_ps, active_ps, is_asleep, .. } = &mut self.leaves[leaf as usize];
         if *alarm_ps != network.now_ps() {
             return;

@@ -3,7 +3,7 @@
 use super::setup::*;
 use anabranch_balancers::tdlb::parameters::{DelayFeedback, Probing, Tdlb};
 use anabranch_balancers::{Balancing, Scheme, Settings};
-use anabranch_fabric::{Fabric, LinkState};
+use anabranch_fabric::{Buffer, Fabric, LinkState};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 
 const SPINES: u32 = 4;
@@ -36,6 +36,23 @@ fn a_pair_in_use_is_probed_and_no_other_unless_all_are() {
     // Leaves 2 and 3, which have nothing to send, end their probes after 10 ms, not within these 4.
     let all = sent(Probing::AllPairs);
     assert!((39 * 6 * round..=41 * 6 * round).contains(&all), "{all}");
+}
+
+/// Probes of a pair that begins follow the packet that begins it: before it they would take the only place in the queue
+/// from each first packet.
+#[test]
+fn the_probes_of_a_new_pair_follow_its_first_packet() {
+    let one = Buffer { packets: 1, ..Buffer::UNLIMITED };
+    let fabric = leaf_spine(2, 1, 1, Link { buffer: one, ..TEN_GIG });
+    // No pause is short enough: each packet begins the pair anew.
+    let mut tdlb = Tdlb::default();
+    tdlb.rules.idle_ns = 0;
+    let settings = Settings {
+        balancing: Balancing { scheme: Scheme::new(tdlb), ..Balancing::ECMP },
+        ..settings(Transport::Tcp(Tcp::plain(Control::NewReno)))
+    };
+    let outcome = run(&fabric, &[flow(0, 1, 1, 0)], &settings);
+    assert_eq!((outcome.flows[0].timeouts, outcome.flows[0].dropped_packets), (0, 0));
 }
 
 #[test]

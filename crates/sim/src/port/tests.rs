@@ -165,6 +165,20 @@ fn a_frame_in_service_has_begun_at_whatever_rate_it_ends() {
     assert_eq!((record.sent_packets, record.sent_bytes, record.busy_ps), (1, 1230, 5_150_000));
 }
 
+/// A frame that began at a fast rate and ends at a slow one would, at the slow one, have begun before time did.
+#[test]
+fn a_frame_in_service_keeps_its_slot_at_whatever_rate_it_ends() {
+    let one = Buffer { packets: 1, ..Buffer::UNLIMITED };
+    let mut port = port(10_000_000_000, 1_000_000, one, Marking::Off);
+    port.set_jitter(Stream::new(1, "lots"));
+    port.enqueue::<false>(0, PacketId(0), &mut packet(1230, false));
+    port.set_rate(900_000, Rate::from_bps(100_000).unwrap());
+    for id in 1..64 {
+        let verdict = port.enqueue::<false>(1_000_000, PacketId(id), &mut packet(1230, false));
+        assert!(matches!(verdict, Verdict::Dropped));
+    }
+}
+
 /// More than 4 GiB wait: they are counted, mark, and weigh in a choice.
 #[test]
 fn a_backlog_beyond_four_gibibytes_is_known() {
