@@ -43,7 +43,7 @@ fn a_pair_in_use_is_probed_and_no_other_unless_all_are() {
 #[test]
 fn the_probes_of_a_new_pair_follow_its_first_packet() {
     let one = Buffer { packets: 1, ..Buffer::UNLIMITED };
-    let fabric = leaf_spine(2, 1, 1, Link { buffer: one, ..TEN_GIG });
+    let fabric = leaf_spine(4, SPINES, 1, Link { buffer: one, ..TEN_GIG });
     // No pause is short enough: each packet begins the pair anew.
     let mut tdlb = Tdlb::default();
     tdlb.rules.idle_ns = 0;
@@ -51,7 +51,7 @@ fn the_probes_of_a_new_pair_follow_its_first_packet() {
         balancing: Balancing { scheme: Scheme::new(tdlb), ..Balancing::ECMP },
         ..settings(Transport::Tcp(Tcp::plain(Control::NewReno)))
     };
-    let outcome = run(&fabric, &[flow(0, 1, 1, 0)], &settings);
+    let outcome = run(&fabric, &[flow(0, 1, 1, 50 * PS_PER_US)], &settings);
     assert_eq!((outcome.flows[0].timeouts, outcome.flows[0].dropped_packets), (0, 0));
 }
 

@@ -10,7 +10,10 @@ from anabranch.reproduce.measure import CellMeasure, read_measure
 
 if TYPE_CHECKING:
     from anabranch.reproduce.backends.meter.study import MeterStudy
+    from anabranch.reproduce.cell_evidence import CellEvidence
+    from anabranch.reproduce.claim import Expected
     from anabranch.reproduce.group import Group
+    from anabranch.reproduce.record import Record
     from anabranch.stats.size_classes import SizeClass
 
 QUANTITIES = ("meter error",)
@@ -33,6 +36,12 @@ class MeterBackend:
 
         expected = load_expected(group.folder, quick, self.read_measure)
         return MeterStudy(group, expected, *read_study(group.folder, quick))
+
+    def recall(self, group: Group, record: Record) -> tuple[Expected, CellEvidence]:
+        """See `backend.Backend`."""
+        from anabranch.reproduce.cell_evidence import recall
+
+        return recall(group, record, self.read_measure)
 
 
 BACKEND = MeterBackend()
