@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,13 +16,18 @@ HEIGHT_INCHES = 3.2
 TICKS_MAX = 10
 BARS_MAX = 12
 """Largest number of names beside each other; more are drawn in rows, from the least to the greatest value."""
+NAMES_CHARACTERS = 100
+"""Characters of all names beside each other; longer ones are wrapped."""
 ROW_INCHES = 0.19
 BAR_GROUP = 0.8
 """Fraction of a name's room that its bars fill."""
 
 
-def draw(curves: Sequence[Curve], names: Sequence[str] | None, x_label: str, y_label: str) -> Figure:
-    """Draws one panel from zero; `names` of the positions if x counts names. Whiskers and bands are 95 % intervals."""
+def draw(curves: Sequence[Curve], names: Sequence[str] | None, x_label: str, y_label: str, series: str = "") -> Figure:
+    """Draws one panel from zero; `names` of the positions if x counts names. Whiskers and bands are 95 % intervals.
+
+    `series` says what the curves differ in.
+    """
     if names is not None and len(names) > BARS_MAX:
         return _rows(curves, names, y_label)
     with figure(HEIGHT_INCHES) as (drawn, axes):
@@ -34,7 +40,7 @@ def draw(curves: Sequence[Curve], names: Sequence[str] | None, x_label: str, y_l
         axes.set_ylim(0.0, None)
         axes.grid(color=GRID, axis="both" if names is None else "y")
         axes.set_axisbelow(True)
-        add_legend(drawn, [curve.label for curve in curves])
+        add_legend(drawn, [curve.label for curve in curves], series, bars=names is not None)
     return drawn
 
 
@@ -62,7 +68,8 @@ def _bars(curves: Sequence[Curve], names: Sequence[str], axes: Axes) -> None:
         half = [curve.half_width[at] or 0.0 for at in known]
         style = line_style(index)
         axes.bar(places, heights, width, yerr=half, color=style["color"], label=curve.label, error_kw={"lw": 0.8})
-    axes.set_xticks(range(len(names)), names)
+    characters = max(8, NAMES_CHARACTERS // len(names))
+    axes.set_xticks(range(len(names)), [fill(name, characters, break_long_words=False) for name in names])
 
 
 def _rows(curves: Sequence[Curve], names: Sequence[str], label: str) -> Figure:

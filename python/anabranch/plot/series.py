@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from anabranch.plot.style import line_style
 
@@ -22,16 +24,23 @@ class Series:
     flows: pl.DataFrame
 
 
-def add_legend(drawn: Figure, labels: Sequence[str]) -> None:
-    """Names the series above the axes, if there is more than one."""
+def add_legend(drawn: Figure, labels: Sequence[str], title: str = "", *, bars: bool = False) -> None:
+    """Names the series above the axes, if there is more than one; `title` says what they differ in."""
     if len(labels) < 2:
         return
-    handles = [Line2D([], [], lw=1.8, label=label, **line_style(index)) for index, label in enumerate(labels)]
+    styles = [line_style(index) for index in range(len(labels))]
+    handles: list[Artist] = [
+        Patch(color=style["color"], label=label) if bars else Line2D([], [], lw=1.8, label=label, **style)
+        for label, style in zip(labels, styles, strict=True)
+    ]
     drawn.legend(
         handles=handles,
         loc="outside upper left",
         ncols=min(LEGEND_COLUMNS, len(labels)),
         frameon=False,
         fontsize=8.5,
-        handlelength=2.6,
+        handlelength=1.2 if bars else 2.6,
+        title=title or None,
+        title_fontsize=8.5,
+        alignment="left",
     )

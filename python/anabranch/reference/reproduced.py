@@ -50,7 +50,11 @@ def _study(one: Evaluated) -> str:
     text = f"\n## {one.group.label}\n\n{one.expected.source}; {one.origin}.\n"
     for name, setting in chosen(one.lines).items():
         text += f"Chosen knowing the answer: {name}: {setting}.\n"
-    return f"{text}\n{table(COLUMNS, map(_row, one.lines))}\n{FIGURES.format(one.group.label)}\n"
+    text += f"\n{table(COLUMNS, map(_row, one.lines))}"
+    expected = dict.fromkeys(line.checked_by for line in one.lines if line.checked_by)
+    if expected:
+        text += "\nOurs against theory:\n\n" + "".join(f"* {checked}\n" for checked in expected)
+    return f"{text}\n{FIGURES.format(one.group.label)}\n"
 
 
 FIGURES = "Figures: `anabranch reproduce {} --recorded` draws them."
@@ -59,5 +63,4 @@ FIGURES = "Figures: `anabranch reproduce {} --recorded` draws them."
 
 def _row(line: Line) -> tuple[str, ...]:
     what = f"{line.id} {line.what} ({line.where})"
-    checked = f"{line.check}: {line.checked_by}" if line.checked_by else line.check
-    return what, line.paper, line.ours, f"**{line.kind}**", checked, "; ".join(remarks(line))
+    return what, line.paper, line.ours, f"**{line.kind}**", line.check, "; ".join(remarks(line))

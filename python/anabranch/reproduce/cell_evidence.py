@@ -106,7 +106,8 @@ def _series(wanted: FigureWanted, cells: Cells) -> Figure | None:
             name = "" if series is None else str(series)
             curves.append(Curve(name, x, [mean for mean, _ in found], [half for _, half in found]))
     names = None if by_number else [str(label) for label in labels]
-    return measure_series.draw(curves, names, short(wanted.x), wanted.quantity.words) if curves else None
+    series = short(wanted.series) if wanted.series else ""
+    return measure_series.draw(curves, names, short(wanted.x), wanted.quantity.words, series) if curves else None
 
 
 def _map(wanted: FigureWanted, cells: Cells) -> Figure | None:
