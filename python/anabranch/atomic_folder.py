@@ -39,7 +39,7 @@ def written_whole(target: Path) -> Iterator[Path]:
     """
     resolved = Path(os.path.realpath(target))
     if resolved.exists() and not resolved.is_dir():
-        raise AnabranchError(f"{target}: is no folder; hint: move it away, or give another with --runs DIR")
+        raise AnabranchError(f"{target}: is no folder; hint: move it away, or write elsewhere")
     try:
         with unfinished(resolved) as shop:
             part = shop / "new"

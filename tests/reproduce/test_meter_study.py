@@ -54,6 +54,11 @@ def test_errors_are_those_of_whole_frames(tmp_path: Path) -> None:
     [
         ("parts = 2", "part = 2", "settings.part: unknown key; did you mean parts?"),
         ("parts = 2", "", "settings: parts: missing"),
+        ('name = "small"', 'names = "small"', "study.toml:3: names: unknown key; did you mean name?"),
+        ("parts = 2", "parts = 0", "settings.parts: 0; give whole numbers from 1"),
+        ("bursts_ms = [1]", "bursts_ms = [1.5]", "settings.bursts_ms: 1.5; give whole numbers from 1"),
+        ("bursts_ms = [1]", "bursts_ms = []", "settings.bursts_ms: empty; give a number at least"),
+        ("windows_ms = [1, 15]", "windows_ms = [3001]", "settings.duration_ms: 6000, and 2 parts"),
     ],
 )
 def test_a_wrong_file_is_refused(before: str, after: str, message: str, tmp_path: Path) -> None:

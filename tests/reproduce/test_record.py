@@ -108,16 +108,44 @@ def test_options_that_contradict_each_other_are_refused(where: Path, arguments: 
 def test_a_damaged_record_is_refused_by_name(where: Path) -> None:
     claims("--record")
     folder = where / RECORD
-    (folder / "cells.parquet").rename(folder / "kept")
-    done = anabranch("reproduce", "paper/fig1", "--recorded")
+    for name, content in [
+        ("cells.parquet", None),
+        ("cells.parquet", (folder / "cells.parquet").read_bytes()[:-100]),
+        ("cells.json", b"{"),
+        ("cells.json", b'{"axes": {"scheme": 1}, "seeds": [1]}'),
+        ("cells.json", b'{"axes": {}}'),
+        ("record.json", b"[]"),
+        ("record.json", b'{"study": "x"}'),
+    ]:
+        kept = (folder / name).read_bytes()
+        if content is None:
+            (folder / name).unlink()
+        else:
+            (folder / name).write_bytes(content)
+        done = anabranch("reproduce", "paper/fig1", "--recorded")
+        assert done.returncode == 2, (name, content)
+        assert done.stderr.startswith(f"anabranch: error: {folder}: damaged record: "), done.stderr
+        assert "record the study again, or take the folder from the repository" in done.stderr
+        (folder / name).write_bytes(kept)
+    assert anabranch("reproduce", "paper/fig1", "--recorded").returncode == 0
+
+
+def test_a_record_of_an_older_model_is_told(where: Path) -> None:
+    claims("--record")
+    manifest = where / RECORD / "record.json"
+    written = json.loads(manifest.read_text())
+    assert "results may differ" not in anabranch("reproduce", "paper/fig1", "--recorded").stdout
+    manifest.write_text(json.dumps({**written, "model_version": 1}))
+    shown = " ".join(anabranch("reproduce", "paper/fig1", "--recorded").stdout.split())
+    assert f"model 1 (now {written['model_version']}: results may differ)" in shown
+
+
+def test_a_file_in_the_place_of_a_record_is_left_alone(where: Path) -> None:
+    (where / RECORD).write_text("mine")
+    done = anabranch("reproduce", "paper/fig1", "--record", "--output", "out")
     assert done.returncode == 2
-    assert f"{folder / 'cells.parquet'}: No such file or directory; record the study again" in done.stderr
-    (folder / "cells.parquet").write_bytes((folder / "kept").read_bytes()[:-100])
-    done = anabranch("reproduce", "paper/fig1", "--recorded")
-    assert done.returncode == 2
-    assert f"{folder / 'cells.parquet'}: no table" in done.stderr
-    (folder / "record.json").write_text('{"study": "x"}')
-    assert f"{folder / 'record.json'}: no record" in anabranch("reproduce", "paper/fig1", "--recorded").stderr
+    assert f"{RECORD}: is no folder; hint: move it away, or write elsewhere" in done.stderr
+    assert (where / RECORD).read_text() == "mine"
 
 
 def test_a_claim_that_measures_more_than_the_record_has_is_refused(where: Path) -> None:

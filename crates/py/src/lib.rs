@@ -47,7 +47,7 @@ mod _core {
     #[pymodule_export]
     use super::simulation::{Run, Scenario, columns};
     #[pymodule_export]
-    use super::slices::{cut_slices, metered_frames, outside_bps, slice_picks};
+    use super::slices::{cut_slices, meter_error_percent, metered_frames, outside_bps, slice_picks};
     #[pymodule_export]
     use super::splitter::{Splitter, techniques};
     #[pymodule_export]

@@ -55,6 +55,12 @@ pub(crate) fn outside_bps(before_bps: u64, measured_bps: u64, rate_bps: u64, hys
     anabranch_plan::outside_bps(before_bps, measured_bps, rate_bps, hysteresis)
 }
 
+/// Error of a meter over a window, in percent of its rate; none where less than the rate passed.
+#[pyfunction]
+pub(crate) fn meter_error_percent(throughput_bps: f64, target_bps: f64) -> f64 {
+    anabranch_plan::meter_error_percent(throughput_bps, target_bps)
+}
+
 /// Frames that the meter of a slice lets pass in each window, offered back to back.
 #[pyfunction]
 #[pyo3(signature = (rate_bps, *, burst_bytes, frame_bytes, offered_bps, window_ns, windows))]

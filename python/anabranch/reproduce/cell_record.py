@@ -61,7 +61,12 @@ def read(record: Record, quantities: Iterable[Quantity]) -> Cells:
         AnabranchError: the record lacks a quantity, or cannot be read.
 
     """
-    about = json.loads(record.part(AXES))
+    with record.reading():
+        return _read(record, quantities)
+
+
+def _read(record: Record, quantities: Iterable[Quantity]) -> Cells:
+    about = record.document(AXES)
     table = record.table(NUMBERS)
     axes: dict[str, list[Any]] = about["axes"]
     labels = {axis: {str(label): label for label in known} for axis, known in axes.items()}

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
+from anabranch.reproduce.positions import key_line
 
 Settings = TypeVar("Settings")
+
+
+def check_keys(table: Mapping[str, Any], known: Sequence[str], file: Path) -> None:
+    """Looks at the keys that a study file has before any table.
+
+    Raises:
+        AnabranchError: a key is unknown.
+
+    """
+    for key in table:
+        if key not in known:
+            line = key_line(file.read_text(encoding="utf-8"), 0, key)
+            raise AnabranchError(f"{file}:{line}: {key}: unknown key; {nearest(key, known)}")
 
 
 def read_settings(kind: type[Settings], given: Mapping[str, Any], file: Path) -> Settings:

@@ -55,11 +55,11 @@ class Quantity:
     these sizes: 1 if each flow drew its port by the weights, more if shares are others, less if flows are dealt out.
     `share of flows` is the class' part of all flows. `reordered`, `retransmitted` and `marked` are parts of the
     segments, `dropped` of the frames. `triple duplicates` are the times that a third duplicate acknowledgement in a row
-    arrived, by segments sent. `MAPE` is the mean absolute percentage error of a
-    split, by connections (VALO Eq. 1). `meter error` is what a meter carries beyond its rate in a window, and nothing
-    below it (Wino section III-D), on average. `utilisation` is how busy ports' links were. `path delay` is a statistic
-    of the time in the queues of ports, one after another, and on their links, at the times that `record.queues`
-    samples; with `out_of`, how many times that of those.
+    arrived, by segments sent. `MAPE` is the mean absolute percentage error of a split, by connections (VALO Eq. 1).
+    `meter error` is what a meter carries beyond its rate in a window, and nothing below it (Wino section III-D), on
+    average. `utilisation` is how busy ports' links were. `path delay` is a statistic of the time in the queues of
+    ports, one after another, and on their links, at the times that `record.queues` samples; with `out_of`, how many
+    times that of those.
     """
 
     name: str

@@ -9,7 +9,8 @@ import datetime
 import hashlib
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from anabranch._core import MODEL_VERSION, VERSION
-from anabranch.atomic_file import write_whole
+from anabranch.atomic_folder import written_whole
 from anabranch.errors import AnabranchError
 from anabranch.reproduce.group import FILE, Group
 from anabranch.toml_document import read_toml
@@ -27,6 +28,8 @@ MANIFEST = "record.json"
 UNRELATED = ("quick", "title")
 """Keys of a study's file that do not change what a full run measures."""
 HASH_CHARACTERS = 12
+DAMAGED = (KeyError, ValueError, TypeError, OSError, pl.exceptions.PolarsError)
+"""What reading a damaged file raises."""
 
 
 @dataclass(frozen=True)
@@ -43,31 +46,31 @@ class Record:
     @property
     def origin(self) -> str:
         """When and by what it was made, in words."""
-        return f"recorded {self.date} by anabranch {self.version}, model {self.model_version}"
+        told = "" if self.model_version == MODEL_VERSION else f" (now {MODEL_VERSION}: results may differ)"
+        return f"recorded {self.date} by anabranch {self.version}, model {self.model_version}{told}"
 
-    def part(self, name: str) -> bytes:
-        """Content of one of its files.
-
-        Raises:
-            AnabranchError: it cannot be read.
-
-        """
-        try:
-            return (self.folder / name).read_bytes()
-        except OSError as error:
-            raise AnabranchError(f"{self.folder / name}: {error.strerror}; record the study again") from None
+    def document(self, name: str) -> Any:
+        """Content of one of its JSON files; within `reading`."""
+        return json.loads((self.folder / name).read_bytes())
 
     def table(self, name: str) -> pl.DataFrame:
-        """Content of one of its tables.
+        """Content of one of its tables; within `reading`."""
+        return pl.read_parquet(io.BytesIO((self.folder / name).read_bytes()))
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Whoever reads its files does so in this block: what cannot be read or lacks something is damaged.
 
         Raises:
-            AnabranchError: it cannot be read.
+            AnabranchError: it is damaged.
 
         """
         try:
-            return pl.read_parquet(io.BytesIO(self.part(name)))
-        except pl.exceptions.PolarsError as error:
-            raise AnabranchError(f"{self.folder / name}: no table: {error}; record the study again") from None
+            yield
+        except AnabranchError:
+            raise
+        except DAMAGED as error:
+            raise damaged(self.folder, error) from None
 
 
 def identity(group: Group) -> str:
@@ -87,22 +90,16 @@ def keep(group: Group, parts: Mapping[str, bytes]) -> Path:
         AnabranchError: it cannot be written.
 
     """
-    folder = group.folder / FOLDER
-    folder.mkdir(exist_ok=True)
-    for old in folder.iterdir():
-        if old.name not in parts:
-            old.unlink()
-    for name, content in parts.items():
-        write_whole(folder / name, content)
     manifest = {
         "study": identity(group),
         "version": VERSION,
         "model_version": MODEL_VERSION,
         "date": datetime.date.today().isoformat(),
     }
-    # Last: a record that was cut short has none.
-    write_whole(folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")
-    return folder
+    with written_whole(group.folder / FOLDER) as folder:
+        for name, content in {**parts, MANIFEST: (json.dumps(manifest, indent=1) + "\n").encode()}.items():
+            (folder / name).write_bytes(content)
+    return group.folder / FOLDER
 
 
 def recorded(group: Group) -> Record | None:
@@ -116,7 +113,14 @@ def recorded(group: Group) -> Record | None:
     if not path.is_file():
         return None
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        return Record(path.parent, **manifest)
-    except (OSError, ValueError, TypeError) as error:
-        raise AnabranchError(f"{path}: no record: {error}; record the study again") from None
+        return Record(path.parent, **json.loads(path.read_bytes()))
+    except DAMAGED as error:
+        raise damaged(path.parent, error) from None
+
+
+def damaged(folder: Path, error: Exception) -> AnabranchError:
+    """What is said of a record that cannot be read."""
+    said = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+    return AnabranchError(
+        f"{folder}: damaged record: {said}; record the study again, or take the folder from the repository"
+    )

@@ -1,10 +1,8 @@
-//! Report of a port to the probes that leave by it: its backlog, or how busy it was (section 3.1).
+//! Report of a port to the probes that leave by it: its backlog, or how busy it was (section 3.1), as HULA estimates it.
 
 use crate::luopan::parameters::Metric;
 use anabranch_sim::Network;
-
-/// Most that a link can be busy, in thousandths.
-const FULL: u64 = 1000;
+use anabranch_split::picks::utilisation::{ONE, Recent, full_bytes};
 
 /// Reports of all ports.
 pub(crate) struct Gauge {
@@ -14,12 +12,12 @@ pub(crate) struct Gauge {
     busy: Vec<Busy>,
 }
 
-/// Recent traffic of a port, as HULA estimates it (Katta et al., SOSR 2016, section 3.2), from the port's counter.
+/// Recent traffic of a port, read from the port's counter whenever a probe leaves.
 #[derive(Clone, Copy, Default)]
 struct Busy {
     at_ns: u64,
     sent_bytes: u64,
-    recent_bytes: u64,
+    recent: Recent,
 }
 
 impl Gauge {
@@ -36,33 +34,25 @@ impl Gauge {
                 let (sent_bytes, now_ns) = (network.sent_bytes(port), network.now_ns());
                 let busy = &mut self.busy[port as usize];
                 busy.look(sent_bytes, now_ns, self.tau_ns);
-                before.max(busy.thousandths(network.rate_bps(port), self.tau_ns))
+                before.max(busy.level(network.rate_bps(port), self.tau_ns))
             }
         }
     }
 }
 
 impl Busy {
+    /// Bytes of a time longer than tau count as their mean.
     fn look(&mut self, sent_bytes: u64, now_ns: u64, tau_ns: u64) {
         let (new_bytes, passed_ns) = (sent_bytes - self.sent_bytes, now_ns - self.at_ns);
-        self.recent_bytes = if passed_ns < tau_ns {
-            new_bytes + share(self.recent_bytes, tau_ns - passed_ns, tau_ns)
-        } else {
-            share(new_bytes, tau_ns, passed_ns)
-        };
+        let mean_bytes = u128::from(new_bytes) * u128::from(tau_ns) / u128::from(passed_ns.max(tau_ns).max(1));
+        self.recent.add(tau_ns, mean_bytes.min(u32::MAX.into()) as u32, now_ns);
         (self.sent_bytes, self.at_ns) = (sent_bytes, now_ns);
     }
 
-    /// Counted at the start of a frame, traffic may be a little more than the link carries.
-    fn thousandths(&self, rate_bps: u64, tau_ns: u64) -> u32 {
-        let full_bits = u128::from(rate_bps) * u128::from(tau_ns);
-        let busy = u128::from(self.recent_bytes) * 8 * 1_000_000_000 * u128::from(FULL);
-        busy.checked_div(full_bits).map_or(FULL, |busy| busy.min(FULL.into()) as u64) as u32
+    /// In units of 1 / [`ONE`]. Counted at the start of a frame, traffic may be a little more than the link carries.
+    fn level(&self, rate_bps: u64, tau_ns: u64) -> u32 {
+        self.recent.utilisation(tau_ns, full_bytes(rate_bps, tau_ns), self.at_ns).min(ONE).into()
     }
-}
-
-fn share(bytes: u64, part: u64, whole: u64) -> u64 {
-    (u128::from(bytes) * u128::from(part) / u128::from(whole.max(1))) as u64
 }
 
 #[cfg(test)]
@@ -84,18 +74,18 @@ mod tests {
             now_ns += step_ns;
             busy.look(carried(now_ns), now_ns, TAU_NS);
         }
-        assert_eq!(busy.thousandths(RATE_BPS, TAU_NS), 1000);
+        assert_eq!(busy.level(RATE_BPS, TAU_NS), u32::from(ONE));
         let sent_bytes = busy.sent_bytes;
         busy.look(sent_bytes, now_ns + TAU_NS / 4, TAU_NS);
-        assert_eq!(busy.thousandths(RATE_BPS, TAU_NS), 750);
+        assert_eq!(busy.level(RATE_BPS, TAU_NS), u32::from(ONE) * 3 / 4);
         busy.look(sent_bytes, now_ns + 2 * TAU_NS, TAU_NS);
-        assert_eq!(busy.thousandths(RATE_BPS, TAU_NS), 0);
+        assert_eq!(busy.level(RATE_BPS, TAU_NS), 0);
     }
 
     #[test]
     fn a_long_pause_between_probes_counts_as_its_mean() {
         let mut busy = Busy::default();
         busy.look(carried(100_000), 400_000, TAU_NS);
-        assert_eq!(busy.thousandths(RATE_BPS, TAU_NS), 250);
+        assert_eq!(busy.level(RATE_BPS, TAU_NS), u32::from(ONE) / 4);
     }
 }

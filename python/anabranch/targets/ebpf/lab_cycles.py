@@ -14,9 +14,8 @@ from anabranch import _core
 from anabranch.control.topology import End, Topology
 from anabranch.errors import AnabranchError
 from anabranch.runs.pair_plan import plan_pair_of
+from anabranch.targets.ebpf.predict import TURNS_MAX
 
-TURNS = 1024
-"""Turns that the kernel's programs take."""
 Pair = tuple[str, str]
 """A switch, and the leaf that it sends to."""
 
@@ -43,10 +42,10 @@ def lists(
         plan = plan_pair_of(text, file, balance, (leaf, other), keys)
         for row in plan.record["tables"]["lists"]:
             one = row["switch"], other
-            if (turns := len(row["next_hops"])) > TURNS:
+            if (turns := len(row["next_hops"])) > TURNS_MAX:
                 raise AnabranchError(
-                    f"{row['switch']}, {leaf} to {other}: {turns} turns, and the kernel's programs take {TURNS}; set "
-                    f"routing.scheme.max_n = {TURNS}"
+                    f"{row['switch']}, {leaf} to {other}: {turns} turns, and the kernel's programs take {TURNS_MAX}; set "
+                    f"routing.scheme.max_n = {TURNS_MAX}"
                 )
             if one in found:
                 shared.add(one)

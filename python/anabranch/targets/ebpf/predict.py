@@ -10,6 +10,7 @@ from anabranch.targets.plan.recipe import Forecast, Recipe, recipe
 
 WEIGHT_MAX = 2**32 - 1
 MEMBERS_MAX = 64
+TURNS_MAX = 1024
 LARGE = "slots_large"
 RECIPES = (
     # Columns: name in plan files, program of the kernel, used and available units, reason to choose it.
@@ -17,7 +18,7 @@ RECIPES = (
     ("weighted", LARGE, (65536, 65536, "slots"), "a finer table, over the first-level cache"),
     ("log-rendezvous", "rendezvous", (0, MEMBERS_MAX, "members"), "exact shares without a table or a history"),
     ("valo", "score", (0, MEMBERS_MAX, "members"), "the asked shares to 31 bits; one multiplication per path"),
-    ("weighted-spray", "cycle", (0, 1024, "turns"), "packets in turn: exact shares packet by packet, and reordering"),
+    ("weighted-spray", "cycle", (0, TURNS_MAX, "turns"), "packets in turn: exact shares packet by packet, and reordering"),
 )
 """Recipes of the target; where 0 are used, as many as there are paths that carry something, or turns."""
 

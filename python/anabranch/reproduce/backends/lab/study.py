@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError
-from anabranch.hints import nearest
 from anabranch.reproduce.backend import Announcement, Context
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.claim import Claim, Expected
-from anabranch.reproduce.experiment_settings import read_settings
+from anabranch.reproduce.experiment_settings import check_keys, read_settings
 from anabranch.reproduce.group import Group
 from anabranch.reproduce.measure import CellMeasure
 from anabranch.reproduce.positions import key_line
@@ -95,9 +94,7 @@ def read_study(file: Path, text: str, table: Mapping[str, Any], quick: bool) -> 
         AnabranchError: a key is missing, unknown or has a wrong value.
 
     """
-    for key in table:
-        if key not in KEYS:
-            raise AnabranchError(f"{file}:{key_line(text, 0, key)}: {key}: unknown key; {nearest(key, KEYS)}")
+    check_keys(table, KEYS, file)
     experiment = str(table.get("experiment", ""))
     if experiment not in EXPERIMENTS:
         line = key_line(text, 0, "experiment")

@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 
 from anabranch import _core
+from anabranch.errors import AnabranchError
 from anabranch.reproduce.backend import Announcement, Context
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.cells import Cells
 from anabranch.reproduce.claim import Expected
-from anabranch.reproduce.experiment_settings import read_settings
+from anabranch.reproduce.experiment_settings import check_keys, read_settings
 from anabranch.reproduce.group import FILE, Group
 from anabranch.reproduce.quantity import Quantity
 from anabranch.toml_document import read_toml
 
+KEYS = ("backend", "name", "title", "settings", "quick")
 ERROR = Quantity("meter error")
 WINDOW_NS = 1_000_000
 """Windows are whole numbers of these."""
@@ -93,20 +95,35 @@ class MeterStudy:
         """Error of each window, in percent."""
         whole = frames[: len(frames) // window_ms * window_ms].reshape(-1, window_ms).sum(axis=1)
         carried_bps = whole * self.meters.frame_bytes * 8e3 / window_ms
-        errors: np.ndarray[Any, np.dtype[np.float64]] = np.maximum(0.0, 100.0 * (carried_bps - rate_bps) / rate_bps)
-        return errors
+        return np.array([_core.meter_error_percent(bps, rate_bps) for bps in carried_bps.tolist()])
 
 
 def read_study(folder: Path, quick: bool) -> tuple[Meters, str]:
     """What is measured, and the note on what `--quick` makes smaller.
 
     Raises:
-        AnabranchError: a key is missing or unknown.
+        AnabranchError: a key is missing, unknown or has a wrong value.
 
     """
     file = folder / FILE
     table = read_toml(file)
+    check_keys(table, KEYS, file)
     smaller: dict[str, Any] = dict(table.get("quick", {}))
     note = str(smaller.pop("note", ""))
     meters = read_settings(Meters, {**table.get("settings", {}), **(smaller if quick else {})}, file)
+    _check(meters, file)
     return meters, note if quick else ""
+
+
+def _check(meters: Meters, file: Path) -> None:
+    for name, value in vars(meters).items():
+        for number in value if isinstance(value, tuple) else (value,):
+            if type(number) is not int or number < 1:
+                raise AnabranchError(f"{file}: settings.{name}: {number!r}; give whole numbers from 1")
+        if value == ():
+            raise AnabranchError(f"{file}: settings.{name}: empty; give a number at least")
+    if meters.duration_ms < (least := max(meters.windows_ms) * meters.parts):
+        raise AnabranchError(
+            f"{file}: settings.duration_ms: {meters.duration_ms}, and {meters.parts} parts with a window of "
+            f"{max(meters.windows_ms)} ms each take {least}; give that, or smaller windows"
+        )

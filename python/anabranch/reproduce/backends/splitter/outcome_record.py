@@ -59,7 +59,12 @@ def read(study: Study, record: Record) -> Outcome:
         AnabranchError: it cannot be read.
 
     """
-    times = json.loads(record.part(TIMES))
+    with record.reading():
+        return _read(study, record)
+
+
+def _read(study: Study, record: Record) -> Outcome:
+    times = record.document(TIMES)
     accuracy: dict[str, list[Point]] = {}
     table = record.table(TRIALS)
     for (experiment, paths, connections), trials in table.group_by(*POINT, maintain_order=True):
