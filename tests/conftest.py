@@ -51,6 +51,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.xdist_group(item.module.__name__))
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Sees that pytest-xdist keeps groups together: where it does not, they are made once for every worker."""
+    if getattr(session.config.option, "loadgroup", False):
+        for item in session.items:
+            if item.get_closest_marker("xdist_group") and "@" not in item.nodeid:
+                raise pytest.UsageError(f"{item.nodeid}: pytest-xdist has not grouped it; install requirements.lock")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Says which markers the test has to what brings worlds."""

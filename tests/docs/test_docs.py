@@ -16,7 +16,7 @@ from typer.main import get_command
 import anabranch as ab
 from anabranch.cli import app
 from anabranch.reference.__main__ import write
-from anabranch.reference.pages import FOLDERS, pages
+from anabranch.reference.pages import FOLDERS, pages_of_code, pages_of_records
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -31,7 +31,7 @@ LISTED = subprocess.run(
 ).stdout
 TRACKED = {ROOT / name for name in LISTED.split("\0") if name and (ROOT / name).is_file()}
 PAGES = sorted(path for path in TRACKED if path.suffix == ".md" and path.relative_to(ROOT).parts[0] != "crates")
-GENERATED = pages(ROOT)
+GENERATED = pages_of_code(ROOT)
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -43,9 +43,13 @@ def test_reference_pages_are_what_the_code_says(name: str) -> None:
     assert (ROOT / name).read_text() == GENERATED[name], f"{name} is stale: make reference"
 
 
-def test_no_reference_page_outlives_what_it_is_about() -> None:
+def test_pages_of_the_papers_are_what_the_records_say() -> None:
+    papers = pages_of_records()
+    for name, text in papers.items():
+        assert (ROOT / name).read_text() == text, f"{name} is stale: make reference"
+        assert "| fails |" not in text, f"{name}: ours contradicts theory"
     found = {path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in (ROOT / folder).glob("*.md")}
-    assert found <= set(GENERATED)
+    assert found <= {*GENERATED, *papers}, "a page outlives what it is about"
 
 
 def test_writing_changes_what_is_stale_and_removes_what_is_gone(tmp_path: Path) -> None:
@@ -54,12 +58,13 @@ def test_writing_changes_what_is_stale_and_removes_what_is_gone(tmp_path: Path) 
     (tmp_path / "docs").mkdir()
     for name in ("ARCHITECTURE.md", "docs/results.md"):
         (tmp_path / name).write_text((ROOT / name).read_text())
-    assert write(tmp_path)
+    texts = pages_of_code(tmp_path)
+    assert write(tmp_path, texts)
     (tmp_path / "docs" / "python.md").write_text("stale")
     gone = tmp_path / FOLDERS[0] / "gone.md"
     gone.write_text("of a load balancer that is no more")
-    assert write(tmp_path) == [tmp_path / "docs" / "python.md", gone]
-    assert write(tmp_path) == []
+    assert write(tmp_path, texts) == [tmp_path / "docs" / "python.md", gone]
+    assert write(tmp_path, texts) == []
 
 
 @pytest.mark.parametrize("page", [ROOT / "ARCHITECTURE.md", DOCS / "adding.md"], ids=lambda page: page.stem)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from anabranch.reference.pages import FOLDERS, pages
 
 
-def write(root: Path) -> list[Path]:
-    """Writes the pages; returns those that were changed, added or removed in the repository at `root`."""
-    desired = {root / path: text for path, text in pages(root).items()}
+def write(root: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Writes pages, each by its path; returns those that were changed, added or removed in the repository at `root`."""
+    desired = {root / path: text for path, text in texts.items()}
     changed = [path for path, text in desired.items() if not path.is_file() or path.read_text("utf-8") != text]
     for path in changed:
         path.parent.mkdir(exist_ok=True)
@@ -22,5 +23,6 @@ def write(root: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    for changed_page in write(Path(sys.argv[1] if len(sys.argv) > 1 else ".")):
+    repository = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    for changed_page in write(repository, pages(repository)):
         print(changed_page)

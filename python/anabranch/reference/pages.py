@@ -21,7 +21,17 @@ FOLDERS = ("docs/load-balancers", "docs/reproduced")
 
 
 def pages(root: Path) -> dict[str, str]:
-    """Text of each page by its path in the repository at `root`.
+    """Text of each page by its path in the repository at `root`; the papers' verdicts take a while to compute."""
+    return {**pages_of_code(root), **pages_of_records()}
+
+
+def pages_of_records() -> dict[str, str]:
+    """Text of each page that is made of the records of full runs, by its path."""
+    return {f"docs/reproduced/{path}": text for path, text in reproduced.pages().items()}
+
+
+def pages_of_code(root: Path) -> dict[str, str]:
+    """Text of each page that is made of the code, by its path.
 
     Of pages that are written by hand but for their tables, the text is the one that stands there.
     """
@@ -37,6 +47,5 @@ def pages(root: Path) -> dict[str, str]:
         "docs/fabric-file.md": fabric_file.page(),
         "docs/python.md": python_api.page(),
         "docs/results.md": results.page(written("docs/results.md")),
-        **{f"docs/reproduced/{path}": text for path, text in reproduced.pages().items()},
         **{f"docs/{path}": text for path, text in load_balancers.pages().items()},
     }
