@@ -44,7 +44,7 @@ def reproduce(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All papers.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller fabrics, fewer seeds: minutes, not hours.")] = False,
-    recorded: Annotated[bool, typer.Option("--recorded", help="What full runs came to, from records; nothing runs.")] = False,
+    recorded: Annotated[bool, typer.Option("--recorded", help="Full runs, from their records; nothing runs.")] = False,
     record: Annotated[bool, typer.Option("--record", help="Keep a full run's numbers for `--recorded`.")] = False,
     output: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where results go; runs/reproduce if left out.")

@@ -44,8 +44,8 @@ def lists(
             one = row["switch"], other
             if (turns := len(row["next_hops"])) > TURNS_MAX:
                 raise AnabranchError(
-                    f"{row['switch']}, {leaf} to {other}: {turns} turns, and the kernel's programs take {TURNS_MAX}; set "
-                    f"routing.scheme.max_n = {TURNS_MAX}"
+                    f"{row['switch']}, {leaf} to {other}: {turns} turns, and the kernel's programs take {TURNS_MAX}; "
+                    f"set routing.scheme.max_n = {TURNS_MAX}"
                 )
             if one in found:
                 shared.add(one)

@@ -18,7 +18,7 @@ RECIPES = (
     ("weighted", LARGE, (65536, 65536, "slots"), "a finer table, over the first-level cache"),
     ("log-rendezvous", "rendezvous", (0, MEMBERS_MAX, "members"), "exact shares without a table or a history"),
     ("valo", "score", (0, MEMBERS_MAX, "members"), "the asked shares to 31 bits; one multiplication per path"),
-    ("weighted-spray", "cycle", (0, TURNS_MAX, "turns"), "packets in turn: exact shares packet by packet, and reordering"),
+    ("weighted-spray", "cycle", (0, TURNS_MAX, "turns"), "packets in turn: exact shares by packet, and reordering"),
 )
 """Recipes of the target; where 0 are used, as many as there are paths that carry something, or turns."""
 
