@@ -44,7 +44,8 @@ impl Busy {
     /// Bytes of a time longer than tau count as their mean.
     fn look(&mut self, sent_bytes: u64, now_ns: u64, tau_ns: u64) {
         let (new_bytes, passed_ns) = (sent_bytes - self.sent_bytes, now_ns - self.at_ns);
-        let mean_bytes = u128::from(new_bytes) * u128::from(tau_ns) / u128::from(passed_ns.max(tau_ns).max(1));
+        let mean_bytes =
+            u128::from(new_bytes) * u128::from(tau_ns) / u128::from(passed_ns.max(tau_ns).max(1));
         self.recent.add(tau_ns, mean_bytes.min(u32::MAX.into()) as u32, now_ns);
         (self.sent_bytes, self.at_ns) = (sent_bytes, now_ns);
     }
