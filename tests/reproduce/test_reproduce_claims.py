@@ -19,7 +19,7 @@ from anabranch.reproduce.claims_file import load_expected
 from anabranch.reproduce.estimate import Band, Estimate, Estimates, Measure, Oracle, Spread
 from anabranch.reproduce.judge import judge
 from anabranch.reproduce.line import AGREES, DIFFERS, FAILS, HOLDS, INCOMPARABLE, RANKS, UNDECIDED, VOID
-from anabranch.reproduce.zone import Zone, agreeing, seeds_needed
+from anabranch.reproduce.zone import Zone, agreeing, seeds_deciding
 
 FOLDER = Path(__file__).parents[2] / "studies" / "valo" / "splitting"
 
@@ -188,9 +188,9 @@ def test_an_open_verdict_says_how_many_seeds_would_decide() -> None:
     assert (line.kind, line.needed) == (UNDECIDED, 7)
     assert "about 7 seeds would decide it" in line.reason
     wide = Estimate(3.0, 0.5, 5.5)
-    assert seeds_needed(wide, 5, 2.0) == 7
-    assert seeds_needed(wide, 2, 2.0) == 3
-    assert seeds_needed(wide, 5, 0.001) is None
+    assert seeds_deciding(wide, 5, 2.0) == 7
+    assert seeds_deciding(wide, 2, 2.0) == 3
+    assert seeds_deciding(wide, 5, 0.001) is None
 
 
 def test_a_full_run_decides_with_five_seeds_at_least() -> None:

@@ -25,7 +25,7 @@ from anabranch.reproduce.line import (
 from anabranch.reproduce.ranking import Ranking
 from anabranch.reproduce.reasons import cause, fitting_alternatives, wrong_print
 from anabranch.reproduce.theory_check import TheoryCheck, against_theory
-from anabranch.reproduce.zone import Zone, agreeing, most_needed, one_side, seeds_needed, side
+from anabranch.reproduce.zone import Zone, agreeing, most_needed, one_side, seeds_deciding, side
 from anabranch.units import significant
 
 LEAST_SEEDS = 5
@@ -188,7 +188,7 @@ def _undecided(
         return _Verdict(UNDECIDED, "", f"{why}; a quieter machine decides it")
     if not found.seeds:
         return _Verdict(UNDECIDED, "", why)
-    needed = most_needed([seeds_needed(one, found.seeds, distance) for one, distance in apart])
+    needed = most_needed([seeds_deciding(one, found.seeds, distance) for one, distance in apart])
     more = f"about {needed:,} {found.repeated} would decide it" if needed else f"no number of {found.repeated} in sight"
     return _Verdict(UNDECIDED, "", f"{why}; {more}", needed)
 

@@ -10,7 +10,7 @@ from anabranch.reproduce.cells import Cells, weightiest
 from anabranch.reproduce.estimate import Estimate
 from anabranch.reproduce.evaluate import evaluate
 from anabranch.reproduce.measure import SCHEME_AXIS, CellMeasure
-from anabranch.reproduce.zone import most_needed, seeds_needed
+from anabranch.reproduce.zone import most_needed, seeds_deciding
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def rank(measure: CellMeasure, cells: Cells) -> Ranking:
             neutral = 1.0 if positive else 0.0
             if found.low is None or found.high is None or found.low <= neutral <= found.high:
                 undecided.append((better, worse))
-                wanted.append(seeds_needed(found, seeds, abs(found.value - neutral)))
+                wanted.append(seeds_deciding(found, seeds, abs(found.value - neutral)))
             elif (found.value > neutral) != measure.lower_is_better:
                 contradicted.append((better, worse))
     ranked = sorted(means.items(), key=lambda one: one[1].value, reverse=not measure.lower_is_better)

@@ -6,13 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy.stats import t
-
 from anabranch.reproduce.claim import Claim
 from anabranch.reproduce.estimate import Estimate
-from anabranch.stats.confidence import CONFIDENCE
-
-SEEDS_MAX = 10_000
+from anabranch.stats.confidence import seeds_needed
 
 
 @dataclass(frozen=True)
@@ -68,30 +64,12 @@ def one_side(claim: Claim) -> Zone:
     return Zone(neutral, None) if side(claim) > 0 else Zone(None, neutral)
 
 
-def seeds_needed(one: Estimate, seeds: int, distance: float) -> int | None:
-    """Least number of seeds whose interval would be narrower than `distance` to either side, at the spread seen.
-
-    None where there is no spread to go by, or more than `SEEDS_MAX` would not do.
-    """
-    if one.low is None or one.high is None or seeds < 2 or not 0 < distance < math.inf:
-        return None
-    deviation = (one.high - one.low) / 2 * math.sqrt(seeds) / _student(seeds)
-    few, many = 1, 2
-    while _student(many) * deviation / math.sqrt(many) >= distance:
-        few, many = many, 2 * many
-        if few > SEEDS_MAX:
-            return None
-    while many - few > 1:
-        middle = (few + many) // 2
-        narrow = _student(middle) * deviation / math.sqrt(middle) < distance
-        few, many = (few, middle) if narrow else (middle, many)
-    return max(many, seeds + 1)
+def seeds_deciding(one: Estimate, seeds: int, distance: float) -> int | None:
+    """Least number of seeds whose interval would be narrower than `distance` to either side, at the spread seen."""
+    half = None if one.low is None or one.high is None else (one.high - one.low) / 2
+    return seeds_needed(half, seeds, distance)
 
 
 def most_needed(wanted: Sequence[int | None]) -> int | None:
     """Largest of several numbers of seeds; None if one is not known."""
     return None if None in wanted or not wanted else max(one for one in wanted if one is not None)
-
-
-def _student(seeds: int) -> float:
-    return float(t.ppf((1 + CONFIDENCE) / 2, seeds - 1))

@@ -57,12 +57,15 @@ def compare(table: pl.DataFrame, axes: Mapping[str, list[Any]]) -> pl.DataFrame:
     """Ratio of each statistic at each point to that at the first value of the compared axis, seed by seed.
 
     Columns: the axes, `size_class`, `statistic`, `ratio` (geometric mean over seeds), `ratio_low`, `ratio_high` (its
-    95 % interval, Student's t of log ratios; null for one seed). Statistics that a seed lacks are left out.
+    95 % interval, Student's t of log ratios; null for one seed), `seeds` (pairs), `verdict` (`lower` or `higher` if the
+    interval excludes 1, `equal` if every pair is the same to the last bit, else `undecided`; null for one seed),
+    `seeds_needed` (seeds that would decide it, at the spread seen). Statistics that a seed lacks are left out.
     """
     compared = compared_axis(axes)
     schema: dict[str, pl.DataType] = {axis: table.schema[axis] for axis in axes}
     schema |= {"size_class": pl.String(), "statistic": pl.String()}
     schema |= {"ratio": pl.Float64(), "ratio_low": pl.Float64(), "ratio_high": pl.Float64()}
+    schema |= {"seeds": pl.Int64(), "verdict": pl.String(), "seeds_needed": pl.Int64()}
     rows: list[dict[str, Any]] = []
     if compared is not None:
         keys = [*(axis for axis in axes if axis != compared), "size_class"]
@@ -82,5 +85,6 @@ def compare(table: pl.DataFrame, axes: Mapping[str, list[Any]]) -> pl.DataFrame:
                     if ordered[column].null_count() + baseline[column].null_count() == 0:
                         found = paired_ratio(ordered[column].to_numpy(), baseline[column].to_numpy())
                         ends = {"ratio": found.mean, "ratio_low": found.low, "ratio_high": found.high}
-                        rows.append({**head, "statistic": column, **ends})
+                        said = {"seeds": found.seeds, "verdict": found.verdict, "seeds_needed": found.seeds_needed}
+                        rows.append({**head, "statistic": column, **ends, **said})
     return pl.DataFrame(rows, schema=schema)
