@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anabranch import _core
 from anabranch.terminal.bar import Bar
-from anabranch.terminal.run_progress import fraction
+from anabranch.terminal.run_progress import Watched, fraction
 
 REMEMBERED_SECONDS = 120.0
 """Time in seconds over which speed is measured, for the time left: cells of one sweep differ."""
@@ -19,6 +18,6 @@ class SweepProgress(Bar):
         super().__init__(name, cells, quiet, REMEMBERED_SECONDS)
         self._cells = cells
 
-    def __call__(self, done: int, running: Sequence[_core.Progress]) -> None:
+    def __call__(self, done: int, running: Sequence[Watched]) -> None:
         """Draws the progress of the sweep."""
         self.draw(done + sum(map(fraction, running)), f"{done} of {self._cells} cells")
