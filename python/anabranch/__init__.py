@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from anabranch.runs.results import Run, open  # noqa: A004
     from anabranch.runs.run import run
     from anabranch.splitter import Hash, Splitter, Technique, Weight, hashes, techniques
-    from anabranch.study.sweep import sweep
+    from anabranch.study.conduct import sweep
     from anabranch.trace import Carried, Trace, generate_trace, generators, read_trace
     from anabranch.tuples import FIVE_TUPLE, five_tuples, flow_keys
 
@@ -53,7 +53,7 @@ _MODULES = {
     "runs.results": ("Run", "open"),
     "runs.run": ("run",),
     "splitter": ("Hash", "Splitter", "Technique", "Weight", "hashes", "techniques"),
-    "study.sweep": ("sweep",),
+    "study.conduct": ("sweep",),
     "trace": ("Carried", "Trace", "generate_trace", "generators", "read_trace"),
     "tuples": ("FIVE_TUPLE", "five_tuples", "flow_keys"),
 }

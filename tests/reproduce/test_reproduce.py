@@ -12,7 +12,6 @@ import pytest
 
 from anabranch import AnabranchError
 from anabranch._core import Progress
-from anabranch.reproduce.backends.simulator.duration import forecast
 from anabranch.reproduce.backends.simulator.simulate import SCHEME_MISSING, collect
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.claims_file import load_expected
@@ -20,6 +19,7 @@ from anabranch.reproduce.group import Group
 from anabranch.reproduce.measure import CellMeasure
 from anabranch.reproduce.selection import PAPERS, groups, select
 from anabranch.study import local
+from anabranch.study.forecast import forecast
 from anabranch.study.job import Job, run_here
 from anabranch.study.study import load_study
 from anabranch.study.sweep import resolve

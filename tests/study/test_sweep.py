@@ -132,7 +132,8 @@ def write_mixed(where: Path) -> Path:
 
 
 def test_an_impossible_cell_is_refused_before_any_runs(tmp_path: Path) -> None:
-    done = anabranch("sweep", str(write_mixed(tmp_path)), "--runs", str(tmp_path / "runs"))
+    wanted = ("--runs", str(tmp_path / "runs"), "--refuse-impossible")
+    done = anabranch("sweep", str(write_mixed(tmp_path)), *wanted)
     assert (done.returncode, done.stdout) == (2, "")
     assert "study.toml: at fabric.kind fat-tree, routing.balance conga, seed 1: " in done.stderr
     assert "(and 1 more cells); hint: --skip-impossible leaves such cells out" in done.stderr
@@ -159,12 +160,11 @@ def test_what_runs_warn_of_is_said_before_cells_run(tmp_path: Path) -> None:
 def test_impossible_cells_are_left_out_by_name(tmp_path: Path, shards: int) -> None:
     path = write_mixed(tmp_path)
     for part in range(1, shards + 1):
-        wanted = ("--shard", f"{part}/{shards}", "--skip-impossible")
-        done = anabranch("sweep", str(path), "--runs", str(tmp_path / "runs"), *wanted)
+        done = anabranch("sweep", str(path), "--runs", str(tmp_path / "runs"), "--shard", f"{part}/{shards}")
         assert done.returncode == 0, done.stderr
     for seed in (1, 2):
         assert f"left out: at fabric.kind fat-tree, routing.balance conga, seed {seed}: " in done.stdout
-    study = ab.sweep(path, runs=tmp_path / "runs", progress=False, skip_impossible=True)
+    study = ab.sweep(path, runs=tmp_path / "runs", progress=False)
     assert len(study.cells) == 6
     points = study.summary.select("fabric.kind", "routing.balance").unique(maintain_order=True).rows()
     assert points == [("leaf-spine", "ecmp"), ("leaf-spine", "conga"), ("fat-tree", "ecmp")]

@@ -9,8 +9,24 @@ from typing import Annotated
 import typer
 
 from anabranch.cli import SIMULATE, Json
-from anabranch.cli.run import Classes, Quiet, Runs
-from anabranch.exit_status import STATUS_STOPPED
+from anabranch.cli.run import Classes, Override, Quiet, Runs
+
+Shard = Annotated[
+    str | None, typer.Option(metavar="I/N", help="Run only the I-th of N parts, as one task of a job array.")
+]
+Dask = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Send the cells to the Dask scheduler at this address.")
+]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", min=1, metavar="N", help="Run N cells at once. Default: one per core.")
+]
+SkipImpossible = Annotated[
+    bool,
+    typer.Option(
+        "--skip-impossible/--refuse-impossible",
+        help="Skip cells that cannot be simulated, and list them; or run nothing if there is one.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -20,20 +36,26 @@ def register(app: typer.Typer) -> None:
 
 def sweep(
     study: Annotated[str, typer.Argument(metavar="STUDY.toml", help="The study file.")],
+    override: Override = None,
+    loads: Annotated[
+        str | None,
+        typer.Option(
+            metavar="L,L,...", help="Values of the axis `traffic.load`, or FIRST:LAST:STEP. Default: the study's."
+        ),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Number of seeds, or which: 1,2,5 or 11:20. Default: the study's."),
+    ] = None,
+    jobs: Jobs = None,
     runs: Runs = Path("runs"),
-    shard: Annotated[
-        str | None, typer.Option(metavar="I/N", help="Run only the I-th of N parts, as one task of a job array.")
-    ] = None,
-    dask: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Send the cells to the Dask scheduler at this address.")
-    ] = None,
+    shard: Shard = None,
+    dask: Dask = None,
     classes: Classes = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Run the small version of the study that its [quick] table describes.")
     ] = False,
-    skip_impossible: Annotated[
-        bool, typer.Option("--skip-impossible", help="Skip cells that cannot be simulated, and list them.")
-    ] = False,
+    skip_impossible: SkipImpossible = True,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
@@ -42,63 +64,34 @@ def sweep(
     Cells whose results are there already are not run again. All cells are checked before the first one runs.
     `docs/sweeps.md` describes shards, job arrays and Dask.
     """
-    from anabranch.runs.folder import check_writable
+    from anabranch.runs.load import parse_overrides
     from anabranch.stats.size_classes import DEFAULT_BOUNDS_BYTES, parse_bounds, size_classes
+    from anabranch.study.changed import changed
+    from anabranch.study.ranges import parse_numbers, parse_seeds
     from anabranch.study.study import load_study, parse_shard
-    from anabranch.study.sweep import finish, leave_out, resolve, shard_of
-    from anabranch.terminal.console import terminal
 
     part, parts = parse_shard(shard) if shard is not None else (1, 1)
     chosen = size_classes(parse_bounds(classes) if classes else DEFAULT_BOUNDS_BYTES)
-    resolved = resolve(load_study(study, quick), runs)
-    mine = shard_of(resolved, part, parts)
-    resolved = leave_out(resolved, mine, skip=skip_impossible)
-    check_writable(resolved.folder)
-    from anabranch.study.dask_cluster import run_on_cluster
-    from anabranch.study.local import run_local
-    from anabranch.terminal.sweep_progress import SweepProgress
+    asked = changed(
+        load_study(study, quick),
+        parse_overrides(override or ()),
+        parse_seeds(seeds, "seeds") if seeds is not None else None,
+        parse_numbers(loads, "loads") if loads is not None else None,
+    )
+    from anabranch.study.conduct import Where, conduct, to_terminal
+    from anabranch.study.sweep import resolve
 
-    console = terminal()
+    where = Where(part, parts, dask, jobs, skip_impossible)
     quiet = quiet or json == "-"
-    command = ["anabranch", *sys.argv[1:]]
-    jobs = [job for job in mine if job.folder in resolved.jobs]
-    there = len(resolved.jobs) - len(resolved.missing)
-    if not quiet:
-        of_shard = f", shard {shard}" if shard else ""
-        console.print(
-            f"{resolved.folder}: {len(resolved.jobs)} cells, {there} complete, {len(jobs)} to run{of_shard}",
-            markup=False,
-            soft_wrap=True,
-        )
-        for line in resolved.warning_lines:
-            console.print(f"warning: {line}", style="yellow", markup=False, soft_wrap=True)
-    try:
-        with SweepProgress(resolved.study.name, len(jobs), quiet) as watch:
-            if dask is not None:
-                run_on_cluster(dask, jobs, command, watch, lambda line: typer.echo(line, err=True))
-            else:
-                run_local(jobs, command, watch)
-    except KeyboardInterrupt:
-        left = len(resolved.missing)
-        typer.echo(f"{resolved.folder}: stopped, {left} cells left; the same command runs these", err=True)
-        raise typer.Exit(STATUS_STOPPED) from None
-    missing = resolved.missing
-    if missing and skip_impossible:
-        # These cells are of other shards, which do not report what they leave out.
-        resolved = leave_out(resolved, missing, skip=True)
-        missing = resolved.missing
-    left = len(missing)
-    for one in [] if quiet else resolved.refused:
-        console.print(f"left out: {one.reason}", markup=False, soft_wrap=True)
-    if left:
-        typer.echo(f"{left} cells are left for other shards; the last one to end writes the summary", err=json == "-")
+    outcome = conduct(resolve(asked, runs), chosen, ["anabranch", *sys.argv[1:]], where, to_terminal(quiet))
+    if outcome is None:
         return
-    outcome = finish(resolved, chosen, command)
     if json is not None:
         from anabranch.terminal.json_document import write_json
 
         write_json(json, outcome.record)
     if not quiet:
         from anabranch.report.sweep_table import show
+        from anabranch.terminal.console import terminal
 
-        show(outcome, console)
+        show(outcome, terminal())

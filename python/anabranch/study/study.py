@@ -21,6 +21,7 @@ from anabranch.toml_document import parse_toml
 KEYS = ("name", "scenario", "axes", "seeds", "quick")
 QUICK_SUFFIX = "-quick"
 SEED_KEY = "seed"
+FABRIC = "fabric"
 PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RESERVED = (SEED_KEY, "run", "size_class", "flows", "unfinished")
 """Columns of the tables beside those of the axes."""
@@ -173,10 +174,12 @@ def _value(file: str, axis: str, label: Any, overrides: Overrides) -> Value:
 def _overrides(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     """Overrides of nested tables as dotted keys, so that a named value leaves all other keys unchanged.
 
-    Tables whose keys are names of links or switches are values in themselves.
+    Tables whose keys are names of links or switches are values in themselves, and so is a fabric that names its kind:
+    keys of another kind would have no meaning in it.
     """
     for key, value in table.items():
-        if isinstance(value, dict) and value and all(PLAIN_KEY.fullmatch(inner) for inner in value):
+        whole = f"{prefix}{key}" == FABRIC and isinstance(value, dict) and "kind" in value
+        if isinstance(value, dict) and value and not whole and all(PLAIN_KEY.fullmatch(inner) for inner in value):
             yield from _overrides(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", literal(value)

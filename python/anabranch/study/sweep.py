@@ -1,10 +1,9 @@
-"""`anabranch sweep`: runs all cells of a study that have no results yet, and writes the summary."""
+"""Cells of a study: resolved, checked, and summarised when they have run."""
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -15,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from anabranch._core import Scenario
 from anabranch.errors import AnabranchError
 from anabranch.own.named import Own, file_name, own_identity, own_name
-from anabranch.runs.folder import HASH_CHARACTERS, check_writable, read_manifest, run_folder
+from anabranch.runs.folder import HASH_CHARACTERS, read_manifest, run_folder
 from anabranch.runs.own_cell import check_own
 from anabranch.study.job import Job
 from anabranch.study.local import cores
 from anabranch.study.outcome import CELLS, COMPARISON, STUDY_FILE, SUMMARY, Cell, StudyOutcome, open_study
-from anabranch.study.study import Study, labels_text, load_study, table_values
+from anabranch.study.study import Study, labels_text, table_values
 
 if TYPE_CHECKING:
     from anabranch.stats.size_classes import SizeClass
@@ -120,6 +119,8 @@ class Checked:
 
     impossible: dict[Path, str]
     """Reason why a cell cannot be simulated."""
+    failed: list[str]
+    """Errors of schemes of one's own, which are nothing to leave out."""
     warnings: dict[Path, list[str]]
     """Warnings that `anabranch run` would print."""
 
@@ -127,21 +128,25 @@ class Checked:
 def check(jobs: Sequence[Job]) -> Checked:
     """Checks what cells would simulate. Uses all cores, because each cell draws its flows for it."""
 
-    def look(job: Job) -> tuple[str | None, list[str]]:
+    def look(job: Job) -> tuple[str | None, str | None, list[str]]:
         try:
             scenario = job.scenario()
             scenario.check()
+        except AnabranchError as error:
+            return f"at {job.words}: {error}", None, []
+        try:
             if job.own is not None:
                 check_own(job.own, scenario)
-            return None, scenario.warnings()
         except AnabranchError as error:
-            return f"at {job.words}: {error}", []
+            return None, f"at {job.words}: {error}", []
+        return None, None, scenario.warnings()
 
     with ThreadPoolExecutor(cores(), thread_name_prefix="check") as pool:
         found = dict(zip((job.folder for job in jobs), pool.map(look, jobs), strict=True))
     return Checked(
-        {folder: reason for folder, (reason, _) in found.items() if reason is not None},
-        {folder: warnings for folder, (_, warnings) in found.items() if warnings},
+        {folder: reason for folder, (reason, _, _) in found.items() if reason is not None},
+        [failure for _, failure, _ in found.values() if failure is not None],
+        {folder: warnings for folder, (_, _, warnings) in found.items() if warnings},
     )
 
 
@@ -149,10 +154,14 @@ def leave_out(sweep: Sweep, jobs: Sequence[Job], *, skip: bool) -> Sweep:
     """Sweep without those of `jobs` that cannot be simulated.
 
     Raises:
-        AnabranchError: some cannot be simulated and must not be skipped, or no cell is left.
+        AnabranchError: some cannot be simulated and must not be skipped, or no cell is left, or a scheme of one's own
+            has failed.
 
     """
     checked = check(jobs)
+    if checked.failed:
+        more = f" (and {len(checked.failed) - 1} more cells)" if len(checked.failed) > 1 else ""
+        raise AnabranchError(f"{sweep.study.file}: {checked.failed[0]}{more}")
     reasons = checked.impossible
     if reasons and not skip:
         more = f" (and {len(reasons) - 1} more cells)" if len(reasons) > 1 else ""
@@ -195,32 +204,3 @@ def finish(sweep: Sweep, classes: Sequence[SizeClass], command: Sequence[str]) -
     }
     write_whole(sweep.folder / STUDY_FILE, json.dumps(written, indent=1) + "\n")
     return open_study(sweep.folder)
-
-
-def sweep(
-    path: str | Path, *, runs: str | Path = "runs", progress: bool = True, skip_impossible: bool = False
-) -> StudyOutcome:
-    """Runs a study, or its missing cells, on the cores of this machine, and returns its outcome.
-
-    Args:
-        path: The study's TOML file.
-        runs: Results go to `RUNS/NAME`.
-        progress: Draw progress on stderr if that is a terminal.
-        skip_impossible: Leave out cells that cannot be simulated, instead of refusing the study.
-
-    Raises:
-        AnabranchError: the study is wrong, a cell is impossible, or results cannot be written.
-
-    """
-    from anabranch.stats.size_classes import size_classes
-    from anabranch.study.local import run_local
-    from anabranch.terminal.sweep_progress import SweepProgress
-
-    command = ["anabranch", *sys.argv[1:]]
-    resolved = resolve(load_study(path), runs)
-    resolved = leave_out(resolved, resolved.missing, skip=skip_impossible)
-    check_writable(resolved.folder)
-    jobs = resolved.missing
-    with SweepProgress(resolved.study.name, len(jobs), quiet=not progress) as watch:
-        run_local(jobs, command, watch)
-    return finish(resolved, size_classes(), command)

@@ -11,7 +11,6 @@ from pathlib import Path
 from anabranch.errors import AnabranchError
 from anabranch.reproduce.backend import Announcement, Context
 from anabranch.reproduce.backends.simulator.bounds import passed
-from anabranch.reproduce.backends.simulator.duration import Forecast, forecast
 from anabranch.reproduce.backends.simulator.measured import measured, read_simulated, unfinished
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.cells import Cells
@@ -23,6 +22,7 @@ from anabranch.reproduce.positions import key_line
 from anabranch.reproduce.quantity import Quantity
 from anabranch.runs.folder import check_writable, read_manifest
 from anabranch.runs.results import Run
+from anabranch.study.forecast import Forecast, forecast
 from anabranch.study.job import Job
 from anabranch.study.local import run_local
 from anabranch.study.study import Study, load_study, table_values
