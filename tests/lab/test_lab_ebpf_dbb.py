@@ -22,60 +22,18 @@ from anabranch.targets.ebpf.lab import kernel_switches
 from anabranch.targets.ebpf.lab_forwarding import DatapathSwitches, Forwarding, choose
 from anabranch.tuples import five_tuples
 from support.lab_fixture import kernel_lab_of
+from support.two_stages import FIG_2, FIG_5, LINKS, PACKETS, TRAFFIC, fabric, path, simulated
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-PACKETS = 23
-"""More than two cycles of the longest list, and not a multiple of any."""
-LINKS = (("S1", "S2"), ("S1", "S3"), ("S2", "S4"), ("S2", "S5"), ("S3", "S4"), ("S3", "S5"), ("S4", "S6"), ("S5", "S6"))
-FIG_2 = (6, 6, 6, 6, 6, 6, 6, 6)
-"""Rates of the links of the paper's Fig. 2, here in Mb/s."""
-TRAFFIC = '[[traffic]]\nkind = "once"\npattern = { pairs = [[0, 1]] }\n'
-FIG_5 = (2, 8, 1, 1, 3, 5, 4, 6)
-
-
-def fabric(rates: tuple[int, ...], more: str = "") -> str:
-    links = [
-        f'{{ from = "{a}", to = "{b}", rate = "{rate} Mbps" }},' for (a, b), rate in zip(LINKS, rates, strict=True)
-    ]
-    hosts = ['{ from = "h1", to = "S1", rate = "20 Mbps" },', '{ from = "S6", to = "h6", rate = "20 Mbps" },']
-    edges = "\n".join([*hosts, *links])
-    return f'kind = "graph"\nlink = {{ delay = "1 us" }}\nedge = [\n{edges}\n{more}]'
-
 
 def resolved(*overrides: tuple[str, str]) -> dict[str, Any]:
     text = f"[fabric]\n{fabric(FIG_2)}\n{TRAFFIC}"
     found: dict[str, Any] = tomllib.loads(_core.Scenario(text, "fig2.toml", list(overrides)).resolved_toml())
     return found
-
-
-def path(passed: dict[tuple[str, str], int]) -> list[str]:
-    """Switches that one packet went through, by the links that it was counted on."""
-    at, found = "S1", ["S1"]
-    while at != "S6":
-        (at,) = [to for (node, to), packets in passed.items() if node == at and packets]
-        found.append(at)
-    return found
-
-
-def simulated(rates: tuple[int, ...]) -> Iterator[list[str]]:
-    """The path of each packet: what one packet more adds to the links' counters."""
-    before: dict[tuple[str, str], int] = {}
-    for packets in range(1, PACKETS + 1):
-        text = (
-            f"[fabric]\n{fabric(rates)}\n{TRAFFIC}"
-            f'sizes = "{100 * packets} B"\nmss = "100 B"\ntransport = {{ kind = "udp", rate = "100 kbps" }}\n'
-            '[record]\ninterval = "0 s"\n'
-        )
-        scenario = _core.Scenario(text, "two-stages.toml", [("routing.balance", '"dbb"')])
-        names, counted = scenario.topology()["nodes"]["name"], scenario.run().ports
-        columns = (counted[name] for name in ("from", "to", "sent_packets"))
-        after = {(names[a], names[b]): int(sent) for a, b, sent in zip(*columns, strict=True)}
-        yield path({link: after[link] - before.get(link, 0) for link in LINKS})
-        before = after
 
 
 def forwarded(lab: Lab, forwarding: Forwarding) -> Iterator[list[str]]:

@@ -9,7 +9,7 @@ import typer
 from anabranch.cli import DEPLOY, Json
 from anabranch.errors import AnabranchError
 from anabranch.targets.plan.options import FORECAST, TargetOptions, target_names, with_options
-from anabranch.targets.registry import TARGETS, listed
+from anabranch.targets.registry import TARGETS, WRITTEN, listed
 
 STATUS_BOUND_MISSED = 1
 
@@ -18,7 +18,7 @@ def _planned(incomplete: str) -> list[str]:
     """Targets, and load balancers that plan for a fabric, whose names begin so."""
     from anabranch.runs.pair_plan import planners
 
-    return [*target_names(incomplete), *(name for name in planners() if name.startswith(incomplete))]
+    return [*target_names(incomplete), *(name for name in (*WRITTEN, *planners()) if name.startswith(incomplete))]
 
 
 def register(app: typer.Typer) -> None:
@@ -43,7 +43,8 @@ def plan(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"Plan for this target: {listed()}; repeatable. Default: all. With FABRIC.toml, the load balancer.",
+            help=f"Plan for this target: {listed()}; repeatable. Default: all. With FABRIC.toml, the load balancer; "
+            f"with {listed(WRITTEN)}, write files for such switches.",
             autocompletion=_planned,
         ),
     ] = None,
@@ -72,25 +73,35 @@ def plan(
             help="Change a key of FABRIC.toml, as in `-o routing.scheme.max_n=512`; repeatable.",
         ),
     ] = None,
+    folder: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help=f"The folder to write, with FABRIC.toml and --target {' or '.join(WRITTEN)}."),
+    ] = None,
     options: TargetOptions,
     json: Json = None,
 ) -> None:
     """Show the split that each target will really give, and how to get the one asked for. Nothing is installed.
 
-    With FABRIC.toml: show what a load balancer's controller plans for packets between two leaves.
+    With FABRIC.toml: show what a load balancer's controller plans for packets between two leaves, or write it as files
+    for the switches of the fabric.
     """
     if fabric is not None:
         for option, given in (("weights", weights), ("error", error), ("fail", fail), ("ports", ports)):
             if given:
                 raise AnabranchError(f"{option}: not used with {fabric}; leave out one of both")
         options.refuse_any(f"with {fabric}; leave it out")
+        if any(name in WRITTEN for name in target or ()):
+            _write_files(fabric, target or [], pair, override or [], folder, json)
+            return
+        if folder is not None:
+            raise AnabranchError(f"folder: {folder}: nothing is written but with --target {' or '.join(WRITTEN)}")
         _plan_pair(fabric, target or [], pair, override or [], json)
         return
     for name in target or ():
         if name not in TARGETS:
-            _refuse_load_balancer(name)
-    if pair is not None or override:
-        option = "-o" if pair is None else "pair"
+            _refuse_planner(name)
+    if pair is not None or override or folder is not None:
+        option = "pair" if pair is not None else "-o" if override else "folder"
         raise AnabranchError(f"{option}: needs a fabric; give its file, as in `anabranch plan FABRIC.toml`")
     if weights is None:
         raise AnabranchError("weights: missing; give one per path, as in --weights 4,3,2")
@@ -142,10 +153,50 @@ def _plan_pair(
         show(found, terminal())
 
 
-def _refuse_load_balancer(name: str) -> None:
-    """Raises an AnabranchError if a name is that of a load balancer with plans."""
+def _write_files(
+    fabric: str,
+    targets: list[str],
+    pair: tuple[str, str] | None,
+    override: list[str],
+    folder: str | None,
+    json: str | None,
+) -> None:
+    """Writes files for the switches of a fabric, and shows what each switch holds."""
+    from anabranch.runs.load import parse_overrides
+    from anabranch.runs.pair_plan import planners
+    from anabranch.targets.registry import files
+    from anabranch.targets.written_table import show
+    from anabranch.terminal.console import terminal
+
+    written, balancers = ([name for name in targets if (name in WRITTEN) == which] for which in (True, False))
+    for name in balancers:
+        if name in TARGETS:
+            raise AnabranchError(f"target: {name}: plans for --weights, not for a fabric; leave it out")
+        if name not in planners():
+            raise AnabranchError(f"target: {name}: no load balancer that plans for a fabric; give {listed(planners())}")
+    if len(written) > 1 or len(balancers) > 1:
+        raise AnabranchError(f"target: {', '.join(targets)}: give one target and at most one load balancer")
+    if folder is None:
+        raise AnabranchError("folder: missing; name the folder to write, as in --folder switches")
+    pairs = [] if pair is None else [pair]
+    found = files(written[0]).write(fabric, folder, "".join(balancers), pairs, parse_overrides(override))
+    if json is not None:
+        from anabranch.terminal.json_document import write_json
+
+        write_json(json, {"target": written[0], "folder": found.folder, **found.record})
+    if json != "-":
+        show(found, terminal())
+
+
+def _refuse_planner(name: str) -> None:
+    """Raises an AnabranchError if a name is that of a load balancer, or of a target, that plans for a fabric."""
     from anabranch.runs.pair_plan import planners
 
+    if name in WRITTEN:
+        raise AnabranchError(
+            f"target: {name}: files for the switches of a fabric; give its file, as in `anabranch plan --target {name} "
+            "FABRIC.toml --folder switches`"
+        )
     if name in planners():
         raise AnabranchError(
             f"target: {name}: a load balancer, which plans for a fabric; give the file, as in `anabranch plan "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from anabranch.runs.load import read_text
 from anabranch.settings import Settings
 from anabranch.toml_document import parse_toml
 
+Networks = Mapping[str, Sequence[Network]]
 PAGES, NO_PAGES = "127.0.0.1:9653", "off"
 
 
@@ -66,8 +67,8 @@ def parse(text: str, file: str) -> FabricFile:
         audit_s=measure.duration_s("audit", 30.0, 0.1, 86400),
         damping=_damping(settings.table("damping")),
         switches=_switches(settings.table("switch"), topology),
-        prefixes=_prefixes(settings.table("leaf"), topology),
-        addresses=_addresses(settings.table("host"), topology),
+        prefixes=prefixes(settings.table("leaf"), topology),
+        addresses=addresses(settings.table("host"), topology),
     )
     for part in (planning, listen, measure, settings):
         part.end()
@@ -84,18 +85,28 @@ def _check(found: FabricFile) -> None:
             raise AnabranchError(f"{file}: switch.{name}: missing; give its table, as in [switch.{name}]")
     for kind in kinds():
         kind.check(found)
-    _check_overlaps(found)
+    refuse_overlaps(found.file, found.prefixes, found.addresses)
 
 
-def _check_overlaps(found: FabricFile) -> None:
-    """One prefix is behind one leaf, one address is one host's."""
-    for kind, key, table in (("leaf", "prefixes", found.prefixes), ("host", "addresses", found.addresses)):
+def refuse_overlaps(file: str, behind: Networks, at: Networks) -> None:
+    """Checks that one prefix is behind one leaf, and one address is one host's.
+
+    Args:
+        file: its name, for errors.
+        behind: prefixes of each leaf.
+        at: addresses of each host.
+
+    Raises:
+        AnabranchError: two have the same.
+
+    """
+    for kind, key, table in (("leaf", "prefixes", behind), ("host", "addresses", at)):
         owner: dict[Network, str] = {}
         for name, networks in table.items():
             for network in networks:
                 if owner.setdefault(network, name) != name:
                     problem = f"{network}: {owner[network]} has it; each {kind} has its own"
-                    raise AnabranchError(f"{found.file}: {kind}.{name}.{key}: {problem}")
+                    raise AnabranchError(f"{file}: {kind}.{name}.{key}: {problem}")
 
 
 def _pages(settings: Settings) -> str:
@@ -140,14 +151,20 @@ def _switches(settings: Settings, topology: Topology) -> dict[str, SwitchFile]:
     found, known = {}, {kind.datapath: kind for kind in kinds()}
     for name in _named(settings, topology, topology.switches, "switch"):
         table = settings.table(name)
-        interfaces = _interfaces(table.table("ports"), name, topology)
+        names = interfaces(table.table("ports"), name, topology)
         kind = known[table.one_of("datapath", kinds()[0].datapath, known)]
-        found[name] = SwitchFile(name, kind.target, kind.keys(table, name), interfaces)
+        found[name] = SwitchFile(name, kind.target, kind.keys(table, name), names)
         table.end()
     return found
 
 
-def _interfaces(settings: Settings, switch: str, topology: Topology) -> dict[End, str]:
+def interfaces(settings: Settings, switch: str, topology: Topology) -> dict[End, str]:
+    """The name of each port of a switch, from its table `ports`.
+
+    Raises:
+        AnabranchError: a link has no name, a name has no link, or two links have one.
+
+    """
     ends = [topology.ends[port] for port in topology.ports_of[switch]]
     neighbours = list(dict.fromkeys(end.neighbour for end in ends))
     found: dict[End, str] = {}
@@ -190,11 +207,23 @@ def _networks(table: Settings, key: str, host: bool) -> tuple[Network, ...]:
     return tuple(found)
 
 
-def _prefixes(settings: Settings, topology: Topology) -> dict[str, tuple[Network, ...]]:
+def prefixes(settings: Settings, topology: Topology) -> dict[str, tuple[Network, ...]]:
+    """Prefixes behind each leaf that the table `leaf` names.
+
+    Raises:
+        AnabranchError: no leaf, or no prefix.
+
+    """
     names = _named(settings, topology, list(topology.leaf_index), "leaf")
     return {name: _networks(settings.table(name), "prefixes", host=False) for name in names}
 
 
-def _addresses(settings: Settings, topology: Topology) -> dict[str, tuple[Network, ...]]:
+def addresses(settings: Settings, topology: Topology) -> dict[str, tuple[Network, ...]]:
+    """Addresses of each host that the table `host` names, as prefixes of full length.
+
+    Raises:
+        AnabranchError: no host, or no address.
+
+    """
     names = _named(settings, topology, list(topology.leaf_of), "host")
     return {name: _networks(settings.table(name), "addresses", host=True) for name in names}

@@ -21,6 +21,18 @@ class End:
     """Number among the links of the two, from 0."""
 
 
+def next_hop(switch: str, name: str) -> End:
+    """The port of a switch towards a next hop as plans name it: behind `#` the link's number, if several lead there.
+
+    Args:
+        switch: the switch.
+        name: the neighbour, as in `spine0` or `spine0#1`.
+
+    """
+    neighbour, _, parallel = name.partition("#")
+    return End(switch, neighbour, int(parallel or 0))
+
+
 class Topology:
     """Topology that `[fabric]` describes. A port is a number, from 0: a direction out of a node."""
 

@@ -17,6 +17,8 @@ TARGETS = ("ovs", "linux", "ebpf", "table")
 """Folders of this package, in the order in which people are shown them."""
 DEFAULT = TARGETS[0]
 """Taken where the command line names none."""
+WRITTEN = ("p4",)
+"""Folders of targets that only files are written for: they have the part `files` and no other."""
 
 
 def target(name: str) -> Target[Any, Any, Any]:
@@ -46,6 +48,16 @@ def part(name: str, what: str) -> ModuleType:
 def having(what: str) -> tuple[str, ...]:
     """Targets that have a module, found without loading any of them."""
     return tuple(name for name in TARGETS if importlib.util.find_spec(f"anabranch.targets.{name}.{what}") is not None)
+
+
+def files(name: str) -> ModuleType:
+    """The part that writes files for the switches of a fabric; its function `write` returns `written.Written`.
+
+    Raises:
+        AnabranchError: the name is none of `WRITTEN`.
+
+    """
+    return importlib.import_module(f"anabranch.targets.{choose(name, list(WRITTEN), 'target')}.files")
 
 
 def option_class(name: str, use: str) -> type | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import permutations
 
 from anabranch import _core
-from anabranch.control.topology import End, Topology
+from anabranch.control.topology import End, Topology, next_hop
 from anabranch.errors import AnabranchError
 from anabranch.runs.pair_plan import plan_pair_of
 from anabranch.targets.ebpf.predict import TURNS_MAX
@@ -66,7 +66,6 @@ def in_turn(
 
     """
     place = {target: index for index, target in enumerate(group.targets)}
-    ends = [(name, int(parallel or 0)) for name, _, parallel in (hop.partition("#") for hop in next_hops)]
     return _core.KernelGroup(
         name=group.name,
         prefixes=group.prefixes,
@@ -76,6 +75,6 @@ def in_turn(
         output=group.output,
         seed=group.seed,
         pause_ns=group.pause_ns,
-        turns=[place[device(End(switch, name, parallel))] for name, parallel in ends],
+        turns=[place[device(next_hop(switch, name))] for name in next_hops],
         plain=group.plain,
     )

@@ -1,0 +1,46 @@
+"""What was written for a fabric's switches, as plain values: the part `files` of a target returns it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class WrittenSwitch:
+    """One switch."""
+
+    name: str
+    ports: Mapping[str, int]
+    """Number of the port towards each neighbour; of parallel links, with the link's number behind `#`."""
+    lists: Mapping[tuple[str, str], Sequence[int]]
+    """Ports in turn for each pair of leaves."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """All of a folder."""
+
+    balance: str
+    """Load balancer whose lists the switches follow."""
+    folder: str
+    switches: Sequence[WrittenSwitch]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Everything but the folder's name, as plain data."""
+        return {
+            "balance": self.balance,
+            "switches": [
+                {
+                    "name": switch.name,
+                    "ports": dict(switch.ports),
+                    "lists": [
+                        {"from": source, "to": destination, "ports": list(ports)}
+                        for (source, destination), ports in switch.lists.items()
+                    ],
+                }
+                for switch in self.switches
+            ],
+        }
