@@ -26,7 +26,7 @@ from support.completion import PROGRAM, completed
             (f"anabranch {verb} --target o", ["ovs"])
             for verb in ("apply", "diff", "explain", "plan", "remove", "verify")
         ),
-        ("anabranch plan --target ", ["ovs", "linux", "ebpf", "table", *planners()]),
+        ("anabranch plan --target ", ["ovs", "linux", "ebpf", "table", "p4", *planners()]),
         ("anabranch plan --target db", ["dbb"]),
         ("anabranch lab up small.toml --switch e", ["ebpf"]),
         ("anabranch lab reproduce w", ["wino"]),

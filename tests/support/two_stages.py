@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,6 +15,17 @@ LINKS = (("S1", "S2"), ("S1", "S3"), ("S2", "S4"), ("S2", "S5"), ("S3", "S4"), (
 FIG_2: Rates = (6, 6, 6, 6, 6, 6, 6, 6)
 """Rates of the links of the paper's Fig. 2, here in Mb/s."""
 FIG_5: Rates = (2, 8, 1, 1, 3, 5, 4, 6)
+THIRD = '{ from = "h9", to = "S9" }, { from = "S9", to = "S2", rate = "3 Mbps" }, { from = "S9", to = "S3" },'
+"""A third leaf, behind the same switches as S1."""
+MIXED = tuple(("S1", "S9")[number % 3 == 1] for number in range(PACKETS))
+"""Senders of packets of two leaves."""
+FABRICS: Mapping[str, tuple[Rates, Sequence[str], str]] = {
+    "fig2": (FIG_2, ("S1",) * PACKETS, ""),
+    "fig5": (FIG_5, ("S1",) * PACKETS, ""),
+    "shared": (FIG_5, MIXED, THIRD),
+}
+"""Rates, senders and further edges by name."""
+ADDRESSES = {"S1": "10.1.1.0/24", "S6": "10.1.6.0/24", "S9": "10.1.9.0/24"}
 TRAFFIC = '[[traffic]]\nkind = "once"\npattern = { pairs = [[0, 1]] }\n'
 
 
@@ -25,6 +37,20 @@ def fabric(rates: Rates, more: str = "") -> str:
     hosts = ['{ from = "h1", to = "S1", rate = "20 Mbps" },', '{ from = "S6", to = "h6", rate = "20 Mbps" },']
     edges = "\n".join([*hosts, *links])
     return f'kind = "graph"\nlink = {{ delay = "1 us" }}\nedge = [\n{edges}\n{more}]'
+
+
+def with_addresses(rates: Rates, more: str = "") -> str:
+    """A file of the fabric with the prefixes of its leaves."""
+    described = fabric(rates, more)
+    leaves = (f'[leaf.{leaf}]\nprefixes = ["{prefix}"]\n' for leaf, prefix in ADDRESSES.items() if leaf in described)
+    return f"[fabric]\n{described}\n{''.join(leaves)}"
+
+
+def frame(source: str, destination: str, number: int, ether_type: int = 0x0800) -> bytes:
+    """A frame from the first host of a leaf to that of another, with a number to know it by."""
+    first, last = (ipaddress.ip_network(ADDRESSES[leaf])[1].packed for leaf in (source, destination))
+    head = bytes.fromhex("02ab0000000102ab00000002") + ether_type.to_bytes(2, "big")
+    return head + bytes.fromhex("450000200000000040110000") + first + last + number.to_bytes(12, "big")
 
 
 def path(passed: Mapping[tuple[str, str], int], source: str = "S1") -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from finsy import P4Schema, P4TableEntry
+from finsy import P4Schema, P4TableAction, P4TableEntry
 from finsy.p4entity import decode_entity
 from finsy.proto import p4r
 from google.protobuf import text_format
@@ -36,7 +36,7 @@ def held(folder: Path, switch: str) -> list[tuple[str, dict[str, Any], str, dict
         entry = decode_entity(update.entity, schema)
         assert isinstance(entry, P4TableEntry)
         assert entry.match is not None
-        assert entry.action is not None
+        assert isinstance(entry.action, P4TableAction)
         found.append((entry.table_id, dict(entry.match), entry.action.name, dict(entry.action.args)))
     return found
 
@@ -48,11 +48,11 @@ def test_each_switch_has_its_lists_and_the_addresses_of_leaves(tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     # Ports: 1 to S1, 2 to S4, 3 to S5. Lists: S1 to S6 by S4 and S5 in turn, and back.
     assert held(tmp_path / "out", "S2") == [
-        ("turns", {"list": 1, "turn": 0}, "send", {"port": 2}),
-        ("turns", {"list": 1, "turn": 1}, "send", {"port": 3}),
-        ("turns", {"list": 2, "turn": 0}, "send", {"port": 1}),
-        ("pairs", {"source": 1, "destination": 2}, "take_turn", {"list": 1, "turns": 2}),
-        ("pairs", {"source": 2, "destination": 1}, "take_turn", {"list": 2, "turns": 1}),
+        ("turns", {"list_id": 1, "turn": 0}, "send", {"port": 2}),
+        ("turns", {"list_id": 1, "turn": 1}, "send", {"port": 3}),
+        ("turns", {"list_id": 2, "turn": 0}, "send", {"port": 1}),
+        ("pairs", {"source": 1, "destination": 2}, "take_turn", {"list_id": 1, "turns": 2}),
+        ("pairs", {"source": 2, "destination": 1}, "take_turn", {"list_id": 2, "turns": 1}),
         ("sources", {"address": (0x0A010100, 24)}, "from_leaf", {"leaf": 1}),
         ("sources", {"address": (0x0A010600, 24)}, "from_leaf", {"leaf": 2}),
         ("sources", {"address": (0x0A020000, 16)}, "from_leaf", {"leaf": 2}),
@@ -184,6 +184,15 @@ def test_bad_options_are_refused_with_a_hint(arguments: tuple[str | Path, ...], 
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_the_guide_shows_what_is_printed(tmp_path: Path) -> None:
+    guide = (ROOT / "docs" / "deploy-p4.md").read_text(encoding="utf-8")
+    shown = guide.partition("$ anabranch plan --target p4 examples/p4-fig2.toml --folder switches\n")[2].partition(
+        "```"
+    )[0]
+    done = anabranch("plan", "--target", "p4", str(EXAMPLE), "--folder", "switches", cwd=tmp_path)
+    assert shown.splitlines() == [line.rstrip() for line in done.stdout.splitlines()]
 
 
 def test_a_program_without_room_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

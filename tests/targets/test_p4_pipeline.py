@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,11 +11,7 @@ import pytest
 
 from anabranch.targets.p4.files import write
 from support import swx_pipelines
-from support.two_stages import FIG_2, FIG_5, PACKETS, Rates, fabric, simulated
-
-ADDRESSES = {"S1": "10.1.1.0/24", "S6": "10.1.6.0/24", "S9": "10.1.9.0/24"}
-THIRD = '{ from = "h9", to = "S9" }, { from = "S9", to = "S2", rate = "3 Mbps" }, { from = "S9", to = "S3" },'
-"""A third leaf, behind the same switches as S1."""
+from support.two_stages import FIG_2, FIG_5, MIXED, PACKETS, THIRD, Rates, frame, simulated, with_addresses
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -27,19 +22,11 @@ def libraries() -> None:
         pytest.skip(f"{names}: missing: apt install librte-pipeline23 librte-mempool-ring23 (Debian 12)")
 
 
-def written(folder: Path, rates: Rates, leaves: Sequence[str] = ("S1", "S6"), more: str = "") -> Path:
+def written(folder: Path, rates: Rates, more: str = "") -> Path:
     """The folder of the fabric's switches."""
-    leaf = "".join(f'[leaf.{name}]\nprefixes = ["{ADDRESSES[name]}"]\n' for name in leaves)
-    (folder / "fabric.toml").write_text(f"[fabric]\n{fabric(rates, more)}\n{leaf}")
+    (folder / "fabric.toml").write_text(with_addresses(rates, more))
     write(folder / "fabric.toml", folder / "switches")
     return folder / "switches"
-
-
-def frame(source: str, destination: str, number: int, ether_type: int = 0x0800) -> bytes:
-    """A frame from the first host of a leaf to that of another, with a number to know it by."""
-    first, last = (ipaddress.ip_network(ADDRESSES[leaf])[1].packed for leaf in (source, destination))
-    head = bytes.fromhex("02ab0000000102ab00000002") + ether_type.to_bytes(2, "big")
-    return head + bytes.fromhex("45000020000000004011 0000") + first + last + number.to_bytes(12, "big")
 
 
 def took(folder: Path, asked: Popen[str], packets: Sequence[tuple[str, str]]) -> Iterator[list[str]]:
@@ -85,12 +72,11 @@ def test_two_stages_take_the_packets_as_the_simulator_does(rates: Rates, tmp_pat
 
 def test_leaves_that_share_switches_keep_their_own_counters(tmp_path: Path) -> None:
     """What a datapath in the kernel cannot tell apart: two leaves send through the same switches to a third."""
-    senders = [("S1", "S9")[number % 3 == 1] for number in range(PACKETS)]
-    expected = list(simulated(FIG_5, senders, THIRD))
+    expected = list(simulated(FIG_5, MIXED, THIRD))
     assert len({*map(tuple, expected)}) > 5
-    folder = written(tmp_path, FIG_5, ("S1", "S6", "S9"), THIRD)
+    folder = written(tmp_path, FIG_5, THIRD)
     with swx_pipelines.pipelines(folder) as asked:
-        assert list(took(folder, asked, [(sender, "S6") for sender in senders])) == expected
+        assert list(took(folder, asked, [(sender, "S6") for sender in MIXED])) == expected
 
 
 def test_what_no_entry_names_is_dropped(tmp_path: Path) -> None:

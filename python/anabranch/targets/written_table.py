@@ -22,7 +22,7 @@ def show(written: Written, console: Console) -> None:
     )
     shown = plain_table(("switch", False), ("ports", False), ("pairs", True), ("turns", True))
     for switch in switches[:SWITCHES_SHOWN]:
-        ports = [f"{number} {neighbour}" for neighbour, number in switch.ports.items()]
+        ports = [f"{number}: {neighbour}" for neighbour, number in switch.ports.items()]
         more = f", {count(len(ports) - PORTS_SHOWN)} more" if len(ports) > PORTS_SHOWN else ""
         turns = sum(map(len, switch.lists.values()))
         row = (switch.name, ", ".join(ports[:PORTS_SHOWN]) + more, count(len(switch.lists)), count(turns))

@@ -97,13 +97,13 @@ def _ports(switch: str, topology: Topology, addresses: Addresses) -> dict[End, i
 def _turns(switch: Switch) -> Iterator[Entry]:
     for number, ports in enumerate(switch.lists.values(), 1):
         for turn, port in enumerate(ports):
-            yield Entry("turns", (("list", number), ("turn", turn)), "send", (("port", port),))
+            yield Entry("turns", (("list_id", number), ("turn", turn)), "send", (("port", port),))
 
 
 def _pairs(switch: Switch, leaves: Mapping[str, int]) -> Iterator[Entry]:
     for number, ((source, destination), ports) in enumerate(switch.lists.items(), 1):
         pair = (("source", leaves[source]), ("destination", leaves[destination]))
-        yield Entry("pairs", pair, "take_turn", (("list", number), ("turns", len(ports))))
+        yield Entry("pairs", pair, "take_turn", (("list_id", number), ("turns", len(ports))))
 
 
 def _sides(switch: Switch, leaves: Mapping[str, int], addresses: Addresses) -> Iterator[Entry]:

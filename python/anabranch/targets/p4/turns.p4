@@ -14,13 +14,13 @@ const bit<16> IPV4 = 0x0800;
 
 typedef bit<9> port_t;
 typedef bit<16> leaf_t;
-typedef bit<16> list_t;
+typedef bit<16> list_id_t;
 typedef bit<16> turn_t;
 
 header ethernet_t {
     bit<48> destination;
     bit<48> source;
-    bit<16> type;
+    bit<16> ether_type;
 }
 
 header ipv4_t {
@@ -46,14 +46,14 @@ struct headers_t {
 struct metadata_t {
     leaf_t source;
     leaf_t destination;
-    list_t list;
+    list_id_t list_id;
     turn_t turn;
 }
 
 parser Read(packet_in packet, out headers_t headers, inout metadata_t own, inout standard_metadata_t standard) {
     state start {
         packet.extract(headers.ethernet);
-        transition select(headers.ethernet.type) {
+        transition select(headers.ethernet.ether_type) {
             IPV4: ipv4;
             default: accept;
         }
@@ -69,7 +69,7 @@ control Verify(inout headers_t headers, inout metadata_t own) {
 }
 
 control Turns(inout headers_t headers, inout metadata_t own, inout standard_metadata_t standard) {
-    @id(0x14000001) @name("counters")
+    @id(0x16000001) @name("counters")
     register<turn_t>(16384) counters;
 
     @id(0x01000001) @name("drop")
@@ -93,15 +93,15 @@ control Turns(inout headers_t headers, inout metadata_t own, inout standard_meta
     }
 
     @id(0x01000005) @name("take_turn")
-    action take_turn(list_t list, turn_t turns) {
+    action take_turn(list_id_t list_id, turn_t turns) {
         turn_t next;
         // Packets that are processed at the same time must not read the same turn.
         @atomic {
-            counters.read(next, (bit<32>)list);
+            counters.read(next, (bit<32>)list_id);
             own.turn = next < turns ? next : 0;
-            counters.write((bit<32>)list, own.turn + 1);
+            counters.write((bit<32>)list_id, own.turn + 1);
         }
-        own.list = list;
+        own.list_id = list_id;
     }
 
     // Hosts of this switch.
@@ -143,8 +143,8 @@ control Turns(inout headers_t headers, inout metadata_t own, inout standard_meta
     @id(0x02000005) @name("turns")
     table turns {
         key = {
-            own.list : exact @name("list");
-            own.turn : exact @name("turn");
+            own.list_id : exact @name("list_id");
+            own.turn    : exact @name("turn");
         }
         actions = { send; @defaultonly drop; }
         const default_action = drop();
