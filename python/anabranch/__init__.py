@@ -10,10 +10,14 @@ from anabranch.errors import AnabranchError
 if TYPE_CHECKING:
     from anabranch.load_balancers import LoadBalancer, schemes
     from anabranch.own import Scheme
-    from anabranch.runs.results import Run, open  # noqa: A004
+    from anabranch.runs.results import Run
     from anabranch.runs.run import run
+    from anabranch.scenario.scenario import Scenario
+    from anabranch.scenario.study import Study
     from anabranch.splitter import Hash, Splitter, Technique, Weight, hashes, techniques
     from anabranch.study.conduct import sweep
+    from anabranch.study.open import open  # noqa: A004
+    from anabranch.study.outcome import StudyOutcome
     from anabranch.trace import Carried, Trace, generate_trace, generators, read_trace
     from anabranch.tuples import FIVE_TUPLE, five_tuples, flow_keys
 
@@ -26,8 +30,11 @@ __all__ = [
     "Hash",
     "LoadBalancer",
     "Run",
+    "Scenario",
     "Scheme",
     "Splitter",
+    "Study",
+    "StudyOutcome",
     "Technique",
     "Trace",
     "Weight",
@@ -50,10 +57,14 @@ __all__ = [
 _MODULES = {
     "load_balancers": ("LoadBalancer", "schemes"),
     "own": ("Scheme",),
-    "runs.results": ("Run", "open"),
+    "runs.results": ("Run",),
     "runs.run": ("run",),
     "splitter": ("Hash", "Splitter", "Technique", "Weight", "hashes", "techniques"),
+    "scenario.scenario": ("Scenario",),
+    "scenario.study": ("Study",),
     "study.conduct": ("sweep",),
+    "study.open": ("open",),
+    "study.outcome": ("StudyOutcome",),
     "trace": ("Carried", "Trace", "generate_trace", "generators", "read_trace"),
     "tuples": ("FIVE_TUPLE", "five_tuples", "flow_keys"),
 }

@@ -163,7 +163,7 @@ def run_lab(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
 
 def machine_of(folder: Path) -> dict[str, object]:
     (found,) = (folder / "runs").iterdir()
-    machine: dict[str, object] = ab.open(found).manifest["lab"]["machine"]
+    machine: dict[str, object] = ab.Run(found).manifest["lab"]["machine"]
     return machine
 
 
@@ -194,7 +194,7 @@ def test_a_verdict_can_be_set_aside_and_is_stored_all_the_same(tmp_path: Path) -
     assert document["times"][0]["ratio"]["mean"] > 0
     assert sum(link["lab_share"] for link in document["links"]) == pytest.approx(2)
     assert "not usable: the machine was busy: other programs took" in ran.stdout
-    runs = [ab.open(folder).manifest for folder in (tmp_path / "runs").iterdir()]
+    runs = [ab.Run(folder).manifest for folder in (tmp_path / "runs").iterdir()]
     (machine,) = (manifest["lab"]["machine"] for manifest in runs if "lab" in manifest)
     assert machine["usable"] is False
 

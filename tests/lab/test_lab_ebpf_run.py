@@ -56,7 +56,7 @@ def test_flows_run_by_the_scenarios_scheme(tmp_path: Path, balance: str) -> None
     assert name not in record.names()
     assert not [namespace for namespace in present() if name in namespace]
     (folder,) = (tmp_path / "runs").iterdir()
-    run = ab.open(folder)
+    run = ab.Run(folder)
     assert run.flows["finished"].all()
     lab = run.manifest["lab"]
     assert lab["switch"] == "eBPF datapaths"

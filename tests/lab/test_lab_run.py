@@ -62,7 +62,7 @@ def test_a_run_leaves_a_folder_like_the_simulators_and_no_lab(tmp_path: Path) ->
     assert name not in record.names()
     assert not [namespace for namespace in present() if name in namespace]
     (folder,) = (tmp_path / "runs").iterdir()
-    run = ab.open(folder)
+    run = ab.Run(folder)
     assert folder.name.endswith("-lab")
     assert run.flows["finished"].all()
     assert run.flows["received_bytes"].to_list() == run.flows["size_bytes"].to_list()
@@ -91,7 +91,7 @@ def test_a_silent_link_starves_its_flows_and_they_are_counted(tmp_path: Path) ->
     assert ran.returncode == 0, ran.stderr
     assert "unfinished; they are in no mean" in ran.stdout
     (folder,) = (tmp_path / "runs").iterdir()
-    run = ab.open(folder)
+    run = ab.Run(folder)
     # However long the change itself takes, and with seconds left for those that can end.
     late = run.flows.filter(pl.col("start_ns") > 13e8)
     # Data and acknowledgements are hashed each by itself, by half to the silent link: a quarter of connections live.
@@ -116,7 +116,7 @@ def test_a_standing_lab_is_used_and_left_as_it_was(tmp_path: Path) -> None:
         assert ran.returncode == 0, ran.stderr
         document = json.loads(ran.stdout)
         assert list(document) == ["command", "made_by", "results", "manifest", "classes", "load", "machine"]
-        assert document["manifest"] == ab.open(document["results"]).manifest
+        assert document["manifest"] == ab.Run(document["results"]).manifest
         assert name in record.names()
         other = lab_run(file, *again, "-o", "fabric.link.buffer=50 KB")
         assert other.returncode == 2

@@ -146,7 +146,7 @@ def test_a_program_that_does_what_the_house_does_leaves_the_same_files(
     built = subprocess.run(["cargo", "build", "--release"], cwd=crate, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
     found = ab.sweep(study(tmp_path, "ecmp", f"crate:{crate}"), runs=tmp_path / "runs", progress=False)
-    ecmp, own = (ab.open(cell.folder) for cell in found.cells)
+    ecmp, own = (ab.Run(cell.folder) for cell in found.cells)
     assert own.manifest["scheme"]["name"] == crate.name
     for table in ("flows", "ports", "queues", "windows"):
         one, other = (pl.read_parquet(run.folder / f"{table}.parquet") for run in (ecmp, own))

@@ -86,7 +86,7 @@ def test_the_page_needs_nothing_else_and_shows_every_figure(runs: list[Path], tm
 def test_numbers_of_the_page_are_those_of_the_flows(runs: list[Path], tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     assert anabranch("report", str(runs[0]), "--out", str(out)).returncode == 0
-    flows = ab.open(runs[0]).flows
+    flows = ab.Run(runs[0]).flows
     finished = flows.filter(pl.col("finished"))
     cells = re.findall(r"<td[^>]*>([^<]*)</td>", out.read_text().partition("All numbers")[2])
     assert cells[0] == "all"
@@ -143,7 +143,7 @@ def test_series_of_a_study_hold_all_seeds(study: Path) -> None:
 
 
 def test_utilisation_is_that_of_each_port(runs: list[Path]) -> None:
-    run = ab.open(runs[0])
+    run = ab.Run(runs[0])
     by_port = dict(run.ports.select("port", "utilization").iter_rows())
     assert port_utilization(run.topology, run.ports).tolist() == pytest.approx(
         [by_port[port] for port in range(len(by_port))]
@@ -163,12 +163,12 @@ def test_settings_are_flattened_with_lists_of_tables() -> None:
 
 
 def test_frames_of_a_folder(runs: list[Path]) -> None:
-    run = ab.open(runs[0])
+    run = ab.Run(runs[0])
     assert (run.flows.height, run.queues.height, run.scenario["seed"]) == (2000, 5000, 1)
     assert run.flows.filter(~pl.col("finished"))["fct_ns"].null_count() == 20
     assert run._repr_html_().count("<tr>") == 5
     with pytest.raises(AnabranchError, match="no queues were recorded"):
-        _ = ab.open(runs[1]).queues
+        _ = ab.Run(runs[1]).queues
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(where: Path) -> ab.Run:
     """The run in the only folder of runs."""
     (folder,) = (where / "runs").iterdir()
-    return ab.open(folder)
+    return ab.Run(folder)
 
 
 def test_a_run_leaves_what_its_manifest_lists(run: ab.Run) -> None:
@@ -105,7 +105,7 @@ def test_deep_queues_of_hosts_are_a_warning(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert (begins in done.stdout) == warns, done.stdout
         (folder,) = (tmp_path / "runs").iterdir()
-        manifest = ab.open(folder).manifest
+        manifest = ab.Run(folder).manifest
         assert any(begins.removeprefix("warning: ") in text for text in manifest["warnings"]) == warns
         shutil.rmtree(folder)
 
@@ -127,7 +127,7 @@ def test_a_folder_that_is_not_whole_is_run_again(where: Path, tmp_path: Path) ->
     first = ab.run(where / "small.toml", {"seed": 5}, runs=tmp_path)
     (first.folder / "ports.parquet").unlink()
     with pytest.raises(AnabranchError, match="no complete run"):
-        ab.open(first.folder)
+        ab.Run(first.folder)
     again = ab.run(where / "small.toml", {"seed": 5}, runs=tmp_path)
     assert again.folder == first.folder
     assert again.ports.height > 0

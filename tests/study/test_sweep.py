@@ -64,7 +64,7 @@ def test_schemes_see_the_same_flows_at_the_same_seed(where: Path) -> None:
 
     lists: dict[tuple[float, int], list[object]] = {}
     for cell in open_study(where / "runs" / "both").cells:
-        flows = ab.open(cell.folder).flows.select("src", "dst", "size_bytes", "start_ns")
+        flows = ab.Run(cell.folder).flows.select("src", "dst", "size_bytes", "start_ns")
         lists.setdefault((cell.point["traffic.load"], cell.seed), []).append(flows.rows())
     assert len(lists) == 4
     assert all(ecmp == spray for ecmp, spray in lists.values())

@@ -17,6 +17,7 @@ pub(crate) fn write_column(folder: &Path, stem: &str, column: &Column) -> io::Re
         Values::U64(values) => write("npy", array("<u8", values.iter().map(|value| value.to_le_bytes()))),
         Values::F64(values) => write("npy", array("<f8", values.iter().map(|value| value.to_le_bytes()))),
         Values::Bool(values) => write("npy", array("|b1", values.iter().map(|&value| [u8::from(value)]))),
+        Values::Node(values) => write("npy", array("<u4", values.iter().map(|value| value.to_le_bytes()))),
         Values::OptionalF64(values) => {
             let known = values.iter().map(|value| value.unwrap_or(f64::NAN).to_le_bytes());
             write("npy", array("<f8", known))

@@ -13,6 +13,7 @@ pub(crate) fn dictionary(py: Python<'_>, columns: Vec<Column>) -> PyResult<Py<Py
             Values::U64(values) => table.set_item(name, values.into_pyarray(py))?,
             Values::F64(values) => table.set_item(name, values.into_pyarray(py))?,
             Values::Bool(values) => table.set_item(name, values.into_pyarray(py))?,
+            Values::Node(values) => table.set_item(name, values.into_pyarray(py))?,
             Values::OptionalU64(values) => table.set_item(name, values)?,
             Values::OptionalF64(values) => {
                 let known = values.into_iter().map(|value| value.unwrap_or(f64::NAN));

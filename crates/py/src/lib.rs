@@ -14,6 +14,7 @@ mod own_scheme;
 mod pair_plan;
 mod progress;
 mod replay;
+mod scenario_keys;
 mod schemes;
 mod simulation;
 mod slices;
@@ -42,6 +43,8 @@ mod _core {
     use super::progress::Progress;
     #[pymodule_export]
     use super::replay::{Recording, generators, replay};
+    #[pymodule_export]
+    use super::scenario_keys::scenario_keys;
     #[pymodule_export]
     use super::schemes::schemes;
     #[pymodule_export]

@@ -10,12 +10,12 @@ use anabranch_balancers::{
     Balancing, Settings, simulate, simulate_by_hosts, simulate_picked, simulate_weighed,
 };
 use anabranch_fabric::Fabric;
-use anabranch_form::FormError;
+use anabranch_form::{FormError, Position};
 use anabranch_record::{
     RecordError, flow_columns, port_columns, queue_columns, tables, totals, window_columns, write_captures,
 };
 use anabranch_scenario::{Files, MODEL_VERSION, Resolved, Scenario as Written, tier_name};
-use anabranch_sim::{CapturedPacket, Framing, Totals};
+use anabranch_sim::{CapturedPacket, Framing, Totals, Window};
 use anabranch_traffic::{Flow, Start, TierLoad};
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -35,31 +35,41 @@ pub(crate) struct Scenario {
     resolved: Arc<Resolved>,
     /// Flow list, made when it is first used: checking a scenario needs none.
     flows: OnceLock<Result<Vec<Flow>, FormError>>,
+    /// Whether the text has lines that its author knows.
+    lines: bool,
 }
 
 impl Scenario {
     fn list(&self) -> Result<&[Flow], FormError> {
-        self.flows.get_or_init(|| self.resolved.flows()).as_deref().map_err(Clone::clone)
+        let flows = self.flows.get_or_init(|| self.resolved.flows());
+        flows.as_deref().map_err(|error| placed(error.clone(), self.lines))
     }
+}
+
+/// An error without its line, unless the text has lines that its author knows.
+fn placed(error: FormError, lines: bool) -> FormError {
+    let line = error.position.line.filter(|_| lines);
+    FormError { position: Position { line, ..error.position }, ..error }
 }
 
 #[pymethods]
 impl Scenario {
     #[new]
-    #[pyo3(signature = (text, file, overrides=Vec::new(), copies=BTreeMap::new()))]
+    #[pyo3(signature = (text, file, overrides=Vec::new(), copies=BTreeMap::new(), lines=true))]
     fn new(
         py: Python<'_>,
         text: &str,
         file: &str,
         overrides: Vec<(String, String)>,
         copies: BTreeMap<String, PathBuf>,
+        lines: bool,
     ) -> PyResult<Self> {
         let resolved = py.detach(|| {
             let folder = Path::new(file).parent().unwrap_or(Path::new(""));
             Written::parse(text, file, &overrides)?.resolve_with(&Files { folder, copies })
         });
-        let resolved = resolved.map_err(refused)?;
-        Ok(Self { resolved: Arc::new(resolved), flows: OnceLock::new() })
+        let resolved = resolved.map_err(|error| refused(placed(error, lines)))?;
+        Ok(Self { resolved: Arc::new(resolved), flows: OnceLock::new(), lines })
     }
 
     #[getter]
@@ -75,6 +85,14 @@ impl Scenario {
     #[getter]
     fn model_version(&self) -> u32 {
         MODEL_VERSION
+    }
+
+    /// Start and end of the window of measurement in nanoseconds; no end is `None`.
+    #[getter]
+    fn measure_ns(&self) -> (f64, Option<f64>) {
+        let ns = |ps: u64| ps as f64 / PS_PER_NS;
+        let Window { from_ps, to_ps } = self.resolved.settings().observe.measure;
+        (ns(from_ps), (to_ps != u64::MAX).then(|| ns(to_ps)))
     }
 
     fn resolved_toml(&self) -> String {
@@ -274,7 +292,7 @@ pub(crate) fn columns() -> PyResult<BTreeMap<&'static str, Schema>> {
     let nothing =
         Fabric::new(Vec::new(), Vec::new()).map_err(|error| AnabranchError::new_err(error.to_string()))?;
     Ok(BTreeMap::from([
-        ("flows", schema(&flow_columns(&nothing, Framing::ETHERNET, &[], &[], &[]))),
+        ("flows", schema(&flow_columns(&nothing, Framing::ETHERNET, &[], &[], &[], Window::ALL))),
         ("ports", schema(&port_columns(&nothing, &[]))),
         ("queues", schema(&queue_columns(&[]))),
         ("windows", schema(&window_columns(&[]))),

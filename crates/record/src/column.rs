@@ -13,6 +13,8 @@ pub enum Values {
     OptionalF64(Vec<Option<f64>>),
     /// Yes or no.
     Bool(Vec<bool>),
+    /// Names of nodes, by their numbers.
+    Node(Vec<u32>),
 }
 
 impl Values {
@@ -23,6 +25,7 @@ impl Values {
             Self::U64(_) | Self::OptionalU64(_) => "integer",
             Self::F64(_) | Self::OptionalF64(_) => "real",
             Self::Bool(_) => "boolean",
+            Self::Node(_) => "name",
         }
     }
 
@@ -35,6 +38,7 @@ impl Values {
             Self::F64(values) => values.len(),
             Self::OptionalF64(values) => values.len(),
             Self::Bool(values) => values.len(),
+            Self::Node(values) => values.len(),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::column::{Column, Values, column, ns};
 use anabranch_fabric::Fabric;
 use anabranch_fabric::ideal::{Stage, Stages, ideal_fct_ps};
 use anabranch_sim::transport::Transport;
-use anabranch_sim::{FlowRecord, Framing};
+use anabranch_sim::{FlowRecord, Framing, Window};
 use anabranch_traffic::Flow;
 use std::collections::HashMap;
 
@@ -19,11 +19,13 @@ pub fn flow_columns(
     transports: &[Transport],
     flows: &[Flow],
     records: &[FlowRecord],
+    measure: Window,
 ) -> Vec<Column> {
     let ideal = ideal_fcts_ps(fabric, framing, transports, flows);
     let time = |ps: u64| (ps != NONE).then(|| ns(ps));
     let slowdown = |(record, &ideal): (&FlowRecord, &u64)| time(record.fct_ps).map(|fct| fct / ns(ideal));
     let of_flow = |value: fn(&Flow) -> u64| Values::U64(flows.iter().map(value).collect());
+    let node = |value: fn(&Flow) -> u32| Values::Node(flows.iter().map(value).collect());
     let of_record = |value: fn(&FlowRecord) -> u64| Values::U64(records.iter().map(value).collect());
     let protocol = |flow: &Flow| {
         transports.get(usize::from(flow.transport)).is_some_and(|transport| transport.tcp().is_some())
@@ -36,6 +38,8 @@ pub fn flow_columns(
         ),
         column("src", "Host that sends, numbered leaf by leaf.", of_flow(|flow| flow.src.into())),
         column("dst", "Host that receives.", of_flow(|flow| flow.dst.into())),
+        column("src_name", "Name of the host that sends.", node(|flow| flow.src)),
+        column("dst_name", "Name of the host that receives.", node(|flow| flow.dst)),
         column("size_bytes", "Payload.", of_flow(|flow| flow.size_bytes)),
         column(
             "start_ns",
@@ -142,6 +146,11 @@ pub fn flow_columns(
             "finished",
             "Whether its last byte arrived before the simulation ended.",
             Values::Bool(records.iter().map(|record| record.fct_ps != NONE).collect()),
+        ),
+        column(
+            "measured",
+            "Whether it began in the window of `measure`: statistics are of these flows alone.",
+            Values::Bool(records.iter().map(|record| measure.holds(record.start_ps)).collect()),
         ),
     ]
 }

@@ -8,6 +8,9 @@ use anabranch_sim::{PortRecord, QueueSample, WindowSample};
 #[must_use]
 pub fn port_columns(fabric: &Fabric, records: &[PortRecord]) -> Vec<Column> {
     let count = |value: fn(&PortRecord) -> u64| Values::U64(records.iter().map(value).collect());
+    let node = |value: fn(&anabranch_fabric::Port) -> u32| {
+        Values::Node(records.iter().map(|record| value(&fabric.ports()[record.port as usize])).collect())
+    };
     let end = |value: fn(&anabranch_fabric::Port) -> u32| {
         Values::U64(
             records.iter().map(|record| value(&fabric.ports()[record.port as usize]).into()).collect(),
@@ -19,6 +22,8 @@ pub fn port_columns(fabric: &Fabric, records: &[PortRecord]) -> Vec<Column> {
         column("port", "The sending end of one direction of a link.", count(|record| record.port.into())),
         column("from", "Node that sends.", end(|port| port.from)),
         column("to", "Node that receives.", end(|port| port.to)),
+        column("from_name", "Name of the node that sends.", node(|port| port.from)),
+        column("to_name", "Name of the node that receives.", node(|port| port.to)),
         column(
             "start_ns",
             "Start of the interval.",

@@ -15,7 +15,8 @@ pub fn tables<B>(
     flows: &[Flow],
     outcome: &Outcome,
 ) -> [(&'static str, Vec<Column>); 4] {
-    let of_flows = flow_columns(fabric, settings.framing, &settings.transports, flows, &outcome.flows);
+    let (framing, measure) = (settings.framing, settings.observe.measure);
+    let of_flows = flow_columns(fabric, framing, &settings.transports, flows, &outcome.flows, measure);
     [
         ("flows", of_flows),
         ("ports", port_columns(fabric, &outcome.ports)),

@@ -6,7 +6,7 @@ use anabranch_balancers::{Balancing, Settings, simulate};
 use anabranch_fabric::topology::LeafSpine;
 use anabranch_record::{Column, Values, flow_columns, port_columns};
 use anabranch_sim::transport::{Control, Tcp, Transport};
-use anabranch_sim::{Framing, Nic, Observe, Progress};
+use anabranch_sim::{Framing, Nic, Observe, Progress, Window};
 use anabranch_traffic::{Flow, Start};
 
 const US: u64 = 1_000_000;
@@ -49,7 +49,7 @@ fn a_window_on_an_empty_fabric_is_ideal_and_books_balance() {
         observe: Observe { interval_ps: 1_000 * US, ..Observe::default() },
     };
     let outcome = simulate(&fabric, &flows, &settings, &Progress::default()).unwrap();
-    let columns = flow_columns(&fabric, Framing::ETHERNET, &transports, &flows, &outcome.flows);
+    let columns = flow_columns(&fabric, Framing::ETHERNET, &transports, &flows, &outcome.flows, Window::ALL);
     assert_eq!(
         column(&columns, "slowdown"),
         &Values::OptionalF64(vec![Some(1.0), Some(1.0), Some(1.0), None, None])

@@ -112,14 +112,14 @@ pub fn transport_parameters(kind: &str) -> Vec<Parameter> {
         .collect()
 }
 
-fn rows(scenario: &Scenario) -> Vec<Row> {
+pub(crate) fn rows(scenario: &Scenario) -> Vec<Row> {
     let mut reference = Reference::default();
     scenario.clone().visit(&mut reference);
     reference.rows
 }
 
 /// Scenarios that together have every key of a table, by the kind they differ in; the first has the defaults.
-fn variants(table: &str) -> Vec<(&'static str, Scenario)> {
+pub(crate) fn variants(table: &str) -> Vec<(&'static str, Scenario)> {
     let base = || Scenario::named("scenario");
     let fabric = |kind| (kind, Scenario { fabric: Shape::of_kind(kind), ..base() });
     let traffic = |kind| (kind, Scenario { traffic: vec![Traffic::of_kind(kind)], ..base() });

@@ -68,7 +68,7 @@ impl Scenario {
             changes,
             routing_delay_ps: self.routing.delay_ps,
             end_ps: self.end_ps.unwrap_or(0),
-            observe: observe(&directory, &self.record)?,
+            observe: Observe { measure: self.measure.window(), ..observe(&directory, &self.record)? },
         };
         Ok(Resolved { scenario: self, fabric, settings, workloads })
     }
@@ -135,11 +135,35 @@ impl Resolved {
             _ => None,
         });
         match late {
-            None => Ok(flows),
+            None => self.some_measured(flows),
             Some((index, at_ps)) => Err(self.scenario.stop_origin.error(
                 &format!("at: {} is before flow {index} begins", Time.write(&self.settings.end_ps)),
                 format!("set it beyond {}, or ask for fewer flows", Time.write(&at_ps)),
             )),
+        }
+    }
+
+    /// Refuses a window in which no flow can begin.
+    fn some_measured(&self, flows: Vec<Flow>) -> Result<Vec<Flow>, FormError> {
+        let window = self.settings.observe.measure;
+        // When the others begin, the simulation decides.
+        let may_count = |flow: &Flow| match flow.start {
+            Start::At(at_ps) => window.holds(at_ps),
+            Start::After { .. } | Start::AfterJob { .. } => true,
+        };
+        let last_ps = flows.iter().filter_map(|flow| match flow.start {
+            Start::At(at_ps) => Some(at_ps),
+            _ => None,
+        });
+        match last_ps.max() {
+            Some(last_ps) if !flows.iter().any(may_count) => {
+                let key = if window.from_ps > last_ps { "from" } else { "to" };
+                Err(self.scenario.measure_origin.error(
+                    &format!("{key}: no flow begins in the window, and none would count"),
+                    format!("the last flow begins at {}", Time.write(&last_ps).trim_matches('"')),
+                ))
+            }
+            _ => Ok(flows),
         }
     }
 
@@ -204,6 +228,7 @@ fn observe(directory: &Directory<'_>, record: &Record) -> Result<Observe, FormEr
         window_flows: record.windows.clone(),
         capture_ports: ports(directory, &record.captures).map_err(|error| error.within("record.captures"))?,
         capture_packets_max: record.capture_packets,
+        ..Observe::default()
     })
 }
 

@@ -3,10 +3,11 @@
 use crate::section::change::Alteration;
 use crate::section::fabric::Shape;
 use crate::section::host::HostSetting;
+use crate::section::measure::Measure;
 use crate::section::record::Record;
 use crate::section::routing::Routing;
 use crate::section::traffic::Traffic;
-use crate::section::{change, fabric, framing, host, record, routing, stop, traffic, transport};
+use crate::section::{change, fabric, framing, host, measure, record, routing, stop, traffic, transport};
 use anabranch_form::Origin;
 use anabranch_form::unit::{Text, Whole};
 use anabranch_form::{Form, FormError, Position, Reader, Writer, document};
@@ -37,9 +38,12 @@ pub struct Scenario {
     pub framing: Framing,
     /// Records to write.
     pub record: Record,
+    /// Window of the flows that count.
+    pub measure: Measure,
     pub(crate) end_ps: Option<u64>,
     pub(crate) fabric_origin: Origin,
     pub(crate) stop_origin: Origin,
+    pub(crate) measure_origin: Origin,
 }
 
 impl Scenario {
@@ -58,6 +62,17 @@ impl Scenario {
         Ok(scenario)
     }
 
+    /// Reads as far as `text` makes sense, for programs that help to write it: what is wrong keeps its default.
+    ///
+    /// # Errors
+    /// A text that is no TOML.
+    pub fn draft(text: &str, file: &str) -> Result<Self, FormError> {
+        let document = document::parse(text, file, &[])?;
+        let mut scenario = Self::named("scenario");
+        scenario.visit(&mut Reader::new(document, Position { source: file.into(), line: None }));
+        Ok(scenario)
+    }
+
     /// The defaults.
     pub(crate) fn named(name: &str) -> Self {
         Self {
@@ -71,9 +86,11 @@ impl Scenario {
             traffic: Vec::new(),
             framing: Framing::ETHERNET,
             record: Record::default(),
+            measure: Measure::default(),
             end_ps: None,
             fabric_origin: Origin::default(),
             stop_origin: Origin::default(),
+            measure_origin: Origin::default(),
         }
     }
 
@@ -143,5 +160,13 @@ impl Scenario {
         form.table("record", "What is written down on the way, beside the table of flows.", |form| {
             record::visit(form, &mut self.record);
         });
+        form.table(
+            "measure",
+            "Which flows count, by when they begin: in tables, figures, studies and verdicts. All, where nothing is said.",
+            |form| {
+                measure::visit(form, &mut self.measure);
+                form.origin(&mut self.measure_origin);
+            },
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Control: what happens to the fabric while it runs, when routing learns of it, and when books are written.
 
-use crate::Settings;
+use crate::{Settings, Window};
 use crate::queue::NEVER_PS;
 use anabranch_fabric::{Change, Fabric, What};
 
@@ -29,6 +29,8 @@ pub(crate) struct Schedule {
     interval: Periodic,
     sample: Periodic,
     omit_ps: u64,
+    /// Times beside its multiples at which an interval ends, the next one last.
+    cuts_ps: Vec<u64>,
 }
 
 /// Something at every multiple of a period; never if the period is zero.
@@ -62,7 +64,12 @@ impl Schedule {
             interval: Periodic::new(settings.observe.interval_ps, settings.observe.interval_ps),
             sample: Periodic::new(sample_ps, 0),
             omit_ps: if settings.observe.omit_ps == 0 { NEVER_PS } else { settings.observe.omit_ps },
+            cuts_ps: cuts_ps(settings.observe.measure, settings.observe.interval_ps),
         }
+    }
+
+    fn cut_ps(&self) -> u64 {
+        self.cuts_ps.last().copied().unwrap_or(NEVER_PS)
     }
 
     fn change_ps(&self) -> u64 {
@@ -75,7 +82,8 @@ impl Schedule {
 
     /// Time of the next event; [`NEVER_PS`] if there is none.
     pub(crate) fn next_ps(&self) -> u64 {
-        let recorded_ps = self.interval.next_ps.min(self.sample.next_ps).min(self.omit_ps);
+        let interval_ps = self.interval.next_ps.min(self.cut_ps());
+        let recorded_ps = interval_ps.min(self.sample.next_ps).min(self.omit_ps);
         self.change_ps().min(self.reroute_ps()).min(recorded_ps)
     }
 
@@ -97,6 +105,10 @@ impl Schedule {
             self.omit_ps = NEVER_PS;
             return Control::Omit;
         }
+        if self.cut_ps() == at_ps {
+            self.cuts_ps.pop();
+            return Control::EndInterval;
+        }
         let (periodic, control) = if self.interval.next_ps == at_ps {
             (&mut self.interval, Control::EndInterval)
         } else {
@@ -105,6 +117,13 @@ impl Schedule {
         periodic.next_ps += periodic.period_ps;
         control
     }
+}
+
+/// Ends of a window at which no interval ends by itself, the first one last.
+fn cuts_ps(window: Window, interval_ps: u64) -> Vec<u64> {
+    let by_itself = |at_ps: u64| at_ps == 0 || interval_ps != 0 && at_ps.is_multiple_of(interval_ps);
+    let ends = [window.to_ps, window.from_ps];
+    ends.into_iter().filter(|&at_ps| at_ps != u64::MAX && !by_itself(at_ps)).collect()
 }
 
 /// The ports that a change concerns, and what becomes of them.

@@ -40,6 +40,6 @@ pub use outcome::{CapturedPacket, FlowRecord, Outcome, PortRecord, QueueSample, 
 pub use packet::{Kind, Packet, SackBlock, marks};
 pub use partition::{Partition, PartitionedHosts, PartitionedSwitches};
 pub use progress::Progress;
-pub use settings::{Framing, Observe, Settings};
+pub use settings::{Framing, Observe, Settings, Window};
 pub use simulation::{Simulation, salt};
 pub use slab::PacketId;

@@ -70,4 +70,32 @@ pub struct Observe {
     pub capture_ports: Vec<u32>,
     /// Most packets captured at one port.
     pub capture_packets_max: u64,
+    /// Window of measurement; intervals of port records end at its ends.
+    pub measure: Window,
+}
+
+/// Window of measurement: flows that begin in it are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Start, in picoseconds.
+    pub from_ps: u64,
+    /// End, in picoseconds, itself outside; `u64::MAX` if there is none.
+    pub to_ps: u64,
+}
+
+impl Window {
+    /// Window without an end on either side.
+    pub const ALL: Self = Self { from_ps: 0, to_ps: u64::MAX };
+
+    /// Whether a flow counts that begins at a time; `u64::MAX` if it never did.
+    #[must_use]
+    pub fn holds(self, start_ps: u64) -> bool {
+        self.from_ps <= start_ps && (start_ps < self.to_ps || self.to_ps == u64::MAX)
+    }
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self::ALL
+    }
 }

@@ -13,6 +13,7 @@ from anabranch.plot.series import Series, add_legend
 from anabranch.plot.style import FAINT, GRID, line_style, panels
 from anabranch.plot.ticks import ratio_ticks, time_ticks
 from anabranch.stats.size_classes import SizeClass
+from anabranch.stats.window import measured
 
 POINTS_MAX = 400
 """Largest number of points of a curve: more than pixels show would only enlarge the page."""
@@ -20,7 +21,7 @@ POINTS_MAX = 400
 
 def draw(series: Sequence[Series], classes: Sequence[SizeClass], measure: str) -> Figure:
     """Draws the fraction of finished flows up to each value; `measure` is `fct_ns` or `slowdown`."""
-    finished = [one.flows.filter(pl.col("finished")) for one in series]
+    finished = [measured(one.flows).filter(pl.col("finished")) for one in series]
     shown = [one for one in classes if any(flows.filter(one.holds()).height for flows in finished)]
     with panels(1, max(1, len(shown)), 2.9, sharey=True) as (drawn, ((*row,),)):
         for axes, one in zip(row, shown, strict=False):

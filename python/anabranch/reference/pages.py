@@ -1,4 +1,4 @@
-"""The list of reference pages."""
+"""The list of what is written from the code: reference pages, and classes of a scenario's tables."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from anabranch.reference import (
     python_api,
     reproduced,
     results,
+    scenario_tables,
     study,
 )
 
@@ -47,5 +48,6 @@ def pages_of_code(root: Path) -> dict[str, str]:
         "docs/fabric-file.md": fabric_file.page(),
         "docs/python.md": python_api.page(),
         "docs/results.md": results.page(written("docs/results.md")),
+        "python/anabranch/scenario/tables.py": scenario_tables.page(),
         **{f"docs/{path}": text for path, text in load_balancers.pages().items()},
     }

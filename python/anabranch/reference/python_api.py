@@ -26,7 +26,8 @@ run.flows.filter(run.flows["size_bytes"] < 100_000)["slowdown"].mean()
 """
 
 SECTIONS = {
-    "Simulate": ("run", "open", "Run", "sweep"),
+    "Simulate": ("Scenario", "run", "open", "Run"),
+    "Studies": ("Study", "sweep", "StudyOutcome"),
     "Load balancers": ("schemes", "LoadBalancer", "Scheme"),
     "Split": ("Splitter", "techniques", "Technique", "Weight"),
     "Connections and traces": (
@@ -71,6 +72,8 @@ def _class(name: str, kind: type) -> str:
     for member, value in vars(kind).items():
         if member.startswith("_") or issubclass(kind, Exception):
             continue
+        if isinstance(value, classmethod):
+            value = value.__func__
         if inspect.isfunction(value):
             text += f"\n#### `{name}.{member}`\n\n{_signature(member, value)}{_docstring(value)}"
         elif isinstance(value, property) or hasattr(value, "func"):
@@ -85,7 +88,7 @@ def _signature(called: str, value: Any) -> str:
     for one in signature.parameters.values():
         if one.kind is one.KEYWORD_ONLY and "*" not in shown and one.VAR_POSITIONAL not in kinds:
             shown.append("*")
-        if one.name != "self":
+        if one.name not in ("self", "cls"):
             shown.append(_parameter(one))
     returned = "" if inspect.isclass(value) else f" -> {signature.return_annotation}"
     line = f"{called}({', '.join(shown)}){returned}"

@@ -111,7 +111,7 @@ def _fabrics(material: Material) -> Iterator[Drawn]:
     heading = "Link utilisation"
     for group, label, run in shown[:FABRICS_MAX]:
         title = ", ".join(part for part in (label if len(shown) > 1 else "", group.title) if part)
-        drawn = fabric.draw(run.topology, port_utilization(run.topology, run.ports, last_start_ns(run)))
+        drawn = fabric.draw(run.topology, port_utilization(run.topology, run.measured_ports, last_start_ns(run)))
         yield Drawn(_file_name("fabric", title or run.name), heading, title, drawn)
         heading = ""
 

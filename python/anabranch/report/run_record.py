@@ -21,5 +21,5 @@ def record(run: Run, classes: Sequence[SizeClass]) -> dict[str, Any]:
         "results": str(run.folder),
         "manifest": run.manifest,
         "classes": by_class(run.flows, classes).to_dicts(),
-        "load": [asdict(tier) for tier in achieved(run.topology, run.ports, last_start_ns(run))],
+        "load": [asdict(tier) for tier in achieved(run.topology, run.measured_ports, last_start_ns(run))],
     }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from anabranch.runs.advice import advice
 from anabranch.runs.class_table import ABSENT, class_rows
 from anabranch.stats import host_queues
 from anabranch.stats.fct import STATISTICS, statistics
@@ -62,11 +64,10 @@ def show(run: Run, classes: Sequence[SizeClass], console: Console) -> None:
     console.print()
     _show_jobs(run, console)
     _show_load(run, console)
-    drops, lost, marks = (int(manifest[f"{what}_packets"]) for what in ("dropped", "lost", "marked"))
-    unfinished = int(manifest["flows_unfinished"])
+    flows, unfinished, drops, lost, marks = run.sums.values()
     console.print(
         f"{count(drops)} packets dropped, {count(lost)} lost to failures, {count(marks)} marked; "
-        f"{count(unfinished)} of {count(manifest['flows_total'])} flows unfinished",
+        f"{count(unfinished)} of {count(flows)} flows unfinished{_counted(run)}",
         markup=False,
         style="yellow" if unfinished else "",
         soft_wrap=True,
@@ -78,6 +79,8 @@ def show(run: Run, classes: Sequence[SizeClass], console: Console) -> None:
     for warning in manifest["warnings"]:
         if warning.startswith(host_queues.BEGINNING):
             console.print(f"warning: {warning}", style="yellow", markup=False, soft_wrap=True)
+    for sentence in advice(run, classes):
+        console.print(f"advice: {sentence}", markup=False, soft_wrap=True)
     hops, wall_s = int(manifest["packet_hops"]), float(manifest["wall_s"])
     console.print(
         f"{count(hops)} packet-hops in {wall_s:.2f} s: {hops / max(wall_s, 1e-9) / 1e6:.1f} million/s",
@@ -85,6 +88,15 @@ def show(run: Run, classes: Sequence[SizeClass], console: Console) -> None:
         soft_wrap=True,
     )
     console.print(f"results: {run.folder}", markup=False, soft_wrap=True)
+
+
+def _counted(run: Run) -> str:
+    """Window of measurement and what it leaves out; empty without one."""
+    if run.window.whole:
+        return ""
+    end = "" if math.isinf(run.window.to_ns) else f" to {duration(run.window.to_ns)}"
+    others = int(run.manifest["flows_total"]) - run.sums["flows"]
+    return f" (of those that begin from {duration(run.window.from_ns)}{end}; {count(others)} others do not count)"
 
 
 def _show_jobs(run: Run, console: Console) -> None:
@@ -106,7 +118,7 @@ def _show_load(run: Run, console: Console) -> None:
         ("achieved load", False), ("ports", True), ("capacity", True), ("mean %", True), ("busiest %", True)
     )
     counts = tier_counts(run.topology)
-    for tier in achieved(run.topology, run.ports, until_ns):
+    for tier in achieved(run.topology, run.measured_ports, until_ns):
         words = direction_words(tier.direction, counts)
         table.add_row(words, count(tier.ports), bit_rate(tier.capacity_bps), pct(tier.mean_pct), pct(tier.busiest_pct))
     console.print(table)

@@ -16,11 +16,10 @@ from anabranch.report.material import Material, flatten
 from anabranch.report.run_table import last_start_ns, record_rows
 from anabranch.runs.class_table import class_rows
 from anabranch.runs.results import Run
-from anabranch.stats.fct import MEASURES
 from anabranch.stats.size_classes import SizeClass
 from anabranch.stats.tier_load import achieved
-from anabranch.study.outcome import short
-from anabranch.units import amount, bit_rate, count, duration, pct, ratio, significant
+from anabranch.study.outcome import short, summary_rows
+from anabranch.units import amount, bit_rate, count, pct, ratio
 
 ABSENT = "-"
 
@@ -62,15 +61,13 @@ def facts(runs: Sequence[Run]) -> dict[str, tuple[str, str]]:
     manifests = [run.manifest for run in runs]
     hops = sum(int(one["packet_hops"]) for one in manifests)
     cpu_s = sum(float(one["cpu_s"]) for one in manifests)
-    flows = sum(int(one["flows_total"]) for one in manifests)
-    unfinished = sum(int(one["flows_unfinished"]) for one in manifests)
+    sums = {name: sum(run.sums[name] for run in runs) for name in runs[0].sums}
     seeds = sorted({one["seed"] for one in manifests if one["seed"] is not None})
-    drops, marks = (sum(int(one[f"{what}_packets"]) for one in manifests) for what in ("dropped", "marked"))
     return {
         "runs": (count(len(runs)), f"seeds {', '.join(map(str, seeds))}" if seeds else ""),
-        "flows": (count(flows), f"{count(unfinished)} unfinished"),
+        "flows": (count(sums["flows"]), f"{count(sums['unfinished'])} unfinished"),
         "packet-hops": (count(hops), f"{hops / max(cpu_s, 1e-9) / 1e6:.1f} million per second and core"),
-        "packets dropped": (count(drops), f"{count(marks)} marked"),
+        "packets dropped": (count(sums["dropped_packets"]), f"{count(sums['marked_packets'])} marked"),
         "time": (f"{cpu_s:.1f} s", "of one core"),
         "memory": (amount(max(int(one["peak_rss_bytes"]) for one in manifests)), "most at once"),
     }
@@ -80,7 +77,7 @@ def _loads(run: Run) -> dict[str, Any]:
     offered = run.manifest["offered_load"]
     return {
         "offered": record_rows(offered) if offered else None,
-        "achieved": achieved(run.topology, run.ports, last_start_ns(run)),
+        "achieved": achieved(run.topology, run.measured_ports, last_start_ns(run)),
     }
 
 
@@ -88,16 +85,7 @@ def _summary(material: Material) -> tuple[list[str], list[list[str]]] | None:
     """Table of a study: a row per point and size class, means over seeds with their intervals."""
     if material.study is None:
         return None
-    shown = [f"{measure}_{name}" for measure in MEASURES for name in ("mean", "p99")]
-    header = [*map(short, material.study.axes), "size class", "flows", "unfinished"]
-    header += ["FCT mean", "FCT p99", "slowdown mean", "slowdown p99"]
-    rows = []
-    for row in material.study.summary.iter_rows(named=True):
-        cells = [str(row[axis]) for axis in material.study.axes]
-        cells += [row["size_class"], count(row["flows"]), count(row["unfinished"])]
-        cells += [with_interval(row[column], row[f"{column}_ci95"], column.startswith("fct")) for column in shown]
-        rows.append(cells)
-    return header, rows
+    return summary_rows(material.study)
 
 
 def _comparison(material: Material) -> tuple[str, list[str], list[list[str]]] | None:
@@ -121,11 +109,3 @@ def _ratio(row: dict[str, Any]) -> str:
     if row["ratio_low"] is None:
         return text
     return f"{text}\n{row['ratio_low']:.2f} - {row['ratio_high']:.2f}"
-
-
-def with_interval(value: float | None, half: float | None, is_time: bool) -> str:
-    """Formats a mean, with half the width of its interval."""
-    if value is None:
-        return ABSENT
-    write = duration if is_time else significant
-    return write(value) if half is None else f"{write(value)} ±{write(half)}"

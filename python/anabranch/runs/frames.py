@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -10,11 +10,18 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from anabranch import _core
 from anabranch._core import Run
 from anabranch.runs.program_run import ProgramRun
 
 TABLES = ("flows", "ports", "queues", "windows")
 OPTIONAL = ("queues", "windows")
+
+
+NAMES = frozenset(
+    (table, name) for table, columns in _core.columns().items() for name, kind, _ in columns if kind == "name"
+)
+"""Columns that hold numbers of nodes and are written as their names."""
 
 
 def frame(columns: Mapping[str, npt.NDArray[np.generic] | list[int | None]]) -> pl.DataFrame:
@@ -26,17 +33,23 @@ def frame(columns: Mapping[str, npt.NDArray[np.generic] | list[int | None]]) -> 
     return pl.DataFrame(series).fill_nan(None)
 
 
-def _series(name: str, values: npt.NDArray[np.generic] | list[int | None]) -> pl.Series:
-    """Makes a column: integers with missing values come as lists with None, reals as NaN."""
-    if isinstance(values, list):
-        return pl.Series(name, values, dtype=pl.UInt64)
-    return pl.Series(name, values, nan_to_null=True)
-
-
-def frames(run: Run | ProgramRun) -> dict[str, pl.DataFrame]:
-    """All tables of a run; optional ones only if they were asked for."""
-    made = {name: frame(getattr(run, name)) for name in TABLES}
+def frames(run: Run | ProgramRun, nodes: Sequence[str]) -> dict[str, pl.DataFrame]:
+    """All tables of a run on a fabric with these nodes; optional ones only if they were asked for."""
+    made = {name: named(frame(getattr(run, name)), name, nodes) for name in TABLES}
     return {name: table for name, table in made.items() if name not in OPTIONAL or table.height}
+
+
+def named(table: pl.DataFrame, name: str, nodes: Sequence[str]) -> pl.DataFrame:
+    """Names in place of numbers in the columns that hold names: text that files keep once, and numbers into it."""
+    known = pl.Series(nodes, dtype=pl.Enum(nodes))
+    columns = [column for column in table.columns if (name, column) in NAMES]
+    return table.with_columns(known.gather(table[column]).alias(column) for column in columns)
+
+
+def beside_numbers(table: pl.DataFrame, columns: Sequence[str], nodes: Sequence[str]) -> pl.DataFrame:
+    """Adds `COLUMN_name` for each column of numbers of nodes."""
+    known = pl.Series(nodes, dtype=pl.Enum(nodes))
+    return table.with_columns(known.gather(table[column]).alias(f"{column}_name") for column in columns)
 
 
 def write_frames(tables: Mapping[str, pl.DataFrame], folder: Path, csv: bool) -> dict[str, int]:

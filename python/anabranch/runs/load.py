@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch._core import Scenario
 from anabranch.errors import AnabranchError
-from anabranch.runs.literal import literal
+from anabranch.runs.literal import file_text, literal
 
 
 def read_text(path: str | Path) -> str:
@@ -26,8 +26,14 @@ def read_text(path: str | Path) -> str:
         raise AnabranchError(f"{path}: not text in UTF-8; give a TOML file") from None
 
 
-def load(path: str | Path, overrides: Mapping[str, Any] | Iterable[tuple[str, str]] = ()) -> Scenario:
-    """Loads the scenario of a file, with keys changed: a mapping of Python values, or pairs of texts.
+UNNAMED = "scenario"
+"""Name, in errors, of a scenario that has no file."""
+
+
+def load(
+    source: str | Path | Mapping[str, Any], overrides: Mapping[str, Any] | Iterable[tuple[str, str]] = ()
+) -> Scenario:
+    """Loads the scenario of a file or a mapping, with keys changed: a mapping of Python values, or pairs of texts.
 
     Raises:
         AnabranchError: the file, a key or a value is not as it must be; the message says where and what would work.
@@ -43,7 +49,21 @@ def load(path: str | Path, overrides: Mapping[str, Any] | Iterable[tuple[str, st
                 f"-o {key}={value}: a load balancer of one's own runs on the axis {key} of a study, by `anabranch "
                 "sweep`; hint: or in Python, by ab.run(FILE, scheme=Mine())"
             )
-    return Scenario(read_text(path), str(path), pairs)
+    if isinstance(source, Mapping):
+        text, file = text_of(source)
+        return Scenario(text, file, pairs, lines=False)
+    return Scenario(read_text(source), str(source), pairs)
+
+
+def text_of(scenario: Mapping[str, Any]) -> tuple[str, str]:
+    """Text of a scenario that is a mapping, and the file that names in it are relative to.
+
+    Raises:
+        AnabranchError: a value of a type that scenarios do not have.
+
+    """
+    file = str(getattr(scenario, "file", UNNAMED))
+    return file_text(scenario, f"{file}: "), file
 
 
 def parse_overrides(options: Iterable[str]) -> list[tuple[str, str]]:

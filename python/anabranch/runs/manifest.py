@@ -66,6 +66,7 @@ def manifest(
         "wall_s": executed.wall_s,
         "cpu_s": executed.cpu_s,
         "peak_rss_bytes": executed.peak_rss_bytes,
+        "measure": measure(scenario),
         "flows_total": flows.height,
         "flows_unfinished": flows.height - int(flows["finished"].sum()),
         "offered_load": [{key: plain(value) for key, value in row.items()} for row in scenario.offered_load()],
@@ -77,6 +78,12 @@ def manifest(
         },
         "files": files,
     }
+
+
+def measure(scenario: _core.Scenario, scale: float = 1.0) -> dict[str, float | None]:
+    """Window of measurement, in nanoseconds of a run whose time is the scenario's divided by `scale`."""
+    from_ns, to_ns = scenario.measure_ns
+    return {"from_ns": from_ns / scale, "to_ns": None if to_ns is None else to_ns / scale}
 
 
 def plain(value: Any) -> Any:

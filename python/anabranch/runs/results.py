@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import sys
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError
+from anabranch.hints import choose
 from anabranch.runs.folder import read_manifest
+from anabranch.runs.html_table import html_table, titled
+from anabranch.runs.pandas_frame import pandas_frame
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
+    from rich.table import Table
+
+    from anabranch.stats.window import Window
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+
+TABLES = ("flows", "ports", "queues", "windows")
 
 
 class Run:
@@ -56,6 +67,69 @@ class Run:
         """Congestion window of the flows that the scenario chose, one row per change."""
         return self._read("windows")
 
+    @property
+    def window(self) -> Window:
+        """Time in which flows begin that count, as the scenario's `measure` says."""
+        from anabranch.stats.window import Window
+
+        said = self.manifest.get("measure", {})
+        end_ns = said.get("to_ns")
+        return Window(said.get("from_ns", 0.0), math.inf if end_ns is None else end_ns)
+
+    @property
+    def measured_flows(self) -> pl.DataFrame:
+        """The flows that count: those that began in the window of `measure`."""
+        from anabranch.stats.window import measured
+
+        return measured(self.flows)
+
+    @property
+    def measured_ports(self) -> pl.DataFrame:
+        """Ports within the window of `measure`."""
+        from anabranch.stats.window import clipped
+
+        return clipped(self.ports, self.window)
+
+    @property
+    def measured_queues(self) -> pl.DataFrame:
+        """Samples of queues within the window of `measure`."""
+        import polars as pl
+
+        return self.queues.filter(pl.col("time_ns").is_between(self.window.from_ns, self.window.to_ns, closed="left"))
+
+    @cached_property
+    def sums(self) -> dict[str, int]:
+        """Flows, unfinished ones, and packets dropped, lost and marked.
+
+        With a window, packets are segments of the flows that count; without one, all frames of the run.
+        """
+        counted = ("dropped_packets", "lost_packets", "marked_packets")
+        if self.window.whole:
+            flows, unfinished = self.manifest["flows_total"], self.manifest["flows_unfinished"]
+            return {"flows": flows, "unfinished": unfinished, **{name: self.manifest[name] for name in counted}}
+        flows = self.measured_flows
+        found = {"flows": flows.height, "unfinished": flows.height - int(flows["finished"].sum())}
+        # A lab does not know whose segments a queue dropped.
+        return found | {
+            name: int((flows[name].sum() if name in flows.columns else self.manifest[name]) or 0) for name in counted
+        }
+
+    @property
+    def advice(self) -> list[str]:
+        """Sentences on what a longer run would make better: few flows, a load not reached, queues that still grow."""
+        from anabranch.runs.advice import advice
+
+        return advice(self)
+
+    def to_pandas(self, table: str = "flows") -> pd.DataFrame:
+        """A table as a frame of pandas: `flows`, `ports`, `queues` or `windows`.
+
+        Raises:
+            AnabranchError: pandas is not installed, or there is no such table.
+
+        """
+        return pandas_frame(getattr(self, choose(table, TABLES, "to_pandas")))
+
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The resolved scenario: every setting, the defaults included."""
@@ -83,19 +157,18 @@ class Run:
         from anabranch.runs.class_table import class_rows
 
         header, rows = class_rows(self.flows)
-        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        return (
-            f"<p><b>{html.escape(self.name)}</b> <code>{html.escape(str(self.folder))}</code></p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        )
+        cells = [[html.escape(cell) for cell in row] for row in rows]
+        return titled(self.name, self.folder) + html_table([html.escape(cell) for cell in header], cells)
 
+    def __rich__(self) -> Table:
+        """Table by size class, for the terminal."""
+        from anabranch.runs.class_table import class_rows
+        from anabranch.terminal.plain_table import plain_table
 
-def open(folder: str | Path) -> Run:  # noqa: A001
-    """Opens the results of a run.
-
-    Raises:
-        AnabranchError: the folder is no complete run.
-
-    """
-    return Run(folder)
+        header, rows = class_rows(self.flows)
+        kept = [index for index, cell in enumerate(header) if cell.rpartition(" ")[2] not in ("p50", "p95", "p99.9")]
+        table = plain_table(*((header[index], index > 0) for index in kept))
+        table.title = f"{self.name}  {self.folder}"
+        for row in rows:
+            table.add_row(*(row[index] for index in kept))
+        return table

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    scenario: str | Path | Scenario,
+    scenario: str | Path | Mapping[str, Any] | Scenario,
     overrides: Mapping[str, Any] | Iterable[tuple[str, str]] = (),
     *,
     scheme: Scheme | None = None,
@@ -31,7 +31,7 @@ def run(
     """Simulates a scenario, or opens its results if they exist already.
 
     Args:
-        scenario: A TOML file, or a loaded scenario (without `overrides`).
+        scenario: A TOML file, an `ab.Scenario`, or a dict of the same keys.
         overrides: Keys to change, as in `{"traffic.load": 0.6}`.
         scheme: A load balancer of one's own, instead of the scenario's: docs/own-scheme.md.
         runs: Folder of all results; those of this run go to `RUNS/NAME-HASH`.

@@ -27,12 +27,13 @@ def write(
     from anabranch.runs.frames import frames, write_frames
     from anabranch.runs.manifest import manifest
 
-    tables = frames(executed.run)
+    topology = scenario.topology()
+    tables = frames(executed.run, topology["nodes"]["name"])
     with written_whole(folder) as part:
         files = {"scenario.toml": 1, "topology.json": 1} | write_frames(tables, part, csv)
         (part / "scenario.toml").write_text(scenario.resolved_toml(), encoding="utf-8")
-        topology = json.dumps(scenario.topology(), default=lambda array: array.tolist())
-        (part / "topology.json").write_text(topology + "\n", encoding="utf-8")
+        drawn = json.dumps(topology, default=lambda array: array.tolist())
+        (part / "topology.json").write_text(drawn + "\n", encoding="utf-8")
         files |= {Path(name).name: 1 for name in executed.run.write_captures(str(part))}
         written = manifest(scenario, executed, tables, files, command) | dict(own_scheme)
         (part / MANIFEST).write_text(json.dumps(written, indent=1, allow_nan=False) + "\n", encoding="utf-8")

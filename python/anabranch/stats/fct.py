@@ -9,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from anabranch.stats.size_classes import SizeClass, size_classes
+from anabranch.stats.window import measured
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 STATISTICS = ("mean", *QUANTILES)
@@ -33,14 +34,15 @@ def statistics(values: npt.NDArray[np.float64]) -> dict[str, float | None]:
 
 
 def by_class(flows: pl.DataFrame, classes: Sequence[SizeClass] | None = None) -> pl.DataFrame:
-    """One row per size class.
+    """One row per size class, of the flows that count.
 
     Columns: `size_class`, `flows` (all of the class), `unfinished` (of those), and `fct_ns_mean`, `fct_ns_p50`, ...,
     `slowdown_p99.9` over the finished ones; null where there are too few.
     """
     rows: list[dict[str, object]] = []
+    counted = measured(flows)
     for one in size_classes() if classes is None else classes:
-        chosen = flows.filter(one.holds())
+        chosen = counted.filter(one.holds())
         finished = chosen.filter(pl.col("finished"))
         row: dict[str, object] = {
             "size_class": one.label,
@@ -59,12 +61,12 @@ def by_class(flows: pl.DataFrame, classes: Sequence[SizeClass] | None = None) ->
 def by_size(
     flows: pl.DataFrame, quantiles: Sequence[float], flows_per_bin_min: int = 30, bins_max: int = 20
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Slowdown against flow size, in bins of equally many finished flows.
+    """Slowdown against flow size, in bins of equally many finished flows that count.
 
     Returns the median size of each bin in bytes, shape (bins,), and the quantiles, shape (len(quantiles), bins);
     NaN where a bin has too few flows for a quantile.
     """
-    finished = flows.filter(pl.col("finished")).sort("size_bytes")
+    finished = measured(flows).filter(pl.col("finished")).sort("size_bytes")
     size = finished["size_bytes"].cast(pl.Float64).to_numpy()
     slowdown = finished["slowdown"].cast(pl.Float64).to_numpy()
     bins = max(1, min(bins_max, len(size) // flows_per_bin_min))

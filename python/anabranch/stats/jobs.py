@@ -6,19 +6,28 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from anabranch.stats.window import FLAG
+
 
 def completion_ns(flows: pl.DataFrame) -> tuple[npt.NDArray[np.float64], int]:
     """Times from the start of a job's first flow to the end of its last, in nanoseconds, for each that ended.
 
+    A job counts if its first flow does.
+
     Returns these times, in the order of the jobs, and the number of jobs that did not end.
     """
+    # Folders of earlier versions do not say which flows count.
+    first = pl.col(FLAG).sort_by("start_ns", nulls_last=True).first()
+    counts = first if FLAG in flows.columns else pl.lit(value=True).alias(FLAG)
     jobs = (
         flows.filter(pl.col("job").is_not_null())
         .group_by("job")
         .agg(
+            counts,
             pl.col("finished").all(),
             ((pl.col("start_ns") + pl.col("fct_ns")).max() - pl.col("start_ns").min()).alias("completion_ns"),
         )
+        .filter(FLAG)
         .sort("job")
     )
     finished = jobs.filter(pl.col("finished"))

@@ -128,7 +128,7 @@ def conduct(
 
 
 def sweep(
-    path: str | Path,
+    study: str | Path | Mapping[str, Any],
     *,
     runs: str | Path = "runs",
     overrides: Mapping[str, Any] | None = None,
@@ -141,7 +141,7 @@ def sweep(
     """Runs a study, or its missing cells, on the cores of this machine, and returns its outcome.
 
     Args:
-        path: The study's TOML file.
+        study: The study's TOML file, an `ab.Study`, or a dict of the same keys.
         runs: Results go to `RUNS/NAME`.
         overrides: Keys of the scenario to change, as in `{"traffic.duration": "50 ms"}`.
         loads: Values of the axis `traffic.load`, instead of the study's.
@@ -159,10 +159,10 @@ def sweep(
 
     pairs = [(key, literal(value)) for key, value in (overrides or {}).items()]
     chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else seeds
-    study = changed(load_study(path), pairs, chosen, loads)
+    written = changed(load_study(study), pairs, chosen, loads)
     where = Where(at_once=jobs, skip_impossible=skip_impossible)
     outcome = conduct(
-        resolve(study, runs), size_classes(), ["anabranch", *sys.argv[1:]], where, replace(SILENT, progress=progress)
+        resolve(written, runs), size_classes(), ["anabranch", *sys.argv[1:]], where, replace(SILENT, progress=progress)
     )
     assert outcome is not None, "one shard is all of it"
     return outcome

@@ -5,16 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError
+from anabranch.hints import choose
+from anabranch.runs.html_table import html_table, titled
+from anabranch.runs.pandas_frame import pandas_frame
+from anabranch.units import count, duration, significant
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
+    from rich.table import Table
 
 STUDY_FILE = "study.json"
 CELLS, SUMMARY, COMPARISON = "cells", "summary", "comparison"
+TABLES = ("summary", "comparison", "table")
+ABSENT = "-"
 
 
 @dataclass(frozen=True)
@@ -69,11 +78,66 @@ class StudyOutcome:
         return pl.read_parquet(self.folder / f"{COMPARISON}.parquet")
 
     @property
+    def advice(self) -> list[str]:
+        """Sentences on comparisons about which the seeds disagree."""
+        from anabranch.study.advice import advice
+
+        return advice(self)
+
+    def to_pandas(self, table: str = "summary") -> pd.DataFrame:
+        """A table as a frame of pandas: `summary`, `comparison` or `table`.
+
+        Raises:
+            AnabranchError: pandas is not installed, or there is no such table.
+
+        """
+        return pandas_frame(getattr(self, choose(table, TABLES, "to_pandas")))
+
+    def _repr_html_(self) -> str:
+        """Means over seeds by point and size class, for notebooks."""
+        header, rows = summary_rows(self)
+        cells = [[escape(cell) for cell in row] for row in rows]
+        return titled(self.name, self.folder) + html_table([escape(cell) for cell in header], cells)
+
+    def __rich__(self) -> Table:
+        """Means over seeds by point and size class, for the terminal."""
+        from anabranch.terminal.plain_table import plain_table
+
+        header, rows = summary_rows(self)
+        table = plain_table(*((cell, index >= len(self.axes) + 1) for index, cell in enumerate(header)))
+        table.title = f"{self.name}  {self.folder}"
+        for row in rows:
+            table.add_row(*row)
+        return table
+
+    @property
     def table(self) -> pl.DataFrame:
         """One row per cell and size class."""
         import polars as pl
 
         return pl.read_parquet(self.folder / f"{CELLS}.parquet")
+
+
+def summary_rows(study: StudyOutcome) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of the summary: a row per point and size class, means over seeds with their intervals."""
+    shown = [f"{measure}_{name}" for measure in ("fct_ns", "slowdown") for name in ("mean", "p99")]
+    header = [*map(short, study.axes), "size class", "flows", "unfinished"]
+    header += ["FCT mean", "FCT p99", "slowdown mean", "slowdown p99"]
+    rows = []
+    for row in study.summary.iter_rows(named=True):
+        cells = [str(row[axis]) for axis in study.axes]
+        cells += [row["size_class"], count(row["flows"]), count(row["unfinished"])]
+        cells += [with_interval(row[column], row[f"{column}_ci95"], column.startswith("fct")) for column in shown]
+        rows.append(cells)
+    return header, rows
+
+
+def with_interval(value: float | None, half: float | None, is_time: bool) -> str:
+    """Formats a mean, with half the width of its interval."""
+    if value is None:
+        return ABSENT
+    write = duration if is_time else significant
+    return write(value) if half is None else f"{write(value)} ±{write(half)}"
 
 
 def short(axis: str) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
 from anabranch.own.named import Own, own_name
-from anabranch.runs.literal import document, literal
+from anabranch.runs.literal import file_text, literal, plain
+from anabranch.runs.load import UNNAMED as SCENARIO
 from anabranch.runs.load import read_text
 from anabranch.study.own_value import BALANCE, replaced
 from anabranch.study.quick import kept, read_quick
@@ -20,6 +21,8 @@ from anabranch.toml_document import parse_toml
 
 KEYS = ("name", "scenario", "axes", "seeds", "quick")
 QUICK_SUFFIX = "-quick"
+UNNAMED = "study"
+"""Name, in errors, of a study that has no file."""
 SEED_KEY = "seed"
 FABRIC = "fabric"
 PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -59,6 +62,8 @@ class Study:
     name: str
     scenario_text: str
     scenario_file: str
+    scenario_lines: bool
+    """Whether the scenario is a file of its own, whose lines errors name."""
     axes: dict[str, list[Value]]
     seeds: list[int]
     overrides: Overrides = field(default_factory=list)
@@ -79,40 +84,49 @@ class Study:
                 yield Point(labels, [*self.overrides, *overrides, (SEED_KEY, str(seed))], seed, own)
 
 
-def load_study(path: str | Path, quick: bool = False) -> Study:
-    """Reads a study; the quick one is reduced as its table `[quick]` says, and has a name of its own.
+def load_study(source: str | Path | Mapping[str, Any], quick: bool = False) -> Study:
+    """Reads a study, a file or a mapping of its keys.
+
+    The quick one is reduced as its table `[quick]` says, and has a name of its own.
 
     Raises:
         AnabranchError: the file, a key or a value is not as it must be.
 
     """
-    file = str(path)
-    table = parse_toml(read_text(path), file)
+    if isinstance(source, Mapping):
+        file = str(getattr(source, "file", UNNAMED))
+        table = {key: value if key == "scenario" else plain(value) for key, value in source.items()}
+    else:
+        file, table = str(source), parse_toml(read_text(source), str(source))
     for key in table:
         if key not in KEYS:
             raise AnabranchError(f"{file}: {key}: unknown key; {nearest(key, KEYS)}")
     name = table.get("name", Path(file).stem)
     if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name):
         raise AnabranchError(f"{file}: name: {name}: names a folder; use letters, digits, dots and dashes")
-    text, scenario_file = _scenario(file, table.get("scenario"))
+    text, scenario_file, lines = _scenario(file, table.get("scenario"))
     axes, seeds = _axes(file, table.get("axes", {})), _seeds(file, table.get("seeds", 1))
     small = read_quick(file, table.get("quick", {}))
     fewer = kept(file, axes, small, lambda value: value.label)
     fewer_seeds = seeds if small.seeds is None else _seeds(f"{file}: quick", small.seeds)
     if not quick:
-        return Study(file, name, text, scenario_file, axes, seeds)
+        return Study(file, name, text, scenario_file, lines, axes, seeds)
     if "quick" not in table:
         raise AnabranchError(f"{file}: quick: there is no such table; without --quick the whole study runs")
     changes = list(_overrides(small.scenario))
-    return Study(file, f"{name}{QUICK_SUFFIX}", text, scenario_file, fewer, fewer_seeds, changes, small.note)
+    return Study(file, f"{name}{QUICK_SUFFIX}", text, scenario_file, lines, fewer, fewer_seeds, changes, small.note)
 
 
-def _scenario(file: str, given: object) -> tuple[str, str]:
-    if isinstance(given, str):
+def _scenario(file: str, given: object) -> tuple[str, str, bool]:
+    """Text of the scenario, its file for errors and for the files that it names, and whether its lines are known."""
+    if isinstance(given, (str, Path)):
         path = Path(file).parent / given
-        return read_text(path), str(path)
-    if isinstance(given, dict):
-        return document(given), f"{file}: scenario"
+        return read_text(path), str(path), True
+    if isinstance(given, Mapping):
+        own = str(getattr(given, "file", SCENARIO))
+        # Without a name of its own a scenario is called as the file is, up to its last dot.
+        where = own if own != SCENARIO else f"{file}.scenario" if file == UNNAMED else f"{file}: scenario"
+        return file_text(given, f"{where}: "), where, False
     problem = "missing" if given is None else "neither a file nor a table"
     raise AnabranchError(f'{file}: scenario: {problem}; give scenario = "file.toml", or a table [scenario]')
 

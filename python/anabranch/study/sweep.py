@@ -91,7 +91,7 @@ def resolve(study: Study, runs: str | Path, allowed: Callable[[str], bool] | Non
         point, seed = cell.labels, cell.seed
         words = labels_text(point, seed)
         try:
-            scenario = Scenario(study.scenario_text, study.scenario_file, cell.overrides)
+            scenario = Scenario(study.scenario_text, study.scenario_file, cell.overrides, lines=study.scenario_lines)
             where = run_folder(folder, scenario) if cell.own is None else _own_folder(folder, scenario, cell.own)
         except AnabranchError as error:
             if allowed is not None and allowed(str(error)):

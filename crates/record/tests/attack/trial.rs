@@ -116,14 +116,15 @@ fn compare(first: &Outcome, second: &Outcome) -> Result<(), Broken> {
 /// Checks the tables that are written: their sums are those of the manifest, and every number is finite.
 fn recorded(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> Result<(), Broken> {
     let (fabric, settings) = (resolved.fabric(), resolved.settings());
-    let of_flows = flow_columns(fabric, settings.framing, &settings.transports, flows, &outcome.flows);
+    let (framing, measure) = (settings.framing, settings.observe.measure);
+    let of_flows = flow_columns(fabric, framing, &settings.transports, flows, &outcome.flows, measure);
     let of_ports = port_columns(fabric, &outcome.ports);
     let samples = [queue_columns(&outcome.queues), window_columns(&outcome.windows)];
     for column in of_flows.iter().chain(&of_ports).chain(samples.iter().flatten()) {
         let finite = match &column.values {
             Values::F64(values) => values.iter().all(|value| value.is_finite()),
             Values::OptionalF64(values) => values.iter().flatten().all(|value| value.is_finite()),
-            Values::U64(_) | Values::OptionalU64(_) | Values::Bool(_) => true,
+            Values::U64(_) | Values::OptionalU64(_) | Values::Bool(_) | Values::Node(_) => true,
         };
         holds(finite, "recorded numbers are finite", || format!("{}: {:?}", column.name, column.values))?;
     }

@@ -6,6 +6,7 @@ pub(crate) mod framing;
 pub(crate) mod graph;
 pub(crate) mod host;
 mod link;
+pub(crate) mod measure;
 pub(crate) mod record;
 pub(crate) mod routing;
 pub(crate) mod stop;

@@ -139,7 +139,7 @@ def waiting(pairs: Pairs) -> list[Waiting]:
 
 
 def _waiting(run: Run, names: pl.DataFrame) -> pl.DataFrame:
-    ports = run.ports.filter(pl.col("start_ns") < run.flows["start_ns"].max())
+    ports = run.measured_ports.filter(pl.col("start_ns") < run.flows["start_ns"].max())
     for end in ("from", "to"):
         ports = ports.join(names.rename({"node": end, "tier": f"{end}_tier"}), on=end)
     direction = pl.concat_str("from_tier", pl.lit(" to "), "to_tier")
@@ -147,6 +147,6 @@ def _waiting(run: Run, names: pl.DataFrame) -> pl.DataFrame:
 
 
 def _port_sums(runs: Sequence[Run], *columns: str) -> list[dict[int, int]]:
-    ports = pl.concat([run.ports.select("port", *columns) for run in runs])
+    ports = pl.concat([run.measured_ports.select("port", *columns) for run in runs])
     summed = ports.group_by("port").agg(pl.col(column).sum() for column in columns)
     return [dict(zip(summed["port"].to_list(), summed[column].to_list(), strict=True)) for column in columns]

@@ -20,8 +20,8 @@ from anabranch.lab.traffic import flow_results, port_watch
 from anabranch.lab.traffic.flow_results import FlowResults
 from anabranch.runs.execute import peak_rss_bytes
 from anabranch.runs.folder import MANIFEST
-from anabranch.runs.frames import write_frames
-from anabranch.runs.manifest import DEFINITIONS, origin, plain
+from anabranch.runs.frames import beside_numbers, write_frames
+from anabranch.runs.manifest import DEFINITIONS, measure, origin, plain
 from anabranch.runs.results import Run
 
 DEFINED = DEFINITIONS | {
@@ -52,7 +52,11 @@ class Measured:
 def write(measured: Measured, folder: Path) -> Run:
     """Writes it, whole or not at all, in place of what was there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    tables = {"flows": _flows(measured), "ports": measured.ports}
+    nodes = measured.scenario.topology()["nodes"]["name"]
+    tables = {
+        "flows": beside_numbers(_flows(measured), ("src", "dst"), nodes),
+        "ports": beside_numbers(measured.ports, ("from", "to"), nodes),
+    }
     with written_whole(folder) as part:
         files = {"scenario.toml": 1, "topology.json": 1} | write_frames(tables, part, csv=False)
         (part / "scenario.toml").write_text(measured.scenario.resolved_toml(), encoding="utf-8")
@@ -67,7 +71,12 @@ def _flows(measured: Measured) -> pl.DataFrame:
     ideal = pl.Series("ideal_fct_ns", measured.ideal_fct_ns, dtype=pl.Float64)
     frame = measured.results.flows.with_columns(ideal)
     jobs = pl.Series("job", measured.scenario.flows()["job"], dtype=pl.UInt64)
-    return frame.with_columns(jobs, slowdown=pl.col("fct_ns") / pl.col("ideal_fct_ns"), stream=pl.lit(value=True))
+    window = measure(measured.scenario, measured.lab.scale)
+    counts = pl.col("start_ns") >= window["from_ns"]
+    if window["to_ns"] is not None:
+        counts &= pl.col("start_ns") < window["to_ns"]
+    slowdown = pl.col("fct_ns") / pl.col("ideal_fct_ns")
+    return frame.with_columns(jobs, slowdown=slowdown, stream=pl.lit(value=True), measured=counts)
 
 
 def _topology(measured: Measured) -> dict[str, Any]:
@@ -89,6 +98,14 @@ def _manifest(measured: Measured, flows: pl.DataFrame, files: dict[str, int]) ->
         ("job", "integer", "The incast it belongs to; null if none."),
         ("slowdown", "real", "fct_ns / ideal_fct_ns; null if unfinished."),
         ("stream", "boolean", "Whether it is a TCP stream: always."),
+        ("measured", "boolean", "Whether it began in the window of `measure`: statistics are of these flows alone."),
+        ("src_name", "name", "Name of the host that sends."),
+        ("dst_name", "name", "Name of the host that receives."),
+    )
+    of_ports = (
+        *port_watch.COLUMNS,
+        ("from_name", "name", "Name of the node that sends."),
+        ("to_name", "name", "Name of the node that receives."),
     )
     used = resource.getrusage(resource.RUSAGE_SELF)
     return {
@@ -103,6 +120,7 @@ def _manifest(measured: Measured, flows: pl.DataFrame, files: dict[str, int]) ->
         "wall_s": measured.wall_s,
         "cpu_s": used.ru_utime + used.ru_stime,
         "peak_rss_bytes": peak_rss_bytes(),
+        "measure": measure(scenario, measured.lab.scale),
         "flows_total": flows.height,
         "flows_unfinished": results.unfinished,
         "offered_load": _offered(measured),
@@ -111,7 +129,7 @@ def _manifest(measured: Measured, flows: pl.DataFrame, files: dict[str, int]) ->
         "definitions": DEFINED,
         "columns": {
             table: {name: {"type": kind, "meaning": meaning} for name, kind, meaning in rows}
-            for table, rows in (("flows", columns), ("ports", port_watch.COLUMNS))
+            for table, rows in (("flows", columns), ("ports", of_ports))
         },
         "files": files,
     }

@@ -91,10 +91,9 @@ def pairs(found: Pairs, classes: Sequence[SizeClass], console: Console) -> None:
     for queue in waiting(found):
         queues.add_row(queue.direction, count(queue.lab_bytes), count(queue.simulated_bytes))
     console.print(queues)
-    again = [
-        sum(int(run.flows["retransmitted_packets"].sum()) for run in side) for side in (found.lab, found.simulated)
-    ]
-    unfinished = [sum(int(run.manifest["flows_unfinished"]) for run in side) for side in (found.lab, found.simulated)]
+    sides = (found.lab, found.simulated)
+    again = [sum(int(run.measured_flows["retransmitted_packets"].sum()) for run in side) for side in sides]
+    unfinished = [sum(run.sums["unfinished"] for run in side) for side in sides]
     console.print(
         f"\n{len(found.lab)} seeds; intervals by Student's t over seeds, ratios seed by seed; "
         f"sent again: {count(again[0])} segments in the lab, {count(again[1])} in the simulator; "

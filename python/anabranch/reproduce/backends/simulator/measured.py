@@ -14,6 +14,7 @@ from anabranch.reproduce.measure import CellMeasure, read_measure
 from anabranch.reproduce.quantity import Quantity
 from anabranch.stats.jobs import completion_ns
 from anabranch.stats.size_classes import SizeClass
+from anabranch.stats.window import measured as measured_flows
 
 if TYPE_CHECKING:
     from anabranch.runs.results import Run
@@ -37,11 +38,11 @@ def measured(quantity: Quantity, run: Run) -> float | None:
         AnabranchError: the run has no such ports.
 
     """
-    flows = run.flows
+    flows = run.measured_flows
     if quantity.name in ("fct", "slowdown", "throughput"):
         return statistic_of(_values(quantity, flows), quantity.statistic)
     if quantity.name == "job time":
-        times, _ = completion_ns(flows)
+        times, _ = completion_ns(run.flows)
         return statistic_of(times / 1e6, quantity.statistic)
     if quantity.name == "goodput":
         return _goodput_gbps(run)
@@ -50,8 +51,8 @@ def measured(quantity: Quantity, run: Run) -> float | None:
     if quantity.name == "share of flows":
         return 100.0 * flows.filter(quantity.size_class.holds()).height / flows.height if flows.height else None
     if quantity.name == "dropped":
-        sent = int(run.ports["sent_packets"].sum())
-        return 100.0 * int(run.manifest["dropped_packets"]) / sent if sent else None
+        sent = int((run.ports if run.window.whole else flows)["sent_packets"].sum())
+        return 100.0 * run.sums["dropped_packets"] / sent if sent else None
     column = "triple_duplicates" if quantity.name == "triple duplicates" else f"{quantity.name}_packets"
     chosen = flows.filter(quantity.size_class.holds())
     sent = int(chosen["sent_packets"].sum())
@@ -59,8 +60,8 @@ def measured(quantity: Quantity, run: Run) -> float | None:
 
 
 def unfinished(quantity: Quantity, flows: pl.DataFrame) -> tuple[int, int]:
-    """Flows of the class that began and did not end, and all of it."""
-    chosen = flows.filter(quantity.size_class.holds())
+    """Flows of the class that count, began and did not end, and all of those that count."""
+    chosen = measured_flows(flows).filter(quantity.size_class.holds())
     return chosen.height - int(chosen["finished"].sum()), chosen.height
 
 
@@ -78,7 +79,7 @@ def _goodput_gbps(run: Run) -> float | None:
     """None if a pair has had no time to send."""
     recorded = run.scenario["record"]
     omit_ns = time_ns(recorded, "omit") if "omit" in recorded else 0.0
-    began = run.flows.filter(pl.col("start_ns").is_not_null())
+    began = run.measured_flows.filter(pl.col("start_ns").is_not_null())
     ended = (pl.col("start_ns") + pl.col("fct_ns")).fill_null(run.manifest["end_ns"])
     pairs = began.group_by("src", "dst").agg(
         pl.col("received_bytes").sum().alias("bytes"),

@@ -30,7 +30,7 @@ def of_ports(quantity: Quantity, run: Run) -> float | None:
         other = _delay_us(run, quantity.out_of, quantity.statistic)
         return own / other if own is not None and other else None
     if quantity.name == "utilisation":
-        chosen = run.ports.filter(pl.col("port").is_in(_numbers(run, quantity.ports)))
+        chosen = run.measured_ports.filter(pl.col("port").is_in(_numbers(run, quantity.ports)))
         weight = float(chosen["length_ns"].sum())
         return 100.0 * float((chosen["utilization"] * chosen["length_ns"]).sum()) / weight if weight else None
     if quantity.name == "split deviation":
@@ -46,7 +46,7 @@ def _split_deviation(run: Run, quantity: Quantity) -> float | None:
     p sum(b_i), so that the sum over ports of squared distance over p sum(b_i^2) has the mean (ports - 1), whatever the
     sizes.
     """
-    sizes = run.flows["size_bytes"].cast(pl.Float64)
+    sizes = run.measured_flows["size_bytes"].cast(pl.Float64)
     if not len(sizes):
         return None
     sent = np.array([_sent_bytes(run, [name]) for name in quantity.ports], dtype=np.float64)
@@ -59,7 +59,7 @@ def _split_deviation(run: Run, quantity: Quantity) -> float | None:
 
 def _sent_bytes(run: Run, wanted: Sequence[str]) -> int:
     """Bytes that ports have sent, by their names."""
-    return int(run.ports.filter(pl.col("port").is_in(_numbers(run, wanted)))["sent_bytes"].sum())
+    return int(run.measured_ports.filter(pl.col("port").is_in(_numbers(run, wanted)))["sent_bytes"].sum())
 
 
 def _numbers(run: Run, wanted: Sequence[str]) -> list[int]:
@@ -79,7 +79,7 @@ def _delay_us(run: Run, names: Sequence[str], statistic: str) -> float | None:
     ports = run.topology["ports"]
     sums, links_ns = np.zeros(0), 0.0
     for port in _numbers(run, names):
-        samples = run.queues.filter(pl.col("port") == port).sort("time_ns")
+        samples = run.measured_queues.filter(pl.col("port") == port).sort("time_ns")
         if not samples.height:
             unknown = f"{run.folder}: ports: {', '.join(names)}: a queue among these was not sampled"
             raise AnabranchError(f"{unknown}; add them to record.queues")

@@ -1,0 +1,80 @@
+"""Scenarios and studies as HTML for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import AnabranchError
+from anabranch.report.run_table import record_rows
+from anabranch.runs.html_table import html_table
+from anabranch.runs.literal import literal
+from anabranch.scenario.keys import VALUE, every_key
+
+if TYPE_CHECKING:
+    from anabranch.scenario.scenario import Scenario
+    from anabranch.scenario.table import Table
+
+
+def key_table(table: Table) -> str:
+    """Every key that a table of this kind has: value, values that it takes, meaning."""
+    rows = []
+    for path, key in table.known_keys().items():
+        name = path.rpartition(".")[2]
+        written = _text(table[name]) if name in table else key.written.strip("`")
+        shown = f"<b>{escape(written)}</b>" if name in table else escape(written)
+        rows.append([escape(name), shown, escape(key.wants if key.sort == VALUE else "a table"), escape(key.meaning)])
+    return html_table(["key", "value", "values", "meaning"], rows)
+
+
+def scenario_page(scenario: Scenario) -> str:
+    """Keys that are set with their meanings, and the offered load with warnings, or the error."""
+    known = every_key()
+    rows = [
+        [
+            escape(path),
+            escape(_text(value)),
+            escape(known[kept].meaning if (kept := _unnumbered(path)) in known else ""),
+        ]
+        for path, value in _flat(scenario.to_dict(), "")
+    ]
+    page = f"<p><b>{escape(scenario.file)}</b></p>" + html_table(["key", "value", "meaning"], rows)
+    try:
+        resolved = scenario.resolve()
+        page += "".join(f"<p>warning: {escape(text)}</p>" for text in resolved.warnings())
+        offered = resolved.offered_load()
+    except AnabranchError as error:
+        return f"{page}<p><b>error</b>: {escape(str(error))}</p>"
+    if offered:
+        header, cells = record_rows(offered)
+        page += html_table(header, [[escape(cell) for cell in row] for row in cells])
+    return page
+
+
+def _flat(table: Mapping[str, Any], prefix: str) -> Sequence[tuple[str, Any]]:
+    """Paths and values of a table, entries of lists with their numbers."""
+    found: list[tuple[str, Any]] = []
+    for name, value in table.items():
+        path = f"{prefix}{name}"
+        known = every_key().get(_unnumbered(path))
+        if known is None or known.sort == VALUE:
+            found.append((path, value))
+        elif isinstance(value, Mapping):
+            found += _flat(value, f"{path}.")
+        elif isinstance(value, list):
+            for number, one in enumerate(value):
+                found += _flat(one, f"{path}.{number}.") if isinstance(one, Mapping) else [(f"{path}.{number}", one)]
+    return found
+
+
+def _unnumbered(path: str) -> str:
+    return ".".join(step for step in path.split(".") if not step.isdigit())
+
+
+def _text(value: Any) -> str:
+    """A value as a scenario file has it; as Python has it where a file has none."""
+    try:
+        return literal(value)
+    except AnabranchError:
+        return repr(value)
