@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from anabranch import _core
 from anabranch.errors import AnabranchError
 from anabranch.report.run_table import record_rows
 from anabranch.runs.html_table import html_table
 from anabranch.runs.literal import literal
-from anabranch.scenario.keys import VALUE, every_key
-
-if TYPE_CHECKING:
-    from anabranch.scenario.scenario import Scenario
-    from anabranch.scenario.table import Table
+from anabranch.scenario.keys import VALUE, Key, every_key
 
 
-def key_table(table: Table) -> str:
-    """Every key that a table of this kind has: value, values that it takes, meaning."""
+def key_table(given: Mapping[str, Any], known: Mapping[str, Key]) -> str:
+    """Keys that a table has, by path: value, bold if it is given, values that the key takes, meaning."""
     rows = []
-    for path, key in table.known_keys().items():
+    for path, key in known.items():
         name = path.rpartition(".")[2]
-        written = _text(table[name]) if name in table else key.written.strip("`")
-        shown = f"<b>{escape(written)}</b>" if name in table else escape(written)
+        written = _text(given[name]) if name in given else key.written.strip("`")
+        shown = f"<b>{escape(written)}</b>" if name in given else escape(written)
         rows.append([escape(name), shown, escape(key.wants if key.sort == VALUE else "a table"), escape(key.meaning)])
     return html_table(["key", "value", "values", "meaning"], rows)
 
 
-def scenario_page(scenario: Scenario) -> str:
+def scenario_page(file: str, given: Mapping[str, Any], resolve: Callable[[], _core.Scenario]) -> str:
     """Keys that are set with their meanings, and the offered load with warnings, or the error."""
     known = every_key()
     rows = [
@@ -37,11 +34,11 @@ def scenario_page(scenario: Scenario) -> str:
             escape(_text(value)),
             escape(known[kept].meaning if (kept := _unnumbered(path)) in known else ""),
         ]
-        for path, value in _flat(scenario.to_dict(), "")
+        for path, value in _flat(given, "")
     ]
-    page = f"<p><b>{escape(scenario.file)}</b></p>" + html_table(["key", "value", "meaning"], rows)
+    page = f"<p><b>{escape(file)}</b></p>" + html_table(["key", "value", "meaning"], rows)
     try:
-        resolved = scenario.resolve()
+        resolved = resolve()
         page += "".join(f"<p>warning: {escape(text)}</p>" for text in resolved.warnings())
         offered = resolved.offered_load()
     except AnabranchError as error:

@@ -104,7 +104,7 @@ class Scenario(ScenarioKeys):
         """The keys that are set, the offered load and the warnings, for notebooks."""
         from anabranch.scenario.html import scenario_page
 
-        return scenario_page(self)
+        return scenario_page(self.file, self.to_dict(), self.resolve)
 
     def _file(self) -> str:
         return self.file

@@ -134,7 +134,7 @@ class Table(Mapping[str, Any]):
         """Every key with its value and meaning, for notebooks; those that are set are bold."""
         from anabranch.scenario.html import key_table
 
-        return key_table(self)
+        return key_table(self, self.known_keys())
 
     def _attached(self) -> dict[str, Any]:
         """The dict to write into, which from now on stands in the table above."""
