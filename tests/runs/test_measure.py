@@ -79,7 +79,8 @@ def test_intervals_of_ports_end_where_the_window_does(runs: tuple[ab.Run, ab.Run
     rate = 10e9
     up = [port for port, source in enumerate(part.topology["ports"]["from"]) if source < part.topology["hosts"]]
     sent = part.measured_ports.filter(pl.col("port").is_in(up))
-    frames = 8e9 * (sent["sent_bytes"].sum() + 20 * sent["sent_packets"].sum()) / (TO_NS - FROM_NS) / len(up) / rate
+    sent_bytes = int(sent["sent_bytes"].sum()) + 20 * int(sent["sent_packets"].sum())
+    frames = 8e9 * sent_bytes / (TO_NS - FROM_NS) / len(up) / rate
     assert in_window["host to leaf"] == pytest.approx(100 * frames, rel=0.01)
 
 
@@ -101,7 +102,7 @@ def test_a_reproduction_measures_what_counts(runs: tuple[ab.Run, ab.Run]) -> Non
     assert measured(slowdown, part) != pytest.approx(measured(slowdown, whole))
     assert unfinished(slowdown, part.flows) == (chosen.height - finished.height, chosen.height)
     marked = Quantity("marked", ALL_FLOWS, "mean")
-    expected = 100 * chosen["marked_packets"].sum() / chosen["sent_packets"].sum()
+    expected = 100 * int(chosen["marked_packets"].sum()) / int(chosen["sent_packets"].sum())
     assert measured(marked, part) == pytest.approx(expected)
 
 

@@ -72,7 +72,7 @@ def test_a_sweep_takes_other_keys_loads_and_seeds(study: Path, tmp_path: Path) -
         (0.4, "ecmp", 7),
         (0.4, "spray", 7),
     ]
-    settings = ab.open(found.cells[0].folder).scenario
+    settings = ab.Run(found.cells[0].folder).scenario
     assert (settings["traffic"][0]["duration"], settings["traffic"][0]["load"]) == ("5 ms", 0.4)
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from anabranch.runs.advice import advice
 from anabranch.runs.class_table import ABSENT, class_rows
 from anabranch.stats import host_queues
 from anabranch.stats.fct import STATISTICS, statistics
@@ -79,7 +78,7 @@ def show(run: Run, classes: Sequence[SizeClass], console: Console) -> None:
     for warning in manifest["warnings"]:
         if warning.startswith(host_queues.BEGINNING):
             console.print(f"warning: {warning}", style="yellow", markup=False, soft_wrap=True)
-    for sentence in advice(run, classes):
+    for sentence in run.advice(classes):
         console.print(f"advice: {sentence}", markup=False, soft_wrap=True)
     hops, wall_s = int(manifest["packet_hops"]), float(manifest["wall_s"])
     console.print(

@@ -27,6 +27,6 @@ def show(study: StudyOutcome, console: Console) -> None:
         table.add_row(*map(str, point), count(by_class[classes[0]]["unfinished"]), *cells)
     console.print("slowdown by size class, mean over seeds ± half the width of its 95 % interval (Student's t)\n")
     console.print(table)
-    for sentence in study.advice:
+    for sentence in study.advice():
         console.print(f"\nadvice: {sentence}", markup=False, soft_wrap=True)
     console.print(f"\nresults: {study.folder}; anabranch report {study.folder}", markup=False, soft_wrap=True)

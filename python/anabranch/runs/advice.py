@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,9 +14,6 @@ from anabranch.stats.size_classes import SizeClass, size_classes
 from anabranch.stats.tier_load import achieved
 from anabranch.stats.window import Window
 from anabranch.units import count
-
-if TYPE_CHECKING:
-    from anabranch.runs.results import Run
 
 FLOWS_MIN = 100
 """Finished flows of a class from which it has a 99th percentile."""
@@ -31,10 +29,31 @@ QUEUE_MIN_BYTES = 1_500
 """Mean bytes at the switches' ports together, one frame, below which queues are empty."""
 
 
-def advice(run: Run, classes: Sequence[SizeClass] | None = None) -> list[str]:
+@dataclass(frozen=True)
+class Seen:
+    """Results of a run as far as advice looks at them."""
+
+    flows: pl.DataFrame
+    """Flows that count."""
+    ports: pl.DataFrame
+    """Intervals of ports within the window of measurement."""
+    topology: Mapping[str, Any]
+    offered: Sequence[Mapping[str, Any]]
+    """Offered load by tier."""
+    from_ns: float
+    """Start of the window."""
+
+    @property
+    def arrivals(self) -> Window:
+        """Time in which flows begin that count."""
+        starts = self.flows["start_ns"].drop_nulls()
+        return Window(self.from_ns, float(starts.max()) if len(starts) else 0.0)  # type: ignore[arg-type]
+
+
+def advice(seen: Seen, classes: Sequence[SizeClass] | None = None) -> list[str]:
     """Sentences on what a longer run, or a window of measurement, would make better; none if nothing would."""
     chosen = size_classes() if classes is None else classes
-    found = (_few_flows(run.measured_flows, chosen), _load_not_reached(run), _growing_queues(run))
+    found = (_few_flows(seen.flows, chosen), _load_not_reached(seen), _growing_queues(seen))
     return [sentence for sentence in found if sentence]
 
 
@@ -52,15 +71,9 @@ def _few_flows(flows: pl.DataFrame, classes: Sequence[SizeClass]) -> str:
     )
 
 
-def arrivals(run: Run) -> Window:
-    """Time in which flows begin that count."""
-    starts = run.measured_flows["start_ns"].drop_nulls()
-    return Window(run.window.from_ns, float(starts.max()) if len(starts) else 0.0)  # type: ignore[arg-type]
-
-
-def _load_not_reached(run: Run) -> str:
-    offered = {row["tier"]: float(row["load"]) for row in run.manifest["offered_load"]}
-    got = {row.direction: row.mean_pct / 100 for row in achieved(run.topology, run.measured_ports, arrivals(run).to_ns)}
+def _load_not_reached(seen: Seen) -> str:
+    offered = {row["tier"]: float(row["load"]) for row in seen.offered}
+    got = {row.direction: row.mean_pct / 100 for row in achieved(seen.topology, seen.ports, seen.arrivals.to_ns)}
     short = {
         tier: (got[tier], load)
         for tier, load in offered.items()
@@ -75,9 +88,9 @@ def _load_not_reached(run: Run) -> str:
     )
 
 
-def _growing_queues(run: Run) -> str:
-    window = arrivals(run)
-    batches = _batches(run.topology, run.measured_ports, window)
+def _growing_queues(seen: Seen) -> str:
+    window = seen.arrivals
+    batches = _batches(seen.topology, seen.ports, window)
     if batches is None or batches.mean() < QUEUE_MIN_BYTES:
         return ""
     half = BATCHES // 2

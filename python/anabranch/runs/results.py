@@ -6,6 +6,7 @@ import html
 import json
 import math
 import sys
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
 
+    from anabranch.stats.size_classes import SizeClass
     from anabranch.stats.window import Window
 
 if sys.version_info >= (3, 11):
@@ -114,12 +116,13 @@ class Run:
             name: int((flows[name].sum() if name in flows.columns else self.manifest[name]) or 0) for name in counted
         }
 
-    @property
-    def advice(self) -> list[str]:
+    def advice(self, classes: Sequence[SizeClass] | None = None) -> list[str]:
         """Sentences on what a longer run would make better: few flows, a load not reached, queues that still grow."""
-        from anabranch.runs.advice import advice
+        from anabranch.runs.advice import Seen, advice
 
-        return advice(self)
+        offered = self.manifest["offered_load"]
+        seen = Seen(self.measured_flows, self.measured_ports, self.topology, offered, self.window.from_ns)
+        return advice(seen, classes)
 
     def to_pandas(self, table: str = "flows") -> pd.DataFrame:
         """A table as a frame of pandas: `flows`, `ports`, `queues` or `windows`.

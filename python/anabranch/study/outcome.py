@@ -77,12 +77,11 @@ class StudyOutcome:
 
         return pl.read_parquet(self.folder / f"{COMPARISON}.parquet")
 
-    @property
     def advice(self) -> list[str]:
         """Sentences on comparisons about which the seeds disagree."""
         from anabranch.study.advice import advice
 
-        return advice(self)
+        return advice(self.table, self.axes, self.compared_axis, len(self.seeds))
 
     def to_pandas(self, table: str = "summary") -> pd.DataFrame:
         """A table as a frame of pandas: `summary`, `comparison` or `table`.

@@ -1,1 +1,0 @@
-"""Learning to balance: a scenario as an environment of gymnasium."""
