@@ -29,6 +29,7 @@ ALLOWED = {
     "crates/traffic/src/sizes/published.rs": "a source cited",
     "python/anabranch/reproduce/schema.py": "an example of a key",
     "python/anabranch/reproduce/selection.py": "papers by name",
+    "python/anabranch/scenario/tables.py": "values of keys, written from the registry",
     "python/anabranch/targets/*/lab_forwarding.py": "parameters that programs have fixed, what to run instead",
     "python/anabranch/cli/reproduce.py": "an example of a study",
 }

@@ -92,6 +92,8 @@ CHOSEN = {
 PLAIN = {
     "Edge",
     "EdgeSetting",
+    "FabricEdge",
+    "FabricEdgeBack",
     "edge",
     "edges",
     "connection_made",

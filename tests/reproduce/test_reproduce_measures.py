@@ -6,8 +6,7 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 import pytest
@@ -65,18 +64,19 @@ QUEUES = pl.DataFrame(
 
 
 def run_of(flows: pl.DataFrame = FLOWS, record: dict[str, str] | None = None) -> Run:
-    return cast(
-        Run,
-        SimpleNamespace(
-            flows=flows,
-            ports=PORTS,
-            queues=QUEUES,
-            topology=TOPOLOGY,
-            manifest={"dropped_packets": 1, "end_ns": 10_000.0},
-            scenario={"record": record or {}},
-            folder="here",
-        ),
+    """A run with these tables, and no folder behind it."""
+    run = Run.__new__(Run)
+    counts = {"flows_total": flows.height, "flows_unfinished": 0, "lost_packets": 0, "marked_packets": 0}
+    vars(run).update(
+        flows=flows,
+        ports=PORTS,
+        queues=QUEUES,
+        topology=TOPOLOGY,
+        manifest={"dropped_packets": 1, "end_ns": 10_000.0, **counts},
+        scenario={"record": record or {}},
+        folder="here",
     )
+    return run
 
 
 @pytest.mark.parametrize(
