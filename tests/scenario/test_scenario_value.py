@@ -166,6 +166,6 @@ def test_notebooks_show_keys_meanings_and_errors() -> None:
     assert "<td>traffic.0.load</td><td>0.5</td>" in page
     assert "leaf to spine" in page
     assert "<b>2</b>" in scenario.fabric._repr_html_()
-    assert scenario.draw().axes
+    assert "<svg" in scenario.draw()._repr_svg_()
     scenario.traffic[0].load = "much"
     assert "error" in scenario._repr_html_()

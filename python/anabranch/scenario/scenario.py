@@ -14,7 +14,7 @@ from anabranch.scenario.tables import ScenarioKeys
 from anabranch.toml_document import parse_toml
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from anabranch.scenario.drawing import Drawing
 
 
 class Scenario(ScenarioKeys):
@@ -90,11 +90,13 @@ class Scenario(ScenarioKeys):
 
         show(self.resolve(), terminal())
 
-    def draw(self) -> Figure:
-        """Draws the fabric."""
+    def draw(self) -> Drawing:
+        """Draws the fabric; notebooks show it, `.save("fabric.pdf")` writes it, `.figure` is matplotlib's."""
         from anabranch.plot.fabric import draw
+        from anabranch.scenario.drawing import Drawing
 
-        return draw(self.resolve().topology())
+        resolved = self.resolve()
+        return Drawing(draw(resolved.topology()), f"fabric of {resolved.name}")
 
     def copy(self) -> Scenario:
         """A copy that shares nothing with the original."""
