@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.errors import AnabranchError
 
 if TYPE_CHECKING:
+    from anabranch.learning.environment import Environment
     from anabranch.load_balancers import LoadBalancer, schemes
     from anabranch.own import Scheme
     from anabranch.runs.results import Run
@@ -27,6 +28,7 @@ __all__ = [
     "FIVE_TUPLE",
     "AnabranchError",
     "Carried",
+    "Environment",
     "Hash",
     "LoadBalancer",
     "Run",
@@ -55,6 +57,7 @@ __all__ = [
 # NumPy and the extension take longer to import than most commands run: a name is imported when it is asked for
 # (PEP 562).
 _MODULES = {
+    "learning.environment": ("Environment",),
     "load_balancers": ("LoadBalancer", "schemes"),
     "own": ("Scheme",),
     "runs.results": ("Run",),

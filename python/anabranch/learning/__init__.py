@@ -1,0 +1,1 @@
+"""Learning to balance: a scenario as an environment of gymnasium."""
