@@ -20,10 +20,8 @@ pub fn every_key() -> Vec<Row> {
         add(top);
         // Each load balancer has keys of its own.
         let schemes = registry::all().filter(|_| table == "routing");
-        let routing = schemes.map(|descriptor| Scenario {
-            routing: Routing::of(descriptor),
-            ..Scenario::named("scenario")
-        });
+        let routing = schemes
+            .map(|descriptor| Scenario { routing: Routing::of(descriptor), ..Scenario::named("scenario") });
         let kinds = variants(&table).into_iter().map(|(_, scenario)| scenario);
         for scenario in kinds.chain(routing) {
             let below = |row: &Row| row.path.split_once('.').is_some_and(|(top, _)| top == table);

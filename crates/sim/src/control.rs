@@ -1,7 +1,7 @@
 //! Control: what happens to the fabric while it runs, when routing learns of it, and when books are written.
 
-use crate::{Settings, Window};
 use crate::queue::NEVER_PS;
+use crate::{Settings, Window};
 use anabranch_fabric::{Change, Fabric, What};
 
 /// A control event. The order decides between those of the same time.
