@@ -2,8 +2,9 @@
 
 Run as a program, `python swx_pipelines.py FOLDER` builds a pipeline for each switch of a folder that `plan --target p4`
 has written, by DPDK's public functions alone, and answers each line of stdin (switch, port, frame in hexadecimal) with
-one of stdout (port and frame; empty if the packet was dropped). It is a process of its own because DPDK takes signals,
-memory and processors of the one that it is in. Without a folder it prints the libraries that are missing.
+one of stdout (port and frame; empty if the packet was dropped). `SWITCH counter LIST VALUE` writes a counter. It is a
+process of its own because DPDK takes signals, memory and processors of the one that it is in. Without a folder it
+prints the libraries that are missing.
 """
 
 from __future__ import annotations
@@ -184,6 +185,11 @@ class Pipeline:
                 return ours[one], one.recv(MTU)
         return None
 
+    def count(self, list_id: int, value: int) -> None:
+        """Writes the counter of a list."""
+        name = "rte_swx_ctl_pipeline_regarray_write"
+        self._dpdk.call(name, self._pipeline, b"counters", c_uint32(list_id), c_uint64(value))
+
 
 class Spec:
     """Reads what the program's specification uses of the language, and configures a pipeline by it."""
@@ -268,8 +274,11 @@ def main(folder: Path) -> None:
     }
     print("ready", flush=True)
     for line in sys.stdin:
-        switch, port, frame = line.split()
-        left = built[switch].forward(int(port), bytes.fromhex(frame))
+        switch, *words = line.split()
+        if words[0] == "counter":
+            built[switch].count(int(words[1]), int(words[2]))
+            continue
+        left = built[switch].forward(int(words[0]), bytes.fromhex(words[1]))
         print("" if left is None else f"{left[0]} {left[1].hex()}", flush=True)
 
 

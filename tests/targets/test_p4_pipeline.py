@@ -79,6 +79,17 @@ def test_leaves_that_share_switches_keep_their_own_counters(tmp_path: Path) -> N
         assert list(took(folder, asked, [(sender, "S6") for sender in MIXED])) == expected
 
 
+def test_a_counter_of_a_longer_list_begins_again(tmp_path: Path) -> None:
+    folder = written(tmp_path, FIG_5)
+    expected = list(simulated(FIG_5, ("S1",) * 3))
+    with swx_pipelines.pipelines(folder) as asked:
+        assert asked.stdin is not None
+        list(took(folder, asked, [("S1", "S6")] * 7))
+        for switch in ("S1", "S2", "S3"):
+            asked.stdin.write(f"{switch} counter 1 4711\n")
+        assert list(took(folder, asked, [("S1", "S6")] * 3)) == expected
+
+
 def test_what_no_entry_names_is_dropped(tmp_path: Path) -> None:
     folder = written(tmp_path, FIG_2)
     with swx_pipelines.pipelines(folder) as asked:
