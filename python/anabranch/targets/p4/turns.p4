@@ -129,6 +129,7 @@ control Turns(inout headers_t headers, inout metadata_t own, inout standard_meta
         size = 16384;
     }
 
+    // One less than the register has room for: its first counter is of no list.
     @id(0x02000004) @name("pairs")
     table pairs {
         key = {
@@ -137,7 +138,7 @@ control Turns(inout headers_t headers, inout metadata_t own, inout standard_meta
         }
         actions = { take_turn; @defaultonly drop; }
         const default_action = drop();
-        size = 16384;
+        size = 16383;
     }
 
     @id(0x02000005) @name("turns")
