@@ -41,6 +41,8 @@ _SETTINGS: dict[Any, object] = {
     "ytick.color": INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    # Whole outlines of the letters: publishers refuse Type 3, which is the default.
+    "pdf.fonttype": 42,
     "svg.hashsalt": "anabranch",
 }
 
