@@ -76,6 +76,8 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("traffic.reference", &["host", "bisection"]),
     ("traffic.capacity", &["160 Gbps"]),
     ("traffic.start", &["1 us"]),
+    ("measure.from", &["100 us", "0 s"]),
+    ("measure.to", &["200 us", "50 us"]),
     ("traffic.transport", &["{ kind = \"udp\", rate = \"1 Gbps\" }", "{ kind = \"cubic\" }"]),
     (
         "traffic.1",
