@@ -9,6 +9,8 @@ from anabranch.errors import AnabranchError
 
 if TYPE_CHECKING:
     from anabranch.learning.environment import Environment
+    from anabranch.comparison.compare import compare
+    from anabranch.comparison.outcome import Comparison
     from anabranch.load_balancers import LoadBalancer, schemes
     from anabranch.own import Scheme
     from anabranch.runs.results import Run
@@ -29,6 +31,7 @@ __all__ = [
     "AnabranchError",
     "Carried",
     "Environment",
+    "Comparison",
     "Hash",
     "LoadBalancer",
     "Run",
@@ -41,6 +44,7 @@ __all__ = [
     "Trace",
     "Weight",
     "__version__",
+    "compare",
     "five_tuples",
     "flow_keys",
     "generate_trace",
@@ -58,6 +62,8 @@ __all__ = [
 # (PEP 562).
 _MODULES = {
     "learning.environment": ("Environment",),
+    "comparison.compare": ("compare",),
+    "comparison.outcome": ("Comparison",),
     "load_balancers": ("LoadBalancer", "schemes"),
     "own": ("Scheme",),
     "runs.results": ("Run",),

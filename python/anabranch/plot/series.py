@@ -24,22 +24,38 @@ class Series:
     flows: pl.DataFrame
 
 
-def add_legend(drawn: Figure, labels: Sequence[str], title: str = "", *, bars: bool = False) -> None:
-    """Names the series above the axes, if there is more than one; `title` says what they differ in."""
-    if len(labels) < 2:
+def add_legend(
+    drawn: Figure,
+    labels: Sequence[str],
+    title: str = "",
+    *,
+    bars: bool = False,
+    marks: Sequence[str] = (),
+    first_style: int = 0,
+) -> None:
+    """Names the series above the axes, if there is more than one; `title` says what they differ in.
+
+    With `marks` series are points, whose marks repeat in that order; `first_style` is the style of the first series.
+    """
+    if len(labels) < 2 and not first_style:
         return
-    styles = [line_style(index) for index in range(len(labels))]
-    handles: list[Artist] = [
-        Patch(color=style["color"], label=label) if bars else Line2D([], [], lw=1.8, label=label, **style)
-        for label, style in zip(labels, styles, strict=True)
-    ]
+    handles: list[Artist] = []
+    for index, label in enumerate(labels, start=first_style):
+        style = line_style(index)
+        if bars:
+            handles.append(Patch(color=style["color"], label=label))
+        elif marks:
+            mark = marks[index % len(marks)]
+            handles.append(Line2D([], [], ls="", marker=mark, ms=5, color=style["color"], label=label))
+        else:
+            handles.append(Line2D([], [], lw=1.8, label=label, **style))
     drawn.legend(
         handles=handles,
         loc="outside upper left",
         ncols=min(LEGEND_COLUMNS, len(labels)),
         frameon=False,
         fontsize=8.5,
-        handlelength=1.2 if bars else 2.6,
+        handlelength=1.2 if bars or marks else 2.6,
         title=title or None,
         title_fontsize=8.5,
         alignment="left",

@@ -27,7 +27,7 @@ run.flows.filter(run.flows["size_bytes"] < 100_000)["slowdown"].mean()
 
 SECTIONS = {
     "Simulate": ("Scenario", "run", "open", "Run"),
-    "Studies": ("Study", "sweep", "StudyOutcome"),
+    "Studies": ("compare", "Comparison", "Study", "sweep", "StudyOutcome"),
     "Load balancers": ("schemes", "LoadBalancer", "Scheme", "Environment"),
     "Split": ("Splitter", "techniques", "Technique", "Weight"),
     "Connections and traces": (

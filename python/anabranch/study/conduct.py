@@ -55,6 +55,9 @@ class Report:
     """Whether a bar is drawn, if stderr is a terminal."""
 
 
+CELL_SECONDS = 0.2
+"""Time for a cell beside its simulation: its flows drawn for the check, its tables written."""
+
 SILENT = Report(lambda _: None, lambda _: None, lambda _: None)
 """Says nothing, and draws the bar."""
 
@@ -180,7 +183,8 @@ def _estimated(sweep: Sweep, jobs: Sequence[Job], where: Where) -> str:
     done = [folder for folder in sweep.jobs if read_manifest(folder) is not None]
     at_once = min(where.at_once or cores(), len(jobs))
     found = forecast(jobs, done, at_once, trials=where.dask is None)
+    seconds = found.seconds + CELL_SECONDS * len(jobs) / at_once
     hops = f"about {count(found.packet_hops / 1e6)} million packet-hops"
     if where.dask is not None:
-        return f"{hops}, {coarse_duration(found.seconds * at_once)} of one core"
-    return f"{hops}, {coarse_duration(found.seconds)} with {at_once} at once"
+        return f"{hops}, {coarse_duration(seconds * at_once)} of one core"
+    return f"{hops}, {coarse_duration(seconds)} with {at_once} at once"

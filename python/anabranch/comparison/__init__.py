@@ -1,0 +1,1 @@
+"""Comparison: load balancers side by side, over loads, fabrics and seeds, with paired intervals."""

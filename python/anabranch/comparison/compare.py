@@ -1,0 +1,169 @@
+"""`anabranch compare`: load balancers side by side."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anabranch.comparison.design import DEFAULT_LOADS, DEFAULT_SCENARIO, FABRIC, LOAD, Design, check_name
+from anabranch.comparison.fabrics import ChangesGiven, FabricGiven, change_values, fabric_values
+from anabranch.comparison.outcome import Comparison
+from anabranch.comparison.schemes import BALANCE, Given, read_entries
+from anabranch.errors import AnabranchError
+from anabranch.runs.load import read_text
+from anabranch.study.conduct import SILENT, Report, Where, conduct
+from anabranch.study.sweep import resolve
+from anabranch.toml_document import parse_toml
+
+if TYPE_CHECKING:
+    from anabranch.stats.size_classes import SizeClass
+
+STUDY = "study.toml"
+FIGURES = "figures"
+
+
+def compare(
+    schemes: Sequence[Given] | Mapping[str, Given],
+    *,
+    loads: Iterable[float] | None = None,
+    seeds: int | Iterable[int] = 5,
+    fabrics: Sequence[FabricGiven] | Mapping[str, FabricGiven] = (),
+    changes: ChangesGiven | None = None,
+    scenario: str | Path | Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    name: str = "comparison",
+    runs: str | Path = "runs",
+    jobs: int | None = None,
+    dask: str | None = None,
+    progress: bool = True,
+) -> Comparison:
+    """Compares load balancers on the same flows, seed by seed; the first one is what the others are set against.
+
+    Runs that are complete already, of this comparison or an earlier one of the same name, are not run again; a scheme
+    of one's own whose source has changed is. The folder `RUNS/NAME` gets the study (`study.toml`, which `anabranch
+    sweep` runs), its tables, and the figures.
+
+    ```python
+    import anabranch as ab
+
+
+    class Shorter(ab.Scheme):
+        def pick(self, packet, view):
+            first, second = (int(view.random() * len(view.members)) for _ in range(2))
+            return min(first, second, key=view.backlog)
+
+
+    if __name__ == "__main__":
+        found = ab.compare(["ecmp", "letflow", Shorter], loads=[0.3, 0.6], seeds=5)
+        print(found)
+        found.plot("slowdown.pdf")
+    ```
+
+    Args:
+        schemes: Names of `ab.schemes()`, classes of one's own, `"FILE.py:CLASS"`, `"crate:FOLDER"`; keys of the
+            scenario may follow a name, as in `"letflow,routing.gap=200us"`. A dict gives names to them.
+        loads: Values of `traffic.load`. Default: 0.3, 0.5, 0.7, or the load of `scenario` if that is given.
+        seeds: Number of seeds, or which.
+        fabrics: Kinds such as `"fat-tree"`, TOML files with `[fabric]` and `[[change]]`, or tables of the keys of
+            `[fabric]`; a dict gives names to them. Default: the fabric of `scenario`.
+        changes: Lists of `[[change]]` by name, as in `{"whole": [], "slow": [{"link": "leaf0-spine0", "rate":
+            "2.5 Gbps"}]}`; they replace those of scenario and fabric.
+        scenario: A scenario file, or its keys. Default: a leaf-spine fabric of 32 hosts at 10 Gbit/s, web-search flows
+            over DCTCP for 200 ms.
+        overrides: Keys of the scenario to change, as in `{"traffic.duration": "50 ms"}`.
+        name: Name of the folder of results.
+        runs: Folder of all results.
+        jobs: Number of runs at the same time. Default: one per core.
+        dask: Address of a Dask scheduler, to which runs are sent.
+        progress: Draw progress on stderr if that is a terminal.
+
+    Raises:
+        AnabranchError: a scheme, a key or a value is not as it must be, or a scheme has failed.
+
+    """
+    from anabranch.stats.size_classes import size_classes
+
+    chosen = range(1, seeds + 1) if isinstance(seeds, int) else seeds
+    design = designed(
+        schemes, None if loads is None else list(loads), list(chosen), fabrics, changes, scenario, overrides, name
+    )
+    where = Where(at_once=jobs, dask=dask)
+    found = run(design, runs, size_classes(), where, replace(SILENT, progress=progress))
+    assert found is not None, "one shard is all of it"
+    return found
+
+
+def designed(
+    schemes: Sequence[Given] | Mapping[str, Given],
+    loads: list[float] | None,
+    seeds: list[int],
+    fabrics: Sequence[FabricGiven] | Mapping[str, FabricGiven],
+    changes: ChangesGiven | None,
+    scenario: str | Path | Mapping[str, Any] | None,
+    overrides: Mapping[str, Any] | None,
+    name: str,
+) -> Design:
+    """Reads what is to be compared.
+
+    Raises:
+        AnabranchError: a scheme, a file or a value is not as it must be.
+
+    """
+    check_name(name)
+    if not seeds:
+        raise AnabranchError("seeds: none; give how many, as in 5, or which, as in [1, 2, 3]")
+    base: Path | Mapping[str, Any]
+    if isinstance(scenario, (str, Path)):
+        base = Path(scenario)
+        known = parse_toml(read_text(base), str(base))
+    else:
+        base = known = dict(DEFAULT_SCENARIO if scenario is None else scenario)
+    if loads is None and scenario is None:
+        loads = list(DEFAULT_LOADS)
+    fabric = known.get("fabric")
+    link = fabric.get("link") if isinstance(fabric, Mapping) else None
+    settings = dict(overrides or {})
+    axes = [LOAD] * (loads is not None) + [FABRIC] * bool(fabrics) + ["change"] * bool(fabrics or changes) + [BALANCE]
+    for key in settings:
+        axis = next((axis for axis in axes if f"{key}.".startswith(f"{axis}.") or axis.startswith(f"{key}.")), None)
+        if axis is not None:
+            raise AnabranchError(f"{key}: the axis {axis} of this comparison changes it; give another key")
+    return Design(
+        name,
+        read_entries(schemes),
+        base,
+        settings,
+        loads,
+        fabric_values(fabrics, link),
+        change_values(changes or {}),
+        seeds,
+    )
+
+
+def run(
+    design: Design, runs: str | Path, classes: Sequence[SizeClass], where: Where, report: Report
+) -> Comparison | None:
+    """Runs a comparison and writes its files; None if other shards have runs left.
+
+    Raises:
+        AnabranchError: a key or a value is not as it must be, or a scheme has failed.
+
+    """
+    from anabranch.atomic_file import write_whole
+
+    sweep = resolve(design.study(), runs)
+    study = conduct(sweep, classes, ["anabranch", *sys.argv[1:]], where, report)
+    # Written when all is checked: a comparison that is refused leaves nothing behind.
+    design.write_schemes(sweep.folder)
+    write_whole(sweep.folder / STUDY, design.files(sweep.folder))
+    if study is None:
+        return None
+    found = Comparison(study)
+    (sweep.folder / FIGURES).mkdir(exist_ok=True)
+    for kind in ("slowdown", "difference"):
+        for ending in ("pdf", "png"):
+            found.plot(sweep.folder / FIGURES / f"{kind}.{ending}", kind)
+    return found

@@ -1,0 +1,131 @@
+"""A comparison that has run: frames, a table for people, figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import AnabranchError
+from anabranch.hints import choose
+from anabranch.runs.results import Run
+from anabranch.stats.confidence import EQUAL, HIGHER, LOWER
+from anabranch.study.outcome import StudyOutcome, short
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+KINDS = ("slowdown", "difference")
+"""Kinds of figures."""
+FORMATS = (".pdf", ".svg", ".png")
+STATISTICS = ("slowdown_mean", "slowdown_p99")
+VERDICTS = {LOWER: "better", HIGHER: "worse", EQUAL: "equal"}
+"""Verdicts on a slowdown, which is better where it is lower."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Results of `ab.compare`; `print` shows the table of slowdowns with what is decided."""
+
+    study: StudyOutcome
+    """The study behind it."""
+
+    @property
+    def folder(self) -> Path:
+        """Folder of all results."""
+        return self.study.folder
+
+    @property
+    def schemes(self) -> list[str]:
+        """Names of the schemes, the baseline first."""
+        return [str(name) for name in self.study.axes["scheme"]]
+
+    @property
+    def baseline(self) -> str:
+        """Scheme that the others are set against."""
+        return self.schemes[0]
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per scheme, point and size class: means over seeds, each with the half-width of its interval.
+
+        Columns: `scheme`, `load`, `fabric` and `change` if they are compared, `size_class`, `seeds`, `flows`,
+        `unfinished`, `slowdown_mean`, `slowdown_mean_ci95`, and the same of `p50` to `p99.9` and of `fct_ns`.
+        """
+        return self.study.summary.rename({axis: short(axis) for axis in self.study.axes})
+
+    @cached_property
+    def differences(self) -> pl.DataFrame:
+        """One row per scheme but the baseline, point, size class and statistic: the paired difference to the baseline.
+
+        Columns: as in `table`, `statistic`, `difference_pct` with the ends of its 95 % interval `low_pct` and
+        `high_pct` (Student's t of the logarithms of the ratios of each seed), `seeds`, `verdict` (`better` or `worse`
+        if the interval excludes no difference, `equal` to the last bit, else `undecided`; null for one seed), and
+        `seeds_needed`, the number of seeds that would decide it at the spread seen.
+        """
+        import polars as pl
+
+        found = self.study.comparison.rename({axis: short(axis) for axis in self.study.axes})
+        percent = {"ratio": "difference_pct", "ratio_low": "low_pct", "ratio_high": "high_pct"}
+        return found.with_columns(
+            *(((pl.col(ratio) - 1) * 100).alias(name) for ratio, name in percent.items()),
+            pl.col("verdict").replace(VERDICTS),
+        ).select([percent.get(name, name) for name in found.columns])
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row per flow of every run: the columns of `Run.flows` behind those of the axes and `seed`."""
+        import polars as pl
+
+        parts = []
+        for cell in self.study.cells:
+            head = [pl.lit(value).alias(short(axis)) for axis, value in cell.point.items()]
+            parts.append(Run(cell.folder).flows.select(*head, pl.lit(cell.seed).alias("seed"), pl.all()))
+        return pl.concat(parts, how="vertical_relaxed")
+
+    def plot(self, path: str | Path, kind: str = "slowdown") -> None:
+        """Draws a figure into a file that ends with .pdf, .svg or .png.
+
+        Args:
+            path: The file.
+            kind: `slowdown`: mean and p99 by load; `difference`: their paired differences to the baseline, in percent.
+
+        Raises:
+            AnabranchError: an unknown kind or format, or the file cannot be written.
+
+        """
+        choose(kind, KINDS, "kind")
+        if Path(path).suffix not in FORMATS:
+            raise AnabranchError(f"plot: {path}: no format of a figure; end it with .pdf, .svg or .png")
+        from anabranch.comparison.figures import draw_differences, draw_slowdowns
+        from anabranch.plot.style import save
+
+        save((draw_slowdowns if kind == "slowdown" else draw_differences)(self), Path(path))
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Everything as plain data; a value that is no number is null."""
+        return {
+            "results": str(self.folder),
+            "baseline": self.baseline,
+            "axes": self.study.axes,
+            "seeds": self.study.seeds,
+            "table": self.table.fill_nan(None).to_dicts(),
+            "differences": self.differences.fill_nan(None).to_dicts(),
+        }
+
+    def __str__(self) -> str:
+        from anabranch.comparison.table import text
+
+        return text(self)
+
+    def __repr__(self) -> str:
+        return f"Comparison({str(self.folder)!r})"
+
+    def _repr_html_(self) -> str:
+        """Table of slowdowns, for notebooks."""
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"

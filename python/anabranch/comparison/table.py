@@ -1,0 +1,136 @@
+"""A comparison on a terminal: slowdowns by load and scheme, and which differences are decided."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from anabranch.comparison.outcome import STATISTICS, Comparison
+from anabranch.report.runs import with_interval
+from anabranch.stats.confidence import CONFIDENCE, EQUAL, UNDECIDED
+from anabranch.study.outcome import short
+from anabranch.terminal.plain_table import plain_table
+from anabranch.units import count
+
+ALL = "all"
+ABSENT = "-"
+NAMES = {"slowdown_mean": "mean", "slowdown_p99": "p99"}
+STYLES = {"better": "green", "worse": "red", UNDECIDED: "dim"}
+TEXT_WIDTH = 120
+
+
+def show(found: Comparison, console: Console) -> None:
+    """Prints a table for the mean and one for the p99, and a line per scheme on what is decided."""
+    seeds = len(found.study.seeds)
+    console.print(
+        f"slowdown of all flows, mean over {seeds} seed{'s' * (seeds > 1)} ± half the width of its 95 % interval; "
+        f"difference to {found.baseline}, paired by seed, with its 95 % interval\n",
+        markup=False,
+        soft_wrap=True,
+    )
+    for statistic in STATISTICS:
+        console.print(_table(found, statistic))
+        for line in conclusions(found, statistic):
+            console.print(line, markup=False, soft_wrap=True)
+        console.print()
+    for line in remarks(found):
+        console.print(line, style="yellow", markup=False, soft_wrap=True)
+
+
+def _table(found: Comparison, statistic: str) -> Table:
+    axes = [short(axis) for axis in found.study.axes if axis != "scheme"]
+    table = found.table.filter(size_class=ALL)
+    columns = [(axis, False) for axis in axes] + [("scheme", False), (NAMES[statistic], True)]
+    drawn = plain_table(*columns, (f"to {found.baseline}", True), ("95 % interval", True), ("verdict", False))
+    before: tuple[Any, ...] = ()
+    for point, part in table.group_by(axes, maintain_order=True) if axes else [((), table)]:
+        for number, row in enumerate(part.iter_rows(named=True)):
+            new = [number == 0 and point[: at + 1] != before[: at + 1] for at in range(len(point))]
+            shared = [str(value) if said else "" for value, said in zip(point, new, strict=True)]
+            value = with_interval(row[statistic], row[f"{statistic}_ci95"], False)
+            drawn.add_row(*shared, row["scheme"], value, *_difference(found, row, axes, statistic))
+        before = point
+        if axes:
+            drawn.add_row()
+    return drawn
+
+
+def text(found: Comparison) -> str:
+    """The table as text."""
+    written = io.StringIO()
+    show(found, Console(file=written, width=TEXT_WIDTH, highlight=False, emoji=False, color_system=None))
+    return written.getvalue()
+
+
+def _difference(found: Comparison, row: dict[str, Any], axes: list[str], statistic: str) -> list[str | Text]:
+    """Difference, its interval, and the verdict."""
+    if row["scheme"] == found.baseline:
+        return ["", "", ""]
+    there = {axis: row[axis] for axis in axes}
+    rows = found.differences.filter(scheme=row["scheme"], size_class=ALL, statistic=statistic, **there)
+    if not rows.height:
+        return [ABSENT, "", ""]
+    one = rows.row(0, named=True)
+    if one["verdict"] is None:
+        return [percent(one["difference_pct"]), "", Text("one seed decides nothing", style="dim")]
+    needed = f": {count(one['seeds_needed'])} seeds" if one["seeds_needed"] else ""
+    interval = f"{percent(one['low_pct'])} to {percent(one['high_pct'])}"
+    verdict = Text(f"{one['verdict']}{needed}", style=STYLES.get(one["verdict"], ""))
+    return [percent(one["difference_pct"]), interval, verdict]
+
+
+def percent(value: float) -> str:
+    """A difference with its sign."""
+    return f"{value:+.1f} %" if abs(value) < 100 else f"{value:+,.0f} %"
+
+
+def conclusions(found: Comparison, statistic: str) -> Iterator[str]:
+    """What is decided of each scheme over all points."""
+    of = _decidable(found).filter(statistic=statistic)
+    if not of.height:
+        return
+    points = max(of.group_by("scheme").len()["len"].to_list())
+    yield f"over {points} point{'s' * (points > 1)}, against {found.baseline}:"
+    width = max(map(len, found.schemes))
+    for scheme in found.schemes[1:]:
+        mine = of.filter(scheme=scheme)
+        numbers = {verdict: mine.filter(verdict=verdict).height for verdict in ("better", "worse", EQUAL, UNDECIDED)}
+        said = [f"{verdict} at {number}" for verdict, number in numbers.items() if number]
+        if numbers[UNDECIDED]:
+            needed = mine.filter(verdict=UNDECIDED)["seeds_needed"]
+            known = None if needed.null_count() else max(needed.to_list())
+            said[-1] += f" ({count(known)} seeds would decide all)" if known else " (no number of seeds in sight)"
+        yield f"  {scheme:{width}}  {', '.join(said) or 'too few flows'}"
+
+
+def remarks(found: Comparison) -> Iterator[str]:
+    """What a reader must know before believing the table."""
+    decidable = _decidable(found).filter(pl.col("verdict") != EQUAL).height
+    if decidable:
+        chance = (1 - CONFIDENCE) * decidable
+        yield (
+            f"of {decidable} differences in both tables about {chance:.1g} would look decided by chance alone, even "
+            "if no scheme differed"
+        )
+    elif len(found.study.seeds) < 2:
+        yield "one seed has no interval, and decides nothing; hint: --seeds 5"
+    if found.table.filter(size_class=ALL)["slowdown_p99"].null_count():
+        yield "-: a p99 needs 100 flows in each run; hint: longer arrivals, -o traffic.duration=500ms"
+    unfinished = {
+        scheme: int(found.table.filter(size_class=ALL, scheme=scheme)["unfinished"].sum()) for scheme in found.schemes
+    }
+    if any(unfinished.values()):
+        words = ", ".join(f"{count(number)} under {scheme}" for scheme, number in unfinished.items() if number)
+        yield f"flows that did not finish are in no mean: {words}"
+
+
+def _decidable(found: Comparison) -> pl.DataFrame:
+    return found.differences.filter(
+        pl.col("size_class") == ALL, pl.col("statistic").is_in(STATISTICS), pl.col("verdict").is_not_null()
+    )
