@@ -14,6 +14,7 @@ import pytest
 
 import anabranch as ab
 from anabranch import AnabranchError
+from anabranch.runs.folder import read_manifest
 from anabranch.study.job import run_away
 from anabranch.study.study import load_study
 from anabranch.study.sweep import resolve
@@ -239,12 +240,21 @@ def test_what_cannot_be_used_is_refused_by_file_key_and_value(tmp_path: Path, va
         assert said.startswith(f"{study}: axes.routing.balance: {value}: ")
 
 
-def test_a_single_run_says_where_such_a_value_belongs() -> None:
-    done = anabranch("run", str(ROOT / "examples" / "leaf-spine.toml"), "-o", "routing.balance=first.py:First")
-    assert done.returncode == 2
-    assert (
-        "routing.balance=first.py:First: a load balancer of one's own runs on the axis routing.balance" in done.stderr
-    )
+def test_a_single_run_takes_such_a_value_and_knows_its_results(tmp_path: Path) -> None:
+    write_first(tmp_path)
+    study = write_study(tmp_path, "first.py:First")
+    (cell, _) = resolve(load_study(study), tmp_path).cells
+    scenario = tmp_path / "small.toml"
+    scenario.write_text(load_study(study).scenario_text)
+    wanted = ("run", str(scenario), "--runs", str(cell.folder.parent), "-o", "seed=1")
+    done = anabranch(*wanted, "-o", "routing.balance=first.py:First", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert read_manifest(cell.folder) is not None
+    assert "complete, not run" in anabranch(*wanted, "-o", 'routing.balance="first.py:First"', cwd=tmp_path).stdout
+    refused = anabranch(*wanted, "-o", "routing.balance=gone.py:First", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "-o routing.balance=gone.py:First: " in refused.stderr
+    assert "No such file" in refused.stderr
 
 
 def test_schemes_on_two_axes_are_refused(tmp_path: Path) -> None:

@@ -42,16 +42,20 @@ def run(
 ) -> None:
     """Simulate a scenario packet by packet, and write the results to RUNS/NAME-HASH.
 
+    A load balancer of your own runs by `-o routing.balance=FILE.py:CLASS` or `crate:FOLDER` (`docs/own-scheme.md`).
     `docs/results.md` describes the columns. The status is 1 if no path joins the hosts of any flow, so that no flow
     could finish.
     """
+    from anabranch.own.override import taken_out
     from anabranch.runs.folder import check_writable, read_manifest, run_folder
     from anabranch.runs.load import load, parse_overrides
+    from anabranch.runs.own_cell import own_folder, simulate_own
     from anabranch.runs.results import Run
     from anabranch.terminal.console import terminal
 
-    loaded = load(scenario, parse_overrides(override or ()))
-    folder = run_folder(runs, loaded)
+    pairs, own = taken_out(parse_overrides(override or ()), Path())
+    loaded = load(scenario, pairs)
+    folder = run_folder(runs, loaded) if own is None else own_folder(runs, loaded, own)
     present = not again and read_manifest(folder) is not None
     if not present:
         check_writable(runs)
@@ -73,7 +77,10 @@ def run(
         if not quiet:
             show_before(loaded, console)
         with RunProgress(loaded.name, quiet) as watch:
-            found = simulate(loaded, folder, watch, csv)
+            if own is None:
+                found = simulate(loaded, folder, watch, csv)
+            else:
+                found = simulate_own(own, loaded, scenario, folder, watch, csv)
     if json is not None:
         from anabranch.report.run_record import record
 

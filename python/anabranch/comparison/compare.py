@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.comparison.design import DEFAULT_LOADS, DEFAULT_SCENARIO, FABRIC, LOAD, Design, check_name
 from anabranch.comparison.fabrics import ChangesGiven, FabricGiven, change_values, fabric_values
-from anabranch.comparison.outcome import Comparison
-from anabranch.comparison.schemes import BALANCE, Given, read_entries
+from anabranch.comparison.outcome import KINDS, Comparison
+from anabranch.comparison.schemes import Given, read_entries
 from anabranch.errors import AnabranchError
+from anabranch.own.override import BALANCE
 from anabranch.runs.load import read_text
 from anabranch.study.conduct import SILENT, Report, Where, conduct
 from anabranch.study.sweep import resolve
@@ -163,7 +164,6 @@ def run(
         return None
     found = Comparison(study)
     (sweep.folder / FIGURES).mkdir(exist_ok=True)
-    for kind in ("slowdown", "difference"):
-        for ending in ("pdf", "png"):
-            found.plot(sweep.folder / FIGURES / f"{kind}.{ending}", kind)
+    for kind in KINDS:
+        found.plot([sweep.folder / FIGURES / f"{kind}{ending}" for ending in (".pdf", ".png")], kind)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -85,24 +86,28 @@ class Comparison:
             parts.append(Run(cell.folder).flows.select(*head, pl.lit(cell.seed).alias("seed"), pl.all()))
         return pl.concat(parts, how="vertical_relaxed")
 
-    def plot(self, path: str | Path, kind: str = "slowdown") -> None:
-        """Draws a figure into a file that ends with .pdf, .svg or .png.
+    def plot(self, path: str | Path | Sequence[str | Path], kind: str = "slowdown") -> None:
+        """Draws a figure into files that end with .pdf, .svg or .png.
 
         Args:
-            path: The file.
-            kind: `slowdown`: mean and p99 by load; `difference`: their paired differences to the baseline, in percent.
+            path: The file, or several for the same figure.
+            kind: `slowdown`: mean and p99 by load; `difference`: their ratios to the baseline's, paired by seed.
 
         Raises:
             AnabranchError: an unknown kind or format, or the file cannot be written.
 
         """
         choose(kind, KINDS, "kind")
-        if Path(path).suffix not in FORMATS:
-            raise AnabranchError(f"plot: {path}: no format of a figure; end it with .pdf, .svg or .png")
+        paths = [Path(path)] if isinstance(path, (str, Path)) else [Path(one) for one in path]
+        for one in paths:
+            if one.suffix not in FORMATS:
+                raise AnabranchError(f"plot: {one}: no format of a figure; end it with .pdf, .svg or .png")
         from anabranch.comparison.figures import draw_differences, draw_slowdowns
         from anabranch.plot.style import save
 
-        save((draw_slowdowns if kind == "slowdown" else draw_differences)(self), Path(path))
+        drawn = (draw_slowdowns if kind == "slowdown" else draw_differences)(self)
+        for one in paths:
+            save(drawn, one)
 
     @property
     def record(self) -> dict[str, Any]:

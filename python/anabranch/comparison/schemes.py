@@ -13,6 +13,7 @@ from anabranch.hints import nearest
 from anabranch.load_balancers import schemes as house
 from anabranch.own.class_source import extracted, own_file
 from anabranch.own.named import is_own, own_name, read_own
+from anabranch.own.override import BALANCE, UNDERNEATH
 from anabranch.own.program import PREFIX
 from anabranch.own.scheme import Scheme
 
@@ -21,7 +22,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-BALANCE = "routing.balance"
 Place = Callable[[Path], str]
 """Writes the path of a file as a study file has it."""
 
@@ -155,4 +155,4 @@ def _of_text(text: str, label: str | None) -> Entry:
             "or crate:FOLDER"
         )
     keys = {known[text].setting: text}
-    return Entry(label or text, keys if BALANCE in keys else {BALANCE: "ecmp", **keys})
+    return Entry(label or text, keys if BALANCE in keys else {BALANCE: UNDERNEATH, **keys})

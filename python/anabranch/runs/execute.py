@@ -50,9 +50,14 @@ def execute(scenario: Scenario, progress: Progress, hooks: Mapping[str, Any] = N
 
 def execute_watched(scenario: Scenario, watch: Watch, hooks: Mapping[str, Any] = NO_HOOKS) -> Executed:
     """Runs in a thread of its own, so that Ctrl-C and progress reach this one; Ctrl-C ends the run too."""
+    return watched(lambda progress: execute(scenario, progress, hooks), watch)
+
+
+def watched(run: Callable[[Progress], Executed], watch: Watch) -> Executed:
+    """Calls `run` in a thread of its own; Ctrl-C cancels its progress."""
     progress = Progress()
     with ThreadPoolExecutor(1, thread_name_prefix="run") as worker:
-        running = worker.submit(execute, scenario, progress, hooks)
+        running = worker.submit(run, progress)
         try:
             while not wait([running], WATCH_SECONDS).done:
                 watch(progress)

@@ -8,6 +8,8 @@ from typing import Any
 
 from anabranch._core import Scenario
 from anabranch.errors import AnabranchError
+from anabranch.own.named import is_own
+from anabranch.own.override import BALANCE
 from anabranch.runs.literal import file_text, literal
 
 
@@ -44,10 +46,10 @@ def load(
     else:
         pairs = list(overrides)
     for key, value in pairs:
-        if key == "routing.balance" and ":" in value:
+        if key == BALANCE and is_own(value):
             raise AnabranchError(
-                f"-o {key}={value}: a load balancer of one's own runs on the axis {key} of a study, by `anabranch "
-                "sweep`; hint: or in Python, by ab.run(FILE, scheme=Mine())"
+                f"-o {key}={value}: a load balancer of one's own runs by `anabranch run`, `sweep` and `compare`; hint: "
+                "in Python, by ab.run(FILE, scheme=Mine())"
             )
     if isinstance(source, Mapping):
         text, file = text_of(source)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from anabranch._core import Progress, Scenario
 from anabranch.errors import AnabranchError
-from anabranch.own.named import Own, own_identity
+from anabranch.own.named import Own, file_name, own_identity, own_name
 from anabranch.own.program import Program
 from anabranch.own.scheme import about, hooks
-from anabranch.runs.execute import Executed, execute
+from anabranch.runs.execute import Executed, Watch, execute, watched
+from anabranch.runs.folder import HASH_CHARACTERS
 from anabranch.runs.own_program import execute_program
+from anabranch.runs.results import Run
+from anabranch.runs.write import write
 
 
 def execute_own(own: Own, scenario: Scenario, progress: Progress, copies: Mapping[str, str]) -> Executed:
@@ -36,6 +41,24 @@ def execute_own(own: Own, scenario: Scenario, progress: Progress, copies: Mappin
         raise AnabranchError(f"{own.text}: {error}") from None
     except Exception as error:  # Whatever their author wrote.
         raise AnabranchError(f"{own.text}: {own.explained(error)}") from error
+
+
+def own_folder(runs: Path, scenario: Scenario, own: Own) -> Path:
+    """Folder of a run under a scheme of one's own: another source has another."""
+    return runs / f"{scenario.name}-{file_name(own_name(own))}-{own_identity(own, scenario)[:HASH_CHARACTERS]}"
+
+
+def simulate_own(own: Own, scenario: Scenario, file: str | Path, folder: Path, watch: Watch, csv: bool = False) -> Run:
+    """Runs under a scheme of one's own, and writes the folder, whole or not at all.
+
+    Raises:
+        AnabranchError: the scheme has failed; the message names its file, line and method.
+
+    """
+    copies = {digest: str(Path(file).parent / path) for digest, path in scenario.named_files()}
+    executed = watched(lambda progress: execute_own(own, scenario, progress, copies), watch)
+    write(scenario, executed, folder, ["anabranch", *sys.argv[1:]], csv, described(own, scenario))
+    return Run(folder)
 
 
 def check_own(own: Own, scenario: Scenario) -> None:

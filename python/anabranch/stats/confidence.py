@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -101,6 +102,7 @@ def paired_ratio(values: npt.NDArray[np.float64], baseline: npt.NDArray[np.float
     return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), len(logs), equal)
 
 
+@cache
 def _student(seeds: int) -> float:
     """Quantile of Student's t that half a 95 % interval of so many seeds is a multiple of."""
     return float(t.ppf((1 + CONFIDENCE) / 2, seeds - 1))

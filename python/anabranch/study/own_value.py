@@ -7,16 +7,13 @@ from pathlib import Path
 
 from anabranch.errors import AnabranchError
 from anabranch.own.named import Own, is_own, read_own
+from anabranch.own.override import BALANCE, UNDERNEATH
+from anabranch.runs.literal import literal
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-BALANCE = "routing.balance"
-"""Key of a scenario that names its load balancer."""
-UNDERNEATH = '"ecmp"'
-"""Load balancer whose granularity and table a scheme of one's own works with, unless keys beside it say otherwise."""
 
 
 def replaced(file: str, axis: str, overrides: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], Own | None]:
@@ -28,14 +25,14 @@ def replaced(file: str, axis: str, overrides: list[tuple[str, str]]) -> tuple[li
     """
     own = None
     changed = []
-    for key, literal in overrides:
-        value = tomllib.loads(f"value = {literal}")["value"] if key == BALANCE else None
+    for key, written in overrides:
+        value = tomllib.loads(f"value = {written}")["value"] if key == BALANCE else None
         if isinstance(value, str) and is_own(value):
             try:
                 own = read_own(value, Path(file).parent)
             except AnabranchError as error:
                 raise AnabranchError(f"{file}: axes.{axis}: {error}") from error
-            changed.append((key, UNDERNEATH))
+            changed.append((key, literal(UNDERNEATH)))
         else:
-            changed.append((key, literal))
+            changed.append((key, written))
     return changed, own

@@ -12,10 +12,11 @@ from typing import Any
 from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
 from anabranch.own.named import Own, own_name
+from anabranch.own.override import BALANCE
 from anabranch.runs.literal import file_text, literal, plain
 from anabranch.runs.load import UNNAMED as SCENARIO
 from anabranch.runs.load import read_text
-from anabranch.study.own_value import BALANCE, replaced
+from anabranch.study.own_value import replaced
 from anabranch.study.quick import kept, read_quick
 from anabranch.toml_document import parse_toml
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch._core import Scenario
 from anabranch.errors import AnabranchError
-from anabranch.own.named import Own, file_name, own_identity, own_name
-from anabranch.runs.folder import HASH_CHARACTERS, read_manifest, run_folder
-from anabranch.runs.own_cell import check_own
+from anabranch.runs.folder import read_manifest, run_folder
+from anabranch.runs.own_cell import check_own, own_folder
 from anabranch.study.job import Job
 from anabranch.study.local import cores
 from anabranch.study.outcome import CELLS, COMPARISON, STUDY_FILE, SUMMARY, Cell, StudyOutcome, open_study
@@ -92,7 +91,7 @@ def resolve(study: Study, runs: str | Path, allowed: Callable[[str], bool] | Non
         words = labels_text(point, seed)
         try:
             scenario = Scenario(study.scenario_text, study.scenario_file, cell.overrides, lines=study.scenario_lines)
-            where = run_folder(folder, scenario) if cell.own is None else _own_folder(folder, scenario, cell.own)
+            where = run_folder(folder, scenario) if cell.own is None else own_folder(folder, scenario, cell.own)
         except AnabranchError as error:
             if allowed is not None and allowed(str(error)):
                 refused.append(Refused(point, seed, str(error)))
@@ -106,11 +105,6 @@ def resolve(study: Study, runs: str | Path, allowed: Callable[[str], bool] | Non
             where, Job(scenario.resolved_toml(), study.scenario_file, scenario.identity, files, where, words, cell.own)
         )
     return Sweep(study, folder, cells, jobs, refused)
-
-
-def _own_folder(folder: Path, scenario: Scenario, own: Own) -> Path:
-    """Folder of a cell under a scheme of one's own: another source has another."""
-    return folder / f"{scenario.name}-{file_name(own_name(own))}-{own_identity(own, scenario)[:HASH_CHARACTERS]}"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,243 @@
+"""`ab.compare`: paired differences with a known truth, own schemes, results that are kept, a study that is kept."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import anabranch as ab
+from anabranch.comparison import compare as module
+from anabranch.comparison.outcome import KINDS
+from anabranch.study.study import load_study
+from anabranch.study.sweep import resolve
+from support.command import anabranch
+
+SCENARIO = {
+    "name": "small",
+    "fabric": {"kind": "leaf-spine", "leaves": 2, "spines": 4, "hosts_per_leaf": 4},
+    "traffic": [{"sizes": "200 KB", "load": 0.6, "duration": "2 ms"}],
+    "transport": {"kind": "dctcp", "dup_ack_threshold": 1000},
+}
+OWN = """\
+import anabranch as ab
+
+
+class Random(ab.Scheme):
+    def pick(self, packet, view):
+        return int(view.random() * len(view.members))
+
+
+class Copy(Random):
+    pass
+
+
+class First(ab.Scheme):
+    def pick(self, packet, view):
+        return 0
+"""
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with schemes of one's own, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    # Drawing takes longer than all the rest.
+    monkeypatch.setattr(module, "KINDS", ())
+    path = tmp_path / "mine.py"
+    path.write_text(OWN)
+    return path
+
+
+def stamps(found: ab.Comparison) -> dict[Path, int]:
+    return {cell.folder: (cell.folder / "manifest.json").stat().st_mtime_ns for cell in found.study.cells}
+
+
+def test_a_copy_differs_by_nothing_and_a_worse_scheme_is_worse() -> None:
+    schemes = ["mine.py:Random", "mine.py:Copy", "mine.py:First"]
+    found = ab.compare(schemes, scenario=SCENARIO, seeds=3, jobs=1, progress=False)
+    assert found.schemes == ["Random", "Copy", "First"]
+    of = found.differences.filter(size_class="all", statistic="slowdown_mean")
+    copy, first = (of.filter(scheme=scheme).row(0, named=True) for scheme in ("Copy", "First"))
+    assert (copy["difference_pct"], copy["low_pct"], copy["high_pct"], copy["verdict"]) == (0, 0, 0, "equal")
+    # All packets of a leaf over one of four uplinks, at twice what that link carries.
+    assert (first["verdict"], first["seeds_needed"], first["seeds"]) == ("worse", None, 3)
+    assert 0 < first["low_pct"] < first["difference_pct"] < first["high_pct"]
+    assert "Copy" in str(found)
+    assert re.search(r"^Copy +[\d.]+ ±[\d.]+ +\+0\.0 % +\+0\.0 % to \+0\.0 % equal", str(found), re.MULTILINE)
+
+
+def test_spraying_beats_hashing_on_a_whole_fabric(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KINDS", KINDS)
+    crowded = {"fabric.hosts_per_leaf": 12}
+    schemes = ["ecmp", "spray"]
+    found = ab.compare(schemes, scenario=SCENARIO, overrides=crowded, loads=[0.4, 0.8], seeds=4, progress=False)
+    of = found.differences.filter(size_class="all", statistic="slowdown_mean", load=0.8).row(0, named=True)
+    assert (of["scheme"], of["verdict"]) == ("spray", "better")
+    paired = found.flows.filter(load=0.4).partition_by("scheme", as_dict=True, include_key=False)
+    arrivals = ["seed", "src", "dst", "size_bytes", "start_ns"]
+    assert paired["ecmp",].select(arrivals).equals(paired["spray",].select(arrivals))
+    for kind in ("slowdown", "difference"):
+        assert (found.folder / "figures" / f"{kind}.pdf").read_bytes().startswith(b"%PDF")
+        assert (found.folder / "figures" / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ab.AnabranchError, match=r"plot: x\.gif: no format of a figure"):
+        found.plot("x.gif")
+
+
+def test_results_are_kept_until_a_source_changes(own: Path) -> None:
+    def run() -> ab.Comparison:
+        return ab.compare(["ecmp", "mine.py:First"], scenario=SCENARIO, seeds=2, jobs=1, progress=False)
+
+    before = stamps(run())
+    assert stamps(run()) == before
+    own.write_text(OWN.replace("return 0", "return 1"))
+    after = stamps(run())
+    assert len(after) == 4
+    assert {folder for folder in after if folder not in before} == {
+        folder for folder in after if "First" in folder.name
+    }
+
+
+def test_the_study_that_is_kept_is_the_comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changes = {"whole": [], "slow": [{"link": "leaf0-spine0", "rate": "2.5 Gbps"}]}
+    found = ab.compare(
+        {"hashed": "ecmp", "mine": {"routing.balance": "mine.py:First", "routing.granularity": "flow"}},
+        scenario=SCENARIO,
+        seeds=[3],
+        changes=changes,
+        overrides={"traffic.duration": "2 ms"},
+        jobs=1,
+        progress=False,
+    )
+    assert found.table.filter(size_class="all").select("scheme", "change").rows() == [
+        ("hashed", "whole"),
+        ("hashed", "slow"),
+        ("mine", "whole"),
+        ("mine", "slow"),
+    ]
+    assert "one seed has no interval" in str(found)
+    folder = found.folder.resolve()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    again = resolve(load_study(folder / "study.toml"), folder.parent)
+    assert (again.folder, again.missing, len(again.jobs)) == (folder, [], 4)
+
+
+def test_a_fabric_is_replaced_as_a_whole_and_what_cannot_be_is_left_out_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "slow.toml").write_text(
+        'name = "slow"\n[fabric]\nkind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n'
+        '[[change]]\nlink = "leaf0-spine0"\nrate = "2.5 Gbps"\n'
+    )
+    found = ab.compare(
+        ["ecmp", "conga"],
+        scenario=SCENARIO,
+        seeds=1,
+        fabrics=["slow.toml", "fat-tree"],
+        overrides={"traffic.duration": "2 ms"},
+        progress=False,
+    )
+    assert [(cell.point["scheme"], cell.point["fabric"]) for cell in found.study.cells] == [
+        ("ecmp", "slow"),
+        ("ecmp", "fat-tree"),
+        ("conga", "slow"),
+    ]
+    slow = ab.open(found.study.cells[0].folder).scenario
+    assert (slow["fabric"]["spines"], slow["change"][0]["rate"]) == (2, "2500 Mbps")
+    assert '"conga"' in (found.folder / "study.json").read_text().partition("left_out")[2].partition("cells")[0]
+    assert capsys.readouterr().out == ""
+
+
+SCRIPT = """\
+import math
+
+import anabranch as ab
+
+MEMBERS = 2
+
+
+def place(number):
+    return math.floor(number * MEMBERS)
+
+
+class Base(ab.Scheme):
+    pass
+
+
+class Half(Base):
+    def pick(self, packet, view):
+        return place(view.random())
+
+
+found = ab.compare(["ecmp", Half], scenario=SCENARIO, seeds=2, jobs=1, progress=False)
+print(found.schemes)
+""".replace("SCENARIO", repr(SCENARIO))
+
+
+def test_a_class_of_a_script_needs_no_file_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "['ecmp', 'Half']\n"), done.stderr
+    folder = tmp_path / "runs" / "comparison"
+    kept = (folder / "schemes" / "Half.py").read_text()
+    assert "MEMBERS = 2" in kept
+    assert "ab.compare" not in kept
+    assert resolve(load_study(folder / "study.toml"), folder.parent).missing == []
+
+
+class Inner(ab.Scheme):
+    """A scheme of this module."""
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"schemes": ["ecmp", "sprey"]}, "schemes: sprey: unknown load balancer; did you mean spray"),
+        ({"schemes": ["ecmp", "ecmp"]}, "schemes: ecmp: is named twice"),
+        ({"schemes": ["ecmp"]}, "schemes: 1: nothing to compare"),
+        ({"schemes": ["ecmp", Inner()]}, "schemes: Inner: is an object; give its class"),
+        ({"schemes": ["ecmp", 3]}, "schemes: 3: is no scheme"),
+        ({"schemes": ["ecmp", "letflow,gap"]}, "schemes: gap: not KEY=VALUE"),
+        ({"schemes": ["ecmp", "letflow,routing.gapp=1us"]}, "compare: at scheme letflow, seed 1: .*gapp.*did you mean"),
+        ({"schemes": ["ecmp", "gone.py:First"]}, "schemes: gone.py:First: .*No such file"),
+        ({"schemes": ["ecmp", "mine.py:Frist"]}, "schemes: mine.py:Frist: there is no class Frist; did you mean First"),
+        ({"fabrics": ["gone.toml"]}, "gone.toml: No such file"),
+        ({"fabrics": ["fat-tre"]}, "compare: at scheme ecmp, fabric fat-tre, seed 1: .*did you mean `fat-tree`"),
+        ({"fabrics": ["fat-tree", "fat-tree"]}, "fabrics: fat-tree: is named twice"),
+        ({"overrides": {"routing.balance": "ecmp"}}, "routing.balance: the axis routing.balance of this comparison"),
+        ({"loads": [0.3], "overrides": {"traffic": []}}, "traffic: the axis traffic.load of this comparison"),
+        ({"seeds": 0}, "seeds: none"),
+        ({"name": "a/b"}, "name: a/b: names a folder"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_and_nothing_is_written(
+    tmp_path: Path, changed: dict[str, object], message: str
+) -> None:
+    given: dict[str, object] = {"schemes": ["ecmp", "spray"], "scenario": SCENARIO, "seeds": 1, **changed}
+    with pytest.raises(ab.AnabranchError, match=message):
+        ab.compare(given.pop("schemes"), progress=False, **given)  # type: ignore[arg-type]
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_command_announces_runs_prints_the_table_and_resumes(tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text(
+        '[fabric]\nkind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n'
+        '[[traffic]]\nsizes = "web-search"\nduration = "5 ms"\nload = 0.5\n'
+    )
+    wanted = ("compare", "ecmp", "letflow,routing.gap=200us", "letflow,routing.gap=50us", "--scenario", "base.toml")
+    asked = (*wanted, "--load", "0.4:0.6:0.2", "--seeds", "2", "--change", "none", "--change", "leaf0-spine0=2.5Gbps")
+    done = anabranch(*asked)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "3 schemes x 2 changes x 2 loads x 2 seeds = 24 runs, ecmp is the baseline"
+    assert any(re.match(r"about \d+ million packet-hops, \d+ s with \d+ at once", line) for line in lines)
+    assert sum("letflow, gap 200us" in line for line in lines) == 2 * 4 + 2 - 1
+    assert "24 cells, 24 complete, 0 to run" in anabranch(*asked).stdout
+    refused = anabranch("compare", "ecmp", "spray", "--change", "leaf0")
+    assert refused.returncode == 2
+    assert "change: leaf0: give LINK=down, LINK=RATE" in refused.stderr
