@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from anabranch.errors import AnabranchError
 
 if TYPE_CHECKING:
-    from anabranch.learning.environment import Environment
     from anabranch.comparison.compare import compare
     from anabranch.comparison.outcome import Comparison
+    from anabranch.learning.environment import Environment
     from anabranch.load_balancers import LoadBalancer, schemes
     from anabranch.own import Scheme
     from anabranch.runs.results import Run
@@ -30,8 +30,8 @@ __all__ = [
     "FIVE_TUPLE",
     "AnabranchError",
     "Carried",
-    "Environment",
     "Comparison",
+    "Environment",
     "Hash",
     "LoadBalancer",
     "Run",

@@ -147,7 +147,7 @@ def test_a_fabric_is_replaced_as_a_whole_and_what_cannot_be_is_left_out_by_name(
         ("ecmp", "fat-tree"),
         ("conga", "slow"),
     ]
-    slow = ab.open(found.study.cells[0].folder).scenario
+    slow = ab.Run(found.study.cells[0].folder).scenario
     assert (slow["fabric"]["spines"], slow["change"][0]["rate"]) == (2, "2500 Mbps")
     assert '"conga"' in (found.folder / "study.json").read_text().partition("left_out")[2].partition("cells")[0]
     assert capsys.readouterr().out == ""

@@ -9,7 +9,7 @@ import pytest
 
 from anabranch.stats.confidence import half_width, paired_ratio, seeds_needed
 
-SETS = 4000
+SETS = 2000
 
 
 def pairs(true_ratio: float, seeds: int, spread: float) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -20,12 +20,12 @@ def pairs(true_ratio: float, seeds: int, spread: float) -> list[tuple[np.ndarray
     return list(zip(3 * true_ratio * common * own[0], 3 * common * own[1], strict=True))
 
 
-@pytest.mark.parametrize("seeds", [2, 3, 5, 10])
+@pytest.mark.parametrize("seeds", [2, 5])
 @pytest.mark.parametrize("true_ratio", [1.0, 0.8])
 def test_the_interval_covers_the_truth_in_95_of_100_sets(true_ratio: float, seeds: int) -> None:
     found = [paired_ratio(a, b) for a, b in pairs(true_ratio, seeds, 0.1)]
     covered = sum(one.low <= true_ratio <= one.high for one in found if one.low is not None and one.high is not None)
-    # Four standard deviations of a count of 4000 at 0.95.
+    # Four standard deviations of a count of 2000 at 0.95.
     assert abs(covered - 0.95 * SETS) < 4 * math.sqrt(SETS * 0.95 * 0.05)
     decided = sum(one.verdict in ("lower", "higher") for one in found)
     if true_ratio == 1.0:

@@ -54,7 +54,7 @@ def compare(
         typer.Option(
             metavar="FILE",
             help="The scenario. Default: 32 hosts at 10 Gbit/s under 4 leaves and 4 spines, web-search flows over "
-            "DCTCP for 200 ms.",
+            "DCTCP for 150 ms.",
         ),
     ] = None,
     override: Override = None,
@@ -108,7 +108,7 @@ def compare(
 
         console = terminal()
         console.print()
-        show(found, console)
+        show(found.frames, console)
         console.print(f"figures: {found.folder / FIGURES}", markup=False, soft_wrap=True)
         console.print(
             f"results: {found.folder}; the study: {found.folder / STUDY}; anabranch report {found.folder}",

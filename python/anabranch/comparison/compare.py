@@ -73,7 +73,7 @@ def compare(
         changes: Lists of `[[change]]` by name, as in `{"whole": [], "slow": [{"link": "leaf0-spine0", "rate":
             "2.5 Gbps"}]}`; they replace those of scenario and fabric.
         scenario: A scenario file, or its keys. Default: a leaf-spine fabric of 32 hosts at 10 Gbit/s, web-search flows
-            over DCTCP for 200 ms.
+            over DCTCP for 150 ms.
         overrides: Keys of the scenario to change, as in `{"traffic.duration": "50 ms"}`.
         name: Name of the folder of results.
         runs: Folder of all results.

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from anabranch.comparison.outcome import STATISTICS, Comparison
+from anabranch.comparison.frames import STATISTICS, Frames
 from anabranch.plot import dodged
 from anabranch.stats.confidence import UNDECIDED
 from anabranch.study.outcome import short
@@ -18,7 +18,7 @@ ALL = "all"
 NAMES = {"slowdown_mean": "mean slowdown", "slowdown_p99": "slowdown p99"}
 
 
-def draw_slowdowns(found: Comparison) -> Figure:
+def draw_slowdowns(found: Frames) -> Figure:
     """Draws mean and p99 of the slowdown by load."""
     rows = [
         [
@@ -30,13 +30,12 @@ def draw_slowdowns(found: Comparison) -> Figure:
     return dodged.draw(rows, _positions(found), _x_label(found), [NAMES[statistic] for statistic in STATISTICS])
 
 
-def draw_differences(found: Comparison) -> Figure:
+def draw_differences(found: Frames) -> Figure:
     """Draws the ratios to the baseline, paired by seed; a mark is filled where the difference is decided."""
-    table = found.study.comparison.rename({axis: short(axis) for axis in found.study.axes})
     rows = [
         [
             dodged.Panel(title, _series(found, part, found.schemes[1:]))
-            for title, part in _panels(found, table.filter(statistic=statistic))
+            for title, part in _panels(found, found.ratios.filter(statistic=statistic))
         ]
         for statistic in STATISTICS
     ]
@@ -45,16 +44,16 @@ def draw_differences(found: Comparison) -> Figure:
     return dodged.draw(rows, _positions(found), x_label, names, first_style=1, ratios=True)
 
 
-def _positions(found: Comparison) -> list[str]:
+def _positions(found: Frames) -> list[str]:
     swept = found.study.swept_axis
     return [f"{value:g}" for value in found.study.axes[swept]] if swept else [""]
 
 
-def _x_label(found: Comparison) -> str:
+def _x_label(found: Frames) -> str:
     return short(found.study.swept_axis) if found.study.swept_axis else ""
 
 
-def _panels(found: Comparison, table: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+def _panels(found: Frames, table: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
     """Title and rows of all flows, for each combination of the axes that have no place in a panel."""
     every = table.filter(size_class=ALL)
     others = [axis for axis in found.study.axes if axis not in ("scheme", found.study.swept_axis)]
@@ -67,7 +66,7 @@ def _panels(found: Comparison, table: pl.DataFrame) -> Iterator[tuple[str, pl.Da
 
 
 def _series(
-    found: Comparison, part: pl.DataFrame, schemes: Sequence[str], statistic: str | None = None
+    found: Frames, part: pl.DataFrame, schemes: Sequence[str], statistic: str | None = None
 ) -> list[dodged.Points]:
     """Points of each scheme: a statistic with its interval, or ratios where there is none."""
     swept = found.study.swept_axis

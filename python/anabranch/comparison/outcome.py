@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anabranch.comparison.frames import Frames
 from anabranch.errors import AnabranchError
 from anabranch.hints import choose
 from anabranch.runs.results import Run
-from anabranch.stats.confidence import EQUAL, HIGHER, LOWER
 from anabranch.study.outcome import StudyOutcome, short
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 KINDS = ("slowdown", "difference")
 """Kinds of figures."""
 FORMATS = (".pdf", ".svg", ".png")
-STATISTICS = ("slowdown_mean", "slowdown_p99")
-VERDICTS = {LOWER: "better", HIGHER: "worse", EQUAL: "equal"}
-"""Verdicts on a slowdown, which is better where it is lower."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +30,11 @@ class Comparison:
     study: StudyOutcome
     """The study behind it."""
 
+    @cached_property
+    def frames(self) -> Frames:
+        """Frames that tables and figures are made of."""
+        return Frames(self.study)
+
     @property
     def folder(self) -> Path:
         """Folder of all results."""
@@ -41,23 +43,23 @@ class Comparison:
     @property
     def schemes(self) -> list[str]:
         """Names of the schemes, the baseline first."""
-        return [str(name) for name in self.study.axes["scheme"]]
+        return self.frames.schemes
 
     @property
     def baseline(self) -> str:
         """Scheme that the others are set against."""
-        return self.schemes[0]
+        return self.frames.baseline
 
-    @cached_property
+    @property
     def table(self) -> pl.DataFrame:
         """One row per scheme, point and size class: means over seeds, each with the half-width of its interval.
 
         Columns: `scheme`, `load`, `fabric` and `change` if they are compared, `size_class`, `seeds`, `flows`,
         `unfinished`, `slowdown_mean`, `slowdown_mean_ci95`, and the same of `p50` to `p99.9` and of `fct_ns`.
         """
-        return self.study.summary.rename({axis: short(axis) for axis in self.study.axes})
+        return self.frames.table
 
-    @cached_property
+    @property
     def differences(self) -> pl.DataFrame:
         """One row per scheme but the baseline, point, size class and statistic: the paired difference to the baseline.
 
@@ -66,14 +68,7 @@ class Comparison:
         if the interval excludes no difference, `equal` to the last bit, else `undecided`; null for one seed), and
         `seeds_needed`, the number of seeds that would decide it at the spread seen.
         """
-        import polars as pl
-
-        found = self.study.comparison.rename({axis: short(axis) for axis in self.study.axes})
-        percent = {"ratio": "difference_pct", "ratio_low": "low_pct", "ratio_high": "high_pct"}
-        return found.with_columns(
-            *(((pl.col(ratio) - 1) * 100).alias(name) for ratio, name in percent.items()),
-            pl.col("verdict").replace(VERDICTS),
-        ).select([percent.get(name, name) for name in found.columns])
+        return self.frames.differences
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -105,7 +100,7 @@ class Comparison:
         from anabranch.comparison.figures import draw_differences, draw_slowdowns
         from anabranch.plot.style import save
 
-        drawn = (draw_slowdowns if kind == "slowdown" else draw_differences)(self)
+        drawn = (draw_slowdowns if kind == "slowdown" else draw_differences)(self.frames)
         for one in paths:
             save(drawn, one)
 
@@ -124,7 +119,7 @@ class Comparison:
     def __str__(self) -> str:
         from anabranch.comparison.table import text
 
-        return text(self)
+        return text(self.frames)
 
     def __repr__(self) -> str:
         return f"Comparison({str(self.folder)!r})"

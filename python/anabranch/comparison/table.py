@@ -11,10 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anabranch.comparison.outcome import STATISTICS, Comparison
-from anabranch.report.runs import with_interval
+from anabranch.comparison.frames import STATISTICS, Frames
 from anabranch.stats.confidence import CONFIDENCE, EQUAL, UNDECIDED
-from anabranch.study.outcome import short
+from anabranch.study.outcome import short, with_interval
 from anabranch.terminal.plain_table import plain_table
 from anabranch.units import count
 
@@ -25,7 +24,7 @@ STYLES = {"better": "green", "worse": "red", UNDECIDED: "dim"}
 TEXT_WIDTH = 120
 
 
-def show(found: Comparison, console: Console) -> None:
+def show(found: Frames, console: Console) -> None:
     """Prints a table for the mean and one for the p99, and a line per scheme on what is decided."""
     seeds = len(found.study.seeds)
     console.print(
@@ -43,7 +42,7 @@ def show(found: Comparison, console: Console) -> None:
         console.print(line, style="yellow", markup=False, soft_wrap=True)
 
 
-def _table(found: Comparison, statistic: str) -> Table:
+def _table(found: Frames, statistic: str) -> Table:
     axes = [short(axis) for axis in found.study.axes if axis != "scheme"]
     table = found.table.filter(size_class=ALL)
     columns = [(axis, False) for axis in axes] + [("scheme", False), (NAMES[statistic], True)]
@@ -61,14 +60,14 @@ def _table(found: Comparison, statistic: str) -> Table:
     return drawn
 
 
-def text(found: Comparison) -> str:
+def text(found: Frames) -> str:
     """The table as text."""
     written = io.StringIO()
     show(found, Console(file=written, width=TEXT_WIDTH, highlight=False, emoji=False, color_system=None))
     return written.getvalue()
 
 
-def _difference(found: Comparison, row: dict[str, Any], axes: list[str], statistic: str) -> list[str | Text]:
+def _difference(found: Frames, row: dict[str, Any], axes: list[str], statistic: str) -> list[str | Text]:
     """Difference, its interval, and the verdict."""
     if row["scheme"] == found.baseline:
         return ["", "", ""]
@@ -90,7 +89,7 @@ def percent(value: float) -> str:
     return f"{value:+.1f} %" if abs(value) < 100 else f"{value:+,.0f} %"
 
 
-def conclusions(found: Comparison, statistic: str) -> Iterator[str]:
+def conclusions(found: Frames, statistic: str) -> Iterator[str]:
     """What is decided of each scheme over all points."""
     of = _decidable(found).filter(statistic=statistic)
     if not of.height:
@@ -109,7 +108,7 @@ def conclusions(found: Comparison, statistic: str) -> Iterator[str]:
         yield f"  {scheme:{width}}  {', '.join(said) or 'too few flows'}"
 
 
-def remarks(found: Comparison) -> Iterator[str]:
+def remarks(found: Frames) -> Iterator[str]:
     """What a reader must know before believing the table."""
     decidable = _decidable(found).filter(pl.col("verdict") != EQUAL).height
     if decidable:
@@ -130,7 +129,7 @@ def remarks(found: Comparison) -> Iterator[str]:
         yield f"flows that did not finish are in no mean: {words}"
 
 
-def _decidable(found: Comparison) -> pl.DataFrame:
+def _decidable(found: Frames) -> pl.DataFrame:
     return found.differences.filter(
         pl.col("size_class") == ALL, pl.col("statistic").is_in(STATISTICS), pl.col("verdict").is_not_null()
     )
