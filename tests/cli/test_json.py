@@ -135,6 +135,7 @@ OF_PLAN = ("plan.toml", "--target", "table", "--folder", "tables")
 BRIEFLY = ("--unchecked", "--allow-busy", "-o", "traffic.duration=100 ms")
 DOCUMENTS = {
     "apply": Document("lines", "", OF_PLAN),
+    "compare": Document("table", "slowdown_mean", ("ecmp", "spray", "--scenario", "small.toml", "--seeds", "1")),
     "control": Document("switches", "differences", ("--dry-run", "--timeout", f"{PATIENCE_S:g}"), fabric),
     "diff": Document("lines", "", OF_PLAN),
     "doctor": Document("findings", "hint"),
