@@ -241,3 +241,24 @@ def test_the_command_announces_runs_prints_the_table_and_resumes(tmp_path: Path)
     refused = anabranch("compare", "ecmp", "spray", "--change", "leaf0")
     assert refused.returncode == 2
     assert "change: leaf0: give LINK=down, LINK=RATE" in refused.stderr
+
+
+def test_shards_of_a_comparison_are_all_of_it(tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text(
+        '[fabric]\nkind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n'
+        '[[traffic]]\nsizes = "200 KB"\nduration = "1 ms"\nload = 0.5\n'
+    )
+    wanted = ("compare", "ecmp", "spray", "--scenario", "base.toml", "--seeds", "11:12")
+    for part, said in (("2/2", "2 cells are left for other shards"), ("1/2", "over 1 point, against ecmp:")):
+        done = anabranch(*wanted, "--shard", part)
+        assert done.returncode == 0, done.stderr
+        assert said in done.stdout
+        assert (tmp_path / "runs" / "comparison" / "study.toml").is_file()
+    found = ab.open(tmp_path / "runs" / "comparison")
+    assert isinstance(found, ab.StudyOutcome)
+    assert [(cell.point["scheme"], cell.seed) for cell in found.cells] == [
+        ("ecmp", 11),
+        ("spray", 11),
+        ("ecmp", 12),
+        ("spray", 12),
+    ]
