@@ -160,6 +160,38 @@ def test_runs_are_named_by_what_differs(runs: list[Path]) -> None:
     assert material.differing == {"traffic.stretch": ["1.0", "2.0"]}
 
 
+def test_runs_that_differ_in_the_seed_alone_are_one_series(tmp_path: Path) -> None:
+    """Three seeds at two stretches, given in any order, are two series of three runs."""
+    folders = [
+        write_run(tmp_path / f"{stretch}-{seed}", FABRIC, seed, stretch) for seed in (1, 2, 3) for stretch in (1.0, 2.0)
+    ]
+    material = gather(folders)
+    (group,) = material.groups
+    assert [(one.label, one.flows.height) for one in group.series] == [("stretch 1.0", 6000), ("stretch 2.0", 6000)]
+    assert [run.scenario["seed"] for run in group.runs] == [1, 1]
+    assert material.pooled
+    one = pl.concat([ab.Run(folder).flows for folder in folders[::2]])
+    assert group.series[0].flows["fct_ns"].to_list() == one["fct_ns"].to_list()
+    assert not gather(folders[:2]).pooled
+
+
+def test_a_run_given_twice_is_not_counted_twice(tmp_path: Path) -> None:
+    first, again = (write_run(tmp_path / name, FABRIC, 1) for name in ("first", "again"))
+    (group,) = gather([first, again]).groups
+    assert [(one.label, one.flows.height) for one in group.series] == [("first", 2000), ("again", 2000)]
+
+
+def test_many_differences_are_labelled_by_the_fewest_that_tell_apart(tmp_path: Path) -> None:
+    """All runs have one name, and four settings differ: the first that differs everywhere is the label."""
+    folders = []
+    for index in range(3):
+        folder = write_run(tmp_path / f"run-{index}", FABRIC, 1)
+        with (folder / "scenario.toml").open("a") as scenario:
+            scenario.write(f'a = "{"x" if index else "y"}"\nb = {10 * index}\nc = {index}\nd = {index}\n')
+        folders.append(folder)
+    assert [one.label for one in gather(folders).groups[0].series] == ["b 0", "b 10", "b 20"]
+
+
 def test_settings_are_flattened_with_lists_of_tables() -> None:
     settings = flatten({"a": {"b": True, "c": [1, 2]}, "d": [{"x": 1}, {"x": 2}]})
     assert settings == {"a.b": "true", "a.c": "1, 2", "d[0]": "x = 1", "d[1]": "x = 2"}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from anabranch.runs.results import Run
 from anabranch.study.outcome import STUDY_FILE, Cell, StudyOutcome, open_study, short
 
 LABEL_KEYS_MAX = 3
+SEED = "seed"
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,11 @@ class Material:
     differing: dict[str, list[str]] = field(default_factory=dict)
     """Settings that differ between runs: key to one value per run."""
 
+    @property
+    def pooled(self) -> bool:
+        """Whether some series are single runs over several seeds."""
+        return self.study is None and len(self.runs) > sum(len(group.runs) for group in self.groups)
+
 
 def gather(paths: Sequence[str | Path]) -> Material:
     """Opens run folders, or the one folder of a study.
@@ -57,10 +65,28 @@ def gather(paths: Sequence[str | Path]) -> Material:
     if studies:
         return _of_study(open_study(studies[0]))
     runs = [Run(path) for path in paths]
-    differing = differences([flatten(run.scenario) for run in runs])
-    labels = _labels(runs, differing)
-    series = [Series(label, run.flows) for label, run in zip(labels, runs, strict=True)]
-    return Material([Group({}, series, runs)], runs, differing=differing)
+    together = _over_seeds(runs)
+    shown = [seeds[0] for seeds in together]
+    labels = _labels(shown, differences([flatten(run.scenario) for run in shown]))
+    series = [
+        Series(label, pl.concat([run.flows for run in seeds])) for label, seeds in zip(labels, together, strict=True)
+    ]
+    return Material([Group({}, series, shown)], runs, differing=differences([flatten(run.scenario) for run in runs]))
+
+
+def _over_seeds(runs: Sequence[Run]) -> list[list[Run]]:
+    """Puts runs together that differ in the seed alone; a run that is given twice stands apart, not counted twice."""
+    together: dict[tuple[Any, ...], list[Run]] = {}
+    copies: Counter[tuple[Any, ...]] = Counter()
+    for run in runs:
+        settings = flatten(run.scenario)
+        seed = settings.pop(SEED, None)
+        made_by = (run.manifest["model_version"], "lab" in run.manifest)
+        key = (*made_by, *settings.items())
+        copy = copies[key, seed]
+        copies[key, seed] += 1
+        together.setdefault((copy, *key), []).append(run)
+    return list(together.values())
 
 
 def _of_study(study: StudyOutcome) -> Material:
@@ -120,15 +146,27 @@ def differences(settings: Sequence[dict[str, str]]) -> dict[str, list[str]]:
 
 
 def _labels(runs: Sequence[Run], differing: dict[str, list[str]]) -> list[str]:
-    """Differing settings, if they are short and distinguish the runs; otherwise the folders' names."""
-    telling = {key: values for key, values in differing.items() if key != "name"}
-    if 0 < len(telling) <= LABEL_KEYS_MAX:
-        labels = [", ".join(_said(key, values[index]) for key, values in telling.items()) for index in range(len(runs))]
-        if len(set(labels)) == len(labels):
+    """Labels by what differs: every differing setting if they are few, else names, else the fewest that tell apart.
+
+    Folders are the last resort, for runs whose settings are the same.
+    """
+    telling = {key: values for key, values in differing.items() if key not in ("name", SEED)}
+    named = [run.name for run in runs]
+    candidates = [named] if len(telling) > LABEL_KEYS_MAX else [_label(telling, telling, len(runs)), named]
+    for labels in candidates:
+        if len(set(labels)) == len(labels) and all(labels):
             return labels
-    if len({run.name for run in runs}) == len(runs):
-        return [run.name for run in runs]
+    for number in range(1, LABEL_KEYS_MAX + 1):
+        for keys in combinations(telling, number):
+            labels = _label(telling, keys, len(runs))
+            if len(set(labels)) == len(labels):
+                return labels
     return [run.folder.name for run in runs]
+
+
+def _label(telling: dict[str, list[str]], keys: Iterable[str], number: int) -> list[str]:
+    """Formats the values of `keys`, for each of `number` runs."""
+    return [", ".join(_said(key, telling[key][index]) for key in keys) for index in range(number)]
 
 
 def _said(key: str, value: str) -> str:

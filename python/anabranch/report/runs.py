@@ -46,7 +46,13 @@ def page(material: Material, classes: Sequence[SizeClass], figures: Sequence[Dra
         comparison=_comparison(material),
         summary=_summary(material),
         figures=[(drawn, svg(drawn.figure, drawn.caption or drawn.heading)) for drawn in figures],
-        loads=[] if material.study else [(run, _loads(run)) for run in material.runs],
+        loads=[]
+        if material.study
+        else [
+            (one.label, _loads(run))
+            for group in material.groups
+            for one, run in zip(group.series, group.runs, strict=True)
+        ],
         common=common,
         definitions=first["definitions"],
         columns=first["columns"],
