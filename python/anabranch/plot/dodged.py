@@ -14,7 +14,9 @@ from anabranch.plot.style import FAINT, GRID, line_style, panels
 from anabranch.plot.ticks import ratio_ticks
 
 SPREAD = 0.7
-"""Part of the distance between two positions that the series take up."""
+"""Most of the distance between two positions that the series take up."""
+STEP_MAX = 0.08
+"""Largest distance between series: further apart they would look like values at other positions."""
 NARROW = 4.0
 """Range of ratios below which decades have too few ticks."""
 MARKS = ("o", "s", "D", "^", "v", "P", "X", "*")
@@ -66,6 +68,7 @@ def draw(
                 _panel(panel, axes, panel.title if number == 0 else "", first_style, ratios)
             axes_row[0].set_ylabel(row_labels[number])
         grid[0][0].set_xticks(range(len(positions)), positions)
+        grid[0][0].set_xlim(-0.5, len(positions) - 0.5)
         drawn.supxlabel(x_label, fontsize=9.5)
         labels = [points.label for points in rows[0][0].series]
         add_legend(drawn, labels, first_style=first_style, marks=MARKS)
@@ -76,7 +79,7 @@ def _panel(panel: Panel, axes: Axes, title: str, first_style: int, ratios: bool)
     if ratios:
         axes.axhline(1.0, color=FAINT, lw=0.9)
         axes.set_yscale("log")
-    step = SPREAD / max(1, len(panel.series))
+    step = min(STEP_MAX, SPREAD / max(1, len(panel.series)))
     for index, points in enumerate(panel.series):
         colour = line_style(first_style + index)["color"]
         mark = MARKS[(first_style + index) % len(MARKS)]
