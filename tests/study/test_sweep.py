@@ -19,31 +19,14 @@ from anabranch.study.dask_cluster import run_on_cluster
 from anabranch.study.study import load_study
 from anabranch.study.sweep import Sweep, resolve
 from support.command import anabranch
-from support.small_scenario import SMALL, write_small
-
-STUDY = """\
-name = "both"
-scenario = "small.toml"
-seeds = 2
-
-[axes]
-traffic.load = [0.3, 0.5]
-routing.balance = ["ecmp", "spray"]
-"""
-
-
-def write_study(where: Path, text: str = STUDY) -> Path:
-    write_small(where)
-    path = where / "study.toml"
-    path.write_text(text)
-    return path
+from support.small_scenario import SMALL, STUDY, write_small_study
 
 
 @pytest.fixture(scope="module")
 def where(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with a study and its results."""
     folder = tmp_path_factory.mktemp("sweep")
-    done = anabranch("sweep", str(write_study(folder)), "--runs", str(folder / "runs"))
+    done = anabranch("sweep", str(write_small_study(folder)), "--runs", str(folder / "runs"))
     assert done.returncode == 0, done.stderr
     assert "8 cells, 0 complete, 8 to run" in done.stdout
     assert re.search(r"^0\.5 +spray ", done.stdout, re.MULTILINE)
@@ -124,7 +107,7 @@ routing.balance = ["ecmp", "conga"]
 
 def write_mixed(where: Path) -> Path:
     """A study half of whose fat-trees cannot be simulated: CONGA is for two tiers."""
-    path = write_study(where, MIXED)
+    path = write_small_study(where, MIXED)
     small = where / "small.toml"
     text = small.read_text().replace('kind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n', "")
     small.write_text(text[: text.index("[record]")])
@@ -142,7 +125,7 @@ def test_an_impossible_cell_is_refused_before_any_runs(tmp_path: Path) -> None:
 
 def test_what_runs_warn_of_is_said_before_cells_run(tmp_path: Path) -> None:
     axes = '[axes]\nrouting.balance = ["ecmp", "spray"]\n'
-    path = write_study(tmp_path, f"{STUDY.partition('[axes]')[0]}{axes}")
+    path = write_small_study(tmp_path, f"{STUDY.partition('[axes]')[0]}{axes}")
     down = '[[change]]\nat = "1 ms"\nswitch = ["spine0", "spine1"]\nset = "down"\n'
     (tmp_path / "small.toml").write_text(SMALL + down)
     done = anabranch("sweep", str(path), "--runs", str(tmp_path / "runs"))
@@ -175,7 +158,7 @@ def test_impossible_cells_are_left_out_by_name(tmp_path: Path, shards: int) -> N
 
 
 def test_a_killed_sweep_loses_only_what_was_running(tmp_path: Path) -> None:
-    study = write_study(tmp_path, STUDY.replace("seeds = 2", "seeds = 6"))
+    study = write_small_study(tmp_path, STUDY.replace("seeds = 2", "seeds = 6"))
     command = [sys.executable, "-m", "anabranch", "sweep", str(study), "--runs", str(tmp_path / "runs")]
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     folder = tmp_path / "runs" / "both"
@@ -200,7 +183,7 @@ def test_a_killed_sweep_loses_only_what_was_running(tmp_path: Path) -> None:
 
 def test_nothing_is_lost_when_a_dask_worker_is_killed(where: Path, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install anabranch[dask]")
-    study = write_study(tmp_path, STUDY.replace("seeds = 2", "seeds = 3"))
+    study = write_small_study(tmp_path, STUDY.replace("seeds = 2", "seeds = 3"))
     sweep: Sweep = resolve(load_study(study), tmp_path / "runs")
     check_writable(sweep.folder)
     jobs = sweep.missing
@@ -240,7 +223,7 @@ def test_a_scheduler_that_does_not_answer_is_named(where: Path, tmp_path: Path) 
     ],
 )
 def test_a_wrong_cell_is_found_before_any_runs(tmp_path: Path, study: str, named: str) -> None:
-    done = anabranch("sweep", str(write_study(tmp_path, study)), "--runs", str(tmp_path / "runs"))
+    done = anabranch("sweep", str(write_small_study(tmp_path, study)), "--runs", str(tmp_path / "runs"))
     assert (done.returncode, done.stdout) == (2, "")
     assert named in done.stderr
     assert done.stderr.count("\n") == 1
@@ -248,7 +231,7 @@ def test_a_wrong_cell_is_found_before_any_runs(tmp_path: Path, study: str, named
 
 
 def test_a_cell_that_cannot_be_run_is_named(tmp_path: Path) -> None:
-    study = write_study(tmp_path, STUDY)
+    study = write_small_study(tmp_path, STUDY)
     small = tmp_path / "small.toml"
     small.write_text(small.read_text().replace("windows = 0", "windows = 1000000"))
     done = anabranch("sweep", str(study), "--runs", str(tmp_path / "runs"), "--quiet")
@@ -262,6 +245,6 @@ def test_points_that_come_to_the_same_scenario_share_a_run(tmp_path: Path) -> No
     text = STUDY.replace(
         'routing.balance = ["ecmp", "spray"]', '[axes.way]\nplain = {}\nsaid = { routing.balance = "ecmp" }'
     )
-    sweep = resolve(load_study(write_study(tmp_path, text)), tmp_path)
+    sweep = resolve(load_study(write_small_study(tmp_path, text)), tmp_path)
     assert (len(sweep.cells), len(sweep.jobs)) == (8, 4)
     assert SMALL.count("ecmp") == 0

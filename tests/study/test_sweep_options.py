@@ -10,25 +10,12 @@ import anabranch as ab
 from anabranch.study.changed import changed
 from anabranch.study.ranges import parse_numbers, parse_seeds
 from anabranch.study.study import load_study
-from support.small_scenario import write_small
-
-STUDY = """\
-name = "both"
-scenario = "small.toml"
-seeds = 2
-
-[axes]
-traffic.load = [0.3, 0.5]
-routing.balance = ["ecmp", "spray"]
-"""
+from support.small_scenario import write_small_study
 
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
-    write_small(tmp_path)
-    path = tmp_path / "study.toml"
-    path.write_text(STUDY)
-    return path
+    return write_small_study(tmp_path)
 
 
 @pytest.mark.parametrize(
