@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import anabranch as ab
 from anabranch.runs.folder import check_writable
+from anabranch.study import cell_process
 from anabranch.study.cell_process import CellProcesses, ProcessProgress
 from anabranch.study.job import Job
 from anabranch.study.local import run_local
@@ -87,11 +88,18 @@ def test_a_process_that_fails_names_its_cell_and_the_next_one_runs(tmp_path: Pat
     assert not failing.folder.exists()
 
 
-def test_a_cancelled_cell_ends_its_process(tmp_path: Path) -> None:
+def test_a_cancelled_cell_ends_its_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (job, _) = jobs_of(tmp_path, "Prints", "runs")
+    start, started = cell_process._start, []
+
+    def noted() -> subprocess.Popen[bytes]:
+        started.append(start())
+        return started[-1]
+
+    monkeypatch.setattr(cell_process, "_start", noted)
     progress = ProcessProgress()
     progress.cancel()
     with CellProcesses() as processes, pytest.raises(KeyboardInterrupt):
         processes.run(job, progress, [])
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    (process,) = started
+    assert process.poll() is not None

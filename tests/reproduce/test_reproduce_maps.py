@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -103,7 +102,9 @@ def run_of(sizes: np.ndarray, port_of: np.ndarray) -> Run:
     }
     ports = pl.DataFrame({"port": [0, 1, 2, 3], "sent_bytes": sent})
     flows = pl.DataFrame({"size_bytes": sizes})
-    return cast(Run, SimpleNamespace(flows=flows, ports=ports, topology=topology, folder="here"))
+    run = Run.__new__(Run)
+    vars(run).update(flows=flows, ports=ports, topology=topology, folder="here", manifest={})
+    return run
 
 
 def deviation(sizes: np.ndarray, port_of: np.ndarray) -> float:
