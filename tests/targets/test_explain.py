@@ -137,14 +137,38 @@ def test_icmp_without_type_and_code_has_no_slot() -> None:
     assert explained(one, "--weights", "4,3,2")[0]["steps"] == explained(f"{one},0,0", "--weights", "4,3,2")[0]["steps"]
 
 
-def test_steps_are_shown_for_few_and_lines_for_many() -> None:
+def test_steps_are_shown_for_few_and_a_table_for_many() -> None:
     few = anabranch("explain", ONE, "fd00::1,fd00::2,udp,5,6", "--weights", "4,3,2")
     assert few.returncode == 0, few.stderr
     assert "slot " in few.stdout
     assert re.search(r"^  path +2 of 3$", few.stdout, re.MULTILINE)
     many = anabranch("explain", *random_tuples(30), "--weights", "4,3,2").stdout.splitlines()
-    assert len(many) == 30
-    assert all(re.search(r"  path [123] of 3$", line) for line in many)
+    assert many[0].split() == ["connection", "path"]
+    assert all(re.search(r"  [123] of 3$", line) for line in many[1:31])
+    sums = [line.split() for line in many[33:]]
+    assert [line[:3] for line in sums] == [[str(path), "of", "3"] for path in (1, 2, 3)]
+    assert [line[3] for line in sums] == ["44.44", "33.33", "22.22"]
+    assert sum(int(line[4]) for line in sums) == 30
+
+
+def test_the_connections_of_a_trace_are_summed_by_path_and_bytes(tmp_path: Path) -> None:
+    rows = [f"{text},{size}" for size, text in enumerate(random_tuples(60), 1000)]
+    trace = tmp_path / "flows.csv"
+    trace.write_text("\n".join(["src,dst,proto,sport,dport,bytes", *rows]) + "\n")
+    weights = ",".join(["1"] * 12)
+    paths = [one["path"] for one in explained("--file", str(trace), "--weights", weights)]
+    shown = anabranch("explain", "--file", str(trace), "--weights", weights).stdout.splitlines()
+    assert shown[0].split() == ["connection", "bytes", "path"]
+    assert [line.split()[1:3] for line in shown[1:61]] == [
+        [f"{size:,}", str(path)] for size, path in enumerate(paths, 1000)
+    ]
+    sums = [line.replace(",", "").split() for line in shown[63:]]
+    # Paths in the order of their numbers: 2 before 10.
+    assert [int(line[0]) for line in sums] == sorted(set(paths))
+    sizes = np.arange(1000, 1060)
+    for line in sums:
+        taken = np.array(paths) == int(line[0])
+        assert [int(line[4]), int(line[6])] == [taken.sum(), sizes[taken].sum()]
 
 
 @pytest.mark.parametrize(

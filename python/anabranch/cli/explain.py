@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,20 +13,7 @@ from anabranch.targets import registry
 from anabranch.targets.plan.options import EXPLAIN, EXPLAIN_GROUP, TargetOptions, target_names, with_options
 from anabranch.targets.registry import DEFAULT, listed
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.console import Console
-
-    from anabranch.targets.plan.explanation import Explanation
-
 STATUS_UNSURE = 3
-STEPPED = 20
-"""Connections up to which each is shown step by step; of more, a line each."""
-STEPS_SHOWN = 40
-
-Step = tuple[str, str]
-"""A step of the explanation: its name, and its value."""
 
 
 def register(app: typer.Typer) -> None:
@@ -107,25 +94,27 @@ def explain(
     from anabranch.hints import choose
     from anabranch.split.request import choices
     from anabranch.splitter import hashes
+    from anabranch.targets.explanation_table import show, show_predicted
     from anabranch.targets.plan import explanation
     from anabranch.targets.plan.group import group
     from anabranch.terminal.console import terminal
     from anabranch.terminal.json_document import write_json
     from anabranch.trace import read_trace
 
+    sizes = None
     if file is None:
         tuples = explanation.parse_tuples(connections or ())
     else:
         trace = read_trace(file, direction="each", partial=True)
         warn_of_damage(trace)
-        tuples = explanation.untyped(trace.tuples)
+        tuples, sizes = explanation.untyped(trace.tuples), trace.bytes
     if plan is not None:
         name = target or DEFAULT
         predicted = registry.target(name).explain(plan, with_plan.of(name), tuples)
         if json is not None:
             write_json(json, explanation.record(predicted))
         if json != "-":
-            _print([(one.connection, one.steps, one.last) for one in predicted], terminal())
+            show_predicted(predicted, sizes, terminal())
         if not all(one.known for one in predicted):
             raise typer.Exit(STATUS_UNSURE)
         return
@@ -142,34 +131,6 @@ def explain(
     if json is not None:
         write_json(json, explanation.record(found))
     if json != "-":
-        show(found, len(asked.weights), terminal())
+        show(found, asked, sizes, terminal())
     if any(one.path is None for one in found):
         raise typer.Exit(STATUS_UNSURE)
-
-
-def show(found: list[Explanation], paths: int, console: Console) -> None:
-    """Prints every connection's path, or a line each if they are many."""
-    _print([(one.connection, one.steps, ("path", _end(one, paths))) for one in found], console)
-
-
-def _end(one: Explanation, paths: int) -> str:
-    if one.path is None:
-        return "not known without ICMP's type and code"
-    return f"{one.path} of {paths}" + ("" if one.bucket_id is None else f", bucket {one.bucket_id}")
-
-
-def _print(found: Sequence[tuple[str, list[Step], Step]], console: Console) -> None:
-    """Connections with their steps, the last of which is what it comes to."""
-    stepped = len(found) <= STEPPED
-    width = max(len(connection) for connection, _, _ in found)
-    for connection, steps, (last, end) in found:
-        if not stepped:
-            console.print(f"{connection:<{width}}  {last} {end}", markup=False, soft_wrap=True)
-            continue
-        console.print(f"[bold]{connection}[/bold]")
-        column = max(len(what) for what, _ in [*steps, (last, end)])
-        for what, value in steps[:STEPS_SHOWN]:
-            console.print(f"  {what:<{column}}  {value}", markup=False, soft_wrap=True)
-        if len(steps) > STEPS_SHOWN:
-            console.print(f"  ... {len(steps) - STEPS_SHOWN} more steps: all are in --json", markup=False)
-        console.print(f"  {last:<{column}}  [bold green]{end}[/bold green]")
