@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from anabranch.targets.forecast import plan
+from anabranch.targets.plan.explanation import parse_tuples
 from anabranch.targets.plan.group import group
 from anabranch.targets.plan.recipe import Recipe
 from support.dummy_switch import PATIENCE_S
@@ -105,15 +106,18 @@ def test_open_vswitch_takes_a_rule_per_slot(switch: Any) -> None:
     assert flows.count("multipath(symmetric_l3l4+udp,0,modulo_n,256,0,NXM_NX_REG0[])") == 2
     assert flows.count("table=1") == 256
     # The switch's own choice, connection by connection, falls on the paths as planned.
-    taken = np.zeros(3)
+    taken, foreseen = np.zeros(3), []
     for number in range(900):
-        text = (
-            f"tcp,in_port=1,nw_src=10.0.{number % 7}.1,nw_dst=10.1.0.{number % 11},tcp_src={1000 + number},tcp_dst=80"
-        )
+        source, destination = f"10.0.{number % 7}.1", f"10.1.0.{number % 11}"
+        text = f"tcp,in_port=1,nw_src={source},nw_dst={destination},tcp_src={1000 + number},tcp_dst=80"
         trace = switch.control.ask("ofproto/trace", "br0", text)
         port = re.search(r"output:(\d+)", trace)
         assert port is not None
         taken[int(port[1]) - 1] += 1
+        foreseen.append(f"{source},{destination},tcp,{1000 + number},80")
+    assert recipe.own_hash is not None
+    paths = recipe.own_hash.paths(parse_tuples(foreseen))
+    assert np.bincount(paths, minlength=3).tolist() == taken.tolist()
     expected = 900 * np.array(recipe.achieved)
     # Chi-square of 2 degrees of freedom: 13.8 in one of a thousand.
     assert np.sum((taken - expected) ** 2 / expected) < 13.8

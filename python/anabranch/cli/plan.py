@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from anabranch.cli import DEPLOY, Json
 from anabranch.errors import AnabranchError
 from anabranch.targets.plan.options import FORECAST, TargetOptions, target_names, with_options
 from anabranch.targets.registry import TARGETS, WRITTEN, listed
+
+if TYPE_CHECKING:
+    from anabranch.targets.forecast import Forecasts
 
 STATUS_BOUND_MISSED = 1
 
@@ -58,6 +61,14 @@ def plan(
             metavar="PATH", help="Show the split that is left when this path dies; paths count from 1; repeatable."
         ),
     ] = None,
+    trace: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TRACE",
+            help="With --weights: show what each recipe makes of the connections and bytes of this capture or flow "
+            "list (CSV), and recommend one.",
+        ),
+    ] = None,
     ports: Annotated[
         str | None, typer.Option(metavar="P,P,...", help="The port or device of each path, for the lines to paste.")
     ] = None,
@@ -86,7 +97,13 @@ def plan(
     for the switches of the fabric.
     """
     if fabric is not None:
-        for option, given in (("weights", weights), ("error", error), ("fail", fail), ("ports", ports)):
+        for option, given in (
+            ("weights", weights),
+            ("error", error),
+            ("fail", fail),
+            ("trace", trace),
+            ("ports", ports),
+        ):
             if given:
                 raise AnabranchError(f"{option}: not used with {fabric}; leave out one of both")
         options.refuse_any(f"with {fabric}; leave it out")
@@ -105,8 +122,11 @@ def plan(
         raise AnabranchError(f"{option}: needs a fabric; give its file, as in `anabranch plan FABRIC.toml`")
     if weights is None:
         raise AnabranchError("weights: missing; give one per path, as in --weights 4,3,2")
+    if trace is not None and error is not None:
+        raise AnabranchError(
+            f"error: {error}: not used with --trace, whose noise floor is the bound; leave out one of both"
+        )
     from anabranch.targets import forecast
-    from anabranch.targets.forecast_table import show
     from anabranch.targets.plan import group as groups
     from anabranch.targets.plan.bound import parse_bound
     from anabranch.terminal.console import terminal
@@ -115,6 +135,11 @@ def plan(
     asked = groups.group(weights, fail or (), ports)
     bound = None if error is None else parse_bound(error)
     found = forecast.plan(asked, target or (), own, bound)
+    if trace is not None:
+        _show_on_traffic(found, trace, json)
+        return
+    from anabranch.targets.forecast_table import show
+
     if json is not None:
         from anabranch.terminal.json_document import write_json
 
@@ -123,6 +148,25 @@ def plan(
         show(found, terminal())
     if error is not None and not found.within_bound:
         raise typer.Exit(STATUS_BOUND_MISSED)
+
+
+def _show_on_traffic(forecasts: Forecasts, trace: str, json: str | None) -> None:
+    """Shows what each recipe makes of the connections of a trace."""
+    from anabranch.cli.split import warn_of_damage
+    from anabranch.targets.traffic import OnTraffic
+    from anabranch.targets.traffic_table import show
+    from anabranch.terminal.console import terminal
+    from anabranch.trace import read_trace
+
+    read = read_trace(trace, direction="each", partial=True)
+    warn_of_damage(read)
+    found = OnTraffic(forecasts, read)
+    if json is not None:
+        from anabranch.terminal.json_document import write_json
+
+        write_json(json, found.record)
+    if json != "-":
+        show(found, terminal())
 
 
 def _plan_pair(

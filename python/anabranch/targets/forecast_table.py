@@ -24,10 +24,7 @@ NEAR_PCT, FAR_PCT = 1.0, 5.0
 def show(plan: Forecasts, console: Console) -> None:
     """Prints each target: its recipes, the recommended one with what to paste, and the traps."""
     group = plan.group
-    dead = [str(path) for path, up in enumerate(group.up, 1) if not up]
-    asked = short([f"{100 * share:.2f}" for share in group.asked], PATHS_SHOWN + 2)
-    died = f", path {', '.join(dead)} dead" if dead else ""
-    console.print(f"weights {short(group.weights)}{died}: asked, % by path: {asked}", markup=False)
+    show_asked(group, console)
     for target in plan.targets:
         console.print()
         console.print(Text(target.title, style="bold"))
@@ -37,13 +34,20 @@ def show(plan: Forecasts, console: Console) -> None:
             console.print()
             console.print(_paths(group, target.recipes))
             console.print()
-        _refused(target, console)
-        _recommended(best, plan.bound_pct, console)
-        for trap in target.traps:
-            console.print(f"  - {trap}", style="dim", markup=False)
+        show_refused(target, console)
+        near = "" if best.mape_pct <= plan.bound_pct else f"; nothing here stays below {pct(plan.bound_pct)} %"
+        show_recommended(target, best, near, console)
     if group.degraded:
         console.print("\nerror: of the group as installed for all paths, once the path is dead", style="dim")
         console.print("anew: the error after the group is written again for the living paths", style="dim")
+
+
+def show_asked(group: Group, console: Console) -> None:
+    """Prints the weights, the dead paths and the shares that are asked for."""
+    dead = [str(path) for path, up in enumerate(group.up, 1) if not up]
+    asked = short([f"{100 * share:.2f}" for share in group.asked], PATHS_SHOWN + 2)
+    died = f", path {', '.join(dead)} dead" if dead else ""
+    console.print(f"weights {short(group.weights)}{died}: asked, % by path: {asked}", markup=False)
 
 
 def _recipes(group: Group, recipes: Sequence[Recipe], best: Recipe) -> Table:
@@ -58,13 +62,12 @@ def _recipes(group: Group, recipes: Sequence[Recipe], best: Recipe) -> Table:
     )
     for recipe in recipes:
         error = recipe.mape_pct
-        style = "green" if error <= NEAR_PCT else "yellow" if error < FAR_PCT else "red"
         table.add_row(
             Text("*", "bold green") if recipe is best else "",
             recipe.name,
             recipe.written,
-            Text(_pct(error), style),
-            *([_pct(recipe.replanned_mape_pct)] if group.degraded else []),
+            Text(error_text(error), error_style(error)),
+            *([error_text(recipe.replanned_mape_pct)] if group.degraded else []),
             _worst(recipe),
             _used(recipe),
         )
@@ -87,7 +90,7 @@ def _paths(group: Group, recipes: Sequence[Recipe]) -> Table:
 def _worst(recipe: Recipe) -> str:
     errors = [(abs(error), path, error) for path, error in enumerate(recipe.error_pct, 1) if error is not None]
     _, path, error = max(errors, key=lambda entry: entry[0])
-    return f"{path}: {'-' if error < 0 else '+'}{_pct(abs(error))}" if abs(error) >= 0.001 else "-"
+    return f"{path}: {'-' if error < 0 else '+'}{error_text(abs(error))}" if abs(error) >= 0.001 else "-"
 
 
 def _used(recipe: Recipe) -> str:
@@ -97,18 +100,24 @@ def _used(recipe: Recipe) -> str:
     return f"{recipe.used:,}{of} {recipe.unit}"
 
 
-def _pct(value: float) -> str:
+def error_text(value: float) -> str:
     """A percentage; what only the last bits of a double make of zero is zero."""
     return pct(0.0 if value < 1e-9 else value)
 
 
-def _refused(target: Forecast, console: Console) -> None:
+def error_style(error_pct: float) -> str:
+    """The colour of an error."""
+    return "green" if error_pct <= NEAR_PCT else "yellow" if error_pct < FAR_PCT else "red"
+
+
+def show_refused(target: Forecast, console: Console) -> None:
+    """Prints the recipes that cannot be, and why."""
     for name, reason in target.refused:
         console.print(f"  cannot be: {name}: {reason}", markup=False, soft_wrap=True)
 
 
-def _recommended(best: Recipe, bound_pct: float, console: Console) -> None:
-    near = "" if best.mape_pct <= bound_pct else f"; nothing here stays below {pct(bound_pct)} %"
+def show_recommended(target: Forecast, best: Recipe, near: str, console: Console) -> None:
+    """Prints a recipe with what it needs, the lines to paste and the target's traps; `near` ends its first line."""
     console.print(Text.assemble(("* ", "bold green"), (best.name, "bold"), f": {best.gain}{near}"))
     for need in best.needs:
         console.print(f"  needs: {need}", markup=False)
@@ -120,3 +129,5 @@ def _recommended(best: Recipe, bound_pct: float, console: Console) -> None:
     for line in lines:
         console.print(f"  {line}", markup=False, soft_wrap=True)
     console.print()
+    for trap in target.traps:
+        console.print(f"  - {trap}", style="dim", markup=False)

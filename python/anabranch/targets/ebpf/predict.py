@@ -81,6 +81,7 @@ def installed(group: Group, scheme: str, program: str, size: tuple[int, int | No
         gain,
         ["Linux 6.6 or newer", "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"],
         _lines(group, scheme, weights, _finer(weights, whole) if program == LARGE else ""),
+        per_packet=unit == "turns",
     )
 
 

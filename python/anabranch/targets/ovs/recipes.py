@@ -16,6 +16,7 @@ from anabranch import _core
 from anabranch.errors import AnabranchError
 from anabranch.splitter import Splitter
 from anabranch.stats.mape import mape
+from anabranch.targets.ovs import own_hash
 from anabranch.targets.plan.group import Group, exact, short, within
 from anabranch.targets.plan.recipe import Forecast, Recipe, recipe
 
@@ -116,7 +117,8 @@ def as_written(group: Group, switch: Switch) -> Recipe:
     line = _add_group(group, _buckets(weights), switch, _dp_hash_method(switch))
     size = (used, switch.max_slots, "slots")
     gain = "the weights as they are, few datapath flows"
-    return recipe(group, "dp_hash", f"weights {short(weights)}", (installed, anew), size, gain, needs, [line])
+    own = None if table is None else own_hash.by_slots(_buckets(weights), group.up, switch.sizing, switch.parameter)
+    return recipe(group, "dp_hash", f"weights {short(weights)}", (installed, anew), size, gain, needs, [line], own)
 
 
 def twin_weights(weights: Sequence[str], up: Sequence[bool], slots: int) -> list[tuple[int, int]]:
@@ -150,7 +152,8 @@ def twin(group: Group, switch: Switch) -> Recipe:
     needs = ["two buckets to one port" if split else "weights that sum to the slots, the least being 1"]
     needs.append(f"about {slots} datapath flows, for any number of connections")
     gain = f"any share in {slots}ths, few datapath flows"
-    return recipe(group, "dp_hash-twin", written, (shares, anew), (slots, slots, "slots"), gain, needs, [line])
+    own = own_hash.by_slots(buckets, group.up, switch.sizing, switch.parameter)
+    return recipe(group, "dp_hash-twin", written, (shares, anew), (slots, slots, "slots"), gain, needs, [line], own)
 
 
 def gravity(group: Group, switch: Switch) -> Recipe:
@@ -163,7 +166,8 @@ def gravity(group: Group, switch: Switch) -> Recipe:
     size = (len(buckets), None, "buckets")
     gain = "the asked shares to 16 bits"
     written = f"weights {short(weights)}"
-    return recipe(group, "hash-gravity", written, (installed, anew), size, gain, [PER_CONNECTION], [line])
+    own = own_hash.by_score(weights, group.up, switch.parameter)
+    return recipe(group, "hash-gravity", written, (installed, anew), size, gain, [PER_CONNECTION], [line], own)
 
 
 def scored(group: Group, switch: Switch) -> Recipe:
@@ -175,7 +179,8 @@ def scored(group: Group, switch: Switch) -> Recipe:
     size = (len(buckets), None, "buckets")
     gain = "right for equal weights only"
     written = f"weights {short(weights)}"
-    return recipe(group, "hash", written, (shares, shares), size, gain, [PER_CONNECTION], [line])
+    own = own_hash.by_score(weights, group.up, switch.parameter)
+    return recipe(group, "hash", written, (shares, shares), size, gain, [PER_CONNECTION], [line], own)
 
 
 def multipath(group: Group, switch: Switch, bound_pct: float) -> Recipe:
@@ -201,7 +206,8 @@ def multipath(group: Group, switch: Switch, bound_pct: float) -> Recipe:
     gain = "one slot can be moved without touching the others; no OpenFlow 1.5"
     written = f"{slots} rules, one per slot"
     size = (slots, SLOT_COUNTS[-1], "rules")
-    return recipe(group, "multipath", written, (installed.tolist(), anew.tolist()), size, gain, needs, lines)
+    own = own_hash.by_rules(np.repeat(np.arange(len(counts)), counts), switch.parameter)
+    return recipe(group, "multipath", written, (installed.tolist(), anew.tolist()), size, gain, needs, lines, own)
 
 
 def traps(group: Group, switch: Switch) -> list[str]:

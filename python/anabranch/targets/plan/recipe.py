@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from anabranch.stats.mape import mape, path_errors
 from anabranch.targets.plan.group import Group
+
+
+@dataclass(frozen=True)
+class OwnHash:
+    """The hash by which a target itself chooses, where it is known before anything is installed."""
+
+    paths: Callable[[npt.NDArray[np.void]], npt.NDArray[np.intp]]
+    """Path, from 0, of each connection (dtype `FIVE_TUPLE`, shape (n,)); -1 where the connection does not tell."""
+    holds: str
+    """Where the target hashes so."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,10 @@ class Recipe:
     needs: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     """Shell commands to paste."""
+    own_hash: OwnHash | None = None
+    """None where the hash is drawn as the machine starts, or is not modelled."""
+    per_packet: bool = False
+    """Whether every packet is a decision of its own, so that connections spread over the paths."""
 
     @property
     def lost(self) -> float:
@@ -60,7 +75,8 @@ class Recipe:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        found = asdict(self) | {"needs": list(self.needs), "lines": list(self.lines)}
+        found = asdict(replace(self, own_hash=None)) | {"needs": list(self.needs), "lines": list(self.lines)}
+        del found["own_hash"]
         found |= {"error_pct": self.error_pct, "mape_pct": self.mape_pct, "lost_share": self.lost}
         return found | {"replanned_mape_pct": self.replanned_mape_pct}
 
@@ -74,11 +90,15 @@ def recipe(
     gain: str,
     needs: Sequence[str] = (),
     lines: Sequence[str] = (),
+    own_hash: OwnHash | None = None,
+    per_packet: bool = False,
 ) -> Recipe:
     """A recipe for `group`; `shares` as installed and planned anew, `size` used, limit and unit."""
     achieved, replanned = ([float(share) for share in column] for column in shares)
     asked = [float(share) for share in group.asked]
-    return Recipe(name, written, asked, achieved, replanned, *size, gain, tuple(needs), tuple(lines))
+    return Recipe(
+        name, written, asked, achieved, replanned, *size, gain, tuple(needs), tuple(lines), own_hash, per_packet
+    )
 
 
 @dataclass(frozen=True)

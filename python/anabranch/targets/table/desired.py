@@ -12,9 +12,7 @@ from anabranch.targets.plan.group_keys import refuse_error
 from anabranch.targets.plan.recipe import Recipe
 from anabranch.targets.table.observe import Observed, Table, TableState
 from anabranch.targets.table.plan_file import AUTO, TablePlan, WeightedPorts
-from anabranch.targets.table.recipes import LABELS, forecast, table
-
-HASH = "xxh3"
+from anabranch.targets.table.recipes import HASH, LABELS, forecast, table
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from anabranch.split.request import Choice
 from anabranch.targets.plan.explanation import Explanation, by_technique, connection
 from anabranch.targets.plan.group import Group, group
-from anabranch.targets.table.desired import HASH, recipe_of
+from anabranch.targets.table.desired import recipe_of
 from anabranch.targets.table.plan_file import TablePlan, WeightedPorts
-from anabranch.targets.table.recipes import LABELS
+from anabranch.targets.table.recipes import HASH, LABELS
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from anabranch.errors import AnabranchError
 from anabranch.splitter import Splitter
 from anabranch.targets.plan.group import Group, exact, short
-from anabranch.targets.plan.recipe import Forecast, Recipe, recipe
+from anabranch.targets.plan.recipe import Forecast, OwnHash, Recipe, recipe
+from anabranch.tuples import flow_keys
+
+HASH = "xxh3"
+"""Makes the keys of connections for every table."""
 
 SETTINGS: tuple[tuple[str, str, int, str], ...] = (
     ("min-move", "slots", 4096, "a change moves the fewest slots there are; fits the first-level cache"),
@@ -60,4 +66,5 @@ def table(group: Group, technique: str, parameter: str, entries: int, gain: str)
         gain,
         (),
         [f"anabranch.Splitter({technique!r}, [{weights}], {parameter}={entries})"],
+        OwnHash(lambda tuples: splitter.pick(flow_keys(tuples, HASH)).astype(np.intp), f"with {HASH} and seed 0"),
     )

@@ -10,9 +10,10 @@ from functools import lru_cache
 from anabranch.control.fabric import Network, SwitchFile
 from anabranch.control.forwarding import Forwarding, OwnHost, Towards
 from anabranch.targets.plan.bound import BOUND_PCT
-from anabranch.targets.table.desired import HASH, entries_of, recipe_of
+from anabranch.targets.table.desired import entries_of, recipe_of
 from anabranch.targets.table.observe import Table, TableState
 from anabranch.targets.table.plan_file import WeightedPorts
+from anabranch.targets.table.recipes import HASH
 
 UNREACHED = "drop"
 """Recipe of a table without entries."""
