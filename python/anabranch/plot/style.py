@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from collections.abc import Iterator
@@ -95,4 +96,4 @@ def svg(drawn: Figure, title: str) -> str:
     element = text[text.index("<svg") :]
     # Width and height come from the page; the view box keeps the proportions.
     element = re.sub(r' (width|height)="[\d.]+pt"', "", element, count=2)
-    return re.sub(r"<svg([^>]*)>", rf'<svg\1 role="img"><title>{title}</title>', element, count=1)
+    return re.sub(r"<svg([^>]*)>", rf'<svg\1 role="img"><title>{html.escape(title)}</title>', element, count=1)
