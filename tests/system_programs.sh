@@ -15,6 +15,7 @@ need ethtool ethtool
 need iperf3 iperf3
 need openssl openssl
 need unshare util-linux
+need chromium chromium
 # DPDK's libraries, in whose pipeline P4 entries run; packages have the number of the ABI, which is each Debian's own.
 for library in pipeline mempool-ring; do
     ldconfig -p | grep -q "librte_$(echo $library | tr - _)\.so" || missing="$missing ^librte-$library-?[0-9]+$"

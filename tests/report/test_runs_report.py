@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,53 +15,21 @@ from anabranch.report.figures import draw
 from anabranch.report.material import differences, flatten, gather
 from anabranch.stats.size_classes import size_classes
 from anabranch.stats.tier_load import port_utilization
-from anabranch.study.outcome import STUDY_FILE, Cell, open_study
-from anabranch.study.summary import cell_table, compare, summarise
+from anabranch.study.outcome import open_study
 from support.command import anabranch
-from support.synthetic import leaf_spine, write_run
-
-FABRIC = leaf_spine(4, 4, 8)
+from support.synthetic import write_run
+from support.synthetic_results import FABRIC, write_study, write_two_runs
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two runs that differ in one setting; the first has traces."""
-    where = tmp_path_factory.mktemp("runs")
-    at_ns = np.arange(5000) * 1000
-    traces = {
-        "queues": pl.DataFrame({"port": 64, "time_ns": at_ns, "backlog_bytes": at_ns % 70_000}),
-        "windows": pl.DataFrame({"flow": 3, "time_ns": at_ns, "window_bytes": at_ns % 90_000}),
-    }
-    return [
-        write_run(where / "first", FABRIC, 1, 1.0, traces),
-        write_run(where / "second", FABRIC, 1, 2.0),
-    ]
+    return write_two_runs(tmp_path_factory.mktemp("runs"))
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two schemes at two loads with three seeds."""
-    where = tmp_path_factory.mktemp("study")
-    cells = []
-    for seed in (1, 2, 3):
-        for load in (0.3, 0.6):
-            for stretch, scheme in ((1.0, "ecmp"), (0.5, "spray")):
-                folder = write_run(where / f"{scheme}-{load}-{seed}", FABRIC, seed, stretch * load)
-                cells.append(Cell({"load": load, "scheme": scheme}, seed, folder))
-    table = cell_table(cells, size_classes())
-    table.write_parquet(where / "cells.parquet")
-    summarise(table, ["load", "scheme"]).write_parquet(where / "summary.parquet")
-    axes: dict[str, list[Any]] = {"load": [0.3, 0.6], "scheme": ["ecmp", "spray"]}
-    compare(table, axes).write_parquet(where / "comparison.parquet")
-    written = {
-        "name": "both",
-        "command": ["anabranch", "sweep"],
-        "axes": axes,
-        "seeds": [1, 2, 3],
-        "cells": [{"point": cell.point, "seed": cell.seed, "folder": cell.folder.name} for cell in cells],
-    }
-    (where / STUDY_FILE).write_text(json.dumps(written))
-    return where
+    return write_study(tmp_path_factory.mktemp("study"))
 
 
 def test_the_page_needs_nothing_else_and_shows_every_figure(runs: list[Path], tmp_path: Path) -> None:
@@ -104,7 +70,7 @@ def test_a_study_is_drawn_against_its_load(study: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     text = out.read_text()
     assert text.count("<figure>") == text.count("<svg") == 8
-    assert re.findall(r"<h2>(.*)</h2>", text)[:2] == ["Against load", "By size class"]
+    assert re.findall(r"<h2>(.*)</h2>", text)[:3] == ["Explore", "Against load", "By size class"]
     assert re.search(r"\d ±\d", text)
     assert "Slowdown compared with scheme ecmp" in text
 

@@ -1,6 +1,7 @@
 """Needs of tests, as markers: declared by what brings a world, found for every test, and held to while it runs.
 
 `root`: privileges for namespaces and devices. `ovs`: programs of Open vSwitch. `bpf`: a kernel that takes datapaths.
+`browser`: headless Chromium.
 """
 
 from __future__ import annotations

@@ -22,6 +22,8 @@ from anabranch.study.outcome import StudyOutcome, short
 
 FABRICS_MAX = 8
 FLOWS_DRAWN_MIN = 2
+EXPLORED = ("curves", "classes", "cdf", "slowdown-by-size")
+"""Beginnings of the names of figures that scripts draw as well."""
 CURVES = (("slowdown_mean", "mean slowdown"), ("slowdown_p99", "slowdown p99"))
 
 
@@ -34,6 +36,11 @@ class Drawn:
     """Heading; empty if the figure continues the section before."""
     caption: str
     figure: Figure
+
+    @property
+    def explored(self) -> bool:
+        """Whether the page's scripts draw the same, so that the figure is for print and for readers without scripts."""
+        return self.name.startswith(EXPLORED)
 
 
 def draw(material: Material, classes: Sequence[SizeClass]) -> Iterator[Drawn]:

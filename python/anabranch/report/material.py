@@ -18,6 +18,7 @@ from anabranch.study.outcome import STUDY_FILE, Cell, StudyOutcome, open_study, 
 
 LABEL_KEYS_MAX = 3
 SEED = "seed"
+ABSENT = "-"
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,17 @@ class Material:
     groups: list[Group]
     runs: list[Run]
     study: StudyOutcome | None = None
-    differing: dict[str, list[str]] = field(default_factory=dict)
-    """Settings that differ between runs: key to one value per run."""
+    together: list[list[Run]] = field(default_factory=list)
+    """Runs of each series over its seeds, if single runs were given."""
+
+    @property
+    def differing(self) -> dict[str, list[str]]:
+        """Settings that differ between series: key to one value per series; those of its seeds stand together."""
+        if not self.together:
+            return {}
+        settings = [flatten(runs[0].scenario) for runs in self.together]
+        seeds = [", ".join(dict.fromkeys(text(run.scenario.get(SEED)) for run in runs)) for runs in self.together]
+        return differences([{**one, SEED: seed} for one, seed in zip(settings, seeds, strict=True)])
 
     @property
     def pooled(self) -> bool:
@@ -67,11 +77,11 @@ def gather(paths: Sequence[str | Path]) -> Material:
     runs = [Run(path) for path in paths]
     together = _over_seeds(runs)
     shown = [seeds[0] for seeds in together]
-    labels = _labels(shown, differences([flatten(run.scenario) for run in shown]))
+    labels = _labels(shown, differing_settings(shown))
     series = [
         Series(label, pl.concat([run.flows for run in seeds])) for label, seeds in zip(labels, together, strict=True)
     ]
-    return Material([Group({}, series, shown)], runs, differing=differences([flatten(run.scenario) for run in runs]))
+    return Material([Group({}, series, shown)], runs, together=together)
 
 
 def _over_seeds(runs: Sequence[Run]) -> list[list[Run]]:
@@ -141,16 +151,21 @@ def text(value: object) -> str:
 def differences(settings: Sequence[dict[str, str]]) -> dict[str, list[str]]:
     """Keys whose values are not all the same, in the order of the first scenario."""
     keys = dict.fromkeys(key for one in settings for key in one)
-    columns = {key: [one.get(key, "-") for one in settings] for key in keys}
+    columns = {key: [one.get(key, ABSENT) for one in settings] for key in keys}
     return {key: values for key, values in columns.items() if len(set(values)) > 1}
 
 
-def _labels(runs: Sequence[Run], differing: dict[str, list[str]]) -> list[str]:
+def differing_settings(runs: Sequence[Run]) -> dict[str, list[str]]:
+    """Settings in which runs differ, but for their name and seed: key to one value per run."""
+    differing = differences([flatten(run.scenario) for run in runs])
+    return {key: values for key, values in differing.items() if key not in ("name", SEED)}
+
+
+def _labels(runs: Sequence[Run], telling: dict[str, list[str]]) -> list[str]:
     """Labels by what differs: every differing setting if they are few, else names, else the fewest that tell apart.
 
     Folders are the last resort, for runs whose settings are the same.
     """
-    telling = {key: values for key, values in differing.items() if key not in ("name", SEED)}
     named = [run.name for run in runs]
     candidates = [named] if len(telling) > LABEL_KEYS_MAX else [_label(telling, telling, len(runs)), named]
     for labels in candidates:
@@ -161,7 +176,10 @@ def _labels(runs: Sequence[Run], differing: dict[str, list[str]]) -> list[str]:
             labels = _label(telling, keys, len(runs))
             if len(set(labels)) == len(labels):
                 return labels
-    return [run.folder.name for run in runs]
+    folders = [run.folder.name for run in runs]
+    return (
+        folders if len(set(folders)) == len(folders) else [f"{name} ({index})" for index, name in enumerate(folders, 1)]
+    )
 
 
 def _label(telling: dict[str, list[str]], keys: Iterable[str], number: int) -> list[str]:

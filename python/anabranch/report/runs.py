@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from anabranch._core import VERSION
 from anabranch.plot.style import svg
+from anabranch.report.explore.payload import payload
 from anabranch.report.figures import Drawn
-from anabranch.report.material import Material, flatten
+from anabranch.report.material import ABSENT, SEED, Material, flatten, text
 from anabranch.report.run_table import last_start_ns, record_rows
+from anabranch.report.web_page import SORTING, render, source
 from anabranch.runs.class_table import class_rows
 from anabranch.runs.results import Run
 from anabranch.stats.size_classes import SizeClass
@@ -21,45 +22,62 @@ from anabranch.stats.tier_load import achieved
 from anabranch.study.outcome import short, summary_rows
 from anabranch.units import amount, bit_rate, count, pct, ratio
 
-ABSENT = "-"
+LIBRARY, LIBRARY_STYLE = "uplot/uPlot.iife.min.js", "uplot/uPlot.min.css"
+SCRIPTS = (
+    "unpack.js",
+    "read_page.js",
+    "quantity.js",
+    *SORTING,
+    "line_chart.js",
+    "choice.js",
+    "distribution.js",
+    "against_axis.js",
+    "against_size.js",
+    "explore.js",
+    "report.js",
+)
 
 
 def page(material: Material, classes: Sequence[SizeClass], figures: Sequence[Drawn], command: Sequence[str]) -> str:
     """The whole page as text."""
-    environment = Environment(
-        loader=PackageLoader("anabranch.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    environment.filters.update(short=short, amount=amount, bit_rate=bit_rate, count=count, pct=pct)
     settings = [flatten(run.scenario) for run in material.runs]
     common = {key: value for key, value in settings[0].items() if all(one.get(key) == value for one in settings)}
+    if material.pooled and SEED not in material.differing:
+        common[SEED] = ", ".join(dict.fromkeys(text(run.scenario.get(SEED)) for run in material.runs))
     first = material.runs[0].manifest
-    return environment.get_template("runs.html").render(
-        title=material.study.name if material.study else ", ".join(dict.fromkeys(run.name for run in material.runs)),
-        material=material,
-        command=shlex.join(command),
-        facts=facts(material.runs),
-        tables=[
+    title = material.study.name if material.study else ", ".join(dict.fromkeys(run.name for run in material.runs))
+    values = {
+        "title": title,
+        "data": payload(material, classes, title),
+        "library_style": source(LIBRARY_STYLE),
+        "labels": [one.label for group in material.groups for one in group.series],
+        "material": material,
+        "command": shlex.join(command),
+        "facts": facts(material.runs),
+        "tables": [
             (group.title, one.label if len(group.series) > 1 else "", class_rows(one.flows, classes))
             for group in material.groups
             for one in group.series
         ],
-        comparison=_comparison(material),
-        summary=_summary(material),
-        figures=[(drawn, svg(drawn.figure, drawn.caption or drawn.heading)) for drawn in figures],
-        loads=[]
+        "comparison": _comparison(material),
+        "summary": _summary(material),
+        "figures": [(drawn, svg(drawn.figure, drawn.caption or drawn.heading)) for drawn in figures],
+        "loads": []
         if material.study
         else [
             (one.label, _loads(run))
             for group in material.groups
             for one, run in zip(group.series, group.runs, strict=True)
         ],
-        common=common,
-        definitions=first["definitions"],
-        columns=first["columns"],
-        warnings=list(dict.fromkeys(text for run in material.runs for text in run.manifest["warnings"])),
-        version=VERSION,
-        model_version=first["model_version"],
-    )
+        "common": common,
+        "definitions": first["definitions"],
+        "columns": first["columns"],
+        "warnings": list(dict.fromkeys(warning for run in material.runs for warning in run.manifest["warnings"])),
+        "version": VERSION,
+        "model_version": first["model_version"],
+    }
+    filters: dict[str, Callable[..., object]] = {"short": short, "amount": amount, "count": count, "pct": pct}
+    return render("runs.html", SCRIPTS, filters, values, [LIBRARY])
 
 
 def facts(runs: Sequence[Run]) -> dict[str, tuple[str, str]]:
@@ -81,10 +99,13 @@ def facts(runs: Sequence[Run]) -> dict[str, tuple[str, str]]:
 
 def _loads(run: Run) -> dict[str, Any]:
     offered = run.manifest["offered_load"]
-    return {
-        "offered": record_rows(offered) if offered else None,
-        "achieved": achieved(run.topology, run.measured_ports, last_start_ns(run)),
-    }
+    tiers = achieved(run.topology, run.measured_ports, last_start_ns(run))
+    header = ["achieved", "ports", "capacity", "mean %", "busiest port %"]
+    rows = [
+        [tier.direction, count(tier.ports), bit_rate(tier.capacity_bps), pct(tier.mean_pct), pct(tier.busiest_pct)]
+        for tier in tiers
+    ]
+    return {"offered": record_rows(offered) if offered else None, "achieved": (header, rows)}
 
 
 def _summary(material: Material) -> tuple[list[str], list[list[str]]] | None:
@@ -111,7 +132,7 @@ def _comparison(material: Material) -> tuple[str, list[str], list[list[str]]] | 
 
 
 def _ratio(row: dict[str, Any]) -> str:
-    text = ratio(row["ratio"])
+    said = ratio(row["ratio"])
     if row["ratio_low"] is None:
-        return text
-    return f"{text}\n{row['ratio_low']:.2f} - {row['ratio_high']:.2f}"
+        return said
+    return f"{said}\n{row['ratio_low']:.2f} - {row['ratio_high']:.2f}"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import shlex
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from anabranch.plot import split_cost, split_error, split_moved, split_paths
 from anabranch.plot.style import svg
 from anabranch.report.split_table import short
+from anabranch.report.web_page import SORTING, render
 from anabranch.split.job import Result
 from anabranch.split.write import DEFINITIONS
 from anabranch.units import amount, count, nanoseconds, pct, ratio
@@ -16,27 +15,25 @@ from anabranch.units import amount, count, nanoseconds, pct, ratio
 
 def page(result: Result, command: list[str]) -> str:
     """The whole page as text."""
-    environment = Environment(
-        loader=PackageLoader("anabranch.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    environment.filters.update(
-        amount=amount,
-        count=count,
-        ns=nanoseconds,
-        pct=pct,
-        times=lambda times: "-" if times is None else ratio(times),
-        short=lambda change: short(change.kind, change.text),
-    )
     moved = [
         (change.label(len(result.request.weights)), svg(split_moved.draw(result, index), "connections moved"))
         for index, change in enumerate(result.request.changes)
     ]
-    return environment.get_template("split.html").render(
-        result=result,
-        command=shlex.join(command),
-        definitions=DEFINITIONS,
-        error=svg(split_error.draw(result), "error by technique"),
-        cost=svg(split_cost.draw(result), "cost against error"),
-        paths=svg(split_paths.draw(result), "asked and got by path"),
-        moved=moved,
-    )
+    filters = {
+        "amount": amount,
+        "count": count,
+        "ns": nanoseconds,
+        "pct": pct,
+        "times": lambda times: "-" if times is None else ratio(times),
+        "short": lambda change: short(change.kind, change.text),
+    }
+    values = {
+        "result": result,
+        "command": shlex.join(command),
+        "definitions": DEFINITIONS,
+        "error": svg(split_error.draw(result), "error by technique"),
+        "cost": svg(split_cost.draw(result), "cost against error"),
+        "paths": svg(split_paths.draw(result), "asked and got by path"),
+        "moved": moved,
+    }
+    return render("split.html", [*SORTING, "split.js"], filters, values)

@@ -1,0 +1,7 @@
+// The data of the page: plain values, and arrays in place of what packs them.
+
+/** Reads the element with the page's data. */
+function readPage() {
+  const text = document.getElementById("data").textContent;
+  return JSON.parse(text, (_, value) => (value && typeof value === "object" && "bytes" in value && "kind" in value ? unpack(value) : value));
+}

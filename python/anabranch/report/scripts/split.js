@@ -1,0 +1,4 @@
+// Page of `anabranch split`: sortable tables, and the theme.
+
+startTheme(() => {});
+makeAllSortable(document);

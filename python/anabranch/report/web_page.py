@@ -1,0 +1,53 @@
+"""HTML pages of one file: templates, with styles, scripts and data inside, and no leave to load anything."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+SCRIPTS = files("anabranch.report") / "scripts"
+SORTING = ("element.js", "sort_key.js", "sortable_table.js", "theme.js")
+"""Scripts of every page."""
+
+
+def render(
+    template: str,
+    scripts: Sequence[str],
+    filters: Mapping[str, Callable[..., object]],
+    values: Mapping[str, Any],
+    libraries: Sequence[str] = (),
+) -> str:
+    """The whole page as text.
+
+    `scripts` are file names within `scripts/`, joined in their order; `libraries` stand before them, unchanged. The
+    page's policy allows these alone, by their hash: nothing is fetched, and no name in the data can become a script.
+    """
+    environment = Environment(
+        loader=PackageLoader("anabranch.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    environment.filters.update(filters)
+    blocks = [source(name) for name in libraries] + [joined(scripts)]
+    hashes = [base64.b64encode(hashlib.sha256(block.encode()).digest()).decode() for block in blocks]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {allowed}"
+    return environment.get_template(template).render(**values, scripts=blocks, policy=policy)
+
+
+def joined(scripts: Sequence[str]) -> str:
+    """Scripts as one, in a scope of their own."""
+    return '"use strict";\n(() => {\n' + "\n".join(source(name) for name in scripts) + "})();\n"
+
+
+@cache
+def source(name: str) -> str:
+    """Text of a file within `scripts/`."""
+    text = SCRIPTS.joinpath(name).read_text(encoding="utf-8")
+    # The end of a script element may stand in no script.
+    assert "</script" not in text.lower(), name
+    return text
