@@ -139,6 +139,7 @@ DOCUMENTS = {
     "control": Document("switches", "differences", ("--dry-run", "--timeout", f"{PATIENCE_S:g}"), fabric),
     "diff": Document("lines", "", OF_PLAN),
     "doctor": Document("findings", "hint"),
+    "examples": Document("examples", "about"),
     "explain": Document("connections", "path", (CONNECTION, "--weights", "4,3,2")),
     "lab calibrate": Document("paths", "tcp_bps", (), lab_to_calibrate),
     "lab list": Document("labs", "state", (), lab_to_list),

@@ -65,7 +65,7 @@ def test_the_vectors_are_those_of_the_rule() -> None:
         (["anabranch-sim"], "no name for a crate"),
         (["there"], "there: exists already; choose another name"),
         (["foo", "--into", "lacks"], "lacks: there is no such directory; make it"),
-        (["foo", "--source", "."], "no checkout of anabranch, it has no crates/sim; give one with --source DIR"),
+        (["foo", "--source", "."], ".: no sources of anabranch, there is no crates/sim in it; give a checkout"),
     ],
 )
 def test_what_cannot_be_written_is_refused(
@@ -79,11 +79,11 @@ def test_what_cannot_be_written_is_refused(
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 
-def test_without_a_checkout_one_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("anabranch.own.crate.INSTALLED_FROM", tmp_path)
+def test_a_package_without_sources_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("anabranch.own.crate.sources", lambda: tmp_path)
     done = anabranch("schemes", "new", "foo", "--into", str(tmp_path))
     assert done.returncode == 2
-    assert "was not installed from a checkout, whose crates a new one needs; give one with --source DIR" in done.stderr
+    assert f"{tmp_path}: no sources of anabranch, there is no crates/sim in it; give a checkout" in done.stderr
     assert anabranch("schemes", "new", "foo", "--into", str(tmp_path), "--source", str(ROOT)).returncode == 0
 
 

@@ -85,7 +85,7 @@ def test_what_cannot_be_written_is_refused(checkout: Path, arguments: list[str],
 def test_another_folder_is_no_checkout(tmp_path: Path) -> None:
     done = anabranch("schemes", "new", "foo", "--in-tree", "--source", str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
-    assert "no checkout of anabranch" in done.stderr
+    assert "no sources of anabranch" in done.stderr
 
 
 def test_the_template_has_the_parts_of_a_folder() -> None:

@@ -232,9 +232,13 @@ def reproduce(
     from anabranch.terminal.console import terminal
 
     if not papers:
-        raise AnabranchError(f"lab reproduce: no paper; take some of: {', '.join(studies.papers()) or 'none yet'}")
+        raise AnabranchError(f"lab reproduce: no paper; take some of: {', '.join(studies.papers())}")
     if quick and record:
         raise AnabranchError("lab reproduce: --quick: a record is of a full run; leave --quick or --record out")
+    if record:
+        from anabranch.reproduce.record import refuse_installed
+
+        refuse_installed(studies.of_lab(papers))
     found = studies.reproduce(papers, quick, terminal(json), ["anabranch", *sys.argv[1:]])
     usable = all(one.evidence.usable for one in found) or allow_busy
     if record and usable:

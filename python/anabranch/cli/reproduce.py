@@ -71,6 +71,10 @@ def reproduce(
         raise AnabranchError("reproduce: --quick: a record is of a full run; leave --quick or --record out")
     chosen = select(studies or [], everything, with_records=recorded)
     name = "all" if everything else "-".join(study.replace("/", "-") for study in studies or [])
+    if record:
+        from anabranch.reproduce.record import refuse_installed
+
+        refuse_installed(chosen)
     kind = "-quick" if quick else "-recorded" if recorded else ""
     run = _Run(chosen, f"{name}{kind}", output or Path("runs") / "reproduce", json, quiet, quick, record)
     _show(run, _recalled(run) if recorded else _ran(run))

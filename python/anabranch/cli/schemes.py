@@ -77,7 +77,7 @@ def new(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="The checkout to depend on, or to write into. Default: the one that anabranch was installed from.",
+            help="The sources to depend on, or the checkout to write into. Default: those of this anabranch.",
         ),
     ] = None,
     door: Annotated[

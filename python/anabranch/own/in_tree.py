@@ -11,7 +11,8 @@ from pathlib import Path
 from anabranch.atomic_folder import written_whole
 from anabranch.errors import AnabranchError
 from anabranch.load_balancers import schemes
-from anabranch.own.crate import check_name, find_checkout, renamed
+from anabranch.own.crate import check_name, find_sources, renamed
+from anabranch.project import is_installed
 
 TEMPLATE = Path(__file__).parent / "folder"
 SOURCES = Path("crates", "balancers", "src")
@@ -26,7 +27,13 @@ def write_folder(name: str, source: Path | None) -> Path:
 
     """
     check_name(name, "a load balancer")
-    sources = find_checkout(source) / SOURCES
+    checkout = find_sources(source)
+    if is_installed(checkout):
+        raise AnabranchError(
+            f"--in-tree: {checkout} has sources, but is no checkout to work in; clone the repository, and name it with "
+            "--source DIR, or leave --in-tree out for a crate"
+        )
+    sources = checkout / SOURCES
     if not (sources / "registry.rs").is_file():
         raise AnabranchError(f"{sources}: this checkout has no load balancers; give a newer one with --source DIR")
     target = sources / name.replace("-", "_")

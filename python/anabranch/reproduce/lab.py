@@ -24,6 +24,12 @@ def papers() -> list[str]:
     return sorted({group.paper for group in groups() if group.backend == "lab"})
 
 
+def of_lab(wanted: Sequence[str]) -> list[Group]:
+    """Studies of the lab of these papers."""
+    known = groups()
+    return [group for paper in wanted for group in known if (group.paper, group.backend) == (paper, "lab")]
+
+
 def folder(group: Group, quick: bool) -> Path:
     """Folder of a group's report."""
     return RUNS / f"{group.study}{'-quick' if quick else ''}"
@@ -42,15 +48,13 @@ def reproduce(wanted: Sequence[str], quick: bool, console: Console, command: Seq
     known = papers()
     for paper in wanted:
         if paper not in known:
-            raise AnabranchError(
-                f"lab reproduce: {paper}: no such paper; take one of: {', '.join(known) or 'none here, run in a clone'}"
-            )
+            raise AnabranchError(f"lab reproduce: {paper}: no such paper; take one of: {', '.join(known)}")
 
     def report(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     found: list[Evaluated] = []
-    for group in [group for paper in wanted for group in groups() if (group.paper, group.backend) == (paper, "lab")]:
+    for group in of_lab(wanted):
         (done,) = run([group], RUNS, quick, Context(command, not console.is_terminal, report))
         # matplotlib takes a second to load: not before there is something to draw.
         from anabranch.reproduce.report import write

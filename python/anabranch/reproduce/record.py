@@ -9,7 +9,7 @@ import datetime
 import hashlib
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ import polars as pl
 from anabranch._core import MODEL_VERSION, VERSION
 from anabranch.atomic_folder import written_whole
 from anabranch.errors import AnabranchError
+from anabranch.project import is_installed
 from anabranch.reproduce.group import FILE, Group
 from anabranch.toml_document import read_toml
 
@@ -81,6 +82,21 @@ def identity(group: Group) -> str:
         kept["scenario"] = (group.folder / kept["scenario"]).read_text(encoding="utf-8")
     text = json.dumps(kept, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:HASH_CHARACTERS]
+
+
+def refuse_installed(groups: Iterable[Group]) -> None:
+    """Refuses, before hours of work, to keep records in an installed package, where an update removes them.
+
+    Raises:
+        AnabranchError: a study is one of the installed package.
+
+    """
+    for group in groups:
+        if is_installed(group.folder):
+            raise AnabranchError(
+                f"{group.label}: --record: {group.folder} belongs to the installed package; leave --record out, or "
+                "record in a checkout of the repository"
+            )
 
 
 def keep(group: Group, parts: Mapping[str, bytes]) -> Path:

@@ -9,6 +9,7 @@ from typing import Any
 
 from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
+from anabranch.project import studies
 from anabranch.reproduce.backend import backend
 from anabranch.reproduce.group import BACKENDS, DEFAULT, FILE, Group
 from anabranch.reproduce.positions import key_line
@@ -20,13 +21,13 @@ PAPERS = ("valo", "wino", "dbb", "tdlb", "luopan")
 
 
 def groups() -> list[Group]:
-    """Every figure group: of the source tree of this package, or below the working directory.
+    """Every figure group: those of this package, and below `studies` of the working directory.
 
     Raises:
         AnabranchError: a study that is no TOML, or of no backend.
 
     """
-    roots = dict.fromkeys((Path(__file__).parents[3] / "studies", Path.cwd() / "studies"))
+    roots = dict.fromkeys((studies().resolve(), (Path.cwd() / "studies").resolve()))
     found: dict[str, Group] = {}
     for file in [file for root in roots for file in sorted(root.glob(f"*/*/{FILE}"))]:
         table = read_toml(file)
@@ -61,8 +62,6 @@ def select(names: Sequence[str], everything: bool = False, *, with_records: bool
 
     """
     known = groups()
-    if not known:
-        raise AnabranchError("studies: there are none here; run in a clone of the repository, which has them")
     if everything:
         return [group for group in known if group.paper in PAPERS and _by_paper(group, with_records)]
     chosen: dict[str, Group] = {}
