@@ -22,7 +22,7 @@ from anabranch.study.outcome import StudyOutcome, short
 
 FABRICS_MAX = 8
 FLOWS_DRAWN_MIN = 2
-EXPLORED = ("curves", "classes", "cdf", "slowdown-by-size")
+EXPLORED = ("curves", "classes", "cdf", "slowdown-by-size", "fabric")
 """Beginnings of the names of figures that scripts draw as well."""
 CURVES = (("slowdown_mean", "mean slowdown"), ("slowdown_p99", "slowdown p99"))
 

@@ -34,6 +34,12 @@ SCRIPTS = (
     "against_axis.js",
     "against_size.js",
     "explore.js",
+    "shortest_paths.js",
+    "fabric_state.js",
+    "fabric_values.js",
+    "fabric_drawing.js",
+    "fabric_flows.js",
+    "fabric_view.js",
     "report.js",
 )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from anabranch.report.explore.cells import cells_of
 from anabranch.report.explore.curves import curves
+from anabranch.report.explore.fabric_view import fabric_view
 from anabranch.report.explore.flow_sizes import flow_sizes
 from anabranch.report.explore.over_axis import over_axis
 from anabranch.report.material import Material
@@ -30,4 +31,5 @@ def payload(material: Material, classes: Sequence[SizeClass], name: str) -> dict
         "curves": curves(cells, classes),
         "statistics": over_axis(cells, classes),
         "sizes": flow_sizes(cells),
+        "fabric": fabric_view(cells),
     }

@@ -221,7 +221,13 @@ function moveCursor(event, chart, spec, state) {
   if (!(event.key in steps)) return;
   event.preventDefault();
   const index = Math.max(0, Math.min(last, state.index + steps[event.key]));
-  const along = chart.valToPos(spec.xs[index], "x");
-  const middle = 0.5 * (spec.along.vertical ? chart.over.clientWidth : chart.over.clientHeight);
-  chart.setCursor(spec.along.vertical ? { left: middle, top: along } : { left: along, top: middle });
+  moveTo(chart, index);
+}
+
+/** Puts the cursor of a chart at an index. */
+function moveTo(chart, index) {
+  const upright = chart.scales.x.ori === 1;
+  const along = chart.valToPos(chart.data[0][index], "x");
+  const middle = 0.5 * (upright ? chart.over.clientWidth : chart.over.clientHeight);
+  chart.setCursor(upright ? { left: middle, top: along } : { left: along, top: middle });
 }

@@ -3,7 +3,9 @@
 {
   const data = readPage();
   document.documentElement.classList.add("live");
-  startTheme(redrawCharts);
+  const repaints = [redrawCharts];
+  startTheme(() => repaints.forEach((repaint) => repaint()));
   makeAllSortable(document);
-  if (data.curves) startExplore(data);
+  startExplore(data);
+  repaints.push(startFabric(data));
 }
