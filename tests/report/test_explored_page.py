@@ -13,7 +13,9 @@ import polars as pl
 import pytest
 
 import anabranch as ab
+from anabranch.report.explore.cells import cells_of
 from anabranch.report.explore.curves import BYTES_MAX, LEVELS, _resolution
+from anabranch.report.material import gather
 from anabranch.report.web_page import source
 from anabranch.stats.confidence import half_width
 from anabranch.stats.fct import quantile
@@ -275,6 +277,25 @@ def test_the_mouse_moves_the_cursor(browser: Browser, page_of_study: Path) -> No
     assert re.fullmatch(r"p7[456] of FCT", where)
 
 
+def test_traces_show_the_samples_of_the_files(browser: Browser, page_of_runs: Path) -> None:
+    page = browser.open(page_of_runs)
+    times, high, low, _ = plotted(page, "trace")
+    queue = ab.Run(page_of_runs.parent / "first").queues
+    # Five thousand samples in 800 steps: the peak of each, and where it was lowest.
+    assert len(times) == 800
+    assert max(value or 0 for value in high) == queue["backlog_bytes"].max()
+    steps = [*times[1:], float(queue["time_ns"].max() or 0) + 1]  # type: ignore[arg-type]
+    for number in (0, 400, 799):
+        step = queue.filter(pl.col("time_ns").is_between(times[number], steps[number], closed="left"))["backlog_bytes"]
+        assert (low[number], high[number]) == (step.min(), step.max())
+    options = texts(page, "select[name=trace] option")
+    assert options == ["backlog: leaf0 to spine0 (port 64)", "congestion window: flow 3"]
+    page.choose("trace", options[1])
+    times, high, *_ = plotted(page, "trace")
+    assert max(value or 0 for value in high) == 89_000
+    quiet(page)
+
+
 def test_without_scripts_the_page_shows_figures_and_tables(browser: Browser, page_of_study: Path) -> None:
     page = browser.open(page_of_study, scripts=False)
     quiet(page)
@@ -321,6 +342,30 @@ def test_names_are_text_whatever_they_say(browser: Browser, tmp_path: Path) -> N
     labels = texts(page, "#distribution .legend button")
     assert labels == [NASTY, f"{NASTY} again"]
     quiet(page)
+
+
+def test_runs_stand_on_the_settings_that_make_a_grid(tmp_path: Path) -> None:
+    """A setting that follows from another is no axis; where a combination is missing, runs are told by labels."""
+
+    def of(name: str, **settings: object) -> Path:
+        folder = write_run(tmp_path / name, FABRIC, 1, flow_count=20)
+        lines = [f"{key} = {json.dumps(value)}\n" for key, value in settings.items()]
+        (folder / "scenario.toml").write_text("".join(lines) + (folder / "scenario.toml").read_text())
+        return folder
+
+    grid = [
+        of(f"{balance}-{load}", load=load, balance=balance, granularity=granularity)
+        for load in (0.6, 0.3)
+        for balance, granularity in (("spray", "packet"), ("ecmp", "flow"))
+    ]
+    whole = cells_of(gather(grid))
+    assert whole.axes == {"load": [0.3, 0.6], "balance": ["spray", "ecmp"]}
+    assert (whole.compared, whole.swept) == ("balance", "load")
+    assert sorted(whole.points) == [(0.3, "ecmp"), (0.3, "spray"), (0.6, "ecmp"), (0.6, "spray")]
+    assert cells_of(gather(grid[:2])).axes == {"balance": ["spray", "ecmp"]}
+    (labels,) = cells_of(gather(grid[:3])).axes.values()
+    assert len(set(labels)) == 3
+    assert cells_of(gather(grid[:1])).axes == {}
 
 
 def test_a_page_of_sixty_cells_is_small(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def draw(traces: Mapping[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.floa
     shown = list(traces.items())[:TRACES_MAX]
     with panels(len(shown), 1, 0.6 + 1.15 * len(shown), sharex=True) as (drawn, rows):
         for (name, (at_ns, value)), (axes,) in zip(shown, rows, strict=True):
-            times, low, high = _spans(at_ns / 1e6, value / 1e3)
+            times, low, high = spans(at_ns / 1e6, value / 1e3, POINTS_MAX)
             axes.fill_between(times, low, high, step="post", color=ACCENT, alpha=0.45, lw=0)
             axes.step(times, high, where="post", color=ACCENT, lw=0.9)
             axes.set_title(name, fontsize=9, loc="left", color=FAINT)
@@ -37,10 +37,11 @@ def draw(traces: Mapping[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.floa
     return drawn
 
 
-def _spans(
-    times: npt.NDArray[np.float64], values: npt.NDArray[np.float64]
+def spans(
+    times: npt.NDArray[np.float64], values: npt.NDArray[np.float64], points_max: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    if len(values) <= POINTS_MAX:
+    """Starts of at most `points_max` steps with equally many values, and the smallest and largest value of each."""
+    if len(values) <= points_max:
         return times, values, values
-    starts = np.linspace(0, len(values), POINTS_MAX, endpoint=False).astype(np.int64)
+    starts = np.linspace(0, len(values), points_max, endpoint=False).astype(np.int64)
     return times[starts], np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)

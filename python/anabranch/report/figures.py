@@ -12,18 +12,21 @@ import numpy.typing as npt
 import polars as pl
 from matplotlib.figure import Figure
 
-from anabranch.plot import class_ranges, distribution, fabric, load_curves, slowdown_sizes, traces
+from anabranch.plot import class_ranges, distribution, fabric, load_curves, slowdown_sizes
+from anabranch.plot import traces as trace_figure
+from anabranch.report.explore import traces
 from anabranch.report.material import Group, Material
 from anabranch.report.run_table import last_start_ns
-from anabranch.runs.results import Run
 from anabranch.stats.size_classes import ALL_FLOWS, SizeClass
 from anabranch.stats.tier_load import port_utilization
 from anabranch.study.outcome import StudyOutcome, short
 
 FABRICS_MAX = 8
 FLOWS_DRAWN_MIN = 2
-EXPLORED = ("curves", "classes", "cdf", "slowdown-by-size", "fabric")
+EXPLORED = ("curves", "classes", "cdf", "slowdown-by-size", "fabric", "queues", "windows")
 """Beginnings of the names of figures that scripts draw as well."""
+TRACES = {"queues": ("Queues", "backlog, KB"), "windows": ("Congestion windows", "congestion window, KB")}
+"""Heading and unit of each table of traces."""
 CURVES = (("slowdown_mean", "mean slowdown"), ("slowdown_p99", "slowdown p99"))
 
 
@@ -124,34 +127,16 @@ def _fabrics(material: Material) -> Iterator[Drawn]:
 
 
 def _traces(material: Material) -> Iterator[Drawn]:
-    for table, heading, key, value, unit in (
-        ("queues", "Queues", "port", "backlog_bytes", "backlog, KB"),
-        ("windows", "Congestion windows", "flow", "window_bytes", "congestion window, KB"),
-    ):
+    """Draws a figure for each table of traces and run that has some."""
+    of_runs: dict[tuple[str, str], dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]] = {}
+    for one in traces.traces(material):
+        times, values = one.frame["time_ns"].to_numpy(), one.frame["bytes"].to_numpy()
+        of_runs.setdefault((one.table, one.label), {})[one.of] = (times, values)
+    said = ""
+    for (table, label), found in of_runs.items():
+        heading, unit = TRACES[table]
+        yield Drawn(_file_name(table, label), "" if said == heading else heading, label, trace_figure.draw(found, unit))
         said = heading
-        for group in material.groups:
-            for one, run in zip(group.series, group.runs, strict=True):
-                if f"{table}.parquet" not in run.manifest["files"]:
-                    continue
-                frame: pl.DataFrame = getattr(run, table)
-                found = {
-                    _trace_name(run, key, int(number)): _trace(part, value)
-                    for (number,), part in frame.partition_by(key, as_dict=True, maintain_order=True).items()
-                }
-                title = ", ".join(part for part in (one.label, group.title) if part)
-                yield Drawn(_file_name(table, title), said, title, traces.draw(found, unit))
-                said = ""
-
-
-def _trace(part: pl.DataFrame, value: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    return part["time_ns"].cast(pl.Float64).to_numpy(), part[value].cast(pl.Float64).to_numpy()
-
-
-def _trace_name(run: Run, key: str, number: int) -> str:
-    if key == "flow":
-        return f"flow {number}"
-    names, ports = run.topology["nodes"]["name"], run.topology["ports"]
-    return f"{names[ports['from'][number]]} to {names[ports['to'][number]]} (port {number})"
 
 
 def _said(word: str, group: Group) -> str:

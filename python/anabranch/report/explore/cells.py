@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from anabranch.report.material import ABSENT, SEED, Material, differing_settings, flatten
@@ -13,8 +14,6 @@ from anabranch.study.outcome import Cell, compared_axis, numeric, swept_axis
 
 RUN_AXIS = "label.run"
 """Axis of runs that only their labels tell apart; beside it tables have a column `run`."""
-AXES_MAX = 3
-"""Largest number of settings that become axes if runs were given, not a study."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Cells:
 
 
 def cells_of(material: Material) -> Cells:
-    """Cells of a study, or of runs by the settings in which they differ: by their labels if these are many."""
+    """Cells of a study, or of runs by the settings in which they differ: by their labels if these make no grid."""
     if material.study is not None:
         axes = {axis: values for axis, values in material.study.axes.items() if len(values) > 1}
         return Cells(axes, list(material.study.seeds), material.study.cells)
@@ -70,15 +69,32 @@ def cells_of(material: Material) -> Cells:
 
 
 def _axes_of_runs(together: Sequence[Sequence[Run]]) -> dict[str, list[Any]]:
-    """Settings that differ, as axes, if they are few and tell the series apart; numbers ascend."""
+    """Settings that differ, as axes, if every combination of their values is a series; numbers ascend.
+
+    A setting that follows from another one is no axis: a load balancer's parameters follow from its name.
+    """
     differing = differing_settings([runs[0] for runs in together])
-    if not 1 <= len(differing) <= AXES_MAX or len(set(zip(*differing.values(), strict=True))) < len(together):
+    free = [key for key in differing if not any(_follows(differing, key, other) for other in differing)]
+    combinations = set(zip(*(differing[key] for key in free), strict=True))
+    if not free or len(combinations) < len(together) or prod(len(set(differing[key])) for key in free) > len(together):
         return {}
     axes: dict[str, list[Any]] = {}
-    for key, texts in differing.items():
-        values = [_number(text) for text in dict.fromkeys(texts)]
-        axes[key] = sorted(values) if numeric(values) else list(dict.fromkeys(texts))
+    for key in free:
+        texts = list(dict.fromkeys(differing[key]))
+        values = [_number(text) for text in texts]
+        axes[key] = sorted(values) if numeric(values) else texts
     return axes
+
+
+def _follows(differing: Mapping[str, Sequence[str]], key: str, other: str) -> bool:
+    """Whether the other setting tells the value of `key`; of two that tell each other the first stays."""
+    if key == other:
+        return False
+    pairs = set(zip(differing[other], differing[key], strict=True))
+    told = len(pairs) == len(set(differing[other]))
+    mutual = told and len(pairs) == len(set(differing[key]))
+    order = list(differing)
+    return told and (not mutual or order.index(other) < order.index(key))
 
 
 def _number(text: str) -> float | str:

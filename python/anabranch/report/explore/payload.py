@@ -10,6 +10,7 @@ from anabranch.report.explore.curves import curves
 from anabranch.report.explore.fabric_view import fabric_view
 from anabranch.report.explore.flow_sizes import flow_sizes
 from anabranch.report.explore.over_axis import over_axis
+from anabranch.report.explore.traces import packed_traces
 from anabranch.report.material import Material
 from anabranch.stats.size_classes import SizeClass
 from anabranch.study.outcome import short
@@ -32,4 +33,5 @@ def payload(material: Material, classes: Sequence[SizeClass], name: str) -> dict
         "statistics": over_axis(cells, classes),
         "sizes": flow_sizes(cells),
         "fabric": fabric_view(cells),
+        "traces": packed_traces(material),
     }

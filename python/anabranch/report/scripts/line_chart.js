@@ -2,6 +2,7 @@
 
 const PALETTE_SIZE = 8;
 const TICKS_MIN = 3;
+const EVEN_MAX = 6;
 const DASHES = [[], [8, 4], [2, 3], [8, 3, 2, 3]];
 
 /** Lines that are drawn now, so that a change of theme can redraw them. */
@@ -78,7 +79,8 @@ function chartData(spec) {
 function chartOptions(spec, plot, moved) {
   const step = spec.bands ? 3 : 1;
   const series = spec.lines.flatMap((line) => {
-    const visible = { show: !spec.hidden.has(line.label), scale: "y", spanGaps: true };
+    const paths = spec.steps ? { paths: uPlot.paths.stepped({ align: 1 }) } : {};
+    const visible = { show: !spec.hidden.has(line.label), scale: "y", spanGaps: true, ...paths };
     const main = {
       ...visible,
       label: line.label,
@@ -153,8 +155,11 @@ function axis(scale, { label, units, log }, side) {
 
 /** Ticks of a logarithmic axis: decades, or 1, 2 and 5 of each where there is room. */
 function decades(self, low, high, side) {
-  const across = side === 2;
-  const room = (across ? self.width : self.height) / (across ? 62 : 34);
+  const [pixels, room] = side === 2 ? [self.bbox.width / uPlot.pxRatio || self.width, 62] : [self.bbox.height / uPlot.pxRatio || self.height, 26];
+  const fits = (found) => {
+    const gaps = found.slice(1).map((value, index) => Math.log(value / found[index]));
+    return Math.min(...gaps) * pixels >= room * Math.log(high / low);
+  };
   const ticks = (steps, every) => {
     const found = [];
     for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
@@ -163,8 +168,8 @@ function decades(self, low, high, side) {
     return found.filter((value) => value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9));
   };
   const choices = [[[1, 2, 5], 1], [[1], 1], [[1], 2], [[1], 3], [[1], 4]].map(([steps, every]) => ticks(steps, every));
-  const chosen = choices.find((found) => found.length <= room) ?? choices[choices.length - 1];
-  return chosen.length >= TICKS_MIN ? chosen : evenTicks(low, high);
+  const chosen = choices.find(fits) ?? choices[choices.length - 1];
+  return chosen.length >= TICKS_MIN || high / low > EVEN_MAX ? chosen : evenTicks(low, high);
 }
 
 /** Ticks at equal distances, for logarithmic axes that span less than a decade. */

@@ -8,4 +8,5 @@
   makeAllSortable(document);
   startExplore(data);
   repaints.push(startFabric(data));
+  startTraces(data);
 }
