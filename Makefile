@@ -2,8 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: demo docs reference test test-python test-rust test-slow attack build programs lint format clippy types cargo-test \
-  bench clean
+.PHONY: demo docs wheel licences reference test test-python test-rust test-slow attack build programs lint format clippy types \
+  cargo-test bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -39,6 +39,25 @@ docs: .make/docs/environment build
 	@anabranch reproduce --all --recorded --quiet --output build/recorded
 	@NO_MKDOCS_2_WARNING=1 .make/docs/bin/mkdocs build --strict --quiet
 	@echo "make docs: open build/site/index.html"
+
+# What is published, in dist/: a wheel for any Linux on x86-64 with glibc 2.17 (zig links it for that version, whatever is
+# installed here), and the source distribution; both are installed into an environment of their own and tried.
+wheel: export VIRTUAL_ENV := $(CURDIR)/.make/wheel
+wheel: export PYO3_PYTHON := $(CURDIR)/.make/wheel/bin/python
+wheel: export PATH := $(CURDIR)/.make/wheel/bin:$(PATH)
+wheel: .make/wheel/environment
+	@rm -rf dist
+	@maturin build --release --locked --strip --zig --compatibility manylinux2014 --out dist
+	@maturin sdist --out dist
+	@python packaging/check.py dist
+	@echo "make wheel: dist/ has what would be published"
+
+# Licences of what the wheel's extension module is linked of; a test says when they are stale.
+licences:
+	@command -v cargo-about >/dev/null || \
+	  { echo "make: cargo-about is missing: cargo install --locked --features cli cargo-about" >&2; exit 1; }
+	@cargo about generate --locked --offline --fail --config packaging/about.toml --manifest-path crates/py/Cargo.toml \
+	  --output-file THIRD-PARTY.md packaging/third-party.hbs
 
 # The pages of docs/ that are made of the code; tests compare them.
 reference: build
@@ -98,7 +117,7 @@ bench: build
 build: .make/extension
 
 clean:
-	rm -rf .make $(VENV) target build $(DEMO_REPORT) $(DEMO_STUDY_REPORT)
+	rm -rf .make $(VENV) target build dist $(DEMO_REPORT) $(DEMO_STUDY_REPORT)
 
 .make/tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || \
@@ -121,6 +140,12 @@ clean:
 	@echo "installing the locked packages of the documentation into .make/docs"
 	@test -x .make/docs/bin/python || $(PYTHON) -m venv .make/docs
 	@.make/docs/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+.make/wheel/environment: packaging/requirements.lock | .make/tools
+	@echo "installing the locked packages that build wheels into .make/wheel"
+	@test -x .make/wheel/bin/python || $(PYTHON) -m venv .make/wheel
+	@.make/wheel/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 .make/extension: .make/environment pyproject.toml $(RUST_SOURCES)
