@@ -20,7 +20,7 @@ PAGES = (
     "build/recorded/*/figures/*.png",
     "tests/*/*.md",
 )
-LINKED = ("LICENSE", "docs/tutorials/*.ipynb", "examples/*.toml", "tests/*.sh")
+LINKED = ("LICENSE", "docs/tutorials/*.ipynb", "docs/schema/*.json", "examples/*.toml", "tests/*.sh")
 LOAD_BALANCERS = "docs/load-balancers"
 FIGURES = re.compile(r"^Figures: `anabranch reproduce (\S+) --recorded` draws them\.$", re.MULTILINE)
 """Line of a page about a paper, in whose place the figures stand that `make docs` has drawn."""

@@ -20,6 +20,11 @@ def examples() -> Path:
     return _folder() / "examples"
 
 
+def schemas() -> Path:
+    """Folder of the JSON Schemas of the files that people write: `KIND.json`."""
+    return _folder() / "schema"
+
+
 def sources() -> Path:
     """Folder with `crates/` and `Cargo.lock` of this version: the checkout, or a folder of the installed package."""
     return (_folder() / "sources" / "crates").resolve().parent

@@ -41,6 +41,21 @@ def key_table(
         ValueError: a key has no meaning here, or a meaning has no key.
 
     """
+    asked = asked_keys(read, samples, names)
+    if set(asked) != set(meanings):
+        raise ValueError(f"keys without a meaning, or meanings without a key: {sorted(set(asked) ^ set(meanings))}")
+    rows = []
+    for path, meaning in meanings.items():
+        known = meaning if isinstance(meaning, Meaning) else Meaning(meaning)
+        key = asked[path]
+        rows.append((code(path), known.values or key.value, known.default or _default(key), known.text))
+    return table(("key", "value", "default", "meaning"), rows)
+
+
+def asked_keys(
+    read: Callable[[str, str], object], samples: Iterable[str], names: Sequence[tuple[str, str]] = ()
+) -> dict[str, Key]:
+    """Keys that a reader asks for, by their paths; the arguments are those of `key_table`."""
     asked: dict[str, Key] = {}
 
     def listen(key: Key) -> None:
@@ -55,14 +70,7 @@ def key_table(
             read(sample, "sample.toml")
     finally:
         Settings.listeners.remove(listen)
-    if set(asked) != set(meanings):
-        raise ValueError(f"keys without a meaning, or meanings without a key: {sorted(set(asked) ^ set(meanings))}")
-    rows = []
-    for path, meaning in meanings.items():
-        known = meaning if isinstance(meaning, Meaning) else Meaning(meaning)
-        key = asked[path]
-        rows.append((code(path), known.values or key.value, known.default or _default(key), known.text))
-    return table(("key", "value", "default", "meaning"), rows)
+    return asked
 
 
 def _default(key: Key) -> str:

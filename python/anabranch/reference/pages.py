@@ -16,6 +16,7 @@ from anabranch.reference import (
     scenario_tables,
     study,
 )
+from anabranch.reference.schema import files as schema_files
 
 FOLDERS = ("docs/load-balancers", "docs/reproduced")
 """Folders that hold reference pages and nothing else."""
@@ -49,5 +50,6 @@ def pages_of_code(root: Path) -> dict[str, str]:
         "docs/python.md": python_api.page(),
         "docs/results.md": results.page(written("docs/results.md")),
         "python/anabranch/scenario/tables.py": scenario_tables.page(),
+        **{f"docs/schema/{path}": text for path, text in schema_files.pages().items()},
         **{f"docs/{path}": text for path, text in load_balancers.pages().items()},
     }
