@@ -1,4 +1,4 @@
-"""What `make wheel` asks of the files in dist/: `python packaging/check.py dist`, with auditwheel beside it.
+"""Check of the files that `make wheel` writes: `python packaging/check.py dist`, with auditwheel beside it.
 
 The wheel is for manylinux2014, small, and carries its licences; installed with its dependencies from the package index,
 it does in an empty folder what the documentation shows. The source distribution builds such a wheel by itself.
@@ -26,7 +26,7 @@ anabranch split examples/datacenter.pcap.zst --weights 4,3,2
 anabranch plan --weights 3,7,11,13 --target ovs
 anabranch show examples/leaf-spine.toml
 anabranch run examples/leaf-spine.toml -o traffic.duration=5ms
-anabranch compare ecmp examples/own/small_plb.py:SmallPlb --loads 0.3,0.6 --seeds 2 -o traffic.duration=5ms
+anabranch compare ecmp examples/own/small_plb.py:SmallPlb --load 0.3,0.6 --seeds 2 -o traffic.duration=5ms
 anabranch sweep examples/study.toml --seeds 1 -o traffic.duration=2ms
 anabranch report runs/one-slow-link
 anabranch reproduce --all --recorded --quiet
