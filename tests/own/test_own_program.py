@@ -148,7 +148,7 @@ def test_a_program_that_does_what_the_house_does_leaves_the_same_files(
     found = ab.sweep(study(tmp_path, "ecmp", f"crate:{crate}"), runs=tmp_path / "runs", progress=False)
     ecmp, own = (ab.Run(cell.folder) for cell in found.cells)
     assert own.manifest["scheme"]["name"] == crate.name
-    for table in ("flows", "ports", "queues", "windows"):
+    for table in ("flows", "ports", "queues", "windows", "events"):
         one, other = (pl.read_parquet(run.folder / f"{table}.parquet") for run in (ecmp, own))
         assert one.height > 0
         assert one.equals(other)

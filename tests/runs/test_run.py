@@ -62,6 +62,40 @@ def test_columns_are_those_of_the_schema_and_of_its_page(run: ab.Run) -> None:
             assert meaning
 
 
+def test_events_are_what_ports_and_flows_count(tmp_path: Path) -> None:
+    scenario = {
+        "fabric": {"leaves": 2, "spines": 2, "hosts_per_leaf": 3, "link": {"buffer": "12 KB", "ecn": "6 packets"}},
+        "change": [{"link": "leaf0-spine0", "at": "1 ms", "set": "down"}],
+        "traffic": [{"sizes": "20 KB", "load": 0.9, "duration": "3 ms"}],
+        "routing": {"balance": "letflow", "delay": "300 us"},
+        "transport": {"kind": "dctcp"},
+        "record": {"events": 1_000_000},
+    }
+    run = ab.run(scenario, runs=tmp_path, progress=False)
+    events = run.events
+    assert events["time_ns"].is_sorted()
+    of_ports = run.ports.group_by("port").agg(pl.col("^.*_packets$").sum())
+    segments = events.filter(pl.col("packet") == "data")
+    for event, counted in (("drop", "dropped_packets"), ("loss", "lost_packets"), ("mark", "marked_packets")):
+        rows = events.filter(pl.col("event") == event)
+        assert rows.height == run.manifest[counted] > 0
+        by_port = dict(rows.drop_nulls("port").group_by("port").len().iter_rows())
+        assert by_port == {port: n for port, n in of_ports.select("port", counted).iter_rows() if n}
+        of_flows = segments.filter(pl.col("event") == event)
+        by_flow = dict(of_flows.group_by("flow").len().iter_rows())
+        for flow, n in run.flows.select("flow", counted).iter_rows():
+            # A mark counts where it arrives, an event where it is set.
+            assert by_flow.get(flow, 0) >= n if event == "mark" else by_flow.get(flow, 0) == n
+    paths = dict(segments.drop_nulls("path").group_by("flow").agg(pl.col("path").n_unique()).iter_rows())
+    assert paths == {flow: n for flow, n in run.flows.select("flow", "paths").iter_rows() if n}
+    # The same first events of each kind under a smaller limit, and nothing else changes.
+    few = ab.run(scenario, {"record.events": 7}, runs=tmp_path, progress=False)
+    firsts = events.with_row_index().filter(pl.col("index").rank("ordinal").over("event") <= 7).drop("index")
+    assert few.events.equals(firsts)
+    assert few.flows.equals(run.flows)
+    assert few.ports.equals(run.ports)
+
+
 def test_csv_holds_what_parquet_holds(run: ab.Run) -> None:
     read = pl.read_csv(run.folder / "flows.csv", schema_overrides=run.flows.schema)
     assert read.equals(run.flows)

@@ -23,6 +23,7 @@ queues = "leaf0>spine0"
 windows = 0
 captures = "leaf0>spine0"
 capture_packets = 100
+events = 1000
 """
 
 LONG = SMALL.replace("10 ms", "1000 s")

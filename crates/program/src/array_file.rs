@@ -1,6 +1,6 @@
 //! Arrays of numbers as files of NumPy (the format NPY, version 1.0).
 
-use anabranch_record::{Column, Values};
+use anabranch_record::{Column, Values, WORD_LETTERS_MAX};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -18,6 +18,14 @@ pub(crate) fn write_column(folder: &Path, stem: &str, column: &Column) -> io::Re
         Values::F64(values) => write("npy", array("<f8", values.iter().map(|value| value.to_le_bytes()))),
         Values::Bool(values) => write("npy", array("|b1", values.iter().map(|&value| [u8::from(value)]))),
         Values::Node(values) => write("npy", array("<u4", values.iter().map(|value| value.to_le_bytes()))),
+        Values::Word(values) => {
+            let word = |word: &&str| {
+                let mut letters = [0; WORD_LETTERS_MAX];
+                letters[..word.len()].copy_from_slice(word.as_bytes());
+                letters
+            };
+            write("npy", array(&format!("|S{WORD_LETTERS_MAX}"), values.iter().map(word)))
+        }
         Values::OptionalF64(values) => {
             let known = values.iter().map(|value| value.unwrap_or(f64::NAN).to_le_bytes());
             write("npy", array("<f8", known))

@@ -12,7 +12,8 @@ use anabranch_balancers::{
 use anabranch_fabric::Fabric;
 use anabranch_form::{FormError, Position};
 use anabranch_record::{
-    RecordError, flow_columns, port_columns, queue_columns, tables, totals, window_columns, write_captures,
+    RecordError, event_columns, flow_columns, port_columns, queue_columns, tables, totals, window_columns,
+    write_captures,
 };
 use anabranch_scenario::{Files, MODEL_VERSION, Resolved, Scenario as Written, tier_name};
 use anabranch_sim::{CapturedPacket, Framing, Totals, Window};
@@ -215,12 +216,13 @@ impl Scenario {
         }
         let flows = self.list().map_err(refused)?;
         let tables = py.detach(|| tables(fabric, settings, flows, &outcome));
-        let [flows, ports, queues, windows] = tables.map(|(_, columns)| dictionary(py, columns));
+        let [flows, ports, queues, windows, events] = tables.map(|(_, columns)| dictionary(py, columns));
         Ok(Run {
             flows: flows?,
             ports: ports?,
             queues: queues?,
             windows: windows?,
+            events: events?,
             totals: sums(py, &outcome.totals)?,
             counts: outcome.counts,
             resolved: Arc::clone(&self.resolved),
@@ -252,6 +254,8 @@ pub(crate) struct Run {
     queues: Py<PyDict>,
     #[pyo3(get)]
     windows: Py<PyDict>,
+    #[pyo3(get)]
+    events: Py<PyDict>,
     #[pyo3(get)]
     totals: Py<PyDict>,
     #[pyo3(get)]
@@ -296,5 +300,6 @@ pub(crate) fn columns() -> PyResult<BTreeMap<&'static str, Schema>> {
         ("ports", schema(&port_columns(&nothing, &[]))),
         ("queues", schema(&queue_columns(&[]))),
         ("windows", schema(&window_columns(&[]))),
+        ("events", schema(&event_columns(&[]))),
     ]))
 }

@@ -1,5 +1,8 @@
 //! Column of a table: its name with its unit, its values, and their meaning.
 
+/// Most letters of a word in a column.
+pub const WORD_LETTERS_MAX: usize = 8;
+
 /// Values of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
@@ -15,6 +18,8 @@ pub enum Values {
     Bool(Vec<bool>),
     /// Names of nodes, by their numbers.
     Node(Vec<u32>),
+    /// Words of a short list, of at most [`WORD_LETTERS_MAX`] letters each.
+    Word(Vec<&'static str>),
 }
 
 impl Values {
@@ -26,6 +31,7 @@ impl Values {
             Self::F64(_) | Self::OptionalF64(_) => "real",
             Self::Bool(_) => "boolean",
             Self::Node(_) => "name",
+            Self::Word(_) => "word",
         }
     }
 
@@ -39,6 +45,7 @@ impl Values {
             Self::OptionalF64(values) => values.len(),
             Self::Bool(values) => values.len(),
             Self::Node(values) => values.len(),
+            Self::Word(values) => values.len(),
         }
     }
 

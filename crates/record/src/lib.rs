@@ -2,14 +2,16 @@
 
 mod column;
 mod error;
+mod events;
 mod flows;
 mod pcapng;
 mod ports;
 mod tables;
 mod whole_file;
 
-pub use column::{Column, Values};
+pub use column::{Column, Values, WORD_LETTERS_MAX};
 pub use error::RecordError;
+pub use events::event_columns;
 pub use flows::flow_columns;
 pub use pcapng::{write_capture, write_captures};
 pub use ports::{port_columns, queue_columns, window_columns};

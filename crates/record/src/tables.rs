@@ -1,6 +1,7 @@
 //! All tables of a run, and its totals.
 
 use crate::column::{Column, ns};
+use crate::events::event_columns;
 use crate::flows::flow_columns;
 use crate::ports::{port_columns, queue_columns, window_columns};
 use anabranch_fabric::Fabric;
@@ -14,7 +15,7 @@ pub fn tables<B>(
     settings: &Settings<B>,
     flows: &[Flow],
     outcome: &Outcome,
-) -> [(&'static str, Vec<Column>); 4] {
+) -> [(&'static str, Vec<Column>); 5] {
     let (framing, measure) = (settings.framing, settings.observe.measure);
     let of_flows = flow_columns(fabric, framing, &settings.transports, flows, &outcome.flows, measure);
     [
@@ -22,6 +23,7 @@ pub fn tables<B>(
         ("ports", port_columns(fabric, &outcome.ports)),
         ("queues", queue_columns(&outcome.queues)),
         ("windows", window_columns(&outcome.windows)),
+        ("events", event_columns(&outcome.events)),
     ]
 }
 

@@ -228,6 +228,7 @@ fn observe(directory: &Directory<'_>, record: &Record) -> Result<Observe, FormEr
         window_flows: record.windows.clone(),
         capture_ports: ports(directory, &record.captures).map_err(|error| error.within("record.captures"))?,
         capture_packets_max: record.capture_packets,
+        events_max: record.events.unwrap_or(0),
         ..Observe::default()
     })
 }

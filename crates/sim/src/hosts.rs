@@ -1,5 +1,6 @@
 //! Hosts: flows begin, packets reach their connection, flows end.
 
+mod attention;
 mod counters;
 mod ends;
 mod multipath;
@@ -7,7 +8,7 @@ mod multipath;
 use crate::connections::{AnyReceiver, AnySender, Connection, Connections, Message, Subflow};
 use crate::door::Opened;
 use crate::jobs::AwaitedJobs;
-use crate::network::{Address, Ended, Fate, Network, Served};
+use crate::network::{Address, Fate, Network, Served};
 use crate::pinning::Pinned;
 use crate::slab::PacketId;
 use crate::timers::Timer;
@@ -207,25 +208,6 @@ impl Hosts {
         Ok(name)
     }
 
-    /// Counts what became of a segment for the flow that it is of: what its connection carries, or a flow before that.
-    #[cold]
-    fn count_end(&mut self, packet: &Packet, fate: Fate) {
-        if !matches!(packet.kind, Kind::Data | Kind::Datagram) {
-            return;
-        }
-        let present = self.connections.get(packet.connection).map(|connection| connection.message);
-        let flow = match present.filter(|message| !message.ended && packet.seq >= message.first) {
-            Some(message) => message.flow,
-            None => {
-                let Some(past) = self.past.get(&packet.connection) else { return };
-                let next = past.partition_point(|&(first, _)| first <= packet.seq);
-                let Some(&(_, flow)) = past.get(next.wrapping_sub(1)) else { return };
-                flow
-            }
-        };
-        self.records[flow as usize].count_end(packet.payload_bytes, fate);
-    }
-
     /// A packet reaches its host.
     #[inline(always)]
     pub(crate) fn deliver(&mut self, id: PacketId, network: &mut Network) {
@@ -250,6 +232,7 @@ impl Hosts {
                 let Some(connection) = self.connections.get(packet.connection) else { return };
                 if let AnyReceiver::Datagrams(receiver) = &mut connection.receiving.end {
                     receiver.receive(&packet);
+                    attention::note_arrival(connection.message.flow, &packet, network);
                 }
                 self.settle_datagram(packet.connection, network);
             }
@@ -261,7 +244,7 @@ impl Hosts {
             return self.count_end(packet, Fate::Delivered);
         };
         let Some(tcp) = self.transports[usize::from(connection.transport)].tcp() else { return };
-        let Message { first, ended, .. } = connection.message;
+        let Message { flow, first, ended, .. } = connection.message;
         let of_another = (ended || packet.seq < first) && packet.kind == Kind::Data;
         let (end, mut outlet) = connection.receiver(network);
         let AnyReceiver::Stream(receiver) = end else { return };
@@ -272,6 +255,9 @@ impl Hosts {
             return self.count_end(packet, Fate::Delivered);
         }
         let delivered = receiver.delivered();
+        if packet.kind == Kind::Data {
+            attention::note_arrival(flow, packet, network);
+        }
         self.account(packet.connection, delivered, network);
     }
 
@@ -388,29 +374,6 @@ impl Hosts {
         }
         if all {
             self.end(name, network);
-        }
-    }
-
-    /// Says whose the packets are that were captured, and tells connections of datagrams that will not arrive.
-    #[cold]
-    pub(crate) fn attend(&mut self, network: &mut Network) {
-        network.attention = false;
-        for capture in network.captures[network.captures_named..].iter_mut() {
-            if capture.packet.kind.is_probe() {
-                capture.src = capture.packet.connection;
-                continue;
-            }
-            let connection = self.connections.last_user(capture.packet.connection);
-            let Address { host, destination, .. } = connection.sending.address;
-            capture.src = if capture.packet.destination == host { destination } else { host };
-            capture.flow = connection.message.flow;
-        }
-        network.captures_named = network.captures.len();
-        while let Some(Ended { packet, fate }) = network.ended.pop() {
-            self.count_end(&packet, fate);
-            if packet.kind == Kind::Datagram {
-                self.settle_datagram(packet.connection, network);
-            }
         }
     }
 

@@ -36,7 +36,10 @@ pub use door::{Choice, GroupPlan, HostBalancer, Junction, Opened, SwitchBalancer
 pub use error::SimulationError;
 pub use network::{Address, Network, horizon_ps};
 pub use nic::{Nic, Queueing};
-pub use outcome::{CapturedPacket, FlowRecord, Outcome, PortRecord, QueueSample, Totals, WindowSample};
+pub use outcome::{
+    CapturedPacket, EventKind, FlowRecord, Outcome, PacketEvent, PortRecord, QueueSample, Totals,
+    WindowSample,
+};
 pub use packet::{Kind, Packet, SackBlock, marks};
 pub use partition::{Partition, PartitionedHosts, PartitionedSwitches};
 pub use progress::Progress;

@@ -1,5 +1,6 @@
 //! Everything between the hosts: ports, packets in them, and the queue of what happens next.
 
+pub(crate) mod recorder;
 mod view;
 
 use crate::card::{Arrived, Cards, Owner, Turn};
@@ -8,9 +9,10 @@ use crate::port::{EgressPort, Verdict};
 use crate::queue::{self, EventQueue, NEVER_PS};
 use crate::slab::{PacketId, Slab};
 use crate::timers::{Timer, Timers};
-use crate::{CapturedPacket, Framing, Kind, Nic, Packet, Queueing, marks};
+use crate::{EventKind, Framing, Kind, Nic, Observe, Packet, Queueing, marks};
 use anabranch_fabric::{Buffer, Fabric, Marking};
 use anabranch_traffic::random::Stream;
+use recorder::Recorder;
 use std::sync::Arc;
 
 /// Sources of events, in the order that decides between events of the same time: control first, then timers, then
@@ -112,17 +114,12 @@ pub struct Network {
     pub(crate) host_balancer: Option<Box<dyn HostBalancer>>,
     timers: Timers,
     first_timer_ps: u64,
-    /// Whether [`Self::ended`] or [`Self::captures`] grew.
+    /// Whether [`Self::ended`] grew, or [`Self::recorder`] has packets of which it does not know whose they are.
     pub(crate) attention: bool,
     /// Segments and datagrams that will not arrive, of which hosts have not heard.
     pub(crate) ended: Vec<Ended>,
-    /// Packets still to be captured at each port. Empty if nothing is.
-    captured: Vec<u64>,
-    capture_packets_max: u64,
-    /// Captured packets; who sent them is filled in by the hosts.
-    pub(crate) captures: Vec<CapturedPacket>,
-    /// Captured packets whose sender is known: so many of the first.
-    pub(crate) captures_named: usize,
+    /// Records of single packets, where some are asked for.
+    pub(crate) recorder: Option<Box<Recorder>>,
     /// Ports that the load balancer at work may touch, if not all of them.
     confined: Option<Arc<[bool]>>,
 }
@@ -169,21 +166,14 @@ impl Network {
             first_timer_ps: NEVER_PS,
             attention: false,
             ended: Vec::new(),
-            captured: Vec::new(),
-            capture_packets_max: 0,
-            captures: Vec::new(),
-            captures_named: 0,
+            recorder: None,
             confined: None,
         }
     }
 
-    /// Captures the first `most` packets that leave each of `ports`.
-    pub(crate) fn capture(&mut self, ports: &[u32], most: u64) {
-        self.capture_packets_max = most;
-        self.captured = vec![0; if ports.is_empty() { 0 } else { self.ports.len() }];
-        for &port in ports {
-            self.captured[port as usize] = most;
-        }
+    /// Writes down single packets as asked.
+    pub(crate) fn record(&mut self, observe: &Observe) {
+        self.recorder = Recorder::of(observe, self.ports.len()).map(Box::new);
     }
 
     /// Hands a packet to a port of a switch.
@@ -195,46 +185,69 @@ impl Network {
 
     #[inline(always)]
     fn enqueue_at<const HOST: bool>(&mut self, port: u32, id: PacketId) {
+        if self.recorder.is_some() {
+            self.enqueue_recorded::<HOST>(port, id);
+        } else {
+            self.offer::<HOST>(port, id);
+        }
+    }
+
+    /// Offers a packet to a port; says whether it took it.
+    #[inline(always)]
+    fn offer<const HOST: bool>(&mut self, port: u32, id: PacketId) -> bool {
         let packet = self.packets.get(id);
         match self.ports[port as usize].enqueue::<HOST>(self.now_ps, id, packet) {
             Verdict::Next(arrive_ps) => self.queue.insert(source::PORTS + port as usize, arrive_ps),
             Verdict::Queued => {}
             Verdict::Displaced(last) => self.displaced(port, last),
-            Verdict::Dropped => return self.discard(id, Fate::Dropped),
-            Verdict::Lost => return self.discard(id, Fate::Lost),
+            Verdict::Dropped => {
+                self.discard(id, Fate::Dropped, Some(port));
+                return false;
+            }
+            Verdict::Lost => {
+                self.discard(id, Fate::Lost, Some(port));
+                return false;
+            }
         }
-        if !self.captured.is_empty() && self.captured[port as usize] > 0 {
-            self.captured[port as usize] -= 1;
-            let time_ps = self.ports[port as usize].last_start_ps();
-            let packet = *self.packets.get(id);
-            self.captures.push(CapturedPacket { port, time_ps, packet, src: 0, flow: 0 });
-            self.attention = true;
+        true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enqueue_recorded<const HOST: bool>(&mut self, port: u32, id: PacketId) {
+        let marked_before = self.ports[port as usize].marked_packets();
+        let taken = self.offer::<HOST>(port, id);
+        let egress = &self.ports[port as usize];
+        let Some(recorder) = &mut self.recorder else { return };
+        if !taken {
+            return;
         }
+        let packet = self.packets.get(id);
+        if egress.marked_packets() != marked_before {
+            recorder.note(EventKind::Marked, self.now_ps, Some(port), packet);
+        }
+        recorder.capture(port, egress.last_start_ps(), packet);
+        self.attention |= recorder.has_unnamed();
     }
 
     /// The packet that a port took last lost its slot there to another.
     #[cold]
     fn displaced(&mut self, port: u32, id: PacketId) {
-        let was_captured =
-            !self.captured.is_empty() && self.captured[port as usize] < self.capture_packets_max;
-        if was_captured && let Some(index) = self.captures.iter().rposition(|capture| capture.port == port) {
-            let packet = self.packets.get(id);
-            let capture = &self.captures[index].packet;
-            if (capture.connection, capture.seq, capture.kind) == (packet.connection, packet.seq, packet.kind)
-            {
-                self.captures.remove(index);
-                self.captured[port as usize] += 1;
-                // One of this very event is not named yet.
-                self.captures_named -= usize::from(index < self.captures_named);
-            }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.take_back(port, self.packets.get(id));
         }
-        self.discard(id, Fate::Dropped);
+        self.discard(id, Fate::Dropped, Some(port));
     }
 
-    /// Ends a packet that will not arrive.
+    /// Ends a packet that will not arrive; `port` is where it ended, if that was at one.
     #[cold]
-    pub(crate) fn discard(&mut self, id: PacketId, fate: Fate) {
+    pub(crate) fn discard(&mut self, id: PacketId, fate: Fate, port: Option<u32>) {
         let packet = *self.packets.get(id);
+        if let Some(recorder) = &mut self.recorder {
+            let what = if fate == Fate::Dropped { EventKind::Dropped } else { EventKind::Lost };
+            recorder.note(what, self.now_ps, port, &packet);
+            self.attention |= recorder.has_unnamed();
+        }
         if matches!(packet.kind, Kind::Data | Kind::Datagram) {
             self.ended.push(Ended { packet, fate });
             self.attention = true;
@@ -263,7 +276,7 @@ impl Network {
         let egress = &mut self.ports[port];
         let to = egress.to;
         if egress.loses() {
-            self.discard(id, Fate::Lost);
+            self.discard(id, Fate::Lost, Some(port as u32));
             return None;
         }
         Some((to, id))
@@ -393,21 +406,21 @@ impl Network {
     /// Ends a packet that a meter of the load balancer drops.
     pub fn drop_policed(&mut self, id: PacketId) {
         self.policed += 1;
-        self.discard(id, Fate::Dropped);
+        self.discard(id, Fate::Dropped, None);
     }
 
     /// Ends a packet that has no path.
     #[cold]
     pub fn unroutable(&mut self, id: PacketId) {
         self.unroutable += 1;
-        self.discard(id, Fate::Lost);
+        self.discard(id, Fate::Lost, None);
     }
 
     /// Ends a packet that a blackhole swallows.
     #[cold]
     pub(crate) fn blackhole(&mut self, id: PacketId) {
         self.blackholed += 1;
-        self.discard(id, Fate::Lost);
+        self.discard(id, Fate::Lost, None);
     }
 
     /// Asks the hosts' load balancer, if there is one.

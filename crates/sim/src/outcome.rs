@@ -1,8 +1,8 @@
 //! Results of a simulation.
 
-use crate::Packet;
 use crate::network::Fate;
 use crate::transport::{ReceiverCounters, SenderCounters};
+use crate::{Kind, Packet};
 
 /// One flow, in the order of the flow list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -18,7 +18,7 @@ pub struct FlowRecord {
     pub sent_packets: u64,
     /// Payload bytes that reached the receiving host, duplicates included.
     pub delivered_bytes: u64,
-    /// Segments that reached the receiving host, duplicates included. What was sent was delivered, dropped or lost, or
+    /// Segments that reached the receiving host, duplicates included. EventKind was sent was delivered, dropped or lost, or
     /// is left in the fabric at the end.
     pub delivered_packets: u64,
     /// Payload bytes that the receiving application had, in order, at the end of the flow or of the simulation, without
@@ -171,6 +171,42 @@ pub struct CapturedPacket {
     pub flow: u32,
 }
 
+/// EventKind an event did to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum EventKind {
+    /// It was refused for want of room, by RED or by a meter.
+    Dropped,
+    /// A failure took it: a dead port, a lossy link, a blackhole, no path.
+    Lost,
+    /// A port marked it.
+    Marked,
+    /// It arrived by another path than the segment before it on its connection, or was the first of its flow there.
+    OtherPath,
+}
+
+impl EventKind {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Dropped, Self::Lost, Self::Marked, Self::OtherPath];
+}
+
+/// An event of a single packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketEvent {
+    /// When, in picoseconds.
+    pub time_ps: u64,
+    /// EventKind happened.
+    pub what: EventKind,
+    /// The port at which it happened, if it was at one.
+    pub port: Option<u32>,
+    /// The flow, if the packet is of one.
+    pub flow: Option<u32>,
+    /// Kind of the packet.
+    pub kind: Kind,
+    /// Number of the path that it took so far, as in [`Packet::path`].
+    pub path: u16,
+}
+
 /// Everything a simulation yields.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
@@ -184,6 +220,8 @@ pub struct Outcome {
     pub windows: Vec<WindowSample>,
     /// Captured packets, in the order in which the ports took them.
     pub captures: Vec<CapturedPacket>,
+    /// Events of packets, by time.
+    pub events: Vec<PacketEvent>,
     /// Counters of the load balancer, each with its meaning.
     pub counts: Vec<(&'static str, u64)>,
     /// Sums.

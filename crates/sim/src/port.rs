@@ -434,6 +434,11 @@ impl EgressPort {
         self.backlog_bytes
     }
 
+    /// Packets that it marked in this interval.
+    pub(crate) fn marked_packets(&self) -> u64 {
+        self.marked_packets
+    }
+
     /// The rate it sends at.
     pub(crate) fn rate_bps(&self) -> u64 {
         self.rate_bps

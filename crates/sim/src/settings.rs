@@ -70,6 +70,8 @@ pub struct Observe {
     pub capture_ports: Vec<u32>,
     /// Most packets captured at one port.
     pub capture_packets_max: u64,
+    /// Most events of packets written down, of each [`crate::EventKind`]; none if zero.
+    pub events_max: u64,
     /// Window of measurement; intervals of port records end at its ends.
     pub measure: Window,
 }

@@ -77,7 +77,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         let forwarding = Forwarding::new(fabric, weighing, balancer)?;
         let mut network = Network::new(fabric, settings.framing, &settings.nic, settings.seed);
         network.host_balancer = host;
-        network.capture(&settings.observe.capture_ports, settings.observe.capture_packets_max);
+        network.record(&settings.observe);
         let hosts = Hosts::new(
             fabric,
             flows,
@@ -252,7 +252,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             match what {
                 What::PortDown(_) | What::NodeDown(_) if !carries && egress.is_up() => {
                     for id in egress.go_down(now_ps) {
-                        self.network.discard(id, Fate::Lost);
+                        self.network.discard(id, Fate::Lost, Some(port));
                     }
                     self.network.set_arrival(port, NEVER_PS);
                 }
@@ -377,7 +377,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         };
         let mut counts = self.forwarding.balancer.counts();
         self.network.with_host_balancer(|host, _| counts.extend(host.counts()));
-        let Network { policed, unroutable, probes, probe_link_bytes, .. } = self.network;
+        let Network { policed, unroutable, probes, probe_link_bytes, recorder, .. } = self.network;
         let sums = [
             ("probes sent", probes),
             ("bytes of probes between switches, over all links", probe_link_bytes),
@@ -385,9 +385,12 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             ("packets without a path to their destination", unroutable),
         ];
         counts.extend(sums.into_iter().filter(|&(_, count)| count > 0));
+        let (captures, events) =
+            recorder.map_or_else(Default::default, |recorder| (recorder.captures, recorder.events));
         Outcome {
             counts,
-            captures: self.network.captures,
+            captures,
+            events,
             flows: self.hosts.records,
             ports: self.port_records,
             queues: self.queue_samples,

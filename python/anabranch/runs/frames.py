@@ -14,8 +14,8 @@ from anabranch import _core
 from anabranch._core import Run
 from anabranch.runs.program_run import ProgramRun
 
-TABLES = ("flows", "ports", "queues", "windows")
-OPTIONAL = ("queues", "windows")
+TABLES = ("flows", "ports", "queues", "windows", "events")
+OPTIONAL = ("queues", "windows", "events")
 
 
 NAMES = frozenset(
@@ -26,11 +26,16 @@ NAMES = frozenset(
 
 def frame(columns: Mapping[str, npt.NDArray[np.generic] | list[int | None]]) -> pl.DataFrame:
     """Makes one frame. A missing value is null: the extension gives NaN, or None in a list of integers."""
-    series = [
-        pl.Series(name, values, dtype=pl.UInt64 if isinstance(values, list) else None)
-        for name, values in columns.items()
-    ]
+    series = [_series(name, values) for name, values in columns.items()]
     return pl.DataFrame(series).fill_nan(None)
+
+
+def _series(name: str, values: npt.NDArray[np.generic] | list[int | None]) -> pl.Series:
+    if isinstance(values, list):
+        return pl.Series(name, values, dtype=pl.UInt64)
+    if values.dtype.kind == "S":
+        return pl.Series(name, values.astype("U"), dtype=pl.Categorical)
+    return pl.Series(name, values)
 
 
 def frames(run: Run | ProgramRun, nodes: Sequence[str]) -> dict[str, pl.DataFrame]:

@@ -28,6 +28,7 @@ class ProgramRun:
     ports: Columns
     queues: Columns
     windows: Columns
+    events: Columns
     totals: dict[str, int | float]
     counts: list[tuple[str, int]]
     captures: dict[str, bytes]
@@ -43,7 +44,7 @@ def read_run(folder: Path) -> ProgramRun:
     """Reads the results of a run."""
     import numpy as np
 
-    tables: dict[str, Columns] = {name: {} for name in ("flows", "ports", "queues", "windows")}
+    tables: dict[str, Columns] = {name: {} for name in ("flows", "ports", "queues", "windows", "events")}
     listed = tomllib.loads((folder / TOTALS).read_text(encoding="utf-8"))
     for table, columns in listed["columns"].items():
         for name in columns:

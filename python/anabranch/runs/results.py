@@ -31,7 +31,7 @@ else:
     import tomli as tomllib
 
 
-TABLES = ("flows", "ports", "queues", "windows")
+TABLES = ("flows", "ports", "queues", "windows", "events")
 
 
 class Run:
@@ -68,6 +68,11 @@ class Run:
     def windows(self) -> pl.DataFrame:
         """Congestion window of the flows that the scenario chose, one row per change."""
         return self._read("windows")
+
+    @cached_property
+    def events(self) -> pl.DataFrame:
+        """Drops, losses, marks and changes of path of single packets, where the scenario asks; one row per event."""
+        return self._read("events")
 
     @property
     def window(self) -> Window:
@@ -125,7 +130,7 @@ class Run:
         return advice(seen, classes)
 
     def to_pandas(self, table: str = "flows") -> pd.DataFrame:
-        """A table as a frame of pandas: `flows`, `ports`, `queues` or `windows`.
+        """A table as a frame of pandas: `flows`, `ports`, `queues`, `windows` or `events`.
 
         Raises:
             AnabranchError: pandas is not installed, or there is no such table.

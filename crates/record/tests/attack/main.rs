@@ -15,6 +15,7 @@ mod counts;
 mod dice;
 mod draft;
 mod draw;
+mod packet_events;
 mod panics;
 mod shrink;
 mod trial;

@@ -2,10 +2,10 @@
 //! invariant.
 
 use crate::broken::{Broken, holds};
-use crate::{arrival, bound, counts};
+use crate::{arrival, bound, counts, packet_events};
 use anabranch_balancers::simulate;
 use anabranch_record::{
-    Column, Values, flow_columns, port_columns, queue_columns, window_columns, write_capture,
+    Column, Values, event_columns, flow_columns, port_columns, queue_columns, window_columns, write_capture,
 };
 use anabranch_scenario::{Resolved, Scenario};
 use anabranch_sim::{Outcome, Progress};
@@ -71,6 +71,7 @@ fn passed(text: &str, folder: &Path, progress: &Progress) -> Result<u64, End> {
     let second = simulated(&again, &flows, progress)?;
     compare(&first, &second)?;
     counts::check(&resolved, &flows, &first)?;
+    packet_events::check(&resolved, &first)?;
     bound::check(&resolved, &flows, &first.flows)?;
     recorded(&resolved, &flows, &first)?;
     arrival::check(&resolved, &flows, &first.flows)?;
@@ -107,6 +108,9 @@ fn compare(first: &Outcome, second: &Outcome) -> Result<(), Broken> {
     if first.queues != second.queues || first.windows != second.windows || first.counts != second.counts {
         return differs("samples or counts");
     }
+    if first.events != second.events {
+        return differs("events of packets");
+    }
     if format!("{:?}", first.captures) != format!("{:?}", second.captures) {
         return differs("captured packets");
     }
@@ -119,12 +123,14 @@ fn recorded(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> Result<()
     let (framing, measure) = (settings.framing, settings.observe.measure);
     let of_flows = flow_columns(fabric, framing, &settings.transports, flows, &outcome.flows, measure);
     let of_ports = port_columns(fabric, &outcome.ports);
-    let samples = [queue_columns(&outcome.queues), window_columns(&outcome.windows)];
+    let samples =
+        [queue_columns(&outcome.queues), window_columns(&outcome.windows), event_columns(&outcome.events)];
     for column in of_flows.iter().chain(&of_ports).chain(samples.iter().flatten()) {
         let finite = match &column.values {
             Values::F64(values) => values.iter().all(|value| value.is_finite()),
             Values::OptionalF64(values) => values.iter().flatten().all(|value| value.is_finite()),
-            Values::U64(_) | Values::OptionalU64(_) | Values::Bool(_) | Values::Node(_) => true,
+            Values::U64(_) | Values::OptionalU64(_) | Values::Bool(_) => true,
+            Values::Node(_) | Values::Word(_) => true,
         };
         holds(finite, "recorded numbers are finite", || format!("{}: {:?}", column.name, column.values))?;
     }

@@ -22,6 +22,8 @@ pub struct Record {
     pub captures: Vec<Named>,
     /// Most packets captured at one port.
     pub capture_packets: u64,
+    /// Most events of packets written down, of each kind; none are where it is not said.
+    pub events: Option<u64>,
 }
 
 impl Default for Record {
@@ -34,6 +36,7 @@ impl Default for Record {
             windows: Vec::new(),
             captures: Vec::new(),
             capture_packets: 100_000,
+            events: None,
         }
     }
 }
@@ -90,5 +93,12 @@ pub(crate) fn visit(form: &mut impl Form, record: &mut Record) {
         Whole { least: 1, most: 1 << 32 },
         &mut record.capture_packets,
         "Most packets captured at one port.",
+    );
+    form.optional(
+        "events",
+        Whole { least: 1, most: 1 << 28 },
+        &mut record.events,
+        "Most events of single packets written to `events.parquet`, of each kind: drops, losses, marks, changes of path; \
+         some 200 bytes of memory each.",
     );
 }

@@ -84,6 +84,10 @@ pub(crate) fn scenario(seed: u64, number: u32, folder: &Path) -> Draft {
             break;
         }
     }
+    // Last of all, so that what is drawn before does not depend on it.
+    if dice.chance(0.3) {
+        draft.table_mut("[record]").set("events", dice.pick(&["1", "20", "1_000_000"]));
+    }
     draft
 }
 

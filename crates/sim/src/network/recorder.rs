@@ -1,0 +1,125 @@
+//! Records of single packets: captures of ports, and events such as drops and marks. Who sent a packet, and for which flow,
+//! the hosts fill in at the end of the engine's event, while the connection still carries that flow.
+
+use crate::{CapturedPacket, EventKind, Observe, Packet, PacketEvent};
+
+/// Records of single packets.
+pub(crate) struct Recorder {
+    /// Packets still to be captured at each port. Empty if nothing is.
+    captured: Vec<u64>,
+    capture_packets_max: u64,
+    /// Captured packets.
+    pub(crate) captures: Vec<CapturedPacket>,
+    /// Captured packets whose sender is known: so many of the first.
+    captures_named: usize,
+    events_max: u64,
+    /// Events written down, by [`EventKind`].
+    events_count: [u64; EventKind::ALL.len()],
+    /// Events, by time.
+    pub(crate) events: Vec<PacketEvent>,
+    /// Events whose flow is not known yet, with their packets.
+    unnamed: Vec<(usize, Packet)>,
+    /// Flow and path of the last segment that arrived on each connection, by the connection's slot.
+    last: Vec<Option<(u32, u16)>>,
+}
+
+impl Recorder {
+    /// EventKind is asked for on a fabric with so many ports; `None` if that is nothing.
+    pub(super) fn of(observe: &Observe, ports: usize) -> Option<Self> {
+        if observe.capture_ports.is_empty() && observe.events_max == 0 {
+            return None;
+        }
+        let mut captured = vec![0; if observe.capture_ports.is_empty() { 0 } else { ports }];
+        for &port in &observe.capture_ports {
+            captured[port as usize] = observe.capture_packets_max;
+        }
+        Some(Self {
+            captured,
+            capture_packets_max: observe.capture_packets_max,
+            captures: Vec::new(),
+            captures_named: 0,
+            events_max: observe.events_max,
+            events_count: [0; EventKind::ALL.len()],
+            events: Vec::new(),
+            unnamed: Vec::new(),
+            last: Vec::new(),
+        })
+    }
+
+    /// Captures a packet that a port took and begins to send at `time_ps`.
+    pub(super) fn capture(&mut self, port: u32, time_ps: u64, packet: &Packet) {
+        if self.captured.is_empty() || self.captured[port as usize] == 0 {
+            return;
+        }
+        self.captured[port as usize] -= 1;
+        self.captures.push(CapturedPacket { port, time_ps, packet: *packet, src: 0, flow: 0 });
+    }
+
+    /// Takes back what was captured of the packet that a port took last, and gives up now.
+    pub(super) fn take_back(&mut self, port: u32, packet: &Packet) {
+        if self.captured.is_empty() || self.captured[port as usize] == self.capture_packets_max {
+            return;
+        }
+        let Some(index) = self.captures.iter().rposition(|capture| capture.port == port) else { return };
+        let captured = &self.captures[index].packet;
+        if (captured.connection, captured.seq, captured.kind) == (packet.connection, packet.seq, packet.kind)
+        {
+            self.captures.remove(index);
+            self.captured[port as usize] += 1;
+            // One of this very event is not named yet.
+            self.captures_named -= usize::from(index < self.captures_named);
+        }
+    }
+
+    /// Writes an event down, unless there are enough of its kind.
+    pub(super) fn note(&mut self, what: EventKind, time_ps: u64, port: Option<u32>, packet: &Packet) {
+        if self.counts(what) {
+            self.unnamed.push((self.events.len(), *packet));
+            let (kind, path) = (packet.kind, packet.path);
+            self.events.push(PacketEvent { time_ps, what, port, flow: None, kind, path });
+        }
+    }
+
+    /// A segment or datagram of a flow arrived on the connection in a slot: an event if it came by another path than the one
+    /// before it.
+    pub(crate) fn arrived(&mut self, time_ps: u64, flow: u32, slot: usize, packet: &Packet) {
+        if self.events_max == 0 {
+            return;
+        }
+        if slot >= self.last.len() {
+            self.last.resize(slot + 1, None);
+        }
+        let now = Some((flow, packet.path));
+        if std::mem::replace(&mut self.last[slot], now) != now && self.counts(EventKind::OtherPath) {
+            let (kind, path) = (packet.kind, packet.path);
+            let (what, flow) = (EventKind::OtherPath, Some(flow));
+            self.events.push(PacketEvent { time_ps, what, port: None, flow, kind, path });
+        }
+    }
+
+    /// Counts one more event of a kind, if there is room for it.
+    fn counts(&mut self, what: EventKind) -> bool {
+        let count = &mut self.events_count[what as usize];
+        let room = *count < self.events_max;
+        *count += u64::from(room);
+        room
+    }
+
+    /// Whether there are packets of which it does not know whose they are.
+    pub(super) fn has_unnamed(&self) -> bool {
+        !self.unnamed.is_empty() || self.captures_named < self.captures.len()
+    }
+
+    /// Captured packets whose sender is not known yet; it is afterwards.
+    pub(crate) fn take_unnamed_captures(&mut self) -> &mut [CapturedPacket] {
+        let first = std::mem::replace(&mut self.captures_named, self.captures.len());
+        &mut self.captures[first..]
+    }
+
+    /// Finds the flows of events that have none yet.
+    pub(crate) fn name_events(&mut self, flow_of: impl Fn(&Packet) -> Option<u32>) {
+        for (index, packet) in self.unnamed.drain(..) {
+            self.events[index].flow = flow_of(&packet);
+        }
+    }
+}
