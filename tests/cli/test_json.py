@@ -62,7 +62,7 @@ NAMED = {
 }
 """Other words in a row of the page: keys of what is in a list, and verbs."""
 
-WITHOUT_TABLE = {"lab down", "lab up", "mark", "report", "schema", "schemes new"}
+WITHOUT_TABLE = {"lab down", "lab up", "mark", "report", "schema", "schemes new", "trace"}
 """Verbs that write files, lines about what they did, or nothing."""
 
 World = Callable[[Path], AbstractContextManager[list[str]]]

@@ -11,6 +11,9 @@ from anabranch.cli import SIMULATE, Json
 
 STATUS_NO_PATH = 1
 
+TRACED_EVENTS = 100_000
+"""Most events of each kind in a trace whose scenario does not say how many."""
+
 Override = Annotated[
     list[str] | None,
     typer.Option(
@@ -37,6 +40,14 @@ def run(
     again: Annotated[bool, typer.Option("--again", help="Run again even if the results are there already.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV files beside the Parquet files.")] = False,
     classes: Classes = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a trace for Perfetto too, as in `--trace run.pftrace`. It sets `record.events` to "
+            f"{TRACED_EVENTS} unless the scenario has it, so that the results have a folder of their own.",
+        ),
+    ] = None,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
@@ -52,9 +63,17 @@ def run(
     from anabranch.runs.own_cell import own_folder, simulate_own
     from anabranch.runs.results import Run
     from anabranch.terminal.console import terminal
+    from anabranch.toml_document import parse_toml
 
     pairs, own = taken_out(parse_overrides(override or ()), Path())
     loaded = load(scenario, pairs)
+    if trace is not None:
+        from anabranch.runs.timeline.target import check_target
+
+        check_target(trace)
+        if "events" not in parse_toml(loaded.resolved_toml(), scenario)["record"]:
+            pairs.append(("record.events", str(TRACED_EVENTS)))
+            loaded = load(scenario, pairs)
     folder = run_folder(runs, loaded) if own is None else own_folder(runs, loaded, own)
     present = not again and read_manifest(folder) is not None
     if not present:
@@ -87,6 +106,10 @@ def run(
         write_json(json, record(found, chosen))
     if not quiet:
         show(found, chosen, console)
+    if trace is not None:
+        found.trace(trace)
+        if not quiet:
+            typer.echo(f"trace: {trace}; open it at https://ui.perfetto.dev")
     flows = int(found.manifest["flows_total"])
     if flows and found.manifest["flows_unfinished"] == flows == loaded.severed_flows():
         typer.echo(f"{folder}: no path joins the hosts of any flow after the last change, and no flow ended", err=True)

@@ -138,6 +138,18 @@ class Run:
         """
         return pandas_frame(getattr(self, choose(table, TABLES, "to_pandas")))
 
+    def trace(self, path: str | Path) -> None:
+        """Writes the run as a trace for Perfetto (https://ui.perfetto.dev): docs/trace.md.
+
+        Raises:
+            AnabranchError: perfetto is not installed, or the file cannot be written.
+
+        """
+        from anabranch.runs.timeline.write import write_timeline
+
+        there = [name for name in TABLES if f"{name}.parquet" in self.manifest["files"]]
+        write_timeline(path, self.manifest, self.topology, {name: getattr(self, name) for name in there})
+
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The resolved scenario: every setting, the defaults included."""

@@ -1,0 +1,55 @@
+"""Counters: backlog and utilization of ports, sampled backlogs, congestion windows."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from anabranch.runs.timeline.fabric import WINDOWS, Fabric
+from anabranch.runs.timeline.rounding import whole_ns
+from anabranch.runs.timeline.stream import Stream
+
+OF_INTERVALS = (
+    ("backlog_mean_bytes", "mean backlog", "bytes"),
+    ("backlog_max_bytes", "largest backlog", "bytes"),
+    ("utilization", "utilization", "of the rate"),
+)
+"""Column of `ports.parquet`, name of the counter, unit."""
+SAMPLED = "sampled backlog"
+
+
+def write_ports(stream: Stream, fabric: Fabric, ports: pl.DataFrame) -> None:
+    """Writes a counter per port and quantity, which has an interval's value from the interval's start on."""
+    for port, rows in _each(ports, "port", "start_ns"):
+        for rank, (column, name, unit) in enumerate(OF_INTERVALS):
+            if column in rows.columns:
+                track = stream.counter(name, fabric.ports[port], rank, unit=unit, alike=unit)
+                _write(stream, track, rows, "start_ns", column)
+
+
+def write_queues(stream: Stream, fabric: Fabric, queues: pl.DataFrame) -> None:
+    """Writes a counter per port whose backlog was sampled."""
+    for port, rows in _each(queues, "port", "time_ns"):
+        track = stream.counter(SAMPLED, fabric.ports[port], len(OF_INTERVALS), unit="bytes", alike="bytes")
+        _write(stream, track, rows, "time_ns", "backlog_bytes")
+
+
+def write_windows(stream: Stream, fabric: Fabric, windows: pl.DataFrame, flows: pl.DataFrame) -> None:
+    """Writes a counter per flow whose congestion window was recorded, at the host that sends it."""
+    senders = dict(flows.select("flow", "src").iter_rows())
+    for flow, rows in _each(windows, "flow", "time_ns"):
+        name = f"congestion window of flow {flow}"
+        track = stream.counter(name, fabric.nodes[senders[flow]], WINDOWS, unit="bytes", alike="window")
+        _write(stream, track, rows, "time_ns", "window_bytes")
+
+
+def _each(table: pl.DataFrame, key: str, time: str) -> list[tuple[int, pl.DataFrame]]:
+    """Rows of each key by time, the keys ascending."""
+    parts = table.sort(key, time, maintain_order=True).partition_by(key, maintain_order=True)
+    return [(part[key][0], part) for part in parts]
+
+
+def _write(stream: Stream, track: int, rows: pl.DataFrame, time: str, column: str) -> None:
+    """Writes a column as a counter. A counter keeps its value, so one that stays is written once."""
+    kept = rows.filter(pl.col(column).ne_missing(pl.col(column).shift()))
+    for at_ns, value in kept.select(whole_ns(time), column).iter_rows():
+        stream.count(track, at_ns, value)
