@@ -119,7 +119,9 @@ def test_a_request_would_be_refused_and_noticed(browser: Browser, page_of_runs: 
     """The policy forbids what this check looks for, and the check sees it."""
     page = browser.open(page_of_runs)
     page.evaluate("fetch('https://anabranch.invalid/').catch(() => null)")
-    assert page.complaints
+    assert any("Content Security Policy" in text for text in page.complaints)
+    page.evaluate("document.body.append(Object.assign(document.createElement('script'), { text: 'window.owned = 1' }))")
+    assert page.evaluate("window.owned") is None
 
 
 def test_headers_sort(browser: Browser, page_of_study: Path, study: Path) -> None:
@@ -209,6 +211,21 @@ def test_a_chooser_changes_the_curves_to_those_of_the_files(browser: Browser, pa
     assert column(page, "#percentiles table", 5) == [
         significant(float(line[LEVELS.tolist().index(0.95)] or 0)) for line in lines
     ]
+    quiet(page)
+
+
+def test_the_tail_is_drawn_by_nines(browser: Browser, page_of_study: Path) -> None:
+    page = browser.open(page_of_study)
+    _, whole, *_ = plotted(page, "distribution")
+    page.choose("fractions", "tail")
+    nines, tail, *_ = plotted(page, "distribution")
+    assert nines == pytest.approx(-np.log10(1 - LEVELS[:-1]))
+    assert tail == whole[:-1]
+    page.evaluate("document.querySelector('#distribution .plot').focus()")
+    for _ in range(49):
+        page.press("ArrowUp")
+    assert texts(page, "#distribution .where") == ["p99 of FCT"]
+    assert texts(page, "#distribution output")[0] == duration(tail[99] or 0)
     quiet(page)
 
 

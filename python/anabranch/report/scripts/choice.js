@@ -4,7 +4,7 @@
 function firstChoice(data) {
   const values = data.axes.map((axis) => axis.values.length - 1);
   const hidden = { distribution: new Set(), axis: new Set(), size: new Set() };
-  return { measure: "fct_ns", class: 0, statistic: "p99", seed: 0, compared: data.compared, values, hidden };
+  return { measure: "fct_ns", fractions: "whole", class: 0, statistic: "p99", seed: 0, compared: data.compared, values, hidden };
 }
 
 /** Controls of a choice; `changed` is called after each change. */
@@ -19,6 +19,7 @@ function choiceControls(data, choice, changed) {
     const focused = document.activeElement?.name;
     const all = [
       chooser("Measure", "measure", Object.entries(MEASURES).map(([key, { name }]) => [key, name]), choice.measure, set("measure", String)),
+      chooser("Distribution of", "fractions", Object.entries(FRACTIONS).map(([key, { name }]) => [key, name]), choice.fractions, set("fractions", String)),
       chooser("Flows of size", "class", data.classes.map((text, index) => [index, text]), choice.class, set("class", Number)),
     ];
     if (data.swept !== null) {

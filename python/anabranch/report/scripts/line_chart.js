@@ -2,7 +2,7 @@
 
 const PALETTE_SIZE = 8;
 const TICKS_MIN = 3;
-const EVEN_MAX = 6;
+const EVEN_MAX = 12;
 const DASHES = [[], [8, 4], [2, 3], [8, 3, 2, 3]];
 
 /** Lines that are drawn now, so that a change of theme can redraw them. */
@@ -17,8 +17,8 @@ function lineStyle(index) {
 /**
  * Draws a chart into `host`, in place of what is there, and returns it.
  *
- * `spec`: `name` of the chart; `along` and `across`, the axes ({label, units, log, vertical, range, values}), of which `along` is
- * the one that the cursor moves on; `xs`, values along, ascending; `lines`, each {label, style, ys, low, high} with
+ * `spec`: `name` of the chart; `along` and `across`, the axes ({label, units, log, vertical, range, splits, values}), of which
+ * `along` is the one that the cursor moves on; `xs`, values along, ascending; `lines`, each {label, style, ys, low, high} with
  * null where there is none; `where(index)`, the cursor's position in words; `format`, of a line's value; `start`, the
  * cursor's first index; `hidden`, a set of labels that the legend switches.
  */
@@ -135,8 +135,9 @@ function pointElement(self, index) {
   return point;
 }
 
-function axis(scale, { label, units, log }, side) {
+function axis(scale, { label, units, log, splits, values = (value) => tick(value, units) }, side) {
   return {
+    ...(splits ? { splits: (self, _, low, high) => splits.filter((value) => value >= low && value <= high) } : {}),
     ...(log ? { splits: (self, _, low, high) => decades(self, low, high, side), filter: (self, splits) => splits } : {}),
     scale,
     side,
@@ -149,7 +150,7 @@ function axis(scale, { label, units, log }, side) {
     stroke: () => colour("--ink"),
     grid: { stroke: () => colour("--line"), width: 1 },
     ticks: { stroke: () => colour("--line"), width: 1 },
-    values: (self, splits) => splits.map((value) => tick(value, units)),
+    values: (self, found) => found.map(values),
   };
 }
 
