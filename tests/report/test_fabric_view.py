@@ -21,7 +21,7 @@ from anabranch.report.web_page import source
 from anabranch.study.outcome import Cell
 from support.browser import Browser, Page, need_browser, running
 from support.command import anabranch
-from support.synthetic import fat_tree, leaf_spine, ports, write_run
+from support.synthetic import fat_tree, leaf_spine, ports, topology, write_run
 
 INTERVALS = 40
 INTERVAL_NS = 1_000_000
@@ -153,6 +153,9 @@ def test_changes_are_shown_at_their_time(browser: Browser, file: Path) -> None:
     page.click("#fabric-changes li:nth-child(2) button")
     assert page.evaluate("document.getElementById('fabric-interval').textContent") == "10 ms to 11 ms"
     assert (page.evaluate(down), page.evaluate(words)) == (2, ["down", "2.5 Gbps"])
+    page.evaluate("document.getElementById('fabric-time').focus()")
+    page.press("ArrowLeft")
+    assert (page.evaluate(down), page.evaluate(words)) == (0, ["2.5 Gbps"])
     page.click("#fabric-changes li:nth-child(3) button")
     assert (page.evaluate(down), page.evaluate(words)) == (0, ["2.5 Gbps"])
 
@@ -230,7 +233,15 @@ def enumerated(fabric: dict[str, Any], source_: int, target: int, dead: set[int]
 def test_shortest_paths_are_those_that_one_finds_by_walking(browser: Browser, file: Path) -> None:
     page = browser.open(file)
     random = np.random.default_rng(3)
-    for fabric, pairs in ((leaf_spine(3, 4, 2), [(0, 5), (0, 1)]), (fat_tree(4, 2), [(0, 15), (0, 3), (0, 1)])):
+    # Host 1 has a link to both leaves, but passes nothing on.
+    joined = topology(
+        ["host"] * 3 + ["leaf"] * 2 + ["spine"], [None] * 6, [(0, 3), (1, 3), (1, 4), (2, 4), (3, 5), (4, 5)]
+    )
+    for fabric, pairs in (
+        (leaf_spine(3, 4, 2), [(0, 5), (0, 1)]),
+        (fat_tree(4, 2), [(0, 15), (0, 3), (0, 1)]),
+        (joined, [(0, 2), (0, 1), (1, 2)]),
+    ):
         graph = {key: {"values": fabric["ports"][key]} for key in ("from", "to", "reverse")}
         plain = {"graph": graph, "names": fabric["nodes"]["name"], "hosts": fabric["hosts"]}
         number = len(fabric["ports"]["from"])
