@@ -20,3 +20,21 @@ def choose(word: str, known: Sequence[str], where: str) -> str:
     if word not in known:
         raise AnabranchError(f"{where}: {word}: unknown; {nearest(word, known)}")
     return word
+
+
+PACKAGES = {
+    "dask": ("distributed",),
+    "gym": ("gymnasium",),
+    "p4": ("finsy",),
+    "switches": ("aiohttp", "ovs", "prometheus-client", "pyroute2"),
+    "trace": ("perfetto",),
+}
+"""Python packages that only some jobs need, by the extra of anabranch that has them."""
+
+
+def install(extra: str) -> str:
+    """Hint for packages that are missing.
+
+    It names them by themselves: an extra can be asked for only where an index has anabranch, not from a checkout.
+    """
+    return f"pip install {' '.join(PACKAGES[extra])}"

@@ -15,10 +15,10 @@ from pathlib import Path
 from anabranch import _core
 from anabranch._core import VERSION
 from anabranch.errors import AnabranchError
+from anabranch.hints import PACKAGES, install
 from anabranch.lab.fabric.machine import FOR_NAMESPACES, lacking
 from anabranch.targets.ebpf.leftovers import leftovers
 
-SWITCH_MODULES = ("aiohttp", "ovs", "prometheus_client", "pyroute2")
 PRIVILEGES = "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"
 """Privileges for loading programs, in the words of the kernel half (`crates/kernel/src/error.rs`)."""
 FOR_DATAPATHS = ("CAP_BPF", "CAP_NET_ADMIN", "CAP_PERFMON")
@@ -61,9 +61,9 @@ def examine() -> Iterator[Finding]:
     ):
         path = shutil.which(program)
         yield Finding(program, path or f"missing; for {use}", True if path else None, f"apt install {package}")
-    lacking = [name for name in SWITCH_MODULES if importlib.util.find_spec(name) is None]
+    lacking = [name for name in PACKAGES["switches"] if importlib.util.find_spec(name.replace("-", "_")) is None]
     found = "installed" if not lacking else f"{', '.join(lacking)} missing; for switches, labs and the controller"
-    yield Finding("Python packages for switches", found, None if lacking else True, "pip install 'anabranch[switches]'")
+    yield Finding("Python packages for switches", found, None if lacking else True, install("switches"))
     unprivileged = _unprivileged(FOR_NAMESPACES)
     able, reason = (False, unprivileged) if unprivileged else _namespaces()
     yield Finding("network namespaces", reason, True if able else None, "run labs, and the tests that record, as root")

@@ -182,7 +182,7 @@ def test_a_killed_sweep_loses_only_what_was_running(tmp_path: Path) -> None:
 
 
 def test_nothing_is_lost_when_a_dask_worker_is_killed(where: Path, tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install anabranch[dask]")
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install distributed")
     study = write_small_study(tmp_path, STUDY.replace("seeds = 2", "seeds = 3"))
     sweep: Sweep = resolve(load_study(study), tmp_path / "runs")
     check_writable(sweep.folder)
@@ -208,7 +208,7 @@ def test_nothing_is_lost_when_a_dask_worker_is_killed(where: Path, tmp_path: Pat
 
 
 def test_a_scheduler_that_does_not_answer_is_named(where: Path, tmp_path: Path) -> None:
-    pytest.importorskip("distributed", reason="distributed is not installed: pip install anabranch[dask]")
+    pytest.importorskip("distributed", reason="distributed is not installed: pip install distributed")
     done = anabranch("sweep", str(where / "study.toml"), "--runs", str(tmp_path), "--dask", "127.0.0.1:1")
     assert done.returncode == 2
     assert "dask: 127.0.0.1:1: no scheduler answers" in done.stderr

@@ -120,7 +120,7 @@ def test_a_worker_says_who_it_is(tmp_path: Path) -> None:
 
 
 def test_tls_without_a_certificate_says_what_to_set(tmp_path: Path) -> None:
-    pytest.importorskip("distributed", reason="distributed is not installed: pip install 'anabranch[dask]'")
+    pytest.importorskip("distributed", reason="distributed is not installed: pip install distributed")
     write_study(tmp_path / "here", SMALL)
     done = anabranch("sweep", str(tmp_path / "here/study.toml"), "--runs", str(tmp_path), "--dask", "tls://127.0.0.1:1")
     assert done.returncode == 2

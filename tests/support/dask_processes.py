@@ -33,7 +33,7 @@ class Cluster:
     """A scheduler, and what was started beside it; all end with the test."""
 
     def __init__(self, folder: Path, options: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> None:
-        pytest.importorskip("distributed", reason="distributed is not installed: pip install 'anabranch[dask]'")
+        pytest.importorskip("distributed", reason="distributed is not installed: pip install distributed")
         self._folder, self._options, self._environment = folder, options, environment or {}
         self._ends = ExitStack()
         self.address = ""

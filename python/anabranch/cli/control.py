@@ -9,6 +9,7 @@ import typer
 
 from anabranch.cli import DEPLOY, Json
 from anabranch.errors import AnabranchError
+from anabranch.hints import install
 
 if TYPE_CHECKING:
     from anabranch.control.state import Snapshot
@@ -55,7 +56,7 @@ def control(
         try:
             from anabranch.control.daemon import run
         except ModuleNotFoundError as error:
-            raise AnabranchError(f"{error.name}: missing; pip install 'anabranch[switches]'") from None
+            raise AnabranchError(f"{error.name}: missing; {install('switches')}") from None
         from anabranch.control.log import start_log
 
         asyncio.run(run(found, start_log()))

@@ -10,7 +10,7 @@ import numpy as np
 
 from anabranch._core import Fabric, Run, Scenario
 from anabranch.errors import AnabranchError
-from anabranch.hints import choose
+from anabranch.hints import choose, install
 from anabranch.learning.dialogue import Dialogue, Ended
 from anabranch.learning.doors import path_hooks, repath_hooks, weight_hooks
 from anabranch.learning.sight import FEATURES, PATH, REPATH, WEIGHTS, Seen, Sight
@@ -21,7 +21,7 @@ try:
     import gymnasium
     from gymnasium import spaces
 except ImportError:
-    raise AnabranchError("environment: gymnasium is not installed; pip install 'anabranch[gym]'") from None
+    raise AnabranchError(f"environment: gymnasium is not installed; {install('gym')}") from None
 
 Reward = Callable[[Seen, Mapping[str, Any]], float]
 """Reward of the last action: from what is seen next, and the facts beside it."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import struct
 
 from anabranch.errors import AnabranchError
+from anabranch.hints import install
 
 try:
     from pyroute2.netlink import NLA_F_NESTED, nla, nlmsg
     from pyroute2.netlink.rtnl.ifinfmsg import ifinfmsg
 except ModuleNotFoundError:
-    raise AnabranchError("pyroute2: missing; pip install 'anabranch[switches]'") from None
+    raise AnabranchError(f"pyroute2: missing; {install('switches')}") from None
 
 __all__ = ["ifinfmsg", "nhmsg", "rtmsg"]
 

@@ -422,7 +422,6 @@ class Record(Table):
     windows: int | list[int]
     captures: Any | list[Any]
     capture_packets: int
-    events: int
 
 
 class Measure(Table):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.errors import AnabranchError
+from anabranch.hints import install
 from anabranch.own.program import Program
 from anabranch.study.job import Job, run_away, write_files
 from anabranch.study.local import Watch
@@ -42,9 +43,7 @@ def run_on_cluster(address: str, jobs: Sequence[Job], command: Sequence[str], wa
     try:
         from distributed import Client, as_completed
     except ImportError:
-        raise AnabranchError(
-            f"dask: {address}: the package distributed is not installed; pip install 'anabranch[dask]'"
-        ) from None
+        raise AnabranchError(f"dask: {address}: the package distributed is not installed; {install('dask')}") from None
     # Its loggers print a traceback for each connection that is lost; what is wrong, the errors below say.
     for name, logger in logging.root.manager.loggerDict.items():
         if name.startswith("distributed") and isinstance(logger, logging.Logger):

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from anabranch.errors import AnabranchError
+from anabranch.hints import install
 
 
 def check_target(path: str | Path) -> None:
@@ -20,4 +21,4 @@ def check_target(path: str | Path) -> None:
     if not Path(path).parent.is_dir():
         raise AnabranchError(f"{path}: there is no directory {Path(path).parent}; hint: make it first")
     if find_spec("perfetto") is None:
-        raise AnabranchError("trace: perfetto is not installed; hint: pip install 'anabranch[trace]'")
+        raise AnabranchError(f"trace: perfetto is not installed; hint: {install('trace')}")

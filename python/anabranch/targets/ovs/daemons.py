@@ -12,11 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from anabranch.errors import AnabranchError
+from anabranch.hints import install
 
 try:
     from ovs.unixctl.client import UnixctlClient
 except ModuleNotFoundError as error:
-    raise AnabranchError(f"{error.name}: missing; pip install 'anabranch[switches]'") from None
+    raise AnabranchError(f"{error.name}: missing; {install('switches')}") from None
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 DATABASE, SWITCH = "ovsdb-server", "ovs-vswitchd"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.errors import AnabranchError
+from anabranch.hints import install
 
 VERSION = "OpenFlow15"
 TIMEOUT_MS = 5000
@@ -73,7 +74,7 @@ def _select(address: str, tls_files: tuple[Path, Path, Path] | None, *wanted: tu
     try:
         from ovs import jsonrpc, poller, stream, timeval
     except ModuleNotFoundError:
-        raise AnabranchError("ovs: missing; pip install 'anabranch[switches]'") from None
+        raise AnabranchError(f"ovs: missing; {install('switches')}") from None
     if tls_files is None and address.startswith("ssl:"):
         raise AnabranchError(f"ovsdb: {address}: ssl takes --key, --certificate and --authority; give them")
     if tls_files is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.errors import AnabranchError
+from anabranch.hints import install
 from anabranch.targets.p4.files_switches import Entry
 
 P4INFO = Path(__file__).parent / "turns.p4info.txtpb"
@@ -63,5 +64,5 @@ def _finsy() -> Any:
     try:
         import finsy
     except ImportError as error:
-        raise AnabranchError(f"{error.name}: missing; pip install 'anabranch[p4]'") from None
+        raise AnabranchError(f"{error.name}: missing; {install('p4')}") from None
     return finsy
