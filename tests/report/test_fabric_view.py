@@ -16,7 +16,7 @@ from anabranch.report.explore.cells import Cells
 from anabranch.report.explore.fabric_shape import carriers, shape
 from anabranch.report.explore.fabric_view import BYTES_MAX, RUNS_MAX, _chosen
 from anabranch.report.explore.port_times import BYTES, UTILIZATION_STEP, port_times
-from anabranch.report.explore.slowest_flows import FLOWS_MAX
+from anabranch.report.explore.slowest_flows import FLOWS_MAX, slowest_flows
 from anabranch.report.web_page import source
 from anabranch.study.outcome import Cell
 from support.browser import Browser, Page, need_browser, running
@@ -76,7 +76,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> ab.Run:
 @pytest.fixture(scope="module")
 def file(run: ab.Run) -> Path:
     out = run.folder.parent / "page.html"
-    done = anabranch("report", str(run.folder), "--out", str(out))
+    return page_of(out, run.folder)
+
+
+def page_of(out: Path, folder: Path) -> Path:
+    """Page of a run."""
+    done = anabranch("report", str(folder), "--out", str(out))
     assert done.returncode == 0, done.stderr
     return out
 
@@ -315,3 +320,62 @@ def test_runs_are_left_out_where_their_intervals_would_be_too_coarse() -> None:
         indexes, intervals = _chosen(cells, [links * BYTES] * 40)
         assert intervals * len(indexes) * links * BYTES <= BYTES_MAX
         assert len(indexes) == {10: 40, 100: 40, 1000: RUNS_MAX, 10_000: RUNS_MAX}[links]
+
+
+FAT_TREE = """\
+name = "recorded"
+
+[fabric]
+kind = "fat-tree"
+k = 4
+
+[[traffic]]
+sizes = "web-search"
+load = 0.7
+duration = "10 ms"
+
+[transport]
+kind = "dctcp"
+
+[record]
+events = 100000
+"""
+
+
+@pytest.mark.parametrize("balance", ["ecmp", "spray"])
+def test_recorded_paths_are_those_on_which_packets_were_marked(browser: Browser, tmp_path: Path, balance: str) -> None:
+    """Marks name their port: it lies on a path of the flow's numbers, and with one path no other port was chosen."""
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(FAT_TREE)
+    done = anabranch("run", str(scenario), "-o", f"routing.balance={balance}", "--runs", str(tmp_path / "runs"))
+    assert done.returncode == 0, done.stderr
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = ab.Run(folder)
+    page = browser.open(page_of(tmp_path / "page.html", folder))
+    fabric = run.topology
+    graph = {key: {"values": fabric["ports"][key]} for key in ("from", "to", "reverse")}
+    plain = {"graph": graph, "names": fabric["nodes"]["name"], "hosts": fabric["hosts"]}
+    slowest = slowest_flows(run)
+    chosen = 0
+    for row, flow in enumerate(slowest["flow"]):
+        numbers = slowest["numbers"][row]
+        assert len(numbers) == slowest["paths"][row]
+        ends = f"{slowest['src'][row]}, {slowest['dst'][row]}"
+        taken = page.evaluate(f"""(() => {{ {source("shortest_paths.js")}; {source("numbered_paths.js")};
+            const shape = {json.dumps(plain)};
+            return portsOfNumbers(shape, {ends}, shortestPaths(shape, {ends}), {numbers});
+        }})()""")
+        assert len(taken) == len(numbers)
+        marks = run.events.filter(
+            pl.col("event").cast(pl.String) == "mark", pl.col("packet").cast(pl.String) == "data", flow=flow
+        )["port"].to_list()
+        assert set(marks) <= {port for ports_ in taken for port in ports_}, flow
+        switches = [port for port in marks if fabric["ports"]["from"][port] >= fabric["hosts"]]
+        chosen += sum(fabric["ports"]["to"][port] >= fabric["hosts"] for port in switches)
+    # A wrong path would have been seen: packets were marked where switches had a choice. Spraying leaves no queue there.
+    assert chosen > 100 or balance == "spray"
+    page.click("#fabric-flows tr:nth-child(1) td button")
+    words = page.evaluate("document.getElementById('fabric-flow').textContent")
+    number = slowest["paths"][0]
+    assert words.endswith(f"It took {number} path{'' if number == 1 else 's'}, drawn strong.")
+    assert page.evaluate("document.querySelectorAll('#fabric-drawing .path.taken').length") >= 2

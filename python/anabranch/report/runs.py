@@ -35,6 +35,7 @@ SCRIPTS = (
     "against_size.js",
     "explore.js",
     "shortest_paths.js",
+    "numbered_paths.js",
     "fabric_state.js",
     "fabric_values.js",
     "fabric_drawing.js",

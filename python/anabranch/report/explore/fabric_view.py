@@ -49,7 +49,7 @@ def fabric_view(cells: Cells) -> dict[str, Any]:
                 "label": _label(cells, cell),
                 "shape": of_cell[index],
                 "times": port_times(run.ports, lines[of_cell[index]], intervals_max),
-                "flows": slowest_flows(run.flows),
+                "flows": slowest_flows(run),
             }
         )
     return {"shapes": shapes, "runs": runs, "left_out": len(cells.cells) - len(chosen), "heat": list(STOPS)}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
+from anabranch.runs.results import Run
 from anabranch.stats.window import measured
 
 FLOWS_MAX = 20
@@ -13,9 +15,24 @@ COLUMNS = ("flow", "src", "dst", "size_bytes", "start_ns", "fct_ns", "slowdown",
 COUNTS = ("retransmitted_packets", "timeouts")
 
 
-def slowest_flows(flows: pl.DataFrame) -> dict[str, list[Any]]:
-    """Columns of at most `FLOWS_MAX` flows, the slowest first; a column that the run lacks is null."""
+def slowest_flows(run: Run) -> dict[str, list[Any]]:
+    """Columns of at most `FLOWS_MAX` flows, the slowest first; a column that the run lacks is null.
+
+    `numbers` has the numbers of the paths by which segments of a flow arrived, ascending: those of `events.parquet`, as
+    far as it goes; null without that file.
+    """
     names = (*COLUMNS, *COUNTS)
-    chosen = measured(flows).filter(pl.col("finished")).sort("slowdown", descending=True, maintain_order=True)
+    chosen = measured(run.flows).filter(pl.col("finished")).sort("slowdown", descending=True, maintain_order=True)
     head = chosen.head(FLOWS_MAX)
-    return {name: head[name].to_list() if name in head.columns else [None] * head.height for name in names}
+    columns: dict[str, list[Any]] = {
+        name: head[name].to_list() if name in head.columns else [None] * head.height for name in names
+    }
+    return {**columns, "numbers": _path_numbers(run, columns["flow"])}
+
+
+def _path_numbers(run: Run, flows: Sequence[int]) -> list[list[int] | None]:
+    if "events.parquet" not in run.manifest["files"]:
+        return [None] * len(flows)
+    arrivals = run.events.filter(pl.col("event").cast(pl.String) == "path", pl.col("flow").is_in(flows))
+    numbers = dict(arrivals.group_by("flow").agg(pl.col("path").unique().sort()).iter_rows())
+    return [numbers.get(flow, []) for flow in flows]

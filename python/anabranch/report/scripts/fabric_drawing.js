@@ -107,16 +107,16 @@ function markChanges(drawing, shape, state) {
   });
 }
 
-/** Draws the paths of a flow over the links: ports that were alive, and ports that were not, dashed. */
-function drawPaths(drawing, shape, ports, dead) {
+/** Draws the paths of a flow over the links: ports that were dead dashed, ports that it took strong. */
+function drawPaths(drawing, shape, { ports, dead, taken }) {
   drawing.layers.paths.replaceChildren();
   shape.carriers.forEach((carrier, index) => {
-    const mine = carrier.ports.find((port) => ports.has(port));
+    const mine = carrier.ports.find((port) => taken.has(port)) ?? carrier.ports.find((port) => ports.has(port));
     if (mine === undefined) return;
     const { x1, y1, x2, y2 } = drawing.places[index];
     // The whole link: a half is only the colour of its own end.
     const end = { x2: 2 * x2 - x1, y2: 2 * y2 - y1 };
-    drawing.layers.paths.append(drawn("line", { x1, y1, ...end, "stroke-width": 2 * drawing.stroke, class: dead.has(mine) ? "path dead" : "path" }));
+    drawing.layers.paths.append(drawn("line", { x1, y1, ...end, "stroke-width": 2 * drawing.stroke, class: `path${dead.has(mine) ? " dead" : ""}${taken.has(mine) ? " taken" : ""}` }));
   });
 }
 

@@ -51,8 +51,21 @@ function pathsOfFlow(shape, flow) {
   if (whole.count === 0) alive = "None of them was whole when it began. ";
   else if (!sameLength) alive = `None of them was whole when it began; then the shortest had ${whole.links} links (${paths(whole.count)}). `;
   else if (dead.size) alive = `${whole.count} of them were whole when it began; dead links are dashed. `;
-  const taken = flow.paths === null
+  const taken = pathsTaken(shape, flow, built);
+  return { ports, dead, taken: new Set(taken.ports), words: `${first}${paths(built.count)} of ${built.links} links join them. ${alive}${taken.words}` };
+}
+
+/** Ports that a flow's segments took, as far as the results say, and what they do not say. */
+function pathsTaken(shape, flow, built) {
+  // Routing renumbers next hops when links fail or come back.
+  const renumbered = shape.changes.some(({ kind, at_ns: ns }) => kind === "down" && ns <= flow.start_ns + flow.fct_ns);
+  const known = flow.numbers?.length && !renumbered ? portsOfNumbers(shape, flow.src, flow.dst, built, flow.numbers) : null;
+  if (known !== null) {
+    const some = flow.paths !== null && flow.paths > known.length ? `, of which ${count(known.length)} were recorded` : "";
+    return { ports: known.flat(), words: `It took ${count(flow.paths ?? known.length)} path${(flow.paths ?? known.length) === 1 ? "" : "s"}${some}, drawn strong.` };
+  }
+  const words = flow.paths === null
     ? "Results do not say how many it took."
     : flow.paths === 1 ? "It took one path; results do not say which." : `It took ${count(flow.paths)} paths; results do not say which.`;
-  return { ports, dead, words: `${first}${paths(built.count)} of ${built.links} links join them. ${alive}${taken}` };
+  return { ports: [], words };
 }

@@ -30,8 +30,8 @@ function startFabric(data) {
     colourLines(drawing, values, hottest(run(), view.measure), stops(), view.carrier);
     markChanges(drawing, shape(), state);
     const flow = view.flow === null ? null : flowAt(run(), view.flow);
-    const paths = flow === null ? { ports: new Set(), dead: new Set(), words: "" } : pathsOfFlow(shape(), flow);
-    drawPaths(drawing, shape(), paths.ports, paths.dead);
+    const paths = flow === null ? { ports: new Set(), dead: new Set(), taken: new Set(), words: "" } : pathsOfFlow(shape(), flow);
+    drawPaths(drawing, shape(), paths);
     markHosts(drawing, shape(), flow === null ? [] : [flow.src, flow.dst]);
     part("flow").textContent = paths.words;
     const slider = part("time");
