@@ -234,6 +234,6 @@ function moveCursor(event, chart, spec, state) {
 function moveTo(chart, index) {
   const upright = chart.scales.x.ori === 1;
   const along = chart.valToPos(chart.data[0][index], "x");
-  const middle = 0.5 * (upright ? chart.over.clientWidth : chart.over.clientHeight);
-  chart.setCursor(upright ? { left: middle, top: along } : { left: along, top: middle });
+  const across = chart.valToPos(chart.data[1][index] ?? chart.scales.y.min, "y");
+  chart.setCursor(upright ? { left: across, top: along } : { left: along, top: across });
 }
