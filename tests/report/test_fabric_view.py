@@ -372,7 +372,7 @@ def test_recorded_paths_are_those_on_which_packets_were_marked(browser: Browser,
         assert set(marks) <= {port for ports_ in taken for port in ports_}, flow
         switches = [port for port in marks if fabric["ports"]["from"][port] >= fabric["hosts"]]
         chosen += sum(fabric["ports"]["to"][port] >= fabric["hosts"] for port in switches)
-    # A wrong path would have been seen: packets were marked where switches had a choice. Spraying leaves no queue there.
+    # A wrong path would have been seen: packets were marked where switches had a choice. Spray leaves no queue there.
     assert chosen > 100 or balance == "spray"
     page.click("#fabric-flows tr:nth-child(1) td button")
     words = page.evaluate("document.getElementById('fabric-flow').textContent")
