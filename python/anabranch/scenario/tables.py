@@ -422,6 +422,7 @@ class Record(Table):
     windows: int | list[int]
     captures: Any | list[Any]
     capture_packets: int
+    events: int
 
 
 class Measure(Table):
