@@ -83,6 +83,7 @@ def test_spraying_beats_hashing_on_a_whole_fabric(monkeypatch: pytest.MonkeyPatc
     for kind in ("slowdown", "difference"):
         assert (found.folder / "figures" / f"{kind}.pdf").read_bytes().startswith(b"%PDF")
         assert (found.folder / "figures" / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (found.folder / "figures" / f"{kind}.svg").read_text()
     with pytest.raises(ab.AnabranchError, match=r"plot: x\.gif: no format of a figure"):
         found.plot("x.gif")
 

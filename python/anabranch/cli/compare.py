@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli import SIMULATE, Json
+from anabranch.cli.report import Columns
 from anabranch.cli.run import Classes, Override, Quiet, Runs
 from anabranch.cli.sweep import Dask, Jobs, Shard
 
@@ -64,13 +65,14 @@ def compare(
     shard: Shard = None,
     dask: Dask = None,
     classes: Classes = None,
+    columns: Columns = None,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
     """Compare load balancers on the same flows, seed by seed, and say which differences are real.
 
-    Results go to RUNS/NAME: tables, figures (PDF and PNG), and the study, which `anabranch sweep` runs as well. Runs
-    that are complete are not run again; a scheme of your own whose source has changed is.
+    Results go to RUNS/NAME: tables, figures (PDF, SVG and PNG), and the study, which `anabranch sweep` runs as well.
+    Runs that are complete are not run again; a scheme of your own whose source has changed is.
     """
     from anabranch.comparison.compare import FIGURES, STUDY, designed, run
     from anabranch.comparison.fabrics import parse_changes
@@ -96,7 +98,7 @@ def compare(
     )
     if not quiet:
         terminal().print(design.announcement, markup=False, soft_wrap=True)
-    found = run(design, runs, chosen, Where(part, parts, dask, jobs), to_terminal(quiet))
+    found = run(design, runs, chosen, Where(part, parts, dask, jobs), to_terminal(quiet), columns)
     if found is None:
         return
     if json is not None:

@@ -14,6 +14,15 @@ from anabranch.errors import AnabranchError
 
 FORMATS = ("pdf", "svg", "png")
 
+Columns = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Draw the files of figures for N columns of a paper: 1 (3.5 inches wide) or 2 (7.16 inches), with letters "
+        "of 7 points or more. Default: 9 inches.",
+    ),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
@@ -29,6 +38,7 @@ def report(
     format: Annotated[  # noqa: A002
         str, typer.Option(metavar="F,F,...", help="The formats of the files in --figures: `pdf`, `svg`, `png`.")
     ] = "pdf,svg",
+    columns: Columns = None,
     classes: Classes = None,
 ) -> None:
     """Draw runs side by side, or a study with its confidence intervals, in one HTML page."""
@@ -40,12 +50,14 @@ def report(
         raise AnabranchError(f"{out}: there is no directory {Path(out).parent}; make it first")
     # Matplotlib takes a second to load: not before the input is known to be good.
     from anabranch.atomic_file import write_whole
+    from anabranch.plot.sheet import check_columns, drawn_on
     from anabranch.plot.style import save
     from anabranch.report.figures import draw
     from anabranch.report.material import gather
     from anabranch.report.runs import page
     from anabranch.stats.size_classes import DEFAULT_BOUNDS_BYTES, parse_bounds, size_classes
 
+    check_columns(columns)
     chosen = size_classes(parse_bounds(classes) if classes else DEFAULT_BOUNDS_BYTES)
     material = gather(runs)
     drawn = list(draw(material, chosen))
@@ -53,7 +65,8 @@ def report(
     typer.echo(f"report: {out}")
     if figures is not None:
         figures.mkdir(parents=True, exist_ok=True)
-        for one in drawn:
-            for name in formats:
-                save(one.figure, figures / f"{one.name}.{name}")
+        with drawn_on(columns):
+            for one in drawn if columns is None else draw(material, chosen):
+                for name in formats:
+                    save(one.figure, figures / f"{one.name}.{name}")
         typer.echo(f"figures: {len(drawn) * len(formats)} files in {figures}")

@@ -14,6 +14,7 @@ from anabranch.comparison.outcome import KINDS, Comparison
 from anabranch.comparison.schemes import Given, read_entries
 from anabranch.errors import AnabranchError
 from anabranch.own.override import BALANCE
+from anabranch.plot.sheet import check_columns
 from anabranch.runs.load import read_text
 from anabranch.study.conduct import SILENT, Report, Where, conduct
 from anabranch.study.sweep import resolve
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 STUDY = "study.toml"
 FIGURES = "figures"
+FIGURE_FORMATS = (".pdf", ".svg", ".png")
 
 
 def compare(
@@ -39,6 +41,7 @@ def compare(
     runs: str | Path = "runs",
     jobs: int | None = None,
     dask: str | None = None,
+    columns: int | None = None,
     progress: bool = True,
 ) -> Comparison:
     """Compares load balancers on the same flows, seed by seed; the first one is what the others are set against.
@@ -79,6 +82,7 @@ def compare(
         runs: Folder of all results.
         jobs: Number of runs at the same time. Default: one per core.
         dask: Address of a Dask scheduler, to which runs are sent.
+        columns: Columns of a paper that figures span, 1 (3.5 inches) or 2 (7.16 inches). Default: 9 inches.
         progress: Draw progress on stderr if that is a terminal.
 
     Raises:
@@ -92,7 +96,7 @@ def compare(
         schemes, None if loads is None else list(loads), list(chosen), fabrics, changes, scenario, overrides, name
     )
     where = Where(at_once=jobs, dask=dask)
-    found = run(design, runs, size_classes(), where, replace(SILENT, progress=progress))
+    found = run(design, runs, size_classes(), where, replace(SILENT, progress=progress), columns)
     assert found is not None, "one shard is all of it"
     return found
 
@@ -145,7 +149,12 @@ def designed(
 
 
 def run(
-    design: Design, runs: str | Path, classes: Sequence[SizeClass], where: Where, report: Report
+    design: Design,
+    runs: str | Path,
+    classes: Sequence[SizeClass],
+    where: Where,
+    report: Report,
+    columns: int | None = None,
 ) -> Comparison | None:
     """Runs a comparison and writes its files; None if other shards have runs left.
 
@@ -155,6 +164,7 @@ def run(
     """
     from anabranch.atomic_file import write_whole
 
+    check_columns(columns)
     sweep = resolve(design.study(), runs)
     study = conduct(sweep, classes, ["anabranch", *sys.argv[1:]], where, report)
     # Written when all is checked: a comparison that is refused leaves nothing behind.
@@ -165,5 +175,6 @@ def run(
     found = Comparison(study)
     (sweep.folder / FIGURES).mkdir(exist_ok=True)
     for kind in KINDS:
-        found.plot([sweep.folder / FIGURES / f"{kind}{ending}" for ending in (".pdf", ".png")], kind)
+        files = [sweep.folder / FIGURES / f"{kind}{ending}" for ending in FIGURE_FORMATS]
+        found.plot(files, kind, columns=columns)
     return found

@@ -81,15 +81,18 @@ class Comparison:
             parts.append(Run(cell.folder).flows.select(*head, pl.lit(cell.seed).alias("seed"), pl.all()))
         return pl.concat(parts, how="vertical_relaxed")
 
-    def plot(self, path: str | Path | Sequence[str | Path], kind: str = "slowdown") -> None:
+    def plot(
+        self, path: str | Path | Sequence[str | Path], kind: str = "slowdown", *, columns: int | None = None
+    ) -> None:
         """Draws a figure into files that end with .pdf, .svg or .png.
 
         Args:
             path: The file, or several for the same figure.
             kind: `slowdown`: mean and p99 by load; `difference`: their ratios to the baseline's, paired by seed.
+            columns: Columns of a paper that the figure spans, 1 (3.5 inches) or 2 (7.16 inches). Default: 9 inches.
 
         Raises:
-            AnabranchError: an unknown kind or format, or the file cannot be written.
+            AnabranchError: an unknown kind, format or number of columns, or the file cannot be written.
 
         """
         choose(kind, KINDS, "kind")
@@ -98,11 +101,13 @@ class Comparison:
             if one.suffix not in FORMATS:
                 raise AnabranchError(f"plot: {one}: no format of a figure; end it with .pdf, .svg or .png")
         from anabranch.comparison.figures import draw_differences, draw_slowdowns
+        from anabranch.plot.sheet import drawn_on
         from anabranch.plot.style import save
 
-        drawn = (draw_slowdowns if kind == "slowdown" else draw_differences)(self.frames)
-        for one in paths:
-            save(drawn, one)
+        with drawn_on(columns):
+            drawn = (draw_slowdowns if kind == "slowdown" else draw_differences)(self.frames)
+            for one in paths:
+                save(drawn, one)
 
     @property
     def record(self) -> dict[str, Any]:

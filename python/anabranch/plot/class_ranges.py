@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from anabranch.plot.series import Series
+from anabranch.plot.series import Series, put_legend
+from anabranch.plot.sheet import sheet
 from anabranch.plot.style import FAINT, GRID, SERIES_COLOURS, panels
 from anabranch.plot.ticks import ratio_ticks, time_ticks
 from anabranch.stats.fct import QUANTILES, STATISTICS, by_class
@@ -34,27 +35,27 @@ def draw(series: Sequence[Series], classes: Sequence[SizeClass], measure: str) -
         }
     rows = max((len(row) for row in grid.values()), default=1)
     share_x = "all" if measure == "slowdown" else "none"
-    with panels(1, max(1, len(grid)), 1.35 + 0.26 * rows, sharey=True, sharex=share_x) as (drawn, ((*line,),)):
+    with panels(1, max(1, len(grid)), 0.45 + 0.26 * rows, 0.9, sharey=True, sharex=share_x) as (drawn, ((*line,),)):
         for axes, (title, found) in zip(line, grid.items(), strict=False):
             for y, (_, row) in enumerate(found):
                 colour = SERIES_COLOURS[0 if len(series) == 1 else y % len(SERIES_COLOURS)]
                 _range(axes, y, {name: row[f"{measure}_{name}"] for name in STATISTICS}, colour)
             axes.set_xscale("log")
-            axes.set_title(title, fontsize=9, loc="left", color=FAINT)
+            axes.set_title(title, fontsize=sheet().title_points, loc="left", color=FAINT)
             axes.grid(axis="x", color=GRID)
             axes.set_axisbelow(True)
-            axes.tick_params(axis="y", length=0)
+            axes.tick_params(axis="y", length=0, labelsize=sheet().label_points)
             axes.spines["left"].set_visible(False)
             (ratio_ticks if measure == "slowdown" else time_ticks)(axes.xaxis)
-            axes.tick_params(axis="x", labelsize=8)
+            axes.tick_params(axis="x", labelsize=sheet().tick_points)
         line[0].set_yticks(np.arange(rows), [label for label, _ in next(iter(grid.values()), [("", {})])])
         line[0].set_ylim(rows - 0.4, -0.6)
-        drawn.supxlabel(f"{LABELS[measure]} (log scale)", fontsize=9.5)
+        drawn.supxlabel(f"{LABELS[measure]} (log scale)", fontsize=sheet().label_points)
         handles = [
             Line2D([], [], ls="", marker=mark, mew=1.6 if name == "mean" else 0.8, color=FAINT, label=name)
             for name, mark in MARKS.items()
         ]
-        drawn.legend(handles=handles, loc="outside upper left", ncols=5, frameon=False, fontsize=8.5)
+        put_legend(drawn, handles)
     return drawn
 
 

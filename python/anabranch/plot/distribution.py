@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from anabranch.plot.class_ranges import LABELS
 from anabranch.plot.series import Series, add_legend
-from anabranch.plot.style import FAINT, GRID, line_style, panels
+from anabranch.plot.sheet import sheet
+from anabranch.plot.style import FAINT, GRID, leaders, line_style, panels
 from anabranch.plot.ticks import ratio_ticks, time_ticks
 from anabranch.stats.size_classes import SizeClass
 from anabranch.stats.window import measured
@@ -23,7 +24,7 @@ def draw(series: Sequence[Series], classes: Sequence[SizeClass], measure: str) -
     """Draws the fraction of finished flows up to each value; `measure` is `fct_ns` or `slowdown`."""
     finished = [measured(one.flows).filter(pl.col("finished")) for one in series]
     shown = [one for one in classes if any(flows.filter(one.holds()).height for flows in finished)]
-    with panels(1, max(1, len(shown)), 2.9, sharey=True) as (drawn, ((*row,),)):
+    with panels(1, max(1, len(shown)), sheet().panel_inches, sharey=True) as (drawn, ((*row,),)):
         for axes, one in zip(row, shown, strict=False):
             for index, flows in enumerate(finished):
                 values = np.sort(flows.filter(one.holds())[measure].cast(pl.Float64).to_numpy())
@@ -33,13 +34,14 @@ def draw(series: Sequence[Series], classes: Sequence[SizeClass], measure: str) -
                     axes.plot(values[picked], fraction[picked], lw=1.5, drawstyle="steps-post", **line_style(index))
             axes.set_xscale("log")
             (ratio_ticks if measure == "slowdown" else time_ticks)(axes.xaxis)
-            axes.set_title(one.label, fontsize=9, loc="left", color=FAINT)
+            axes.set_title(one.label, fontsize=sheet().title_points, loc="left", color=FAINT)
             axes.grid(color=GRID)
             axes.set_axisbelow(True)
-            axes.tick_params(labelsize=8)
+            axes.tick_params(labelsize=sheet().tick_points)
         row[0].set_ylim(0, 1.005)
-        row[0].set_ylabel("fraction of flows")
-        drawn.supxlabel(f"{LABELS[measure]} (log scale)", fontsize=9.5)
+        for axes in leaders(row):
+            axes.set_ylabel("fraction of flows")
+        drawn.supxlabel(f"{LABELS[measure]} (log scale)", fontsize=sheet().label_points)
         add_legend(drawn, [one.label for one in series])
     return drawn
 

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from anabranch.plot.series import add_legend
-from anabranch.plot.style import FAINT, GRID, line_style, panels
+from anabranch.plot.sheet import sheet
+from anabranch.plot.style import FAINT, GRID, leaders, line_style, panels
 from anabranch.plot.ticks import ratio_ticks
 
 SPREAD = 0.7
@@ -62,14 +63,16 @@ def draw(
 
     """
     columns = max(len(row) for row in rows)
-    with panels(len(rows), columns, 0.6 + 2.3 * len(rows), sharex=True) as (drawn, grid):
+    with panels(len(rows), columns, 0.79 * sheet().panel_inches, 0.6, sharex=True) as (drawn, grid):
         for number, (panels_, axes_row) in enumerate(zip(rows, grid, strict=True)):
             for panel, axes in zip(panels_, axes_row, strict=True):
-                _panel(panel, axes, panel.title if number == 0 else "", first_style, ratios)
-            axes_row[0].set_ylabel(row_labels[number])
+                titled = number == 0 or len(axes_row) > sheet().across
+                _panel(panel, axes, panel.title if titled else "", first_style, ratios)
+            for axes in leaders(axes_row):
+                axes.set_ylabel(row_labels[number])
         grid[0][0].set_xticks(range(len(positions)), positions)
         grid[0][0].set_xlim(-0.5, len(positions) - 0.5)
-        drawn.supxlabel(x_label, fontsize=9.5)
+        drawn.supxlabel(x_label, fontsize=sheet().label_points)
         labels = [points.label for points in rows[0][0].series]
         add_legend(drawn, labels, first_style=first_style, marks=MARKS)
     return drawn
@@ -105,7 +108,7 @@ def _panel(panel: Panel, axes: Axes, title: str, first_style: int, ratios: bool)
         axes.yaxis.set_minor_locator(NullLocator())
     else:
         ratio_ticks(axes.yaxis)
-    axes.set_title(title, fontsize=9, loc="left", color=FAINT)
-    axes.tick_params(labelsize=8)
+    axes.set_title(title, fontsize=sheet().title_points, loc="left", color=FAINT)
+    axes.tick_params(labelsize=sheet().tick_points)
     axes.grid(axis="y", color=GRID)
     axes.set_axisbelow(True)

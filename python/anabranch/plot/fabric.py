@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,13 @@ from anabranch.plot.fabric_geometry import (
     BOX_INCHES,
     HOST_INCHES,
     NAME_INCHES,
-    WIDTH,
     Drawing,
     Point,
     link_lines,
 )
 from anabranch.plot.fabric_layout import Box, layout
 from anabranch.plot.heat import STOPS
+from anabranch.plot.sheet import PAGE, sheet
 from anabranch.plot.style import FAINT, INK, figure
 from anabranch.stats.tiers import rates, switches, tier_counts, tier_links
 from anabranch.units import count
@@ -34,6 +35,8 @@ from anabranch.units import count
 HEAT = LinearSegmentedColormap.from_list("heat", STOPS)
 LINK, LINK_IN_CROWD = "#9aa5b1", "#bcc6d0"
 
+ROOMY_INCHES = 0.3
+"""Width of a box above which names have their usual size."""
 CROWDED = 0.3
 """Width of lines in a crowded drawing, as a fraction of the usual width."""
 
@@ -45,8 +48,8 @@ def draw(topology: Mapping[str, Any], utilization: npt.NDArray[np.float64] | Non
     """
     drawing = Drawing(layout(topology))
     height = drawing.height + (0.55 if utilization is not None else 0.0)
-    with figure(height, WIDTH) as (drawn, axes):
-        axes.set_xlim(0, WIDTH)
+    with figure(height) as (drawn, axes):
+        axes.set_xlim(0, drawing.across)
         axes.set_ylim(0, drawing.height)
         axes.set_aspect("equal")
         axes.axis("off")
@@ -69,10 +72,11 @@ def draw(topology: Mapping[str, Any], utilization: npt.NDArray[np.float64] | Non
                 pad=0.02,
             )
             bar.outline.set_visible(False)
-            bar.set_label(
-                "mean utilisation, %; each half of a link has the colour of the port at its end", fontsize=8.5
-            )
-            bar.ax.tick_params(labelsize=8, length=2)
+            words = "mean utilisation, %; each half of a link has the colour of the port at its end"
+            # A line of a hundred characters of this size fills the page of a report.
+            characters = int(100 * drawing.across / PAGE.width_inches)
+            bar.set_label(fill(words, characters), fontsize=sheet().legend_points)
+            bar.ax.tick_params(labelsize=sheet().tick_points, length=2)
     return drawn
 
 
@@ -104,8 +108,8 @@ def _draw_box(axes: Axes, drawing: Drawing, box: Box) -> None:
     middle = (low + drawing.top(box)) / 2
     if box.rows > 1:
         axes.text(x, middle, f"pod {box.name}", ha="center", va="center", fontsize=7.5, rotation=90, zorder=4)
-    elif width >= NAME_INCHES:
-        axes.text(x, middle, box.name, ha="center", va="center_baseline", fontsize=7.5 if width > 0.3 else 6, zorder=4)
+    else:
+        _name(axes, x, middle, box.name, width, 6)
 
 
 def _draw_hosts(
@@ -131,10 +135,14 @@ def _draw_hosts(
     axes.plot([x, x], [low, middle], color=up, lw=line_width, zorder=1, solid_capstyle="butt")
     axes.plot([x, x], [middle, high], color=down, lw=line_width, zorder=1, solid_capstyle="butt")
     _rectangle(axes, x, BOTTOM, width, HOST_INCHES, "#eef2f6", FAINT, 2)
-    if width >= NAME_INCHES:
-        size = 7.5 if width > 0.3 else 5.5
-        text = str(len(hosts))
-        axes.text(x, BOTTOM + HOST_INCHES / 2, text, ha="center", va="center_baseline", fontsize=size, zorder=4)
+    _name(axes, x, BOTTOM + HOST_INCHES / 2, str(len(hosts)), width, 5.5)
+
+
+def _name(axes: Axes, x: float, y: float, text: str, width: float, small: float) -> None:
+    """Writes into a box, if there is room for letters of a size that the sheet allows."""
+    if width > ROOMY_INCHES or (width >= NAME_INCHES and sheet().small_names):
+        size = 7.5 if width > ROOMY_INCHES else small
+        axes.text(x, y, text, ha="center", va="center_baseline", fontsize=size, zorder=4)
 
 
 def _rectangle(
@@ -153,7 +161,7 @@ def _draw_labels(axes: Axes, drawing: Drawing, topology: Mapping[str, Any]) -> N
     heights = {"host": hosts_y} | {name: drawing.y(row) for row, name in enumerate(drawing.laid.tiers)}
     for name, y in heights.items():
         words = f"{count(counts[name])} {switches(name, counts)}"
-        axes.text(0.02, y, words, va="center", fontsize=9.5, weight="bold")
+        axes.text(0.02, y, words, va="center", fontsize=sheet().label_points, weight="bold")
     for links in tier_links(topology):
         if links.low == links.high:
             continue
@@ -161,4 +169,4 @@ def _draw_labels(axes: Axes, drawing: Drawing, topology: Mapping[str, Any]) -> N
         lines = [f"{count(links.links)} x {rates(links.rates_bps)}"]
         if links.oversubscription is not None and links.oversubscription > 1.005:
             lines.append(f"over-subscribed {links.oversubscription:.3g} : 1")
-        axes.text(0.02, y, "\n".join(lines), va="center", fontsize=8, color=FAINT, linespacing=1.35)
+        axes.text(0.02, y, "\n".join(lines), va="center", fontsize=sheet().tick_points, color=FAINT, linespacing=1.35)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from anabranch.plot.fabric_layout import Box, Layout
+from anabranch.plot.sheet import sheet
 
 LEFT, RIGHT, TOP, BOTTOM = 1.55, 0.15, 0.1, 0.12
 ROW_INCHES, BOX_INCHES, HOST_INCHES, HOST_DROP = 1.25, 0.26, 0.22, 0.62
-WIDTH = 9.0
 PARALLEL_INCHES = 0.05
 NAME_INCHES = 0.13
 """Least width of a box with a number in it."""
@@ -22,9 +22,10 @@ class Drawing:
 
     def __init__(self, laid: Layout) -> None:
         self.laid = laid
+        self.across = sheet().width_inches
         # A handful of switches does not fill the page.
-        self.column = min(1.15, (WIDTH - LEFT - RIGHT) / laid.columns)
-        self.left = LEFT + (WIDTH - LEFT - RIGHT - self.column * laid.columns) / 2
+        self.column = min(1.15, (self.across - LEFT - RIGHT) / laid.columns)
+        self.left = LEFT + (self.across - LEFT - RIGHT - self.column * laid.columns) / 2
         self.height = BOTTOM + HOST_INCHES + HOST_DROP + BOX_INCHES + ROW_INCHES * (len(laid.tiers) - 1) + TOP
 
     def x(self, box: Box) -> float:

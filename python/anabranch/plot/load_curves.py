@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from anabranch.plot.series import add_legend
-from anabranch.plot.style import FAINT, GRID, line_style, panels
+from anabranch.plot.sheet import sheet
+from anabranch.plot.style import FAINT, GRID, leaders, line_style, panels
 
 TICKS_MAX = 8
 
@@ -35,15 +36,16 @@ class Panel:
 def draw(rows: Sequence[Sequence[Panel]], x_label: str, row_labels: Sequence[str]) -> Figure:
     """Draws rows of panels, titles over the first; each y axis starts at one, the slowdown of an empty fabric."""
     columns = max(len(row) for row in rows)
-    with panels(len(rows), columns, 0.6 + 2.15 * len(rows), sharex=True) as (drawn, grid):
+    with panels(len(rows), columns, 0.74 * sheet().panel_inches, 0.6, sharex=True) as (drawn, grid):
         for number, (panels_, axes_row) in enumerate(zip(rows, grid, strict=True)):
             for panel, axes in zip(panels_, axes_row, strict=True):
-                _panel(panel, axes, panel.title if number == 0 else "")
-            axes_row[0].set_ylabel(row_labels[number])
+                _panel(panel, axes, panel.title if number == 0 or len(axes_row) > sheet().across else "")
+            for axes in leaders(axes_row):
+                axes.set_ylabel(row_labels[number])
         swept = rows[0][0].curves[0].x
         if len(swept) <= TICKS_MAX:
             grid[0][0].set_xticks(swept, [f"{x:g}" for x in swept])
-        drawn.supxlabel(x_label, fontsize=9.5)
+        drawn.supxlabel(x_label, fontsize=sheet().label_points)
         add_legend(drawn, [curve.label for curve in rows[0][0].curves])
     return drawn
 
@@ -60,10 +62,18 @@ def _panel(panel: Panel, axes: Axes, title: str) -> None:
         axes.fill_between(x, low, high, color=style["color"], alpha=0.15, lw=0)
         axes.plot(x, y, lw=1.6, marker="o", ms=3.5, **style)
         drawn = drawn or bool(known)
-    axes.set_title(title, fontsize=9, loc="left", color=FAINT)
-    axes.tick_params(labelsize=8)
+    axes.set_title(title, fontsize=sheet().title_points, loc="left", color=FAINT)
+    axes.tick_params(labelsize=sheet().tick_points)
     if not drawn:
-        axes.text(0.5, 0.5, "too few flows", transform=axes.transAxes, ha="center", color=FAINT, fontsize=8.5)
+        axes.text(
+            0.5,
+            0.5,
+            "too few flows",
+            transform=axes.transAxes,
+            ha="center",
+            color=FAINT,
+            fontsize=sheet().legend_points,
+        )
         axes.set_yticks([])
         return
     axes.set_ylim(1.0, None)

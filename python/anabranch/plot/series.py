@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import polars as pl
 from matplotlib.artist import Artist
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from anabranch.plot.sheet import sheet
 from anabranch.plot.style import line_style
 
 LEGEND_COLUMNS = 4
@@ -49,14 +51,27 @@ def add_legend(
             handles.append(Line2D([], [], ls="", marker=mark, ms=5, color=style["color"], label=label))
         else:
             handles.append(Line2D([], [], lw=1.8, label=label, **style))
-    drawn.legend(
-        handles=handles,
-        loc="outside upper left",
-        ncols=min(LEGEND_COLUMNS, len(labels)),
-        frameon=False,
-        fontsize=8.5,
-        handlelength=1.2 if bars or marks else 2.6,
-        title=title or None,
-        title_fontsize=8.5,
-        alignment="left",
-    )
+    put_legend(drawn, handles, title, most=LEGEND_COLUMNS, handlelength=1.2 if bars or marks else 2.6)
+
+
+def put_legend(
+    drawn: Figure, handles: Sequence[Artist], title: str = "", *, most: int = 5, handlelength: float = 2.0
+) -> None:
+    """Puts a legend above the axes, in as many columns as there is room for, `most` at most."""
+    points = sheet().legend_points
+    renderer = FigureCanvasAgg(drawn).get_renderer()
+    for columns in range(min(most, len(handles)), 0, -1):
+        legend = drawn.legend(
+            handles=handles,
+            loc="outside upper left",
+            ncols=columns,
+            frameon=False,
+            fontsize=points,
+            handlelength=handlelength,
+            title=title or None,
+            title_fontsize=points,
+            alignment="left",
+        )
+        if columns == 1 or legend.get_window_extent(renderer).width <= drawn.bbox.width:
+            return
+        legend.remove()

@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from anabranch.plot.series import Series, add_legend
-from anabranch.plot.style import FAINT, GRID, line_style, panels
+from anabranch.plot.sheet import sheet
+from anabranch.plot.style import FAINT, GRID, leaders, line_style, panels
 from anabranch.plot.ticks import ratio_ticks, size_ticks
 from anabranch.stats.fct import QUANTILES, by_size
 
@@ -21,7 +22,7 @@ def draw(series: Sequence[Series]) -> Figure:
     """Draws a panel per quantile that the flows can show; points stand for equally many, at their median size."""
     found = [by_size(one.flows, [QUANTILES[name] for name in SHOWN], FLOWS_PER_BIN) for one in series]
     shown = [number for number in range(len(SHOWN)) if any(np.isfinite(values[number]).any() for _, values in found)]
-    with panels(1, len(shown), 2.9, sharey=True, sharex=True) as (drawn, ((*row,),)):
+    with panels(1, len(shown), sheet().panel_inches, sharey=True, sharex=True) as (drawn, ((*row,),)):
         for axes, number in zip(row, shown, strict=True):
             for index, (sizes, values) in enumerate(found):
                 axes.plot(sizes, values[number], lw=1.5, marker="o", ms=2.5, **line_style(index))
@@ -29,11 +30,12 @@ def draw(series: Sequence[Series]) -> Figure:
             axes.set_yscale("log")
             size_ticks(axes.xaxis)
             ratio_ticks(axes.yaxis)
-            axes.set_title(SHOWN[number], fontsize=9, loc="left", color=FAINT)
+            axes.set_title(SHOWN[number], fontsize=sheet().title_points, loc="left", color=FAINT)
             axes.grid(color=GRID)
             axes.set_axisbelow(True)
-            axes.tick_params(labelsize=8)
-        row[0].set_ylabel("slowdown (log scale)")
-        drawn.supxlabel("flow size (log scale)", fontsize=9.5)
+            axes.tick_params(labelsize=sheet().tick_points)
+        for axes in leaders(row):
+            axes.set_ylabel("slowdown (log scale)")
+        drawn.supxlabel("flow size (log scale)", fontsize=sheet().label_points)
         add_legend(drawn, [one.label for one in series])
     return drawn

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from anabranch.atomic_file import write_whole
+from anabranch.plot.sheet import PAGE, sheet
+from anabranch.plot.thin_ticks import thin_ticks
 
 INK, FAINT, GRID = "#1f2933", "#7b8794", "#e4e7eb"
 ACCENT, FLOOR = "#2563a8", "#c2410c"
@@ -25,16 +28,18 @@ GRANULARITY_COLOURS = {"stateless": "#2563a8", "flow": "#0f766e", "packet": "#93
 
 GRANULARITY_MARKS = {"stateless": "o", "flow": "s", "packet": "D"}
 
-SERIES_COLOURS = ("#2563a8", "#c2410c", "#0f766e", "#9333a8", "#b7791f", "#475569", "#be185d", "#4d7c0f")
+SERIES_COLOURS = ("#3078d8", "#a83000", "#187860", "#781890", "#c07818", "#304860", "#f04890", "#609048")
+"""Colours that remain apart for readers with any of the three kinds of colour blindness, and stand out from white.
+
+A test simulates how they see them.
+"""
 SERIES_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (4, 1, 1, 1)))
 """Dashes change with the colours, and again when the colours repeat: a print without colour remains readable."""
 
-WIDTH_INCHES = 9.0
 PNG_DPI = 160
 
 _SETTINGS: dict[Any, object] = {
     "font.family": "sans-serif",
-    "font.size": 9.5,
     "text.color": INK,
     "axes.edgecolor": FAINT,
     "axes.labelcolor": INK,
@@ -48,26 +53,58 @@ _SETTINGS: dict[Any, object] = {
 }
 
 
+def _settings() -> dict[Any, object]:
+    return _SETTINGS | {"font.size": sheet().label_points}
+
+
 @contextmanager
-def figure(height_inches: float, width_inches: float = WIDTH_INCHES) -> Iterator[tuple[Figure, Axes]]:
+def figure(height_inches: float, width_inches: float | None = None) -> Iterator[tuple[Figure, Axes]]:
     """Makes one axes in the house style."""
-    with mpl.rc_context(_SETTINGS):
-        drawn = Figure(figsize=(width_inches, height_inches), layout="constrained")
+    with mpl.rc_context(_settings()):
+        drawn = Figure(figsize=(width_inches or sheet().width_inches, height_inches), layout="constrained")
         yield drawn, drawn.add_subplot()
+        _thin_on_paper(drawn)
 
 
 @contextmanager
 def panels(
     rows: int,
     columns: int,
-    height_inches: float,
-    width_inches: float = WIDTH_INCHES,
+    row_inches: float,
+    margin_inches: float = 0.0,
     **shared: Any,
 ) -> Iterator[tuple[Figure, list[list[Axes]]]]:
-    """Makes rows of axes in the house style; `shared` is passed to `Figure.subplots`."""
-    with mpl.rc_context(_SETTINGS):
-        drawn = Figure(figsize=(width_inches, height_inches), layout="constrained")
-        yield drawn, drawn.subplots(rows, columns, squeeze=False, **shared).tolist()
+    """Makes rows of axes in the house style; `shared` is passed to `Figure.subplots`.
+
+    A row of more panels than the sheet has room for goes on below. A row takes `row_inches`, all together take
+    `margin_inches` more. [`leaders`] are the axes that stand at the left.
+    """
+    across = min(columns, sheet().across)
+    lines = -(-columns // across)
+    size = (sheet().width_inches, margin_inches + row_inches * rows * lines)
+    with mpl.rc_context(_settings()):
+        drawn = Figure(figsize=size, layout="constrained")
+        grid = drawn.subplots(rows * lines, across, squeeze=False, **shared).tolist()
+        for last in grid[lines - 1 :: lines]:
+            for position in range(columns - (lines - 1) * across, across):
+                last[position].remove()
+                # The panel above is now the lowest of its column.
+                above = grid[grid.index(last) - 1][position]
+                above.tick_params(axis="x", labelbottom=True)
+        rows_of_lines = (grid[row * lines : (row + 1) * lines] for row in range(rows))
+        yield drawn, [list(chain.from_iterable(row))[:columns] for row in rows_of_lines]
+        _thin_on_paper(drawn)
+
+
+def _thin_on_paper(drawn: Figure) -> None:
+    # The page of a report has room, and is drawn more often.
+    if sheet() is not PAGE:
+        thin_ticks(drawn)
+
+
+def leaders(row: list[Axes]) -> list[Axes]:
+    """Axes of a row of `panels` that stand at the left, which have the title of the y axis."""
+    return row[:: sheet().across]
 
 
 def line_style(index: int) -> dict[str, Any]:
@@ -82,7 +119,7 @@ def save(drawn: Figure, path: Path) -> None:
     ending = path.suffix[1:]
     metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}[ending]
     out = io.BytesIO()
-    with mpl.rc_context(_SETTINGS):
+    with mpl.rc_context(_settings()):
         drawn.savefig(out, format=ending, metadata=metadata, dpi=PNG_DPI)
     write_whole(path, out.getvalue())
 
@@ -90,7 +127,7 @@ def save(drawn: Figure, path: Path) -> None:
 def svg(drawn: Figure, title: str) -> str:
     """Converts the figure to an inline SVG element, always the same bytes, with `title` for screen readers."""
     out = io.StringIO()
-    with mpl.rc_context(_SETTINGS):
+    with mpl.rc_context(_settings()):
         FigureCanvasSVG(drawn).print_svg(out, metadata={"Date": None, "Creator": None})
     text = out.getvalue()
     element = text[text.index("<svg") :]

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from anabranch.plot.sheet import sheet
 from anabranch.plot.style import ACCENT, FAINT, GRID, panels
 
 POINTS_MAX = 1500
@@ -21,19 +22,19 @@ def draw(traces: Mapping[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.floa
     lost.
     """
     shown = list(traces.items())[:TRACES_MAX]
-    with panels(len(shown), 1, 0.6 + 1.15 * len(shown), sharex=True) as (drawn, rows):
+    with panels(len(shown), 1, 1.15, 0.6, sharex=True) as (drawn, rows):
         for (name, (at_ns, value)), (axes,) in zip(shown, rows, strict=True):
             times, low, high = spans(at_ns / 1e6, value / 1e3, POINTS_MAX)
             axes.fill_between(times, low, high, step="post", color=ACCENT, alpha=0.45, lw=0)
             axes.step(times, high, where="post", color=ACCENT, lw=0.9)
-            axes.set_title(name, fontsize=9, loc="left", color=FAINT)
+            axes.set_title(name, fontsize=sheet().title_points, loc="left", color=FAINT)
             axes.set_ylim(0)
             axes.grid(color=GRID)
             axes.set_axisbelow(True)
-            axes.tick_params(labelsize=8)
+            axes.tick_params(labelsize=sheet().tick_points)
             axes.margins(x=0)
         rows[-1][0].set_xlabel("simulated time, ms")
-        drawn.supylabel(unit, fontsize=9.5)
+        drawn.supylabel(unit, fontsize=sheet().label_points)
     return drawn
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from anabranch.control.state import LinkState, NodeState, Snapshot, SwitchState
-from anabranch.plot.fabric_geometry import BOTTOM, BOX_INCHES, HOST_INCHES, NAME_INCHES, WIDTH, Drawing, link_lines
+from anabranch.plot.fabric_geometry import BOTTOM, BOX_INCHES, HOST_INCHES, NAME_INCHES, Drawing, link_lines
 from anabranch.plot.fabric_layout import Box, layout
 from anabranch.plot.heat import heat
 from anabranch.stats.tiers import switches as tier_words
@@ -105,7 +105,7 @@ def switch_state(switch: SwitchState) -> str:
 def picture(snapshot: Snapshot) -> Picture:
     """Draws a snapshot."""
     backdrop = _backdrop(snapshot.nodes, tuple((link.a, link.b) for link in snapshot.links))
-    drawn = Picture(WIDTH * SCALE, backdrop.drawing.height * SCALE)
+    drawn = Picture(backdrop.drawing.across * SCALE, backdrop.drawing.height * SCALE)
     _draw_links(drawn, backdrop, snapshot.links)
     states = {switch.name: switch for switch in snapshot.switches}
     for index, box in enumerate(backdrop.drawing.laid.boxes):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch.plot.fabric_changes import describe
-from anabranch.plot.fabric_geometry import BOTTOM, BOX_INCHES, HOST_INCHES, LEFT, RIGHT, WIDTH, Drawing, link_lines
+from anabranch.plot.fabric_geometry import BOTTOM, BOX_INCHES, HOST_INCHES, LEFT, RIGHT, Drawing, link_lines
 from anabranch.plot.fabric_layout import layout
 from anabranch.report.explore.packed import pack
 from anabranch.stats.tiers import switches, tier_counts
@@ -53,7 +53,7 @@ def shape(topology: Mapping[str, Any]) -> dict[str, Any]:
     hosts_y = drawing.height - BOTTOM - HOST_INCHES / 2
     tiers = [("host", hosts_y)] + [(name, drawing.height - drawing.y(row)) for row, name in enumerate(laid.tiers)]
     return {
-        "width": WIDTH - LEFT - RIGHT,
+        "width": drawing.across - LEFT - RIGHT,
         "height": drawing.height,
         "boxes": [
             {

@@ -29,7 +29,7 @@ def draw(rows: Sequence[Row]) -> Figure:
     digits = (1, 3) if most / least > WIDE else (1, 2, 5)
     ticks = [digit * 10**power for power in range(DECADES) for digit in digits]
     ticks = [tick for tick in ticks if least / 1.3 <= tick <= most * 1.3]
-    with panels(lines, columns, 0.7 + 2.1 * lines, sharey=True, sharex=True) as (drawn, grid):
+    with panels(lines, columns, 2.1, 0.7, sharey=True, sharex=True) as (drawn, grid):
         places = [axes for row in grid for axes in row]
         for axes, (slow_mbps, load) in zip(places, shown, strict=False):
             axes.set_title(f"100 and {slow_mbps} Mb/s, load {load:g}", loc="left", fontsize=9.5)
