@@ -15,7 +15,7 @@ from support.completion import PROGRAM, completed
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("anabranch s", ["schemes", "show", "split", "sweep"]),
+        ("anabranch s", ["schema", "schemes", "show", "split", "sweep"]),
         ("anabranch schemes ", ["show", "new"]),
         ("anabranch schemes show cong", ["conga"]),
         ("anabranch split flows.csv --technique ma", ["maglev"]),
