@@ -2,11 +2,12 @@
 
 use crate::card::Owner;
 use crate::network::{Address, Network};
+use crate::prefetch::prefetch;
 use crate::timers::Timer;
 use crate::transport::{
     DatagramReceiver, Datagrams, Host, Receiver, ReceiverCounters, Sender, SenderCounters, Transport,
 };
-use crate::{FlowRecord, Packet, SimulationError};
+use crate::{FlowRecord, Kind, Packet, SimulationError};
 use std::collections::HashMap;
 
 /// Bits of [`Packet::connection`] that name the slot; the generation stands above.
@@ -244,6 +245,23 @@ impl Connections {
         (connection.sending.address.connection == name && connection.open).then_some(connection)
     }
 
+    /// Fetches a connection ahead of its use.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, name: u32) {
+        prefetch(self.all.as_ptr().wrapping_add(connection_slot(name)));
+    }
+
+    /// Fetches the half that a packet of this kind will reach, of a connection that was fetched before.
+    #[inline(always)]
+    pub(crate) fn prefetch_half(&self, name: u32, kind: Kind) {
+        let Some(connection) = self.all.get(connection_slot(name)) else { return };
+        match (kind, &connection.sending.end, &connection.receiving.end) {
+            (Kind::Data, _, AnyReceiver::Stream(receiver)) => prefetch(&raw const **receiver),
+            (Kind::Ack, AnySender::Stream(sender), _) => prefetch(&raw const **sender),
+            _ => {}
+        }
+    }
+
     /// Last connection in the slot of `name`.
     pub(crate) fn last_user(&self, name: u32) -> &Connection {
         &self.all[connection_slot(name)]
@@ -310,6 +328,11 @@ impl Connections {
     /// All slots, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Connection> {
         self.all.iter()
+    }
+
+    /// Connections that are open.
+    pub(crate) fn open_count(&self) -> usize {
+        self.open
     }
 
     /// Most connections there were at once.

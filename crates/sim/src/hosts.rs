@@ -3,6 +3,7 @@
 mod attention;
 mod counters;
 mod ends;
+mod foresight;
 mod multipath;
 
 use crate::connections::{AnyReceiver, AnySender, Connection, Connections, Message, Subflow};
@@ -102,11 +103,10 @@ impl Hosts {
 
     /// Sets the timers of all flows that begin at a time.
     pub(crate) fn schedule(&self, network: &mut Network) {
-        for (index, flow) in (0..).zip(&self.flows) {
-            if let Start::At(at_ps) = flow.start {
-                network.wake_at(at_ps, Timer::Start(index));
-            }
-        }
+        network.start((0..).zip(&self.flows).filter_map(|(index, flow)| match flow.start {
+            Start::At(at_ps) => Some((at_ps, index)),
+            Start::After { .. } | Start::AfterJob { .. } => None,
+        }));
     }
 
     pub(crate) fn timer(&mut self, timer: Timer, network: &mut Network) -> Result<(), SimulationError> {

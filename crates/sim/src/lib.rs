@@ -22,6 +22,7 @@ mod packet;
 mod partition;
 mod pinning;
 mod port;
+mod prefetch;
 mod progress;
 mod queue;
 mod settings;

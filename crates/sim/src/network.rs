@@ -441,6 +441,13 @@ impl Network {
         }
     }
 
+    /// Sets the timers of flows, by time and number, that begin at a time.
+    pub(crate) fn start(&mut self, flows: impl Iterator<Item = (u64, u32)>) {
+        self.timers.start(flows);
+        self.first_timer_ps = self.timers.first_ps().unwrap_or(NEVER_PS);
+        self.queue.set(source::TIMERS, self.first_timer_ps);
+    }
+
     /// The timer that is due.
     pub(crate) fn due(&mut self) -> Option<Timer> {
         let timer = self.timers.pop();

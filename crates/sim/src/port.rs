@@ -343,6 +343,13 @@ impl EgressPort {
         self.at(self.head).packet
     }
 
+    /// The packet that arrives so many after the next, if it is on its way.
+    #[inline(always)]
+    pub(crate) fn coming(&self, after: u32) -> Option<PacketId> {
+        let index = self.head.wrapping_add(after);
+        (self.tail.wrapping_sub(self.head) > after).then(|| self.at(index).packet)
+    }
+
     #[inline(always)]
     fn depart(&mut self, accepted: Accepted) {
         self.backlog_bytes -= u64::from(accepted.frame_bytes);

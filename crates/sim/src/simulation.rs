@@ -19,6 +19,9 @@ use std::sync::atomic::Ordering;
 /// Events between two looks at [`Progress`].
 const EVENTS_PER_REPORT: u64 = 1 << 16;
 
+/// Packets, or connections, that caches hold.
+const CROWD: usize = 1 << 12;
+
 /// One run of the engine.
 pub struct Simulation<'a, B: SwitchBalancer> {
     fabric: &'a Fabric,
@@ -38,6 +41,8 @@ pub struct Simulation<'a, B: SwitchBalancer> {
     events: u64,
     interval_start_ps: u64,
     silence: Silence,
+    /// Whether there are more packets or connections than caches hold, so that fetching them ahead of time pays.
+    crowded: bool,
     port_records: Vec<PortRecord>,
     queue_samples: Vec<QueueSample>,
 }
@@ -103,6 +108,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             events: 0,
             interval_start_ps: 0,
             silence: Silence::default(),
+            crowded: false,
             port_records: Vec::new(),
             queue_samples: Vec::new(),
         })
@@ -136,6 +142,8 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
                 if progress.is_cancelled() {
                     break;
                 }
+                self.crowded = self.network.packets.len() > CROWD || self.hosts.connections_open() > CROWD;
+                self.network.attention |= self.crowded;
             }
             if source >= source::PORTS {
                 self.arrive(source - source::PORTS);
@@ -149,7 +157,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
                 self.schedule_control();
             }
             if self.network.attention {
-                self.hosts.attend(&mut self.network);
+                self.attend(source);
             }
         }
         self.report(progress);
@@ -203,6 +211,22 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             Step::NoPath => self.network.unroutable(id),
             Step::Policed => self.network.drop_policed(id),
             Step::Kept => {}
+        }
+    }
+
+    /// What an event rarely leaves to do: hosts are told of packets that ended, and in a crowd what a link's later packets
+    /// will need is fetched: the next one, which has until the link's next event, and what hosts keep of its connection.
+    #[cold]
+    fn attend(&mut self, source: usize) {
+        self.hosts.attend(&mut self.network);
+        self.network.attention = self.crowded;
+        if self.crowded && source >= source::PORTS {
+            let port = source - source::PORTS;
+            let egress = &self.network.ports[port];
+            self.network.packets.prefetch(egress.next_packet());
+            if egress.to < self.hosts_count {
+                self.hosts.foresee(port, &mut self.network);
+            }
         }
     }
 

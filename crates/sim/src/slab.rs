@@ -1,6 +1,7 @@
 //! Packets in one block of memory, addressed by typed numbers, with a list of those that are free.
 
 use crate::Packet;
+use crate::prefetch::prefetch;
 
 /// Name of a packet in the fabric: its slot among all packets. It is given again once the packet has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,15 +75,7 @@ impl Slab {
     /// Fetches a packet's cache line ahead of its use.
     #[inline(always)]
     pub(crate) fn prefetch(&self, id: PacketId) {
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = id;
-        #[cfg(target_arch = "x86_64")]
-        {
-            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let line = self.packets.as_ptr().wrapping_add(id.slot());
-            // SAFETY: SSE is part of x86-64, and a prefetch reads nothing: any address will do.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
-        }
+        prefetch(self.packets.as_ptr().wrapping_add(id.slot()));
     }
 
     /// Packets there are.

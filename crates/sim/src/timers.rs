@@ -1,7 +1,7 @@
 //! Timers: wake-ups of connections and load balancers, and starts of flows.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// Whom a timer is for. The order decides between timers of the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,21 +49,80 @@ impl Timer {
     }
 }
 
+/// When, and for whom: a timer's key.
+type Wish = (u64, u64);
+
+/// Bits of a time within a stretch: 34 us.
+const STRETCH_BITS: u32 = 25;
+
 /// All timers that were wished for. A wish that moved is left standing; whoever is woken checks his deadlines.
+///
+/// Most wishes are far from now: starts of flows, which are known from the beginning, and retransmission timers, of which
+/// few are still of use when they are due. Both wait where that costs little, starts in one sorted list, wishes of later
+/// stretches of time unsorted, and only those of the present stretch stand in a heap, which is small.
 #[derive(Default)]
-pub(crate) struct Timers(BinaryHeap<Reverse<(u64, u64)>>);
+pub(crate) struct Timers {
+    /// Starts of flows, the next one last.
+    starts: Vec<Wish>,
+    /// Wishes up to the end of the present stretch.
+    soon: BinaryHeap<Reverse<Wish>>,
+    /// The present stretch.
+    stretch: u64,
+    /// Wishes of later stretches.
+    later: BTreeMap<u64, Vec<Wish>>,
+    /// Room of stretches that are over.
+    spare: Vec<Vec<Wish>>,
+}
 
 impl Timers {
+    /// Sets the starts of all flows that begin at a time, once.
+    pub(crate) fn start(&mut self, flows: impl Iterator<Item = (u64, u32)>) {
+        debug_assert!(self.starts.is_empty(), "starts are set once");
+        self.starts = flows.map(|(at_ps, flow)| (at_ps, Timer::Start(flow).key())).collect();
+        self.starts.sort_unstable_by_key(|&wish| Reverse(wish));
+    }
+
     pub(crate) fn push(&mut self, at_ps: u64, timer: Timer) {
-        self.0.push(Reverse((at_ps, timer.key())));
+        let stretch = at_ps >> STRETCH_BITS;
+        if stretch <= self.stretch {
+            self.soon.push(Reverse((at_ps, timer.key())));
+            return;
+        }
+        let spare = &mut self.spare;
+        self.later
+            .entry(stretch)
+            .or_insert_with(|| spare.pop().unwrap_or_default())
+            .push((at_ps, timer.key()));
+        if self.soon.is_empty() {
+            self.go_on();
+        }
     }
 
     pub(crate) fn first_ps(&self) -> Option<u64> {
-        self.0.peek().map(|Reverse((at_ps, _))| *at_ps)
+        let (start, wish) = (self.starts.last(), self.soon.peek());
+        start.into_iter().chain(wish.map(|Reverse(wish)| wish)).map(|&(at_ps, _)| at_ps).min()
     }
 
     pub(crate) fn pop(&mut self) -> Option<Timer> {
-        self.0.pop().map(|Reverse((_, key))| Timer::of(key))
+        let start = self.starts.last().copied();
+        if let Some(start) = start.filter(|&start| self.soon.peek().is_none_or(|&Reverse(wish)| start < wish))
+        {
+            self.starts.pop();
+            return Some(Timer::of(start.1));
+        }
+        let Reverse((_, key)) = self.soon.pop()?;
+        if self.soon.is_empty() {
+            self.go_on();
+        }
+        Some(Timer::of(key))
+    }
+
+    /// The next stretch with a wish in it becomes the present one.
+    fn go_on(&mut self) {
+        let Some((stretch, mut wishes)) = self.later.pop_first() else { return };
+        self.stretch = stretch;
+        self.soon.extend(wishes.drain(..).map(Reverse));
+        self.spare.push(wishes);
     }
 }
 
@@ -82,11 +141,40 @@ mod tests {
         })
     }
 
+    fn time() -> impl Strategy<Value = u64> {
+        (0u64..6, 0u64..3).prop_map(|(stretches, more)| (stretches << STRETCH_BITS) + more)
+    }
+
     proptest! {
         #[test]
         fn keys_have_the_order_of_timers_and_name_them(one in timer(), other in timer()) {
             prop_assert_eq!(Timer::of(one.key()), one);
             prop_assert_eq!(one.key().cmp(&other.key()), one.cmp(&other));
+        }
+
+        /// A sorted set is the definition. Times step over the ends of stretches, and stand on them.
+        #[test]
+        fn timers_come_in_order(
+            starts in prop::collection::vec((time(), any::<u32>()), 0..30),
+            steps in prop::collection::vec(prop::option::of((time(), timer())), 1..200),
+        ) {
+            let mut timers = Timers::default();
+            timers.start(starts.iter().copied());
+            let mut wished: Vec<(u64, Timer)> =
+                starts.into_iter().map(|(at_ps, flow)| (at_ps, Timer::Start(flow))).collect();
+            let mut now_ps = 0;
+            for step in steps {
+                if let Some((after_ps, timer)) = step {
+                    timers.push(now_ps + after_ps, timer);
+                    wished.push((now_ps + after_ps, timer));
+                } else {
+                    wished.sort_unstable_by(|one, other| other.cmp(one));
+                    let next = wished.pop();
+                    now_ps = next.map_or(now_ps, |(at_ps, _)| at_ps);
+                    prop_assert_eq!(timers.pop(), next.map(|(_, timer)| timer));
+                }
+                prop_assert_eq!(timers.first_ps(), wished.iter().map(|&(at_ps, _)| at_ps).min());
+            }
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Connections: new for each flow or used again; flows that wait for others; what observers see.
 
 use super::setup::*;
-use anabranch_balancers::Granularity;
-use anabranch_fabric::{Fabric, Node, Port, Rate, Tier};
+use anabranch_balancers::{Granularity, Settings};
+use anabranch_fabric::{Buffer, Fabric, Node, Port, Rate, Tier};
 use anabranch_sim::transport::{Control, Tcp, Transport};
-use anabranch_sim::{Kind, Observe};
+use anabranch_sim::{Kind, Nic, Observe};
 use anabranch_traffic::{Flow, Start};
 
 #[test]
@@ -152,4 +152,32 @@ fn late_packets_are_never_taken_for_another_connections() {
     let last = outcome.flows.last().unwrap();
     assert!(last.start_ps < 140 * MS, "copies of the first flow's segments arrive until then: {last:?}");
     assert!(last.fct_ps > 100 * MS, "the way alone takes longer: {last:?}");
+}
+
+/// In a crowd of connections the engine fetches ahead of time what it will need. That must change nothing: flows that
+/// share no link with the crowd fare as if there were none, to the bit.
+#[test]
+fn a_crowd_elsewhere_changes_nothing() {
+    const HOSTS_PER_LEAF: u32 = 6;
+    let buffer = Buffer { bytes: u32::MAX, packets: 100 };
+    let fabric = leaf_spine(2, 1, HOSTS_PER_LEAF, Link { buffer, ..TEN_GIG });
+    let tcp = Tcp::plain(Control::NewReno);
+    for nic in [Nic::FIFO, Nic::FAIR] {
+        let settings = Settings { nic, ..settings(Transport::Tcp(tcp.clone())) };
+        let few: Vec<_> =
+            (0..40).map(|i| flow(i % 6, (i + 1 + i / 6 % 5) % 6, 1_000_000 + u64::from(i), 0)).collect();
+        let alone = run(&fabric, &few, &settings);
+        let crowd = (0..6000).map(|i| {
+            let (src, dst) = (i % HOSTS_PER_LEAF, (i + 1 + i / 6 % 5) % HOSTS_PER_LEAF);
+            flow(HOSTS_PER_LEAF + src, HOSTS_PER_LEAF + dst, 30_000, 0)
+        });
+        let both = run(&fabric, &few.iter().copied().chain(crowd).collect::<Vec<_>>(), &settings);
+        assert!(both.totals.connections_peak > 5000 && both.totals.events > 1 << 18, "{:?}", both.totals);
+        assert_eq!(both.flows[..few.len()], alone.flows);
+        assert_eq!(both.totals.flows_finished, 6040);
+        assert!(both.totals.dropped_packets > 0);
+        for flow in &both.flows {
+            assert_eq!(flow.sent_packets, flow.delivered_packets + flow.dropped_packets, "{flow:?}");
+        }
+    }
 }
