@@ -7,12 +7,11 @@
 #![allow(clippy::print_stdout)] // What it is for.
 
 use anabranch_balancers::simulate;
+use anabranch_bench::processor_time;
 use anabranch_scenario::{Entry, Resolved, Scenario, TRANSPORT, catalogue};
 use anabranch_sim::Progress;
 use anabranch_traffic::Flow;
-use nix::time::{ClockId, clock_gettime};
 use std::path::Path;
-use std::time::Duration;
 
 /// Leaf-spine of 32 hosts under web-search flows at 0.6; TCP tolerates reordering, so that all schemes carry the same
 /// load.
@@ -68,11 +67,6 @@ impl Runner {
         self.best_hops_per_s =
             self.best_hops_per_s.max(self.hops as f64 / (processor_time() - start).as_secs_f64());
     }
-}
-
-/// Processor time of this thread; a simulation runs in the thread that asks for it.
-fn processor_time() -> Duration {
-    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock of Linux").into()
 }
 
 fn main() {

@@ -1,6 +1,14 @@
-//! Inputs that the benchmarks share.
+//! Inputs and clock that the benchmarks share.
 
 use anabranch_split::{Members, PlanError, Weights};
+use nix::time::{ClockId, clock_gettime};
+use std::time::Duration;
+
+/// Processor time of this thread; a simulation runs in the thread that asks for it.
+#[must_use]
+pub fn processor_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+}
 
 /// Number of flow keys, 2 MiB: more than branch predictors can memorise, and no more than a second-level cache.
 pub const FLOWS: usize = 1 << 18;
