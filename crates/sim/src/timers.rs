@@ -1,7 +1,7 @@
 //! Timers: wake-ups of connections and load balancers, and starts of flows.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 
 /// Whom a timer is for. The order decides between timers of the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,12 +55,17 @@ type Wish = (u64, u64);
 /// Bits of a time within a stretch: 34 us.
 const STRETCH_BITS: u32 = 25;
 
+/// Stretches after the present one that have a list each: 34 ms.
+const STRETCHES: usize = 1 << 10;
+
+/// Wishes that a list has room for at first: a kilobyte.
+const ROOM: usize = 64;
+
 /// All timers that were wished for. A wish that moved is left standing; whoever is woken checks his deadlines.
 ///
 /// Most wishes are far from now: starts of flows, which are known from the beginning, and retransmission timers, of which
 /// few are still of use when they are due. Both wait where that costs little, starts in one sorted list, wishes of later
 /// stretches of time unsorted, and only those of the present stretch stand in a heap, which is small.
-#[derive(Default)]
 pub(crate) struct Timers {
     /// Starts of flows, the next one last.
     starts: Vec<Wish>,
@@ -68,10 +73,27 @@ pub(crate) struct Timers {
     soon: BinaryHeap<Reverse<Wish>>,
     /// The present stretch.
     stretch: u64,
-    /// Wishes of later stretches.
-    later: BTreeMap<u64, Vec<Wish>>,
+    /// Wishes of each of the next [`STRETCHES`] stretches, at its number modulo their count, and which have any.
+    later: Box<[Vec<Wish>]>,
+    any: [u64; STRETCHES / 64],
     /// Room of stretches that are over.
     spare: Vec<Vec<Wish>>,
+    /// Wishes beyond.
+    far: BinaryHeap<Reverse<Wish>>,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self {
+            starts: Vec::new(),
+            soon: BinaryHeap::new(),
+            stretch: 0,
+            later: vec![Vec::new(); STRETCHES].into(),
+            any: [0; STRETCHES / 64],
+            spare: Vec::new(),
+            far: BinaryHeap::new(),
+        }
+    }
 }
 
 impl Timers {
@@ -83,16 +105,22 @@ impl Timers {
     }
 
     pub(crate) fn push(&mut self, at_ps: u64, timer: Timer) {
-        let stretch = at_ps >> STRETCH_BITS;
+        let (stretch, wish) = (at_ps >> STRETCH_BITS, (at_ps, timer.key()));
         if stretch <= self.stretch {
-            self.soon.push(Reverse((at_ps, timer.key())));
+            self.soon.push(Reverse(wish));
             return;
         }
-        let spare = &mut self.spare;
-        self.later
-            .entry(stretch)
-            .or_insert_with(|| spare.pop().unwrap_or_default())
-            .push((at_ps, timer.key()));
+        if stretch - self.stretch > STRETCHES as u64 {
+            self.far.push(Reverse(wish));
+        } else {
+            let place = stretch as usize % STRETCHES;
+            let wishes = &mut self.later[place];
+            if wishes.capacity() == 0 {
+                *wishes = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(ROOM));
+            }
+            wishes.push(wish);
+            self.any[place / 64] |= 1 << (place % 64);
+        }
         if self.soon.is_empty() {
             self.go_on();
         }
@@ -119,10 +147,42 @@ impl Timers {
 
     /// The next stretch with a wish in it becomes the present one.
     fn go_on(&mut self) {
-        let Some((stretch, mut wishes)) = self.later.pop_first() else { return };
-        self.stretch = stretch;
-        self.soon.extend(wishes.drain(..).map(Reverse));
-        self.spare.push(wishes);
+        let listed = self.next_listed();
+        let beyond = self.far.peek().map(|&Reverse((at_ps, _))| at_ps >> STRETCH_BITS);
+        let Some(next) = listed.into_iter().chain(beyond).min() else { return };
+        self.stretch = next;
+        if listed == Some(next) {
+            let place = next as usize % STRETCHES;
+            self.any[place / 64] &= !(1 << (place % 64));
+            let mut wishes = std::mem::take(&mut self.later[place]);
+            self.soon.extend(wishes.drain(..).map(Reverse));
+            self.spare.push(wishes);
+        }
+        while let Some(&Reverse(wish)) =
+            self.far.peek().filter(|Reverse((at_ps, _))| at_ps >> STRETCH_BITS == next)
+        {
+            self.far.pop();
+            self.soon.push(Reverse(wish));
+        }
+    }
+
+    /// The next stretch of those that have a list.
+    fn next_listed(&self) -> Option<u64> {
+        let first = (self.stretch + 1) as usize % STRETCHES;
+        let (word, bit) = (first / 64, first % 64);
+        let words = self.any.len();
+        // The first word comes twice: its places from `bit` on, and at last those before.
+        let place = (0..=words).find_map(|step| {
+            let index = (word + step) % words;
+            let mask = match step {
+                0 => u64::MAX << bit,
+                _ if step == words => !(u64::MAX << bit),
+                _ => u64::MAX,
+            };
+            let found = self.any[index] & mask;
+            (found != 0).then(|| index * 64 + found.trailing_zeros() as usize)
+        })?;
+        Some(self.stretch + 1 + ((place + STRETCHES - first) % STRETCHES) as u64)
     }
 }
 
@@ -142,7 +202,8 @@ mod tests {
     }
 
     fn time() -> impl Strategy<Value = u64> {
-        (0u64..6, 0u64..3).prop_map(|(stretches, more)| (stretches << STRETCH_BITS) + more)
+        let stretches = prop_oneof![0u64..6, 60u64..70, 1020u64..1030, 2000u64..5000];
+        (stretches, 0u64..3).prop_map(|(stretches, more)| (stretches << STRETCH_BITS) + more)
     }
 
     proptest! {
