@@ -30,7 +30,9 @@ def port_times(ports: pl.DataFrame, carriers: Sequence[Carrier], intervals_max: 
     shape = (len(starts), 1 + max([*(port for one in carriers for port in one.ports), *number.tolist()]))
     lengths = np.zeros(len(starts))
     lengths[index] = ports["length_ns"].to_numpy()
-    by_port = [_scattered(shape, index, number, ports[column]) for column in COLUMNS]
+    # A lab cannot tell at which port a packet was lost.
+    known = [ports[column] if column in ports.columns else pl.zeros(ports.height, eager=True) for column in COLUMNS]
+    by_port = [_scattered(shape, index, number, values) for values in known]
     busy = np.stack([by_port[0][:, one.ports].mean(axis=1) for one in carriers], axis=1)
     backlog = np.stack([by_port[1][:, one.ports].max(axis=1) for one in carriers], axis=1)
     drops = np.stack([(by_port[2] + by_port[3])[:, one.ports].sum(axis=1) for one in carriers], axis=1)
