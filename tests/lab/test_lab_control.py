@@ -53,6 +53,7 @@ def test_bfd_finds_what_fails_silently(tmp_path: Path) -> None:
     # Shorter intervals make false alarms where other tests use the processor.
     with lab_of(tmp_path, FABRIC, bfd_ms=500) as lab:
         controller.start(lab)
+        wait(lambda: all(link["up"] for link in status(lab)["links"]), lambda: str(status(lab)["links"]))
         source, target = lab.hosts["host0"], lab.hosts["host1"]
         found = outage.measure(source, target, failure(lab, "spine0", "leaf1", silent=True), packets_per_s=4000)
         assert found.flows_hit
