@@ -262,6 +262,19 @@ def test_the_statistic_against_the_load_is_that_of_the_seeds(
     quiet(page)
 
 
+def test_a_statistic_that_too_few_flows_tell_is_words(browser: Browser, page_of_study: Path, study: Path) -> None:
+    page = browser.open(page_of_study)
+    page.choose("class", "3")
+    table = open_study(study).table
+    (column_name,) = (name for name in table.columns if name.startswith("fct") and name.endswith("_p99.9"))
+    assert table.filter(size_class=size_classes()[3].label)[column_name].is_null().all()
+    page.choose("statistic", "p99.9")
+    assert texts(page, "#against-axis") == ["Nothing to draw: too few flows finished for this choice."]
+    page.choose("statistic", "mean")
+    assert len(plotted(page, "against-axis")) == 1 + 2 * 3
+    quiet(page)
+
+
 def test_the_legend_hides_a_line(browser: Browser, page_of_study: Path) -> None:
     page = browser.open(page_of_study)
     shown = "document.getElementById('distribution').chart.series.slice(1).map((one) => one.show)"
