@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 const EVENTS_PER_REPORT: u64 = 1 << 16;
 
 /// Packets, or connections, that caches hold.
-const CROWD: usize = 1 << 12;
+const CROWD: usize = 1 << 14;
 
 /// One run of the engine.
 pub struct Simulation<'a, B: SwitchBalancer> {

@@ -4,7 +4,7 @@ use super::setup::*;
 use anabranch_balancers::{Granularity, Settings};
 use anabranch_fabric::{Buffer, Fabric, Node, Port, Rate, Tier};
 use anabranch_sim::transport::{Control, Tcp, Transport};
-use anabranch_sim::{Kind, Nic, Observe};
+use anabranch_sim::{FlowRecord, Kind, Nic, Observe};
 use anabranch_traffic::{Flow, Start};
 
 #[test]
@@ -167,17 +167,16 @@ fn a_crowd_elsewhere_changes_nothing() {
         let few: Vec<_> =
             (0..40).map(|i| flow(i % 6, (i + 1 + i / 6 % 5) % 6, 1_000_000 + u64::from(i), 0)).collect();
         let alone = run(&fabric, &few, &settings);
-        let crowd = (0..6000).map(|i| {
+        let crowd = (0..24_000).map(|i| {
             let (src, dst) = (i % HOSTS_PER_LEAF, (i + 1 + i / 6 % 5) % HOSTS_PER_LEAF);
-            flow(HOSTS_PER_LEAF + src, HOSTS_PER_LEAF + dst, 30_000, 0)
+            flow(HOSTS_PER_LEAF + src, HOSTS_PER_LEAF + dst, 8_000, 0)
         });
         let both = run(&fabric, &few.iter().copied().chain(crowd).collect::<Vec<_>>(), &settings);
-        assert!(both.totals.connections_peak > 5000 && both.totals.events > 1 << 18, "{:?}", both.totals);
+        assert!(both.totals.connections_peak > 20_000 && both.totals.events > 1 << 18, "{:?}", both.totals);
         assert_eq!(both.flows[..few.len()], alone.flows);
-        assert_eq!(both.totals.flows_finished, 6040);
+        assert_eq!(both.totals.flows_finished, 24_040);
         assert!(both.totals.dropped_packets > 0);
-        for flow in &both.flows {
-            assert_eq!(flow.sent_packets, flow.delivered_packets + flow.dropped_packets, "{flow:?}");
-        }
+        let unsettled = |flow: &FlowRecord| flow.sent_packets - flow.delivered_packets - flow.dropped_packets;
+        assert!(both.flows.iter().map(unsettled).sum::<u64>() <= both.totals.packets_left);
     }
 }
