@@ -6,7 +6,6 @@ use crate::error::AnabranchError;
 use crate::progress::Progress;
 use anabranch_balancers::{MemberStats, PickedPacket, Picker, View as Seen, WeighedGroup, Weigher};
 use anabranch_fabric::{Fabric, quantity};
-use anabranch_sim::Kind;
 use anabranch_traffic::random::Stream;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -210,7 +209,7 @@ impl Packet {
             src: packet.src,
             dst: packet.dst,
             destination_leaf,
-            kind: kind(packet.kind),
+            kind: packet.kind.name(),
             seq: packet.seq,
             payload_bytes: packet.payload_bytes,
             frame_bytes: packet.frame_bytes,
@@ -296,16 +295,5 @@ impl Picker for PythonPicker<'_> {
                 0
             }
         }
-    }
-}
-
-const fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Data => "data",
-        Kind::Ack => "ack",
-        Kind::Syn => "syn",
-        Kind::SynAck => "syn-ack",
-        Kind::Datagram => "datagram",
-        Kind::Probe | Kind::HostProbe => "probe",
     }
 }

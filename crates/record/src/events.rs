@@ -1,7 +1,7 @@
 //! Table of events of single packets.
 
 use crate::column::{Column, Values, column, ns};
-use anabranch_sim::{EventKind, Kind, PacketEvent};
+use anabranch_sim::{EventKind, PacketEvent};
 
 /// One row per event, by time.
 #[must_use]
@@ -30,7 +30,7 @@ pub fn event_columns(events: &[PacketEvent]) -> Vec<Column> {
             "packet",
             "Kind of the packet: `data` (a segment with payload), `ack`, `syn`, `syn-ack`, `datagram` or `probe` (a load \
              balancer's message).",
-            Values::Word(events.iter().map(|event| kind(event.kind)).collect()),
+            Values::Word(events.iter().map(|event| event.kind.name()).collect()),
         ),
         column(
             "path",
@@ -47,16 +47,5 @@ fn word(what: EventKind) -> &'static str {
         EventKind::Lost => "loss",
         EventKind::Marked => "mark",
         EventKind::OtherPath => "path",
-    }
-}
-
-fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Data => "data",
-        Kind::Ack => "ack",
-        Kind::Syn => "syn",
-        Kind::SynAck => "syn-ack",
-        Kind::Datagram => "datagram",
-        Kind::Probe | Kind::HostProbe => "probe",
     }
 }

@@ -23,6 +23,19 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Its name in results and for load balancers of one's own.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Ack => "ack",
+            Self::Syn => "syn",
+            Self::SynAck => "syn-ack",
+            Self::Datagram => "datagram",
+            Self::Probe | Self::HostProbe => "probe",
+        }
+    }
+
     /// Whether it is a load balancer's message.
     #[must_use]
     pub const fn is_probe(self) -> bool {
