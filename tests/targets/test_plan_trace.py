@@ -183,6 +183,20 @@ def test_the_document_and_the_table_have_the_same_numbers() -> None:
     assert "ovs-ofctl -O OpenFlow15 add-group br0" in shown
 
 
+def test_what_a_trace_does_not_tell_is_said(tmp_path: Path) -> None:
+    rows = [f"10.0.0.{host},10.1.0.1,{protocol},0" for host in range(1, 31) for protocol in ("icmp,0,0", "tcp,5,6")]
+    trace = tmp_path / "flows.csv"
+    trace.write_text("\n".join(["src,dst,proto,sport,dport,bytes", *rows]) + "\n")
+    plan = anabranch("plan", "--weights", "4,3,2", "--trace", str(trace), "--target", "ovs")
+    assert "dp_hash, dp_hash-twin: without 30 messages of ICMP" in " ".join(plan.stdout.split())
+    assert "by bytes" not in plan.stdout
+    explained = anabranch("explain", "--weights", "4,3,2", "--file", str(trace))
+    for run in (plan, explained):
+        assert run.returncode == 0
+        assert run.stderr == ""
+        assert "nan" not in run.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

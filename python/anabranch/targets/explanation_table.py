@@ -100,7 +100,8 @@ def _sums(rows: Sequence[Row], sizes: Sizes | None, asked: Mapping[str, float], 
         cells = [f"{100 * asked[name]:.2f}" if name in asked else "-"] if asked else []
         cells += [f"{counts[index]:,}", f"{100 * counts[index] / len(rows):.2f}"]
         if carried is not None:
-            cells += [f"{carried[index]:,.0f}", f"{100 * carried[index] / carried.sum():.2f}"]
+            share = f"{100 * carried[index] / carried.sum():.2f}" if carried.any() else "-"
+            cells += [f"{carried[index]:,.0f}", share]
         table.add_row(name, *cells)
     console.print()
     console.print(table)

@@ -77,14 +77,14 @@ class OnTraffic:
         return mape_band(self.forecasts.group.asked, len(self.trace))
 
     @cached_property
-    def byte_floor_pct(self) -> float:
-        """MAPE of the bytes that an ideal hash of whole connections has on average."""
-        return byte_floor(self.forecasts.group.asked, self.trace.bytes)
+    def byte_floor_pct(self) -> float | None:
+        """MAPE of the bytes that an ideal hash of whole connections has on average; None if the trace has no bytes."""
+        return byte_floor(self.forecasts.group.asked, self.trace.bytes) if self.trace.bytes.any() else None
 
     @cached_property
-    def largest_share(self) -> float:
-        """Part of all bytes that is one connection."""
-        return float(self.trace.bytes.max() / self.trace.bytes.sum())
+    def largest_share(self) -> float | None:
+        """Part of all bytes that is one connection; None if the trace has no bytes."""
+        return float(self.trace.bytes.max() / self.trace.bytes.sum()) if self.trace.bytes.any() else None
 
     @cached_property
     def outcomes(self) -> list[list[Outcome]]:

@@ -33,17 +33,25 @@ def show(found: OnTraffic, console: Console) -> None:
         markup=False,
     )
     low, high = found.band_pct
-    console.print(
-        f"an ideal hash is off by {pct(found.floor_pct)} % on average ({pct(low)} to {pct(high)} in 95 of 100), "
-        f"{pct(found.byte_floor_pct)} % by bytes, {pct(100 * found.largest_share)} % of which are one connection",
-        markup=False,
-        soft_wrap=True,
-    )
+    ideal = f"an ideal hash is off by {pct(found.floor_pct)} % on average ({pct(low)} to {pct(high)} in 95 of 100)"
+    if found.byte_floor_pct is not None and found.largest_share is not None:
+        ideal += (
+            f", {pct(found.byte_floor_pct)} % by bytes, {pct(100 * found.largest_share)} % of which are one connection"
+        )
+    console.print(ideal, markup=False, soft_wrap=True)
     for target, outcomes in zip(found.forecasts.targets, found.outcomes, strict=True):
         console.print()
         console.print(Text(target.title, style="bold"))
         console.print(_outcomes(found, outcomes))
         show_refused(target, console)
+        unknown = {one.recipe.name: one.unknown for one in outcomes if one.unknown}
+        if unknown:
+            console.print(
+                f"  {', '.join(unknown)}: without {max(unknown.values()):,} messages of ICMP, whose type and code a trace "
+                "does not tell",
+                style="dim",
+                markup=False,
+            )
         hashes = dict.fromkeys(one.recipe.own_hash.holds for one in outcomes if one.recipe.own_hash is not None)
         for holds in hashes:
             names = [one.recipe.name for one in outcomes if one.recipe.own_hash and one.recipe.own_hash.holds == holds]
