@@ -47,8 +47,8 @@ def show(found: OnTraffic, console: Console) -> None:
         unknown = {one.recipe.name: one.unknown for one in outcomes if one.unknown}
         if unknown:
             console.print(
-                f"  {', '.join(unknown)}: without {max(unknown.values()):,} messages of ICMP, whose type and code a trace "
-                "does not tell",
+                f"  {', '.join(unknown)}: without {max(unknown.values()):,} messages of ICMP, whose type and code a "
+                "trace does not tell",
                 style="dim",
                 markup=False,
             )
