@@ -1,10 +1,12 @@
 //! Packet-hops per second under the work that users have: short flows, many connections at once, and web search.
 //!
 //! `cargo bench -p anabranch-bench --bench workloads` prints the table of `bench/workloads.md`; names behind `--` choose
-//! rows. Rounds of all rows take turns, and each keeps its best. Time is the processor time of this thread, so that
-//! other programs on the machine do not count.
+//! rows. Each row runs on the engine and on a bare event loop in turns, and keeps the best round of either. Time is the
+//! processor time of this thread, so that other programs on the machine do not count.
 
 #![allow(clippy::print_stdout)] // What it is for.
+
+mod bare_loop;
 
 use anabranch_balancers::simulate;
 use anabranch_bench::processor_time;
@@ -99,6 +101,8 @@ struct Row {
     flows: Vec<Flow>,
     totals: Totals,
     least_s: f64,
+    bare: bare_loop::Totals,
+    bare_least_s: f64,
 }
 
 impl Row {
@@ -106,7 +110,8 @@ impl Row {
         let scenario = Scenario::parse(text, "bench", &[]).expect("a scenario");
         let scenario = scenario.resolve(Path::new("")).expect("a scenario that fits its fabric");
         let flows = scenario.flows().expect("flows");
-        Self { name, scenario, flows, totals: Totals::default(), least_s: f64::INFINITY }
+        let (totals, bare) = (Totals::default(), bare_loop::Totals { packet_hops: 0, finished: 0 });
+        Self { name, scenario, flows, totals, least_s: f64::INFINITY, bare, bare_least_s: f64::INFINITY }
     }
 
     fn round(&mut self) {
@@ -115,6 +120,10 @@ impl Row {
         let outcome = simulate(fabric, &self.flows, settings, &Progress::default()).expect("a simulation");
         self.least_s = self.least_s.min((processor_time() - start).as_secs_f64());
         self.totals = outcome.totals;
+        let start = processor_time();
+        self.bare = bare_loop::run(fabric, &self.flows);
+        self.bare_least_s = self.bare_least_s.min((processor_time() - start).as_secs_f64());
+        assert_eq!(self.bare.finished, self.flows.len(), "the bare loop carries all flows");
     }
 }
 
@@ -127,13 +136,19 @@ fn main() {
         rows.iter_mut().for_each(Row::round);
     }
     println!(
-        "| work | flows | connections at once | packet-hops (millions) | millions a second | ns a flow |"
+        "| work | flows | at once | packet-hops (millions) | of the bare loop | millions a second | the bare loop | \
+         ratio | ns a flow |"
     );
-    println!("|---|--:|--:|--:|--:|--:|");
-    for Row { name, flows, totals, least_s, .. } in &rows {
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|");
+    for Row { name, flows, totals, least_s, bare, bare_least_s, .. } in &rows {
         let Totals { packet_hops, connections_peak, .. } = totals;
-        let (hops, count) = (*packet_hops as f64, flows.len());
-        let (speed, each) = (hops / least_s / 1e6, least_s * 1e9 / count as f64);
-        println!("| {name} | {count} | {connections_peak} | {:.2} | {speed:.1} | {each:.0} |", hops / 1e6);
+        let (hops, bare_hops) = (*packet_hops as f64 / 1e6, bare.packet_hops as f64 / 1e6);
+        let (speed, bare_speed) = (hops / least_s, bare_hops / bare_least_s);
+        let (count, each_ns) = (flows.len(), least_s * 1e9 / flows.len() as f64);
+        println!(
+            "| {name} | {count} | {connections_peak} | {hops:.2} | {bare_hops:.2} | {speed:.1} | {bare_speed:.1} | {:.2} | \
+             {each_ns:.0} |",
+            speed / bare_speed
+        );
     }
 }
