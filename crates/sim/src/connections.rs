@@ -251,14 +251,28 @@ impl Connections {
         prefetch(self.all.as_ptr().wrapping_add(connection_slot(name)));
     }
 
-    /// Fetches the half that a packet of this kind will reach, of a connection that was fetched before.
+    /// Fetches the half that a packet of this kind will reach, of a connection that was fetched before. If it ends the
+    /// message, up to the byte before `end`, its flow is returned.
     #[inline(always)]
-    pub(crate) fn prefetch_half(&self, name: u32, kind: Kind) {
-        let Some(connection) = self.all.get(connection_slot(name)) else { return };
+    pub(crate) fn foresee(&self, name: u32, kind: Kind, end: u64) -> Option<u32> {
+        let connection = self.all.get(connection_slot(name))?;
         match (kind, &connection.sending.end, &connection.receiving.end) {
             (Kind::Data, _, AnyReceiver::Stream(receiver)) => prefetch(&raw const **receiver),
             (Kind::Ack, AnySender::Stream(sender), _) => prefetch(&raw const **sender),
             _ => {}
+        }
+        (end >= connection.message.end).then_some(connection.message.flow)
+    }
+
+    /// Fetches the sending half of a connection that was fetched before, unless it was closed.
+    #[inline(always)]
+    pub(crate) fn prefetch_sender(&self, name: u32) {
+        let Some(connection) = self.all.get(connection_slot(name)) else { return };
+        if connection.sending.address.connection == name
+            && connection.open
+            && let AnySender::Stream(sender) = &connection.sending.end
+        {
+            prefetch(&raw const **sender);
         }
     }
 

@@ -41,6 +41,8 @@ pub(crate) struct Hosts {
     waiting: Vec<(u32, u32)>,
     /// Jobs that flows wait for.
     awaited_jobs: AwaitedJobs,
+    soon: [(u32, Kind, u64); foresight::SOON],
+    soon_at: usize,
     pub(crate) finished: u64,
     /// Flows that have begun, or will at a time that is known, and may yet finish.
     pub(crate) hopeful: u64,
@@ -92,6 +94,8 @@ impl Hosts {
             ],
             waiting,
             awaited_jobs: AwaitedJobs::of(flows),
+            soon: [(0, Kind::Ack, 0); foresight::SOON],
+            soon_at: 0,
             finished: 0,
             hopeful: flows.iter().filter(|flow| matches!(flow.start, Start::At(_))).count() as u64,
             watched,
@@ -110,6 +114,7 @@ impl Hosts {
     }
 
     pub(crate) fn timer(&mut self, timer: Timer, network: &mut Network) -> Result<(), SimulationError> {
+        self.foresee_timers(timer, network);
         match timer {
             Timer::Start(flow) => return self.begin(flow, network),
             Timer::Sender(name) => self.wake_sender(name, network),
@@ -392,6 +397,9 @@ impl Hosts {
                 self.hopeful += 1;
                 network.wake_at(network.now_ps + delay_ps, Timer::Start(waiting));
             }
+        }
+        if self.awaited_jobs.is_empty() {
+            return;
         }
         for &(waiting, delay_ps) in self.awaited_jobs.delivered(self.flows[flow as usize].job) {
             self.hopeful += 1;

@@ -32,6 +32,11 @@ impl AwaitedJobs {
         Self(jobs)
     }
 
+    /// Whether no flow waits for a job.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// A flow of `job` is delivered. Returns the flows that may begin now, with their delays in picoseconds.
     pub(crate) fn delivered(&mut self, job: Option<u32>) -> &[(u32, u64)] {
         let Some(job) = job.and_then(|job| self.0.get_mut(&job)) else { return &[] };

@@ -448,7 +448,11 @@ impl Network {
         self.queue.set(source::TIMERS, self.first_timer_ps);
     }
 
-    /// The timer that is due.
+    /// The timer that comes so many after the next, if it is known.
+    pub(crate) fn coming_timer(&self, after: usize) -> Option<Timer> {
+        self.timers.coming(after)
+    }
+
     pub(crate) fn due(&mut self) -> Option<Timer> {
         let timer = self.timers.pop();
         self.first_timer_ps = self.timers.first_ps().unwrap_or(NEVER_PS);

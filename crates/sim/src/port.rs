@@ -350,6 +350,12 @@ impl EgressPort {
         (self.tail.wrapping_sub(self.head) > after).then(|| self.at(index).packet)
     }
 
+    /// The packet that was accepted last, if it is on its way.
+    #[inline(always)]
+    pub(crate) fn newest(&self) -> Option<PacketId> {
+        (self.tail != self.head).then(|| self.at(self.tail.wrapping_sub(1)).packet)
+    }
+
     #[inline(always)]
     fn depart(&mut self, accepted: Accepted) {
         self.backlog_bytes -= u64::from(accepted.frame_bytes);

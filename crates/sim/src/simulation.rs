@@ -43,6 +43,8 @@ pub struct Simulation<'a, B: SwitchBalancer> {
     silence: Silence,
     /// Whether there are more packets or connections than caches hold, so that fetching them ahead of time pays.
     crowded: bool,
+    /// Port to which the last packet was forwarded that reached a switch.
+    forwarded_to: u32,
     port_records: Vec<PortRecord>,
     queue_samples: Vec<QueueSample>,
 }
@@ -109,6 +111,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             interval_start_ps: 0,
             silence: Silence::default(),
             crowded: false,
+            forwarded_to: 0,
             port_records: Vec::new(),
             queue_samples: Vec::new(),
         })
@@ -207,7 +210,10 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             return;
         }
         match self.forwarding.forward(switch, id, &mut self.network) {
-            Step::Port(port) => self.network.enqueue(port, id),
+            Step::Port(port) => {
+                self.network.enqueue(port, id);
+                self.forwarded_to = port;
+            }
             Step::NoPath => self.network.unroutable(id),
             Step::Policed => self.network.drop_policed(id),
             Step::Kept => {}
@@ -226,6 +232,14 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             self.network.packets.prefetch(egress.next_packet());
             if egress.to < self.hosts_count {
                 self.hosts.foresee(port, &mut self.network);
+            } else {
+                let last = &self.network.ports[self.forwarded_to as usize];
+                if last.to < self.hosts_count
+                    && last.coming(2).is_none()
+                    && let Some(id) = last.newest()
+                {
+                    self.hosts.foresee_soon(id, &mut self.network);
+                }
             }
         }
     }

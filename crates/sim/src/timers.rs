@@ -52,6 +52,9 @@ impl Timer {
 /// When, and for whom: a timer's key.
 type Wish = (u64, u64);
 
+/// No wish: no timer has this key.
+const NEVER: Wish = (u64::MAX, u64::MAX);
+
 /// Bits of a time within a stretch: 34 us.
 const STRETCH_BITS: u32 = 25;
 
@@ -65,11 +68,14 @@ const ROOM: usize = 64;
 ///
 /// Most wishes are far from now: starts of flows, which are known from the beginning, and retransmission timers, of which
 /// few are still of use when they are due. Both wait where that costs little, starts in one sorted list, wishes of later
-/// stretches of time unsorted, and only those of the present stretch stand in a heap, which is small.
+/// stretches of time unsorted until their stretch begins. Only what is wished for within the present stretch stands in a
+/// heap, which is small.
 pub(crate) struct Timers {
     /// Starts of flows, the next one last.
     starts: Vec<Wish>,
-    /// Wishes up to the end of the present stretch.
+    /// Wishes of the present stretch that were there when it began, the next one last.
+    present: Vec<Wish>,
+    /// Wishes up to the end of the present stretch that came since.
     soon: BinaryHeap<Reverse<Wish>>,
     /// The present stretch.
     stretch: u64,
@@ -86,6 +92,7 @@ impl Default for Timers {
     fn default() -> Self {
         Self {
             starts: Vec::new(),
+            present: Vec::new(),
             soon: BinaryHeap::new(),
             stretch: 0,
             later: vec![Vec::new(); STRETCHES].into(),
@@ -121,28 +128,48 @@ impl Timers {
             wishes.push(wish);
             self.any[place / 64] |= 1 << (place % 64);
         }
-        if self.soon.is_empty() {
+        if self.present.is_empty() && self.soon.is_empty() {
             self.go_on();
         }
+    }
+
+    /// The next wish of each of the three places where the next of all may stand.
+    fn fronts(&self) -> [Wish; 3] {
+        let soon = self.soon.peek().map(|&Reverse(wish)| wish);
+        [self.starts.last().copied(), self.present.last().copied(), soon].map(|wish| wish.unwrap_or(NEVER))
     }
 
     pub(crate) fn first_ps(&self) -> Option<u64> {
-        let (start, wish) = (self.starts.last(), self.soon.peek());
-        start.into_iter().chain(wish.map(|Reverse(wish)| wish)).map(|&(at_ps, _)| at_ps).min()
+        let [start, present, soon] = self.fronts();
+        let (at_ps, key) = start.min(present).min(soon);
+        ((at_ps, key) != NEVER).then_some(at_ps)
     }
 
     pub(crate) fn pop(&mut self) -> Option<Timer> {
-        let start = self.starts.last().copied();
-        if let Some(start) = start.filter(|&start| self.soon.peek().is_none_or(|&Reverse(wish)| start < wish))
-        {
-            self.starts.pop();
-            return Some(Timer::of(start.1));
+        let [start, present, soon] = self.fronts();
+        let first = start.min(present).min(soon);
+        if first == NEVER {
+            return None;
         }
-        let Reverse((_, key)) = self.soon.pop()?;
-        if self.soon.is_empty() {
+        if first == start {
+            self.starts.pop();
+            return Some(Timer::of(first.1));
+        }
+        if first == present {
+            self.present.pop();
+        } else {
+            self.soon.pop();
+        }
+        if self.present.is_empty() && self.soon.is_empty() {
             self.go_on();
         }
-        Some(Timer::of(key))
+        Some(Timer::of(first.1))
+    }
+
+    /// The timer that comes so many after the next, of those that were there when the present stretch began.
+    pub(crate) fn coming(&self, after: usize) -> Option<Timer> {
+        let index = self.present.len().checked_sub(after + 1)?;
+        self.present.get(index).map(|&(_, key)| Timer::of(key))
     }
 
     /// The next stretch with a wish in it becomes the present one.
@@ -154,16 +181,16 @@ impl Timers {
         if listed == Some(next) {
             let place = next as usize % STRETCHES;
             self.any[place / 64] &= !(1 << (place % 64));
-            let mut wishes = std::mem::take(&mut self.later[place]);
-            self.soon.extend(wishes.drain(..).map(Reverse));
-            self.spare.push(wishes);
+            // The room of the stretch that is over is kept for a later one.
+            self.spare.push(std::mem::replace(&mut self.present, std::mem::take(&mut self.later[place])));
         }
         while let Some(&Reverse(wish)) =
             self.far.peek().filter(|Reverse((at_ps, _))| at_ps >> STRETCH_BITS == next)
         {
             self.far.pop();
-            self.soon.push(Reverse(wish));
+            self.present.push(wish);
         }
+        self.present.sort_unstable_by_key(|&wish| Reverse(wish));
     }
 
     /// The next stretch of those that have a list.
