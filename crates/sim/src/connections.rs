@@ -9,6 +9,7 @@ use crate::transport::{
 };
 use crate::{FlowRecord, Kind, Packet, SimulationError};
 use std::collections::HashMap;
+use std::mem::offset_of;
 
 /// Bits of [`Packet::connection`] that name the slot; the generation stands above.
 const SLOT_BITS: u32 = 24;
@@ -23,29 +24,38 @@ pub const fn connection_slot(name: u32) -> usize {
     (name & ((1 << SLOT_BITS) - 1)) as usize
 }
 
-/// The sending half.
+/// The sending half. It stands in its connection, so that it can be fetched before the connection has been read.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "connections of datagrams are few, and their room serves streams later"
+)]
 pub(crate) enum AnySender {
     /// A stream.
-    Stream(Box<Sender>),
+    Stream(Sender),
     /// Datagrams.
     Datagrams(Datagrams),
 }
 
-/// The receiving half.
+/// The receiving half; where it stands, see [`AnySender`].
+#[expect(
+    clippy::large_enum_variant,
+    reason = "connections of datagrams are few, and their room serves streams later"
+)]
 pub(crate) enum AnyReceiver {
     /// A stream.
-    Stream(Box<Receiver>),
+    Stream(Receiver),
     /// Datagrams.
     Datagrams(DatagramReceiver),
 }
 
 /// A half with its address and its wish to be woken.
+#[repr(C)]
 pub(crate) struct Half<M> {
-    pub(crate) end: M,
     pub(crate) address: Address,
-    pub(crate) wake_ps: u64,
     /// Its queue in the host's card when a packet waited there last.
     pub(crate) slot: u32,
+    pub(crate) wake_ps: u64,
+    pub(crate) end: M,
 }
 
 /// Message sent over a connection now.
@@ -72,18 +82,19 @@ pub(crate) struct Subflow {
     pub(crate) index: u8,
 }
 
-/// One connection.
+/// One connection. What every packet asks for first, whether it is the one that is named, begins it.
+#[repr(C, align(64))]
 pub(crate) struct Connection {
-    pub(crate) sending: Half<AnySender>,
-    pub(crate) receiving: Half<AnyReceiver>,
     /// Message that the connection carries, or carried last.
     pub(crate) message: Message,
-    /// Role in a flow of MPTCP, if it has one.
-    pub(crate) subflow: Option<Subflow>,
-    /// Index into the settings' transports.
-    pub(crate) transport: u8,
     /// Whether it is in use or may be found again by its name.
     pub(crate) open: bool,
+    /// Index into the settings' transports.
+    pub(crate) transport: u8,
+    /// Role in a flow of MPTCP, if it has one.
+    pub(crate) subflow: Option<Subflow>,
+    pub(crate) sending: Half<AnySender>,
+    pub(crate) receiving: Half<AnyReceiver>,
 }
 
 impl Connection {
@@ -123,8 +134,8 @@ impl Connection {
                 receiver.reset();
             }
             (sending, receiving, _) => {
-                *sending = AnySender::Stream(Box::default());
-                *receiving = AnyReceiver::Stream(Box::default());
+                *sending = AnySender::Stream(Sender::default());
+                *receiving = AnyReceiver::Stream(Receiver::default());
             }
         }
     }
@@ -225,6 +236,15 @@ impl Host for Outlet<'_> {
     }
 }
 
+/// The cache line with which a connection begins.
+type Head = [u8; 64];
+
+/// A part of a connection, which need not be there.
+#[inline(always)]
+fn at<T>(connection: *const Connection, offset: usize) -> *const T {
+    connection.wrapping_byte_add(offset).cast()
+}
+
 /// All connections.
 #[derive(Default)]
 pub(crate) struct Connections {
@@ -245,35 +265,23 @@ impl Connections {
         (connection.sending.address.connection == name && connection.open).then_some(connection)
     }
 
-    /// Fetches a connection ahead of its use.
+    /// Fetches what a packet of this kind, or a timer, will need of a connection.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, name: u32) {
-        prefetch(self.all.as_ptr().wrapping_add(connection_slot(name)));
-    }
-
-    /// Fetches the half that a packet of this kind will reach, of a connection that was fetched before. If it ends the
-    /// message, up to the byte before `end`, its flow is returned.
-    #[inline(always)]
-    pub(crate) fn foresee(&self, name: u32, kind: Kind, end: u64) -> Option<u32> {
-        let connection = self.all.get(connection_slot(name))?;
-        match (kind, &connection.sending.end, &connection.receiving.end) {
-            (Kind::Data, _, AnyReceiver::Stream(receiver)) => prefetch(&raw const **receiver),
-            (Kind::Ack, AnySender::Stream(sender), _) => prefetch(&raw const **sender),
+    pub(crate) fn prefetch(&self, name: u32, kind: Kind) {
+        let connection = self.all.as_ptr().wrapping_add(connection_slot(name));
+        prefetch(connection.cast::<Head>());
+        match kind {
+            Kind::Data => prefetch(at::<Half<AnyReceiver>>(connection, offset_of!(Connection, receiving))),
+            Kind::Ack => prefetch(at::<Half<AnySender>>(connection, offset_of!(Connection, sending))),
             _ => {}
         }
-        (end >= connection.message.end).then_some(connection.message.flow)
     }
 
-    /// Fetches the sending half of a connection that was fetched before, unless it was closed.
+    /// The flow whose message ends with the byte before `end`, of a connection that was fetched before.
     #[inline(always)]
-    pub(crate) fn prefetch_sender(&self, name: u32) {
-        let Some(connection) = self.all.get(connection_slot(name)) else { return };
-        if connection.sending.address.connection == name
-            && connection.open
-            && let AnySender::Stream(sender) = &connection.sending.end
-        {
-            prefetch(&raw const **sender);
-        }
+    pub(crate) fn ends(&self, name: u32, end: u64) -> Option<u32> {
+        let connection = self.all.get(connection_slot(name))?;
+        (end >= connection.message.end).then_some(connection.message.flow)
     }
 
     /// Last connection in the slot of `name`.
@@ -363,7 +371,7 @@ mod tests {
     #[test]
     fn an_open_connection_takes_at_most_two_kibibytes() {
         let ranges = 4 * 16 * size_of::<std::ops::Range<u64>>();
-        let bytes = size_of::<Connection>() + size_of::<Sender>() + size_of::<Receiver>();
+        let bytes = size_of::<Connection>();
         assert!(bytes + ranges <= 2048, "{bytes} and {ranges}");
         assert!(bytes <= 1024, "{bytes}");
     }

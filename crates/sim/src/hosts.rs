@@ -41,7 +41,7 @@ pub(crate) struct Hosts {
     waiting: Vec<(u32, u32)>,
     /// Jobs that flows wait for.
     awaited_jobs: AwaitedJobs,
-    soon: [(u32, Kind, u64); foresight::SOON],
+    soon: [(u32, u64); foresight::SOON],
     soon_at: usize,
     pub(crate) finished: u64,
     /// Flows that have begun, or will at a time that is known, and may yet finish.
@@ -94,7 +94,7 @@ impl Hosts {
             ],
             waiting,
             awaited_jobs: AwaitedJobs::of(flows),
-            soon: [(0, Kind::Ack, 0); foresight::SOON],
+            soon: [(0, 0); foresight::SOON],
             soon_at: 0,
             finished: 0,
             hopeful: flows.iter().filter(|flow| matches!(flow.start, Start::At(_))).count() as u64,
