@@ -18,6 +18,7 @@ use crate::{FlowRecord, Framing, Kind, Packet, SimulationError, WindowSample};
 use anabranch_fabric::Fabric;
 use anabranch_split::picks::mix;
 use anabranch_traffic::{Flow, Start};
+use foresight::Foreseen;
 use multipath::Multipaths;
 use std::collections::HashMap;
 
@@ -41,8 +42,7 @@ pub(crate) struct Hosts {
     waiting: Vec<(u32, u32)>,
     /// Jobs that flows wait for.
     awaited_jobs: AwaitedJobs,
-    soon: [(u32, u64); foresight::SOON],
-    soon_at: usize,
+    foreseen: Foreseen,
     pub(crate) finished: u64,
     /// Flows that have begun, or will at a time that is known, and may yet finish.
     pub(crate) hopeful: u64,
@@ -94,8 +94,7 @@ impl Hosts {
             ],
             waiting,
             awaited_jobs: AwaitedJobs::of(flows),
-            soon: [(0, 0); foresight::SOON],
-            soon_at: 0,
+            foreseen: Foreseen::default(),
             finished: 0,
             hopeful: flows.iter().filter(|flow| matches!(flow.start, Start::At(_))).count() as u64,
             watched,

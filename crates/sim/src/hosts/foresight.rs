@@ -13,8 +13,15 @@ const TIMERS_AHEAD: usize = 4;
 /// The same for starts of flows.
 const STARTS_AHEAD: usize = 4;
 
-/// Packets between the fetching of a connection and that of its half.
-pub(super) const SOON: usize = 4;
+/// Packets between the fetching of a connection and that of the record of a flow that its packet ends.
+const RECORDS_AHEAD: usize = 4;
+
+/// The last packets whose connections were fetched one by one: connection, and end of the bytes they bring or acknowledge.
+#[derive(Default)]
+pub(super) struct Foreseen {
+    last: [(u32, u64); RECORDS_AHEAD],
+    count: usize,
+}
 
 impl Hosts {
     /// Fetches what the next packets of a link to a host will need, each one step closer: the packet, its connection, and
@@ -39,9 +46,10 @@ impl Hosts {
     pub(crate) fn foresee_soon(&mut self, id: PacketId, network: &mut Network) {
         let Packet { connection, kind, seq, payload_bytes, .. } = *network.packets.get(id);
         self.connections.prefetch(connection, kind);
-        let place = &mut self.soon[self.soon_at % SOON];
-        let (earlier, end) = std::mem::replace(place, (connection, seq + u64::from(payload_bytes)));
-        self.soon_at += 1;
+        let Foreseen { last, count } = &mut self.foreseen;
+        let end = seq + u64::from(payload_bytes);
+        let (earlier, end) = std::mem::replace(&mut last[*count % RECORDS_AHEAD], (connection, end));
+        *count += 1;
         self.foresee_end(earlier, end);
     }
 
