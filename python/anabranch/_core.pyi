@@ -107,6 +107,8 @@ class Progress:
     @property
     def packet_hops(self) -> int: ...
     @property
+    def flows_begun(self) -> int: ...
+    @property
     def flows_finished(self) -> int: ...
     @property
     def flows_total(self) -> int: ...
@@ -318,6 +320,12 @@ class Scenario:
         pick: Callable[[Packet, View], int] | None = None,
         hosts: Mapping[str, Callable[..., object] | None] | None = None,
     ) -> Run: ...
+    def take_ports(self, progress: Progress) -> Columns:
+        """Rows of `Run.ports` for intervals that have ended since the last call; the first call yields none yet.
+
+        Intervals without a packet come late, as one; the last interval may lack what happened in its last picosecond.
+        """
+
     def time_ecmp(self, progress: Progress) -> tuple[int, float]: ...
 
 class Group:

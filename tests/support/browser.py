@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,7 +38,7 @@ class Page:
     """One tab: what it logs, and what it asks the network for."""
 
     def __init__(self, browser: Browser, session: str) -> None:
-        self._browser, self._session = browser, session
+        self._browser, self.session = browser, session
         self.complaints: list[str] = []
         """Errors and warnings of the console, exceptions, and violations of the page's policy."""
         self.requests: list[str] = []
@@ -45,7 +46,7 @@ class Page:
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Answer to a command of the DevTools protocol."""
-        return self._browser.call(method, self._session, **parameters)
+        return self._browser.call(method, self.session, **parameters)
 
     def evaluate(self, expression: str) -> Any:
         """Value of an expression in the page; of its promise, if it is one."""
@@ -125,17 +126,47 @@ class Browser:
 
     def open(self, path: Path, scripts: bool = True, width: int = 1400, height: int = 1000, dark: bool = False) -> Page:
         """Opens a file in a tab of its own, and waits until it is loaded."""
+        return self.visit(path.resolve().as_uri(), scripts, width, height, dark)
+
+    def visit(
+        self, address: str, scripts: bool = True, width: int = 1400, height: int = 1000, dark: bool = False
+    ) -> Page:
+        """Opens an address in a tab of its own, and waits until it is loaded."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        page = self._attached(target)
+        page.resize(width, height, dark)
+        page.call("Emulation.setScriptExecutionDisabled", value=not scripts)
+        self._load(page, "Page.navigate", url=address)
+        return page
+
+    def reload(self, page: Page) -> None:
+        """Loads a tab's page again, and waits until it is loaded."""
+        self._load(page, "Page.reload")
+
+    def _load(self, page: Page, method: str, **parameters: Any) -> None:
+        self._loaded.discard(page.session)
+        page.call(method, **parameters)
+        while page.session not in self._loaded:
+            self._note(self._receive())
+
+    def new_tab(self, prefix: str) -> Page:
+        """Tab that a page opens by itself, whose address begins with `prefix`, once it is loaded."""
+        while True:
+            targets = self.call("Target.getTargets")["targetInfos"]
+            found = [one["targetId"] for one in targets if one["url"].startswith(prefix) and not one["attached"]]
+            if found:
+                break
+            time.sleep(0.02)
+        page = self._attached(found[0])
+        while page.evaluate(f"document.readyState !== 'complete' || !location.href.startsWith({json.dumps(prefix)})"):
+            time.sleep(0.02)
+        return page
+
+    def _attached(self, target: str) -> Page:
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = self._pages[session] = Page(self, session)
         for domain in ("Page", "Runtime", "Log", "Network"):
             page.call(f"{domain}.enable")
-        page.resize(width, height, dark)
-        page.call("Emulation.setScriptExecutionDisabled", value=not scripts)
-        self._loaded.discard(session)
-        page.call("Page.navigate", url=path.resolve().as_uri())
-        while session not in self._loaded:
-            self._note(self._receive())
         return page
 
     def call(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:

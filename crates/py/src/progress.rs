@@ -37,6 +37,11 @@ impl Progress {
     }
 
     #[getter]
+    fn flows_begun(&self) -> u64 {
+        self.inner.flows_begun()
+    }
+
+    #[getter]
     fn flows_finished(&self) -> u64 {
         self.inner.flows_finished()
     }

@@ -230,6 +230,12 @@ impl Scenario {
         })
     }
 
+    /// Rows of `ports` for the intervals that have ended since the last call; the first call yields none yet.
+    fn take_ports(&self, py: Python<'_>, progress: &Progress) -> PyResult<Py<PyDict>> {
+        let columns = py.detach(|| port_columns(self.resolved.fabric(), &progress.inner().take_ports()));
+        dictionary(py, columns)
+    }
+
     /// Packet-hops and seconds of ECMP on the same flows, until their end or until `progress` is cancelled.
     fn time_ecmp(&self, py: Python<'_>, progress: Py<Progress>) -> PyResult<(u64, f64)> {
         let settings = Settings { balancing: Balancing::ECMP, ..self.resolved.settings().clone() };

@@ -43,6 +43,7 @@ pub(crate) struct Hosts {
     /// Jobs that flows wait for.
     awaited_jobs: AwaitedJobs,
     foreseen: Foreseen,
+    pub(crate) begun: u64,
     pub(crate) finished: u64,
     /// Flows that have begun, or will at a time that is known, and may yet finish.
     pub(crate) hopeful: u64,
@@ -95,6 +96,7 @@ impl Hosts {
             waiting,
             awaited_jobs: AwaitedJobs::of(flows),
             foreseen: Foreseen::default(),
+            begun: 0,
             finished: 0,
             hopeful: flows.iter().filter(|flow| matches!(flow.start, Start::At(_))).count() as u64,
             watched,
@@ -134,6 +136,7 @@ impl Hosts {
         let flow = self.flows[index as usize];
         let message = Message { flow: index, first: 0, end: flow.size_bytes, delivered: false, ended: false };
         self.records[index as usize].start_ps = network.now_ps;
+        self.begun += 1;
         let transport = &self.transports[usize::from(flow.transport)];
         if let Transport::Mptcp(mptcp) = transport {
             let (subflows, window_max_bytes) = (mptcp.subflows, mptcp.tcp.window_max_bytes);

@@ -1,14 +1,20 @@
 //! How far a simulation is, for other threads to read, and the way to stop it.
 
+use crate::PortRecord;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Written by the simulation every few thousand events; read by anyone.
 #[derive(Debug, Default)]
 pub struct Progress {
     pub(crate) now_ps: AtomicU64,
     pub(crate) events: AtomicU64,
+    pub(crate) flows_begun: AtomicU64,
     pub(crate) flows_finished: AtomicU64,
     pub(crate) cancelled: AtomicBool,
+    /// Whether somebody took port records since the simulation last copied some, and so waits for more.
+    ports_awaited: AtomicBool,
+    ports: Mutex<Vec<PortRecord>>,
 }
 
 impl Progress {
@@ -24,10 +30,38 @@ impl Progress {
         self.events.load(Ordering::Relaxed)
     }
 
+    /// Flows that have begun.
+    #[must_use]
+    pub fn flows_begun(&self) -> u64 {
+        self.flows_begun.load(Ordering::Relaxed)
+    }
+
     /// Flows finished.
     #[must_use]
     pub fn flows_finished(&self) -> u64 {
         self.flows_finished.load(Ordering::Relaxed)
+    }
+
+    /// Takes records of the intervals that have ended, each once and in their order, and asks for those that follow. The
+    /// first call yields none yet; what nobody asks for is not copied, so that a slow reader costs no memory.
+    ///
+    /// Intervals without any packet come late, as one. The end of a run stands only in its [`crate::Outcome`]: what nobody
+    /// asked for in time, and what was counted in the picosecond in which the last interval ended.
+    #[must_use]
+    pub fn take_ports(&self) -> Vec<PortRecord> {
+        let taken = std::mem::take(&mut *self.ports.lock().unwrap_or_else(PoisonError::into_inner));
+        self.ports_awaited.store(true, Ordering::Release);
+        taken
+    }
+
+    /// Copies those of `records` that stand after the first `copied`, if somebody waits for them; returns how many are
+    /// copied now.
+    pub(crate) fn offer_ports(&self, records: &[PortRecord], copied: usize) -> usize {
+        if copied == records.len() || !self.ports_awaited.swap(false, Ordering::Acquire) {
+            return copied;
+        }
+        self.ports.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&records[copied..]);
+        records.len()
     }
 
     /// Asks the simulation to stop soon.

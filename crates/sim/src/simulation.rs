@@ -46,6 +46,8 @@ pub struct Simulation<'a, B: SwitchBalancer> {
     /// Port to which the last packet was forwarded that reached a switch.
     forwarded_to: u32,
     port_records: Vec<PortRecord>,
+    /// Number of port records that stand in [`Progress`], or stood there until somebody took them.
+    ports_reported: usize,
     queue_samples: Vec<QueueSample>,
 }
 
@@ -113,6 +115,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             crowded: false,
             forwarded_to: 0,
             port_records: Vec::new(),
+            ports_reported: 0,
             queue_samples: Vec::new(),
         })
     }
@@ -181,10 +184,12 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         Ok(())
     }
 
-    fn report(&self, progress: &Progress) {
+    fn report(&mut self, progress: &Progress) {
         progress.now_ps.store(self.network.now_ps, Ordering::Relaxed);
         progress.events.store(self.events, Ordering::Relaxed);
+        progress.flows_begun.store(self.hosts.begun, Ordering::Relaxed);
         progress.flows_finished.store(self.hosts.finished, Ordering::Relaxed);
+        self.ports_reported = progress.offer_ports(&self.port_records, self.ports_reported);
     }
 
     /// A packet reaches the other end of a port's link.

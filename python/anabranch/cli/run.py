@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from anabranch.cli import SIMULATE, Json
+from anabranch.errors import AnabranchError
+
+if TYPE_CHECKING:
+    from anabranch.own.named import Own
 
 STATUS_NO_PATH = 1
 
@@ -48,6 +53,17 @@ def run(
             f"{TRACED_EVENTS} unless the scenario has it, so that the results have a folder of their own.",
         ),
     ] = None,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live",
+            help="Show the run on a page while it goes on: its fabric by intervals of `record.interval`, its progress, "
+            "and at the end its report. The address is printed first; users of this machine can open it, no others.",
+        ),
+    ] = False,
+    port: Annotated[
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="The port of the live page. Default: a free one.")
+    ] = 0,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
@@ -66,6 +82,7 @@ def run(
     from anabranch.toml_document import parse_toml
 
     pairs, own = taken_out(parse_overrides(override or ()), Path())
+    check_live(live, port, own)
     loaded = load(scenario, pairs)
     if trace is not None:
         from anabranch.runs.timeline.target import check_target
@@ -80,6 +97,7 @@ def run(
         check_writable(runs)
     # Polars and SciPy take a while to load: not before the scenario is known to be good.
     from anabranch.report.run_table import show, show_before
+    from anabranch.runs.execute import Watch, together
     from anabranch.runs.run import simulate
     from anabranch.stats.size_classes import DEFAULT_BOUNDS_BYTES, parse_bounds, size_classes
     from anabranch.terminal.json_document import write_json
@@ -95,11 +113,22 @@ def run(
     else:
         if not quiet:
             show_before(loaded, console)
-        with RunProgress(loaded.name, quiet) as watch:
-            if own is None:
-                found = simulate(loaded, folder, watch, csv)
-            else:
-                found = simulate_own(own, loaded, scenario, folder, watch, csv)
+        with ExitStack() as beside:
+            watches: list[Watch] = []
+            if live:
+                from anabranch.live.live_run import LiveRun
+
+                page = beside.enter_context(LiveRun(loaded, port))
+                typer.echo(f"live: {page.address}", err=True)
+                watches.append(page.watch)
+            with RunProgress(loaded.name, quiet) as bar:
+                watches.append(bar)
+                if own is None:
+                    found = simulate(loaded, folder, together(watches), csv)
+                else:
+                    found = simulate_own(own, loaded, scenario, folder, together(watches), csv)
+            if live:
+                page.end(found, chosen)
     if json is not None:
         from anabranch.report.run_record import record
 
@@ -114,3 +143,21 @@ def run(
     if flows and found.manifest["flows_unfinished"] == flows == loaded.severed_flows():
         typer.echo(f"{folder}: no path joins the hosts of any flow after the last change, and no flow ended", err=True)
         raise typer.Exit(STATUS_NO_PATH)
+
+
+def check_live(live: bool, port: int, own: Own | None) -> None:
+    """Refuses a live page that could show nothing.
+
+    Raises:
+        AnabranchError: a port without a page, or a crate's program, which reports nothing before its end.
+
+    """
+    from anabranch.own.program import Program
+
+    if port and not live:
+        raise AnabranchError(f"--port: {port}: there is no live page; give --live too")
+    if live and isinstance(own, Program):
+        raise AnabranchError(
+            f"--live: {own.text}: a crate's program reports nothing before its end, so that the page would stay empty; "
+            "leave --live out"
+        )

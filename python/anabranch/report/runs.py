@@ -40,6 +40,7 @@ SCRIPTS = (
     "fabric_values.js",
     "fabric_drawing.js",
     "fabric_flows.js",
+    "fabric_stage.js",
     "fabric_view.js",
     "traces.js",
     "report.js",

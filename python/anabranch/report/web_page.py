@@ -22,20 +22,26 @@ def render(
     filters: Mapping[str, Callable[..., object]],
     values: Mapping[str, Any],
     libraries: Sequence[str] = (),
+    *,
+    also: Sequence[str] = (),
+    connect: bool = False,
 ) -> str:
     """The whole page as text.
 
     `scripts` are file names within `scripts/`, joined in their order; `libraries` stand before them, unchanged. The
-    page's policy allows these alone, by their hash: nothing is fetched, and no name in the data can become a script.
+    page's policy allows these alone, by their hash, and `also` the scripts with those texts: no name in the data can
+    become a script. Nothing is fetched, unless the page may `connect` to the server that it came from.
     """
     environment = Environment(
         loader=PackageLoader("anabranch.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     environment.filters.update(filters)
     blocks = [source(name) for name in libraries] + [joined(scripts)]
-    hashes = [base64.b64encode(hashlib.sha256(block.encode()).digest()).decode() for block in blocks]
+    hashes = [base64.b64encode(hashlib.sha256(block.encode()).digest()).decode() for block in [*blocks, *also]]
     allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {allowed}"
+    if connect:
+        policy += "; connect-src 'self'"
     return environment.get_template(template).render(**values, scripts=blocks, policy=policy)
 
 

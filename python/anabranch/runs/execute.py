@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -54,8 +54,9 @@ def execute_watched(scenario: Scenario, watch: Watch, hooks: Mapping[str, Any] =
 
 
 def watched(run: Callable[[Progress], Executed], watch: Watch) -> Executed:
-    """Calls `run` in a thread of its own; Ctrl-C cancels its progress."""
+    """Calls `run` in a thread of its own; Ctrl-C cancels its progress. `watch` is called before it begins, too."""
     progress = Progress()
+    watch(progress)
     with ThreadPoolExecutor(1, thread_name_prefix="run") as worker:
         running = worker.submit(run, progress)
         try:
@@ -66,6 +67,16 @@ def watched(run: Callable[[Progress], Executed], watch: Watch) -> Executed:
             raise
         watch(progress)
         return running.result()
+
+
+def together(watches: Sequence[Watch]) -> Watch:
+    """All watches as one."""
+
+    def watch(progress: Progress) -> None:
+        for one in watches:
+            one(progress)
+
+    return watch
 
 
 def peak_rss_bytes() -> int:

@@ -11,6 +11,7 @@ from time import monotonic
 
 from aiohttp import web
 
+from anabranch import loopback
 from anabranch.errors import AnabranchError
 
 CONNECTIONS_MAX = 64
@@ -24,17 +25,7 @@ HEADER_MAX, HEADERS_MAX = 4096, 64
 FRESH_S = 0.5
 """An answer is given to all who ask within this time."""
 
-HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-}
+HEADERS = {**loopback.HEADERS, "Content-Security-Policy": f"default-src 'none'; style-src 'self'; {loopback.UNFRAMED}"}
 
 Answer = tuple[int, str, bytes]
 """Status, content type, body."""
@@ -60,7 +51,7 @@ class Pages:
         host = host.strip("[]")
         if not host or not port.isdigit() or int(port) > 65535:
             raise AnabranchError(f"listen.http: {address}: not host:port; write 127.0.0.1:9653")
-        self._local = _is_loopback(host)
+        self._local = loopback.is_loopback(host)
         self._protocol = _Bounded(self._answer)
         try:
             self._server = await asyncio.get_running_loop().create_server(self._protocol, host, int(port), backlog=64)
@@ -93,9 +84,8 @@ class Pages:
     async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.method != "GET":
             return _text(405, "only GET", Allow="GET")
-        if self._local and not _is_loopback(_without_port(request.host)):
-            # Another site may make its own name resolve to this address (DNS rebinding); it must not read the fabric.
-            return _text(403, "listening for this machine only: ask for localhost")
+        if self._local and not loopback.asks_for_loopback(request.host):
+            return _text(403, loopback.REFUSAL)
         page = self._pages.get(request.path)
         if page is None:
             return _text(404, f"one of {' '.join(self._pages)}")
@@ -194,16 +184,3 @@ def _source(transport: asyncio.Transport) -> str:
 
 def _text(status: int, text: str, **more: str) -> web.Response:
     return web.Response(status=status, text=f"{text}\n", headers={**HEADERS, **more})
-
-
-def _without_port(host: str) -> str:
-    return host if host.endswith("]") else host.rsplit(":", 1)[0]
-
-
-def _is_loopback(host: str) -> bool:
-    if host in ("localhost", ""):
-        return host == "localhost"
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

@@ -6,9 +6,10 @@ const LINK_MEASURES = {
   drops: { name: "drops and losses", format: (value) => `${count(value)} packets`, units: PLAIN },
 };
 
-/** Values of a measure at an interval, one for each carrier. */
+/** Values of a measure at an interval, one for each carrier; zeros before the first interval has ended. */
 function valuesAt(run, measure, interval) {
   const { times } = run;
+  if (times.start_ns.values.length === 0) return new Array(times.utilization.shape[1]).fill(0);
   if (measure === "utilization") return at(times.utilization, interval).map((steps) => steps * times.utilization_step);
   if (measure === "backlog") return at(times.backlog, interval);
   const carriers = times.utilization.shape[1];
@@ -21,7 +22,16 @@ function valuesAt(run, measure, interval) {
 
 /** Values of a measure of one carrier, over all intervals. */
 function valuesOf(run, measure, carrier) {
-  return Array.from({ length: run.times.start_ns.values.length }, (_, interval) => valuesAt(run, measure, interval)[carrier]);
+  const { times } = run;
+  const [intervals, carriers] = times.utilization.shape;
+  const column = (array, scale) => Array.from({ length: intervals }, (_, interval) => scale * array.values[interval * carriers + carrier]);
+  if (measure === "utilization") return column(times.utilization, times.utilization_step);
+  if (measure === "backlog") return column(times.backlog, 1);
+  const found = new Array(intervals).fill(0);
+  times.drops.positions.values.forEach((position, index) => {
+    if (position % carriers === carrier) found[Math.floor(position / carriers)] = times.drops.values.values[index];
+  });
+  return found;
 }
 
 /** Value that has the hottest colour: 1 of utilisation, the largest of the run of what is counted. */

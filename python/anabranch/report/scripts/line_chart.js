@@ -20,13 +20,13 @@ function lineStyle(index) {
  * `spec`: `name` of the chart; `along` and `across`, the axes ({label, units, log, vertical, range, splits, values}), of which
  * `along` is the one that the cursor moves on; `xs`, values along, ascending; `lines`, each {label, style, ys, low, high} with
  * null where there is none; `where(index)`, the cursor's position in words; `format`, of a line's value; `start`, the
- * cursor's first index; `hidden`, a set of labels that the legend switches. Where no line has a value, words stand in place
- * of a chart, and null is returned.
+ * cursor's first index; `hidden`, a set of labels that the legend switches. Where no line has a value, `nothing` or words of
+ * its own stand in place of a chart, and null is returned.
  */
 function lineChart(host, spec) {
   const known = (value) => value !== null && value !== undefined;
   if (!spec.lines.some((line) => line.ys.some(known))) {
-    host.replaceChildren(element("p", { class: "nothing" }, "Nothing to draw: too few flows finished for this choice."));
+    host.replaceChildren(element("p", { class: "nothing" }, spec.nothing ?? "Nothing to draw: too few flows finished for this choice."));
     return null;
   }
   const plot = element("div", {

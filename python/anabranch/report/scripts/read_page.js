@@ -2,6 +2,10 @@
 
 /** Reads the element with the page's data. */
 function readPage() {
-  const text = document.getElementById("data").textContent;
+  return readPacked(document.getElementById("data").textContent);
+}
+
+/** Value of a JSON text, with arrays in place of what packs them. */
+function readPacked(text) {
   return JSON.parse(text, (_, value) => (value && typeof value === "object" && "bytes" in value && "kind" in value ? unpack(value) : value));
 }

@@ -1,0 +1,1 @@
+"""Runs while they last: their fabric and progress on a page that only this machine can open."""
