@@ -24,7 +24,7 @@ TAKEN_EVERY_S = 0.5
 """Time between two looks at the intervals that have ended."""
 SPEED_OVER_S = 30.0
 """Time over which speed is measured, for the time left."""
-HELD_S = 2.0
+WAIT_S = 2.0
 """Longest time for which an answer waits for news.
 
 Browsers slow the timers of hidden pages down to one a minute, but not answers; and they open few connections to one
@@ -109,12 +109,12 @@ class Feed:
     def answer(self, query: Mapping[str, str]) -> bytes:
         """Document for a page: `page` its name, `version` what it knows, `epoch` and `from` which intervals it has.
 
-        Waits up to `HELD_S` for news. A page that has other intervals, or none, gets all of them.
+        Waits up to `WAIT_S` for news. A page that has other intervals, or none, gets all of them.
         """
         page, known = query.get("page", ""), query.get("version", "")
         with self._news:
             self._seen(page)
-            self._news.wait_for(lambda: f"{self._run}-{self._version}" != known, HELD_S)
+            self._news.wait_for(lambda: f"{self._run}-{self._version}" != known, WAIT_S)
             self._seen(page)
             times, epoch = self._intervals.times, f"{self._run}-{self._intervals.epoch}"
             wanted = query.get("from", "")
