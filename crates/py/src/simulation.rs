@@ -304,7 +304,7 @@ pub(crate) fn columns() -> PyResult<BTreeMap<&'static str, Schema>> {
     Ok(BTreeMap::from([
         ("flows", schema(&flow_columns(&nothing, Framing::ETHERNET, &[], &[], &[], Window::ALL))),
         ("ports", schema(&port_columns(&nothing, &[]))),
-        ("queues", schema(&queue_columns(&[]))),
+        ("queues", schema(&queue_columns(&nothing, &[]))),
         ("windows", schema(&window_columns(&[]))),
         ("events", schema(&event_columns(&[]))),
     ]))

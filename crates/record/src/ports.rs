@@ -67,9 +67,14 @@ pub fn port_columns(fabric: &Fabric, records: &[PortRecord]) -> Vec<Column> {
 
 /// One row per sampled port and time.
 #[must_use]
-pub fn queue_columns(samples: &[QueueSample]) -> Vec<Column> {
+pub fn queue_columns(fabric: &Fabric, samples: &[QueueSample]) -> Vec<Column> {
+    let node = |value: fn(&anabranch_fabric::Port) -> u32| {
+        Values::Node(samples.iter().map(|sample| value(&fabric.ports()[sample.port as usize])).collect())
+    };
     vec![
         column("port", "The port.", Values::U64(samples.iter().map(|s| s.port.into()).collect())),
+        column("from_name", "Name of the node that sends.", node(|port| port.from)),
+        column("to_name", "Name of the node that receives.", node(|port| port.to)),
         column("time_ns", "When.", Values::F64(samples.iter().map(|s| ns(s.time_ps)).collect())),
         column(
             "backlog_bytes",

@@ -21,7 +21,7 @@ pub fn tables<B>(
     [
         ("flows", of_flows),
         ("ports", port_columns(fabric, &outcome.ports)),
-        ("queues", queue_columns(&outcome.queues)),
+        ("queues", queue_columns(fabric, &outcome.queues)),
         ("windows", window_columns(&outcome.windows)),
         ("events", event_columns(&outcome.events)),
     ]

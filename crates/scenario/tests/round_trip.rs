@@ -96,6 +96,11 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("record.interval", &["0 s", "10 ms"]),
     ("record.queues", &["leaf0>spine1", "[\"leaf0\", \"spine1>leaf0\"]"]),
     ("record.windows", &["[3, 4]"]),
+    ("record.events", &["1", "1_000"]),
+    ("record.omit", &["1 ms"]),
+    ("record.captures", &["leaf0>spine1"]),
+    ("record.capture_packets", &["7"]),
+    ("record.queue_interval", &["1 us"]),
     ("stop.at", &["1 s"]),
 ];
 
