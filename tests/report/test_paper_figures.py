@@ -164,6 +164,8 @@ SEEN_BY = {
 }
 APART = {"all three cones": 25.0, "protanopia": 18.0, "deuteranopia": 18.0, "tritanopia": 13.0}
 """Least distance in CIELAB; 2.3 is what people just notice beside each other."""
+STEP_APART = 13.0
+"""The same of neighbouring colours of load, which stand for neighbouring values."""
 CONTRAST_MIN = 3.0
 """Least contrast of a graphic against its ground (WCAG 2.1, 1.4.11)."""
 
@@ -203,14 +205,57 @@ def test_the_conversion_knows_published_values() -> None:
     assert nearest(("#c00000", "#4d7c0f"), "protanopia") < nearest(("#c00000", "#4d7c0f"), "all three cones") / 3
 
 
+def of_page(variable: str) -> list[tuple[str, str]]:
+    """Colours of the page's variables of a name, light and dark."""
+    sheet_of_styles = Path(style.__file__).parents[1] / "report" / "templates" / "page.css"
+    return re.findall(rf"--{variable}: light-dark\((#[0-9a-f]{{6}}), (#[0-9a-f]{{6}})\)", sheet_of_styles.read_text())
+
+
+PALETTES = {
+    "figures": (SERIES_COLOURS, "#ffffff"),
+    "page": (tuple(light for light, _ in of_page(r"series-\d")), of_page("paper")[0][0]),
+    "page, dark": (tuple(dark for _, dark in of_page(r"series-\d")), of_page("paper")[0][1]),
+}
+"""Colours of series, and the ground that they stand on."""
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast of two colours (WCAG 2.1)."""
+    low, high = sorted(float(linear(colour) @ TO_XYZ[1]) for colour in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("palette", PALETTES)
 @pytest.mark.parametrize("eyes", SEEN_BY)
-def test_colours_of_series_are_apart_for_all_eyes(eyes: str) -> None:
-    assert nearest(SERIES_COLOURS, eyes) >= APART[eyes]
+def test_colours_of_series_are_apart_for_all_eyes(palette: str, eyes: str) -> None:
+    colours, _ = PALETTES[palette]
+    assert len(colours) == len(SERIES_COLOURS)
+    assert nearest(colours, eyes) >= APART[eyes]
 
 
-def test_colours_of_series_stand_out_from_white() -> None:
-    for colour in SERIES_COLOURS:
-        assert 1.05 / (linear(colour) @ TO_XYZ[1] + 0.05) >= CONTRAST_MIN, colour
+@pytest.mark.parametrize("palette", PALETTES)
+def test_colours_of_series_stand_out_from_their_ground(palette: str) -> None:
+    colours, ground = PALETTES[palette]
+    for colour in colours:
+        assert contrast(colour, ground) >= CONTRAST_MIN, colour
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_words_of_the_page_stand_out_from_their_ground(theme: int) -> None:
+    """WCAG 2.1, 1.4.3: 4.5 for text of usual size."""
+    ground = of_page("paper")[0][theme]
+    for variable in ("ink", "faint", "accent", "amber", "floor", "dead"):
+        assert contrast(of_page(variable)[0][theme], ground) >= 4.5, variable
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize("eyes", SEEN_BY)
+def test_colours_of_load_go_one_after_the_other_for_all_eyes(eyes: str, theme: int) -> None:
+    """Stops that follow each other can be told apart."""
+    seen = [lab(SEEN_BY[eyes] @ linear(pair[theme])) for pair in of_page(r"heat-\d")]
+    assert len(seen) == 5
+    for one, other in pairwise(seen):
+        assert float(np.linalg.norm(one - other)) >= STEP_APART
 
 
 def test_series_differ_without_colours_too() -> None:
@@ -223,6 +268,4 @@ def test_series_differ_without_colours_too() -> None:
 
 
 def test_the_page_of_a_report_has_the_same_colours_on_white() -> None:
-    sheet_of_styles = Path(style.__file__).parents[1] / "report" / "templates" / "page.css"
-    of_page = dict(re.findall(r"--series-(\d+): light-dark\((#[0-9a-f]{6}),", sheet_of_styles.read_text()))
-    assert of_page == {str(index): colour for index, colour in enumerate(SERIES_COLOURS)}
+    assert PALETTES["page"] == PALETTES["figures"]
