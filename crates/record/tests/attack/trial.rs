@@ -123,8 +123,11 @@ fn recorded(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> Result<()
     let (framing, measure) = (settings.framing, settings.observe.measure);
     let of_flows = flow_columns(fabric, framing, &settings.transports, flows, &outcome.flows, measure);
     let of_ports = port_columns(fabric, &outcome.ports);
-    let samples =
-        [queue_columns(fabric, &outcome.queues), window_columns(&outcome.windows), event_columns(&outcome.events)];
+    let samples = [
+        queue_columns(fabric, &outcome.queues),
+        window_columns(&outcome.windows),
+        event_columns(&outcome.events),
+    ];
     for column in of_flows.iter().chain(&of_ports).chain(samples.iter().flatten()) {
         let finite = match &column.values {
             Values::F64(values) => values.iter().all(|value| value.is_finite()),
