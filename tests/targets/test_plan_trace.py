@@ -197,6 +197,20 @@ def test_what_a_trace_does_not_tell_is_said(tmp_path: Path) -> None:
         assert "nan" not in run.stdout
 
 
+def test_a_recipe_is_not_recommended_for_connections_whose_hash_nobody_knows(tmp_path: Path) -> None:
+    rows = [f"10.0.0.{host},10.1.0.1,icmp,0,0,100" for host in range(1, 201)]
+    trace = tmp_path / "flows.csv"
+    trace.write_text("\n".join(["src,dst,proto,sport,dport,bytes", *rows]) + "\n")
+    plan = anabranch("plan", "--weights", "4,3,2", "--trace", str(trace), "--target", "ovs", "--json", "-")
+    assert plan.returncode == 0, plan.stderr
+    (ovs,) = json.loads(plan.stdout)["targets"]
+    outcomes = {recipe["name"]: recipe["on_trace"] for recipe in ovs["recipes"]}
+    for name in ("dp_hash", "dp_hash-twin"):
+        assert (outcomes[name]["unknown_connections"], outcomes[name]["connections"]) == (200, None)
+    assert ovs["recommended"] == "hash-gravity"
+    assert sum(outcomes["hash-gravity"]["connections"]) == 200
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -31,7 +31,7 @@ class Outcome:
     bytes: list[int] | None
     """And their bytes."""
     unknown: int
-    """Connections that do not tell their path; they are in neither list."""
+    """Connections that do not tell their path to the target's own hash; they are in neither list."""
     lost: tuple[int, int]
     """Connections and bytes that go into dead ports; the lists do not have them."""
 
@@ -108,8 +108,11 @@ class OnTraffic:
         return explained[0] if explained else min(found, key=lambda pair: pair[1].expected_pct)
 
     def explained(self, outcome: Outcome) -> bool:
-        """Whether a recipe's error over these connections is what an ideal hash would have, too."""
-        if outcome.expected_pct > NEAR_FLOOR * self.floor_pct:
+        """Whether a recipe's error over these connections is what an ideal hash would have, too.
+
+        Not where the target's hash of none of them is known: it may well put all on one path.
+        """
+        if outcome.unknown == len(self.trace) or outcome.expected_pct > NEAR_FLOOR * self.floor_pct:
             return False
         return outcome.connections_pct is None or outcome.connections_pct <= self.band_pct[1]
 
@@ -141,6 +144,8 @@ class OnTraffic:
             return Outcome(recipe, expected, None, None, 0, (0, 0))
         paths = recipe.own_hash.paths(self.trace.tuples)
         known = paths >= 0
+        if not known.any():
+            return Outcome(recipe, expected, None, None, len(paths), (0, 0))
         counts = _by_path(paths[known], np.ones(known.sum()), len(recipe.asked))
         carried = _by_path(paths[known], self.trace.bytes[known], len(recipe.asked))
         up = np.array(self.forecasts.group.up)

@@ -64,9 +64,12 @@ def show(found: OnTraffic, console: Console) -> None:
     console.print(Text(f"Recommended: {target.title}", style="bold"))
     if len(group.weights) <= PATHS_SHOWN and best.connections is not None:
         console.print(_paths(group, best))
-    near = (
-        "; off by no more than an ideal hash" if found.explained(best) else "; nothing here is as near as a hash can be"
-    )
+    if found.explained(best):
+        near = "; off by no more than an ideal hash"
+    elif best.unknown == len(trace):
+        near = "; by its shares alone, for no hash of these connections is known"
+    else:
+        near = "; nothing here is as near as a hash can be"
     show_recommended(target, best.recipe, near, console)
 
 
@@ -92,7 +95,7 @@ def _outcomes(found: OnTraffic, outcomes: Sequence[Outcome]) -> Table:
             _known(one.connections_pct),
             _known(one.bytes_pct),
             _worst(one),
-            Text("yes", "green") if explained else Text("no", "red"),
+            Text("yes", "green") if explained else Text("-" if one.unknown == len(found.trace) else "no", "red"),
         )
     return table
 
