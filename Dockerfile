@@ -4,7 +4,8 @@
 #   docker run --rm --privileged -v "$PWD":/work anabranch lab run lab.toml     a lab makes namespaces and devices
 FROM debian:12-slim
 
-# hadolint ignore=DL3008 Debian keeps one version of a package in a release.
+# Debian keeps one version of a package in a release.
+# hadolint ignore=DL3008
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
       ethtool iperf3 iproute2 nftables openvswitch-switch python3 python3-venv tcpdump \

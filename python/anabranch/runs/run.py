@@ -8,9 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch._core import Scenario
+from anabranch.errors import AnabranchError
+from anabranch.own.named import own_name
+from anabranch.own.override import own_balance
+from anabranch.own.program import Program
+from anabranch.own.python_source import PythonSource
 from anabranch.runs.execute import Watch, execute_watched
 from anabranch.runs.folder import check_writable, read_manifest, run_folder
-from anabranch.runs.load import load
+from anabranch.runs.load import UNNAMED, load
+from anabranch.runs.own_cell import own_folder, simulate_own
 from anabranch.runs.results import Run
 from anabranch.runs.write import write
 
@@ -31,7 +37,9 @@ def run(
     """Simulates a scenario, or opens its results if they exist already.
 
     Args:
-        scenario: A TOML file, an `ab.Scenario`, or a dict of the same keys.
+        scenario: A TOML file, an `ab.Scenario`, or a dict of the same keys. Where it names a load balancer
+            (`routing.balance`), and likewise in `overrides`, one of one's own may stand: a class, an object,
+            `"FILE.py:CLASS"` or `"crate:FOLDER"`.
         overrides: Keys to change, as in `{"traffic.load": 0.6}`.
         scheme: A load balancer of one's own, instead of the scenario's: docs/own-scheme.md.
         runs: Folder of all results; those of this run go to `RUNS/NAME-HASH`.
@@ -43,7 +51,24 @@ def run(
         AnabranchError: the scenario is wrong, or results cannot be written.
 
     """
-    resolved = scenario if isinstance(scenario, Scenario) else load(scenario, overrides)
+    if isinstance(scenario, Scenario):
+        resolved, named = scenario, None
+    else:
+        without, changes, named = own_balance(scenario, overrides)
+        resolved = load(without, changes)
+    if named is not None and scheme is not None:
+        raise AnabranchError(f"routing.balance: names a load balancer of one's own, and scheme={scheme.name}; give one")
+    if isinstance(named, (PythonSource, Program)):
+        folder = own_folder(Path(runs), resolved, named)
+        if not again and read_manifest(folder) is not None:
+            return Run(folder)
+        check_writable(runs)
+        file = getattr(scenario, "file", UNNAMED) if isinstance(scenario, Mapping) else scenario
+        from anabranch.terminal.run_progress import RunProgress
+
+        with RunProgress(f"{resolved.name}, {own_name(named)}", quiet=not progress) as watch:
+            return simulate_own(named, resolved, str(file), folder, watch, csv)
+    scheme = scheme or named
     if scheme is not None:
         from anabranch.runs.own_scheme import run_own
 
