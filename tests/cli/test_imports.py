@@ -71,6 +71,13 @@ def test_the_help_of_a_verb_imports_nothing_that_takes_long(verb: str) -> None:
     assert imported(verb, "--help").isdisjoint(SLOW)
 
 
+def test_a_run_loads_no_statistics_that_take_longer_than_it(tmp_path: Path) -> None:
+    write_small(tmp_path)
+    found = imported("run", str(tmp_path / "small.toml"), "--runs", str(tmp_path / "runs"))
+    assert "polars" in found
+    assert found.isdisjoint({"matplotlib", "scipy"})
+
+
 def test_a_verb_imports_no_other() -> None:
     found = {name for name in imported("control", "--help") if name.startswith("anabranch.cli.")}
     assert found == {"anabranch.cli.control"}

@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import kendalltau
 
 import anabranch as ab
+from anabranch.runs.advice import trend
 
 FABRIC = {"leaves": 2, "spines": 2, "hosts_per_leaf": 4}
 
@@ -74,3 +79,8 @@ def test_seeds_that_disagree_more_than_the_effect_are_said(tmp_path: Path) -> No
     ratios = real.table.pivot("routing.balance", index=["seed", "size_class"], values="slowdown_mean")
     logs = np.log((ratios["spray"] / ratios["ecmp"]).to_numpy()[ratios["size_class"] == "all"])
     assert bool(real.advice()) == bool(np.ptp(logs) > abs(logs.mean()))
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=2, max_size=20, unique=True))
+def test_the_trend_of_values_is_their_kendall_tau_with_time(values: list[float]) -> None:
+    assert trend(np.array(values)) == pytest.approx(kendalltau(np.arange(len(values)), values).statistic)
