@@ -136,7 +136,7 @@ fn recording(
     damage: Option<String>,
 ) -> PyResult<Recording> {
     let column = |values: &[u64]| PyArray1::from_slice(py, values).unbind();
-    let tuples = connections.tuples().iter().flat_map(|tuple| tuple.to_bytes()).collect::<Vec<_>>();
+    let tuples = connections.tuples().flat_map(|tuple| tuple.to_bytes()).collect::<Vec<_>>();
     let named = PyDict::new(py);
     for (name, value) in [
         ("packets", counts.packets),
@@ -156,8 +156,8 @@ fn recording(
         .map(|c| (column(&c.connections), column(&c.packets), column(&c.bytes), c.spread, c.crossings));
     Ok(Recording {
         tuples: tuples.into_pyarray(py).unbind(),
-        packets: column(connections.packets()),
-        bytes: column(connections.bytes()),
+        packets: connections.packets().collect::<Vec<_>>().into_pyarray(py).unbind(),
+        bytes: connections.bytes().collect::<Vec<_>>().into_pyarray(py).unbind(),
         first_ns: column(connections.first_ns()),
         keys: keys.into_pyarray(py).unbind(),
         five_tuples: connections.five_tuples(),

@@ -226,11 +226,10 @@ fn captured(file: &Path, fabric: &Fabric, transport: u8, origin: &Origin) -> Res
     let unreadable = |error| file_error("file", &error, origin);
     let mut source = Source::open(file, Encapsulation::Outer).map_err(unreadable)?;
     let mut connections = Connections::new(Direction::Each);
-    let mut records = Vec::with_capacity(BATCH);
+    let (mut records, mut indexes) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
     while source.next_batch(&mut records, BATCH).map_err(unreadable)? {
-        for record in &records {
-            connections.observe(record);
-        }
+        indexes.clear();
+        connections.observe_all(&records, &mut indexes);
     }
     let made =
         capture_flows(&connections, fabric, transport).map_err(|error| traffic_error(origin, error))?;

@@ -49,17 +49,18 @@ pub fn capture_flows(
     let first_ns = connections.first_ns().iter().copied().min().unwrap_or(0);
     let mut local = 0;
     let mut flows = Vec::with_capacity(connections.len());
-    for (index, tuple) in connections.tuples().iter().enumerate() {
+    for ((tuple, bytes), &at_ns) in connections.tuples().zip(connections.bytes()).zip(connections.first_ns())
+    {
         let (src, dst) = (host_of(tuple.source), host_of(tuple.destination));
         if src == dst {
             local += 1;
             continue;
         }
-        let after_ns = connections.first_ns()[index] - first_ns;
+        let after_ns = at_ns - first_ns;
         flows.push(Flow {
             src,
             dst,
-            size_bytes: connections.bytes()[index].max(1),
+            size_bytes: bytes.max(1),
             start: Start::At(after_ns.checked_mul(1000).ok_or_else(|| {
                 TrafficError::new(
                     format!("a capture of {} days", after_ns / 86_400_000_000_000),

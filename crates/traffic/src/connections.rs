@@ -15,19 +15,33 @@ pub enum Direction {
     Each,
 }
 
-/// Connections in the order of their first packets, one column per fact. Memory grows with connections only.
+/// What a packet finds and changes of its connection: one cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Row {
+    /// The first packet's.
+    tuple: FiveTuple,
+    /// Whether the other end has sent ([`Direction::Conversation`] only).
+    answered: bool,
+    packets: u64,
+    bytes: u64,
+    last_ns: u64,
+}
+
+const _: () = assert!(size_of::<Row>() == 64);
+
+/// Packets whose connections are looked up before the first of them is counted. Lookups do not wait for each other, and
+/// most of their time is waiting for memory.
+const LOOKED_UP: usize = 64;
+
+/// Connections in the order of their first packets. Memory grows with connections only.
 #[derive(Debug)]
 pub struct Connections {
     direction: Direction,
-    /// Indexes into the columns, by hash. The table is never iterated: its order would change with the hash.
+    /// Indexes of rows, by hash. The table is never iterated: its order would change with the hash.
     table: HashTable<u32>,
-    tuples: Vec<FiveTuple>,
-    packets: Vec<u64>,
-    bytes: Vec<u64>,
+    rows: Vec<Row>,
     first_ns: Vec<u64>,
-    last_ns: Vec<u64>,
-    /// One bit per connection: whether the other end has sent ([`Direction::Conversation`] only).
-    answered: Vec<u64>,
     /// Number of conversations of which both directions were seen.
     two_way: usize,
 }
@@ -76,17 +90,7 @@ impl Connections {
     /// Makes an empty table.
     #[must_use]
     pub fn new(direction: Direction) -> Self {
-        Self {
-            direction,
-            table: HashTable::new(),
-            tuples: Vec::new(),
-            packets: Vec::new(),
-            bytes: Vec::new(),
-            first_ns: Vec::new(),
-            last_ns: Vec::new(),
-            answered: Vec::new(),
-            two_way: 0,
-        }
+        Self { direction, table: HashTable::new(), rows: Vec::new(), first_ns: Vec::new(), two_way: 0 }
     }
 
     /// Counts one packet, and returns the index of its connection.
@@ -94,46 +98,75 @@ impl Connections {
     /// # Panics
     /// Panics at the 2^32nd connection, which would need 400 GB.
     pub fn observe(&mut self, packet: &PacketRecord) -> u32 {
-        let tuple = &packet.tuple;
-        let hash = self.direction.hash(tuple);
+        let hash = self.direction.hash(&packet.tuple);
+        let found = self.find(hash, &packet.tuple);
+        self.settle(found, hash, packet)
+    }
+
+    /// Counts packets in their order, and appends the index of each one's connection to `indexes`.
+    ///
+    /// # Panics
+    /// As [`Self::observe`].
+    pub fn observe_all(&mut self, packets: &[PacketRecord], indexes: &mut Vec<u32>) {
+        let mut hashes = [0; LOOKED_UP];
+        let mut found = [None; LOOKED_UP];
+        for packets in packets.chunks(LOOKED_UP) {
+            for (hash, packet) in hashes.iter_mut().zip(packets) {
+                *hash = self.direction.hash(&packet.tuple);
+            }
+            for ((found, &hash), packet) in found.iter_mut().zip(&hashes).zip(packets) {
+                *found = self.find(hash, &packet.tuple);
+            }
+            for ((found, &hash), packet) in found.iter().zip(&hashes).zip(packets) {
+                // A packet before it may have been its connection's first.
+                let found = found.or_else(|| self.find(hash, &packet.tuple));
+                indexes.push(self.settle(found, hash, packet));
+            }
+        }
+    }
+
+    /// Index of the connection of a 5-tuple.
+    #[inline]
+    fn find(&self, hash: u64, tuple: &FiveTuple) -> Option<u32> {
         let reversed = match self.direction {
             Direction::Conversation => tuple.reversed(),
             Direction::Each => *tuple,
         };
-        let tuples = &self.tuples;
-        let found = self.table.find(hash, |&i| {
-            let known = &tuples[i as usize];
+        let is_its_own = |&index: &u32| {
+            let known = &self.rows[index as usize].tuple;
             (difference(known, tuple) == 0) | (difference(known, &reversed) == 0)
-        });
-        let Some(&index) = found else { return self.insert(hash, packet) };
-        let i = index as usize;
-        self.packets[i] += 1;
-        self.bytes[i] += packet.bytes;
+        };
+        self.table.find(hash, is_its_own).copied()
+    }
+
+    /// Counts a packet for the connection that was found for it, or for a new one.
+    #[inline]
+    fn settle(&mut self, found: Option<u32>, hash: u64, packet: &PacketRecord) -> u32 {
+        let Some(index) = found else { return self.insert(hash, packet) };
+        let row = &mut self.rows[index as usize];
+        row.packets += 1;
+        row.bytes += packet.bytes;
         // A capture that merges several queues may run back by microseconds.
-        self.last_ns[i] = self.last_ns[i].max(packet.time_ns);
-        let word = &mut self.answered[i / 64];
-        let answer = u64::from(difference(&self.tuples[i], tuple) != 0) << (i % 64);
-        self.two_way += usize::from(answer & !*word != 0);
-        *word |= answer;
+        row.last_ns = row.last_ns.max(packet.time_ns);
+        let answers = difference(&row.tuple, &packet.tuple) != 0;
+        self.two_way += usize::from(answers & !row.answered);
+        row.answered |= answers;
         index
     }
 
     #[cold]
     fn insert(&mut self, hash: u64, packet: &PacketRecord) -> u32 {
-        let index = u32::try_from(self.tuples.len()).expect("fewer than 2^32 connections");
-        let tuples = &self.tuples;
+        let index = u32::try_from(self.rows.len()).expect("fewer than 2^32 connections");
+        let &PacketRecord { time_ns, bytes, tuple } = packet;
         if self.direction == Direction::Each {
-            let reversed = packet.tuple.reversed();
-            let there = self.table.find(self.direction.hash(&reversed), |&i| tuples[i as usize] == reversed);
+            let reversed = tuple.reversed();
+            let there = self.find(self.direction.hash(&reversed), &reversed);
             self.two_way += usize::from(there.is_some());
         }
-        self.table.insert_unique(hash, index, |&i| self.direction.hash(&tuples[i as usize]));
-        self.tuples.push(packet.tuple);
-        self.packets.push(1);
-        self.bytes.push(packet.bytes);
-        self.first_ns.push(packet.time_ns);
-        self.last_ns.push(packet.time_ns);
-        self.answered.resize(self.tuples.len().div_ceil(64), 0);
+        let rows = &self.rows;
+        self.table.insert_unique(hash, index, |&i| self.direction.hash(&rows[i as usize].tuple));
+        self.rows.push(Row { tuple, answered: false, packets: 1, bytes, last_ns: time_ns });
+        self.first_ns.push(time_ns);
         index
     }
 
@@ -146,31 +179,28 @@ impl Connections {
     /// Number of connections.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.tuples.len()
+        self.rows.len()
     }
 
     /// Whether no packet was seen.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.tuples.is_empty()
+        self.rows.is_empty()
     }
 
     /// The 5-tuple of each connection's first packet.
-    #[must_use]
-    pub fn tuples(&self) -> &[FiveTuple] {
-        &self.tuples
+    pub fn tuples(&self) -> impl ExactSizeIterator<Item = &FiveTuple> {
+        self.rows.iter().map(|row| &row.tuple)
     }
 
     /// Number of packets of each connection.
-    #[must_use]
-    pub fn packets(&self) -> &[u64] {
-        &self.packets
+    pub fn packets(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.rows.iter().map(|row| row.packets)
     }
 
     /// Number of bytes on the wire of each connection.
-    #[must_use]
-    pub fn bytes(&self) -> &[u64] {
-        &self.bytes
+    pub fn bytes(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.rows.iter().map(|row| row.bytes)
     }
 
     /// Time of each connection's first packet in the order seen, in nanoseconds since the Unix epoch.
@@ -180,9 +210,8 @@ impl Connections {
     }
 
     /// Time of the latest packet of each connection, in nanoseconds since the Unix epoch.
-    #[must_use]
-    pub fn last_ns(&self) -> &[u64] {
-        &self.last_ns
+    pub fn last_ns(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.rows.iter().map(|row| row.last_ns)
     }
 
     /// Number of distinct directed 5-tuples seen, in either unit of counting.
@@ -206,11 +235,9 @@ impl Connections {
     /// Memory of the table in bytes, spare capacity included.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        let counters =
-            [&self.packets, &self.bytes, &self.first_ns, &self.last_ns, &self.answered].map(Vec::capacity);
         self.table.allocation_size()
-            + self.tuples.capacity() * size_of::<FiveTuple>()
-            + counters.iter().sum::<usize>() * size_of::<u64>()
+            + self.rows.capacity() * size_of::<Row>()
+            + self.first_ns.capacity() * size_of::<u64>()
     }
 }
 
@@ -234,9 +261,9 @@ mod tests {
         assert_eq!(table.observe(&packet(ask.reversed(), 1500, 9)), 0);
         assert_eq!(table.observe(&packet(FiveTuple { protocol: UDP, ..ask }, 100, 7)), 1);
         assert_eq!(table.observe(&packet(ask, 40, 8)), 0);
-        assert_eq!(table.tuples()[0], ask);
-        assert_eq!((table.packets(), table.bytes()), (&[3, 1][..], &[1600, 100][..]));
-        assert_eq!((table.first_ns(), table.last_ns()), (&[5, 7][..], &[9, 7][..]));
+        assert_eq!(table.tuples().next(), Some(&ask));
+        assert!(table.packets().eq([3, 1]) && table.bytes().eq([1600, 100]));
+        assert!(table.first_ns() == [5, 7] && table.last_ns().eq([9, 7]));
         assert_eq!((table.len(), table.five_tuples(), table.conversations()), (2, 3, 2));
     }
 
@@ -273,11 +300,15 @@ mod tests {
             let mut directed = BTreeMap::<FiveTuple, (u64, u64)>::new();
             let mut paired = BTreeSet::new();
             let (mut each, mut both) = (Connections::new(Direction::Each), Connections::new(Direction::Conversation));
-            for (time, &(tuple, bytes)) in packets.iter().enumerate() {
-                let record = packet(tuple, bytes, time as u64);
-                let (e, b) = (each.observe(&record), both.observe(&record));
-                prop_assert_eq!(each.tuples()[e as usize], tuple);
-                let initiator = both.tuples()[b as usize];
+            let records: Vec<PacketRecord> =
+                (0..).zip(&packets).map(|(time, &(tuple, bytes))| packet(tuple, bytes, time)).collect();
+            let (mut in_each, mut in_both) = (Vec::new(), Vec::new());
+            each.observe_all(&records, &mut in_each);
+            both.observe_all(&records, &mut in_both);
+            let (of_each, of_both): (Vec<_>, Vec<_>) = (each.tuples().collect(), both.tuples().collect());
+            for (&(tuple, bytes), (e, b)) in packets.iter().zip(in_each.into_iter().zip(in_both)) {
+                prop_assert_eq!(*of_each[e as usize], tuple);
+                let initiator = *of_both[b as usize];
                 prop_assert!(initiator == tuple || initiator == tuple.reversed());
                 let entry = directed.entry(tuple).or_default();
                 *entry = (entry.0 + 1, entry.1 + bytes);
@@ -288,14 +319,14 @@ mod tests {
                 prop_assert_eq!(table.conversations(), paired.len());
                 prop_assert!(table.first_ns().is_sorted());
             }
-            for (i, tuple) in each.tuples().iter().enumerate() {
-                prop_assert_eq!((each.packets()[i], each.bytes()[i]), directed[tuple]);
+            for (tuple, counted) in each.tuples().zip(each.packets().zip(each.bytes())) {
+                prop_assert_eq!(counted, directed[tuple]);
             }
-            for (i, tuple) in both.tuples().iter().enumerate() {
+            for (tuple, counted) in both.tuples().zip(both.packets().zip(both.bytes())) {
                 let there = directed[tuple];
                 let back = directed.get(&tuple.reversed()).filter(|_| tuple.reversed() != *tuple);
                 let back = back.copied().unwrap_or_default();
-                prop_assert_eq!((both.packets()[i], both.bytes()[i]), (there.0 + back.0, there.1 + back.1));
+                prop_assert_eq!(counted, (there.0 + back.0, there.1 + back.1));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Single pass over traffic: counts connections, and drives techniques that must see every packet.
 
 use crate::{Connections, Direction, PacketRecord};
+use anabranch_split::FiveTuple;
 use anabranch_split::hash::Hash;
 use anabranch_split::technique::Batch;
 
@@ -74,6 +75,8 @@ pub struct Replay<'t> {
 #[derive(Default)]
 struct Columns {
     connections: Vec<u32>,
+    /// 5-tuples of the connections that the batch began.
+    new: Vec<FiveTuple>,
     flows: Vec<u64>,
     bytes: Vec<u32>,
     times_ns: Vec<u64>,
@@ -113,11 +116,12 @@ impl<'t> Replay<'t> {
     pub fn feed(&mut self, records: &[PacketRecord]) {
         let columns = &mut self.columns;
         columns.connections.clear();
-        columns.connections.extend(records.iter().map(|record| self.connections.observe(record)));
-        let new = &self.connections.tuples()[self.keys.len()..];
+        self.connections.observe_all(records, &mut columns.connections);
         let known = self.keys.len();
-        self.keys.resize(known + new.len(), 0);
-        self.hash.keys(new, self.seed, &mut self.keys[known..]);
+        columns.new.clear();
+        columns.new.extend(self.connections.tuples().skip(known));
+        self.keys.resize(self.connections.len(), 0);
+        self.hash.keys(&columns.new, self.seed, &mut self.keys[known..]);
         self.packets += records.len() as u64;
         if self.online.is_empty() {
             return;

@@ -255,7 +255,7 @@ mod tests {
             for record in all(Kind::ClassBench, connections, 5, 100) {
                 seen.observe(&record);
             }
-            seen.tuples().to_vec()
+            seen.tuples().copied().collect::<Vec<_>>()
         };
         assert_eq!(tuples(300), tuples(900)[..300]);
     }
