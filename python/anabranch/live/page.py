@@ -9,9 +9,8 @@ from typing import Any
 from anabranch._core import VERSION
 from anabranch.plot.heat import STOPS
 from anabranch.report.explore.fabric_shape import shape
-from anabranch.report.runs import LIBRARY, LIBRARY_STYLE
 from anabranch.report.runs import SCRIPTS as REPORT_SCRIPTS
-from anabranch.report.web_page import SORTING, joined, render, source
+from anabranch.report.web_page import LIBRARY, LIBRARY_STYLE, SORTING, joined, render, source
 
 SCRIPTS = (
     "unpack.js",

@@ -14,7 +14,7 @@ from anabranch.report.explore.payload import payload
 from anabranch.report.figures import Drawn
 from anabranch.report.material import ABSENT, SEED, Material, flatten, text
 from anabranch.report.run_table import last_start_ns, record_rows
-from anabranch.report.web_page import SORTING, render, source
+from anabranch.report.web_page import LIBRARY, LIBRARY_STYLE, SORTING, render, source
 from anabranch.runs.class_table import class_rows
 from anabranch.runs.results import Run
 from anabranch.stats.size_classes import SizeClass
@@ -22,7 +22,6 @@ from anabranch.stats.tier_load import achieved
 from anabranch.study.outcome import short, summary_rows
 from anabranch.units import amount, bit_rate, count, pct, ratio
 
-LIBRARY, LIBRARY_STYLE = "uplot/uPlot.iife.min.js", "uplot/uPlot.min.css"
 SCRIPTS = (
     "unpack.js",
     "read_page.js",

@@ -6,11 +6,14 @@ import shlex
 
 from anabranch.plot import split_cost, split_error, split_moved, split_paths
 from anabranch.plot.style import svg
+from anabranch.report.explore.split_errors import split_errors
 from anabranch.report.split_table import short
-from anabranch.report.web_page import SORTING, render
+from anabranch.report.web_page import LIBRARY, LIBRARY_STYLE, SORTING, render, source
 from anabranch.split.job import Result
 from anabranch.split.write import DEFINITIONS
 from anabranch.units import amount, count, nanoseconds, pct, ratio
+
+SCRIPTS = ("unpack.js", "read_page.js", "quantity.js", *SORTING, "line_chart.js", "split_errors.js", "split.js")
 
 
 def page(result: Result, command: list[str]) -> str:
@@ -35,5 +38,7 @@ def page(result: Result, command: list[str]) -> str:
         "cost": svg(split_cost.draw(result), "cost against error"),
         "paths": svg(split_paths.draw(result), "asked and got by path"),
         "moved": moved,
+        "data": split_errors(result),
+        "library_style": source(LIBRARY_STYLE),
     }
-    return render("split.html", [*SORTING, "split.js"], filters, values)
+    return render("split.html", SCRIPTS, filters, values, [LIBRARY])

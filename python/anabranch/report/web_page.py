@@ -12,6 +12,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 SCRIPTS = files("anabranch.report") / "scripts"
+LIBRARY, LIBRARY_STYLE = "uplot/uPlot.iife.min.js", "uplot/uPlot.min.css"
+"""Library of pages with charts."""
 SORTING = ("element.js", "sort_key.js", "sortable_table.js", "theme.js")
 """Scripts of every page."""
 

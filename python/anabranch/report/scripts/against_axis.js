@@ -41,12 +41,6 @@ function comparedLines(data, choice) {
   }));
 }
 
-/** Limits a little beyond the outermost values. */
-function padded(self, low, high) {
-  const room = 0.04 * (high - low) || 1;
-  return [low - room, high + room];
-}
-
 /** Statistic of a point: its mean over seeds and half its interval, or that of the chosen seed. */
 function statisticAt(data, choice, point) {
   if (point < 0) return { value: null, half: null };

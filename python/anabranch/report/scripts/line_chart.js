@@ -129,6 +129,12 @@ function snug(self, low, high) {
   return [low / room, high * room];
 }
 
+/** Limits a little beyond the outermost values. */
+function padded(self, low, high) {
+  const room = 0.04 * (high - low) || 1;
+  return [low - room, high + room];
+}
+
 /** Scale of an axis, horizontal or upright. */
 function scaleOf({ log, range }, upright) {
   const limits = range ?? (log ? snug : null);

@@ -1,4 +1,9 @@
-// Page of `anabranch split`: sortable tables, and the theme.
+// Page of `anabranch split`: charts that one explores, sortable tables, and the theme.
 
-startTheme(() => {});
-makeAllSortable(document);
+{
+  const data = readPage();
+  document.documentElement.classList.add("live");
+  startTheme(redrawCharts);
+  makeAllSortable(document);
+  startSplitErrors(data);
+}
