@@ -57,8 +57,8 @@ def test_charts_have_the_numbers_of_the_document(browser: Browser, split: tuple[
     page.choose("amount", "bytes")
     _, of_bytes = lines(page, "by-path")
     for one in techniques:
-        for amount, values in (("got_connections", paths), ("got_bytes", of_bytes)):
-            assert values[one["label"]] == pytest.approx(path_errors(asked, one[amount]).tolist(), rel=1e-5, abs=1e-5)
+        for amount, by_label in (("got_connections", paths), ("got_bytes", of_bytes)):
+            assert by_label[one["label"]] == pytest.approx(path_errors(asked, one[amount]).tolist(), rel=1e-5, abs=1e-5)
     page.choose("technique", "1")
     assert list(lines(page, "by-path")[1]) == [techniques[1]["label"]]
     assert page.complaints == page.requests == []
