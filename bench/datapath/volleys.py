@@ -121,10 +121,10 @@ class Gun:
             done += sent
 
     def _arrived(self) -> int:
-        return self._target.packets(RX_PACKETS)[HOST_DEVICE]
+        return self._target.read(RX_PACKETS)[HOST_DEVICE]
 
     def _path_packets(self) -> list[int]:
-        counted = self._paths.packets(RX_PACKETS)
+        counted = self._paths.read(RX_PACKETS)
         return [counted.get(port, 0) for port in self._ends]
 
     def _busy_s(self) -> float:

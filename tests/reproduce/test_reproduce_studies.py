@@ -67,7 +67,12 @@ def kinds(claim: Claim) -> tuple[str, str]:
 
 def test_all_backends_have_studies() -> None:
     assert {group.backend for group in groups()} == set(BACKENDS)
-    assert {group.label for group in groups() if group.backend == "lab"} == {"valo/lab", "wino/lab", "dbb/lab"}
+    assert {group.label for group in groups() if group.backend == "lab"} == {
+        "valo/lab",
+        "wino/lab",
+        "wino/lab-meters",
+        "dbb/lab",
+    }
 
 
 @pytest.mark.parametrize("group", groups(), ids=lambda group: group.label)
@@ -95,12 +100,13 @@ def test_a_study_loads_names_its_source_and_can_be_judged(group: Group, tmp_path
 @pytest.mark.parametrize("group", [group for group in groups() if group.backend == "lab"], ids=lambda one: one.label)
 def test_claims_of_the_lab_name_what_its_experiment_has(group: Group, tmp_path: Path) -> None:
     """Nothing has run; a scheme or an axis that there is not would be refused all the same."""
-    from anabranch.reproduce.backends.lab import dbb, wino
+    from anabranch.reproduce.backends.lab import dbb, meters, wino
 
     study = prepared(group, False, tmp_path)
     cells = {
         "dbb/lab": lambda: dbb.cells([], 1, study.settings),  # type: ignore[attr-defined]
         "wino/lab": lambda: replace_axes(wino.cells([])),
+        "wino/lab-meters": lambda: meters.cells(study.settings),  # type: ignore[attr-defined]
         "valo/lab": lambda: Cells(VALO, [1]),
     }[group.label]()
     for claim in study.expected.claims:
@@ -148,7 +154,12 @@ VALO: dict[str, list[Any]] = {
 
 def replace_axes(cells: Cells) -> Cells:
     """Cells of Wino's experiment at one point."""
-    return Cells({**cells.axes, "degraded": [50], "load": [0.3]}, [1])
+    axes: dict[str, list[Any]] = {
+        "fabric": ["100-50", "100-10", "N-S"],
+        "workload": ["web search", "data mining"],
+        "load": [0.4, 0.8],
+    }
+    return Cells({**cells.axes, **axes}, [1])
 
 
 def test_the_page_has_every_key_of_the_splitters_study() -> None:

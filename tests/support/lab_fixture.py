@@ -137,7 +137,7 @@ def carried(lab: Lab, a: str, b: str) -> int:
     """Packets that a switch has sent by its link to another."""
     counters = DeviceCounters(lab.blueprint.switch_namespace)
     try:
-        return counters.packets(TX_PACKETS)[lab.interface(a, b)]
+        return counters.read(TX_PACKETS)[lab.interface(a, b)]
     finally:
         counters.close()
 

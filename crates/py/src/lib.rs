@@ -50,7 +50,9 @@ mod _core {
     #[pymodule_export]
     use super::simulation::{Run, Scenario, columns};
     #[pymodule_export]
-    use super::slices::{cut_slices, meter_error_percent, metered_frames, outside_bps, slice_picks};
+    use super::slices::{
+        cut_slices, meter_error_percent, metered_frames, outside_bps, saps_topologies, slice_picks,
+    };
     #[pymodule_export]
     use super::splitter::{Splitter, techniques};
     #[pymodule_export]

@@ -1,6 +1,8 @@
-//! Wino's slices and their meters.
+//! Wino's slices and their meters, and SAPS' virtual topologies.
 
 use crate::error::{AnabranchError, plan};
+use anabranch_balancers::saps::pick::Parameters;
+use anabranch_balancers::saps::virtual_topology::Pair;
 use anabranch_plan::{Residual, SlicePick, SliceRule};
 use anabranch_split::picks::TokenBucket;
 use pyo3::prelude::*;
@@ -75,4 +77,23 @@ pub(crate) fn metered_frames(
 ) -> Vec<u64> {
     let meter = TokenBucket::new(rate_bps, burst_bytes);
     py.detach(|| anabranch_plan::metered_frames(meter, frame_bytes, offered_bps, window_ns, windows))
+}
+
+/// SAPS' virtual topologies of paths with so much left in bits per second, each the numbers of its paths, and the
+/// topology of each flow, given as its bytes and 32 random bits; none where no path has anything left.
+#[pyfunction]
+pub(crate) fn saps_topologies(
+    residual_bps: Vec<u64>,
+    quantum_bps: u64,
+    threshold_bytes: u64,
+    flows: Vec<(u64, u32)>,
+) -> (Vec<Vec<u16>>, Vec<Option<usize>>) {
+    let pair = Pair::new(&residual_bps, quantum_bps);
+    let hosts = Parameters { threshold_bytes, ..Parameters::default() };
+    let chosen = |&(bytes, draw): &(u64, u32)| {
+        let topology = hosts.topology(&pair.topologies, bytes, draw)?;
+        pair.topologies.iter().position(|one| one == topology)
+    };
+    let paths = pair.topologies.iter().map(|topology| pair.paths_of(topology).to_vec()).collect();
+    (paths, flows.iter().map(chosen).collect())
 }

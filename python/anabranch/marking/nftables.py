@@ -38,6 +38,8 @@ class Marks:
 
     labels: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """(prefix, labels), the longest prefix first."""
+    by_mark: tuple[tuple[str, int, tuple[int, ...]], ...] = ()
+    """(prefix, SO_MARK, labels): labels that only packets of sockets with this mark take in turn."""
 
     @classmethod
     def of(cls, labels: Mapping[str, Iterable[int]]) -> Marks:
@@ -97,14 +99,17 @@ def marks_of(text: str, *, leaf: str | None, addresses: Sequence[str]) -> Marks:
 
 def ruleset(marks: Marks) -> dict[str, Any]:
     """Transaction that replaces our table, whether or not it exists (`libnftables-json(5)`)."""
-    chains = [_chain(f"label{label}") for label in sorted({label for _, row in marks.labels for label in row})]
+    rows = [*(row for _, row in marks.labels), *(row for _, _, row in marks.by_mark)]
+    used = sorted({label for row in rows for label in row})
+    chains = [_chain(f"label{label}") for label in used]
     dscp = {"payload": {"protocol": "ip", "field": "dscp"}}
     sets = [
         _rule(chain["add"]["chain"]["name"], {"mangle": {"key": dscp, "value": label}})
-        for chain, label in zip(chains, sorted({label for _, row in marks.labels for label in row}), strict=True)
+        for chain, label in zip(chains, used, strict=True)
     ]
     spray = {"type": "filter", "hook": "postrouting", "prio": PRIORITY_MANGLE, "policy": "accept"}
-    turns = [_turn(prefix, row) for prefix, row in marks.labels]
+    turns = [_turn(prefix, row, mark) for prefix, mark, row in marks.by_mark]
+    turns += [_turn(prefix, row) for prefix, row in marks.labels]
     return {"nftables": [*_removal(), {"add": _table()}, *chains, *sets, _chain(CHAIN, spray), *turns]}
 
 
@@ -180,14 +185,15 @@ def _rule(chain: str, *expressions: Mapping[str, Any]) -> dict[str, Any]:
     return {"add": {"rule": {"family": FAMILY, "table": TABLE, "chain": chain, "expr": counted}}}
 
 
-def _turn(prefix: str, labels: Sequence[int]) -> dict[str, Any]:
-    """Rule that sends packets for a prefix to the labels' chains in turn."""
+def _turn(prefix: str, labels: Sequence[int], mark: int | None = None) -> dict[str, Any]:
+    """Rule that sends packets for a prefix, perhaps only those with a mark, to the labels' chains in turn."""
     network = ipaddress.IPv4Network(prefix)
     address = {"prefix": {"addr": str(network.network_address), "len": network.prefixlen}}
     towards = {"match": {"op": "==", "left": {"payload": {"protocol": "ip", "field": "daddr"}}, "right": address}}
     turn = {"numgen": {"mode": "inc", "mod": len(labels), "offset": 0}}
     verdicts = [[number, {"goto": {"target": f"label{label}"}}] for number, label in enumerate(labels)]
-    rule = {"expr": [towards, {"vmap": {"key": turn, "data": {"set": verdicts}}}]}
+    of_mark = [] if mark is None else [{"match": {"op": "==", "left": {"meta": {"key": "mark"}}, "right": mark}}]
+    rule = {"expr": [towards, *of_mark, {"vmap": {"key": turn, "data": {"set": verdicts}}}]}
     return {"add": {"rule": {"family": FAMILY, "table": TABLE, "chain": CHAIN, **rule}}}
 
 

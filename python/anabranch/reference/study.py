@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 
 from anabranch.reference.markdown import GENERATED, code, table
-from anabranch.reproduce.backends.lab import QUANTITIES, dbb, valo, wino
+from anabranch.reproduce.backends.lab import QUANTITIES, dbb, meters, valo, wino
 from anabranch.reproduce.backends.lab import study as lab
 from anabranch.reproduce.backends.meter import QUANTITIES as METERED
 from anabranch.reproduce.backends.meter.study import Meters
@@ -99,10 +99,22 @@ SETTINGS = {
         "the machine carries.",
     },
     "wino": {
-        "degraded_mbps": "Rates of the degraded link, in Mb/s; the other has 100.",
-        "loads": "Loads, of what is left.",
+        "degraded": "Fabrics where all schemes run under web search: `100-50` and `100-10`, rates in Mb/s.",
+        "compared": "`FABRIC, WORKLOAD` where three schemes run; the fabric may be `N-S`, with north-south traffic.",
+        "loads": "Loads where all schemes run, of what is left.",
+        "loads_compared": "Loads where three schemes run.",
         "duration_s": "Time in which flows begin, in seconds.",
         "seeds": "Seeds.",
+    },
+    "meters": {
+        "rates_kbps": "Rates of meters, in kb/s.",
+        "windows_ms": "Windows in which what passes is counted, in milliseconds.",
+        "bursts_ms": "Depths of the bucket, as the time that its rate takes for them; two frames at least.",
+        "offered": "What is sent, as a multiple of the meter's rate.",
+        "least_offered_mbps": "What is sent at least.",
+        "most_offered_mbps": "What is sent at most; meters whose rate is above half of it are left out.",
+        "duration_s": "Time that a meter is measured.",
+        "parts": "Parts of that time, which stand in the place of seeds.",
     },
 }
 RULES = {
@@ -280,7 +292,7 @@ def _meanings(meanings: Mapping[str, str], known: Collection[str], first: str = 
 
 
 def _settings() -> str:
-    kinds = {"dbb": dbb.Settings, "valo": valo.Settings, "wino": wino.Settings}
+    kinds = {"dbb": dbb.Settings, "meters": meters.Settings, "valo": valo.Settings, "wino": wino.Settings}
     parts = [
         f"Settings of `{name}`:\n\n{_meanings(SETTINGS[name], [field.name for field in fields(kinds[name])])}\n"
         for name in lab.EXPERIMENTS

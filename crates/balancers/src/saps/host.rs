@@ -4,8 +4,8 @@ use crate::hosts::ends::Ends;
 use crate::hosts::host_env::HostStreams;
 use crate::hosts::per_connection::PerConnection;
 use crate::path_book::PathBook;
-use crate::saps::pick::{Spraying, Topology};
-use crate::saps::virtual_topology::{Saps, virtual_topologies};
+use crate::saps::pick::Spraying;
+use crate::saps::virtual_topology::{Pair, Saps};
 use anabranch_fabric::{Fabric, LinkState, Rate};
 use anabranch_sim::{Address, HostBalancer, Network, Opened, Packet, SimulationError, marks};
 use anabranch_split::picks::flow_cycle::Start;
@@ -25,13 +25,6 @@ pub(crate) struct SapsHosts {
     /// Turns of flows, each direction of a connection being one.
     flows: FlowTable<flow_cycle::Counter>,
     streams: HostStreams,
-}
-
-/// The topologies of a pair of leaves.
-struct Pair {
-    topologies: Vec<Topology>,
-    /// Paths, topology by topology.
-    paths: Vec<u16>,
 }
 
 impl SapsHosts {
@@ -65,20 +58,7 @@ impl SapsHosts {
             residual_bps[usize::from(path)] =
                 ports.map(|&port| self.rates[port as usize].bps()).min().unwrap_or(0);
         }
-        let virtuals = virtual_topologies(&residual_bps, self.saps.quantum_bps);
-        let total_bps: u128 = virtuals.iter().map(|topology| u128::from(topology.bps())).sum();
-        let mut pair = Pair { topologies: Vec::new(), paths: Vec::new() };
-        let mut below_bps = 0;
-        for topology in virtuals {
-            below_bps += u128::from(topology.bps());
-            pair.topologies.push(Topology {
-                first: pair.paths.len() as u16,
-                len: topology.paths.len() as u16,
-                ceiling: (below_bps * u128::from(u32::MAX) / total_bps) as u32,
-            });
-            pair.paths.extend(topology.paths);
-        }
-        pair
+        Pair::new(&residual_bps, self.saps.quantum_bps)
     }
 }
 
@@ -100,11 +80,11 @@ impl HostBalancer for SapsHosts {
         if self.pairs[index].is_none() {
             self.pairs[index] = Some(self.make_pair(near, far));
         }
-        let Some(Pair { topologies, paths }) = &self.pairs[index] else { return };
+        let Some(pair) = &self.pairs[index] else { return };
         let Some((size_bytes, ends)) = self.sizes.get(from.connection) else { return };
         let draw = ends.at(from.host).kept;
-        let Some(topology) = self.saps.hosts.topology(topologies, *size_bytes, draw) else { return };
-        let turns = &paths[usize::from(topology.first)..][..usize::from(topology.len)];
+        let Some(topology) = self.saps.hosts.topology(&pair.topologies, *size_bytes, draw) else { return };
+        let turns = pair.paths_of(topology);
         let flow = u64::from(from.connection) << 32 | u64::from(from.entropy);
         let mut asked = picks::Packet { flow, bytes: packet.frame_bytes.into(), ..picks::Packet::default() };
         let plan = flow_cycle::Plan { turns, start: Start::Random, idle_ns: self.saps.hosts.idle_ns };

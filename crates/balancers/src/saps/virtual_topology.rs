@@ -1,7 +1,7 @@
 //! Symmetric virtual topologies: paths of equal residual bandwidth, over which spraying is safe (SAPS: Irteza et al.,
 //! "Load Balancing over Symmetric Virtual Topologies", INFOCOM 2017, as sections IV-B and V of the Wino paper describe it).
 
-use crate::saps::pick as saps;
+use crate::saps::pick::{self as saps, Topology};
 
 /// SAPS' parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,4 +52,40 @@ pub fn virtual_topologies(residual_bps: &[u64], quantum_bps: u64) -> Vec<Virtual
     }
     topologies.sort_by_key(|topology| std::cmp::Reverse((topology.bps(), topology.path_bps)));
     topologies
+}
+
+/// The topologies of a pair of leaves as its hosts use them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// Topologies, the one of long flows first.
+    pub topologies: Vec<Topology>,
+    /// Paths, topology by topology.
+    pub paths: Vec<u16>,
+}
+
+impl Pair {
+    /// Topologies of paths with so much left, and the draws that choose each.
+    #[must_use]
+    pub fn new(residual_bps: &[u64], quantum_bps: u64) -> Self {
+        let virtuals = virtual_topologies(residual_bps, quantum_bps);
+        let total_bps: u128 = virtuals.iter().map(|topology| u128::from(topology.bps())).sum();
+        let mut pair = Self { topologies: Vec::new(), paths: Vec::new() };
+        let mut below_bps = 0;
+        for topology in virtuals {
+            below_bps += u128::from(topology.bps());
+            pair.topologies.push(Topology {
+                first: pair.paths.len() as u16,
+                len: topology.paths.len() as u16,
+                ceiling: (below_bps * u128::from(u32::MAX) / total_bps) as u32,
+            });
+            pair.paths.extend(topology.paths);
+        }
+        pair
+    }
+
+    /// The paths of a topology.
+    #[must_use]
+    pub fn paths_of(&self, topology: &Topology) -> &[u16] {
+        &self.paths[usize::from(topology.first)..][..usize::from(topology.len)]
+    }
 }

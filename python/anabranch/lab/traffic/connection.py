@@ -59,8 +59,11 @@ class Loop(Protocol):
 class Flow:
     """One flow on its way."""
 
-    def __init__(self, source: int, target: int, size: int, source_port: int = 0) -> None:
+    def __init__(
+        self, source: int, target: int, size: int, source_port: int = 0, mark: int = 0, back_mark: int = 0
+    ) -> None:
         self.source, self.target, self.size, self.source_port = source, target, size, source_port
+        self.mark, self.back_mark = mark, back_mark
         self.started_ns: int | None = None
         self.finished_ns: int | None = None
         self.received = 0
@@ -72,7 +75,7 @@ class Flow:
 class Connection:
     """A sending end and, once it is accepted, its receiving end."""
 
-    def __init__(self, player: Loop, source: int, target: int, source_port: int = 0) -> None:
+    def __init__(self, player: Loop, source: int, target: int, source_port: int = 0, mark: int = 0) -> None:
         self.player, self.source, self.target = player, source, target
         self.key: tuple[str, int, int] | None = None
         self.flow: Flow | None = None
@@ -86,6 +89,7 @@ class Connection:
             self.sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, player.congestion_control.encode())
         self.sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        _set_mark(self.sender, mark)
         if source_port:
             self.sender.bind((player.addresses[source], source_port))
         self._refused = self.sender.connect_ex((player.addresses[target], PORT))
@@ -99,6 +103,9 @@ class Connection:
     def begin(self, flow: Flow) -> None:
         """Sends a flow; the connection is idle or has only just been asked for."""
         self.flow, self.left = flow, flow.size
+        _set_mark(self.sender, flow.mark)
+        if self.receiver is not None:
+            _set_mark(self.receiver, flow.back_mark)
         if self._refused not in (0, errno.EINPROGRESS):
             self.fail(self._refused)
         if self.receiver is not None:
@@ -153,6 +160,7 @@ class Connection:
         receiver.setblocking(False)
         receiver.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
         if self.flow is not None:
+            _set_mark(receiver, self.flow.back_mark)
             self._expect()
         self.player.watch(receiver.fileno(), _Receiver(self), select.EPOLLIN)
 
@@ -201,6 +209,12 @@ class Connection:
         assert self.flow is not None
         wanted = min(self.flow.size - self.flow.received, WAKE_BYTES)
         self.receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, wanted)
+
+
+def _set_mark(end: socket.socket, mark: int) -> None:
+    """Marks the packets that a socket sends from now on (SO_MARK, socket(7)), which rules of nftables see."""
+    if mark:
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, mark)
 
 
 class _Receiver:

@@ -17,7 +17,7 @@ STALL_S = 10.0
 """Silence at the other end that is taken for loss."""
 REST_S = 50e-6
 """Between two looks at the counters: the processor is the switch's."""
-TX_PACKETS, RX_PACKETS = 9, 1
+TX_BYTES, TX_PACKETS, RX_PACKETS = 8, 9, 1
 """Columns of `/proc/net/dev`."""
 
 
@@ -33,8 +33,8 @@ class DeviceCounters:
             # An open file keeps showing the namespace that it was opened in.
             self._file = Path("/proc/thread-self/net/dev").open("rb", buffering=0)  # noqa: SIM115
 
-    def packets(self, column: int) -> dict[str, int]:
-        """`TX_PACKETS` or `RX_PACKETS` by device."""
+    def read(self, column: int) -> dict[str, int]:
+        """A column by device."""
         self._file.seek(0)
         data = b""
         while part := self._file.read(1 << 16):
@@ -98,4 +98,4 @@ class PacedSender:
         return now
 
     def _arrived(self) -> int:
-        return self._counters.packets(RX_PACKETS)[self._device]
+        return self._counters.read(RX_PACKETS)[self._device]

@@ -45,7 +45,8 @@ class Options:
     """When it ends, whatever is unfinished then; 10 s after the last start where it is not given."""
 
 
-NUMBERS = ("src", "dst", "size_bytes", "source_port")
+OPTIONAL = ("source_port", "mark", "back_mark")
+NUMBERS = ("src", "dst", "size_bytes", *OPTIONAL)
 
 Watch = Callable[[int, int, int], None]
 """Told now and then how many flows have started and are over, and how many there are."""
@@ -69,7 +70,9 @@ def play(
     Args:
         endpoints: Hosts, by the numbers that `src` and `dst` have.
         flows: Columns `flow`, `src`, `dst`, `size_bytes`, `start_ns`: `Scenario.flows()`, or a frame of such; with
-            `source_port` a flow's own connection has that port, so that switches can know it beforehand (0: any).
+            `source_port` a flow's own connection has that port, so that switches can know it beforehand (0: any); with
+            `mark` and `back_mark` its sender's and its receiver's packets have that SO_MARK (0: none), but for those
+            that set the connection up.
         options: How they are carried.
         watch: Told how far it is.
         actions: What else happens meanwhile, such as a link that fails; called in this thread.
@@ -133,7 +136,8 @@ def _checked(flows: Mapping[str, Any], hosts: int) -> dict[str, list[int]]:
     refuse_waiting(flows)
     starts = np.asarray(flows["start_ns"], dtype=np.float64)
     columns = {name: np.asarray(flows[name]).astype(np.int64) for name in NUMBERS if name in flows}
-    columns.setdefault("source_port", np.zeros(len(starts), np.int64))
+    for name in OPTIONAL:
+        columns.setdefault(name, np.zeros(len(starts), np.int64))
     if len(starts) and max(columns["src"].max(), columns["dst"].max()) >= hosts:
         raise AnabranchError(
             f"traffic: a flow names a host beyond the {hosts} there are; give the scenario of this lab"

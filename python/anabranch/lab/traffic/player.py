@@ -40,7 +40,7 @@ class Player:
     Args:
         hosts: Address and namespace of each.
         flows: Columns `src`, `dst` (positions in `hosts`), `size_bytes`, `start_ns` from the first moment on,
-            `source_port` (0: any).
+            `source_port` (0: any), `mark` and `back_mark` (of the sender's and the receiver's packets; 0: none).
         end_ns: When it ends, whatever is unfinished then.
         persistent: Flows between two hosts use idle connections again, the latest first; a new one each otherwise.
         connections_per_pair: Opened for each pair of the list before the first moment; for `persistent`.
@@ -73,7 +73,7 @@ class Player:
         self._starts = flows["start_ns"]
         self._order = sorted(range(len(self._starts)), key=self._starts.__getitem__)
         self._next = 0
-        columns = ("src", "dst", "size_bytes", "source_port")
+        columns = ("src", "dst", "size_bytes", "source_port", "mark", "back_mark")
         self._flows = [Flow(*row) for row in zip(*(flows[name] for name in columns), strict=True)]
         self._over = 0
         self._opened = 0
@@ -183,9 +183,9 @@ class Player:
                     f"congestion control {self.congestion_control}: not in this kernel; it has {', '.join(known)}"
                 ) from None
 
-    def _open(self, source: int, target: int, source_port: int = 0) -> Connection:
+    def _open(self, source: int, target: int, source_port: int = 0, mark: int = 0) -> Connection:
         self._opened += 1
-        return Connection(self, source, target, source_port)
+        return Connection(self, source, target, source_port, mark)
 
     def _start_due(self) -> int:
         """Starts the flows whose time has come; returns the time."""
@@ -198,7 +198,7 @@ class Player:
             flow = self._flows[number]
             idle = self._idle.get((flow.source, flow.target))
             flow.started_ns = time.monotonic_ns()
-            connection = idle.pop() if idle else self._open(flow.source, flow.target, flow.source_port)
+            connection = idle.pop() if idle else self._open(flow.source, flow.target, flow.source_port, flow.mark)
             connection.begin(flow)
             now = time.monotonic_ns()
         return now

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -129,6 +130,16 @@ class OpenVSwitch:
     def add_flows(self, bridge: str, flows: Sequence[str]) -> None:
         """Adds rules, written as ovs-ofctl(8) takes them, to a bridge."""
         self._run("ovs-ofctl", "-O", "OpenFlow15", "add-flows", self.openflow(bridge), "-", given="\n".join(flows))
+
+    def set_meter(self, bridge: str, meter: str) -> None:
+        """Leaves a bridge one meter, written as ovs-ofctl(8) takes it, and none of the rules of those before."""
+        self._run("ovs-ofctl", "-O", "OpenFlow15", "del-meters", self.openflow(bridge))
+        self._run("ovs-ofctl", "-O", "OpenFlow15", "add-meter", self.openflow(bridge), meter)
+
+    def meter_packets(self, bridge: str) -> int:
+        """Packets that came to the meters of a bridge."""
+        told = self._run("ovs-ofctl", "-O", "OpenFlow15", "meter-stats", self.openflow(bridge))
+        return sum(map(int, re.findall(r"packet_in_count:(\d+)", told)))
 
     def packet_out(self, bridge: str, packet: str) -> None:
         """Has a bridge send one packet, written as `ovs-ofctl packet-out` takes it (ovs-ofctl(8))."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from anabranch.reproduce.record import Record
     from anabranch.stats.size_classes import SizeClass
 
-QUANTITIES = ("MAPE", "fct", "goodput", "reordered", "retransmitted", "dropped")
+QUANTITIES = ("MAPE", "fct", "goodput", "reordered", "retransmitted", "dropped", "meter error")
 """Quantities that experiments yield, each some of them."""
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from anabranch.lab.calibration.contention import Contention
 
-EXPERIMENTS = ("dbb", "valo", "wino")
+EXPERIMENTS = ("dbb", "meters", "valo", "wino")
 """Packages with the code of an experiment: `SETTINGS`, a dataclass, and `run(study, context)`."""
 KEYS = ("backend", "name", "title", "experiment", "settings", "quick")
 NOTE = "note"

@@ -31,14 +31,16 @@ def draw(rows: Sequence[Row]) -> Figure:
     ticks = [tick for tick in ticks if least / 1.3 <= tick <= most * 1.3]
     with panels(lines, columns, 2.1, 0.7, sharey=True, sharex=True) as (drawn, grid):
         places = [axes for row in grid for axes in row]
-        for axes, (slow_mbps, load) in zip(places, shown, strict=False):
-            axes.set_title(f"100 and {slow_mbps} Mb/s, load {load:g}", loc="left", fontsize=9.5)
+        for axes, point in zip(places, shown, strict=False):
+            axes.set_title(f"{point[0]}, {point[1]}, load {point[2]:g}", loc="left", fontsize=9.5)
             axes.set_xscale("log")
             axes.grid(axis="x", color=GRID, lw=0.8)
             axes.set_axisbelow(True)
             for line, scheme in enumerate(SCHEMES):
                 for where, offset, colour in ((LAB, -0.13, SERIES_COLOURS[0]), (SIMULATOR, 0.13, SERIES_COLOURS[1])):
-                    found = of(rows, where, scheme.name, slow_mbps, load)
+                    found = of(rows, where, scheme.name, point)
+                    if not found:
+                        continue
                     each = [row.afct_ms for row in found]
                     axes.plot(each, np.full(len(each), line + offset), "|", color=colour, ms=5, alpha=0.6)
                     value = mean(found, lambda row: row.afct_ms)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,25 +12,35 @@ import numpy.typing as npt
 from anabranch import _core
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.traffic.play import Endpoint, Options, Watch, play
-from anabranch.reproduce.backends.lab.wino.schemes import Scheme
+from anabranch.reproduce.backends.lab.wino.cases import Asymmetry, Workload
+from anabranch.reproduce.backends.lab.wino.schemes import Flows, Scheme
 from anabranch.runs.load import read_text
 
-MICE_BYTES, ELEPHANTS_BYTES = 10_000, 1_000_000
-"""The paper's 100 KB and 10 MB (Fig. 7), divided by ten as all sizes are."""
 DRAIN_S = 6
 LAB, SIMULATOR = "lab", "simulator"
 
 
 @dataclass(frozen=True)
 class Point:
-    """Point to run: a degraded link, a load of what it leaves, and the numbers of the random streams."""
+    """Point to run: what makes paths unequal, what is sent, a load of what is left, and the random streams' number."""
 
-    degraded_mbps: int
+    asymmetry: Asymmetry
+    workload: Workload
     load: float
     duration_s: int
     seed: int
-    fabric: Path
-    """Scenario of the fabric and its flows."""
+    folder: Path
+    """Folder of the study."""
+
+    @property
+    def file(self) -> Path:
+        """Scenario of the fabric and its flows."""
+        return self.folder / self.asymmetry.scenario
+
+    @property
+    def end_s(self) -> int:
+        """When the run ends, whatever is unfinished then."""
+        return self.duration_s + DRAIN_S
 
     def scenario(self, routing: Sequence[tuple[str, str]] = ()) -> _core.Scenario:
         """The scenario of this point.
@@ -39,15 +49,18 @@ class Point:
             AnabranchError: it is not as it must be.
 
         """
+        degraded_mbps = self.asymmetry.degraded_mbps
         keys = [
             ("seed", str(self.seed)),
-            ("change.0.rate", f'"{self.degraded_mbps} Mbps"'),
-            ("traffic.capacity", f'"{100 + self.degraded_mbps} Mbps"'),
+            ("traffic.sizes.file", f'"{self.workload.sizes}"'),
+            ("traffic.capacity", f'"{self.asymmetry.left_mbps} Mbps"'),
             ("traffic.load", str(self.load)),
             ("traffic.duration", f'"{self.duration_s} s"'),
-            ("stop.at", f'"{self.duration_s + DRAIN_S} s"'),
+            ("stop.at", f'"{self.end_s} s"'),
         ]
-        return _core.Scenario(read_text(self.fabric), str(self.fabric), [*keys, *routing])
+        if degraded_mbps is not None:
+            keys.append(("change.0.rate", f'"{degraded_mbps} Mbps"'))
+        return _core.Scenario(read_text(self.file), str(self.file), [*keys, *routing])
 
 
 @dataclass(frozen=True)
@@ -56,7 +69,8 @@ class Row:
 
     where: str
     scheme: str
-    degraded_mbps: int
+    fabric: str
+    workload: str
     load: float
     seed: int
     flows: int
@@ -79,28 +93,31 @@ class Row:
     """Lateness of the generator's starts of flows."""
 
 
-def run_lab(lab: Lab, scheme: Scheme, point: Point, watch: Watch | None = None) -> Row:
-    """Plays the flows; the scheme is installed.
+def run_lab(
+    lab: Lab, scheme: Scheme, point: Point, sent_as: Callable[[Flows, int], Flows], watch: Watch | None = None
+) -> Row:
+    """Plays the flows; the scheme is installed, and gave what it makes of flows.
 
     Raises:
         AnabranchError: the player died.
 
     """
     endpoints = [Endpoint(host.namespace, host.address) for host in lab.hosts.values()]
-    options = Options(end_ns=1e9 * (point.duration_s + DRAIN_S))
-    found = play(endpoints, point.scenario().flows(), options, watch=watch)
+    options = Options(end_ns=1e9 * point.end_s)
+    found = play(endpoints, sent_as(point.scenario().flows(), point.seed), options, watch=watch)
     flows = found.flows
     sent = max(1, int(flows["sent_packets"].sum()))
     again = int(flows["retransmitted_packets"].sum())
     return Row(
         LAB,
         scheme.name,
-        point.degraded_mbps,
+        point.asymmetry.name,
+        point.workload.name,
         point.load,
         point.seed,
         flows.height,
         found.unfinished,
-        *_times(flows["size_bytes"].to_numpy(), flows["fct_ns"].to_numpy()),
+        *_times(point.workload, flows["size_bytes"].to_numpy(), flows["fct_ns"].to_numpy()),
         goodput_mbps=found.goodput_bps / 1e6,
         retransmitted_pct=100 * again / sent,
         out_of_order_pct=100 * int(flows["out_of_order_packets"].sum()) / sent,
@@ -127,12 +144,13 @@ def run_simulator(scheme: Scheme, point: Point) -> Row:
     return Row(
         SIMULATOR,
         scheme.name,
-        point.degraded_mbps,
+        point.asymmetry.name,
+        point.workload.name,
         point.load,
         point.seed,
         len(sizes),
         int((~done).sum()),
-        *_times(sizes, times),
+        *_times(point.workload, sizes, times),
         goodput_mbps=8e3 * float(sizes[done].sum()) / last_ns,
         retransmitted_pct=100 * float(columns["retransmitted_packets"].sum()) / sent,
         out_of_order_pct=100 * float(columns["reordered_packets"].sum()) / sent,
@@ -149,11 +167,13 @@ def _numbers(found: _core.Run) -> list[tuple[str, Sequence[float | None]]]:
     return [(name, list(found.flows[name])) for name in wanted]
 
 
-def _times(sizes: npt.NDArray[np.float64], fct_ns: npt.NDArray[np.float64]) -> tuple[float, float, float, float]:
+def _times(
+    workload: Workload, sizes: npt.NDArray[np.float64], fct_ns: npt.NDArray[np.float64]
+) -> tuple[float, float, float, float]:
     """Mean FCT, that of mice, the 99th percentile, and the mean throughput of elephants."""
     done = ~np.isnan(np.asarray(fct_ns, float))
     size, time_ms = sizes[done], np.asarray(fct_ns, float)[done] / 1e6
-    mice, elephants = size <= MICE_BYTES, size >= ELEPHANTS_BYTES
+    mice, elephants = size <= workload.mice_bytes, size >= workload.elephants_bytes
     return (
         _mean(time_ms),
         _mean(time_ms[mice]),

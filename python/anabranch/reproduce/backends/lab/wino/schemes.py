@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,7 +18,7 @@ from anabranch.lab.fabric.topology import Lab
 from anabranch.marking import nftables as marking
 from anabranch.openflow.connection import connect
 from anabranch.openflow.tables import Tables
-from anabranch.reproduce.backends.lab.wino import shaping
+from anabranch.reproduce.backends.lab.wino import saps, shaping
 from anabranch.runs.load import read_text
 from anabranch.targets.ovs.change import TablesChange
 from anabranch.targets.ovs.lab import open_vswitch
@@ -42,6 +42,8 @@ class Scheme:
     """It plans as if no link were slower than built."""
     shaped: bool = False
     """Slices are classes of HTB."""
+    by_size: bool = False
+    """Senders put each flow on some of the paths, by its size (SAPS)."""
     simulated: tuple[tuple[str, str], ...] = ()
     """`[routing]` of the simulator."""
 
@@ -57,6 +59,16 @@ SCHEMES = (
         "weighted", "flows by hash, 2:1 (gravity)", "capacity", simulated=_routing(balance="valo", weights="capacity")
     ),
     Scheme("spray", "packets in turn, paths alike", "wino", blind=True, simulated=_routing(balance="spray")),
+    Scheme(
+        "saps",
+        "packets of a flow in turn over paths of one rate, by its size",
+        "wino",
+        blind=True,
+        by_size=True,
+        simulated=_routing(
+            balance="saps", scheme__threshold=f"{saps.THRESHOLD_BYTES} B", scheme__quantum=f"{saps.QUANTUM_BPS} bps"
+        ),
+    ),
     Scheme(
         "slices",
         "Wino's slices without limits",
@@ -82,9 +94,26 @@ SCHEMES = (
 )
 
 
+COMPARED = ("weighted", "saps", "wino-meters")
+"""Schemes beside north-south traffic and under data mining: the paper's two, and what needs no mark."""
+
+Flows = Mapping[str, Any]
+"""Columns of flows, as `play` takes them."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """What the controller knows of the network."""
+
+    rate_bps: Mapping[frozenset[str], int] = field(default_factory=dict)
+    """By its two ends, the rate of each link that is not as built."""
+    outside_bps: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """Measured traffic in no slice from a switch to its neighbour."""
+
+
 @contextmanager
-def installed(lab: Lab, scheme: Scheme, rate_bps: dict[frozenset[str], int]) -> Iterator[None]:
-    """The scheme in force, in switches and hosts; rates are those of links that are not as built.
+def installed(lab: Lab, scheme: Scheme, network: Network) -> Iterator[Callable[[Flows, int], Flows]]:
+    """The scheme in force, in switches and hosts; yields what the senders make of flows, given the run's seed.
 
     Raises:
         AnabranchError: a switch, nft or tc refuses.
@@ -92,18 +121,26 @@ def installed(lab: Lab, scheme: Scheme, rate_bps: dict[frozenset[str], int]) -> 
     """
     file = _file(lab, scheme)
     made = policy.build(scheme.weights, file)
-    plans = made.plan(_view(lab, file, {} if scheme.blind else rate_bps))
+    plans = made.plan(_view(lab, file, Network() if scheme.blind else network))
     asyncio.run(_apply(lab, Ownership(file.owner), {switch: plan.desired for switch, plan in plans.items()}))
     pairs = made.pairs if isinstance(made, Wino) else ()
-    rates = {frozenset((cable.a.node, cable.b.node)): cable.a.rate_bps for cable in lab.blueprint.cables} | rate_bps
-    if isinstance(made, Wino):
+    built = {frozenset((cable.a.node, cable.b.node)): cable.a.rate_bps for cable in lab.blueprint.cables}
+    rates = built | dict(network.rate_bps)
+    by_size: saps.Saps | None = None
+    if scheme.by_size:
+        by_size = saps.Saps.of(
+            pairs, lambda a, b: max(0, rates[frozenset((a, b))] - int(network.outside_bps.get((a, b), 0)))
+        )
+        for host in lab.hosts.values():
+            marking.install(by_size.marks(host.leaf), enter=host.enter)
+    elif isinstance(made, Wino):
         said = json.dumps(made.labels({switch: plan.desired for switch, plan in plans.items()}))
         for host in lab.hosts.values():
             marking.install(marking.marks_of(said, leaf=host.leaf, addresses=()), enter=host.enter)
     if scheme.shaped:
         shaping.install(lab, pairs, rates)
     try:
-        yield
+        yield lambda flows, seed: flows if by_size is None else by_size.marked(lab, flows, seed)
     finally:
         if scheme.shaped:
             shaping.remove(lab, pairs, rates)
@@ -117,8 +154,8 @@ def _file(lab: Lab, scheme: Scheme) -> FabricFile:
     return replace(as_built, weights=scheme.weights, options=scheme.options)
 
 
-def _view(lab: Lab, file: FabricFile, rate_bps: Mapping[frozenset[str], int]) -> View:
-    """The network as a controller would see it: all links up, no traffic, and these rates."""
+def _view(lab: Lab, file: FabricFile, network: Network) -> View:
+    """The network as a controller would see it, all links up."""
     topology = file.topology
     numbers = {
         (bridge, end.device): number
@@ -131,10 +168,11 @@ def _view(lab: Lab, file: FabricFile, rate_bps: Mapping[frozenset[str], int]) ->
         if end.node in lab.switches
     }
     rates = tuple(
-        rate_bps.get(frozenset((end.node, end.neighbour)), built)
+        network.rate_bps.get(frozenset((end.node, end.neighbour)), built)
         for end, built in zip(topology.ends, topology.rate_bps, strict=True)
     )
-    return View(topology, (True,) * len(rates), rates, (0.0,) * len(rates), openflow)
+    loads = tuple(network.outside_bps.get((end.node, end.neighbour), 0.0) for end in topology.ends)
+    return View(topology, (True,) * len(rates), rates, loads, openflow, measurements=int(bool(network.outside_bps)))
 
 
 async def _apply(lab: Lab, ownership: Ownership, wanted: Mapping[str, Tables]) -> None:

@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.table import Table
 
 from anabranch.lab.calibration.contention import LATE_MAX_MS
+from anabranch.reproduce.backends.lab.wino.cases import ASYMMETRIES, WORKLOADS
 from anabranch.reproduce.backends.lab.wino.measure import LAB, SIMULATOR, Row
-from anabranch.reproduce.backends.lab.wino.schemes import SCHEMES
+from anabranch.reproduce.backends.lab.wino.schemes import SCHEMES, Scheme
 
 COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("AFCT", "afct_ms", ".0f"),
@@ -30,7 +31,8 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("unfin.", "unfinished", ".0f"),
 )
 MEANINGS = (
-    "AFCT (mean), mice (<= 10 KB) and p99: FCT in ms; eleph. (>= 1 MB) and all: goodput in Mb/s; again: % of segments",
+    "AFCT (mean), mice (<= 10 KB; of data mining 1 KB) and p99: FCT in ms; eleph. (>= 1 MB; of data mining 100 KB)",
+    "and all: goodput in Mb/s; again: % of segments",
     "that were retransmissions; needless: % of those that the receiver had (DSACK); behind: % that came behind a gap;",
     "seen: reorderings that senders saw; RTOs: timeouts; unfin.: flows that did not end in time and are in no mean",
 )
@@ -42,29 +44,42 @@ def mean(rows: Iterable[Row], value: Callable[[Row], float]) -> float:
     return fmean(found) if found else math.nan
 
 
-def of(rows: Sequence[Row], where: str, scheme: str, slow_mbps: int, load: float) -> list[Row]:
+Place = tuple[str, str, float]
+"""Fabric, workload and load."""
+
+
+def of(rows: Sequence[Row], where: str, scheme: str, point: Place) -> list[Row]:
     """The repetitions of one point."""
-    wanted = where, scheme, slow_mbps, load
-    return [row for row in rows if (row.where, row.scheme, row.degraded_mbps, row.load) == wanted]
+    wanted = where, scheme, *point
+    return [row for row in rows if (row.where, row.scheme, row.fabric, row.workload, row.load) == wanted]
 
 
-def points(rows: Sequence[Row]) -> list[tuple[int, float]]:
-    """Degraded link in Mbit/s and load of every point, in order."""
-    return sorted({(row.degraded_mbps, row.load) for row in rows}, key=lambda point: (-point[0], point[1]))
+def points(rows: Sequence[Row]) -> list[Place]:
+    """Fabric, workload and load of every point, in order."""
+    fabrics, workloads = list(ASYMMETRIES), list(WORKLOADS)
+    found = {(row.fabric, row.workload, row.load) for row in rows}
+    return sorted(found, key=lambda point: (workloads.index(point[1]), fabrics.index(point[0]), point[2]))
+
+
+def schemes(rows: Sequence[Row], point: Place) -> list[Scheme]:
+    """Schemes that were run at a point, in order."""
+    return [scheme for scheme in SCHEMES if of(rows, LAB, scheme.name, point)]
 
 
 def show(rows: Sequence[Row], console: Console) -> None:
     """Prints everything."""
-    for slow_mbps, load in points(rows):
-        flows = sum(row.flows for row in of(rows, LAB, SCHEMES[0].name, slow_mbps, load))
-        console.print(f"100 and {slow_mbps} Mb/s, load {load:g} of what is left, {flows} flows", style="bold")
+    for point in points(rows):
+        run = schemes(rows, point)
+        flows = sum(row.flows for row in of(rows, LAB, run[0].name, point)) if run else 0
+        title = f"{point[0]} Mb/s, {point[1]}" if ASYMMETRIES[point[0]].degraded_mbps else f"{point[0]}, {point[1]}"
+        console.print(f"{title}, load {point[2]:g} of what is left, {flows} flows", style="bold")
         table = Table(box=None, pad_edge=False)
         table.add_column("scheme", no_wrap=True)
         for heading in ("AFCT, simulated", *(heading for heading, _, _ in COLUMNS)):
             table.add_column(heading, justify="right")
-        for scheme in SCHEMES:
-            lab = of(rows, LAB, scheme.name, slow_mbps, load)
-            simulated = mean(of(rows, SIMULATOR, scheme.name, slow_mbps, load), lambda row: row.afct_ms)
+        for scheme in run:
+            simulated = mean(of(rows, SIMULATOR, scheme.name, point), lambda row: row.afct_ms)
+            lab = of(rows, LAB, scheme.name, point)
             cells = [_cell(lab, name, form) for _, name, form in COLUMNS]
             table.add_row(scheme.name, format(simulated, ".0f"), *cells)
         console.print(table)
@@ -77,14 +92,16 @@ def show(rows: Sequence[Row], console: Console) -> None:
 def gains(rows: Sequence[Row]) -> list[str]:
     """Mean completion times of Wino against the others, from the least to the most over loads."""
     found = [""]
-    for slow_mbps in sorted({slow for slow, _ in points(rows)}, reverse=True):
-        loads = [load for slow, load in points(rows) if slow == slow_mbps]
-        for name in ("wino-meters", "wino-htb"):
+    every = points(rows)
+    for case in dict.fromkeys(point[:2] for point in every):
+        of_case = [point for point in every if point[:2] == case]
+        run = [scheme.name for scheme in schemes(rows, of_case[0])]
+        for name in (one for one in run if one.startswith("wino-")):
             against = []
-            for other in ("ecmp", "spray", "weighted", "slices"):
-                more = [100 * (_afct(rows, name, slow_mbps, x) / _afct(rows, other, slow_mbps, x) - 1) for x in loads]
+            for other in (one for one in run if not one.startswith("wino-")):
+                more = [100 * (_afct(rows, name, point) / _afct(rows, other, point) - 1) for point in of_case]
                 against.append(f"{other} {min(more):+.0f} to {max(more):+.0f} %")
-            found.append(f"100-{slow_mbps}, {name}: AFCT against {', '.join(against)}")
+            found.append(f"{', '.join(case)}, {name}: AFCT against {', '.join(against)}")
     return found
 
 
@@ -106,8 +123,8 @@ def as_csv(rows: Sequence[Row]) -> str:
     return text.getvalue()
 
 
-def _afct(rows: Sequence[Row], scheme: str, slow_mbps: int, load: float) -> float:
-    return mean(of(rows, LAB, scheme, slow_mbps, load), lambda row: row.afct_ms)
+def _afct(rows: Sequence[Row], scheme: str, point: Place) -> float:
+    return mean(of(rows, LAB, scheme, point), lambda row: row.afct_ms)
 
 
 def _cell(rows: Sequence[Row], name: str, form: str) -> str:

@@ -1,0 +1,93 @@
+"""Meters of a real Open vSwitch: what a bucket may let pass, errors by hand, and frames that the kernel stamps."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from anabranch.errors import AnabranchError
+from anabranch.lab.fabric.topology import Lab
+from anabranch.lab.traffic.arrivals import Arrivals
+from anabranch.lab.traffic.bursts import frames, open_outlet, send_batch
+from anabranch.reproduce.backends.lab.meters import SETTINGS, Settings, errors
+from anabranch.reproduce.backends.lab.meters.measure import FRAME_BYTES, Metered, measured
+from anabranch.reproduce.experiment_settings import read_settings
+from anabranch.targets.ovs.lab import open_vswitch
+from anabranch.tuples import five_tuples
+from support.lab_fixture import need_ovs_lab
+
+STUDY = Path(__file__).parents[2] / "studies" / "wino" / "lab-meters"
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    need_ovs_lab()
+    made = Lab.up(STUDY / "scenario.toml", f"lab-test-{secrets.token_hex(4)}")
+    try:
+        yield made
+    finally:
+        made.down()
+
+
+def test_a_meter_lets_pass_its_rate_and_one_bucket(lab: Lab) -> None:
+    meter = Metered(rate_kbps=100, burst_ms=1, offered_mbps=14, duration_s=2)
+    assert meter.burst_kb == 25
+    found = measured(lab, meter)
+    passed = found.bits.sum() / (8 * FRAME_BYTES)
+    # 200 kb and a bucket of 25 have room for 18.6 frames; a switch that is held up for 250 ms loses tokens.
+    assert 8 <= passed <= 18
+    assert found.came_bps > 10 * 100_000
+    # A frame by itself in a window of 15 ms is 707 % too many; 16 frames come in 16 of 133 windows or fewer.
+    assert errors(found.bits, 100, 15).mean() == pytest.approx(707.5 * passed / 133, rel=0.15)
+    twice = measured(lab, Metered(rate_kbps=200, burst_ms=1, offered_mbps=14, duration_s=2))
+    assert twice.bits.sum() > found.bits.sum()
+
+
+def test_errors_are_of_windows_and_count_what_is_too_much() -> None:
+    bits = np.array([2000.0, 0.0, 0.0, 4000.0, 1000.0, 1000.0, 500.0])
+    assert errors(bits, 1000, 1).tolist() == [100.0, 0.0, 0.0, 300.0, 0.0, 0.0, 0.0]
+    # The seventh millisecond is in no whole window.
+    assert errors(bits, 1000, 3).tolist() == [0.0, 100.0]
+
+
+def test_frames_are_stamped_in_order_and_none_is_lost_unseen(lab: Lab) -> None:
+    source, target = list(lab.hosts.values())[:2]
+    open_vswitch(lab).add_flows("leaf0", ["priority=9,ip,actions=normal"])
+    sent = frames(five_tuples(source.address, target.address, "udp", [4000] * 40, 9), source.mac, target.mac, 300)
+    with Arrivals(target.namespace, target.interface, 100) as arrivals:
+        with open_outlet(source.namespace, source.interface) as outlet:
+            send_batch(outlet, sent)
+        while len(times_ns := arrivals.read()[0]) < len(sent):
+            pass
+        assert (np.diff(times_ns) >= 0).all()
+        assert arrivals.read()[1].tolist() == [342] * 40
+    with pytest.raises(AnabranchError, match="frames are watched by root"):
+        Arrivals(target.namespace, "nothing", 100)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("rates_kbps", [0], "settings.rates_kbps: 0; give whole numbers from 1"),
+        ("offered", 1.5, "settings.offered: 1.5; give whole numbers from 1"),
+        ("duration_s", 1, "settings.duration_s: 1: 5 parts take 1500 ms; give that"),
+    ],
+)
+def test_wrong_settings_are_refused(key: str, value: object, message: str) -> None:
+    given = {
+        "rates_kbps": [10],
+        "windows_ms": [300],
+        "bursts_ms": [1],
+        "offered": 2,
+        "least_offered_mbps": 14,
+        "most_offered_mbps": 200,
+        "duration_s": 2,
+        "parts": 5,
+    }
+    assert isinstance(read_settings(SETTINGS, given, STUDY / "study.toml"), Settings)
+    with pytest.raises(AnabranchError, match=message):
+        read_settings(SETTINGS, given | {key: value}, STUDY / "study.toml")
