@@ -284,7 +284,7 @@ class RoutingScheme(Table):
     rounds: int
     idle_rounds: int
     suspend: str
-    selection: Literal["turns", "random"]
+    selection: Literal["turns", "random", "blocks"]
     half_rtt: str
     cut: float
     congested: str

@@ -50,7 +50,7 @@ pub static CLOVE_VALO: Descriptor = Descriptor {
 impl LoadBalancer for Clove {
     fn descriptor(&self) -> &'static Descriptor {
         match self.rules.selection {
-            Selection::Turns | Selection::Random => &CLOVE_ECN,
+            Selection::Turns | Selection::Blocks | Selection::Random => &CLOVE_ECN,
             Selection::LeastUtilised => &CLOVE_INT,
             Selection::Score => &CLOVE_VALO,
         }
@@ -74,7 +74,7 @@ impl LoadBalancer for Clove {
         let make: HostMaker<'_> = &mut || Ok(Box::new(hosts()?));
         match self.rules.selection {
             Selection::LeastUtilised => task.by_telemetry(self.rules.estimator(), make),
-            Selection::Turns | Selection::Random | Selection::Score => task.by_tables(Some(make)),
+            _ => task.by_tables(Some(make)),
         }
     }
 }

@@ -6,7 +6,8 @@ use crate::conga::keys::visit_register;
 use anabranch_form::unit::{Choice, Nanoseconds};
 use anabranch_form::{Keys, millionths};
 
-const SELECTIONS: [&str; 2] = ["turns", "random"];
+const NAMES: [&str; 3] = ["turns", "random", "blocks"];
+const SELECTIONS: [Selection; 3] = [Selection::Turns, Selection::Random, Selection::Blocks];
 
 pub(crate) fn visit(form: &mut impl Keys, clove: &mut Clove) {
     form.optional(
@@ -20,14 +21,17 @@ pub(crate) fn visit(form: &mut impl Keys, clove: &mut Clove) {
         return visit_telemetry(form, parameters);
     }
     if parameters.selection != Selection::Score {
-        let mut selection = SELECTIONS[usize::from(parameters.selection == Selection::Random)];
+        let known = SELECTIONS.iter().position(|selection| *selection == parameters.selection);
+        let mut name = NAMES[known.unwrap_or(0)];
         form.key(
             "selection",
-            Choice(&SELECTIONS),
-            &mut selection,
-            "How weights become paths of flowlets: smooth weighted round robin, or at random as in the public ns-3 model.",
+            Choice(&NAMES),
+            &mut name,
+            "How weights become paths of flowlets: smooth weighted round robin, at random as in the public ns-3 model, or \
+             in blocks that begin anew, all flowlets forgotten, when a weight changes, as the VALO paper has it.",
         );
-        parameters.selection = if selection == SELECTIONS[0] { Selection::Turns } else { Selection::Random };
+        let named = NAMES.iter().position(|known| *known == name);
+        parameters.selection = SELECTIONS[named.unwrap_or(0)];
     }
     form.optional(
         "half_rtt",

@@ -17,6 +17,9 @@ pub enum Selection {
     /// Smooth weighted round robin on the weights: the path that is most behind its share.
     #[default]
     Turns,
+    /// Weighted round robin as the VALO paper (section 2.2.2) and its artefact have it: a table in blocks, whose position
+    /// and known flowlets are forgotten when a weight changes.
+    Blocks,
     /// Random path in proportion to the weights, as in a public ns-3 model.
     Random,
     /// Path whose most utilised link is least utilised, as last relayed: Clove-INT.
@@ -80,7 +83,7 @@ pub const ONE: u32 = 1 << 24;
 pub struct Path {
     /// Weight in units of 1 / [`ONE`]. While no path is dead, all weights sum to exactly the number of paths.
     pub weight: u32,
-    /// Credit of the path in smooth weighted round robin.
+    /// Credit of the path in smooth weighted round robin; of blocks, the flowlets that it got of this round.
     credit: i64,
     /// Time of the last cut by a mark.
     cut_ns: Option<u64>,
@@ -114,6 +117,8 @@ pub struct State<M, C, G> {
     pub paths: C,
     /// Scores for [`Selection::Score`]: the control half makes their `entries`.
     pub scored: Scored<G>,
+    /// Time of the last change of a weight under [`Selection::Blocks`]: older flowlets are forgotten.
+    pub flushed_ns: Option<u64>,
 }
 
 /// News that the destination relays about the paths towards it.
@@ -134,6 +139,8 @@ pub enum Feedback {
 const SWEPT_PER_FLOWLET: usize = 8;
 /// Number of gaps after which an idle flow is forgotten, and with it the number of its flowlet.
 const GAPS_REMEMBERED: u64 = 64;
+/// Entries of a path of weight one under [`Selection::Blocks`]: weights of the VALO paper are up to 100 for four paths.
+const BLOCK: u64 = 25;
 
 impl<M, C, G> Pick for Clove<M, C, G>
 where
@@ -150,12 +157,13 @@ where
     #[inline(always)]
     fn pick<E: Env>(plan: &Parameters, state: &mut State<M, C, G>, packet: &mut Packet, env: &mut E) -> u16 {
         let now_ns = env.now_ns();
-        let State { flows, paths, scored } = state;
+        let State { flows, paths, scored, flushed_ns } = state;
         let mut began = false;
         let path = flows.upsert(packet.flow, |known| {
             if let Some((path, note)) = known
                 && env.up(path)
                 && now_ns.saturating_sub(note.last_ns) <= plan.gap_ns
+                && flushed_ns.is_none_or(|flushed_ns| note.last_ns > flushed_ns)
             {
                 return (path, Note { last_ns: now_ns, ..note });
             }
@@ -164,6 +172,7 @@ where
             let paths = paths.as_mut();
             let path = match plan.selection {
                 Selection::Turns => most_behind(paths, env),
+                Selection::Blocks => next_entry(paths, env),
                 Selection::Random => drawn(paths, env),
                 Selection::LeastUtilised => least_utilised(paths, plan.ageing_ns, env),
                 Selection::Score => {
@@ -187,6 +196,10 @@ where
             Feedback::Marked(path) => {
                 if cut(plan, paths, path, env) {
                     state.scored.move_on();
+                    if plan.selection == Selection::Blocks {
+                        state.flushed_ns = Some(now_ns);
+                        paths.iter_mut().for_each(|path| path.credit = 0);
+                    }
                 }
             }
             Feedback::Utilisation { path, level } => {
@@ -266,6 +279,22 @@ fn most_behind<E: Env>(paths: &mut [Path], env: &E) -> u16 {
         path.credit -= total;
     }
     richest.1
+}
+
+/// Weighted round robin in blocks: the first path whose block is not used up, from the beginning once all are.
+#[inline(always)]
+fn next_entry<E: Env>(paths: &mut [Path], env: &E) -> u16 {
+    for _ in 0..2 {
+        for (member, path) in (0..).zip(paths.iter_mut()).filter(|&(member, _)| env.up(member)) {
+            let block = (u64::from(path.weight) * BLOCK / u64::from(ONE)).max(1);
+            if path.credit.unsigned_abs() < block {
+                path.credit += 1;
+                return member;
+            }
+        }
+        paths.iter_mut().for_each(|path| path.credit = 0);
+    }
+    0
 }
 
 /// Draws a living path in proportion to its weight.

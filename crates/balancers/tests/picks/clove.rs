@@ -58,6 +58,25 @@ fn one_mark_moves_a_third_and_a_second_within_half_a_round_trip_is_ignored() {
 }
 
 #[test]
+fn blocks_go_path_after_path_and_begin_anew_with_every_change_of_a_weight() {
+    let (plan, mut state, mut env) = (of(Selection::Blocks), fresh(4), Environment::new());
+    let one = |state: &mut States, flow: u64, env: &mut Environment| {
+        env.now_ns += 1000;
+        pick::<Under, Environment>(&plan, state, &mut packet(flow), env)
+    };
+    let first: Vec<u16> = (0..101).map(|flow| one(&mut state, flow, &mut env)).collect();
+    let expected: Vec<u16> = (0..101).map(|entry| entry / 25 % 4).collect();
+    assert_eq!(first, expected);
+    // The flowlet on path 1 goes on there, until a weight changes: then it takes the first entry.
+    assert_eq!(one(&mut state, 30, &mut env), 1);
+    mark(&plan, &mut state, 3, &mut env);
+    assert_eq!(one(&mut state, 30, &mut env), 0);
+    assert_eq!(one(&mut state, 30, &mut env), 0, "known again");
+    // Weights of 10/9, 10/9, 10/9 and 2/3: blocks of 27, 27, 27 and 16.
+    assert_eq!(picks(&plan, &mut state, &mut env, 96), [26, 27, 27, 16]);
+}
+
+#[test]
 fn only_paths_without_a_mark_of_late_inherit_and_all_others_if_there_is_none() {
     let (plan, mut state, mut env) = (of(Selection::Turns), fresh(3), Environment::new());
     mark(&plan, &mut state, 0, &mut env);
