@@ -1,0 +1,54 @@
+"""Wino's north-south study tested by mutation: its theory must find out whatever keeps slices from what is left.
+
+The study itself, with fewer seconds. What is broken is north-south traffic that is not sent at its rate, measurements
+that the controller never gets, and slices that are none.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from anabranch.reproduce.backend import Context, backend
+from anabranch.reproduce.group import Group
+from anabranch.reproduce.judge import judge
+from anabranch.reproduce.line import FAILS, HOLDS, NOT_RUN, VOID, Line
+
+STUDY = Path(__file__).parents[2] / "studies" / "wino" / "north-south"
+SMALLER = {
+    '"traffic.0.duration" = "8 s", stop.at = "12 s"': '"traffic.0.duration" = "4 s", stop.at = "7 s"',
+    'scheme = ["conga", "wino", "literal"] }': 'scheme = ["conga", "wino", "literal"], loss = ["300 duplicates"] }',
+    'file = "demand-': f'file = "{STUDY}/demand-',
+}
+WINO = 'wino = { routing.balance = "wino" }'
+BREAKS = {
+    "UDP at a tenth of its rate": {'rate = "400 Mbps"': 'rate = "40 Mbps"', 'rate = "800 Mbps"': 'rate = "80 Mbps"'},
+    "nothing measured": {WINO: 'wino = { routing.balance = "wino", routing.scheme.poll = "1000 s" }'},
+    "no slices": {WINO: 'wino = { routing.balance = "spray" }'},
+}
+
+
+def verdicts(folder: Path, changes: dict[str, str]) -> list[Line]:
+    """Verdicts of the small study with its text changed."""
+    folder.mkdir()
+    text = (STUDY / "study.toml").read_text()
+    for old, new in {**SMALLER, **changes}.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    (folder / "study.toml").write_text(text)
+    (folder / "expected.toml").write_text((STUDY / "expected.toml").read_text())
+    prepared = backend("simulator").prepare(Group("tiny", "tiny", "tiny", folder, "simulator"), True, folder / "runs")
+    evidence = prepared.run(Context(["pytest"], True, lambda text: pytest.fail(text)))
+    lines = [judge("tiny", claim, evidence) for claim in prepared.expected.claims]
+    return [line for line in lines if line.kind != NOT_RUN]
+
+
+def test_the_theory_holds(tmp_path: Path) -> None:
+    assert [line.check for line in verdicts(tmp_path / "whole", {})] == [HOLDS, HOLDS]
+
+
+@pytest.mark.parametrize("changes", BREAKS.values(), ids=list(BREAKS))
+def test_what_keeps_slices_from_what_is_left_turns_every_verdict(tmp_path: Path, changes: dict[str, str]) -> None:
+    lines = verdicts(tmp_path / "broken", changes)
+    assert [(line.kind, line.check) for line in lines] == [(VOID, FAILS)] * 2
