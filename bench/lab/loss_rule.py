@@ -26,9 +26,20 @@ from anabranch.reproduce.backends.lab.wino.schemes import SCHEMES, Network, inst
 
 STUDY = Path(__file__).parents[2] / "studies" / "wino" / "lab"
 SLOW = "100-50"
-SETTINGS = ("recovery", "reordering", "max_reordering")
-CASES = ((1, 3, 300), (0, 3, 300), (1, 300, 300), (0, 300, 300), (1, 3, 3), (5, 300, 300), (3, 3, 300))
-"""Bits of tcp_recovery: RACK 1, a window for reordering that does not adapt 2, no threshold of duplicates 4."""
+SETTINGS = ("recovery", "reordering", "max_reordering", "sack")
+CASES = (
+    (1, 3, 300, 1),
+    (0, 3, 300, 1),
+    (1, 300, 300, 1),
+    (0, 300, 300, 1),
+    (1, 3, 3, 1),
+    (5, 300, 300, 1),
+    (3, 3, 300, 1),
+    (1, 3, 3, 0),
+    (1, 300, 300, 0),
+)
+"""Bits of tcp_recovery: RACK 1, a window for reordering that does not adapt 2, no threshold of duplicates 4. Without
+SACK senders count duplicates (RFC 6582)."""
 COUNTERS = ("RetransSegs", "TCPFastRetrans", "TCPSACKReorder", "TCPDSACKRecv", "TCPLossProbes", "TCPTimeouts")
 SAMPLE_NS = 250_000_000
 FLOWS, GAP_NS, SIZE_BYTES = 800, 5e6, 20_000

@@ -42,8 +42,9 @@ FILES = sorted(path for name in ("examples", "studies") for path in (ROOT / name
 VALIDATORS = {name: jsonschema.Draft7Validator(schema) for name, schema in schemas().items()}
 
 
-def kind_of(path: Path) -> str:
-    return "study" if path.name == "study.toml" else KINDS.get(path.name, "scenario")
+def kind_of(path: Path, document: dict[str, Any]) -> str:
+    is_study = path.name == "study.toml" or "axes" in document
+    return "study" if is_study else KINDS.get(path.name, "scenario")
 
 
 def problems(kind: str, document: Any) -> list[str]:
@@ -70,7 +71,8 @@ def test_an_unknown_kind_of_file_is_refused() -> None:
     ids=lambda path: path.relative_to(ROOT).as_posix(),
 )
 def test_files_of_the_repository_are_as_their_schemas_say(path: Path) -> None:
-    assert problems(kind_of(path), tomllib.loads(path.read_text())) == []
+    document = tomllib.loads(path.read_text())
+    assert problems(kind_of(path, document), document) == []
 
 
 def test_what_the_reader_of_scenarios_takes_the_schema_takes() -> None:

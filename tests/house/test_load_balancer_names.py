@@ -27,6 +27,7 @@ ALLOWED = {
     "python/anabranch/reproduce/backends/lab/*": "studies",
     "crates/split/src/technique/byte_deficit.rs": "a source cited",
     "crates/traffic/src/sizes/published.rs": "a source cited",
+    "crates/py/src/slices.rs": "virtual topologies, which the lab has from their folder",
     "python/anabranch/reproduce/schema.py": "an example of a key",
     "python/anabranch/reproduce/selection.py": "papers by name",
     "python/anabranch/scenario/tables.py": "values of keys, written from the registry",

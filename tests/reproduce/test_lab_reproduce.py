@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from anabranch.errors import AnabranchError
 from anabranch.reproduce import lab, record
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.cells import Cells
@@ -52,9 +54,24 @@ def test_status_and_record(
     status: int,
     recorded: bool,
 ) -> None:
-    monkeypatch.setattr(lab, "reproduce", lambda *_: [evaluated(study, check, usable=usable)])
+    def reproduce(*given: Any) -> list[Evaluated]:
+        one = evaluated(study, check, usable=usable)
+        given[-1](one)
+        return [one]
+
+    monkeypatch.setattr(lab, "reproduce", reproduce)
     assert anabranch("lab", "reproduce", "paper", *options).returncode == status
     assert (study / record.FOLDER / record.MANIFEST).is_file() == recorded
+
+
+def test_a_study_is_recorded_before_the_next_one_fails(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def reproduce(*given: Any) -> list[Evaluated]:
+        given[-1](evaluated(study, BOUNDED))
+        raise AnabranchError("load: 174 Mb/s offered")
+
+    monkeypatch.setattr(lab, "reproduce", reproduce)
+    assert anabranch("lab", "reproduce", "paper", "--record").returncode == 2
+    assert (study / record.FOLDER / record.MANIFEST).is_file()
 
 
 def test_a_quick_run_is_not_recorded() -> None:

@@ -51,7 +51,7 @@ mod _core {
     use super::simulation::{Run, Scenario, columns};
     #[pymodule_export]
     use super::slices::{
-        cut_slices, meter_error_percent, metered_frames, outside_bps, saps_topologies, slice_picks,
+        cut_slices, meter_error_percent, metered_frames, outside_bps, slice_picks, virtual_topologies,
     };
     #[pymodule_export]
     use super::splitter::{Splitter, techniques};

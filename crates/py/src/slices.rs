@@ -82,7 +82,7 @@ pub(crate) fn metered_frames(
 /// SAPS' virtual topologies of paths with so much left in bits per second, each the numbers of its paths, and the
 /// topology of each flow, given as its bytes and 32 random bits; none where no path has anything left.
 #[pyfunction]
-pub(crate) fn saps_topologies(
+pub(crate) fn virtual_topologies(
     residual_bps: Vec<u64>,
     quantum_bps: u64,
     threshold_bytes: u64,

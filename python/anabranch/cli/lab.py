@@ -223,8 +223,8 @@ def reproduce(
 ) -> int:
     """Run published evaluations again on real switches: their claims, what this machine measures, and verdicts.
 
-    The status is 1 if the machine was too busy for the results to be used, or ours contradicts theory. What was
-    measured on a busy machine is not recorded.
+    The status is 1 if the machine was too busy for the results to be used, or ours contradicts theory. `--record` keeps
+    each study as it ends, but none that was measured on a busy machine.
     """
     from anabranch.reproduce import lab as studies
     from anabranch.reproduce import session
@@ -239,10 +239,13 @@ def reproduce(
         from anabranch.reproduce.record import refuse_installed
 
         refuse_installed(studies.of_lab(papers))
-    found = studies.reproduce(papers, quick, terminal(json), ["anabranch", *sys.argv[1:]])
+
+    def done(one: session.Evaluated) -> None:
+        if record and (one.evidence.usable or allow_busy):
+            session.record([one], lambda text: terminal(json).print(text, markup=False, soft_wrap=True))
+
+    found = studies.reproduce(papers, quick, terminal(json), ["anabranch", *sys.argv[1:]], done)
     usable = all(one.evidence.usable for one in found) or allow_busy
-    if record and usable:
-        session.record(found, lambda text: terminal(json).print(text, markup=False, soft_wrap=True))
     if json is not None:
         from anabranch.reproduce.document import document
         from anabranch.terminal.json_document import write_json

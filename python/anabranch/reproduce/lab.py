@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,8 +35,12 @@ def folder(group: Group, quick: bool) -> Path:
     return RUNS / f"{group.study}{'-quick' if quick else ''}"
 
 
-def reproduce(wanted: Sequence[str], quick: bool, console: Console, command: Sequence[str]) -> list[Evaluated]:
+def reproduce(
+    wanted: Sequence[str], quick: bool, console: Console, command: Sequence[str], done: Callable[[Evaluated], None]
+) -> list[Evaluated]:
     """Runs papers one after the other, prints what each came to with its verdicts, and writes its report.
+
+    `done` is called with each study before the next one begins, which may fail.
 
     Raises:
         AnabranchError: there is no such paper, or a lab cannot be made.
@@ -55,16 +59,17 @@ def reproduce(wanted: Sequence[str], quick: bool, console: Console, command: Seq
 
     found: list[Evaluated] = []
     for group in of_lab(wanted):
-        (done,) = run([group], RUNS, quick, Context(command, not console.is_terminal, report))
+        (one,) = run([group], RUNS, quick, Context(command, not console.is_terminal, report))
         # matplotlib takes a second to load: not before there is something to draw.
         from anabranch.reproduce.report import write
         from anabranch.reproduce.table import show
 
         results = folder(group, quick)
-        page = write([done], results, f"Reproduction: {results.name}", command)
-        done.evidence.show(console)
+        page = write([one], results, f"Reproduction: {results.name}", command)
+        one.evidence.show(console)
         console.print()
-        show([done], console)
+        show([one], console)
         report(f"\nreport: {page}, figures and numbers beside it")
-        found.append(done)
+        done(one)
+        found.append(one)
     return found

@@ -48,7 +48,7 @@ class Saps:
             nodes = [[*(switch for switch, _ in hops), pair.destination] for hops in pair.paths]
             residual = [min(left_bps(a, b) for a, b in pairwise(path)) for path in nodes]
             label_of = {path: label for label, path in zip(pair.slices.labels, pair.slices.path_of, strict=True)}
-            topologies, _ = _core.saps_topologies(residual, QUANTUM_BPS, THRESHOLD_BYTES, [])
+            topologies, _ = _core.virtual_topologies(residual, QUANTUM_BPS, THRESHOLD_BYTES, [])
             paths[leaves] = residual, [[label_of[path] for path in topology] for topology in topologies]
             prefixes[leaves] = pair.destination_prefixes
         return cls(paths, prefixes)
@@ -81,6 +81,6 @@ class Saps:
             if known is None:
                 found.append(0)
                 continue
-            _, (number,) = _core.saps_topologies(known[0], QUANTUM_BPS, THRESHOLD_BYTES, [(size, draw)])
+            _, (number,) = _core.virtual_topologies(known[0], QUANTUM_BPS, THRESHOLD_BYTES, [(size, draw)])
             found.append(0 if number is None else number + 1)
         return found
