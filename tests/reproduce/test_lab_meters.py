@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,12 +59,14 @@ def test_frames_are_stamped_in_order_and_none_is_lost_unseen(lab: Lab) -> None:
     source, target = list(lab.hosts.values())[:2]
     open_vswitch(lab).add_flows("leaf0", ["priority=9,ip,actions=normal"])
     sent = frames(five_tuples(source.address, target.address, "udp", [4000] * 40, 9), source.mac, target.mac, 300)
+    began_ns = time.time_ns()
     with Arrivals(target.namespace, target.interface, 100) as arrivals:
         with open_outlet(source.namespace, source.interface) as outlet:
             send_batch(outlet, sent)
         while len(times_ns := arrivals.read()[0]) < len(sent):
             pass
         assert (np.diff(times_ns) >= 0).all()
+        assert began_ns <= times_ns[0] <= times_ns[-1] <= time.time_ns()
         assert arrivals.read()[1].tolist() == [342] * 40
     with pytest.raises(AnabranchError, match="frames are watched by root"):
         Arrivals(target.namespace, "nothing", 100)

@@ -137,12 +137,18 @@ def test_saps_sends_long_flows_by_the_faster_path_alone_and_short_ones_in_the_ra
             # Beyond four deviations by chance once in 16,000 seeds; this seed is the same always.
             assert drawn == pytest.approx(share, abs=0.1 if share else 0)
             assert set(given["back_mark"]) == {1, 2} if share else {1}
-            before = [carried(lab, "leaf0", spine) for spine in ("spine0", "spine1")]
+            before = uplinks(lab)
             found = play([Endpoint(host.namespace, host.address) for host in lab.hosts.values()], given)
             assert found.unfinished == 0
-            fast, slow = (carried(lab, "leaf0", s) - b for s, b in zip(("spine0", "spine1"), before, strict=True))
-            # What sets a connection up goes by the hash: 74 bytes of each flow.
+            fast, slow, fast_back, slow_back = (now - then for now, then in zip(uplinks(lab), before, strict=True))
+            # What sets a connection up goes by the hash: 74 bytes of each flow, and as many back.
             assert slow / (fast + slow) == pytest.approx(drawn, abs=0.06)
+            assert share > 0 or slow_back / (fast_back + slow_back) < 0.2
+
+
+def uplinks(lab: Lab) -> list[int]:
+    """Bytes that left by the uplinks of both leaves."""
+    return [carried(lab, leaf, spine) for leaf in ("leaf0", "leaf1") for spine in ("spine0", "spine1")]
 
 
 def test_north_south_traffic_is_measured_and_leaves_wino_the_slices_of_the_rest() -> None:
@@ -158,6 +164,10 @@ def test_north_south_traffic_is_measured_and_leaves_wino_the_slices_of_the_rest(
             left_kbps = (200e6 - one - two) / 1e3
             with installed(lab, BY_NAME["wino-meters"], Network({}, outside_bps)):
                 shown = said("ovs-ofctl", "-O", "OpenFlow15", "dump-meters", open_vswitch(lab).openflow("leaf0"))
+                # No scheme's rule takes it off its uplink.
+                again = north_south.measured(lab)
+                assert 0 < again["leaf0", "spine0"] < 10.5e6
+                assert again["leaf0", "spine1"] > 2 * again["leaf0", "spine0"]
                 rates = [int(kbps) for kbps in re.findall(r"rate=(\d+)", shown)]
             # Slices of what is left towards leaf 1, and as many towards the world; a path wastes less than a slice.
             assert 2 * (left_kbps - 20_000) < sum(rates) <= 2 * left_kbps

@@ -51,7 +51,7 @@ def beside(lab: Lab, asymmetry: Asymmetry) -> Iterator[Outside]:
             steady = Steady(Endpoint(sender.namespace, sender.address), Endpoint(target.namespace, target.address))
             stack.enter_context(steady)
         open_vswitch(lab).add_flows(SOURCE, rules)
-        yield _measured(lab)
+        yield measured(lab)
 
 
 def check(outside_bps: Outside, asymmetry: Asymmetry) -> None:
@@ -67,7 +67,7 @@ def check(outside_bps: Outside, asymmetry: Asymmetry) -> None:
             raise AnabranchError(f"north-south traffic: {reached:.1f} of {mbps} Mb/s; leave the machine to the study")
 
 
-def _measured(lab: Lab) -> Outside:
+def measured(lab: Lab) -> Outside:
     """What leaves leaf 0 by its uplinks, as their rates count it."""
     time.sleep(SETTLE_S)
     counters = DeviceCounters(lab.blueprint.switch_namespace)
