@@ -38,10 +38,10 @@ fn observe(criterion: &mut Criterion) {
         for (label, direction) in [("conversation", Direction::Conversation), ("each", Direction::Each)] {
             let mut table = Connections::new(direction);
             group.bench_function(format!("{name}/{label}"), |bencher| {
+                let mut indexes = Vec::with_capacity(PACKETS);
                 bencher.iter(|| {
-                    for packet in &packets {
-                        black_box(table.observe(packet));
-                    }
+                    indexes.clear();
+                    table.observe_all(black_box(&packets), &mut indexes);
                 });
             });
         }
