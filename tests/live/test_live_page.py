@@ -44,7 +44,7 @@ class Gated(ab.Scheme):
 """
 SCENARIO = SMALL.replace('"10 ms"', '"120 ms"').replace("load = 0.5", "load = 0.9") + '\ninterval = "500 us"\n'
 SCENARIO = (
-    SCENARIO.replace("hosts_per_leaf = 2", "hosts_per_leaf = 8")
+    SCENARIO.replace("hosts_per_leaf = 2", 'hosts_per_leaf = 8\nlink.buffer = "30 KB"')
     + """
 [routing]
 table = "min-move"
@@ -140,10 +140,19 @@ def test_the_page_is_fed_scrubbed_reloaded_and_ended(browser: Browser, tmp_path:
         page.click("#fabric-changes button")
         assert text(page, "fabric-interval") == "4 ms to 4.5 ms"
         assert page.evaluate("document.querySelectorAll('#fabric-drawing .change.down').length") > 0
-        # Who comes late, or again, has all that was there before.
+        # Who comes late, or again, has all that was there before; what came bit by bit is what comes at once.
+        bit_by_bit = {}
+        for measure in ("utilization", "backlog", "drops"):
+            page.choose("link-measure", measure)
+            bit_by_bit[measure] = [values[:-1] for values in drawn(page)]
+        assert any(bit_by_bit["drops"][1])
         browser.reload(page)
-        fed(page)
-        assert drawn(page)[0][0] == 0
+        fed(page, len(bit_by_bit["drops"][0]))
+        page.choose("link", "3")
+        for measure, (starts, values) in bit_by_bit.items():
+            page.choose("link-measure", measure)
+            assert [part[: len(starts)] for part in drawn(page)] == [starts, values], measure
+        page.choose("link-measure", "utilization")
         late = browser.visit(address, width=400, dark=True)
         fed(late)
         assert drawn(late)[0][:INTERVALS_MIN] == drawn(page)[0][:INTERVALS_MIN]
