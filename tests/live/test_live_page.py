@@ -125,7 +125,7 @@ def test_the_page_is_fed_scrubbed_reloaded_and_ended(browser: Browser, tmp_path:
         page = browser.visit(address)
         fed(page)
         assert text(page, "live-state") == "The run goes on."
-        fed(page, page.evaluate("Number(document.getElementById('fabric-time').max)") + 1)
+        fed(page, page.evaluate("Number(document.getElementById('fabric-time').max)") + 60)
         assert "begun" in text(page, "live-flows-remark")
         newest = page.evaluate("Number(document.getElementById('fabric-time').value)")
         assert newest >= INTERVALS_MIN
@@ -141,6 +141,7 @@ def test_the_page_is_fed_scrubbed_reloaded_and_ended(browser: Browser, tmp_path:
         assert text(page, "fabric-interval") == "4 ms to 4.5 ms"
         assert page.evaluate("document.querySelectorAll('#fabric-drawing .change.down').length") > 0
         # Who comes late, or again, has all that was there before; what came bit by bit is what comes at once.
+        page.choose("link", "4")
         bit_by_bit = {}
         for measure in ("utilization", "backlog", "drops"):
             page.choose("link-measure", measure)
@@ -148,7 +149,7 @@ def test_the_page_is_fed_scrubbed_reloaded_and_ended(browser: Browser, tmp_path:
         assert any(bit_by_bit["drops"][1])
         browser.reload(page)
         fed(page, len(bit_by_bit["drops"][0]))
-        page.choose("link", "3")
+        page.choose("link", "4")
         for measure, (starts, values) in bit_by_bit.items():
             page.choose("link-measure", measure)
             assert [part[: len(starts)] for part in drawn(page)] == [starts, values], measure
