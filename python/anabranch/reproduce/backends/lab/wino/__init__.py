@@ -162,7 +162,9 @@ def cells(rows: Sequence[Row]) -> Cells:
         "workload": [name for name in WORKLOADS if any(row.workload == name for row in rows)],
         "load": sorted({row.load for row in rows}),
     }
-    made = Cells(axes, sorted({row.seed for row in rows}))
+    known: dict[str, list[Any]] = {"fabric": list(ASYMMETRIES), "workload": list(WORKLOADS)}
+    left_out = {axis: [name for name in names if name not in axes[axis]] for axis, names in known.items()}
+    made = Cells(axes, sorted({row.seed for row in rows}), left_out=left_out)
     for row in rows:
         if row.where != LAB:
             continue
