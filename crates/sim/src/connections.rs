@@ -37,10 +37,6 @@ pub(crate) enum AnySender {
 }
 
 /// The receiving half; where it stands, see [`AnySender`].
-#[expect(
-    clippy::large_enum_variant,
-    reason = "connections of datagrams are few, and their room serves streams later"
-)]
 pub(crate) enum AnyReceiver {
     /// A stream.
     Stream(Receiver),
