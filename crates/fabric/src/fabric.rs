@@ -159,8 +159,11 @@ impl Fabric {
         for node in 0..nodes.len() {
             first_port[node + 1] += first_port[node];
         }
-        let mut ports_of: Vec<u32> = (0..ports.len() as u32).collect();
-        ports_of.sort_by_key(|&port| (ports[port as usize].from, port));
+        let (mut ports_of, mut next) = (vec![0; ports.len()], first_port.clone());
+        for (index, port) in (0..).zip(&ports) {
+            ports_of[next[port.from as usize] as usize] = index;
+            next[port.from as usize] += 1;
+        }
         let fabric = Self { nodes, ports, hosts, ports_of, first_port };
         for (node, Node { name, .. }) in (0..).zip(&fabric.nodes) {
             let links = fabric.ports_of(node).len();
@@ -217,5 +220,14 @@ impl Fabric {
     #[must_use]
     pub fn leaf_of(&self, host: u32) -> u32 {
         self.ports[self.ports_of(host)[0] as usize].to
+    }
+
+    /// Leaves: switches with hosts, ascending.
+    #[must_use]
+    pub fn leaves(&self) -> Vec<u32> {
+        let mut leaves: Vec<u32> = (0..self.hosts).map(|host| self.leaf_of(host)).collect();
+        leaves.sort_unstable();
+        leaves.dedup();
+        leaves
     }
 }

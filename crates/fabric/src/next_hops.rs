@@ -1,6 +1,8 @@
 //! Shortest-path next hops: for every switch and every destination leaf, the ports on a shortest path.
 
 use crate::{Fabric, Rate, What};
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// State of the links as routing knows it: which ports carry, and how fast.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,15 +53,23 @@ impl LinkState {
 }
 
 /// Port from one switch to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 struct Link {
     port: u32,
     /// Switch at the other end, counted from the first switch.
     to: u32,
 }
 
+/// Links of a leaf: the switch at the other end of each, and the rate of its port towards the leaf.
+type Uplinks = Vec<(u32, u64)>;
+
 /// Shortest next hops between switches, by number of links.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// Leaves that are linked alike are one class: same neighbours, same rates towards the leaf. From everywhere but their
+/// neighbours and themselves, all leaves of a class have the same distance and the same next hops, as if they were one
+/// leaf. So there is one row of distances per class, and it is computed when it is first asked for: leaf and spine need
+/// one row, a fat-tree one per pod, and each leaf that lost a link one more.
+#[derive(Debug)]
 pub struct NextHops {
     /// Leaves: switches with hosts, ascending. A destination is an index into this list.
     pub leaves: Vec<u32>,
@@ -68,8 +78,12 @@ pub struct NextHops {
     /// Links that carry, of each switch, by ascending port: `links[first[s]..first[s + 1]]`.
     links: Vec<Link>,
     first: Vec<u32>,
-    /// Number of links to each destination: `distance[destination * switches + s]`; `u32::MAX` if there is no path.
-    distance: Vec<u32>,
+    /// Class of each destination.
+    class_of: Vec<u32>,
+    /// A leaf of each class, counted from the first switch.
+    leaf_of_class: Vec<u32>,
+    /// Number of links from each switch to any leaf of a class but itself; `u32::MAX` if there is no path.
+    distance: Vec<OnceLock<Box<[u32]>>>,
 }
 
 impl NextHops {
@@ -77,10 +91,15 @@ impl NextHops {
     #[must_use]
     pub fn shortest(fabric: &Fabric, state: &LinkState) -> Self {
         let hosts = fabric.hosts();
-        let mut leaves: Vec<u32> = (0..hosts).map(|host| fabric.leaf_of(host)).collect();
-        leaves.sort_unstable();
-        leaves.dedup();
-        let mut hops = Self { leaves, hosts, links: Vec::new(), first: vec![0], distance: Vec::new() };
+        let mut hops = Self {
+            leaves: fabric.leaves(),
+            hosts,
+            links: Vec::new(),
+            first: vec![0],
+            class_of: Vec::new(),
+            leaf_of_class: Vec::new(),
+            distance: Vec::new(),
+        };
         for switch in hosts..fabric.nodes().len() as u32 {
             for &port in fabric.ports_of(switch) {
                 let to = fabric.ports()[port as usize].to;
@@ -90,21 +109,32 @@ impl NextHops {
             }
             hops.first.push(hops.links.len() as u32);
         }
-        let switches = hops.first.len() - 1;
-        let mut distance = vec![u32::MAX; hops.leaves.len() * switches];
-        let mut queue = Vec::with_capacity(switches);
-        for (row, &leaf) in distance.chunks_exact_mut(switches.max(1)).zip(&hops.leaves) {
-            hops.measure(leaf - hosts, row, &mut queue);
+        let mut known: HashMap<Uplinks, u32> = HashMap::new();
+        for &leaf in &hops.leaves {
+            let back_bps = |port: u32| state.rate[fabric.ports()[port as usize].reverse as usize].bps();
+            let links = hops.links_of((leaf - hosts) as usize);
+            let mut uplinks: Uplinks = links.iter().map(|link| (link.to, back_bps(link.port))).collect();
+            uplinks.sort_unstable();
+            let class = *known.entry(uplinks).or_insert(hops.leaf_of_class.len() as u32);
+            if class as usize == hops.leaf_of_class.len() {
+                hops.leaf_of_class.push(leaf - hosts);
+            }
+            hops.class_of.push(class);
         }
-        hops.distance = distance;
+        hops.distance.resize_with(hops.leaf_of_class.len(), OnceLock::new);
         hops
     }
 
-    /// Fills a leaf's row of distances, breadth-first from the leaf.
-    fn measure(&self, leaf: u32, row: &mut [u32], queue: &mut Vec<u32>) {
-        queue.clear();
-        queue.push(leaf);
-        row[leaf as usize] = 0;
+    /// Distances to a class, breadth-first. A leaf itself is as far as others of its class: there and back again.
+    fn measure(&self, class: u32) -> Box<[u32]> {
+        let mut row = vec![u32::MAX; self.switches()].into_boxed_slice();
+        let mut queue = Vec::with_capacity(self.switches());
+        for link in self.links_of(self.leaf_of_class[class as usize] as usize) {
+            if row[link.to as usize] == u32::MAX {
+                row[link.to as usize] = 1;
+                queue.push(link.to);
+            }
+        }
         let mut head = 0;
         while let Some(&switch) = queue.get(head) {
             head += 1;
@@ -117,16 +147,35 @@ impl NextHops {
                 }
             }
         }
+        row
     }
 
     fn links_of(&self, switch: usize) -> &[Link] {
         &self.links[self.first[switch] as usize..self.first[switch + 1] as usize]
     }
 
-    /// Distances of all switches to a destination.
-    fn row(&self, destination: u32) -> &[u32] {
-        let switches = self.first.len() - 1;
-        &self.distance[destination as usize * switches..][..switches]
+    /// Distances to a class.
+    fn row(&self, class: u32) -> &[u32] {
+        self.distance[class as usize].get_or_init(|| self.measure(class))
+    }
+
+    /// Class of a destination. Destinations of one class have the same next hops wherever
+    /// [`Self::tells_apart`] says so.
+    #[must_use]
+    pub fn class(&self, destination: u32) -> u32 {
+        self.class_of[destination as usize]
+    }
+
+    /// Number of classes of destinations.
+    #[must_use]
+    pub fn classes(&self) -> usize {
+        self.leaf_of_class.len()
+    }
+
+    /// Whether a switch (a node) is linked to the leaves of a class, so that each has next hops of its own there.
+    #[must_use]
+    pub fn tells_apart(&self, node: u32, class: u32) -> bool {
+        self.row(class)[self.switch(node)] == 1
     }
 
     /// Number of a switch among the switches, which indexes flat arrays: its node less the number of hosts.
@@ -144,25 +193,31 @@ impl NextHops {
     /// Number of links from a switch (a node) to destination number `destination`; `None` if there is no path.
     #[must_use]
     pub fn distance(&self, node: u32, destination: u32) -> Option<u32> {
-        Some(self.row(destination)[self.switch(node)]).filter(|&links| links != u32::MAX)
+        if node == self.leaves[destination as usize] {
+            return Some(0);
+        }
+        Some(self.row(self.class(destination))[self.switch(node)]).filter(|&links| links != u32::MAX)
     }
 
     /// Ports of a switch (a node) on a shortest path to destination number `destination`, ascending.
     pub fn ports(&self, node: u32, destination: u32) -> impl Iterator<Item = u32> + '_ {
-        let (row, switch) = (self.row(destination), self.switch(node));
-        // Links carry both ways, so whoever is linked to a switch with a way has one too.
-        let here = row[switch];
-        self.links_of(switch).iter().filter(move |link| row[link.to as usize] < here).map(|link| link.port)
+        let (row, switch) = (self.row(self.class(destination)), self.switch(node));
+        let leaf = self.leaves[destination as usize] - self.hosts;
+        // Links carry both ways, so whoever is linked to a switch with a path has one too.
+        let here = if switch as u32 == leaf { 0 } else { row[switch] };
+        // The leaf itself is nearer than others of its class, who are no way to it.
+        let closer = move |link: &&Link| here > 0 && (link.to == leaf || row[link.to as usize] < here);
+        self.links_of(switch).iter().filter(closer).map(|link| link.port)
     }
 
     /// Switches (nodes) that have a path to destination number `destination`, nearest first; the leaf itself is the
     /// first.
     #[must_use]
     pub fn nearest_first(&self, destination: u32) -> Vec<u32> {
-        let row = self.row(destination);
-        let mut switches: Vec<u32> =
-            (0..row.len() as u32).filter(|&switch| row[switch as usize] != u32::MAX).collect();
-        switches.sort_by_key(|&switch| row[switch as usize]);
-        switches.iter().map(|switch| switch + self.hosts).collect()
+        let (row, leaf) = (self.row(self.class(destination)), self.leaves[destination as usize] - self.hosts);
+        let has_path = |&switch: &u32| switch != leaf && row[switch as usize] != u32::MAX;
+        let mut others: Vec<u32> = (0..row.len() as u32).filter(has_path).collect();
+        others.sort_by_key(|&switch| row[switch as usize]);
+        [leaf].into_iter().chain(others).map(|switch| switch + self.hosts).collect()
     }
 }

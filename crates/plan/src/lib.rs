@@ -3,6 +3,7 @@
 mod divisor;
 mod groups;
 mod max_flow;
+mod parts;
 mod polarisation;
 mod selection;
 mod slices;
@@ -15,6 +16,7 @@ mod tests;
 pub use divisor::gcd;
 pub use groups::{Group, Groups};
 pub use max_flow::{FlowChoice, FlowLink, MaxFlow};
+pub use parts::Parts;
 pub use polarisation::{TierUse, upward_use};
 pub use selection::selection_hash;
 pub use slices::{

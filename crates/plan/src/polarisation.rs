@@ -3,6 +3,7 @@
 use crate::{Group, Groups, selection_hash};
 use anabranch_fabric::{Fabric, Tier};
 use anabranch_split::picks::uniform;
+use std::collections::HashMap;
 
 /// How evenly a tier uses its next hops.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,8 +24,9 @@ impl TierUse {
     }
 }
 
-/// Entropies pushed through each leaf.
+/// Entropies pushed through each leaf, and through all leaves of a large fabric together.
 const PROBES_PER_LEAF: u32 = 4096;
+const PROBES: u32 = 1 << 21;
 
 /// Sends flows from every leaf to every other up through the fabric, each switch choosing by [`selection_hash`] with
 /// its salt (`salts[node - hosts]`), and counts who is used. Tiers below the top, lowest first.
@@ -35,22 +37,30 @@ pub fn upward_use(fabric: &Fabric, groups: &Groups, salts: &[u32]) -> Vec<TierUs
     let nodes = fabric.nodes();
     let to = |port: u32| fabric.ports()[port as usize].to;
     let upward: Vec<Vec<u32>> = groups.groups.iter().map(|group| upward(fabric, group)).collect();
-    let upward = |node: u32, destination: u32| &upward[groups.index(fabric, node, destination)];
+    let upward = |node: u32, destination: u32| &upward[groups.index(node, destination)];
     let leaves = groups.leaves.len() as u32;
+    let others = (leaves - 1).max(1);
+    let probes_per_leaf = PROBES_PER_LEAF.min(PROBES / leaves.max(1));
     for (number, &leaf) in (0..).zip(&groups.leaves) {
-        let others = (leaves - 1).max(1);
-        for offset in 0..others.min(PROBES_PER_LEAF) {
-            let destination = (number + 1 + offset) % leaves;
-            let probes = (offset..PROBES_PER_LEAF).step_by(others as usize);
-            // What an even choice everywhere would carry, up to the top.
-            let mut even = vec![(leaf, probes.len() as f64)];
-            while let Some((at, flows)) = even.pop() {
+        let aims = (0..others.min(probes_per_leaf)).map(|offset| {
+            let probes = (offset..probes_per_leaf).step_by(others as usize);
+            ((number + 1 + offset) % leaves, probes)
+        });
+        // What an even choice everywhere would carry, up to the top.
+        let mut flows = Sets::new(aims.clone().map(|(destination, probes)| (destination, probes.len())));
+        let mut even = vec![(leaf, Sets::ALL, 1.0)];
+        while let Some((at, set, share)) = even.pop() {
+            for part in flows.divide(groups, at, set) {
+                let (destination, probes) = flows.of(part);
                 let up = upward(at, destination);
+                let each = share / up.len() as f64;
                 for &port in up {
-                    expected[port as usize] += flows / up.len() as f64;
-                    even.push((to(port), flows / up.len() as f64));
+                    expected[port as usize] += probes as f64 * each;
+                    even.push((to(port), part, each));
                 }
             }
+        }
+        for (destination, probes) in aims {
             // What the hash carries.
             for probe in probes {
                 let entropy = selection_hash(probe, number);
@@ -76,6 +86,65 @@ pub fn upward_use(fabric: &Fabric, groups: &Groups, salts: &[u32]) -> Vec<TierUs
         })
         .filter(|tier| tier.next_hops > 0)
         .collect()
+}
+
+/// Destinations, each with its number of flows, and the flows to all of them.
+#[derive(Default)]
+struct Set {
+    destinations: Vec<(u32, usize)>,
+    flows: usize,
+}
+
+impl Set {
+    fn add(&mut self, destination: u32, flows: usize) {
+        self.destinations.push((destination, flows));
+        self.flows += flows;
+    }
+}
+
+/// Sets of destinations that a leaf sends to.
+struct Sets {
+    sets: Vec<Set>,
+    /// Parts of a set by the division of destinations, and the destination, if any, that a switch has for its own.
+    known: HashMap<(usize, Option<u32>, usize), std::ops::Range<usize>>,
+}
+
+impl Sets {
+    /// The set of all destinations.
+    const ALL: usize = 0;
+
+    fn new(all: impl Iterator<Item = (u32, usize)>) -> Self {
+        let mut set = Set::default();
+        all.for_each(|(destination, flows)| set.add(destination, flows));
+        Self { sets: vec![set], known: HashMap::new() }
+    }
+
+    /// A destination of a set, and the flows to all of them.
+    fn of(&self, set: usize) -> (u32, usize) {
+        (self.sets[set].destinations[0].0, self.sets[set].flows)
+    }
+
+    /// Parts of a set by the groups of a switch. Most switches of a tier divide destinations alike.
+    fn divide(&mut self, groups: &Groups, node: u32, set: usize) -> std::ops::Range<usize> {
+        let (division, own) = groups.division(node);
+        if let Some(known) = self.known.get(&(division, own, set)) {
+            return known.clone();
+        }
+        let first = self.sets.len();
+        let mut part_of = HashMap::new();
+        for index in 0..self.sets[set].destinations.len() {
+            let (destination, flows) = self.sets[set].destinations[index];
+            let next = self.sets.len();
+            let part = *part_of.entry(groups.index(node, destination)).or_insert(next);
+            if part == next {
+                self.sets.push(Set::default());
+            }
+            self.sets[part].add(destination, flows);
+        }
+        let parts = first..self.sets.len();
+        self.known.insert((division, own, set), parts.clone());
+        parts
+    }
 }
 
 /// The members of a group that lead to a higher tier.

@@ -11,7 +11,7 @@ fn fabric() -> Fabric {
 /// Weights of leaf 0 towards leaf `to`.
 fn weights(fabric: &Fabric, state: &LinkState, weighing: &Weighing, to: u32) -> Vec<u64> {
     let groups = Groups::plan(fabric, state, weighing);
-    groups.group(fabric, fabric.hosts(), to).members.iter().map(|member| member.weight).collect()
+    groups.group(fabric.hosts(), to).members.iter().map(|member| member.weight).collect()
 }
 
 /// The port from leaf `leaf` to spine `spine`.
@@ -42,9 +42,9 @@ fn a_dead_far_link_is_no_next_hop() {
     let mut state = LinkState::of(&fabric);
     state.up[up(&fabric, 2, 0) as usize] = false;
     let groups = Groups::plan(&fabric, &state, &Weighing::Equal);
-    assert_eq!(groups.group(&fabric, fabric.hosts(), 1).members.len(), 4);
-    assert_eq!(groups.group(&fabric, fabric.hosts(), 2).members.len(), 3);
-    assert!(groups.group(&fabric, fabric.hosts(), 0).members.is_empty(), "its own hosts");
+    assert_eq!(groups.group(fabric.hosts(), 1).members.len(), 4);
+    assert_eq!(groups.group(fabric.hosts(), 2).members.len(), 3);
+    assert!(groups.group(fabric.hosts(), 0).members.is_empty(), "its own hosts");
 }
 
 #[test]

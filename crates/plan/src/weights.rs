@@ -2,6 +2,7 @@
 
 use crate::divisor::gcd;
 use anabranch_fabric::{Fabric, LinkState, NextHops};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// Origin of the weights of a group.
@@ -31,12 +32,13 @@ type Written = BTreeMap<(u32, u32), u64>;
 /// Values that weights are read from.
 pub(crate) enum Weights<'a> {
     Equal,
-    /// `behind[destination][node - hosts]`: what flows from a switch to a destination at most, in bits per second, if every
-    /// switch on the way fills its next hops.
+    /// `behind[class][node - hosts]`: what flows from a switch to a leaf of a class at most, in bits per second, if every
+    /// switch on the way fills its next hops. Computed when it is first asked for.
     Capacity {
         fabric: &'a Fabric,
         state: &'a LinkState,
-        behind: Vec<Vec<u64>>,
+        hops: &'a NextHops,
+        behind: Vec<OnceCell<Vec<u64>>>,
     },
     Given {
         fabric: &'a Fabric,
@@ -48,16 +50,13 @@ impl<'a> Weights<'a> {
     pub(crate) fn new(
         fabric: &'a Fabric,
         state: &'a LinkState,
-        hops: &NextHops,
+        hops: &'a NextHops,
         weighing: &'a Weighing,
     ) -> Self {
         match weighing {
             Weighing::Equal => Self::Equal,
             Weighing::Capacity => {
-                let destinations = 0..hops.leaves.len() as u32;
-                let behind =
-                    destinations.map(|destination| capacity_behind(fabric, state, hops, destination));
-                Self::Capacity { fabric, state, behind: behind.collect() }
+                Self::Capacity { fabric, state, hops, behind: vec![OnceCell::new(); hops.classes()] }
             }
             Weighing::Given(written) => {
                 // The first of two weights for the same neighbour counts.
@@ -79,10 +78,12 @@ impl<'a> Weights<'a> {
         members.extend(ports.map(|port| Member { port, weight: 1 }));
         match self {
             Self::Equal => return,
-            Self::Capacity { fabric, state, behind } => {
-                let behind = &behind[destination as usize];
+            Self::Capacity { fabric, state, hops, behind } => {
+                let behind = behind[hops.class(destination) as usize]
+                    .get_or_init(|| capacity_behind(fabric, state, hops, destination));
+                let leaf = hops.leaves[destination as usize];
                 for member in members.iter_mut() {
-                    member.weight = through(fabric, state, behind, member.port);
+                    member.weight = through(fabric, state, behind, leaf, member.port);
                 }
             }
             Self::Given { fabric, written } => given(fabric, written, members),
@@ -95,21 +96,21 @@ impl<'a> Weights<'a> {
 }
 
 /// WCMP's weights (Zhou et al., EuroSys 2014, section 2): what a next hop can carry is its link or what lies behind
-/// it, whichever is less. By switch.
+/// it, whichever is less. By switch. The same for all destinations of a class: no next hop on the way to one of them is
+/// another, and their neighbours reach each of them by links of the same rates.
 fn capacity_behind(fabric: &Fabric, state: &LinkState, hops: &NextHops, destination: u32) -> Vec<u64> {
-    let mut behind = vec![0u64; hops.switches()];
+    let (leaf, mut behind) = (hops.leaves[destination as usize], vec![0u64; hops.switches()]);
     for node in hops.nearest_first(destination) {
-        behind[hops.switch(node)] = if node == hops.leaves[destination as usize] {
-            u64::MAX
-        } else {
-            hops.ports(node, destination).map(|port| through(fabric, state, &behind, port)).sum()
-        };
+        let ports = hops.ports(node, destination);
+        behind[hops.switch(node)] = ports.map(|port| through(fabric, state, &behind, leaf, port)).sum();
     }
     behind
 }
 
-fn through(fabric: &Fabric, state: &LinkState, behind: &[u64], port: u32) -> u64 {
-    state.rate[port as usize].bps().min(behind[(fabric.ports()[port as usize].to - fabric.hosts()) as usize])
+/// Capacity of a port and of what lies behind it, towards `leaf` (a node), behind which there is no bound.
+fn through(fabric: &Fabric, state: &LinkState, behind: &[u64], leaf: u32, port: u32) -> u64 {
+    let (rate_bps, to) = (state.rate[port as usize].bps(), fabric.ports()[port as usize].to);
+    if to == leaf { rate_bps } else { rate_bps.min(behind[(to - fabric.hosts()) as usize]) }
 }
 
 /// Weights by neighbour; parallel links share their neighbour's.

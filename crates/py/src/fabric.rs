@@ -57,8 +57,10 @@ impl Fabric {
                 (switch, Vec::new(), members.collect())
             })
             .collect();
-        for (entry, &group) in groups.group_of.iter().enumerate() {
-            rows[group as usize].1.push(groups.leaves[entry % groups.leaves.len()]);
+        for node in self.built.hosts()..self.built.nodes().len() as u32 {
+            for (destination, &leaf) in (0..).zip(&groups.leaves) {
+                rows[groups.index(node, destination)].1.push(leaf);
+            }
         }
         Ok(rows)
     }

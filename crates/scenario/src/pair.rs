@@ -9,7 +9,7 @@ use crate::section::fabric::{KINDS, Shape};
 use crate::section::routing::Routing;
 use crate::section::{change, fabric, routing};
 use anabranch_balancers::{PairPlan, registry};
-use anabranch_fabric::{Fabric, LinkState, NextHops};
+use anabranch_fabric::{Fabric, LinkState};
 use anabranch_form::document::{Table, Value};
 use anabranch_form::{Form, FormError, Origin, Position, Reader, document, nearest};
 use std::path::Path;
@@ -97,7 +97,7 @@ fn check_override(key: &str, value: &str) -> Result<(), FormError> {
 
 /// The nodes of two different leaves by name.
 fn leaves(fabric: &Fabric, pair: [&str; 2]) -> Result<[u32; 2], FormError> {
-    let leaves = NextHops::shortest(fabric, &LinkState::of(fabric)).leaves;
+    let leaves = fabric.leaves();
     let name = |&leaf: &u32| fabric.nodes()[leaf as usize].name.as_str();
     let refuse = |problem: String, hint: String| {
         let position = Position { source: "pair".into(), line: None };

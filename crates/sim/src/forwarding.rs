@@ -5,11 +5,11 @@ use crate::network::Network;
 use crate::slab::PacketId;
 use crate::{SimulationError, marks};
 use anabranch_fabric::{Fabric, LinkState};
-use anabranch_plan::{Groups, Weighing};
+use anabranch_plan::{Groups, Parts, Weighing};
 use std::collections::{BTreeMap, HashMap};
 
-/// Entry of a leaf's table for a destination of its own.
-const LOCAL: u32 = u32::MAX;
+/// Destination that a switch without hosts has as its own.
+const NO_LEAF: u32 = u32::MAX;
 
 /// Decision about a packet at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,20 +27,55 @@ pub(crate) enum Step {
 /// A group as the hot path reads it.
 #[derive(Clone, Copy)]
 struct Members {
+    group: u32,
     first: u32,
     len: u16,
     /// Whether any member carries.
     alive: bool,
 }
 
+/// Forwarding table of a switch.
+#[derive(Clone, Copy)]
+struct Row {
+    /// Number of the switch as a destination, if it is a leaf.
+    own: u32,
+    /// Where its division of the destinations begins in [`Table::parts`].
+    at: u32,
+    /// Its groups in [`Table::groups`], by part.
+    first: u32,
+    len: u32,
+}
+
+/// Forwarding tables: for each switch and destination a group. Destinations are divided into those of equal groups, and
+/// most switches of a tier divide them alike, so that the tables of a large fabric still fit into caches.
+#[derive(Clone, Default)]
+struct Table {
+    rows: Vec<Row>,
+    parts: Parts,
+    groups: Vec<Members>,
+}
+
+impl Table {
+    /// Group of a switch towards a destination, which is not its own.
+    fn group(&self, switch: u32, leaf: u32) -> u32 {
+        let Row { at, first, .. } = self.rows[switch as usize];
+        self.groups[(first + self.parts.flat()[(at + leaf) as usize]) as usize].group
+    }
+
+    /// Groups of a switch, each once.
+    fn groups_of(&self, switch: u32) -> std::ops::Range<usize> {
+        let Row { first, len, .. } = self.rows[switch as usize];
+        first as usize..(first + len) as usize
+    }
+}
+
 /// The forwarding tables of all switches.
 pub(crate) struct Forwarding<B: SwitchBalancer> {
     hosts: u32,
-    leaves: u32,
     /// Leaf of each host, by its number as destination, and the leaf's port towards the host.
     host: Vec<(u32, u32)>,
-    /// Group for each switch and destination, or [`LOCAL`].
-    group_of: Vec<u32>,
+    table: Table,
+    /// All groups by their numbers, those included that the table has no more.
     members: Vec<Members>,
     ports: Vec<u32>,
     /// Beside [`Self::ports`]: whether each carries, as far as its switch and routing know.
@@ -58,10 +93,10 @@ type Origin = (Option<u32>, Vec<u32>, Vec<u64>);
 struct Routes {
     /// Switch of each group, and the weight of each member as routing wants it. Nothing if it is retired.
     groups: Vec<Option<(u32, Vec<u64>)>>,
-    /// Groups of each switch, by its number among the switches.
-    of_switch: Vec<Vec<u32>>,
-    /// [`Forwarding::group_of`] in the fabric as built.
-    built: Vec<u32>,
+    /// [`Forwarding::table`] in the fabric as built, and what was planned last; nothing before routing learns of the first
+    /// change.
+    built: Option<Table>,
+    planned: Option<Groups>,
     /// Retired groups, by their number of members: who takes such a number takes its range of the ports.
     retired: BTreeMap<u16, Vec<u32>>,
 }
@@ -71,10 +106,8 @@ type Entry = (u32, Option<u32>, Option<u32>);
 
 impl<B: SwitchBalancer> Forwarding<B> {
     pub(crate) fn new(fabric: &Fabric, weighing: Weighing, balancer: B) -> Result<Self, SimulationError> {
-        let switches = fabric.nodes().len() - fabric.hosts() as usize;
         let believed = LinkState::of(fabric);
         let plan = Groups::plan(fabric, &believed, &weighing);
-        let leaves = plan.leaves.len() as u32;
         let host = (0..fabric.hosts())
             .map(|host| {
                 let leaf = plan.leaves.binary_search(&fabric.leaf_of(host)).unwrap_or(0) as u32;
@@ -83,18 +116,16 @@ impl<B: SwitchBalancer> Forwarding<B> {
             .collect();
         let mut forwarding = Self {
             hosts: fabric.hosts(),
-            leaves,
             host,
-            group_of: Vec::new(),
+            table: Table::default(),
             members: Vec::new(),
             ports: Vec::new(),
             carries: Vec::new(),
             balancer,
             weighing,
-            routes: Routes { of_switch: vec![Vec::new(); switches], ..Routes::default() },
+            routes: Routes::default(),
         };
-        forwarding.install(&plan, &believed, fabric)?;
-        forwarding.routes.built.clone_from(&forwarding.group_of);
+        forwarding.install(&plan, None, &believed, fabric)?;
         Ok(forwarding)
     }
 
@@ -103,8 +134,8 @@ impl<B: SwitchBalancer> Forwarding<B> {
     pub(crate) fn forward(&mut self, switch: u32, id: PacketId, network: &mut Network) -> Step {
         let packet = network.packets.get(id);
         let (leaf, host_port) = self.host[packet.destination as usize];
-        let group = self.group_of[(switch * self.leaves + leaf) as usize];
-        if group == LOCAL {
+        let row = self.table.rows[switch as usize];
+        if leaf == row.own {
             if B::DELIVERS && !self.balancer.deliver(switch, host_port, id, network) {
                 return Step::Kept;
             }
@@ -113,7 +144,8 @@ impl<B: SwitchBalancer> Forwarding<B> {
             }
             return Step::Port(host_port);
         }
-        let Members { first, len, alive } = self.members[group as usize];
+        let part = self.table.parts.flat()[(row.at + leaf) as usize];
+        let Members { group, first, len, alive } = self.table.groups[(row.first + part) as usize];
         if !alive {
             return Step::NoPath;
         }
@@ -144,11 +176,11 @@ impl<B: SwitchBalancer> Forwarding<B> {
     pub(crate) fn probe(&mut self, switch: u32, from: u32, id: PacketId, network: &mut Network) {
         let packet = network.packets.get(id);
         let (leaf, _) = self.host[packet.destination as usize];
-        let group = self.group_of[(switch * self.leaves + leaf) as usize];
-        let onward = if group == LOCAL || packet.marks & marks::LABELLED == 0 {
+        let own = self.table.rows[switch as usize].own;
+        let onward = if leaf == own || packet.marks & marks::LABELLED == 0 {
             None
         } else {
-            let Members { first, len, .. } = self.members[group as usize];
+            let Members { first, len, .. } = self.members[self.table.group(switch, leaf) as usize];
             let ports = &self.ports[first as usize..][..usize::from(len)];
             if len > 1 {
                 let carries = &self.carries[first as usize..][..usize::from(len)];
@@ -168,8 +200,17 @@ impl<B: SwitchBalancer> Forwarding<B> {
         believed: &LinkState,
         actual: &LinkState,
     ) -> Result<(), SimulationError> {
+        let before = match self.routes.planned.take() {
+            Some(planned) => planned,
+            None => {
+                self.routes.built = Some(self.table.clone());
+                Groups::plan(fabric, &LinkState::of(fabric), &self.weighing)
+            }
+        };
         let plan = Groups::plan(fabric, believed, &self.weighing);
-        self.install(&plan, actual, fabric)
+        self.install(&plan, Some(&before), actual, fabric)?;
+        self.routes.planned = Some(plan);
+        Ok(())
     }
 
     /// A switch sees its own ports change and stops using, or uses again, those it has: no other switch knows.
@@ -182,60 +223,102 @@ impl<B: SwitchBalancer> Forwarding<B> {
         if node < self.hosts {
             return Ok(());
         }
-        for index in 0..self.routes.of_switch[(node - self.hosts) as usize].len() {
-            let group = self.routes.of_switch[(node - self.hosts) as usize][index];
+        let own = self.table.groups_of(node - self.hosts);
+        let mut groups: Vec<u32> =
+            self.table.groups[own.clone()].iter().map(|members| members.group).collect();
+        groups.sort_unstable();
+        for group in groups {
             self.weigh(fabric, group, actual, Some(group))?;
+        }
+        for members in &mut self.table.groups[own] {
+            *members = self.members[members.group as usize];
         }
         Ok(())
     }
 
-    fn install(&mut self, plan: &Groups, actual: &LinkState, fabric: &Fabric) -> Result<(), SimulationError> {
-        let before = std::mem::take(&mut self.group_of);
-        // Groups that replace the same one, or none, by the same ports and weights are one. Those of earlier times are
-        // not: nobody told them what died since.
+    /// Installs `plan`. A switch that forwards as in the plan `before`, if there is one, keeps its table.
+    fn install(
+        &mut self,
+        plan: &Groups,
+        before: Option<&Groups>,
+        actual: &LinkState,
+        fabric: &Fabric,
+    ) -> Result<(), SimulationError> {
+        let mut table = Table::default();
+        // Where divisions stand that are taken over.
+        let mut moved: HashMap<u32, u32> = HashMap::new();
+        let mut own_of = vec![NO_LEAF; fabric.nodes().len() - self.hosts as usize];
+        for (leaf, &node) in (0..).zip(&plan.leaves) {
+            own_of[(node - self.hosts) as usize] = leaf;
+        }
+        // Of the switch at hand: groups that replace the same one, or none, by the same ports and weights are one. Those
+        // of earlier times are not: nobody told them what died since.
         let mut known: HashMap<Origin, u32> = HashMap::new();
+        // Entries of its table that were met, and parts of the destinations with their groups.
         let mut entries: HashMap<Entry, u32> = HashMap::new();
-        let mut last: Option<(Entry, u32)> = None;
-        let mut group_of = Vec::with_capacity(plan.group_of.len());
-        for (index, &planned) in plan.group_of.iter().enumerate() {
-            let switch = index as u32 / self.leaves;
-            if plan.leaves[index % self.leaves as usize] == switch + self.hosts {
-                group_of.push(LOCAL);
+        let mut part_of: HashMap<u32, u32> = HashMap::new();
+        let mut division = vec![0; plan.leaves.len()];
+        for (switch, own) in (0..).zip(own_of) {
+            let first = table.groups.len() as u32;
+            if before.is_some_and(|before| plan.forwards_as(before, switch + self.hosts)) {
+                let Row { at, .. } = self.table.rows[switch as usize];
+                let parts = &self.table.parts.flat()[at as usize..][..plan.leaves.len()];
+                let at = *moved.entry(at).or_insert_with(|| table.parts.place(parts));
+                table.groups.extend_from_slice(&self.table.groups[self.table.groups_of(switch)]);
+                let len = table.groups.len() as u32 - first;
+                table.rows.push(Row { own, at, first, len });
                 continue;
             }
-            let heir_of = before.get(index).copied();
-            let entry = (planned, self.routes.built.get(index).copied(), heir_of);
-            // Most entries are as the one before them.
-            let group = match last.filter(|(known, _)| *known == entry).map(|(_, group)| group) {
-                Some(group) => group,
-                None => match entries.get(&entry) {
-                    Some(&group) => group,
-                    None => {
-                        let origin = self.origin(&plan.groups[planned as usize], entry.1, heir_of);
-                        let group = match known.get(&origin) {
-                            Some(&group) => group,
-                            None => self.renew(fabric, switch, &origin, actual)?,
-                        };
-                        known.insert(origin, group);
-                        entries.insert(entry, group);
-                        group
-                    }
-                },
-            };
-            last = Some((entry, group));
-            group_of.push(group);
+            known.clear();
+            entries.clear();
+            part_of.clear();
+            let mut last: Option<(Entry, u32)> = None;
+            for (leaf, part) in (0..).zip(&mut division) {
+                if leaf == own {
+                    // What stands here is not read: as for the destination before, so that leaves divide alike.
+                    *part = last.map_or(0, |(_, part)| part);
+                    continue;
+                }
+                let heir_of = self.group_before(&self.table, switch, leaf);
+                let built = self.routes.built.as_ref();
+                let built = built.and_then(|built| self.group_before(built, switch, leaf));
+                let planned = plan.index(switch + self.hosts, leaf);
+                let entry = (planned as u32, built, heir_of);
+                // Most entries are as the one before them.
+                *part = match last.filter(|(known, _)| *known == entry).map(|(_, part)| part) {
+                    Some(part) => part,
+                    None => match entries.get(&entry) {
+                        Some(&part) => part,
+                        None => {
+                            let origin = self.origin(&plan.groups[planned], built, heir_of);
+                            let group = match known.get(&origin) {
+                                Some(&group) => group,
+                                None => self.renew(fabric, switch, &origin, actual)?,
+                            };
+                            known.insert(origin, group);
+                            let next = part_of.len() as u32;
+                            let part = *part_of.entry(group).or_insert(next);
+                            if part == next {
+                                table.groups.push(self.members[group as usize]);
+                            }
+                            entries.insert(entry, part);
+                            part
+                        }
+                    },
+                };
+                last = Some((entry, *part));
+            }
+            let len = table.groups.len() as u32 - first;
+            table.rows.push(Row { own, at: table.parts.place(&division), first, len });
         }
-        self.group_of = group_of;
-        for (switch, groups) in self.routes.of_switch.iter_mut().enumerate() {
-            let row = switch * self.leaves as usize..(switch + 1) * self.leaves as usize;
-            groups.clear();
-            groups.extend(self.group_of[row].iter().filter(|&&group| group != LOCAL));
-            groups.dedup();
-            groups.sort_unstable();
-            groups.dedup();
-        }
+        self.table = table;
         self.retire_unused();
         Ok(())
+    }
+
+    /// Group of a switch towards a destination in a table of earlier times; nothing if it had none yet.
+    fn group_before(&self, table: &Table, switch: u32, leaf: u32) -> Option<u32> {
+        (!table.rows.is_empty()).then(|| table.group(switch, leaf))
     }
 
     /// Origin of the group that follows from a planned one.
@@ -266,7 +349,8 @@ impl<B: SwitchBalancer> Forwarding<B> {
         let group = match self.routes.retired.get_mut(&len).and_then(Vec::pop) {
             Some(group) => group,
             None => {
-                self.members.push(Members { first: self.ports.len() as u32, len, alive: false });
+                let (group, first) = (self.members.len() as u32, self.ports.len() as u32);
+                self.members.push(Members { group, first, len, alive: false });
                 self.ports.resize(self.ports.len() + ports.len(), 0);
                 self.carries.resize(self.ports.len(), false);
                 self.routes.groups.push(None);
@@ -283,8 +367,9 @@ impl<B: SwitchBalancer> Forwarding<B> {
     /// Retires the groups that are neither in use nor those of the fabric as built.
     fn retire_unused(&mut self) {
         let mut used = vec![false; self.members.len()];
-        for &group in self.group_of.iter().chain(&self.routes.built).filter(|&&group| group != LOCAL) {
-            used[group as usize] = true;
+        let built = self.routes.built.iter().flat_map(|table| &table.groups);
+        for members in self.table.groups.iter().chain(built) {
+            used[members.group as usize] = true;
         }
         for (group, _) in (0..).zip(used).filter(|&(_, used)| !used) {
             if self.routes.groups[group as usize].take().is_some() {
@@ -408,8 +493,8 @@ mod tests {
                     forwarding.local_change(&fabric, node, &state).unwrap();
                 }
                 forwarding.reroute(&fabric, &state, &state).unwrap();
-                let in_use = forwarding.group_of.iter().filter(|&&group| group != LOCAL);
-                assert!(in_use.into_iter().all(|&group| forwarding.balancer.groups[group as usize]));
+                let in_use = &forwarding.table.groups;
+                assert!(in_use.iter().all(|members| forwarding.balancer.groups[members.group as usize]));
             }
             if round == 2 * links.len() {
                 after_few = forwarding.members.len();

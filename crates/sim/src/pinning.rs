@@ -20,9 +20,7 @@ pub(crate) fn pin(fabric: &Fabric, flows: &[Flow]) -> Result<Vec<Option<Pinned>>
         return Ok(Vec::new());
     }
     let hops = NextHops::shortest(fabric, &LinkState::of(fabric));
-    let counts: Vec<Vec<u64>> = (0..hops.leaves.len() as u32)
-        .map(|destination| paths::path_counts(fabric, &hops, destination))
-        .collect();
+    let mut counts: HashMap<usize, Vec<u64>> = HashMap::new();
     let mut known = HashMap::new();
     let mut labels = |from: u32, to: u32, path: u32| -> Result<u32, FabricError> {
         let (from, to) = (fabric.leaf_of(from), fabric.leaf_of(to));
@@ -30,7 +28,9 @@ pub(crate) fn pin(fabric: &Fabric, flows: &[Flow]) -> Result<Vec<Option<Pinned>>
             return Ok(labels);
         }
         let destination = hops.leaves.binary_search(&to).unwrap_or(0);
-        let counts = &counts[destination];
+        let counts = counts
+            .entry(destination)
+            .or_insert_with(|| paths::path_counts(fabric, &hops, destination as u32));
         let found = paths::path(fabric, &hops, counts, from, destination as u32, path.into())?;
         known.insert((from, to, path), found.labels);
         Ok(found.labels)

@@ -61,7 +61,7 @@ struct Pair {
 fn path_weight(fabric: &Fabric, groups: &Groups, ports: &[u32], to: u32) -> u64 {
     let share = |port: u32| {
         let node = fabric.ports()[port as usize].from;
-        let members = &groups.group(fabric, node, to).members;
+        let members = &groups.group(node, to).members;
         let sum: u64 = members.iter().map(|member| member.weight).sum();
         let own = members.iter().find(|member| member.port == port).map_or(0, |member| member.weight);
         if sum == 0 { 1.0 } else { own as f64 / sum as f64 }
