@@ -133,8 +133,7 @@ impl Network {
                 if port.from < fabric.hosts() && nic.queueing != Queueing::Fifo {
                     (port.buffer, port.marking) = (Buffer::UNLIMITED, Marking::Off);
                 }
-                let mut egress =
-                    EgressPort::new(&port, framing.gap_bytes, Stream::of_entity(seed, "port", index));
+                let mut egress = EgressPort::new(&port, framing.gap_bytes, Stream::entity_seed(seed, index));
                 if nic.jitter {
                     egress.set_jitter(Stream::of_entity(seed, "jitter", index));
                 }

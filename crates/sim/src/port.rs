@@ -15,6 +15,9 @@ use anabranch_fabric::{Marking, Port, Serialization};
 use anabranch_traffic::random::Stream;
 use std::hint::select_unpredictable;
 
+/// Packets that a port has room for from its second on, before it needs more.
+const RING: usize = 16;
+
 /// A packet that was accepted: on the wire, in service or waiting.
 #[derive(Clone, Copy, Default)]
 struct Accepted {
@@ -39,13 +42,20 @@ pub(crate) enum Verdict {
     Lost,
 }
 
-/// Faults of a port, and the random numbers for them.
+/// Faults of a port, and the random numbers for them. A port has it once it needs it: few ever do.
 struct Unusual {
     down: bool,
     loss: f64,
     ramp: Option<(u32, u32, f64)>,
     stream: Stream,
     contest: Contest,
+}
+
+impl Unusual {
+    fn new(seed: u64) -> Self {
+        let stream = Stream::new(seed, "port");
+        Self { down: false, loss: 0.0, ramp: None, stream, contest: Contest::default() }
+    }
 }
 
 /// Packets that competed for the last slot of a full queue.
@@ -99,7 +109,9 @@ pub(crate) struct EgressPort {
     /// Bytes sent in the intervals before this one.
     sent_before_bytes: u64,
     rate_bps: u64,
-    unusual: Box<Unusual>,
+    unusual: Option<Box<Unusual>>,
+    /// Seed of [`Unusual::stream`].
+    seed: u64,
     /// Random numbers for the lag, and for the last slot of a full queue.
     lots: Lots,
 }
@@ -108,7 +120,7 @@ pub(crate) struct EgressPort {
 const _: () = assert!(size_of::<EgressPort>() == 256 && std::mem::offset_of!(EgressPort, special) < 128);
 
 impl EgressPort {
-    pub(crate) fn new(port: &Port, gap_bytes: u16, stream: Stream) -> Self {
+    pub(crate) fn new(port: &Port, gap_bytes: u16, seed: u64) -> Self {
         let (mark_bytes, mark_packets, ramp) = match port.marking {
             Marking::Off => (u64::MAX, u32::MAX, None),
             Marking::Step { bytes, packets } => (limit(bytes), packets, None),
@@ -117,7 +129,8 @@ impl EgressPort {
             }
         };
         let mut egress = Self {
-            ring: vec![Accepted::default(); 16].into(),
+            // Most ports of a large fabric see no packet for long.
+            ring: vec![Accepted::default(); 1].into(),
             head: 0,
             serving: 0,
             tail: 0,
@@ -146,11 +159,19 @@ impl EgressPort {
             lost_packets: 0,
             sent_before_bytes: 0,
             rate_bps: port.rate.bps(),
-            unusual: Box::new(Unusual { down: false, loss: 0.0, ramp, stream, contest: Contest::default() }),
+            unusual: None,
+            seed,
             lots: Lots::default(),
         };
+        if ramp.is_some() {
+            egress.unusual().ramp = ramp;
+        }
         egress.settle();
         egress
+    }
+
+    fn unusual(&mut self) -> &mut Unusual {
+        self.unusual.get_or_insert_with(|| Box::new(Unusual::new(self.seed)))
     }
 
     /// Breaks phase locks from now on: at hosts frames enter the link after a random processing time, and the last
@@ -161,8 +182,9 @@ impl EgressPort {
 
     /// Derives what the hot path compares with.
     fn settle(&mut self) {
-        self.special = self.unusual.down || self.unusual.loss > 0.0 || self.unusual.ramp.is_some();
-        let judged_always = self.unusual.down || self.unusual.ramp.is_some();
+        let judged_always =
+            self.unusual.as_ref().is_some_and(|unusual| unusual.down || unusual.ramp.is_some());
+        self.special = judged_always || self.unusual.as_ref().is_some_and(|unusual| unusual.loss > 0.0);
         self.quiet_bytes = if judged_always {
             0
         } else {
@@ -254,7 +276,7 @@ impl EgressPort {
         let frame_bytes = u64::from(packet.frame_bytes);
         let mut ramp = false;
         if self.special {
-            if self.unusual.down {
+            if !self.is_up() {
                 self.lost_packets += 1;
                 return Some(Verdict::Lost);
             }
@@ -300,11 +322,14 @@ impl EgressPort {
         if !self.lots.are_drawn() {
             return None;
         }
-        if self.unusual.contest.tail != self.tail {
-            self.unusual.contest = Contest { tail: self.tail, packets: 1 };
+        let tail = self.tail;
+        let contest = &mut self.unusual().contest;
+        if contest.tail != tail {
+            *contest = Contest { tail, packets: 1 };
         }
-        self.unusual.contest.packets += 1;
-        if self.lots.below(self.unusual.contest.packets) != 0 || self.serving == self.tail {
+        contest.packets += 1;
+        let packets = contest.packets;
+        if self.lots.below(packets) != 0 || self.serving == self.tail {
             return None;
         }
         let last = self.at(self.tail.wrapping_sub(1));
@@ -385,7 +410,7 @@ impl EgressPort {
 
     #[cold]
     fn grow(&mut self) {
-        let mut ring = vec![Accepted::default(); 2 * self.ring.len()].into_boxed_slice();
+        let mut ring = vec![Accepted::default(); (2 * self.ring.len()).max(RING)].into_boxed_slice();
         let mut index = self.head;
         while index != self.tail {
             ring[index as usize & (ring.len() - 1)] = self.at(index);
@@ -397,21 +422,27 @@ impl EgressPort {
     /// Whether the link loses the frame that arrives now. It took its time on the link all the same.
     #[inline(always)]
     pub(crate) fn loses(&mut self) -> bool {
-        let lost = self.special && self.unusual.loss > 0.0 && self.unusual.stream.unit() < self.unusual.loss;
+        let lost = self.special && self.strikes();
         self.lost_packets += u64::from(lost);
         lost
     }
 
+    fn strikes(&mut self) -> bool {
+        let unusual = self.unusual();
+        unusual.loss > 0.0 && unusual.stream.unit() < unusual.loss
+    }
+
     /// RED: whether the packet that comes now is to be marked, or dropped if it cannot be.
     fn ramp_strikes(&mut self) -> bool {
-        let Some((low_bytes, high_bytes, probability)) = self.unusual.ramp else { return false };
-        let (low, high) = (u64::from(low_bytes), u64::from(high_bytes));
         let backlog = self.backlog_bytes;
+        let unusual = self.unusual();
+        let Some((low_bytes, high_bytes, probability)) = unusual.ramp else { return false };
+        let (low, high) = (u64::from(low_bytes), u64::from(high_bytes));
         if backlog < low {
             return false;
         }
         let along = (backlog - low) as f64 / (high - low).max(1) as f64;
-        backlog >= high || self.unusual.stream.unit() < probability * along
+        backlog >= high || unusual.stream.unit() < probability * along
     }
 
     /// When the packet accepted last begins, or began, to be sent.

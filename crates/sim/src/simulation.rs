@@ -349,6 +349,10 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         }
         self.end_silence();
         let first = self.port_records.len();
+        if first == 0 {
+            // The only interval of many runs, and a large one on large fabrics.
+            self.port_records.reserve_exact(self.network.ports.len());
+        }
         for (index, port) in (0..).zip(&mut self.network.ports) {
             self.port_records.push(port.end_interval(index, self.interval_start_ps, now_ps));
         }

@@ -27,7 +27,13 @@ impl Stream {
     /// numbers of the others.
     #[must_use]
     pub fn of_entity(seed: u64, purpose: &str, entity: u32) -> Self {
-        Self::new(xxh3_64_with_seed(&entity.to_le_bytes(), seed), purpose)
+        Self::new(Self::entity_seed(seed, entity), purpose)
+    }
+
+    /// Seed of all streams of one entity, for [`Self::new`] when a stream is first needed.
+    #[must_use]
+    pub fn entity_seed(seed: u64, entity: u32) -> u64 {
+        xxh3_64_with_seed(&entity.to_le_bytes(), seed)
     }
 
     /// Draws 64 random bits.
