@@ -1,6 +1,5 @@
 //! Connections of a capture as flows between hosts.
 
-use crate::pattern::leaves;
 use crate::{Connections, Direction, Flow, Start, TrafficError};
 use anabranch_fabric::Fabric;
 use std::collections::HashMap;
@@ -83,7 +82,7 @@ pub fn capture_flows(
 
 /// Hosts in the order in which addresses are dealt to them: the first of each leaf, the second of each leaf, and so on.
 fn dealing_order(fabric: &Fabric) -> Vec<u32> {
-    let leaves = leaves(fabric);
+    let leaves = fabric.leaves();
     let mut dealt = vec![0u32; leaves.len()];
     let mut order: Vec<(u32, usize, u32)> = (0..fabric.hosts())
         .map(|host| {

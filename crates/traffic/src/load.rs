@@ -18,7 +18,7 @@
 //! measured at its hosts.
 
 use crate::TrafficError;
-use crate::pattern::{Senders, leaves};
+use crate::pattern::Senders;
 use anabranch_fabric::Fabric;
 use anabranch_fabric::capacity::{Reference, bisection_bps};
 
@@ -83,7 +83,7 @@ struct Counted {
 }
 
 fn counted(fabric: &Fabric, senders: &Senders, reference: Reference) -> Counted {
-    let leaves = leaves(fabric);
+    let leaves = fabric.leaves();
     let leaf = |host: u32| leaves.partition_point(|&leaf| leaf < fabric.leaf_of(host));
     let rate_bps = |port: u32| fabric.ports()[port as usize].rate.bps() as f64;
     match reference {

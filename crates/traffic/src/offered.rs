@@ -1,6 +1,5 @@
 //! Offered load of every tier, computed from the flows.
 
-use crate::pattern::leaves;
 use crate::{Flow, Start};
 use anabranch_fabric::{Fabric, LinkState, NextHops, Tier};
 use std::collections::BTreeMap;
@@ -44,20 +43,22 @@ pub fn arrival_window_ps(flows: &[Flow]) -> Option<u64> {
 /// tiers does not depend on how switches split.
 #[must_use]
 pub fn offered(fabric: &Fabric, flows: &[Flow], window_ps: u64) -> Vec<TierLoad> {
-    let leaves = leaves(fabric);
+    let leaves = fabric.leaves();
     let index = |host: u32| leaves.partition_point(|&leaf| leaf < fabric.leaf_of(host));
     let mut bytes = vec![0.0; fabric.ports().len()];
-    // Payload from leaf to leaf, by destination, then source.
-    let mut demand = vec![vec![0.0; leaves.len()]; leaves.len()];
+    // Payload from leaf to leaf, by destination, then source; nothing where nobody sends.
+    let mut demand = vec![Vec::new(); leaves.len()];
     for flow in flows.iter().filter(|flow| matches!(flow.start, Start::At(_))) {
         let (out, back) = (fabric.ports_of(flow.src)[0], fabric.ports_of(flow.dst)[0]);
         bytes[out as usize] += flow.size_bytes as f64;
         bytes[fabric.ports()[back as usize].reverse as usize] += flow.size_bytes as f64;
-        demand[index(flow.dst)][index(flow.src)] += flow.size_bytes as f64;
+        let sources: &mut Vec<f64> = &mut demand[index(flow.dst)];
+        sources.resize(leaves.len(), 0.0);
+        sources[index(flow.src)] += flow.size_bytes as f64;
     }
     let state = LinkState::of(fabric);
     let hops = NextHops::shortest(fabric, &state);
-    for (destination, sources) in demand.iter().enumerate() {
+    for (destination, sources) in demand.iter().enumerate().filter(|(_, sources)| !sources.is_empty()) {
         spread(fabric, &hops, destination as u32, &leaves, sources, &mut bytes);
     }
     by_tier(fabric, &bytes, window_ps)

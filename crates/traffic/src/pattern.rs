@@ -86,7 +86,7 @@ impl Pattern {
             Self::InterRack => (all(), all(), Avoid::Rack),
             Self::InterPod => (all(), all(), Avoid::Pod),
             Self::LeftToRight => {
-                let leaves = leaves(fabric);
+                let leaves = fabric.leaves();
                 let middle = leaves[leaves.len() / 2];
                 let (right, left) = split(&|position| position.leaf >= middle);
                 (right, left, Avoid::Itself)
@@ -181,13 +181,17 @@ fn cycle(hosts: u32, stream: &mut Stream) -> Vec<(u32, u32)> {
 
 impl Senders {
     fn may(&self, src: u32, dst: u32) -> bool {
+        src != dst && self.apart(src, dst)
+    }
+
+    /// Whether hosts are as far from each other as the pattern wants senders from receivers.
+    fn apart(&self, src: u32, dst: u32) -> bool {
         let (from, to) = (self.positions[src as usize], self.positions[dst as usize]);
-        src != dst
-            && match self.avoid {
-                Avoid::Itself => true,
-                Avoid::Rack => from.leaf != to.leaf,
-                Avoid::Pod => from.pod != to.pod,
-            }
+        match self.avoid {
+            Avoid::Itself => true,
+            Avoid::Rack => from.leaf != to.leaf,
+            Avoid::Pod => from.pod != to.pod,
+        }
     }
 
     /// Draws the destination of a flow, until it is one that the sender may send to.
@@ -211,6 +215,17 @@ impl Senders {
     /// hosts of a rack.
     pub(crate) fn crossing(&self, classes: usize, class: impl Fn(u32) -> usize) -> Crossing {
         let mut crossing = Crossing { share: 0.0, left: vec![false; classes], reached: vec![false; classes] };
+        // Receivers that stand alike: a host of theirs, their class, and their number.
+        let mut alike: Vec<(u32, usize, u64)> = Vec::new();
+        let mut is_receiver = vec![false; self.positions.len()];
+        for &receiver in &self.receivers {
+            is_receiver[receiver as usize] = true;
+            let position = |host: u32| self.positions[host as usize];
+            match alike.last_mut().filter(|(host, ..)| position(*host) == position(receiver)) {
+                Some((_, _, number)) => *number += 1,
+                None => alike.push((receiver, class(receiver), 1)),
+            }
+        }
         // Hosts of one rack may send to the same receivers, themselves apart: one count for all of them.
         let mut counted: Option<(u32, u64, u64)> = None;
         for sender in &self.senders {
@@ -227,13 +242,18 @@ impl Senders {
                 Some((of, allowed, crosses)) if of == rack => (allowed, crosses),
                 _ => {
                     let (mut allowed, mut crosses) = (0, 0);
-                    for &receiver in self.receivers.iter().filter(|&&to| self.may(sender.host, to)) {
-                        allowed += 1;
-                        let away = class(receiver) != from;
-                        crosses += u64::from(away);
-                        crossing.reached[class(receiver)] |= away;
+                    for &(receiver, to, number) in &alike {
+                        if !self.apart(sender.host, receiver) {
+                            continue;
+                        }
+                        allowed += number;
+                        let away = to != from;
+                        crosses += if away { number } else { 0 };
+                        crossing.reached[to] |= away;
                     }
-                    (allowed, crosses)
+                    // No host sends to itself.
+                    let itself = self.avoid == Avoid::Itself && is_receiver[sender.host as usize];
+                    (allowed - u64::from(itself), crosses)
                 }
             };
             counted = Some((rack, allowed, crosses));
@@ -256,10 +276,47 @@ pub(crate) struct Crossing {
     pub(crate) reached: Vec<bool>,
 }
 
-/// Switches with hosts, ascending.
-pub(crate) fn leaves(fabric: &Fabric) -> Vec<u32> {
-    let mut leaves: Vec<u32> = (0..fabric.hosts()).map(|host| fabric.leaf_of(host)).collect();
-    leaves.sort_unstable();
-    leaves.dedup();
-    leaves
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test may fail, its helpers too.
+mod tests {
+    use super::*;
+    use anabranch_fabric::topology::Clos;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Every pair of hosts by itself is the definition.
+        #[test]
+        fn crossing_traffic_is_that_of_all_pairs_of_hosts(
+            sizes in (2..4u32, 1..4u32, 1..4u32),
+            pattern in prop_oneof![
+                Just(Pattern::RandomPairs),
+                Just(Pattern::InterRack),
+                Just(Pattern::InterPod),
+                Just(Pattern::LeftToRight),
+                Just(Pattern::IntoPod(1)),
+                Just(Pattern::Permutation),
+            ],
+            halves: bool,
+        ) {
+            let (pods, leaves_per_pod, hosts_per_leaf) = sizes;
+            let fabric = Clos { pods, leaves_per_pod, hosts_per_leaf, ..Clos::default() }.build().unwrap();
+            let (senders, leaves) = (pattern.on(&fabric, 1).unwrap(), fabric.leaves());
+            let leaf = |host: u32| leaves.partition_point(|&leaf| leaf < fabric.leaf_of(host));
+            let class = |host: u32| if halves { usize::from(leaf(host) >= leaves.len() / 2) } else { leaf(host) };
+            let crossing = senders.crossing(leaves.len(), class);
+            let (mut share, mut left, mut reached) = (0.0, vec![false; leaves.len()], vec![false; leaves.len()]);
+            for sender in &senders.senders {
+                let may = |&to: &u32| sender.to.map_or_else(|| senders.may(sender.host, to), |only| only == to);
+                let to: Vec<u32> = senders.receivers().filter(may).collect();
+                let away: Vec<u32> =
+                    to.iter().copied().filter(|&to| class(to) != class(sender.host)).collect();
+                share += away.len() as f64 / to.len() as f64 / senders.senders.len() as f64;
+                left[class(sender.host)] |= !away.is_empty();
+                away.iter().for_each(|&to| reached[class(to)] = true);
+            }
+            prop_assert!((crossing.share - share).abs() < 1e-9, "{} {}", crossing.share, share);
+            prop_assert_eq!(crossing.left, left);
+            prop_assert_eq!(crossing.reached, reached);
+        }
+    }
 }
