@@ -2,8 +2,13 @@
 
 use anabranch_fabric::{Change, Fabric, Marking, Port, What};
 use anabranch_scenario::tier_name;
+use pyo3::BoundObject;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyFloat, PyList};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::convert::Infallible;
+use std::hash::Hash;
 
 const PS_PER_NS: f64 = 1000.0;
 
@@ -28,18 +33,48 @@ pub(crate) fn topology<'py>(
 
 fn ports<'py>(py: Python<'py>, ports: &[Port]) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
-    columns.set_item("from", ports.iter().map(|port| port.from).collect::<Vec<_>>())?;
-    columns.set_item("to", ports.iter().map(|port| port.to).collect::<Vec<_>>())?;
+    columns.set_item("from", shared(py, ports.iter().map(|port| port.from))?)?;
+    columns.set_item("to", shared(py, ports.iter().map(|port| port.to))?)?;
     columns.set_item("reverse", ports.iter().map(|port| port.reverse).collect::<Vec<_>>())?;
-    columns.set_item("rate_bps", ports.iter().map(|port| port.rate.bps()).collect::<Vec<_>>())?;
-    let delays = ports.iter().map(|port| port.delay_ps as f64 / PS_PER_NS);
-    columns.set_item("delay_ns", delays.collect::<Vec<_>>())?;
-    let limits = |of: fn(&Port) -> u32| ports.iter().map(move |port| limit(of(port))).collect::<Vec<_>>();
-    columns.set_item("buffer_bytes", limits(|port| port.buffer.bytes))?;
-    columns.set_item("buffer_packets", limits(|port| port.buffer.packets))?;
-    columns.set_item("mark_bytes", limits(|port| mark(&port.marking).0))?;
-    columns.set_item("mark_packets", limits(|port| mark(&port.marking).1))?;
+    columns.set_item("rate_bps", shared(py, ports.iter().map(|port| port.rate.bps()))?)?;
+    let delays = shared(py, ports.iter().map(|port| Nanoseconds(port.delay_ps)));
+    columns.set_item("delay_ns", delays?)?;
+    let limits = |of: fn(&Port) -> u32| shared(py, ports.iter().map(|port| limit(of(port))));
+    columns.set_item("buffer_bytes", limits(|port| port.buffer.bytes)?)?;
+    columns.set_item("buffer_packets", limits(|port| port.buffer.packets)?)?;
+    columns.set_item("mark_bytes", limits(|port| mark(&port.marking).0)?)?;
+    columns.set_item("mark_packets", limits(|port| mark(&port.marking).1)?)?;
     Ok(columns)
+}
+
+/// Time in picoseconds that Python has in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Nanoseconds(u64);
+
+impl<'py> IntoPyObject<'py> for Nanoseconds {
+    type Target = PyFloat;
+    type Output = Bound<'py, PyFloat>;
+    type Error = Infallible;
+
+    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Infallible> {
+        (self.0 as f64 / PS_PER_NS).into_pyobject(py)
+    }
+}
+
+/// List of values, equal ones as one object: on large fabrics that is most of the list.
+fn shared<'py, T>(py: Python<'py>, values: impl Iterator<Item = T>) -> PyResult<Vec<Bound<'py, PyAny>>>
+where
+    T: IntoPyObject<'py> + Copy + Eq + Hash,
+{
+    let mut known: HashMap<T, Bound<'py, PyAny>> = HashMap::new();
+    let object = |value: T| match known.entry(value) {
+        Entry::Occupied(known) => Ok(known.get().clone()),
+        Entry::Vacant(vacant) => {
+            let object = value.into_pyobject(py).map_err(Into::into)?.into_bound().into_any();
+            Ok(vacant.insert(object).clone())
+        }
+    };
+    values.map(object).collect()
 }
 
 /// Converts the number that means no limit to `None`.

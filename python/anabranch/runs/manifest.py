@@ -52,13 +52,14 @@ def origin(scenario: _core.Scenario, command: Sequence[str], started_at: str) ->
 def manifest(
     scenario: _core.Scenario,
     executed: Executed,
+    topology: Mapping[str, Any],
     tables: Mapping[str, pl.DataFrame],
     files: dict[str, int],
     command: Sequence[str],
 ) -> dict[str, Any]:
     """Manifest as plain data, ready for JSON."""
     totals, flows = executed.run.totals, tables["flows"]
-    of_hosts = host_queues.warning(scenario.topology(), tables["ports"])
+    of_hosts = host_queues.warning(topology, tables["ports"])
     return {
         **origin(scenario, command, executed.started_at),
         **{key: plain(value) for key, value in totals.items()},

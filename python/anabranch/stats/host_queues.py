@@ -17,9 +17,7 @@ BEGINNING = "hosts, not switches, hold the deepest queues"
 def warning(topology: Mapping[str, Any], ports: pl.DataFrame) -> str | None:
     """Warns, in a sentence, if the deepest queue of all was a host's, and notable."""
     deepest = ports.group_by("from").agg(pl.col("backlog_max_bytes").max()).sort("backlog_max_bytes", "from")
-    at_host = deepest["from"].map_elements(
-        lambda node: topology["nodes"]["tier"][node] == "host", return_dtype=pl.Boolean
-    )
+    at_host = deepest["from"] < topology["hosts"]
     hosts, switches = deepest.filter(at_host), deepest.filter(~at_host)
     if not (hosts.height and switches.height):
         return None
