@@ -1,15 +1,16 @@
 //! Forwarding: destination -> group -> port, and what failures do to groups.
 
+mod install;
+mod table;
+
 use crate::door::{Choice, GroupPlan, Junction, SwitchBalancer};
 use crate::network::Network;
 use crate::slab::PacketId;
 use crate::{SimulationError, marks};
 use anabranch_fabric::{Fabric, LinkState};
-use anabranch_plan::{Groups, Parts, Weighing};
-use std::collections::{BTreeMap, HashMap};
-
-/// Destination that a switch without hosts has as its own.
-const NO_LEAF: u32 = u32::MAX;
+use anabranch_plan::{Groups, Weighing};
+use std::collections::BTreeMap;
+use table::{Members, Table};
 
 /// Decision about a packet at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,51 +23,6 @@ pub(crate) enum Step {
     Policed,
     /// The load balancer keeps it.
     Kept,
-}
-
-/// A group as the hot path reads it.
-#[derive(Clone, Copy)]
-struct Members {
-    group: u32,
-    first: u32,
-    len: u16,
-    /// Whether any member carries.
-    alive: bool,
-}
-
-/// Forwarding table of a switch.
-#[derive(Clone, Copy)]
-struct Row {
-    /// Number of the switch as a destination, if it is a leaf.
-    own: u32,
-    /// Where its division of the destinations begins in [`Table::parts`].
-    at: u32,
-    /// Its groups in [`Table::groups`], by part.
-    first: u32,
-    len: u32,
-}
-
-/// Forwarding tables: for each switch and destination a group. Destinations are divided into those of equal groups, and
-/// most switches of a tier divide them alike, so that the tables of a large fabric still fit into caches.
-#[derive(Clone, Default)]
-struct Table {
-    rows: Vec<Row>,
-    parts: Parts,
-    groups: Vec<Members>,
-}
-
-impl Table {
-    /// Group of a switch towards a destination, which is not its own.
-    fn group(&self, switch: u32, leaf: u32) -> u32 {
-        let Row { at, first, .. } = self.rows[switch as usize];
-        self.groups[(first + self.parts.flat()[(at + leaf) as usize]) as usize].group
-    }
-
-    /// Groups of a switch, each once.
-    fn groups_of(&self, switch: u32) -> std::ops::Range<usize> {
-        let Row { first, len, .. } = self.rows[switch as usize];
-        first as usize..(first + len) as usize
-    }
 }
 
 /// The forwarding tables of all switches.
@@ -85,9 +41,6 @@ pub(crate) struct Forwarding<B: SwitchBalancer> {
     routes: Routes,
 }
 
-/// Origin of a group: the group before, the ports, the weights.
-type Origin = (Option<u32>, Vec<u32>, Vec<u64>);
-
 /// State that planning needs from one plan to the next.
 #[derive(Default)]
 struct Routes {
@@ -100,9 +53,6 @@ struct Routes {
     /// Retired groups, by their number of members: who takes such a number takes its range of the ports.
     retired: BTreeMap<u16, Vec<u32>>,
 }
-
-/// Groups that decide an entry of the table: the planned one, the one of the fabric as built, the one before.
-type Entry = (u32, Option<u32>, Option<u32>);
 
 impl<B: SwitchBalancer> Forwarding<B> {
     pub(crate) fn new(fabric: &Fabric, weighing: Weighing, balancer: B) -> Result<Self, SimulationError> {
@@ -234,165 +184,6 @@ impl<B: SwitchBalancer> Forwarding<B> {
             *members = self.members[members.group as usize];
         }
         Ok(())
-    }
-
-    /// Installs `plan`. A switch that forwards as in the plan `before`, if there is one, keeps its table.
-    fn install(
-        &mut self,
-        plan: &Groups,
-        before: Option<&Groups>,
-        actual: &LinkState,
-        fabric: &Fabric,
-    ) -> Result<(), SimulationError> {
-        let mut table = Table::default();
-        // Where divisions stand that are taken over.
-        let mut moved: HashMap<u32, u32> = HashMap::new();
-        let mut own_of = vec![NO_LEAF; fabric.nodes().len() - self.hosts as usize];
-        for (leaf, &node) in (0..).zip(&plan.leaves) {
-            own_of[(node - self.hosts) as usize] = leaf;
-        }
-        // Of the switch at hand: groups that replace the same one, or none, by the same ports and weights are one. Those
-        // of earlier times are not: nobody told them what died since.
-        let mut known: HashMap<Origin, u32> = HashMap::new();
-        // Entries of its table that were met, and parts of the destinations with their groups.
-        let mut entries: HashMap<Entry, u32> = HashMap::new();
-        let mut part_of: HashMap<u32, u32> = HashMap::new();
-        let mut division = vec![0; plan.leaves.len()];
-        for (switch, own) in (0..).zip(own_of) {
-            let first = table.groups.len() as u32;
-            if before.is_some_and(|before| plan.forwards_as(before, switch + self.hosts)) {
-                let Row { at, .. } = self.table.rows[switch as usize];
-                let parts = &self.table.parts.flat()[at as usize..][..plan.leaves.len()];
-                let at = *moved.entry(at).or_insert_with(|| table.parts.place(parts));
-                table.groups.extend_from_slice(&self.table.groups[self.table.groups_of(switch)]);
-                let len = table.groups.len() as u32 - first;
-                table.rows.push(Row { own, at, first, len });
-                continue;
-            }
-            known.clear();
-            entries.clear();
-            part_of.clear();
-            let mut last: Option<(Entry, u32)> = None;
-            for (leaf, part) in (0..).zip(&mut division) {
-                if leaf == own {
-                    // What stands here is not read: as for the destination before, so that leaves divide alike.
-                    *part = last.map_or(0, |(_, part)| part);
-                    continue;
-                }
-                let heir_of = self.group_before(&self.table, switch, leaf);
-                let built = self.routes.built.as_ref();
-                let built = built.and_then(|built| self.group_before(built, switch, leaf));
-                let planned = plan.index(switch + self.hosts, leaf);
-                let entry = (planned as u32, built, heir_of);
-                // Most entries are as the one before them.
-                *part = match last.filter(|(known, _)| *known == entry).map(|(_, part)| part) {
-                    Some(part) => part,
-                    None => match entries.get(&entry) {
-                        Some(&part) => part,
-                        None => {
-                            let origin = self.origin(&plan.groups[planned], built, heir_of);
-                            let group = match known.get(&origin) {
-                                Some(&group) => group,
-                                None => self.renew(fabric, switch, &origin, actual)?,
-                            };
-                            known.insert(origin, group);
-                            let next = part_of.len() as u32;
-                            let part = *part_of.entry(group).or_insert(next);
-                            if part == next {
-                                table.groups.push(self.members[group as usize]);
-                            }
-                            entries.insert(entry, part);
-                            part
-                        }
-                    },
-                };
-                last = Some((entry, *part));
-            }
-            let len = table.groups.len() as u32 - first;
-            table.rows.push(Row { own, at: table.parts.place(&division), first, len });
-        }
-        self.table = table;
-        self.retire_unused();
-        Ok(())
-    }
-
-    /// Group of a switch towards a destination in a table of earlier times; nothing if it had none yet.
-    fn group_before(&self, table: &Table, switch: u32, leaf: u32) -> Option<u32> {
-        (!table.rows.is_empty()).then(|| table.group(switch, leaf))
-    }
-
-    /// Origin of the group that follows from a planned one.
-    fn origin(&self, planned: &anabranch_plan::Group, built: Option<u32>, heir_of: Option<u32>) -> Origin {
-        let (ports, weights) = self.members_of(planned, [built, heir_of]);
-        // Tables and states of a group mean its members by their numbers: they go on only where those stay.
-        let heir_of = heir_of.filter(|&group| self.ports_of(group) == ports);
-        (heir_of, ports, weights)
-    }
-
-    /// The group of `origin`: the one that it continues if nothing is new, another otherwise.
-    fn renew(
-        &mut self,
-        fabric: &Fabric,
-        switch: u32,
-        origin: &Origin,
-        actual: &LinkState,
-    ) -> Result<u32, SimulationError> {
-        let (heir_of, ports, weights) = origin;
-        if let Some(heir) = *heir_of
-            && let Some((_, before)) = &self.routes.groups[heir as usize]
-            && before == weights
-        {
-            // It has heard of every change at its switch.
-            return Ok(heir);
-        }
-        let len = ports.len() as u16;
-        let group = match self.routes.retired.get_mut(&len).and_then(Vec::pop) {
-            Some(group) => group,
-            None => {
-                let (group, first) = (self.members.len() as u32, self.ports.len() as u32);
-                self.members.push(Members { group, first, len, alive: false });
-                self.ports.resize(self.ports.len() + ports.len(), 0);
-                self.carries.resize(self.ports.len(), false);
-                self.routes.groups.push(None);
-                self.members.len() as u32 - 1
-            }
-        };
-        let first = self.members[group as usize].first as usize;
-        self.ports[first..first + ports.len()].copy_from_slice(ports);
-        self.routes.groups[group as usize] = Some((switch, weights.clone()));
-        self.weigh(fabric, group, actual, *heir_of)?;
-        Ok(group)
-    }
-
-    /// Retires the groups that are neither in use nor those of the fabric as built.
-    fn retire_unused(&mut self) {
-        let mut used = vec![false; self.members.len()];
-        let built = self.routes.built.iter().flat_map(|table| &table.groups);
-        for members in self.table.groups.iter().chain(built) {
-            used[members.group as usize] = true;
-        }
-        for (group, _) in (0..).zip(used).filter(|&(_, used)| !used) {
-            if self.routes.groups[group as usize].take().is_some() {
-                let len = self.members[group as usize].len;
-                self.routes.retired.entry(len).or_default().push(group);
-                self.balancer.retire(group);
-            }
-        }
-    }
-
-    /// Ports and weights of a planned group. If one of the `olds`, which are the group of the fabric as built and the
-    /// one it replaces, has all its ports, that one's list is kept: labels are counted in the first, tables and states in
-    /// the second. What is no next hop any more weighs nothing.
-    fn members_of(&self, planned: &anabranch_plan::Group, olds: [Option<u32>; 2]) -> (Vec<u32>, Vec<u64>) {
-        let member = |port: &u32| planned.members.iter().find(|member| member.port == *port);
-        let has_all = |old: &&[u32]| planned.members.iter().all(|member| old.contains(&member.port));
-        match olds.into_iter().flatten().map(|group| self.ports_of(group)).find(has_all) {
-            Some(old) => (
-                old.to_vec(),
-                old.iter().map(|port| member(port).map_or(0, |member| member.weight)).collect(),
-            ),
-            None => planned.members.iter().map(|member| (member.port, member.weight)).unzip(),
-        }
     }
 
     fn ports_of(&self, group: u32) -> &[u32] {
