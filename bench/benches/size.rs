@@ -92,7 +92,7 @@ fn change_ms(&(_, fabric, count): &(&str, &str, usize)) -> f64 {
             .flat_map(|index| {
                 // A step that shares no divisor with the number of links meets all of them.
                 let (port, reverse) = links[index / 2 * 1009 % links.len()];
-                let what = if index % 2 == 0 { What::PortDown } else { What::PortUp };
+                let what = if index.is_multiple_of(2) { What::PortDown } else { What::PortUp };
                 [port, reverse].map(|port| Change { at_ps: index as u64 * US, what: what(port) })
             })
             .collect();

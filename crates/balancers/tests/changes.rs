@@ -56,7 +56,7 @@ fn peak(changes: usize, table: Table) -> usize {
     let link = |number: usize| links[number * 7 % links.len()];
     let change = |index: usize| {
         let (number, what): (_, fn(u32) -> What) =
-            if index % 2 == 0 { (index / 2 + 3, What::PortDown) } else { (index / 2, What::PortUp) };
+            if index.is_multiple_of(2) { (index / 2 + 3, What::PortDown) } else { (index / 2, What::PortUp) };
         let at_ps = index as u64 * US;
         [link(number).0, link(number).1].map(|port| Change { at_ps, what: what(port) })
     };

@@ -160,7 +160,7 @@ impl NextHops {
     }
 
     /// Class of a destination. Destinations of one class have the same next hops wherever
-    /// [`Self::tells_apart`] says so.
+    /// [`Self::distinguishes`] says so.
     #[must_use]
     pub fn class(&self, destination: u32) -> u32 {
         self.class_of[destination as usize]
@@ -174,7 +174,7 @@ impl NextHops {
 
     /// Whether a switch (a node) is linked to the leaves of a class, so that each has next hops of its own there.
     #[must_use]
-    pub fn tells_apart(&self, node: u32, class: u32) -> bool {
+    pub fn distinguishes(&self, node: u32, class: u32) -> bool {
         self.row(class)[self.switch(node)] == 1
     }
 

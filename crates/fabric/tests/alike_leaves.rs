@@ -91,7 +91,7 @@ proptest! {
                 prop_assert_eq!(&ports, &switches.filter(closer).collect::<Vec<u32>>());
                 // Whoever does not tell the leaves of a class apart has the same next hops to the first of them.
                 let first = (0..).zip(&hops.leaves).find(|&(other, _)| hops.class(other) == class).unwrap();
-                if !hops.tells_apart(node, class) && node != leaf && node != *first.1 {
+                if !hops.distinguishes(node, class) && node != leaf && node != *first.1 {
                     prop_assert_eq!(ports, hops.ports(node, first.0).collect::<Vec<u32>>());
                 }
             }

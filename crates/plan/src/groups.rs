@@ -17,7 +17,7 @@ pub struct Group {
 struct Row {
     /// The first one in [`Groups::groups`]; the others follow it.
     first: u32,
-    /// Where in [`Groups::parts`] its division of the destinations begins: each has a group, counted from the first.
+    /// Offset in [`Groups::parts`] of its division of the destinations: each has a group, counted from the first.
     at: u32,
     /// Number as a destination, if the switch is a leaf, and the group towards itself.
     own: Option<(u32, u32)>,
@@ -64,7 +64,7 @@ impl Groups {
             for (destination, offset) in (0..).zip(&mut division) {
                 let (class, local) = (hops.class(destination), hops.leaves[destination as usize] == node);
                 let of_class = &mut of_class[class as usize];
-                if *of_class == Class::New && !local && hops.tells_apart(node, class) {
+                if *of_class == Class::New && !local && hops.distinguishes(node, class) {
                     *of_class = Class::Apart;
                 }
                 if let Class::Shared(known) = *of_class
@@ -99,7 +99,7 @@ impl Groups {
                     Class::New | Class::Apart => 0,
                 };
             }
-            plan.rows.push(Row { first: first as u32, at: plan.parts.place(&division), own });
+            plan.rows.push(Row { first: first as u32, at: plan.parts.offset(&division), own });
         }
         plan
     }

@@ -9,18 +9,18 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub struct Parts {
     /// All divisions, one after the other.
     flat: Vec<u32>,
-    /// Where divisions begin, by their hash.
+    /// Offsets of divisions, by their hash.
     known: HashMap<u64, Vec<u32>>,
-    /// Where the division begins that was asked for last.
+    /// Offset of the division that was asked for last.
     last: usize,
 }
 
 impl Parts {
-    /// Where in [`Self::flat`] this division begins; it is added if it is new. All divisions have the same length.
+    /// Offset of a division in [`Self::flat`]; it is added if it is new. All divisions have the same length.
     ///
     /// # Panics
     /// Beyond 2^32 entries in all, which no fabric has room for.
-    pub fn place(&mut self, division: &[u32]) -> u32 {
+    pub fn offset(&mut self, division: &[u32]) -> u32 {
         if self.flat[self.last..].starts_with(division) {
             return self.last as u32;
         }

@@ -63,7 +63,7 @@ fn distance(fabric: &Fabric, state: &LinkState, node: u32, leaf: u32) -> Option<
     None
 }
 
-/// What flows from `node` to `leaf` at most if every switch on the way fills its next hops.
+/// Most that flows from `node` to `leaf` if every switch on the way fills its next hops.
 fn capacity(fabric: &Fabric, state: &LinkState, distances: &[Option<u32>], node: u32, leaf: u32) -> u64 {
     if node == leaf {
         return u64::MAX;

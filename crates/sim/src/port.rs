@@ -6,6 +6,7 @@
 
 mod change;
 mod count;
+mod unusual;
 
 use crate::lots::Lots;
 use crate::queue::NEVER_PS;
@@ -14,6 +15,7 @@ use crate::{Packet, marks};
 use anabranch_fabric::{Marking, Port, Serialization};
 use anabranch_traffic::random::Stream;
 use std::hint::select_unpredictable;
+use unusual::{Contest, Unusual};
 
 /// Packets that a port has room for from its second on, before it needs more.
 const RING: usize = 16;
@@ -40,30 +42,6 @@ pub(crate) enum Verdict {
     Dropped,
     /// The port is dead.
     Lost,
-}
-
-/// Faults of a port, and the random numbers for them. A port has it once it needs it: few ever do.
-struct Unusual {
-    down: bool,
-    loss: f64,
-    ramp: Option<(u32, u32, f64)>,
-    stream: Stream,
-    contest: Contest,
-}
-
-impl Unusual {
-    fn new(seed: u64) -> Self {
-        let stream = Stream::new(seed, "port");
-        Self { down: false, loss: 0.0, ramp: None, stream, contest: Contest::default() }
-    }
-}
-
-/// Packets that competed for the last slot of a full queue.
-#[derive(Default)]
-struct Contest {
-    /// [`EgressPort::tail`] since one of them has it.
-    tail: u32,
-    packets: u32,
 }
 
 /// Laid out so that what every packet touches lies in two cache lines.

@@ -46,11 +46,11 @@ impl<B: SwitchBalancer> Forwarding<B> {
                 let at = self.table.rows[switch as usize].at;
                 table.groups.extend_from_slice(&self.table.groups[self.table.groups_of(switch)]);
                 let parts = &self.table.parts.flat()[at as usize..][..plan.leaves.len()];
-                *moved.entry(at).or_insert_with(|| table.parts.place(parts))
+                *moved.entry(at).or_insert_with(|| table.parts.offset(parts))
             } else {
                 let changes = Changes { plan, before, actual, fabric };
                 self.divide(switch, own, changes, &mut table.groups, &mut division)?;
-                table.parts.place(&division)
+                table.parts.offset(&division)
             };
             table.rows.push(Row { own, at, first, len: table.groups.len() as u32 - first });
         }
