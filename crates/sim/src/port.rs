@@ -6,7 +6,7 @@
 
 mod change;
 mod count;
-mod unusual;
+mod faults;
 
 use crate::lots::Lots;
 use crate::queue::NEVER_PS;
@@ -14,8 +14,8 @@ use crate::slab::PacketId;
 use crate::{Packet, marks};
 use anabranch_fabric::{Marking, Port, Serialization};
 use anabranch_traffic::random::Stream;
+use faults::{Contest, Faults};
 use std::hint::select_unpredictable;
-use unusual::{Contest, Unusual};
 
 /// Packets that a port has room for from its second on, before it needs more.
 const RING: usize = 16;
@@ -69,7 +69,7 @@ pub(crate) struct EgressPort {
     backlog_byte_ps: u128,
     /// Time of transmission of all accepted since the interval began.
     busy_ps: u64,
-    /// Whether [`Self::unusual`] must be looked at.
+    /// Whether [`Self::faults`] must be looked at.
     special: bool,
     buffer_bytes: u64,
     mark_bytes: u64,
@@ -87,8 +87,8 @@ pub(crate) struct EgressPort {
     /// Bytes sent in the intervals before this one.
     sent_before_bytes: u64,
     rate_bps: u64,
-    unusual: Option<Box<Unusual>>,
-    /// Seed of [`Unusual::stream`].
+    faults: Option<Box<Faults>>,
+    /// Seed of [`Faults::stream`].
     seed: u64,
     /// Random numbers for the lag, and for the last slot of a full queue.
     lots: Lots,
@@ -137,19 +137,19 @@ impl EgressPort {
             lost_packets: 0,
             sent_before_bytes: 0,
             rate_bps: port.rate.bps(),
-            unusual: None,
+            faults: None,
             seed,
             lots: Lots::default(),
         };
         if ramp.is_some() {
-            egress.unusual().ramp = ramp;
+            egress.faults().ramp = ramp;
         }
         egress.settle();
         egress
     }
 
-    fn unusual(&mut self) -> &mut Unusual {
-        self.unusual.get_or_insert_with(|| Box::new(Unusual::new(self.seed)))
+    fn faults(&mut self) -> &mut Faults {
+        self.faults.get_or_insert_with(|| Box::new(Faults::new(self.seed)))
     }
 
     /// Breaks phase locks from now on: at hosts frames enter the link after a random processing time, and the last
@@ -160,9 +160,8 @@ impl EgressPort {
 
     /// Derives what the hot path compares with.
     fn settle(&mut self) {
-        let judged_always =
-            self.unusual.as_ref().is_some_and(|unusual| unusual.down || unusual.ramp.is_some());
-        self.special = judged_always || self.unusual.as_ref().is_some_and(|unusual| unusual.loss > 0.0);
+        let judged_always = self.faults.as_ref().is_some_and(|faults| faults.down || faults.ramp.is_some());
+        self.special = judged_always || self.faults.as_ref().is_some_and(|faults| faults.loss > 0.0);
         self.quiet_bytes = if judged_always {
             0
         } else {
@@ -301,7 +300,7 @@ impl EgressPort {
             return None;
         }
         let tail = self.tail;
-        let contest = &mut self.unusual().contest;
+        let contest = &mut self.faults().contest;
         if contest.tail != tail {
             *contest = Contest { tail, packets: 1 };
         }
@@ -406,21 +405,21 @@ impl EgressPort {
     }
 
     fn strikes(&mut self) -> bool {
-        let unusual = self.unusual();
-        unusual.loss > 0.0 && unusual.stream.unit() < unusual.loss
+        let faults = self.faults();
+        faults.loss > 0.0 && faults.stream.unit() < faults.loss
     }
 
     /// RED: whether the packet that comes now is to be marked, or dropped if it cannot be.
     fn ramp_strikes(&mut self) -> bool {
         let backlog = self.backlog_bytes;
-        let unusual = self.unusual();
-        let Some((low_bytes, high_bytes, probability)) = unusual.ramp else { return false };
+        let faults = self.faults();
+        let Some((low_bytes, high_bytes, probability)) = faults.ramp else { return false };
         let (low, high) = (u64::from(low_bytes), u64::from(high_bytes));
         if backlog < low {
             return false;
         }
         let along = (backlog - low) as f64 / (high - low).max(1) as f64;
-        backlog >= high || unusual.stream.unit() < probability * along
+        backlog >= high || faults.stream.unit() < probability * along
     }
 
     /// When the packet accepted last begins, or began, to be sent.

@@ -22,23 +22,23 @@ impl EgressPort {
         self.backlog_packets = 0;
         self.busy_ps -= self.free_ps.saturating_sub(now_ps);
         self.free_ps = now_ps;
-        self.unusual().down = true;
+        self.faults().down = true;
         self.settle();
         lost
     }
 
     pub(crate) fn go_up(&mut self) {
-        self.unusual().down = false;
+        self.faults().down = false;
         self.settle();
     }
 
     pub(crate) fn is_up(&self) -> bool {
-        !self.unusual.as_ref().is_some_and(|unusual| unusual.down)
+        !self.faults.as_ref().is_some_and(|faults| faults.down)
     }
 
     /// Probability with which the link loses each frame.
     pub(crate) fn set_loss(&mut self, loss: f64) {
-        self.unusual().loss = loss;
+        self.faults().loss = loss;
         self.settle();
     }
 

@@ -3,7 +3,7 @@
 use anabranch_traffic::random::Stream;
 
 /// Faults of a port, and the random numbers for them. A port has it once it needs it: few ever do.
-pub(super) struct Unusual {
+pub(super) struct Faults {
     pub(super) down: bool,
     pub(super) loss: f64,
     pub(super) ramp: Option<(u32, u32, f64)>,
@@ -11,7 +11,7 @@ pub(super) struct Unusual {
     pub(super) contest: Contest,
 }
 
-impl Unusual {
+impl Faults {
     pub(super) fn new(seed: u64) -> Self {
         let stream = Stream::new(seed, "port");
         Self { down: false, loss: 0.0, ramp: None, stream, contest: Contest::default() }
