@@ -14,7 +14,7 @@ use crate::pinning::Pinned;
 use crate::slab::PacketId;
 use crate::timers::Timer;
 use crate::transport::Transport;
-use crate::{FlowRecord, Framing, Kind, Packet, SimulationError, WindowSample};
+use crate::{FlowRecord, Framing, Kind, Packet, SimulationError, WindowSample, marks};
 use anabranch_fabric::Fabric;
 use anabranch_split::picks::mix;
 use anabranch_traffic::{Flow, Start};
@@ -227,6 +227,9 @@ impl Hosts {
         {
             network
                 .with_host_balancer(|host, network| host.receive(packet.destination, &mut packet, network));
+        }
+        if packet.marks & marks::TRIMMED != 0 && self.discards_trimmed(&packet, network) {
+            return;
         }
         match packet.kind {
             Kind::Probe => {}

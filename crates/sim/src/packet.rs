@@ -42,6 +42,13 @@ impl Kind {
         matches!(self, Self::Probe | Self::HostProbe)
     }
 
+    /// Whether it carries payload for an application. All others are control: small, and others wait for them.
+    #[inline(always)]
+    #[must_use]
+    pub const fn has_payload(self) -> bool {
+        matches!(self, Self::Data | Self::Datagram)
+    }
+
     /// Whether it belongs to no stream.
     #[must_use]
     pub const fn is_datagram(self) -> bool {
@@ -63,6 +70,43 @@ pub mod marks {
     pub const LABELLED: u8 = 16;
     /// Sent before: no round trip may be measured by it (Karn's rule).
     pub const RETRANSMITTED: u8 = 32;
+    /// Payload cut off by a port that had no room for it (trimming): a header that goes on in the class of control and
+    /// reaches the receiving half. [`super::Packet::payload_bytes`] still says how many bytes are missing.
+    pub const TRIMMED: u8 = 64;
+    /// Travels in the second class of its sort, see [`super::Packet::class`]. Set by the transport or load balancer that
+    /// sends the packet, which knows it from its own key.
+    pub const SECOND: u8 = 128;
+}
+
+/// Class of traffic at a port. Ports of a fabric that asks for classes serve, pause, mark and trim each class by its own
+/// settings; all others ignore it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Class {
+    /// Acknowledgements and whatever else has no payload, and headers of trimmed packets.
+    Control,
+    /// Control that asked for a class of its own ([`marks::SECOND`]), such as a load balancer's probes.
+    SecondControl,
+    /// Segments and datagrams.
+    Data,
+    /// Data that asked for a class of their own ([`marks::SECOND`]).
+    SecondData,
+}
+
+impl Class {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Control, Self::SecondControl, Self::Data, Self::SecondData];
+
+    /// Its name in keys and results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Control => "control",
+            Self::SecondControl => "second_control",
+            Self::Data => "data",
+            Self::SecondData => "second_data",
+        }
+    }
 }
 
 /// A range of received bytes, as distances from the acknowledgement number. Empty if `end` is zero.
@@ -109,6 +153,27 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// Class in which it travels. A rule of kind and marks, so that no sender has to name one: packets with payload are
+    /// [`Class::Data`], all others and trimmed ones [`Class::Control`]; [`marks::SECOND`] asks for the second of the two.
+    #[inline(always)]
+    #[must_use]
+    pub const fn class(&self) -> Class {
+        let data = self.kind.has_payload() && self.marks & marks::TRIMMED == 0;
+        match (data, self.marks & marks::SECOND != 0) {
+            (false, false) => Class::Control,
+            (false, true) => Class::SecondControl,
+            (true, false) => Class::Data,
+            (true, true) => Class::SecondData,
+        }
+    }
+
+    /// Cuts the payload off: what goes on is a frame of `header_bytes`, or the whole frame if that is shorter. Position
+    /// and length of the missing payload stay readable, marks stay too.
+    pub fn trim(&mut self, header_bytes: u16) {
+        self.marks |= marks::TRIMMED;
+        self.frame_bytes = self.frame_bytes.min(header_bytes);
+    }
+
     /// Writes the leaf at which a tunnel of the load balancer's own begins: the source in the outer header. Data carry it
     /// where acknowledgements have their last SACK block.
     pub fn set_tunnel_source(&mut self, leaf: u32) {
@@ -123,3 +188,28 @@ impl Packet {
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_follows_from_kind_and_marks() {
+        let class = |kind, marks| Packet { kind, marks, ..Packet::default() }.class();
+        assert_eq!(class(Kind::Data, marks::CAPABLE), Class::Data);
+        assert_eq!(class(Kind::Datagram, marks::SECOND), Class::SecondData);
+        assert_eq!(class(Kind::Ack, 0), Class::Control);
+        assert_eq!(class(Kind::HostProbe, marks::SECOND), Class::SecondControl);
+        assert_eq!(class(Kind::Data, marks::TRIMMED), Class::Control);
+    }
+
+    #[test]
+    fn a_trimmed_packet_says_what_is_missing() {
+        let mut packet = Packet { frame_bytes: 4150, payload_bytes: 4086, seq: 8172, ..Packet::default() };
+        packet.trim(64);
+        assert_eq!((packet.frame_bytes, packet.payload_bytes, packet.seq), (64, 4086, 8172));
+        packet.frame_bytes = 60;
+        packet.trim(64);
+        assert_eq!(packet.frame_bytes, 60);
+    }
+}

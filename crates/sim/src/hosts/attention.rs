@@ -39,6 +39,19 @@ impl Hosts {
         }
     }
 
+    /// Whether the header of a trimmed packet ends here because its transport has no use for it. Its payload is dropped
+    /// then, for the flow; the header itself was delivered.
+    #[cold]
+    pub(super) fn discards_trimmed(&mut self, packet: &Packet, network: &mut Network) -> bool {
+        let connection = self.connections.last_user(packet.connection);
+        if self.transports[usize::from(connection.transport)].takes_trimmed() {
+            return false;
+        }
+        network.ended.push(Ended { packet: *packet, fate: Fate::Dropped });
+        network.attention = true;
+        true
+    }
+
     /// Counts what became of a segment for the flow that it is of.
     #[cold]
     pub(super) fn count_end(&mut self, packet: &Packet, fate: Fate) {

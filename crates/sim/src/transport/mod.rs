@@ -90,6 +90,15 @@ impl Transport {
         }
     }
 
+    /// Whether its receiving half is given headers of trimmed packets ([`marks::TRIMMED`]). To others they mean nothing:
+    /// the host discards them, and the payload counts as dropped.
+    #[must_use]
+    pub const fn takes_trimmed(&self) -> bool {
+        match self {
+            Self::Tcp(_) | Self::Mptcp(_) | Self::Udp(_) => false,
+        }
+    }
+
     /// Largest payload of a segment or datagram.
     #[must_use]
     pub fn payload_bytes_max(&self, framing: Framing) -> u16 {
