@@ -237,7 +237,9 @@ impl Hosts {
                 network.with_host_balancer(|host, network| host.probe(packet.destination, &packet, network));
             }
             Kind::Data | Kind::Syn => self.reach_receiver(&packet, network),
-            Kind::Ack | Kind::SynAck => self.reach_sender(&packet, network),
+            Kind::Ack | Kind::SynAck | Kind::Sack | Kind::Nack | Kind::Cnp | Kind::Credit => {
+                self.reach_sender(&packet, network);
+            }
             Kind::Datagram => {
                 let Some(connection) = self.connections.get(packet.connection) else { return };
                 if let AnyReceiver::Datagrams(receiver) = &mut connection.receiving.end {

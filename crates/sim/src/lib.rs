@@ -41,7 +41,7 @@ pub use outcome::{
     CapturedPacket, EventKind, FlowRecord, Outcome, PacketEvent, PortRecord, QueueSample, Totals,
     WindowSample,
 };
-pub use packet::{Class, Kind, Packet, SackBlock, marks};
+pub use packet::{Arrivals, Class, Kind, Packet, SackBlock, marks};
 pub use partition::{Partition, PartitionedHosts, PartitionedSwitches};
 pub use progress::Progress;
 pub use settings::{Framing, Observe, Settings, Window};

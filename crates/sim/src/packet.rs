@@ -15,6 +15,14 @@ pub enum Kind {
     SynAck,
     /// A datagram: nothing comes back.
     Datagram,
+    /// Acknowledges one packet, and says which others arrived ([`Arrivals`]): selective RDMA transports.
+    Sack,
+    /// Asks for packets again: from [`Packet::seq`] on (go-back-N), or the one there, which was trimmed.
+    Nack,
+    /// Congestion notification of RoCE (annex A17 of the InfiniBand specification): a marked packet arrived.
+    Cnp,
+    /// Grants the sender bytes that it may send: [`Packet::seq`] is the sum of all grants.
+    Credit,
     /// A message between switches, of the load balancer's own: [`Packet::connection`] names a host of the leaf that sent
     /// it, [`Packet::destination`] one of the leaf it is for.
     Probe,
@@ -32,6 +40,10 @@ impl Kind {
             Self::Syn => "syn",
             Self::SynAck => "syn-ack",
             Self::Datagram => "datagram",
+            Self::Sack => "sack",
+            Self::Nack => "nack",
+            Self::Cnp => "cnp",
+            Self::Credit => "credit",
             Self::Probe | Self::HostProbe => "probe",
         }
     }
@@ -47,6 +59,13 @@ impl Kind {
     #[must_use]
     pub const fn has_payload(self) -> bool {
         matches!(self, Self::Data | Self::Datagram)
+    }
+
+    /// Whether a connection's receiving half sent it to the sending half.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_answer(self) -> bool {
+        matches!(self, Self::Ack | Self::SynAck | Self::Sack | Self::Nack | Self::Cnp | Self::Credit)
     }
 
     /// Whether it belongs to no stream.
@@ -118,6 +137,22 @@ pub struct SackBlock {
     pub end: u32,
 }
 
+/// What a [`Kind::Sack`] says beside the next position expected in order, in the room of three [`SackBlock`]s. Packets are
+/// numbered from zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Arrivals {
+    /// Packet that caused it.
+    pub cause: u32,
+    /// Packet that the lowest bit of [`Self::bits`] stands for.
+    pub base: u32,
+    /// Packets that arrived out of order, a bit each.
+    pub bits: u64,
+    /// Bytes of frames that arrived for the first time so far, modulo 2^32.
+    pub frame_bytes: u32,
+    /// Packets that wait at the receiver for one before them.
+    pub waiting: u32,
+}
+
 /// A packet anywhere in the fabric.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
@@ -172,6 +207,29 @@ impl Packet {
     pub fn trim(&mut self, header_bytes: u16) {
         self.marks |= marks::TRIMMED;
         self.frame_bytes = self.frame_bytes.min(header_bytes);
+    }
+
+    /// Writes what arrived into a [`Kind::Sack`].
+    pub fn set_arrivals(&mut self, arrivals: Arrivals) {
+        let Arrivals { cause, base, bits, frame_bytes, waiting } = arrivals;
+        self.sack = [
+            SackBlock { start: cause, end: base },
+            SackBlock { start: bits as u32, end: (bits >> 32) as u32 },
+            SackBlock { start: frame_bytes, end: waiting },
+        ];
+    }
+
+    /// What a [`Kind::Sack`] says that arrived.
+    #[must_use]
+    pub fn arrivals(&self) -> Arrivals {
+        let [first, second, third] = self.sack;
+        Arrivals {
+            cause: first.start,
+            base: first.end,
+            bits: u64::from(second.end) << 32 | u64::from(second.start),
+            frame_bytes: third.start,
+            waiting: third.end,
+        }
     }
 
     /// Writes the leaf at which a tunnel of the load balancer's own begins: the source in the outer header. Data carry it

@@ -168,7 +168,7 @@ impl HostBalancer for HermesHosts {
     fn receive(&mut self, host: u32, packet: &mut Packet, network: &mut Network) {
         let again = packet.marks & marks::RETRANSMITTED != 0;
         match packet.kind {
-            Kind::Ack | Kind::SynAck => {
+            kind if kind.is_answer() => {
                 let now_ns = network.now_ns();
                 let sent_ns = now_ns.saturating_sub((now_ns as u32).wrapping_sub(packet.stamp_ns).into());
                 let marked = packet.marks & marks::ECHO != 0;

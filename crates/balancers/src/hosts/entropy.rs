@@ -89,6 +89,13 @@ struct Receiving {
 }
 
 impl Receiving {
+    /// The tag of an answer to the packet that arrived last. It stands for those before it too.
+    fn answer_last(&mut self) -> u32 {
+        let tag = self.arrived.pop().map_or(0, |(_, tag)| tag);
+        self.arrived.clear();
+        tag
+    }
+
     /// The tag of an acknowledgement of everything before `number`: it is the answer to the packet that ends there,
     /// or, if that was answered before, to the last one that arrived. A receiver that holds packets back answers
     /// them later and in their own order; the one that it waited for came by the worst path and must not be taken
@@ -128,11 +135,17 @@ fn hashed(of_flow: u32, value: u16) -> u32 {
 
 impl<R: EntropyRule> HostBalancer for EntropyHosts<R> {
     fn send(&mut self, from: &Address, packet: &mut Packet, network: &mut Network) {
-        if matches!(packet.kind, Kind::Ack | Kind::SynAck) {
+        if packet.kind.is_answer() {
             let Some(receiving) = self.receiving.get(packet.connection) else { return };
-            packet.tag = receiving.answer(packet.seq);
             packet.entropy = hashed(from.entropy, receiving.back);
-            receiving.acknowledged = packet.seq;
+            match packet.kind {
+                Kind::Ack | Kind::SynAck => {
+                    packet.tag = receiving.answer(packet.seq);
+                    receiving.acknowledged = packet.seq;
+                }
+                Kind::Sack | Kind::Nack => packet.tag = receiving.answer_last(),
+                _ => {}
+            }
             return;
         }
         let Some(sending) = self.sending.get(packet.connection) else { return };
@@ -173,7 +186,7 @@ impl<R: EntropyRule> HostBalancer for EntropyHosts<R> {
                     receiving.back = receiving.back.wrapping_add(u16::from(before == end && by != value));
                 }
             }
-            Kind::Ack | Kind::SynAck => {
+            Kind::Ack | Kind::SynAck | Kind::Sack | Kind::Nack => {
                 let Some(sending) = self.sending.get(packet.connection) else { return };
                 let bytes = packet.seq.saturating_sub(sending.unacknowledged) as u32;
                 sending.unacknowledged = sending.unacknowledged.max(packet.seq);
@@ -189,7 +202,7 @@ impl<R: EntropyRule> HostBalancer for EntropyHosts<R> {
                 let mut env = self.streams.at(host, network);
                 self.rule.learn(&mut sending.state, &Feedback::Acknowledged(acknowledged), rtt_ns, &mut env);
             }
-            Kind::Datagram | Kind::Probe | Kind::HostProbe => {}
+            Kind::Datagram | Kind::Probe | Kind::HostProbe | Kind::Cnp | Kind::Credit => {}
         }
     }
 

@@ -1,6 +1,6 @@
 //! TCP or UDP ports of the hosts that open connections.
 
-use anabranch_sim::{CapturedPacket, Kind};
+use anabranch_sim::CapturedPacket;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -10,12 +10,8 @@ const COUNT: u16 = u16::MAX - FIRST + 1;
 
 /// Hosts of a connection: the one that opened it, and the one it was opened to.
 pub(super) fn ends(capture: &CapturedPacket) -> (u32, u32) {
-    match capture.packet.kind {
-        Kind::Data | Kind::Syn | Kind::Datagram | Kind::Probe | Kind::HostProbe => {
-            (capture.src, capture.packet.destination)
-        }
-        Kind::Ack | Kind::SynAck => (capture.packet.destination, capture.src),
-    }
+    let CapturedPacket { src, packet, .. } = capture;
+    if packet.kind.is_answer() { (packet.destination, *src) } else { (*src, packet.destination) }
 }
 
 /// Ports in use. Between two hosts they are assigned in order and used again after 16,384 connections.

@@ -110,7 +110,7 @@ fn tcp(packet: &Packet, framing: Framing, out: &mut Vec<u8>) {
     let (seq, ack, mut flags) = match packet.kind {
         Kind::Syn => (0, 0, SYN),
         Kind::SynAck => (0, 1, SYN | ACK),
-        Kind::Ack => (1, number, ACK),
+        Kind::Ack | Kind::Sack | Kind::Nack | Kind::Cnp | Kind::Credit => (1, number, ACK),
         Kind::Data | Kind::Datagram | Kind::Probe | Kind::HostProbe => (number, 1, ACK),
     };
     for (mark, flag) in [(marks::ECHO, ECE), (marks::REDUCED, CWR)] {
@@ -139,14 +139,16 @@ fn options(packet: &Packet, framing: Framing, out: &mut Vec<u8>) {
         let [high, low] = (framing.payload_bytes_max + OPTION_SET_BYTES as u16).to_be_bytes();
         out.extend([2, 4, high, low, NO_OPERATION, NO_OPERATION, 4, 2, NO_OPERATION, 3, 3, WINDOW_SHIFT]);
     }
-    let blocks = packet.sack.iter().take_while(|block| block.end != 0).count();
+    // RDMA's answers have other content there.
+    let blocks = if packet.kind == Kind::Ack { &packet.sack[..] } else { &[] };
+    let blocks = blocks.iter().take_while(|block| block.end != 0).count();
     let first = if handshake || blocks > 0 { OPTION_SET_BYTES } else { 0 };
     let stamped = room >= first + OPTION_SET_BYTES;
     if stamped {
         out.extend([NO_OPERATION, NO_OPERATION, 8, 10]);
         let (value, echo) = match packet.kind {
-            Kind::Ack | Kind::SynAck => (0, packet.stamp_ns),
-            Kind::Syn | Kind::Data | Kind::Datagram | Kind::Probe | Kind::HostProbe => (packet.stamp_ns, 0),
+            kind if kind.is_answer() => (0, packet.stamp_ns),
+            _ => (packet.stamp_ns, 0),
         };
         out.extend(value.to_be_bytes());
         out.extend(echo.to_be_bytes());
