@@ -4,9 +4,8 @@ use crate::broken::Broken;
 use anabranch_balancers::Settings;
 use anabranch_fabric::{Fabric, LinkState, NextHops, What};
 use anabranch_scenario::{Resolved, Weights};
-use anabranch_sim::FlowRecord;
-use anabranch_sim::horizon_ps;
 use anabranch_sim::transport::{Reorder, Tcp, Transport};
+use anabranch_sim::{Outcome, horizon_ps};
 use anabranch_traffic::{Flow, Start};
 
 /// Loss rate of a link above which a stream may take any time to arrive.
@@ -121,9 +120,10 @@ pub(crate) fn needed_ps(resolved: &Resolved, flows: &[Flow]) -> u64 {
 }
 
 /// Refuses a stream that began, could arrive, had the time, and did not.
-pub(crate) fn check(resolved: &Resolved, flows: &[Flow], records: &[FlowRecord]) -> Result<(), Broken> {
+pub(crate) fn check(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> Result<(), Broken> {
     let (fabric, settings) = (resolved.fabric(), resolved.settings());
     let end_ps = settings.end_ps.min(horizon_ps(fabric));
+    let records = &outcome.flows;
     if records.iter().all(|record| record.fct_ps != u64::MAX) || end_ps < needed_ps(resolved, flows) {
         return Ok(());
     }
@@ -131,10 +131,25 @@ pub(crate) fn check(resolved: &Resolved, flows: &[Flow], records: &[FlowRecord])
     let framing = settings.framing;
     let frame_bytes = u32::from(framing.frame_bytes(framing.payload_bytes_max));
     let tiny = fabric.ports().iter().any(|port| port.buffer.bytes < frame_bytes);
+    // Where a port holds one frame, the same neighbour may take its place at each attempt: another sender's handshake or
+    // timeout in step, unless jitter breaks the step; or the probes that a packet after a pause sets off itself, which
+    // jitter does not move against its acknowledgement.
+    let narrow = fabric
+        .ports()
+        .iter()
+        .any(|port| port.buffer.packets < 2 || u64::from(port.buffer.bytes) < 2 * u64::from(frame_bytes));
+    let probes = outcome.counts.iter().any(|&(what, count)| what == "probes sent" && count > 0);
+    let locked = narrow && (probes || !settings.nic.jitter);
     let weightless = matches!(&resolved.scenario().routing.weights, Weights::Given(given) if given.iter().any(|row| row.1 == 0));
     let wait_ps = wait_ps(fabric, settings, flows);
     let hasty = streams(settings).any(|tcp| u128::from(tcp.rto_max_ps) < 2 * wait_ps);
-    if last.blackhole || last.loss.iter().any(|&loss| loss > LOSS_MAX) || tiny || weightless || hasty {
+    if last.blackhole
+        || last.loss.iter().any(|&loss| loss > LOSS_MAX)
+        || tiny
+        || locked
+        || weightless
+        || hasty
+    {
         return Ok(());
     }
     let hops = NextHops::shortest(fabric, &last.state);

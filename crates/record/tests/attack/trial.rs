@@ -74,7 +74,7 @@ fn passed(text: &str, folder: &Path, progress: &Progress) -> Result<u64, End> {
     packet_events::check(&resolved, &first)?;
     bound::check(&resolved, &flows, &first.flows)?;
     recorded(&resolved, &flows, &first)?;
-    arrival::check(&resolved, &flows, &first.flows)?;
+    arrival::check(&resolved, &flows, &first)?;
     Ok(first.totals.events)
 }
 
