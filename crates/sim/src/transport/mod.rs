@@ -5,6 +5,7 @@
 
 mod alarm;
 mod congestion;
+pub mod control;
 mod cubic;
 mod datagrams;
 mod dctcp;

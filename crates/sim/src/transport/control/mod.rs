@@ -1,0 +1,123 @@
+//! Congestion control of RDMA transports: what a sender may have in flight, and how fast it may send.
+//!
+//! Laws are state machines that know neither the fabric nor the transport's reliability: they are called with what came
+//! back and tell a window and a rate. One file each. (TCP's laws are entangled with its recovery, see
+//! [`super::congestion`].)
+
+mod dcqcn;
+mod hpcc;
+mod nscc;
+mod swift;
+mod timely;
+
+pub use dcqcn::{Dcqcn, DcqcnSettings};
+pub use hpcc::{Hpcc, HpccSettings};
+pub use nscc::{Nscc, NsccSettings};
+pub use swift::{Swift, SwiftSettings};
+pub use timely::{Timely, TimelySettings};
+
+/// Path of a connection as its congestion control knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathFacts {
+    /// Rate of the host's link, in bits per second.
+    pub rate_bps: u64,
+    /// Longest round trip of the empty fabric, in picoseconds.
+    pub rtt_ps: u64,
+    /// Largest frame of data, in bytes.
+    pub frame_bytes: u64,
+    /// Headers in it, in bytes.
+    pub header_bytes: u64,
+    /// When the flow began, in picoseconds.
+    pub began_ps: u64,
+}
+
+impl PathFacts {
+    /// Bytes that the host's link carries in one round trip, rounded down.
+    #[must_use]
+    pub fn bdp_bytes(&self) -> u64 {
+        (u128::from(self.rtt_ps) * u128::from(self.rate_bps) / 8_000_000_000_000) as u64
+    }
+}
+
+/// Port on the path of a packet, as in-band telemetry reports it when the packet leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Hop {
+    /// Rate of its link, in bits per second.
+    pub rate_bps: u64,
+    /// Bytes that it has sent so far.
+    pub sent_bytes: u64,
+    /// Bytes that wait in it.
+    pub backlog_bytes: u64,
+    /// When, in picoseconds.
+    pub at_ps: u64,
+}
+
+/// An acknowledgement, as laws take it.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    /// When it came, in picoseconds.
+    pub now_ps: u64,
+    /// Bytes of frames that it acknowledges for the first time.
+    pub bytes: u64,
+    /// Whether it echoes a congestion mark.
+    pub marked: bool,
+    /// Round trip in picoseconds; `None` if the packet was sent more than once.
+    pub rtt_ps: Option<u64>,
+    /// First byte that is not acknowledged.
+    pub una: u64,
+    /// Next byte to be sent.
+    pub next: u64,
+    /// Bytes of frames in flight after it.
+    pub in_flight_bytes: u64,
+    /// Ports on the path of the packet that caused it, the first one first; empty without telemetry.
+    pub hops: &'a [Hop],
+}
+
+/// Law of one sender.
+pub trait CongestionControl {
+    /// Bytes of frames that may be in flight; `u64::MAX` if only the rate limits.
+    fn window_bytes(&self) -> u64;
+
+    /// Rate in bits per second; `u64::MAX` if only the window limits.
+    fn rate_bps(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// An acknowledgement came.
+    fn on_ack(&mut self, _answer: &Answer<'_>) {}
+
+    /// A congestion notification came.
+    fn on_mark(&mut self, _now_ps: u64) {}
+
+    /// A packet with a frame of `bytes` was trimmed; the notice took `rtt_ps` since it was sent, and `in_flight_bytes`
+    /// count it still.
+    fn on_trim(&mut self, _now_ps: u64, _bytes: u64, _rtt_ps: u64, _in_flight_bytes: u64) {}
+
+    /// Packets are missing: those behind them arrived.
+    fn on_loss(&mut self, _now_ps: u64) {}
+
+    /// The retransmission timer expired for a frame of `bytes`.
+    fn on_timeout(&mut self, _now_ps: u64, _bytes: u64) {}
+
+    /// When window or rate may change by themselves, in picoseconds; `u64::MAX` if not.
+    fn due_ps(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// Time has come up to `now_ps`.
+    fn wake(&mut self, _now_ps: u64) {}
+}
+
+/// No congestion control: the host's link and the transport's own window limit.
+pub struct Unlimited;
+
+impl CongestionControl for Unlimited {
+    fn window_bytes(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+#[cfg(test)]
+mod convergence;
+#[cfg(test)]
+mod traces;
