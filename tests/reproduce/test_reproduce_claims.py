@@ -172,6 +172,16 @@ def test_intervals_decide_as_with_every_backend() -> None:
     assert verdict(claim(9.0, "rank", ratio), known(half=2.5))[0] == UNDECIDED
 
 
+def test_an_interval_close_around_no_difference_shows_that_there_is_none() -> None:
+    ratio = of("a", "a")
+    kind, reason = verdict(claim(1.5, "rank", ratio), known(half=0.019))
+    assert kind == DIFFERS
+    assert "no difference above 2 %" in reason
+    assert verdict(claim(1.5, "rank", ratio), known(half=0.021))[0] == UNDECIDED
+    # The paper claims no more than that itself.
+    assert verdict(claim(1.01, "rank", ratio), known(half=0.019))[0] == UNDECIDED
+
+
 def test_no_tolerance_carries_a_range_across_no_difference() -> None:
     ratio = of("a", "c")
     # Ours is 0.075 of the other; a factor of 20 would take the published 1.2 below it.

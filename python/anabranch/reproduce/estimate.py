@@ -19,6 +19,10 @@ class Measure(Protocol):
         """Value that means no difference; None if it compares nothing."""
 
     @property
+    def relative(self) -> bool:
+        """Whether its values are ratios, or percents by which one number is smaller or larger than another."""
+
+    @property
     def across(self) -> str:
         """Combination of points: mean, each, least or most."""
 

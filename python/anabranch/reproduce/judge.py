@@ -25,7 +25,16 @@ from anabranch.reproduce.line import (
 from anabranch.reproduce.ranking import Ranking
 from anabranch.reproduce.reasons import cause, fitting_alternatives, wrong_print
 from anabranch.reproduce.theory_check import TheoryCheck, against_theory
-from anabranch.reproduce.zone import Zone, agreeing, most_needed, one_side, seeds_deciding, side
+from anabranch.reproduce.zone import (
+    NO_EFFECT_PCT,
+    Zone,
+    agreeing,
+    most_needed,
+    no_effect,
+    one_side,
+    seeds_deciding,
+    side,
+)
 from anabranch.units import significant
 
 LEAST_SEEDS = 5
@@ -169,6 +178,9 @@ def _by_side(
     if any(other.holds(one) and one.value != neutral for one in chosen):
         return _Verdict(DIFFERS, "differs")
     if not all(held):
+        none = no_effect(claim)
+        if none is not None and any(none.holds(one) and not inside for one, inside in zip(chosen, held, strict=True)):
+            return _Verdict(DIFFERS, "differs", f"ours shows no difference above {NO_EFFECT_PCT:g} %")
         apart = [(one, abs(one.value - neutral)) for one, inside in zip(chosen, held, strict=True) if not inside]
         return _undecided(apart, found, "the interval reaches no difference")
     if fair is not None and not wanted.holds(fair):

@@ -10,6 +10,9 @@ from anabranch.reproduce.claim import Claim
 from anabranch.reproduce.estimate import Estimate
 from anabranch.stats.confidence import seeds_needed
 
+NO_EFFECT_PCT = 2.0
+"""Relative difference, in percent, up to which an interval that holds no difference shows that there is none."""
+
 
 @dataclass(frozen=True)
 class Zone:
@@ -62,6 +65,19 @@ def one_side(claim: Claim) -> Zone:
     """All values on the published side of no difference."""
     neutral = claim.measure.neutral if claim.measure else None
     return Zone(neutral, None) if side(claim) > 0 else Zone(None, neutral)
+
+
+def no_effect(claim: Claim) -> Zone | None:
+    """Values that no figure tells from no difference; None if the measure is not relative, or the paper claims less."""
+    measure = claim.measure
+    if measure is None or measure.neutral is None or not measure.relative:
+        return None
+    half = NO_EFFECT_PCT * (0.01 if measure.neutral else 1.0)
+    zone = Zone(measure.neutral - half, measure.neutral + half)
+    published = [end for end in (claim.low, claim.high) if end is not None]
+    if claim.compare == "rank" and any(zone.holds(Estimate(end, end, end)) for end in published):
+        return None
+    return zone
 
 
 def seeds_deciding(one: Estimate, seeds: int, distance: float) -> int | None:

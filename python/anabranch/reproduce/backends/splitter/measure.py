@@ -49,6 +49,11 @@ class ValueMeasure:
         """See `backend.Measure`."""
         return None if self.over is None else 1.0
 
+    @property
+    def relative(self) -> bool:
+        """See `backend.Measure`."""
+        return self.over is not None
+
 
 def read_measure(given: Mapping[str, Any]) -> ValueMeasure:
     """A measure of splitting.
