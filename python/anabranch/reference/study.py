@@ -123,7 +123,8 @@ RULES = {
     "*differs*, or holds on the *same side only*. A value of one scheme, or its change along an axis, must not be "
     "every other scheme's as well: such a claim *cannot discriminate*.",
     "rank": "Our interval must lie on the published side of no difference; the number is not compared. A `fair` "
-    "measure must be on that side too.",
+    "measure must be on that side too. Where an interval of ratios or percents holds no difference and stays within 2 "
+    "% of it, there is none to be seen, and the claim *differs*, unless the published number is as close.",
     "sign": "As `rank`, where the paper states no number: the claim *agrees*.",
     "order": "Schemes must come in the order of the measure, each pair compared on the same seeds, and settled.",
     "trials": "The published number must lie in the central 95 % of what as many trials of ours as the paper has would "
