@@ -1,0 +1,225 @@
+//! Chakra messages as values.
+
+use super::wire::{Value, Wire};
+use crate::WorkError;
+
+/// Trace of one rank.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// Name in errors.
+    pub file: String,
+    /// First message.
+    pub metadata: Metadata,
+    /// Nodes, in the order of the file.
+    pub nodes: Vec<TraceNode>,
+}
+
+/// First message of a trace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Metadata {
+    /// Version of the schema.
+    pub version: String,
+    /// Attributes.
+    pub attributes: Vec<Attribute>,
+}
+
+/// Kind of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Computes (`COMP_NODE`).
+    Compute,
+    /// Sends (`COMM_SEND_NODE`).
+    Send,
+    /// Receives (`COMM_RECV_NODE`).
+    Recv,
+    /// Takes part in a collective (`COMM_COLL_NODE`).
+    Collective,
+    /// Anything else: metadata, loads and stores.
+    #[default]
+    Other,
+}
+
+/// One node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TraceNode {
+    /// Identity in its trace.
+    pub id: u64,
+    /// Name.
+    pub name: String,
+    /// Kind.
+    pub kind: Kind,
+    /// Number of the kind in the schema.
+    pub kind_number: u64,
+    /// Nodes that it waits for by control.
+    pub ctrl_deps: Vec<u64>,
+    /// Nodes that it waits for by data.
+    pub data_deps: Vec<u64>,
+    /// Duration in microseconds.
+    pub duration_us: u64,
+    /// Attributes.
+    pub attributes: Vec<Attribute>,
+    /// Offset in the file.
+    pub offset: usize,
+}
+
+/// Named setting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attribute {
+    /// Name.
+    pub name: String,
+    /// Value.
+    pub value: Setting,
+}
+
+/// Value of an attribute: those that this reader looks at.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Setting {
+    /// Integer, with its field in the schema (7 `int32_val`, 9 `int64_val`, 11 `uint32_val`, 13 `uint64_val`).
+    Whole(u64, i64),
+    /// Truth.
+    Bool(bool),
+    /// Text.
+    Text(String),
+    /// Value of another field of the schema.
+    Other(u64),
+}
+
+impl Trace {
+    /// Reads the trace of one rank. `file` names it in errors.
+    ///
+    /// # Errors
+    /// The first byte at fault.
+    pub fn read(bytes: &[u8], file: &str) -> Result<Self, WorkError> {
+        let mut wire = Wire::new(file, bytes, 0);
+        if wire.is_at_end() {
+            return Err(wire.error(0, "an empty file"));
+        }
+        let (message, at) = wire.counted()?;
+        let metadata = metadata(Wire::new(file, message, at))?;
+        let mut nodes = Vec::new();
+        while !wire.is_at_end() {
+            let (message, at) = wire.counted()?;
+            nodes.push(node(Wire::new(file, message, at), at)?);
+        }
+        Ok(Self { file: file.to_owned(), metadata, nodes })
+    }
+
+    pub(super) fn place(&self, node: &TraceNode) -> String {
+        format!("{}: byte {} (node {}, `{}`)", self.file, node.offset, node.id, node.name)
+    }
+
+    pub(super) fn error(&self, node: &TraceNode, problem: &str) -> WorkError {
+        WorkError::new(self.place(node), problem, "correct the trace, or what wrote it")
+    }
+
+    /// A whole number, not negative.
+    pub(super) fn number(&self, node: &TraceNode, name: &str) -> Result<u64, WorkError> {
+        let found = node.attributes.iter().find(|attribute| attribute.name == name);
+        match found.map(|attribute| &attribute.value) {
+            Some(&Setting::Whole(_, number)) => {
+                u64::try_from(number).map_err(|_| self.error(node, &format!("`{name}` is {number}")))
+            }
+            Some(_) => Err(self.error(node, &format!("`{name}` is no integer"))),
+            None => Err(self.error(node, &format!("`{name}` is missing"))),
+        }
+    }
+
+    pub(super) fn number_or(&self, node: &TraceNode, name: &str, default: u64) -> Result<u64, WorkError> {
+        if node.attributes.iter().any(|attribute| attribute.name == name) {
+            self.number(node, name)
+        } else {
+            Ok(default)
+        }
+    }
+
+    /// A text; empty if it is missing.
+    pub(super) fn text(&self, node: &TraceNode, name: &str) -> String {
+        let text = |attribute: &Attribute| match &attribute.value {
+            Setting::Text(text) if attribute.name == name => Some(text.clone()),
+            _ => None,
+        };
+        node.attributes.iter().find_map(text).unwrap_or_default()
+    }
+}
+
+fn text(wire: &Wire<'_>, bytes: &[u8], at: usize) -> Result<String, WorkError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| wire.error(at, "a text that is not UTF-8"))?;
+    Ok(text.to_owned())
+}
+
+fn metadata(mut wire: Wire<'_>) -> Result<Metadata, WorkError> {
+    let mut made = Metadata::default();
+    while let Some((field, value, at)) = wire.field()? {
+        match (field, value) {
+            (1, Value::Bytes(bytes, at)) => made.version = text(&wire, bytes, at)?,
+            (2, Value::Bytes(bytes, at)) => made.attributes.push(attribute(Wire::new(wire.file, bytes, at))?),
+            (1 | 2, _) => return Err(wire.error(at, "a field of another shape than the schema's")),
+            _ => {}
+        }
+    }
+    Ok(made)
+}
+
+fn node(mut wire: Wire<'_>, offset: usize) -> Result<TraceNode, WorkError> {
+    let mut made = TraceNode { offset, ..TraceNode::default() };
+    while let Some((field, value, at)) = wire.field()? {
+        match (field, value) {
+            (1, Value::Varint(id)) => made.id = id,
+            (2, Value::Bytes(bytes, at)) => made.name = text(&wire, bytes, at)?,
+            (3, Value::Varint(kind)) => {
+                made.kind_number = kind;
+                made.kind = match kind {
+                    4 => Kind::Compute,
+                    5 => Kind::Send,
+                    6 => Kind::Recv,
+                    7 => Kind::Collective,
+                    _ => Kind::Other,
+                };
+            }
+            (4, value) => numbers(&wire, value, at, &mut made.ctrl_deps)?,
+            (5, value) => numbers(&wire, value, at, &mut made.data_deps)?,
+            (7, Value::Varint(us)) => made.duration_us = us,
+            (10, Value::Bytes(bytes, at)) => {
+                made.attributes.push(attribute(Wire::new(wire.file, bytes, at))?);
+            }
+            (1..=3 | 7 | 10, _) => return Err(wire.error(at, "a field of another shape than the schema's")),
+            _ => {}
+        }
+    }
+    Ok(made)
+}
+
+/// Repeated integers, one by one or packed.
+fn numbers(wire: &Wire<'_>, value: Value<'_>, at: usize, to: &mut Vec<u64>) -> Result<(), WorkError> {
+    match value {
+        Value::Varint(number) => to.push(number),
+        Value::Bytes(bytes, at) => {
+            let mut packed = Wire::new(wire.file, bytes, at);
+            while !packed.is_at_end() {
+                to.push(packed.varint()?);
+            }
+        }
+        _ => return Err(wire.error(at, "a field of another shape than the schema's")),
+    }
+    Ok(())
+}
+
+fn attribute(mut wire: Wire<'_>) -> Result<Attribute, WorkError> {
+    let mut made = Attribute { name: String::new(), value: Setting::Other(0) };
+    while let Some((field, value, _)) = wire.field()? {
+        match (field, value) {
+            (1, Value::Bytes(bytes, at)) => made.name = text(&wire, bytes, at)?,
+            (7, Value::Varint(number)) => made.value = Setting::Whole(7, i64::from(number as i32)),
+            (9, Value::Varint(number)) => made.value = Setting::Whole(9, number as i64),
+            (11 | 13, Value::Varint(number)) => {
+                made.value =
+                    i64::try_from(number).map_or(Setting::Other(field), |whole| Setting::Whole(field, whole));
+            }
+            (27, Value::Varint(number)) => made.value = Setting::Bool(number != 0),
+            (29, Value::Bytes(bytes, at)) => made.value = Setting::Text(text(&wire, bytes, at)?),
+            (2, _) => {}
+            (field, _) => made.value = Setting::Other(field),
+        }
+    }
+    Ok(made)
+}

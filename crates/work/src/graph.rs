@@ -1,0 +1,440 @@
+//! Graph of work: what each rank sends, receives and computes, and what must have happened before.
+
+use crate::WorkError;
+use std::collections::HashMap;
+
+/// Identity of a node: its index in [`Graph::nodes`], rank by rank.
+pub type NodeId = u32;
+
+/// What a node does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Sends a message. It has ended when its last byte is delivered.
+    Send {
+        /// Rank that receives.
+        to: u32,
+        /// Size, at least one byte.
+        bytes: u64,
+        /// Tag by which the receiver knows it.
+        tag: u32,
+    },
+    /// Waits for a message.
+    Recv {
+        /// Rank that sends; any if `None`.
+        from: Option<u32>,
+        /// Size that is expected. Messages are matched by source and tag alone, as in MPI.
+        bytes: u64,
+        /// Tag of the message; any if `None`.
+        tag: Option<u32>,
+    },
+    /// Computes: occupies a processor of its rank.
+    Calc {
+        /// Duration in picoseconds.
+        ps: u64,
+    },
+    /// Lets time pass without a processor.
+    Wait {
+        /// Duration in picoseconds.
+        ps: u64,
+    },
+}
+
+/// One node of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// What it does.
+    pub act: Act,
+    /// Processor of its rank that computes, and that sends under LogGOPS.
+    pub cpu: u8,
+    /// Network card of its rank, under LogGOPS.
+    pub nic: u8,
+    /// Part of the work to which it belongs, an index into [`Graph::parts`].
+    pub part: u32,
+    /// Line of the file, or number in it, where it stands; 0 if there is none.
+    pub line: u32,
+}
+
+/// Part of a graph whose completion is reported: a collective, or all of a file, in one step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Iteration, from 0. Messages are matched within their step.
+    pub step: u32,
+    /// Name: `all-reduce ring`, or that of a file.
+    pub name: String,
+    /// Size as nccl-tests states it for a collective, else the bytes of all messages.
+    pub bytes: u64,
+    /// Number of ranks that take part.
+    pub ranks: u32,
+    /// Factor from algorithm to bus bandwidth as a fraction (numerator, denominator); none if this is no collective.
+    pub bus: Option<(u32, u32)>,
+}
+
+/// Lists of numbers, one list per node, in one array.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Lists {
+    first: Vec<u32>,
+    items: Vec<u32>,
+}
+
+impl Lists {
+    fn of(count: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut first = vec![0u32; count + 1];
+        for (of, _) in pairs.clone() {
+            first[of as usize + 1] += 1;
+        }
+        for index in 0..count {
+            first[index + 1] += first[index];
+        }
+        let mut next = first.clone();
+        let mut items = vec![0; first[count] as usize];
+        for (of, item) in pairs {
+            items[next[of as usize] as usize] = item;
+            next[of as usize] += 1;
+        }
+        Self { first, items }
+    }
+
+    fn of_node(&self, node: NodeId) -> &[u32] {
+        &self.items[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
+    }
+}
+
+/// Graph of work, complete and unchangeable. [`Builder`] makes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Graph {
+    /// First node of each rank, and the number of nodes at the end.
+    first: Vec<u32>,
+    nodes: Vec<Node>,
+    after_end: Lists,
+    after_start: Lists,
+    needs: Vec<u32>,
+    parts: Vec<Part>,
+    file: String,
+}
+
+impl Graph {
+    /// Number of ranks.
+    #[must_use]
+    pub fn ranks(&self) -> u32 {
+        self.first.len() as u32 - 1
+    }
+
+    /// All nodes, rank by rank.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Node of an identity.
+    #[must_use]
+    pub fn node(&self, node: NodeId) -> &Node {
+        &self.nodes[node as usize]
+    }
+
+    /// Nodes of a rank.
+    #[must_use]
+    pub fn nodes_of(&self, rank: u32) -> std::ops::Range<NodeId> {
+        self.first[rank as usize]..self.first[rank as usize + 1]
+    }
+
+    /// Rank of a node.
+    #[must_use]
+    pub fn rank_of(&self, node: NodeId) -> u32 {
+        self.first.partition_point(|&first| first <= node) as u32 - 1
+    }
+
+    /// Nodes that require the end of `node`.
+    #[must_use]
+    pub fn after_end(&self, node: NodeId) -> &[NodeId] {
+        self.after_end.of_node(node)
+    }
+
+    /// Nodes that require the start of `node`.
+    #[must_use]
+    pub fn after_start(&self, node: NodeId) -> &[NodeId] {
+        self.after_start.of_node(node)
+    }
+
+    /// Number of starts and ends that each node requires.
+    #[must_use]
+    pub fn needs(&self) -> &[u32] {
+        &self.needs
+    }
+
+    /// Parts whose completion is reported.
+    #[must_use]
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Step to which a node belongs.
+    #[must_use]
+    pub fn step_of(&self, node: NodeId) -> u32 {
+        self.parts[self.node(node).part as usize].step
+    }
+
+    /// Number of messages and sum of their bytes.
+    #[must_use]
+    pub fn messages(&self) -> (u64, u64) {
+        let sizes = self.nodes.iter().filter_map(|node| match node.act {
+            Act::Send { bytes, .. } => Some(bytes),
+            _ => None,
+        });
+        sizes.fold((0, 0), |(count, sum), bytes| (count + 1, sum + bytes))
+    }
+
+    /// Where a node stands: its line, or its rank and number.
+    #[must_use]
+    pub fn place(&self, node: NodeId) -> String {
+        match self.node(node).line {
+            0 => {
+                let rank = self.rank_of(node);
+                let number = node - self.first[rank as usize];
+                format!("{}: rank {rank}, node {number}", self.file)
+            }
+            line => format!("{}:{line}", self.file),
+        }
+    }
+
+    /// The same work several times over. Each rank begins a step with `compute_ps` of computing, once it has ended the
+    /// step before.
+    ///
+    /// # Errors
+    /// More nodes than identities hold.
+    pub fn repeated(&self, iterations: u32, compute_ps: u64) -> Result<Self, WorkError> {
+        let mut builder = Builder::new(&self.file, self.ranks())?;
+        for step in 0..iterations {
+            builder.begin_step(compute_ps)?;
+            for part in &self.parts {
+                builder.begin_part(Part { step, ..part.clone() });
+            }
+            let part_before = builder.parts.len() as u32 - self.parts.len() as u32;
+            let offset = builder.nodes.len() as u32;
+            for (rank, node) in
+                (0..self.ranks()).flat_map(|rank| self.nodes_of(rank).map(move |node| (rank, node)))
+            {
+                let node = *self.node(node);
+                builder.add(rank, Node { part: part_before + node.part, ..node })?;
+            }
+            for before in 0..self.nodes.len() as u32 {
+                for &after in self.after_end(before) {
+                    builder.requires(offset + after, offset + before);
+                }
+                for &after in self.after_start(before) {
+                    builder.irequires(offset + after, offset + before);
+                }
+            }
+        }
+        Ok(builder.finish())
+    }
+}
+
+/// Graph that grows. Its node identities are in the order of creation and are of no use beside it.
+#[derive(Debug)]
+pub struct Builder {
+    file: String,
+    ranks: u32,
+    nodes: Vec<(u32, Node)>,
+    /// `(before, after)` by end, and by start.
+    ends: Vec<(u32, u32)>,
+    starts: Vec<(u32, u32)>,
+    needs: Vec<u32>,
+    /// Whether another node of the same rank requires a node's end.
+    awaited: Vec<bool>,
+    parts: Vec<Part>,
+    /// First node of the present step, and by rank the node with which it began; no gates in a first step without
+    /// computing.
+    gates_first: u32,
+    gates: Vec<u32>,
+    /// Tags of messages made here begin at 2^31, beyond those that files use.
+    next_tag: u32,
+}
+
+impl Builder {
+    /// Starts a graph of so many ranks. `file` names it in errors.
+    ///
+    /// # Errors
+    /// A graph without ranks, and more than 2^20 of them.
+    pub fn new(file: &str, ranks: u32) -> Result<Self, WorkError> {
+        if ranks == 0 || ranks > 1 << 20 {
+            return Err(WorkError::new(file, format!("{ranks} ranks"), "ask for 1 to 1048576 ranks"));
+        }
+        Ok(Self {
+            file: file.to_owned(),
+            ranks,
+            nodes: Vec::new(),
+            ends: Vec::new(),
+            starts: Vec::new(),
+            needs: Vec::new(),
+            awaited: Vec::new(),
+            parts: Vec::new(),
+            gates_first: 0,
+            gates: Vec::new(),
+            next_tag: 1 << 31,
+        })
+    }
+
+    /// Begins a part: nodes made from now on belong to it.
+    pub fn begin_part(&mut self, part: Part) {
+        self.parts.push(part);
+    }
+
+    /// Adds a node that requires nothing yet, in the present part.
+    ///
+    /// # Errors
+    /// More nodes than identities hold.
+    pub fn node(&mut self, rank: u32, act: Act) -> Result<NodeId, WorkError> {
+        let part = self.parts.len().saturating_sub(1) as u32;
+        self.add(rank, Node { act, cpu: 0, nic: 0, part, line: 0 })
+    }
+
+    /// Adds a node as it is.
+    ///
+    /// # Errors
+    /// More nodes than identities hold.
+    pub fn add(&mut self, rank: u32, node: Node) -> Result<NodeId, WorkError> {
+        let id = self.nodes.len() as u32;
+        if id >= u32::MAX / 4 {
+            return Err(WorkError::new(&*self.file, "more than 2^30 nodes", "ask for fewer steps or ranks"));
+        }
+        debug_assert!(rank < self.ranks, "a rank of the graph");
+        self.nodes.push((rank, node));
+        self.needs.push(0);
+        self.awaited.push(false);
+        Ok(id)
+    }
+
+    /// Adds a message with a tag of its own; returns its send and its receive.
+    ///
+    /// # Errors
+    /// More nodes than identities hold.
+    pub fn message(&mut self, from: u32, to: u32, bytes: u64) -> Result<(NodeId, NodeId), WorkError> {
+        let tag = self.next_tag;
+        self.next_tag += 1;
+        let send = self.node(from, Act::Send { to, bytes, tag })?;
+        let recv = self.node(to, Act::Recv { from: Some(from), bytes, tag: Some(tag) })?;
+        Ok((send, recv))
+    }
+
+    /// Lets `after` start when `before` has ended.
+    pub fn requires(&mut self, after: NodeId, before: NodeId) {
+        self.ends.push((before, after));
+        self.needs[after as usize] += 1;
+        self.awaited[before as usize] |= self.nodes[before as usize].0 == self.nodes[after as usize].0;
+    }
+
+    /// Lets `after` start when `before` has started.
+    pub fn irequires(&mut self, after: NodeId, before: NodeId) {
+        self.starts.push((before, after));
+        self.needs[after as usize] += 1;
+    }
+
+    /// Number of nodes so far.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+
+    /// Lets the nodes from `first` on that wait for nothing wait for the gate of their rank. Returns, for each of
+    /// `ranks`, those of them that no other of the same rank waits for.
+    pub(crate) fn gate_and_ends(
+        &mut self,
+        first: NodeId,
+        ranks: &[u32],
+        gate: impl Fn(u32) -> Option<NodeId>,
+    ) -> Vec<Vec<NodeId>> {
+        let mut ends: HashMap<u32, Vec<NodeId>> = HashMap::new();
+        for node in first..self.count() {
+            let rank = self.nodes[node as usize].0;
+            if let Some(gate) = gate(rank).filter(|_| self.needs[node as usize] == 0) {
+                self.requires(node, gate);
+            }
+            if !self.awaited[node as usize] {
+                ends.entry(rank).or_default().push(node);
+            }
+        }
+        ranks.iter().map(|rank| ends.remove(rank).unwrap_or_default()).collect()
+    }
+
+    /// Begins a step: each rank computes for `compute_ps` when all its nodes so far have ended, and what follows waits
+    /// for that.
+    ///
+    /// # Errors
+    /// More nodes than identities hold.
+    pub fn begin_step(&mut self, compute_ps: u64) -> Result<(), WorkError> {
+        let until = self.nodes.len() as u32;
+        if until == 0 && compute_ps == 0 {
+            return Ok(());
+        }
+        self.close_step();
+        let step = self.parts.last().map_or(0, |part| part.step + 1);
+        self.begin_part(Part { step, name: "compute".to_owned(), bytes: 0, ranks: self.ranks, bus: None });
+        let gates: Vec<u32> = (0..self.ranks)
+            .map(|rank| self.node(rank, Act::Calc { ps: compute_ps }))
+            .collect::<Result<_, _>>()?;
+        for node in self.gates_first..until {
+            if !self.awaited[node as usize] {
+                self.requires(gates[self.nodes[node as usize].0 as usize], node);
+            }
+        }
+        self.gates_first = until;
+        self.gates = gates;
+        Ok(())
+    }
+
+    /// Lets the nodes of the present step that wait for nothing wait for the gate of their rank.
+    fn close_step(&mut self) {
+        let first = self.gates_first + self.gates.len() as u32;
+        for node in first..self.nodes.len() as u32 {
+            let gate = self.gates.get(self.nodes[node as usize].0 as usize).copied();
+            if let Some(gate) = gate.filter(|_| self.needs[node as usize] == 0) {
+                self.requires(node, gate);
+            }
+        }
+    }
+
+    /// Completes the graph.
+    #[must_use]
+    pub fn finish(mut self) -> Graph {
+        self.close_step();
+        let mut first = vec![0u32; self.ranks as usize + 1];
+        for &(rank, _) in &self.nodes {
+            first[rank as usize + 1] += 1;
+        }
+        for rank in 0..self.ranks as usize {
+            first[rank + 1] += first[rank];
+        }
+        let mut next = first.clone();
+        let number: Vec<u32> = self
+            .nodes
+            .iter()
+            .map(|&(rank, _)| {
+                next[rank as usize] += 1;
+                next[rank as usize] - 1
+            })
+            .collect();
+        let mut nodes = vec![None; self.nodes.len()];
+        let mut needs = vec![0; self.nodes.len()];
+        for (old, &(_, node)) in self.nodes.iter().enumerate() {
+            nodes[number[old] as usize] = Some(node);
+            needs[number[old] as usize] = self.needs[old];
+        }
+        let renumbered = |pairs: &[(u32, u32)]| -> Vec<(u32, u32)> {
+            pairs.iter().map(|&(before, after)| (number[before as usize], number[after as usize])).collect()
+        };
+        let (ends, starts) = (renumbered(&self.ends), renumbered(&self.starts));
+        if self.parts.is_empty() {
+            let name = self.file.clone();
+            self.parts.push(Part { step: 0, name, bytes: 0, ranks: self.ranks, bus: None });
+        }
+        Graph {
+            after_end: Lists::of(nodes.len(), ends.iter().copied()),
+            after_start: Lists::of(nodes.len(), starts.iter().copied()),
+            first,
+            nodes: nodes.into_iter().flatten().collect(),
+            needs,
+            parts: self.parts,
+            file: self.file,
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Workload graphs: messages and computing with dependencies, the formats of files that describe them, collectives.
+//!
+//! A [`Graph`] has nodes per rank that send, receive and compute. [`Execution`] runs it without a network or a clock of
+//! its own; the packet simulator, [`loggops`] and [`links`] bring theirs.
+
+pub mod chakra;
+mod check;
+pub mod collective;
+pub mod connection_matrix;
+mod execution;
+pub mod goal;
+mod graph;
+pub mod links;
+pub mod loggops;
+mod mailbox;
+pub mod msccl;
+pub mod read;
+mod work_error;
+
+pub use execution::{Effect, Execution, NEVER_PS, NodeTimes};
+pub use graph::{Act, Builder, Graph, Node, NodeId, Part};
+pub use work_error::WorkError;

@@ -1,0 +1,87 @@
+//! Files of all formats.
+
+use crate::chakra::{self, Groups, Trace};
+use crate::msccl::{self, Buffer};
+use crate::{Graph, WorkError, connection_matrix, goal};
+
+/// Format of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// GOAL as text.
+    Goal,
+    /// GOAL as `txt2bin` writes it.
+    GoalBinary,
+    /// Chakra execution traces, one file a rank.
+    Chakra,
+    /// MSCCL algorithms.
+    Msccl,
+    /// Connection matrices of htsim.
+    Matrix,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Self; 5] = [Self::Goal, Self::GoalBinary, Self::Chakra, Self::Msccl, Self::Matrix];
+
+    /// Endings of names.
+    #[must_use]
+    pub fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::Goal => &[".goal"],
+            Self::GoalBinary => &[".bin"],
+            Self::Chakra => &[".et"],
+            Self::Msccl => &[".xml"],
+            Self::Matrix => &[".cm", ".tm"],
+        }
+    }
+
+    /// Format of a file, by the end of its name.
+    ///
+    /// # Errors
+    /// A name with another ending.
+    pub fn of_name(name: &str) -> Result<Self, WorkError> {
+        let found =
+            Self::ALL.into_iter().find(|format| format.endings().iter().any(|end| name.ends_with(end)));
+        found.ok_or_else(|| {
+            let endings: Vec<&str> = Self::ALL.iter().flat_map(|format| format.endings()).copied().collect();
+            let hint = format!("name a file that ends in one of {}", endings.join(", "));
+            WorkError::new(name, "this is no workload graph by its name", hint)
+        })
+    }
+}
+
+/// Names of the files of all ranks, given that of one: `all_reduce.0.et` has `all_reduce.1.et` beside it. None if the name
+/// has no number before its ending.
+#[must_use]
+pub fn names_of_ranks(name: &str) -> Option<impl Fn(u32) -> String> {
+    let (stem, number) = name.strip_suffix(".et")?.rsplit_once('.')?;
+    number.parse::<u32>().ok()?;
+    let stem = stem.to_owned();
+    Some(move |rank| format!("{stem}.{rank}.et"))
+}
+
+/// Reads a graph from the files of all ranks, or the only one, each with the name that errors state. `bytes` is the buffer
+/// that an MSCCL algorithm divides into chunks.
+///
+/// # Errors
+/// The first place at fault. Whether the graph can end is for [`Graph::check`] to say.
+pub fn read_bytes(files: &[(String, Vec<u8>)], format: Format, bytes: u64) -> Result<Graph, WorkError> {
+    let Some((name, content)) = files.first() else {
+        return Err(WorkError::new("workload graph", "no file", "name a file"));
+    };
+    let text = || {
+        std::str::from_utf8(content).map_err(|error| {
+            WorkError::at_byte(name, error.valid_up_to(), "this is no text in UTF-8", "give a text file")
+        })
+    };
+    match format {
+        Format::Goal => goal::read_text(text()?, name),
+        Format::GoalBinary => goal::read_binary(content, name),
+        Format::Chakra => {
+            let traces = files.iter().map(|(name, content)| Trace::read(content, name));
+            chakra::graph(&traces.collect::<Result<Vec<Trace>, _>>()?, &Groups::new())
+        }
+        Format::Msccl => msccl::read(text()?, name, Buffer { bytes, reduce_ps_per_byte: 0.0 }),
+        Format::Matrix => connection_matrix::read(text()?, name),
+    }
+}
