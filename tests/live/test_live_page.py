@@ -23,6 +23,8 @@ from support.command import anabranch
 from support.small_scenario import SMALL
 
 INTERVALS_MIN = 5
+PATIENCE_S = 120
+"""After so long a page that has not come to what it must is taken to be stuck; no machine is that slow."""
 SCHEME = """\
 import time
 from pathlib import Path
@@ -85,10 +87,12 @@ def live(where: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], 
 
 def when(page: Page, expression: str) -> Any:
     """Value of an expression in the page, once it is true."""
-    return page.evaluate(f"""new Promise((done) => {{
+    return page.evaluate(f"""new Promise((done, stuck) => {{
+        const end = Date.now() + {PATIENCE_S * 1000};
         const look = () => {{
             const found = {expression};
             if (found) done(found);
+            else if (Date.now() > end) stuck(new Error({json.dumps(expression)} + ": " + document.body.innerText));
             else setTimeout(look, 20);
         }};
         look();

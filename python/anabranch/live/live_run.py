@@ -12,9 +12,6 @@ from anabranch.live.feed import Feed
 from anabranch.live.page import page
 from anabranch.live.server import HTML, JSON, LiveServer
 from anabranch.report.explore.fabric_shape import carriers
-from anabranch.report.figures import draw
-from anabranch.report.material import gather
-from anabranch.report.runs import page as report_page
 from anabranch.runs.results import Run
 from anabranch.stats.size_classes import SizeClass
 
@@ -70,6 +67,11 @@ class LiveRun:
         self._feed.drawing()
         watched = self._feed.is_watched()
         if watched:
+            # What draws the report takes seconds to load, and the page's address must not wait for it.
+            from anabranch.report.figures import draw
+            from anabranch.report.material import gather
+            from anabranch.report.runs import page as report_page
+
             material = gather([str(run.folder)])
             self._report = report_page(material, classes, list(draw(material, classes)), self._command).encode()
         self._feed.ended(run, watched)

@@ -9,8 +9,7 @@ from typing import Any
 from anabranch._core import VERSION
 from anabranch.plot.heat import STOPS
 from anabranch.report.explore.fabric_shape import shape
-from anabranch.report.runs import SCRIPTS as REPORT_SCRIPTS
-from anabranch.report.web_page import LIBRARY, LIBRARY_STYLE, SORTING, joined, render, source
+from anabranch.report.web_page import LIBRARY, LIBRARY_STYLE, RUNS, SORTING, joined, render, source
 
 SCRIPTS = (
     "unpack.js",
@@ -41,4 +40,4 @@ def page(name: str, topology: Mapping[str, Any], command: Sequence[str]) -> str:
         "data": {"name": name, "shape": shape(topology), "heat": list(STOPS)},
         "version": VERSION,
     }
-    return render("live.html", SCRIPTS, {}, values, [LIBRARY], also=[joined(REPORT_SCRIPTS)], connect=True)
+    return render("live.html", SCRIPTS, {}, values, [LIBRARY], also=[joined(RUNS)], connect=True)

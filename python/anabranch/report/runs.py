@@ -14,36 +14,13 @@ from anabranch.report.explore.payload import payload
 from anabranch.report.figures import Drawn
 from anabranch.report.material import ABSENT, SEED, Material, flatten, text
 from anabranch.report.run_table import last_start_ns, record_rows
-from anabranch.report.web_page import LIBRARY, LIBRARY_STYLE, SORTING, render, source
+from anabranch.report.web_page import LIBRARY, LIBRARY_STYLE, RUNS, render, source
 from anabranch.runs.class_table import class_rows
 from anabranch.runs.results import Run
 from anabranch.stats.size_classes import SizeClass
 from anabranch.stats.tier_load import achieved
 from anabranch.study.outcome import short, summary_rows
 from anabranch.units import amount, bit_rate, count, pct, ratio
-
-SCRIPTS = (
-    "unpack.js",
-    "read_page.js",
-    "quantity.js",
-    *SORTING,
-    "line_chart.js",
-    "choice.js",
-    "distribution.js",
-    "against_axis.js",
-    "against_size.js",
-    "explore.js",
-    "shortest_paths.js",
-    "numbered_paths.js",
-    "fabric_state.js",
-    "fabric_values.js",
-    "fabric_drawing.js",
-    "fabric_flows.js",
-    "fabric_stage.js",
-    "fabric_view.js",
-    "traces.js",
-    "report.js",
-)
 
 
 def page(material: Material, classes: Sequence[SizeClass], figures: Sequence[Drawn], command: Sequence[str]) -> str:
@@ -85,7 +62,7 @@ def page(material: Material, classes: Sequence[SizeClass], figures: Sequence[Dra
         "model_version": first["model_version"],
     }
     filters: dict[str, Callable[..., object]] = {"short": short, "amount": amount, "count": count, "pct": pct}
-    return render("runs.html", SCRIPTS, filters, values, [LIBRARY])
+    return render("runs.html", RUNS, filters, values, [LIBRARY])
 
 
 def facts(runs: Sequence[Run]) -> dict[str, tuple[str, str]]:

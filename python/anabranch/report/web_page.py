@@ -16,6 +16,29 @@ LIBRARY, LIBRARY_STYLE = "uplot/uPlot.iife.min.js", "uplot/uPlot.min.css"
 """Library of pages with charts."""
 SORTING = ("element.js", "sort_key.js", "sortable_table.js", "theme.js")
 """Scripts of every page."""
+RUNS = (
+    "unpack.js",
+    "read_page.js",
+    "quantity.js",
+    *SORTING,
+    "line_chart.js",
+    "choice.js",
+    "distribution.js",
+    "against_axis.js",
+    "against_size.js",
+    "explore.js",
+    "shortest_paths.js",
+    "numbered_paths.js",
+    "fabric_state.js",
+    "fabric_values.js",
+    "fabric_drawing.js",
+    "fabric_flows.js",
+    "fabric_stage.js",
+    "fabric_view.js",
+    "traces.js",
+    "report.js",
+)
+"""Scripts of the report on runs."""
 
 
 def render(
