@@ -14,6 +14,7 @@ mod next_hops;
 pub mod paths;
 pub mod quantity;
 mod rate;
+mod round_trip;
 pub mod topology;
 
 pub use change::{Change, What};
@@ -21,3 +22,4 @@ pub use fabric::{Buffer, Fabric, FabricError, Marking, Node, Port, Tier};
 pub use graph::{Graph, GraphLink, GraphNode};
 pub use next_hops::{LinkState, NextHops};
 pub use rate::{Rate, Serialization};
+pub use round_trip::longest_round_trip_ps;

@@ -2,6 +2,8 @@
 
 /// Picoseconds in a second.
 const PS_PER_S: u128 = 1_000_000_000_000;
+/// Picoseconds in a nanosecond.
+const PS_PER_NS: u64 = 1000;
 /// Number of fraction bits of [`Serialization`].
 const FRACTION_BITS: u32 = 20;
 
@@ -34,7 +36,7 @@ impl Rate {
     #[must_use]
     pub const fn serialization(self) -> Serialization {
         let ps_per_byte = ((8 * PS_PER_S) << FRACTION_BITS).div_ceil(self.0 as u128);
-        Serialization { ps_per_byte_q20: ps_per_byte as u64 }
+        Serialization { word: (ps_per_byte as u64) << 1 }
     }
 }
 
@@ -42,21 +44,38 @@ impl Rate {
 /// within one picosecond a frame elsewhere, never too fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Serialization {
-    ps_per_byte_q20: u64,
+    /// Twice the factor, and whether frames take whole nanoseconds, rounded down: ports have no room for more.
+    word: u64,
 }
 
 impl Serialization {
-    /// Time that a frame of at most 64 KiB takes on the wire, in picoseconds, rounded up.
+    /// The same, with the time of each frame rounded down to whole nanoseconds where `whole_ns`.
+    #[must_use]
+    pub const fn rounded(self, whole_ns: bool) -> Self {
+        Self { word: self.word & !1 | whole_ns as u64 }
+    }
+
+    /// The same for another rate.
+    #[must_use]
+    pub const fn at(self, rate: Rate) -> Self {
+        rate.serialization().rounded(self.word & 1 != 0)
+    }
+
+    /// Time that a frame of at most 64 KiB, with preamble and gap, takes on the wire, in picoseconds, rounded up; or see [`Self::rounded`].
     #[inline(always)]
     #[must_use]
     pub const fn frame_ps(self, bytes: u32) -> u64 {
-        // 64 KiB at the slowest rate: 2^16 * 1.25e8 * 2^20 < 2^63.
-        (self.ps_per_byte_q20 * bytes as u64 + ((1 << FRACTION_BITS) - 1)) >> FRACTION_BITS
+        if self.word & 1 != 0 {
+            let exact_ps = ((self.word >> 1) * bytes as u64) >> FRACTION_BITS;
+            return exact_ps / PS_PER_NS * PS_PER_NS;
+        }
+        // 68 KiB at the slowest rate: 69,632 * 1.25e8 * 2^21 < 2^64 - 2^21.
+        (self.word * bytes as u64 + ((2 << FRACTION_BITS) - 1)) >> (FRACTION_BITS + 1)
     }
 
     /// Time that any number of bytes takes, in picoseconds, rounded up.
     #[must_use]
     pub const fn bytes_ps(self, bytes: u64) -> u64 {
-        ((self.ps_per_byte_q20 as u128 * bytes as u128 + ((1 << FRACTION_BITS) - 1)) >> FRACTION_BITS) as u64
+        (((self.word >> 1) as u128 * bytes as u128 + ((1 << FRACTION_BITS) - 1)) >> FRACTION_BITS) as u64
     }
 }

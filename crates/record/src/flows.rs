@@ -28,7 +28,8 @@ pub fn flow_columns(
     let node = |value: fn(&Flow) -> u32| Values::Node(flows.iter().map(value).collect());
     let of_record = |value: fn(&FlowRecord) -> u64| Values::U64(records.iter().map(value).collect());
     let protocol = |flow: &Flow| {
-        transports.get(usize::from(flow.transport)).is_some_and(|transport| transport.tcp().is_some())
+        let transport = transports.get(usize::from(flow.transport));
+        transport.is_some_and(|transport| !matches!(transport, Transport::Udp(_)))
     };
     vec![
         column(
@@ -139,7 +140,7 @@ pub fn flow_columns(
         ),
         column(
             "stream",
-            "Whether it is a TCP stream; datagrams otherwise.",
+            "Whether it is acknowledged: a TCP stream or a message of RDMA; datagrams otherwise.",
             Values::Bool(flows.iter().map(protocol).collect()),
         ),
         column(
@@ -164,7 +165,13 @@ fn ideal_fcts_ps(fabric: &Fabric, framing: Framing, transports: &[Transport], fl
     flows
         .iter()
         .map(|flow| {
-            let stages = known.entry((flow.src, flow.dst)).or_insert_with(|| stages.of(flow.src, flow.dst));
+            let stages = known.entry((flow.src, flow.dst)).or_insert_with(|| {
+                let mut stages = stages.of(flow.src, flow.dst);
+                for Stage { fastest, .. } in &mut stages {
+                    fastest.serialization = fastest.serialization.rounded(framing.whole_ns);
+                }
+                stages
+            });
             let transport = transports.get(usize::from(flow.transport));
             let most =
                 transport.map_or(framing.payload_bytes_max, |one| one.payload_bytes_max(framing)).into();

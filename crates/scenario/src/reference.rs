@@ -123,7 +123,7 @@ pub(crate) fn variants(table: &str) -> Vec<(&'static str, Scenario)> {
     let base = || Scenario::named("scenario");
     let fabric = |kind| (kind, Scenario { fabric: Shape::of_kind(kind), ..base() });
     let traffic = |kind| (kind, Scenario { traffic: vec![Traffic::of_kind(kind)], ..base() });
-    let transport = |kind| (kind, Scenario { transport: transport::of_kind(kind), ..base() });
+    let transport = |(name, transport)| (name, Scenario { transport, ..base() });
     match table {
         "fabric" => fabric::KINDS.into_iter().map(fabric).collect(),
         "routing" => {
@@ -138,7 +138,7 @@ pub(crate) fn variants(table: &str) -> Vec<(&'static str, Scenario)> {
                 .collect()
         }
         "traffic" => traffic::KINDS.into_iter().map(traffic).collect(),
-        "transport" => transport::KINDS.into_iter().map(transport).collect(),
+        "transport" => transport::variants().into_iter().map(transport).collect(),
         _ => vec![("", base())],
     }
 }

@@ -80,6 +80,7 @@ fn own_transport(traffic: &Traffic, common: &Transport, framing: Framing) -> Res
         match &mut own {
             Transport::Tcp(tcp) | Transport::Mptcp(Mptcp { tcp, .. }) => tcp.payload_bytes_max = mss,
             Transport::Udp(udp) => udp.payload_bytes_max = mss,
+            Transport::Roce(roce) => roce.payload_bytes_max = mss,
         }
     }
     let Some(rate) = traffic.rate else { return Ok(own) };
@@ -89,6 +90,10 @@ fn own_transport(traffic: &Traffic, common: &Transport, framing: Framing) -> Res
             tcp.pace = Some(Pace { rate, burst_bytes: traffic.burst_bytes.unwrap_or(segment_bytes) });
             Ok(own)
         }
+        Transport::Roce(_) => Err(traffic.origin.error(
+            "rate: RDMA applications post whole messages",
+            "leave it out, or take a transport of TCP",
+        )),
         Transport::Mptcp(_) => Err(traffic.origin.error(
             "rate: MPTCP's connections share what a flow has to send",
             "leave it out, or take a transport of one connection",

@@ -4,6 +4,7 @@ use crate::card::Owner;
 use crate::network::{Address, Network};
 use crate::prefetch::prefetch;
 use crate::timers::Timer;
+use crate::transport::roce::{RoceReceiver, RoceSender};
 use crate::transport::{
     DatagramReceiver, Datagrams, Host, Receiver, ReceiverCounters, Sender, SenderCounters, Transport,
 };
@@ -34,6 +35,8 @@ pub(crate) enum AnySender {
     Stream(Sender),
     /// Datagrams.
     Datagrams(Datagrams),
+    /// A queue pair of RoCE.
+    Roce(Box<RoceSender>),
 }
 
 /// The receiving half; where it stands, see [`AnySender`].
@@ -42,6 +45,8 @@ pub(crate) enum AnyReceiver {
     Stream(Receiver),
     /// Datagrams.
     Datagrams(DatagramReceiver),
+    /// A queue pair of RoCE.
+    Roce(Box<RoceReceiver>),
 }
 
 /// A half with its address and its wish to be woken.
@@ -125,6 +130,10 @@ impl Connection {
                 *sending = AnySender::Datagrams(Datagrams::new());
                 *receiving = AnyReceiver::Datagrams(DatagramReceiver::new());
             }
+            (sending, receiving, Transport::Roce(_)) => {
+                *sending = AnySender::Roce(Box::default());
+                *receiving = AnyReceiver::Roce(Box::default());
+            }
             (AnySender::Stream(sender), AnyReceiver::Stream(receiver), _) => {
                 sender.reset();
                 receiver.reset();
@@ -168,10 +177,12 @@ impl Connection {
         let sent = match &self.sending.end {
             AnySender::Stream(sender) => &sender.counters,
             AnySender::Datagrams(datagrams) => &datagrams.counters,
+            AnySender::Roce(sender) => &sender.counters,
         };
         let received = match &self.receiving.end {
             AnyReceiver::Stream(receiver) => &receiver.counters,
             AnyReceiver::Datagrams(receiver) => &receiver.counters,
+            AnyReceiver::Roce(receiver) => &receiver.counters,
         };
         records[self.message.flow as usize].count(sent, received);
         self.write_received(records);
@@ -183,6 +194,7 @@ impl Connection {
         let delivered = match &self.receiving.end {
             AnyReceiver::Stream(receiver) => receiver.delivered(),
             AnyReceiver::Datagrams(receiver) => receiver.delivered(),
+            AnyReceiver::Roce(receiver) => receiver.delivered(),
         };
         records[flow as usize].received_bytes = delivered.min(end) - first;
     }
@@ -202,6 +214,15 @@ impl Host for Outlet<'_> {
     #[inline(always)]
     fn now_ps(&self) -> u64 {
         self.network.now_ps
+    }
+
+    fn link_bps(&self) -> u64 {
+        self.network.ports[self.address.port as usize].rate_bps()
+    }
+
+    fn unbounded_frame_ps(&self, wire_bytes: u32) -> Option<u64> {
+        let Self { network, address, .. } = self;
+        network.cards.is_none().then(|| network.ports[address.port as usize].frame_ps(wire_bytes))
     }
 
     #[inline(always)]

@@ -5,6 +5,7 @@ mod counters;
 mod ends;
 mod foresight;
 mod multipath;
+mod rdma;
 
 use crate::connections::{AnyReceiver, AnySender, Connection, Connections, Message, Subflow};
 use crate::door::Opened;
@@ -81,7 +82,7 @@ impl Hosts {
             watched[flow as usize] = Some(NO_WINDOW);
         }
         Self {
-            transports: transports.to_vec(),
+            transports: rdma::with_round_trips(transports, fabric, framing),
             framing,
             salt: mix::finalise(seed as u32 ^ mix::finalise((seed >> 32) as u32)),
             flows: flows.to_vec(),
@@ -170,6 +171,9 @@ impl Hosts {
             (AnySender::Datagrams(datagrams), Transport::Udp(udp)) => {
                 datagrams.write(udp, self.framing, flow.size_bytes, &mut outlet);
             }
+            (AnySender::Roce(sender), Transport::Roce(roce)) => {
+                sender.begin(roce, self.framing, flow.size_bytes, &mut outlet);
+            }
             _ => {}
         }
         self.watch(name, network.now_ps);
@@ -255,7 +259,9 @@ impl Hosts {
         let Some(connection) = self.connections.get(packet.connection) else {
             return self.count_end(packet, Fate::Delivered);
         };
-        let Some(tcp) = self.transports[usize::from(connection.transport)].tcp() else { return };
+        let Some(tcp) = self.transports[usize::from(connection.transport)].tcp() else {
+            return self.reach_rdma_receiver(packet, network);
+        };
         let Message { flow, first, ended, .. } = connection.message;
         let of_another = (ended || packet.seq < first) && packet.kind == Kind::Data;
         let (end, mut outlet) = connection.receiver(network);
@@ -290,7 +296,9 @@ impl Hosts {
             self.reach_subflow(subflow, packet, network);
             return;
         }
-        let Transport::Tcp(tcp) = &self.transports[usize::from(connection.transport)] else { return };
+        let Transport::Tcp(tcp) = &self.transports[usize::from(connection.transport)] else {
+            return self.reach_rdma_sender(packet, network);
+        };
         let (end, mut outlet) = connection.sender(network);
         let AnySender::Stream(sender) = end else { return };
         sender.receive(tcp, self.framing, packet, &mut outlet);
@@ -324,6 +332,10 @@ impl Hosts {
             (AnySender::Datagrams(datagrams), Transport::Udp(udp)) => {
                 datagrams.wake(udp, framing, &mut outlet);
             }
+            (AnySender::Roce(sender), Transport::Roce(roce)) => {
+                sender.wake(roce, framing, &mut outlet);
+                self.watch(name, network.now_ps);
+            }
             _ => {}
         }
     }
@@ -355,6 +367,7 @@ impl Hosts {
             (AnySender::Datagrams(datagrams), Transport::Udp(udp)) => {
                 datagrams.resume(udp, framing, &mut outlet);
             }
+            (AnySender::Roce(sender), Transport::Roce(roce)) => sender.resume(roce, framing, &mut outlet),
             _ => {}
         }
     }
@@ -453,9 +466,12 @@ impl Hosts {
             return;
         }
         let Some(connection) = self.connections.get(name) else { return };
-        let AnySender::Stream(sender) = &connection.sending.end else { return };
+        let window_bytes = match &connection.sending.end {
+            AnySender::Stream(sender) => sender.window_bytes(),
+            AnySender::Roce(sender) => sender.window_bytes(),
+            AnySender::Datagrams(_) => return,
+        };
         let flow = connection.message.flow;
-        let window_bytes = sender.window_bytes();
         self.note_window(flow, window_bytes, now_ps);
     }
 

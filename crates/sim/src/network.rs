@@ -137,6 +137,9 @@ impl Network {
                 if nic.jitter {
                     egress.set_jitter(Stream::of_entity(seed, "jitter", index));
                 }
+                if framing.whole_ns {
+                    egress.set_whole_ns();
+                }
                 egress
             })
             .collect();

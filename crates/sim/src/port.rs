@@ -158,6 +158,11 @@ impl EgressPort {
         self.lots = Lots::of(&mut stream);
     }
 
+    /// Lets frames take whole nanoseconds from now on.
+    pub(crate) fn set_whole_ns(&mut self) {
+        self.serialization = self.serialization.rounded(true);
+    }
+
     /// Derives what the hot path compares with.
     fn settle(&mut self) {
         let judged_always = self.faults.as_ref().is_some_and(|faults| faults.down || faults.ramp.is_some());
@@ -458,6 +463,11 @@ impl EgressPort {
     /// Packets that it marked in this interval.
     pub(crate) fn marked_packets(&self) -> u64 {
         self.marked_packets
+    }
+
+    /// Time that so many bytes take, preamble and gap included.
+    pub(crate) fn frame_ps(&self, wire_bytes: u32) -> u64 {
+        self.serialization.frame_ps(wire_bytes)
     }
 
     /// The rate it sends at.

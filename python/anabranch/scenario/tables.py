@@ -325,7 +325,7 @@ class Transport(Table):
     """What end hosts do."""
 
     PATH: ClassVar[str] = "transport"
-    kind: Literal["dctcp", "newreno", "cubic", "mptcp", "udp"]
+    kind: Literal["dctcp", "newreno", "cubic", "mptcp", "udp", "roce"]
     gain: float
     initial_window: int
     window_max: str
@@ -345,6 +345,33 @@ class Transport(Table):
     subflows: int
     coupling: Literal["lia", "uncoupled"]
     rate: str
+    control: Literal["dcqcn", "timely", "swift", "none"]
+    alpha_interval: str
+    decrease_interval: str
+    increase_interval: str
+    fast_recovery: int
+    additive: str
+    hyper: str
+    rate_min: str
+    clamp_target: bool
+    recovery: Literal["go-back-n", "selective"]
+    rto: str
+    nack_interval: str
+    window: str
+    cnp_interval: str
+    cnp_in_answer: bool
+    cnp_out_of_order: bool
+    completion: Literal["delivered", "acknowledged"]
+    answer: str
+    beta: float
+    rtt_low: str
+    rtt_high: str
+    rtt_least: str
+    queueing: str
+    scaling: str
+    decrease_most: float
+    growth: float
+    rto_low: str
 
 
 class Host(Table):
@@ -402,6 +429,7 @@ class Framing(Table):
     headers: str
     least_frame: str
     gap: str
+    whole_ns: bool
 
 
 class Stop(Table):

@@ -22,6 +22,7 @@ mod pinning;
 mod planned;
 mod queueing;
 mod received;
+mod roce;
 mod saps;
 mod setup;
 mod ties;

@@ -94,6 +94,7 @@ fn cubic_fills_a_bottleneck_as_linux_does() {
             header_bytes: 66,
             frame_bytes_min: 60,
             gap_bytes: 0,
+            whole_ns: false,
         };
         // Linux's clock was started after its connect().
         let tcp = Tcp { handshake: false, ..tcp(Control::Cubic { hystart: true }, 1 << 30, RTO_PS) };

@@ -143,7 +143,10 @@ pub(crate) fn check(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> R
     let weightless = matches!(&resolved.scenario().routing.weights, Weights::Given(given) if given.iter().any(|row| row.1 == 0));
     let wait_ps = wait_ps(fabric, settings, flows);
     let hasty = streams(settings).any(|tcp| u128::from(tcp.rto_max_ps) < 2 * wait_ps);
+    // What RDMA sends again, and how often, is bounded by nothing that is known here.
+    let rdma = settings.transports.iter().any(|transport| matches!(transport, Transport::Roce(_)));
     if last.blackhole
+        || rdma
         || last.loss.iter().any(|&loss| loss > LOSS_MAX)
         || tiny
         || locked

@@ -2,6 +2,7 @@
 
 use crate::broken::{Broken, holds, same};
 use anabranch_scenario::{Resolved, Weights};
+use anabranch_sim::transport::Transport;
 use anabranch_sim::{FlowRecord, Outcome, PortRecord};
 use anabranch_traffic::{Flow, Start};
 
@@ -92,8 +93,9 @@ fn check_flows(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> Result
         holds(!done || record.delivered_bytes >= flow.size_bytes, "a finished flow is delivered", told)?;
         let ended = record.delivered_packets + record.dropped_packets + record.lost_packets;
         holds(ended <= record.sent_packets, "every flow's packets are accounted for", told)?;
-        let stream = resolved.settings().transports[usize::from(flow.transport)].tcp().is_some();
-        let once = stream || record.sent_bytes <= flow.size_bytes;
+        let datagrams =
+            matches!(resolved.settings().transports[usize::from(flow.transport)], Transport::Udp(_));
+        let once = !datagrams || record.sent_bytes <= flow.size_bytes;
         holds(once, "datagrams are sent once", told)?;
         let on_time = match flow.start {
             Start::At(at_ps) => !begun || record.start_ps == at_ps,

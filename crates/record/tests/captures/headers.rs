@@ -20,6 +20,7 @@ fn framings() -> impl Strategy<Value = Framing> {
             payload_bytes_max,
             frame_bytes_min,
             gap_bytes: 20,
+            whole_ns: false,
         },
     )
 }

@@ -41,10 +41,8 @@ fn it_reads_what_was_captured() {
         .map(|capture| {
             let address = |host: u32| [10, 0, 0, host as u8 + 1];
             let (src, dst) = (address(capture.src), address(capture.packet.destination));
-            let (sport, dport) = match capture.packet.kind {
-                Kind::Data | Kind::Syn | Kind::Datagram | Kind::Probe | Kind::HostProbe => (49152, 5001),
-                Kind::Ack | Kind::SynAck => (5001, 49152),
-            };
+            let answer = capture.packet.kind.is_answer();
+            let (sport, dport) = if answer { (5001, 49152) } else { (49152, 5001) };
             let datagram = capture.packet.kind == Kind::Datagram;
             let protocol = if datagram { protocol::UDP } else { protocol::TCP };
             PacketRecord {

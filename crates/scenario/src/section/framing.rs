@@ -1,7 +1,7 @@
 //! `[framing]`: bytes around a payload.
 
 use anabranch_form::Form;
-use anabranch_form::unit::Bytes;
+use anabranch_form::unit::{Bytes, Flag};
 use anabranch_sim::Framing;
 
 /// Largest frame the simulator's 16-bit lengths hold with room for a header.
@@ -44,5 +44,12 @@ pub(crate) fn visit(form: &mut impl Form, framing: &mut Framing) {
         1000,
         &mut framing.gap_bytes,
         "Preamble and gap beside each frame: they take time on the link and no room in a queue.",
+    );
+    form.key(
+        "whole_ns",
+        Flag,
+        &mut framing.whole_ns,
+        "A frame takes whole nanoseconds on a link, rounded down, as in ns-3: 83 ns for 1048 B at 100 Gbit/s, which are \
+         83.84 ns. For comparisons with it.",
     );
 }

@@ -1,5 +1,7 @@
 //! `[transport]`: what end hosts do.
 
+mod rdma;
+
 use anabranch_fabric::Rate;
 use anabranch_form::Form;
 use anabranch_form::document::{Node, Value};
@@ -9,10 +11,21 @@ use anabranch_sim::transport::{Control, Coupling, Mptcp, Reorder, Tcp, Transport
 const PS_PER_MS: u64 = 1_000_000_000;
 
 /// Kinds of transport.
-pub(crate) const KINDS: [&str; 5] = ["dctcp", "newreno", "cubic", "mptcp", "udp"];
+pub(crate) const KINDS: [&str; 6] = ["dctcp", "newreno", "cubic", "mptcp", "udp", "roce"];
 
 /// Couplings of MPTCP's windows.
 const COUPLINGS: [&str; 2] = ["lia", "uncoupled"];
+
+/// Transports that together have every key, each with its name on the reference page.
+pub(crate) fn variants() -> Vec<(&'static str, Transport)> {
+    let mut variants: Vec<(&'static str, Transport)> = KINDS.map(|kind| (kind, of_kind(kind))).to_vec();
+    for (name, control) in [("roce with timely", "timely"), ("roce with swift", "swift")] {
+        variants.push((name, Transport::Roce(rdma::roce(control))));
+    }
+    let selective = rdma::selective();
+    variants.push(("roce, selective", Transport::Roce(selective)));
+    variants
+}
 
 /// A transport of this kind with the defaults of every key.
 pub(crate) fn of_kind(kind: &str) -> Transport {
@@ -21,6 +34,7 @@ pub(crate) fn of_kind(kind: &str) -> Transport {
         "cubic" => Transport::Tcp(tcp(Control::Cubic { hystart: true })),
         "dctcp" => Transport::Tcp(tcp(Control::Dctcp { gain: 1.0 / 16.0 })),
         "mptcp" => Transport::Mptcp(Mptcp { tcp: tcp(Control::NewReno), ..Mptcp::plain() }),
+        "roce" => Transport::Roce(rdma::roce(rdma::CONTROLS[0])),
         _ => Transport::Udp(Udp {
             rate: Rate::from_bps(1_000_000_000).unwrap_or(SLOWEST),
             payload_bytes_max: None,
@@ -65,6 +79,7 @@ fn kind_of(transport: &Transport) -> &'static str {
         },
         Transport::Mptcp(_) => KINDS[3],
         Transport::Udp(_) => KINDS[4],
+        Transport::Roce(_) => KINDS[5],
     }
 }
 
@@ -76,7 +91,7 @@ pub(crate) fn visit(form: &mut impl Form, transport: &mut Transport) {
         Choice(&KINDS),
         &mut kind,
         "Congestion control: DCTCP (RFC 8257), NewReno (RFC 5681, 6582), CUBIC (RFC 9438); or MPTCP over several \
-         connections of NewReno (RFC 6356, 8684); or UDP at a constant rate.",
+         connections of NewReno (RFC 6356, 8684); or UDP at a constant rate; or RoCE, one queue pair for each flow.",
     );
     if kind != kind_of(transport) {
         *transport = of_kind(kind);
@@ -87,6 +102,7 @@ pub(crate) fn visit(form: &mut impl Form, transport: &mut Transport) {
             visit_subflows(form, mptcp);
             visit_tcp(form, &mut mptcp.tcp, false);
         }
+        Transport::Roce(roce) => rdma::visit_roce(form, roce),
         Transport::Udp(udp) => form.required(
             "rate",
             Speed,

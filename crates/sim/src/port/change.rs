@@ -47,7 +47,8 @@ impl EgressPort {
     pub(crate) fn set_rate(&mut self, now_ps: u64, rate: Rate) -> Option<u64> {
         self.advance(now_ps);
         self.rate_bps = rate.bps();
-        let old = std::mem::replace(&mut self.serialization, rate.serialization());
+        let old = self.serialization;
+        self.serialization = old.at(rate);
         let mask = self.ring.len() - 1;
         let mut last_ps = self.end_lags(now_ps, old);
         let mut free_ps = now_ps;

@@ -20,6 +20,7 @@ mod rack;
 mod ranges;
 mod receiver;
 mod reorder;
+pub mod roce;
 mod rtt;
 mod sack;
 mod scoreboard;
@@ -39,6 +40,15 @@ use crate::{Framing, marks};
 pub trait Host {
     /// Now, in picoseconds.
     fn now_ps(&self) -> u64;
+    /// Rate of the host's link, in bits per second.
+    fn link_bps(&self) -> u64 {
+        anabranch_fabric::Rate::MOST_BPS
+    }
+    /// Time that so many bytes take on the host's link, if its queue there has no bound: then nothing else keeps a
+    /// half from sending more than the link carries.
+    fn unbounded_frame_ps(&self, _wire_bytes: u32) -> Option<u64> {
+        None
+    }
     /// Hands a packet to the host's port. The half fills every field but those of addressing: `connection`,
     /// `destination`, `entropy`, `labels`, `path` are the host's.
     fn send(&mut self, packet: crate::Packet);
@@ -79,6 +89,8 @@ pub enum Transport {
     Mptcp(Mptcp),
     /// Datagrams at a constant rate, counted when they arrive.
     Udp(Udp),
+    /// Messages over reliable queue pairs.
+    Roce(roce::Roce),
 }
 
 impl Transport {
@@ -87,7 +99,7 @@ impl Transport {
     pub fn tcp(&self) -> Option<&Tcp> {
         match self {
             Self::Tcp(tcp) | Self::Mptcp(Mptcp { tcp, .. }) => Some(tcp),
-            Self::Udp(_) => None,
+            Self::Udp(_) | Self::Roce(_) => None,
         }
     }
 
@@ -96,7 +108,7 @@ impl Transport {
     #[must_use]
     pub const fn takes_trimmed(&self) -> bool {
         match self {
-            Self::Tcp(_) | Self::Mptcp(_) | Self::Udp(_) => false,
+            Self::Tcp(_) | Self::Mptcp(_) | Self::Udp(_) | Self::Roce(_) => false,
         }
     }
 
@@ -106,7 +118,8 @@ impl Transport {
         match self {
             Self::Tcp(Tcp { payload_bytes_max, .. })
             | Self::Mptcp(Mptcp { tcp: Tcp { payload_bytes_max, .. }, .. })
-            | Self::Udp(Udp { payload_bytes_max, .. }) => {
+            | Self::Udp(Udp { payload_bytes_max, .. })
+            | Self::Roce(roce::Roce { payload_bytes_max, .. }) => {
                 payload_bytes_max.unwrap_or(framing.payload_bytes_max)
             }
         }

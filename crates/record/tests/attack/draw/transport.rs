@@ -5,7 +5,7 @@ use super::{Framing, Pace};
 use crate::dice::{Dice, quoted, rate, size, time};
 use crate::draft::{Draft, Table};
 
-const KINDS: [&str; 5] = ["dctcp", "newreno", "cubic", "mptcp", "udp"];
+const KINDS: [&str; 6] = ["dctcp", "newreno", "cubic", "mptcp", "udp", "roce"];
 
 /// Smallest upper limit of timeouts: a flow that cannot arrive times out until the end.
 const RTO_MAX_PS: u64 = 2_000_000_000;
@@ -18,13 +18,17 @@ pub(super) fn draw(dice: &mut Dice, pace: Pace, framing: Framing, draft: &mut Dr
 
 /// The keys of a transport.
 pub(super) fn keys(dice: &mut Dice, pace: Pace, framing: Framing, table: &mut Table) {
-    let kind = KINDS[[0, 0, 0, 1, 1, 2, 2, 3, 3, 4][dice.below(10) as usize]];
+    let kind = KINDS[[0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 5][dice.below(11) as usize]];
     table.set("kind", quoted(kind));
     if kind == "udp" {
         let bits = u128::from(pace.packets * 8 * (framing.frame_bytes + framing.gap_bytes));
         let paced_bps = (bits * 1_000_000_000_000 / u128::from(pace.traffic_ps)) as u64;
         let bps = dice.magnitude(paced_bps / 10, paced_bps.saturating_mul(50)).clamp(LEAST_BPS, MOST_BPS);
         table.set("rate", rate(bps));
+        return;
+    }
+    if kind == "roce" {
+        rdma(dice, pace, framing, table);
         return;
     }
     let mut maybe = |probability: f64, key: &str, value: &mut dyn FnMut(&mut Dice) -> String| {
@@ -71,4 +75,32 @@ pub(super) fn keys(dice: &mut Dice, pace: Pace, framing: Framing, table: &mut Ta
             false => format!("{{ hold = {hold}, flowcell = {} }}", size(dice.magnitude(1, 100_000))),
         }
     });
+}
+
+/// The keys of RoCE.
+fn rdma(dice: &mut Dice, pace: Pace, framing: Framing, table: &mut Table) {
+    let mut maybe = |probability: f64, key: &str, value: &mut dyn FnMut(&mut Dice) -> String| {
+        let drawn = dice.chance(probability);
+        if drawn {
+            let value = value(dice);
+            table.set(key, value);
+        }
+        drawn
+    };
+    maybe(0.8, "control", &mut |dice| quoted(dice.pick(&["dcqcn", "timely", "swift", "none"])));
+    let selective = maybe(0.5, "recovery", &mut |_| quoted("selective"));
+    maybe(0.3, "rto", &mut |dice| time(dice.magnitude(RTO_MAX_PS, 4 * pace.traffic_ps.max(RTO_MAX_PS))));
+    if selective {
+        maybe(0.3, "rto_low", &mut |dice| {
+            time(dice.magnitude(RTO_MAX_PS / 4, pace.traffic_ps.max(RTO_MAX_PS)))
+        });
+    } else {
+        maybe(0.3, "nack_interval", &mut |dice| time(dice.magnitude(1, pace.traffic_ps)));
+    }
+    maybe(0.3, "window", &mut |dice| size(dice.magnitude(1, 200 * framing.payload_bytes)));
+    maybe(0.3, "answer", &mut |dice| size(dice.magnitude(1, 1500)));
+    maybe(0.3, "completion", &mut |_| quoted("acknowledged"));
+    maybe(0.4, "cnp_interval", &mut |dice| time(dice.magnitude(1, pace.traffic_ps)));
+    maybe(0.3, "cnp_in_answer", &mut |_| "true".to_owned());
+    maybe(0.3, "cnp_out_of_order", &mut |_| "true".to_owned());
 }

@@ -108,6 +108,35 @@ pub trait CongestionControl {
     fn wake(&mut self, _now_ps: u64) {}
 }
 
+/// Law that a transport names, with its settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Law {
+    /// None: the host's link and the transport's own window limit.
+    None,
+    /// [`Dcqcn`].
+    Dcqcn(DcqcnSettings),
+    /// [`Timely`].
+    Timely(TimelySettings),
+    /// [`Swift`].
+    Swift(SwiftSettings),
+    /// [`Nscc`].
+    Nscc(NsccSettings),
+}
+
+impl Law {
+    /// The state of a sender whose flow begins.
+    #[must_use]
+    pub fn begin(&self, path: &PathFacts) -> Box<dyn CongestionControl + Send> {
+        match self {
+            Self::None => Box::new(Unlimited),
+            Self::Dcqcn(settings) => Box::new(Dcqcn::new(settings, path)),
+            Self::Timely(settings) => Box::new(Timely::new(settings, path)),
+            Self::Swift(settings) => Box::new(Swift::new(settings, path)),
+            Self::Nscc(settings) => Box::new(Nscc::new(settings, path)),
+        }
+    }
+}
+
 /// No congestion control: the host's link and the transport's own window limit.
 pub struct Unlimited;
 

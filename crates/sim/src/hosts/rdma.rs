@@ -1,0 +1,83 @@
+//! RDMA at hosts: packets reach their queue pair.
+
+use super::{Hosts, attention};
+use crate::connections::{AnyReceiver, AnySender};
+use crate::network::Network;
+use crate::transport::Transport;
+use crate::transport::roce::{Completion, Roce};
+use crate::{Framing, Packet};
+use anabranch_fabric::{Fabric, longest_round_trip_ps};
+
+/// The transports, each with the longest round trip of the empty fabric where it was given none.
+pub(super) fn with_round_trips(
+    transports: &[Transport],
+    fabric: &Fabric,
+    framing: Framing,
+) -> Vec<Transport> {
+    let mut transports = transports.to_vec();
+    for transport in &mut transports {
+        let payload_bytes = transport.payload_bytes_max(framing);
+        let (rtt_ps, answer_bytes) = match transport {
+            Transport::Roce(Roce { rtt_ps, answer_bytes, .. }) => (rtt_ps, *answer_bytes),
+            Transport::Tcp(_) | Transport::Mptcp(_) | Transport::Udp(_) => continue,
+        };
+        if *rtt_ps == 0 {
+            let wire_bytes = |frame_bytes: u16| u32::from(frame_bytes) + u32::from(framing.gap_bytes);
+            let forth_bytes = wire_bytes(framing.frame_bytes(payload_bytes));
+            *rtt_ps = longest_round_trip_ps(fabric, forth_bytes, wire_bytes(answer_bytes));
+        }
+    }
+    transports
+}
+
+/// When flows over a transport have finished.
+fn completion(transport: &Transport) -> Completion {
+    match transport {
+        Transport::Roce(roce) => roce.completion,
+        Transport::Tcp(_) | Transport::Mptcp(_) | Transport::Udp(_) => Completion::Delivered,
+    }
+}
+
+impl Hosts {
+    /// Data reach their host.
+    pub(super) fn reach_rdma_receiver(&mut self, packet: &Packet, network: &mut Network) {
+        let Some(connection) = self.connections.get(packet.connection) else { return };
+        let transport = &self.transports[usize::from(connection.transport)];
+        let flow = connection.message.flow;
+        let (end, mut outlet) = connection.receiver(network);
+        let delivered = match (end, transport) {
+            (AnyReceiver::Roce(receiver), Transport::Roce(roce)) => {
+                receiver.receive(roce, self.framing, packet, &mut outlet);
+                receiver.delivered()
+            }
+            _ => return,
+        };
+        attention::note_arrival(flow, packet, network);
+        if completion(transport) == Completion::Delivered {
+            self.account(packet.connection, delivered, network);
+        }
+    }
+
+    /// An answer reaches its host.
+    pub(super) fn reach_rdma_sender(&mut self, packet: &Packet, network: &mut Network) {
+        let Some(connection) = self.connections.get(packet.connection) else { return };
+        let transport = &self.transports[usize::from(connection.transport)];
+        let completion = completion(transport);
+        let (end, mut outlet) = connection.sender(network);
+        let idle = match (end, transport) {
+            (AnySender::Roce(sender), Transport::Roce(roce)) => {
+                sender.receive(roce, self.framing, packet, &mut outlet);
+                sender.idle()
+            }
+            _ => return,
+        };
+        self.watch(packet.connection, network.now_ps);
+        if !idle {
+            return;
+        }
+        if completion == Completion::Acknowledged {
+            self.deliver_last(packet.connection, network);
+        }
+        self.end(packet.connection, network);
+    }
+}

@@ -1,0 +1,110 @@
+//! The receiving half of a queue pair.
+
+use super::{Recovery, Roce};
+use crate::transport::ranges::Ranges;
+use crate::transport::{Host, ReceiverCounters};
+use crate::{Arrivals, Framing, Kind, Packet, marks};
+
+/// The receiving half.
+#[derive(Debug, Default)]
+pub struct RoceReceiver {
+    /// Next byte expected.
+    expected: u64,
+    /// What arrived beyond it, where recovery is selective.
+    ahead: Ranges,
+    /// Byte that was asked for last, and when it may be asked for again.
+    asked: Option<u64>,
+    ask_at_ps: u64,
+    /// When a notification may be sent again.
+    notify_at_ps: u64,
+    /// Highest first byte of any packet.
+    highest: u64,
+    /// Counters so far.
+    pub counters: ReceiverCounters,
+}
+
+impl RoceReceiver {
+    /// Contiguous bytes that arrived.
+    #[must_use]
+    pub fn delivered(&self) -> u64 {
+        self.expected
+    }
+
+    /// Takes a packet.
+    pub fn receive<H: Host>(&mut self, roce: &Roce, framing: Framing, packet: &Packet, host: &mut H) {
+        self.counters.count(packet);
+        if packet.seq >= self.highest {
+            self.highest = packet.seq;
+        } else if packet.marks & marks::RETRANSMITTED == 0 {
+            self.counters.reordered_packets += 1;
+        }
+        let early = packet.seq > self.expected;
+        let now_ps = host.now_ps();
+        let answer = match roce.recovery {
+            Recovery::GoBackN { nack_ps } if early => {
+                // The first packet behind a gap asks for it, and then one every so often.
+                let again = self.asked == Some(self.expected) && now_ps < self.ask_at_ps;
+                if again { None } else { Some(self.ask(now_ps + nack_ps)) }
+            }
+            Recovery::GoBackN { .. } => {
+                self.expected = self.expected.max(packet.seq + u64::from(packet.payload_bytes));
+                Some(Packet { kind: Kind::Ack, ..Packet::default() })
+            }
+            Recovery::Selective { .. } => Some(self.keep(roce, framing, packet)),
+        };
+        let marked = packet.marks & marks::EXPERIENCED != 0;
+        let notifies =
+            (marked || early && roce.cnp.out_of_order && answer.is_some()) && now_ps >= self.notify_at_ps;
+        let echoes = notifies && roce.cnp.in_answer && answer.is_some();
+        if let Some(answer) = answer {
+            let echo = if echoes { marks::ECHO } else { 0 };
+            let again = packet.marks & marks::RETRANSMITTED;
+            host.send(Packet {
+                seq: self.expected,
+                stamp_ns: packet.stamp_ns,
+                frame_bytes: roce.answer_bytes,
+                marks: marks::CAPABLE | again | echo,
+                ..answer
+            });
+        }
+        if notifies && !roce.cnp.in_answer {
+            host.send(Packet {
+                seq: self.expected,
+                stamp_ns: packet.stamp_ns,
+                frame_bytes: roce.answer_bytes,
+                kind: Kind::Cnp,
+                marks: marks::CAPABLE,
+                ..Packet::default()
+            });
+        }
+        if echoes || notifies && !roce.cnp.in_answer {
+            self.notify_at_ps = now_ps + roce.cnp.interval_ps;
+        }
+    }
+
+    fn ask(&mut self, again_at_ps: u64) -> Packet {
+        self.asked = Some(self.expected);
+        self.ask_at_ps = again_at_ps;
+        Packet { kind: Kind::Nack, ..Packet::default() }
+    }
+
+    /// Keeps a packet, whatever came before it, and names it.
+    fn keep(&mut self, roce: &Roce, framing: Framing, packet: &Packet) -> Packet {
+        let packet_bytes = u64::from(roce.payload_bytes_max.unwrap_or(framing.payload_bytes_max));
+        let end = packet.seq + u64::from(packet.payload_bytes);
+        if end > self.expected {
+            self.ahead.insert(packet.seq.max(self.expected)..end);
+        }
+        if let Some(block) = self.ahead.first().filter(|block| block.start == self.expected) {
+            self.expected = block.end;
+            self.ahead.remove_below(block.end);
+        }
+        let mut answer = Packet { kind: Kind::Sack, ..Packet::default() };
+        answer.set_arrivals(Arrivals {
+            cause: (packet.seq / packet_bytes) as u32,
+            waiting: self.ahead.bytes().div_ceil(packet_bytes) as u32,
+            ..Arrivals::default()
+        });
+        answer
+    }
+}
