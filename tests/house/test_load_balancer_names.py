@@ -21,6 +21,7 @@ ALLOWED = {
     "crates/kernel/src/*": "the kernel's program of that name, compiled from the pick in its folder",
     "ebpf/src/bin/presto.rs": "that program",
     "crates/scenario/src/section/transport.rs": "the receiver's reordering of Presto, a part of the transport",
+    "crates/scenario/src/section/transport/rdma.rs": "a simulator cited",
     "python/anabranch/control/policy/wino.py": "a policy of the controller",
     "python/anabranch/control/pages/site.py": "the page of that policy",
     "python/anabranch/reference/*": "examples of the reference pages, and the keys of that policy",
