@@ -80,7 +80,7 @@ impl Nscc {
         let bdp_bytes = path.bdp_bytes();
         let a = bdp_bytes as f64 / REFERENCE_BDP_BYTES;
         let b = target_ps as f64 / REFERENCE_RTT_PS;
-        let window_max = (1.5 * bdp_bytes as f64) as i64;
+        let window_max = largest_window(bdp_bytes as f64, path.frame_bytes as i64);
         Self {
             rtt_ps: path.rtt_ps,
             rate_bps: path.rate_bps,
@@ -118,7 +118,7 @@ impl Nscc {
         if rtt_ps < self.base_rtt_ps {
             self.base_rtt_ps = rtt_ps;
             let bdp_bytes = (rtt_ps as f64 / 1e6 * self.rate_bps as f64 / 8e6) as i64;
-            self.window_max = (1.5 * bdp_bytes as f64) as i64;
+            self.window_max = largest_window(bdp_bytes as f64, self.least_window);
         }
     }
 
@@ -196,6 +196,11 @@ impl Nscc {
         self.growth = 0;
         self.received = 0;
     }
+}
+
+/// One and a half times what the link carries in a round trip, and no less than one frame.
+fn largest_window(bdp_bytes: f64, least: i64) -> i64 {
+    ((1.5 * bdp_bytes) as i64).max(least)
 }
 
 impl CongestionControl for Nscc {
