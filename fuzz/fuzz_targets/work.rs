@@ -9,7 +9,7 @@ fuzz_target!(|data: &[u8]| {
     let Some((&first, data)) = data.split_first() else { return };
     let format = Format::ALL[usize::from(first) % Format::ALL.len()];
     match read_bytes(&[("fuzz".to_owned(), data.to_vec())], format, 1 << 20) {
-        Err(error) => assert!(!error.place.is_empty() && !error.problem.is_empty() && !error.hint.is_empty()),
+        Err(error) => assert!(!error.position.is_empty() && !error.problem.is_empty() && !error.hint.is_empty()),
         Ok(graph) => {
             let _ = graph.check();
         }

@@ -71,6 +71,7 @@ fn cost(size_bytes: u64, subflows: Option<u8>) -> (u64, u64) {
             None => Transport::Tcp(tcp),
             Some(subflows) => Transport::Mptcp(Mptcp { tcp, subflows, ..Mptcp::plain() }),
         }],
+        works: Vec::new(),
         nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: Vec::new(),

@@ -69,6 +69,7 @@ fn peak(changes: usize, table: Table) -> usize {
             ..Balancing::ECMP
         },
         transports: vec![Transport::Tcp(Tcp::plain(Control::NewReno))],
+        works: Vec::new(),
         nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: (0..changes).flat_map(change).collect(),

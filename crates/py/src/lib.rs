@@ -22,6 +22,7 @@ mod splitter;
 mod targets;
 mod topology;
 mod tuples;
+mod work;
 
 use pyo3::prelude::*;
 
@@ -62,6 +63,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::tuples::{flow_keys, hashes};
+    #[pymodule_export]
+    use super::work::describe_work;
     use pyo3::prelude::*;
 
     #[pymodule_init]

@@ -12,8 +12,8 @@ use anabranch_balancers::{
 use anabranch_fabric::Fabric;
 use anabranch_form::{FormError, Position};
 use anabranch_record::{
-    RecordError, event_columns, flow_columns, port_columns, queue_columns, tables, totals, window_columns,
-    write_captures,
+    RecordError, critical_columns, event_columns, flow_columns, port_columns, queue_columns, step_columns,
+    tables, totals, window_columns, write_captures,
 };
 use anabranch_scenario::{Files, MODEL_VERSION, Resolved, Scenario as Written, tier_name};
 use anabranch_sim::{CapturedPacket, Framing, Totals, Window};
@@ -133,7 +133,7 @@ impl Scenario {
         table.set_item("size_bytes", column(|flow| flow.size_bytes))?;
         let start = |flow: &Flow| match flow.start {
             Start::At(at_ps) => at_ps as f64 / PS_PER_NS,
-            Start::After { .. } | Start::AfterJob { .. } => f64::NAN,
+            Start::After { .. } | Start::AfterJob { .. } | Start::Ready { .. } => f64::NAN,
         };
         table.set_item("start_ns", flows.iter().map(start).collect::<Vec<_>>().into_pyarray(py))?;
         table.set_item("path", flows.iter().map(|flow| flow.path).collect::<Vec<_>>())?;
@@ -216,13 +216,16 @@ impl Scenario {
         }
         let flows = self.list().map_err(refused)?;
         let tables = py.detach(|| tables(fabric, settings, flows, &outcome));
-        let [flows, ports, queues, windows, events] = tables.map(|(_, columns)| dictionary(py, columns));
+        let [flows, ports, queues, windows, events, steps, critical] =
+            tables.map(|(_, columns)| dictionary(py, columns));
         Ok(Run {
             flows: flows?,
             ports: ports?,
             queues: queues?,
             windows: windows?,
             events: events?,
+            steps: steps?,
+            critical: critical?,
             totals: sums(py, &outcome.totals)?,
             counts: outcome.counts,
             resolved: Arc::clone(&self.resolved),
@@ -262,6 +265,10 @@ pub(crate) struct Run {
     windows: Py<PyDict>,
     #[pyo3(get)]
     events: Py<PyDict>,
+    #[pyo3(get)]
+    steps: Py<PyDict>,
+    #[pyo3(get)]
+    critical: Py<PyDict>,
     #[pyo3(get)]
     totals: Py<PyDict>,
     #[pyo3(get)]
@@ -307,5 +314,7 @@ pub(crate) fn columns() -> PyResult<BTreeMap<&'static str, Schema>> {
         ("queues", schema(&queue_columns(&nothing, &[]))),
         ("windows", schema(&window_columns(&[]))),
         ("events", schema(&event_columns(&[]))),
+        ("steps", schema(&step_columns(&[]))),
+        ("critical", schema(&critical_columns(&[]))),
     ]))
 }

@@ -1,7 +1,7 @@
 //! Column of a table: its name with its unit, its values, and their meaning.
 
 /// Most letters of a word in a column.
-pub const WORD_LETTERS_MAX: usize = 8;
+pub const WORD_LETTERS_MAX: usize = 16;
 
 /// Values of a column.
 #[derive(Clone, Debug, PartialEq)]

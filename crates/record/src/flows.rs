@@ -157,7 +157,12 @@ pub fn flow_columns(
 }
 
 /// Ideal completion time of each flow, in picoseconds.
-fn ideal_fcts_ps(fabric: &Fabric, framing: Framing, transports: &[Transport], flows: &[Flow]) -> Vec<u64> {
+pub(crate) fn ideal_fcts_ps(
+    fabric: &Fabric,
+    framing: Framing,
+    transports: &[Transport],
+    flows: &[Flow],
+) -> Vec<u64> {
     let mut stages = Stages::new(fabric);
     // Hosts of one leaf may have links of different rates: the stages are known by their hosts.
     let mut known: HashMap<(u32, u32), Vec<Stage>> = HashMap::new();

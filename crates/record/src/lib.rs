@@ -6,6 +6,7 @@ mod events;
 mod flows;
 mod pcapng;
 mod ports;
+mod steps;
 mod tables;
 mod whole_file;
 
@@ -15,4 +16,5 @@ pub use events::event_columns;
 pub use flows::flow_columns;
 pub use pcapng::{write_capture, write_captures};
 pub use ports::{port_columns, queue_columns, window_columns};
+pub use steps::{critical_columns, step_columns};
 pub use tables::{tables, totals};

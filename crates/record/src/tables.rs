@@ -4,6 +4,7 @@ use crate::column::{Column, ns};
 use crate::events::event_columns;
 use crate::flows::flow_columns;
 use crate::ports::{port_columns, queue_columns, window_columns};
+use crate::steps::{critical_columns, jobs, step_columns};
 use anabranch_fabric::Fabric;
 use anabranch_sim::{Outcome, Settings, Totals};
 use anabranch_traffic::Flow;
@@ -15,8 +16,9 @@ pub fn tables<B>(
     settings: &Settings<B>,
     flows: &[Flow],
     outcome: &Outcome,
-) -> [(&'static str, Vec<Column>); 5] {
+) -> [(&'static str, Vec<Column>); 7] {
     let (framing, measure) = (settings.framing, settings.observe.measure);
+    let jobs = jobs(fabric, settings, flows, outcome);
     let of_flows = flow_columns(fabric, framing, &settings.transports, flows, &outcome.flows, measure);
     [
         ("flows", of_flows),
@@ -24,6 +26,8 @@ pub fn tables<B>(
         ("queues", queue_columns(fabric, &outcome.queues)),
         ("windows", window_columns(&outcome.windows)),
         ("events", event_columns(&outcome.events)),
+        ("steps", step_columns(&jobs)),
+        ("critical", critical_columns(&jobs)),
     ]
 }
 

@@ -8,6 +8,7 @@ mod directory;
 mod fabric_file;
 mod file;
 mod identity;
+mod jobs;
 mod keys;
 mod pair;
 mod reference;
@@ -33,5 +34,7 @@ pub use section::host::HostSetting;
 pub use section::measure::Measure;
 pub use section::record::Record;
 pub use section::routing::{Routing, Weights};
-pub use section::traffic::{Amount, Demand, Rate, SizeSource, SizesSetting, Traffic, Training};
+pub use section::traffic::{
+    Amount, CollectiveName, Demand, Rate, SizeSource, SizesSetting, Traffic, Training, WorkSetting,
+};
 pub use warnings::tier_name;

@@ -54,6 +54,11 @@ impl Scenario {
         let weighing = weighing(&directory, &self.routing.weights)
             .and_then(|weighing| some_weight(&fabric, &self.routing.weights, weighing))
             .map_err(|error| error.within("routing.weights"))?;
+        let works = workloads.iter().filter_map(|workload| match workload {
+            Workload::Graph(job) => Some(job.work.clone()),
+            _ => None,
+        });
+        let works = works.collect();
         let settings = Settings {
             seed: self.seed,
             balancing: Balancing {
@@ -63,6 +68,7 @@ impl Scenario {
                 scheme: self.routing.scheme.clone(),
             },
             transports,
+            works,
             nic: self.host.nic,
             framing: self.framing,
             changes,
@@ -90,6 +96,7 @@ impl Resolved {
         };
         let traffic = self.scenario.traffic.iter().filter_map(|traffic| match &traffic.demand {
             Demand::FlowList(file) | Demand::Capture(file) => Some(file),
+            Demand::Graph(work) => work.file.as_ref(),
             Demand::Poisson { sizes, .. } | Demand::Once { sizes, .. } => match &sizes.source {
                 SizeSource::File(file) => Some(file),
                 _ => None,
@@ -149,7 +156,7 @@ impl Resolved {
         // When the others begin, the simulation decides.
         let may_count = |flow: &Flow| match flow.start {
             Start::At(at_ps) => window.holds(at_ps),
-            Start::After { .. } | Start::AfterJob { .. } => true,
+            Start::After { .. } | Start::AfterJob { .. } | Start::Ready { .. } => true,
         };
         let last_ps = flows.iter().filter_map(|flow| match flow.start {
             Start::At(at_ps) => Some(at_ps),

@@ -2,6 +2,7 @@
 
 use crate::Scenario;
 use crate::file::{Files, content, file_error};
+use crate::jobs;
 use crate::section::traffic::{Amount, Demand, Rate, SizeSource, SizesSetting, Traffic};
 use anabranch_fabric::Fabric;
 use anabranch_form::FormError;
@@ -9,6 +10,7 @@ use anabranch_form::Origin;
 use anabranch_sim::Framing;
 use anabranch_sim::transport::{Mptcp, Pace, Transport};
 use anabranch_traffic::load::Load;
+use anabranch_traffic::random::Stream;
 use anabranch_traffic::sizes::{Cdf, Published, Sizes};
 use anabranch_traffic::trace::Encapsulation;
 use anabranch_traffic::workload::{Arrivals, Clients, Incast, Once, ParameterServer, Poisson, RingAllReduce};
@@ -37,9 +39,11 @@ impl Workloads {
     pub(crate) fn of(scenario: &mut Scenario, fabric: &Fabric, files: &Files<'_>) -> Result<Self, FormError> {
         let mut made =
             Self { workloads: Vec::new(), transports: vec![scenario.transport.clone()], end_ps: 0 };
-        for traffic in &mut scenario.traffic {
+        let seed = scenario.seed;
+        for (index, traffic) in (0..).zip(&mut scenario.traffic) {
             let transport = made.transport(traffic, scenario.framing)?;
-            let workload = workload(traffic, transport, fabric, files)?;
+            let seed = Stream::of_entity(seed, "workload", index).bits();
+            let workload = workload(traffic, (transport, seed), fabric, files)?;
             let mut flows_per_s = 0.0;
             if let Workload::Poisson(poisson) = &workload {
                 let rate = poisson.flows_per_s(fabric, scenario.seed);
@@ -131,7 +135,7 @@ pub(crate) fn traffic_error(origin: &Origin, error: TrafficError) -> FormError {
 
 fn workload(
     traffic: &mut Traffic,
-    transport: u8,
+    (transport, seed): (u8, u64),
     fabric: &Fabric,
     files: &Files<'_>,
 ) -> Result<Workload, FormError> {
@@ -178,6 +182,9 @@ fn workload(
                 start_ps,
                 transport,
             })
+        }
+        Demand::Graph(setting) => {
+            Workload::Graph(jobs::job(setting, (start_ps, transport, seed), fabric, origin, files)?)
         }
         Demand::FlowList(file) => {
             let content = content(file, "file", origin, files)?;

@@ -3,7 +3,8 @@
 use crate::transport::{Control, Coupling, Mptcp, Transport};
 use crate::{Settings, SimulationError};
 use anabranch_fabric::{Fabric, What};
-use anabranch_traffic::{Flow, Start};
+use anabranch_traffic::{Flow, PlacedWork, Start};
+use anabranch_work::Act;
 use std::collections::BTreeMap;
 
 /// Refuses what cannot be simulated.
@@ -15,6 +16,7 @@ pub fn check<B>(fabric: &Fabric, flows: &[Flow], settings: &Settings<B>) -> Resu
         check_flow(fabric, index, flow, settings.transports.len())?;
     }
     check_barriers(flows)?;
+    check_works(fabric, flows, settings)?;
     for (index, transport) in settings.transports.iter().enumerate() {
         check_transport(index, transport)?;
         let (bytes, most) =
@@ -135,6 +137,39 @@ fn check_barriers(flows: &[Flow]) -> Result<(), SimulationError> {
             return Err(SimulationError::new(
                 format!("flow {index}: it waits for job {job}, whose flows are not all before it"),
                 "let a flow wait only for a job whose flows have smaller numbers",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Graphs have a host for each rank, and flows that name a node are its message.
+fn check_works<B>(fabric: &Fabric, flows: &[Flow], settings: &Settings<B>) -> Result<(), SimulationError> {
+    let mut nodes = 0u64;
+    for (index, PlacedWork { graph, hosts, .. }) in settings.works.iter().enumerate() {
+        nodes += graph.nodes().len() as u64 + 1;
+        if hosts.len() as u64 != u64::from(graph.ranks()) || hosts.iter().any(|&host| host >= fabric.hosts())
+        {
+            return Err(SimulationError::new(
+                format!("work {index}: {} hosts for {} ranks", hosts.len(), graph.ranks()),
+                format!("name a host below {} for each rank", fabric.hosts()),
+            ));
+        }
+    }
+    if nodes > u32::MAX.into() {
+        return Err(SimulationError::new(
+            format!("works: {nodes} nodes"),
+            "ask for fewer steps or ranks: nodes are counted by 32 bits",
+        ));
+    }
+    for (index, flow) in flows.iter().enumerate() {
+        let Start::Ready { work, node } = flow.start else { continue };
+        let placed = settings.works.get(work as usize);
+        let act = placed.and_then(|placed| placed.graph.nodes().get(node as usize)).map(|node| node.act);
+        if !matches!(act, Some(Act::Send { bytes, .. }) if bytes == flow.size_bytes) {
+            return Err(SimulationError::new(
+                format!("flow {index}: it is no message of node {node} of work {work}"),
+                "give the settings the works that the flows were made of",
             ));
         }
     }

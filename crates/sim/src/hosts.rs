@@ -6,6 +6,7 @@ mod ends;
 mod foresight;
 mod multipath;
 mod rdma;
+mod work;
 
 use crate::connections::{AnyReceiver, AnySender, Connection, Connections, Message, Subflow};
 use crate::door::Opened;
@@ -18,10 +19,11 @@ use crate::transport::Transport;
 use crate::{FlowRecord, Framing, Kind, Packet, SimulationError, WindowSample, marks};
 use anabranch_fabric::Fabric;
 use anabranch_split::picks::mix;
-use anabranch_traffic::{Flow, Start};
+use anabranch_traffic::{Flow, PlacedWork, Start};
 use foresight::Foreseen;
 use multipath::Multipaths;
 use std::collections::HashMap;
+use work::Works;
 
 /// No window was written down yet.
 const NO_WINDOW: u64 = u64::MAX;
@@ -43,6 +45,8 @@ pub(crate) struct Hosts {
     waiting: Vec<(u32, u32)>,
     /// Jobs that flows wait for.
     awaited_jobs: AwaitedJobs,
+    /// Graphs whose messages are flows.
+    works: Works,
     foreseen: Foreseen,
     pub(crate) begun: u64,
     pub(crate) finished: u64,
@@ -62,7 +66,7 @@ pub(crate) struct Hosts {
 impl Hosts {
     pub(crate) fn new(
         fabric: &Fabric,
-        flows: &[Flow],
+        (flows, works): (&[Flow], &[PlacedWork]),
         pinned: Vec<Option<Pinned>>,
         transports: &[Transport],
         framing: Framing,
@@ -72,7 +76,7 @@ impl Hosts {
         let mut waiting: Vec<(u32, u32)> = (0..)
             .zip(flows)
             .filter_map(|(index, flow)| match flow.start {
-                Start::At(_) | Start::AfterJob { .. } => None,
+                Start::At(_) | Start::AfterJob { .. } | Start::Ready { .. } => None,
                 Start::After { flow: awaited, .. } => Some((awaited, index)),
             })
             .collect();
@@ -81,6 +85,8 @@ impl Hosts {
         for &flow in window_flows {
             watched[flow as usize] = Some(NO_WINDOW);
         }
+        let works = Works::new(works, flows);
+        let timed = flows.iter().filter(|flow| matches!(flow.start, Start::At(_))).count() as u64;
         Self {
             transports: rdma::with_round_trips(transports, fabric, framing),
             framing,
@@ -99,7 +105,8 @@ impl Hosts {
             foreseen: Foreseen::default(),
             begun: 0,
             finished: 0,
-            hopeful: flows.iter().filter(|flow| matches!(flow.start, Start::At(_))).count() as u64,
+            hopeful: timed + works.count(),
+            works,
             watched,
             windows: Vec::new(),
             past: HashMap::new(),
@@ -111,8 +118,9 @@ impl Hosts {
     pub(crate) fn schedule(&self, network: &mut Network) {
         network.start((0..).zip(&self.flows).filter_map(|(index, flow)| match flow.start {
             Start::At(at_ps) => Some((at_ps, index)),
-            Start::After { .. } | Start::AfterJob { .. } => None,
+            Start::After { .. } | Start::AfterJob { .. } | Start::Ready { .. } => None,
         }));
+        self.schedule_works(network);
     }
 
     pub(crate) fn timer(&mut self, timer: Timer, network: &mut Network) -> Result<(), SimulationError> {
@@ -121,6 +129,7 @@ impl Hosts {
             Timer::Start(flow) => return self.begin(flow, network),
             Timer::Sender(name) => self.wake_sender(name, network),
             Timer::Receiver(name) => self.wake_receiver(name, network),
+            Timer::Work(number) => self.work_due(number, network),
             Timer::SwitchBalancer(..) | Timer::HostBalancer(..) => {}
         }
         Ok(())
@@ -411,6 +420,9 @@ impl Hosts {
         record.fct_ps = network.now_ps - record.start_ps;
         self.finished += 1;
         self.hopeful -= 1;
+        if let Start::Ready { work, node } = self.flows[flow as usize].start {
+            self.message_delivered(work, node, network);
+        }
         let first = self.waiting.partition_point(|&(awaited, _)| awaited < flow);
         for &(_, waiting) in self.waiting[first..].iter().take_while(|&&(awaited, _)| awaited == flow) {
             if let Start::After { delay_ps, .. } = self.flows[waiting as usize].start {

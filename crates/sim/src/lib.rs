@@ -39,7 +39,7 @@ pub use network::{Address, Network, horizon_ps};
 pub use nic::{Nic, Queueing};
 pub use outcome::{
     CapturedPacket, EventKind, FlowRecord, Outcome, PacketEvent, PortRecord, QueueSample, Totals,
-    WindowSample,
+    WindowSample, WorkRecord,
 };
 pub use packet::{Arrivals, Class, Kind, Packet, SackBlock, marks};
 pub use partition::{Partition, PartitionedHosts, PartitionedSwitches};

@@ -4,6 +4,15 @@ use crate::network::Fate;
 use crate::transport::{ReceiverCounters, SenderCounters};
 use crate::{Kind, Packet};
 
+/// Nodes of a workload graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkRecord {
+    /// Start and end of each node, in picoseconds; `u64::MAX` of what has not happened.
+    pub times: Vec<anabranch_work::NodeTimes>,
+    /// Last node that each node waited for; itself if there was none.
+    pub causes: Vec<u32>,
+}
+
 /// One flow, in the order of the flow list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct FlowRecord {
@@ -218,6 +227,8 @@ pub struct Outcome {
     pub queues: Vec<QueueSample>,
     /// Congestion windows, by time.
     pub windows: Vec<WindowSample>,
+    /// One per workload graph.
+    pub works: Vec<WorkRecord>,
     /// Captured packets, in the order in which the ports took them.
     pub captures: Vec<CapturedPacket>,
     /// Events of packets, by time.

@@ -3,6 +3,7 @@
 use crate::Nic;
 use crate::transport::Transport;
 use anabranch_fabric::Change;
+use anabranch_traffic::PlacedWork;
 
 /// All settings. `B` chooses the load balancer; the engine passes it on and reads nothing of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +14,8 @@ pub struct Settings<B> {
     pub balancing: B,
     /// Transports that flows name by index.
     pub transports: Vec<Transport>,
+    /// Workload graphs whose messages are among the flows, in the order by which flows name them.
+    pub works: Vec<PlacedWork>,
     /// Network cards of hosts.
     pub nic: Nic,
     /// Bytes around a payload.

@@ -89,7 +89,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         network.record(&settings.observe);
         let hosts = Hosts::new(
             fabric,
-            flows,
+            (flows, &settings.works),
             pin(fabric, flows)?,
             &settings.transports,
             settings.framing,
@@ -435,6 +435,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         let (captures, events) =
             recorder.map_or_else(Default::default, |recorder| (recorder.captures, recorder.events));
         Outcome {
+            works: self.hosts.work_records(),
             counts,
             captures,
             events,

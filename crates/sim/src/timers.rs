@@ -16,6 +16,8 @@ pub(crate) enum Timer {
     SwitchBalancer(u32, u32),
     /// The load balancer of a host: the host and a token of the balancer's own.
     HostBalancer(u32, u32),
+    /// A workload graph: the number of a node's time, or of a graph's beginning.
+    Work(u32),
 }
 
 /// Bits of a key below the kind of timer, and below the switch or host.
@@ -31,6 +33,7 @@ impl Timer {
             Self::Receiver(connection) => (2, 0, connection),
             Self::SwitchBalancer(switch, token) => (3, switch, token),
             Self::HostBalancer(host, token) => (4, host, token),
+            Self::Work(number) => (5, 0, number),
         };
         debug_assert!(node >> (KIND_AT - NODE_AT) == 0, "a key has room for the node");
         kind << KIND_AT | u64::from(node) << NODE_AT | u64::from(rest)
@@ -44,7 +47,8 @@ impl Timer {
             1 => Self::Sender(rest),
             2 => Self::Receiver(rest),
             3 => Self::SwitchBalancer(node, rest),
-            _ => Self::HostBalancer(node, rest),
+            4 => Self::HostBalancer(node, rest),
+            _ => Self::Work(rest),
         }
     }
 }
@@ -219,12 +223,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn timer() -> impl Strategy<Value = Timer> {
-        (0..5, 0u32..1 << 29, any::<u32>()).prop_map(|(kind, node, rest)| match kind {
+        (0..6, 0u32..1 << 29, any::<u32>()).prop_map(|(kind, node, rest)| match kind {
             0 => Timer::Start(rest),
             1 => Timer::Sender(rest),
             2 => Timer::Receiver(rest),
             3 => Timer::SwitchBalancer(node, rest),
-            _ => Timer::HostBalancer(node, rest),
+            4 => Timer::HostBalancer(node, rest),
+            _ => Timer::Work(rest),
         })
     }
 

@@ -19,6 +19,13 @@ pub enum Start {
         /// Time from the last byte's arrival to this flow's start, in picoseconds.
         delay_ps: u64,
     },
+    /// Starts when a node of a workload graph does: it is that node's message.
+    Ready {
+        /// Workload graph, an index into the simulation's list of them.
+        work: u32,
+        /// Node that sends it.
+        node: u32,
+    },
 }
 
 /// One flow. Its identity is its index in the list that contains it.

@@ -34,4 +34,4 @@ pub use pattern::Pattern;
 pub use replay::{Carried, PickBatch, Replay};
 pub use source::{Source, SourceError};
 pub use traffic_error::TrafficError;
-pub use workload::Workload;
+pub use workload::{PlacedWork, Workload};

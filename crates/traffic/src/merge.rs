@@ -13,6 +13,7 @@ use anabranch_fabric::Fabric;
 pub fn merged_flows(workloads: &[Workload], fabric: &Fabric, seed: u64) -> Result<Vec<Flow>, TrafficError> {
     let mut lists = Vec::with_capacity(workloads.len());
     let (mut flows_before, mut jobs_before) = (0u64, 0u64);
+    let mut works_before = 0;
     for (index, workload) in (0..).zip(workloads) {
         let mut flows = workload.flows(fabric, Stream::of_entity(seed, "workload", index).bits())?;
         let jobs = flows.iter().filter_map(|flow| flow.job).max().map_or(0, |job| u64::from(job) + 1);
@@ -25,10 +26,13 @@ pub fn merged_flows(workloads: &[Workload], fabric: &Fabric, seed: u64) -> Resul
         let shift = jobs_before as u32;
         for flow in &mut flows {
             flow.job = flow.job.map(|job| job + shift);
-            if let Start::AfterJob { job, .. } = &mut flow.start {
-                *job += shift;
+            match &mut flow.start {
+                Start::AfterJob { job, .. } => *job += shift,
+                Start::Ready { work, .. } => *work += works_before,
+                Start::At(_) | Start::After { .. } => {}
             }
         }
+        works_before += u32::from(matches!(workload, Workload::Graph(_)));
         flows_before += flows.len() as u64;
         jobs_before += jobs;
         lists.push(flows);
@@ -74,6 +78,8 @@ fn earliest_ps(flows: &[Flow]) -> Vec<u64> {
             Start::AfterJob { job, delay_ps } => {
                 jobs.get(&job).map_or(0, |at_ps| at_ps.saturating_add(delay_ps))
             }
+            // Its graph may let it start at once.
+            Start::Ready { .. } => 0,
         };
         if let Some(job) = flow.job {
             let latest = jobs.entry(job).or_default();

@@ -29,7 +29,7 @@ pub fn arrival_window_ps(flows: &[Flow]) -> Option<u64> {
     let starts = || {
         flows.iter().filter_map(|flow| match flow.start {
             Start::At(at_ps) => Some(at_ps),
-            Start::After { .. } | Start::AfterJob { .. } => None,
+            Start::After { .. } | Start::AfterJob { .. } | Start::Ready { .. } => None,
         })
     };
     let window_ps = starts().max()? - starts().min()?;

@@ -26,14 +26,14 @@ impl Graph {
             };
             if let Some(peer) = peer.filter(|&peer| peer >= self.ranks()) {
                 return Err(WorkError::new(
-                    self.place(index),
+                    self.position(index),
                     format!("rank {} {what} rank {peer} of {} ranks", self.rank_of(index), self.ranks()),
                     format!("name ranks from 0 to {}", self.ranks() - 1),
                 ));
             }
             if bytes == Some(0) {
                 let hint = "give it at least one byte";
-                return Err(WorkError::new(self.place(index), "a message of 0 bytes", hint));
+                return Err(WorkError::new(self.position(index), "a message of 0 bytes", hint));
             }
         }
         Ok(())
@@ -57,7 +57,7 @@ impl Graph {
         if done == count {
             return Ok(());
         }
-        let place = self.place(self.on_circle(&missing));
+        let place = self.position(self.on_circle(&missing));
         Err(WorkError::new(
             place,
             "this node requires itself, by way of others",
@@ -81,7 +81,7 @@ impl Graph {
         node
     }
 
-    /// Where neither receive names any source or any tag, every message has one receive and every receive one message.
+    /// Refuses messages without a receive and receives without a message at ranks without wildcards.
     fn check_matches(&self) -> Result<(), WorkError> {
         let mut wild = vec![false; self.ranks() as usize];
         for (index, node) in (0..).zip(self.nodes()) {
@@ -118,7 +118,7 @@ impl Graph {
             return Err(self.in_vain(recv, from, to, tag));
         }
         Err(WorkError::new(
-            self.place(send),
+            self.position(send),
             format!("rank {to} never receives this message of rank {from} with tag {tag}"),
             format!("add `recv` from {from} with tag {tag} to rank {to}, or leave the send out"),
         ))
@@ -126,7 +126,7 @@ impl Graph {
 
     fn in_vain(&self, recv: NodeId, from: u32, to: u32, tag: u32) -> WorkError {
         WorkError::new(
-            self.place(recv),
+            self.position(recv),
             format!("rank {to} waits for a message of rank {from} with tag {tag}, which nobody sends"),
             format!("add `send` to {to} with tag {tag} to rank {from}, or leave the receive out"),
         )
@@ -152,14 +152,14 @@ impl Graph {
         let (recv, send) = execution.stuck();
         if let Some(recv) = recv {
             return Err(WorkError::new(
-                self.place(recv),
+                self.position(recv),
                 "this receive waits forever: no message that it could take is sent before it",
                 "check sources, tags and dependencies of both ranks",
             ));
         }
         if let Some(send) = send {
             let hint = "add a `recv` with its source and tag, or leave the send out";
-            return Err(WorkError::new(self.place(send), "nobody receives this message", hint));
+            return Err(WorkError::new(self.position(send), "nobody receives this message", hint));
         }
         debug_assert!(execution.left() == 0, "without circles and waiting receives, all has ended");
         Ok(())

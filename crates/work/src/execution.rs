@@ -11,7 +11,7 @@ pub const NEVER_PS: u64 = u64::MAX;
 /// No node.
 const NONE: NodeId = u32::MAX;
 
-/// What the surroundings have to do.
+/// Task of the surroundings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Carry the message of this send to another rank; call [`Execution::delivered`] when its last byte is there.
@@ -20,7 +20,7 @@ pub enum Effect {
     Time(NodeId, u64),
 }
 
-/// What has happened to a node.
+/// Start and end of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeTimes {
     /// When it started, in picoseconds.
@@ -37,7 +37,7 @@ pub struct Execution<G: AsRef<Graph>> {
     mailboxes: Vec<Mailbox>,
     /// Processors of each rank begin here.
     first_processor: Vec<u32>,
-    /// By processor: the node that it computes, and those that wait.
+    /// Node that each processor computes, and those that wait for it.
     processors: Vec<(NodeId, VecDeque<NodeId>)>,
     times: Vec<NodeTimes>,
     /// Node whose start or end let this one start, or end if it is a receive.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 /// Identity of a node: its index in [`Graph::nodes`], rank by rank.
 pub type NodeId = u32;
 
-/// What a node does.
+/// Action of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Sends a message. It has ended when its last byte is delivered.
@@ -42,7 +42,7 @@ pub enum Act {
 /// One node of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// What it does.
+    /// Action.
     pub act: Act,
     /// Processor of its rank that computes, and that sends under LogGOPS.
     pub cpu: u8,
@@ -183,9 +183,9 @@ impl Graph {
         sizes.fold((0, 0), |(count, sum), bytes| (count + 1, sum + bytes))
     }
 
-    /// Where a node stands: its line, or its rank and number.
+    /// Position of a node: its line, or its rank and number.
     #[must_use]
-    pub fn place(&self, node: NodeId) -> String {
+    pub fn position(&self, node: NodeId) -> String {
         match self.node(node).line {
             0 => {
                 let rank = self.rank_of(node);

@@ -5,10 +5,23 @@ use crate::{Act, Effect, Execution, Graph, NodeId, NodeTimes};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// A message to carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Node that sends it.
+    pub send: NodeId,
+    /// Rank that sends it.
+    pub from: u32,
+    /// Rank that receives it.
+    pub to: u32,
+    /// Size.
+    pub bytes: u64,
+}
+
 /// Links between ranks.
 pub trait Links {
     /// When a message that is sent at `start_ps` is delivered whole. Called by ascending start.
-    fn arrival_ps(&mut self, start_ps: u64, from: u32, to: u32, bytes: u64) -> u64;
+    fn arrival_ps(&mut self, start_ps: u64, message: Message) -> u64;
 }
 
 /// Every message takes the same latency and its bytes' time, whatever else is under way: alpha and beta.
@@ -21,8 +34,8 @@ pub struct AlphaBeta {
 }
 
 impl Links for AlphaBeta {
-    fn arrival_ps(&mut self, start_ps: u64, _: u32, _: u32, bytes: u64) -> u64 {
-        start_ps + self.alpha_ps + (bytes as f64 * self.beta_ps).round() as u64
+    fn arrival_ps(&mut self, start_ps: u64, message: Message) -> u64 {
+        start_ps + self.alpha_ps + (message.bytes as f64 * self.beta_ps).round() as u64
     }
 }
 
@@ -40,7 +53,8 @@ pub fn run(graph: &Graph, links: &mut impl Links) -> Vec<NodeTimes> {
                 Effect::Time(node, ps) => (now_ps + ps, node),
                 Effect::Carry(node) => match graph.node(node).act {
                     Act::Send { to, bytes, .. } => {
-                        (links.arrival_ps(now_ps, graph.rank_of(node), to, bytes), node)
+                        let message = Message { send: node, from: graph.rank_of(node), to, bytes };
+                        (links.arrival_ps(now_ps, message), node)
                     }
                     _ => continue,
                 },

@@ -27,7 +27,7 @@ pub struct LogGops {
     pub eager_bytes: u64,
 }
 
-/// What happens.
+/// Event of the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// A node is to start.
@@ -60,7 +60,7 @@ struct Machine<'a> {
     processors: Free,
     sending: Free,
     receiving: Free,
-    /// By time, then in the order in which events were first made.
+    /// Events by time, then in the order in which they were first made.
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     made: u64,
     /// Nodes that became ready, in the order in which they did.
@@ -102,7 +102,7 @@ pub fn end_times_ns(graph: &Graph, model: LogGops) -> Result<Vec<u64>, WorkError
     if let Some(node) = machine.mailboxes.iter().find_map(|mailbox| mailbox.left().0) {
         let problem =
             "this receive waits forever under LogGOPS: messages larger than S wait for their receive";
-        return Err(WorkError::new(graph.place(node), problem, "raise S, or post receives before sends"));
+        return Err(WorkError::new(graph.position(node), problem, "raise S, or post receives before sends"));
     }
     let ends = machine.processors.at_ns.chunks(cpus).map(|free| free.iter().copied().max().unwrap_or(0));
     Ok(ends.collect())
@@ -124,7 +124,7 @@ impl Machine<'_> {
             return Ok(());
         }
         let problem = "times under these parameters pass 2^64 ns";
-        Err(WorkError::new(self.graph.place(0), problem, "give smaller parameters or sizes"))
+        Err(WorkError::new(self.graph.position(0), problem, "give smaller parameters or sizes"))
     }
 
     fn push(&mut self, at_ns: u64, event: Event) {

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 pub(crate) type Label = (u32, u32, u32);
 
 /// Receive that waits: source and tag, any if `None`, and step.
-pub(crate) type Wanted = (Option<u32>, Option<u32>, u32);
+pub(crate) type Selector = (Option<u32>, Option<u32>, u32);
 
-fn fits(wanted: Wanted, label: Label) -> bool {
+fn fits(wanted: Selector, label: Label) -> bool {
     wanted.0.is_none_or(|from| from == label.0)
         && wanted.1.is_none_or(|tag| tag == label.1)
         && wanted.2 == label.2
@@ -23,7 +23,7 @@ pub(crate) struct Mailbox {
     /// Posted receives by what they want, each with its number and node.
     exact: HashMap<Label, VecDeque<(u64, u32)>>,
     /// Posted receives of any source or any tag.
-    wild: VecDeque<(u64, Wanted, u32)>,
+    wild: VecDeque<(u64, Selector, u32)>,
     /// Arrived messages by number, each with its send; and their numbers by label.
     arrived: BTreeMap<u64, (Label, u32)>,
     by_label: HashMap<Label, VecDeque<u64>>,
@@ -51,7 +51,7 @@ impl Mailbox {
     }
 
     /// A receive is posted. Returns the message that it takes, by its send.
-    pub(crate) fn post(&mut self, wanted: Wanted, recv: u32) -> Option<u32> {
+    pub(crate) fn post(&mut self, wanted: Selector, recv: u32) -> Option<u32> {
         let named = match wanted {
             (Some(from), Some(tag), step) => Some((from, tag, step)),
             _ => None,

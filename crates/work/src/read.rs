@@ -53,7 +53,7 @@ impl Format {
 /// Names of the files of all ranks, given that of one: `all_reduce.0.et` has `all_reduce.1.et` beside it. None if the name
 /// has no number before its ending.
 #[must_use]
-pub fn names_of_ranks(name: &str) -> Option<impl Fn(u32) -> String> {
+pub fn names_of_ranks(name: &str) -> Option<impl Fn(u32) -> String + use<>> {
     let (stem, number) = name.strip_suffix(".et")?.rsplit_once('.')?;
     number.parse::<u32>().ok()?;
     let stem = stem.to_owned();

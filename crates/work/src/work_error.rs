@@ -1,21 +1,21 @@
 //! Errors in a workload graph and in the files that describe one.
 
-/// Error in a workload graph: its place, what is wrong, and what would work.
+/// Error in a workload graph: its position, what is wrong, and what would work.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {problem}; {hint}")]
+#[error("{position}: {problem}; {hint}")]
 pub struct WorkError {
     /// File with a line or a byte offset (`ring.goal:7`, `ring.bin: byte 40`), or the rank of a graph without a file.
-    pub place: String,
-    /// What is wrong.
+    pub position: String,
+    /// Problem.
     pub problem: String,
-    /// What would work.
+    /// Hint.
     pub hint: String,
 }
 
 impl WorkError {
     /// Joins the parts of an error.
-    pub fn new(place: impl Into<String>, problem: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { place: place.into(), problem: problem.into(), hint: hint.into() }
+    pub fn new(position: impl Into<String>, problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { position: position.into(), problem: problem.into(), hint: hint.into() }
     }
 
     /// Makes an error in a line of a file.

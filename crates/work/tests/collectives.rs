@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 use anabranch_work::collective::{Algorithm, Collective, Kind, Move, expand_with_moves};
-use anabranch_work::links::{AlphaBeta, Links, run};
+use anabranch_work::links::{AlphaBeta, Links, Message, run};
 use anabranch_work::{Act, Builder, Graph};
 use proptest::prelude::*;
 
@@ -19,7 +19,7 @@ fn made(collective: &Collective, ranks: u32) -> (Graph, Vec<Move>) {
 struct Erratic(u64);
 
 impl Links for Erratic {
-    fn arrival_ps(&mut self, start_ps: u64, _: u32, _: u32, _: u64) -> u64 {
+    fn arrival_ps(&mut self, start_ps: u64, _: Message) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         start_ps + 1 + (self.0 >> 33) % 1000
     }

@@ -11,7 +11,7 @@ fn survives(data: &[u8]) -> bool {
     let format = Format::ALL[usize::from(first) % Format::ALL.len()];
     match read_bytes(&[("fuzz".to_owned(), data.to_vec())], format, 1 << 20) {
         Err(error) => {
-            assert!(!error.place.is_empty() && !error.problem.is_empty() && !error.hint.is_empty());
+            assert!(!error.position.is_empty() && !error.problem.is_empty() && !error.hint.is_empty());
             false
         }
         Ok(graph) => {

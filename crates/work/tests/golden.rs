@@ -3,7 +3,7 @@
 
 use anabranch_work::collective::{Algorithm, Collective, Kind, expand};
 use anabranch_work::goal::{MAGIC, read_binary, read_text};
-use anabranch_work::links::{Links, run};
+use anabranch_work::links::{Links, Message, run};
 use anabranch_work::loggops::{LogGops, end_times_ns};
 use anabranch_work::{Act, Builder, Graph};
 use std::collections::BTreeMap;
@@ -206,7 +206,7 @@ struct Analytical {
 }
 
 impl Links for Analytical {
-    fn arrival_ps(&mut self, start_ps: u64, from: u32, _: u32, bytes: u64) -> u64 {
+    fn arrival_ps(&mut self, start_ps: u64, Message { from, bytes, .. }: Message) -> u64 {
         let time_ns = bytes as f64 / self.bytes_per_ns;
         let free_ps = &mut self.free_ps[from as usize];
         let begin_ps = if self.aware { start_ps.max(*free_ps) } else { start_ps };

@@ -112,7 +112,7 @@ fn attribute(attribute: &Attribute) -> String {
     format!("attr {{\n  name: \"{}\"\n  {value}\n}}\n", attribute.name)
 }
 
-/// What `protoc --decode` prints of a trace, without the lengths of messages.
+/// Text that `protoc --decode` prints of a trace, without the lengths of messages.
 fn decoded(trace: &Trace) -> String {
     let mut text = String::new();
     if !trace.metadata.version.is_empty() {
@@ -135,7 +135,7 @@ fn decoded(trace: &Trace) -> String {
     text
 }
 
-/// Where the files of ASTRA-sim are.
+/// Files of ASTRA-sim are read where they are.
 #[test]
 fn chakra_files_of_astra_sim_are_read_as_protoc_decodes_them() {
     let Some(folder) = golden().map(|golden| golden.join("astra")) else { return };
@@ -167,7 +167,7 @@ fn chakra_files_of_astra_sim_are_read_as_protoc_decodes_them() {
     assert_eq!(end_ps(&msccl::read(&xml, "ring.xml", buffer).unwrap()), rounds);
 }
 
-/// Where the files of htsim are.
+/// Files of htsim are read where they are.
 #[test]
 fn matrices_of_htsim_are_read() {
     let Some(folder) = golden().map(|golden| golden.join("uec/cm")) else { return };
@@ -215,7 +215,7 @@ fn msccl_algorithms_become_messages() {
     assert_eq!(end_ps(&graph), 14 * 1_010_000 + 7 * 2000);
     let refused = |from: &str, to: &str| {
         let error = msccl::read(&ring_xml(2).replacen(from, to, 1), "ring.xml", buffer).unwrap_err();
-        (error.place, error.problem)
+        (error.position, error.problem)
     };
     assert_eq!(
         refused("send=\"1\"", "send=\"5\""),
@@ -236,7 +236,7 @@ fn connection_matrices_become_messages_with_triggers() {
     assert_eq!(end_ps(&graph), 5_000_000 + 1_010_000 + 1_000_100);
     let refused = |from: &str, to: &str| {
         let error = connection_matrix::read(&text.replacen(from, to, 1), "m.cm").unwrap_err();
-        (error.place, error.problem)
+        (error.position, error.problem)
     };
     assert_eq!(refused("1->2", "1->9"), ("m.cm:6".to_owned(), "node 9 of 4".to_owned()));
     assert_eq!(refused("Connections 3", "Connections 4").0, "m.cm:2");
@@ -257,7 +257,7 @@ fn read(body: &str) -> Result<Graph, WorkError> {
 fn goal_errors_name_line_and_hint() {
     let of = |line: &str| {
         let error = read(&format!("num_ranks 2\nrank 0 {{\na: calc 5\n{line}\n}}\n")).unwrap_err();
-        assert_eq!(error.place, "w.goal:4", "{line}: {error}");
+        assert_eq!(error.position, "w.goal:4", "{line}: {error}");
         assert!(!error.hint.is_empty());
         error.problem
     };
@@ -283,7 +283,7 @@ fn graphs_that_cannot_end_are_refused_where_they_are_wrong() {
     let of = |zero: &str, one: &str| {
         let body = format!("num_ranks 2\nrank 0 {{\n{zero}\n}}\nrank 1 {{\n{one}\n}}\n");
         let error = read(&body).unwrap().check().unwrap_err();
-        (error.place, error.problem)
+        (error.position, error.problem)
     };
     let unmatched = of("recv 9b from 1 tag 4", "calc 1");
     assert_eq!(unmatched.0, "w.goal:3");
@@ -312,7 +312,7 @@ fn a_cut_binary_names_the_byte_at_which_it_ends() {
     let whole = std::fs::read(path).unwrap();
     for end in 0..whole.len() {
         let error = goal::read_binary(&whole[..end], "w.bin").unwrap_err();
-        let byte: usize = error.place.strip_prefix("w.bin: byte ").unwrap().parse().unwrap();
+        let byte: usize = error.position.strip_prefix("w.bin: byte ").unwrap().parse().unwrap();
         assert!(
             byte <= end && error.problem.contains("the end") || error.problem.contains("the file ends"),
             "{error}"

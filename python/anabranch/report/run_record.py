@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from anabranch.report.run_table import last_start_ns
+from anabranch.report.steps_table import has_steps
 from anabranch.stats.fct import by_class
 from anabranch.stats.tier_load import achieved
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 def record(run: Run, classes: Sequence[SizeClass]) -> dict[str, Any]:
     """Folder, manifest, completion by size class, and load by tier."""
-    return {
+    found = {"steps": run.steps.to_dicts()} if has_steps(run) else {}
+    return found | {
         "results": str(run.folder),
         "manifest": run.manifest,
         "classes": by_class(run.flows, classes).to_dicts(),

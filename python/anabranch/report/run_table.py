@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from anabranch.report.steps_table import has_steps, show_steps
 from anabranch.runs.class_table import ABSENT, class_rows
 from anabranch.stats import host_queues
 from anabranch.stats.fct import STATISTICS, statistics
@@ -61,7 +62,10 @@ def show(run: Run, classes: Sequence[SizeClass], console: Console) -> None:
         table.add_row(*row)
     console.print(table)
     console.print()
-    _show_jobs(run, console)
+    if has_steps(run):
+        show_steps(run, console)
+    else:
+        _show_jobs(run, console)
     _show_load(run, console)
     flows, unfinished, drops, lost, marks = run.sums.values()
     console.print(

@@ -14,8 +14,8 @@ from anabranch import _core
 from anabranch._core import Run
 from anabranch.runs.program_run import ProgramRun
 
-TABLES = ("flows", "ports", "queues", "windows", "events")
-OPTIONAL = ("queues", "windows", "events")
+TABLES = ("flows", "ports", "queues", "windows", "events", "steps", "critical")
+OPTIONAL = ("queues", "windows", "events", "steps", "critical")
 
 
 NAMES = frozenset(

@@ -29,6 +29,8 @@ class ProgramRun:
     queues: Columns
     windows: Columns
     events: Columns
+    steps: Columns
+    critical: Columns
     totals: dict[str, int | float]
     counts: list[tuple[str, int]]
     captures: dict[str, bytes]
@@ -44,7 +46,9 @@ def read_run(folder: Path) -> ProgramRun:
     """Reads the results of a run."""
     import numpy as np
 
-    tables: dict[str, Columns] = {name: {} for name in ("flows", "ports", "queues", "windows", "events")}
+    tables: dict[str, Columns] = {
+        name: {} for name in ("flows", "ports", "queues", "windows", "events", "steps", "critical")
+    }
     listed = tomllib.loads((folder / TOTALS).read_text(encoding="utf-8"))
     for table, columns in listed["columns"].items():
         for name in columns:

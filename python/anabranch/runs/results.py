@@ -31,7 +31,7 @@ else:
     import tomli as tomllib
 
 
-TABLES = ("flows", "ports", "queues", "windows", "events")
+TABLES = ("flows", "ports", "queues", "windows", "events", "steps", "critical")
 
 
 class Run:
@@ -73,6 +73,16 @@ class Run:
     def events(self) -> pl.DataFrame:
         """Drops, losses, marks and changes of path of single packets, where the scenario asks; one row per event."""
         return self._read("events")
+
+    @cached_property
+    def steps(self) -> pl.DataFrame:
+        """Completion of jobs, steps and collectives of workload graphs, one row each."""
+        return self._read("steps")
+
+    @cached_property
+    def critical(self) -> pl.DataFrame:
+        """Critical path of each workload graph: what its end waited for, a row per message or computing."""
+        return self._read("critical")
 
     @property
     def window(self) -> Window:
@@ -130,7 +140,7 @@ class Run:
         return advice(seen, classes)
 
     def to_pandas(self, table: str = "flows") -> pd.DataFrame:
-        """A table as a frame of pandas: `flows`, `ports`, `queues`, `windows` or `events`.
+        """A table as a frame of pandas: `flows`, `ports`, `queues`, `windows`, `events`, `steps` or `critical`.
 
         Raises:
             AnabranchError: pandas is not installed, or there is no such table.

@@ -387,7 +387,7 @@ class Traffic(Table):
     """Which flows there are. At least one entry; several run side by side."""
 
     PATH: ClassVar[str] = "traffic"
-    kind: Literal["poisson", "once", "incast", "ring-all-reduce", "parameter-server", "flow-list", "capture"]
+    kind: Literal["poisson", "once", "incast", "ring-all-reduce", "parameter-server", "graph", "flow-list", "capture"]
     pattern: Any
     sizes: Any
     convention: Literal["linear", "step"]
@@ -413,6 +413,16 @@ class Traffic(Table):
     compute: str
     file: str
     digest: Any
+    collective: Literal["all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "moe"]
+    algorithm: Literal["ring", "halving-doubling", "double-tree", "hierarchical", "tree", "direct", "pairwise"]
+    channels: int
+    segments: int
+    group: int
+    reduce: str
+    skew: float
+    ranks: int
+    hosts: Any
+    placement: Literal["packed", "spread", "random"]
 
 
 class TrafficTransport(Table):

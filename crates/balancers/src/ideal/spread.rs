@@ -27,7 +27,7 @@ pub(crate) fn spread_exactly(
     let mut order: Vec<usize> = (0..flows.len()).collect();
     order.sort_by_key(|&index| match flows[index].start {
         Start::At(at_ps) => at_ps,
-        Start::After { .. } | Start::AfterJob { .. } => u64::MAX,
+        Start::After { .. } | Start::AfterJob { .. } | Start::Ready { .. } => u64::MAX,
     });
     let mut pairs: HashMap<(u32, u32), Pair> = HashMap::new();
     let mut spread = flows.to_vec();

@@ -44,6 +44,7 @@ pub(crate) fn settings(scheme: Scheme) -> Settings {
         seed: 1,
         balancing: Balancing { scheme, ..Balancing::ECMP },
         transports: vec![Transport::Tcp(Tcp::plain(Control::Dctcp { gain: 1.0 / 16.0 }))],
+        works: Vec::new(),
         nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: Vec::new(),

@@ -48,6 +48,7 @@ fn one_slow_link(fabric: &Fabric, balancing: Balancing) -> Settings {
         seed: 1,
         balancing,
         transports: vec![Transport::Tcp(Tcp::plain(Control::Dctcp { gain: 1.0 / 16.0 }))],
+        works: Vec::new(),
         nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: vec![slow(link), slow(fabric.ports()[link as usize].reverse)],

@@ -41,6 +41,7 @@ fn nothing_begins_before_what_it_waits_for() {
             let expected = match flow.start {
                 Start::At(at_ps) => at_ps,
                 Start::After { flow, delay_ps } => end_ps(&outcome.flows[flow as usize]) + delay_ps,
+                Start::Ready { .. } => continue,
                 Start::AfterJob { job, delay_ps } => {
                     let of_job = flows.iter().zip(&outcome.flows).filter(|(flow, _)| flow.job == Some(job));
                     of_job.map(|(_, record)| end_ps(record)).max().unwrap() + delay_ps

@@ -27,3 +27,4 @@ mod saps;
 mod setup;
 mod ties;
 mod wino;
+mod work;

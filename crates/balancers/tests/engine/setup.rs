@@ -64,6 +64,7 @@ pub(crate) fn settings(transport: Transport) -> Settings {
         seed: 1,
         balancing: Balancing::ECMP,
         transports: vec![transport],
+        works: Vec::new(),
         nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: Vec::new(),

@@ -72,6 +72,7 @@ pub(crate) fn settings(tcp: Tcp, header_bytes: u16) -> Settings {
         seed: 1,
         balancing: Balancing::ECMP,
         transports: vec![Transport::Tcp(tcp)],
+        works: Vec::new(),
         nic: Nic::FIFO,
         framing: Framing {
             payload_bytes_max: 1448,

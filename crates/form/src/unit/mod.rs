@@ -5,6 +5,7 @@ mod list;
 mod name;
 mod number;
 mod quantity;
+mod ranges;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 mod tests;
@@ -16,6 +17,7 @@ pub use name::Name;
 pub use name::Named;
 pub use number::{Count, Fraction, Positive, Whole};
 pub use quantity::{Bytes, Capacity, Nanoseconds, Speed, Time};
+pub use ranges::Ranges;
 pub use word::{Choice, Flag, Text};
 
 use crate::document::{Node, Table};

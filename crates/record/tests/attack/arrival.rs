@@ -96,12 +96,12 @@ fn settled_ps(settings: &Settings, flows: &[Flow]) -> u128 {
     let changed = settings.changes.iter().map(|change| change.at_ps).max().unwrap_or(0);
     let begun = flows.iter().map(|flow| match flow.start {
         Start::At(at_ps) => at_ps,
-        Start::After { .. } | Start::AfterJob { .. } => 0,
+        Start::After { .. } | Start::AfterJob { .. } | Start::Ready { .. } => 0,
     });
     let computed: u128 = flows
         .iter()
         .map(|flow| match flow.start {
-            Start::At(_) => 0,
+            Start::At(_) | Start::Ready { .. } => 0,
             Start::After { delay_ps, .. } | Start::AfterJob { delay_ps, .. } => u128::from(delay_ps),
         })
         .sum();

@@ -105,7 +105,7 @@ fn check_flows(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> Result
                     || awaited.fct_ps != u64::MAX
                         && record.start_ps == awaited.start_ps + awaited.fct_ps + delay_ps
             }
-            Start::AfterJob { .. } => true,
+            Start::AfterJob { .. } | Start::Ready { .. } => true,
         };
         holds(on_time, "flows begin when they are told to", told)?;
     }

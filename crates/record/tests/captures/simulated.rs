@@ -55,6 +55,7 @@ pub(crate) fn settings(transports: Vec<Transport>, capture_ports: &[u32]) -> Set
         seed: 1,
         balancing: Balancing::ECMP,
         transports,
+        works: Vec::new(),
         nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: Vec::new(),

@@ -1,11 +1,13 @@
 //! Workloads: settings from which lists of flows are made.
 
+mod graph;
 mod incast;
 mod once;
 mod parameter_server;
 mod poisson;
 mod ring_all_reduce;
 
+pub use graph::{Job, PlacedWork, Placement, skewed_blocks};
 pub use incast::{Clients, Incast};
 pub use once::Once;
 pub use parameter_server::ParameterServer;
@@ -28,6 +30,8 @@ pub enum Workload {
     RingAllReduce(RingAllReduce),
     /// Gradients pushed to servers, and parameters pulled from them.
     ParameterServer(ParameterServer),
+    /// Messages of a workload graph.
+    Graph(Job),
     /// List of flows as given.
     Given(Vec<Flow>),
 }
@@ -45,6 +49,7 @@ impl Workload {
             Self::Incast(incast) => incast.flows(fabric, seed),
             Self::RingAllReduce(ring) => ring.flows(fabric),
             Self::ParameterServer(servers) => servers.flows(fabric),
+            Self::Graph(job) => job.flows(fabric),
             Self::Given(flows) => Ok(flows.clone()),
         }
     }

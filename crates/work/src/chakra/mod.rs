@@ -20,7 +20,7 @@ struct Meeting {
     kind: CollectiveKind,
     bytes: u64,
     place: String,
-    /// By rank: the node after which it begins, and the node that its end releases.
+    /// Node after which it begins and node that its end releases, by rank.
     gates: BTreeMap<u32, (NodeId, NodeId)>,
 }
 

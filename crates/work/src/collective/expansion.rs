@@ -22,7 +22,7 @@ pub struct Move {
     pub adds: bool,
 }
 
-/// What each member of a group waits for before it goes on.
+/// Nodes that each member of a group waits for before it goes on.
 pub(super) type Ends = Vec<Vec<NodeId>>;
 
 pub(super) struct Expansion<'a> {

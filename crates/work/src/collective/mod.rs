@@ -9,13 +9,15 @@ mod expansion;
 mod halving_doubling;
 mod hierarchical;
 mod ring;
+mod steps;
 mod tree;
 
 pub use expansion::{Move, expand, expand_with_moves};
+pub use steps::steps;
 
 use crate::Part;
 
-/// What a collective does.
+/// Result of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Every rank gets the sum of all vectors.
@@ -30,7 +32,7 @@ pub enum Kind {
     AllToAll,
 }
 
-/// How it does it.
+/// Way of coming to the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// Parts travel around a ring (Patarasuk and Yuan, JPDC 2009); a broadcast along a chain.
@@ -145,9 +147,9 @@ impl Algorithm {
 /// A collective and its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collective {
-    /// What it does.
+    /// Result.
     pub kind: Kind,
-    /// How.
+    /// Algorithm.
     pub algorithm: Algorithm,
     /// Size, as nccl-tests states it.
     pub bytes: u64,

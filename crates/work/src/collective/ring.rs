@@ -31,7 +31,7 @@ impl Lanes {
         Self((to.collective.segments > 1).then(|| vec![None; count]))
     }
 
-    /// What a send waits for besides its data.
+    /// Send before the next one of a lane.
     pub(super) fn before(&self, lane: usize) -> Option<NodeId> {
         self.0.as_ref().and_then(|lanes| lanes[lane])
     }

@@ -101,7 +101,7 @@ RULES: tuple[tuple[str, Schema | Callable[[re.Match[str]], Schema]], ...] = (
     (r'"[^"]+"(?:(?:, | or )"[^"]+")*', lambda found: words(WORD.findall(found[0]))),
     (r"32 hexadecimal digits", {"type": "string", "pattern": "^[0-9a-fA-F]{32}$"}),
     (r"16 hexadecimal digits in quotes: .*", TEXT),
-    (r"names or numbers, as in .*", one_or_more({"type": ["string", "integer"]})),
+    (r"(?:names or numbers|numbers and ranges), as in .*", one_or_more({"type": ["string", "integer"]})),
     (r"a list, as in .*", one_or_more({"type": "string"})),
     (r"one per path, .*", {"type": "array", "items": {"type": ["number", "string"]}, "minItems": 1}),
     (r"whole numbers from .*, one per path, .*", {"type": "array", "items": {"type": "integer"}, "minItems": 1}),

@@ -28,7 +28,7 @@ pub(crate) fn visit(form: &mut impl Form, traffic: &mut Traffic) {
         &mut kind,
         "Flows that arrive at random times; one flow from every sender at once; many servers that answer one client \
          at once; distributed training by a ring all-reduce or parameter servers (surrogates: no real job's timing \
-         is behind them); a list of flows; the connections of a capture.",
+         is behind them); a graph of messages and computing with dependencies, as a collective or from a file; a list of flows; the connections of a capture.",
     );
     if kind != traffic.kind() {
         *traffic = Traffic::of_kind(kind);
@@ -58,6 +58,7 @@ pub(crate) fn visit(form: &mut impl Form, traffic: &mut Traffic) {
             form.required("servers", OneOrMore(HOST), servers, "Hosts that hold the parameters, by number.");
             visit_training(form, training);
         }
+        Demand::Graph(work) => super::work::visit(form, work),
         Demand::FlowList(file) => file::visit(
             form,
             file,

@@ -3,9 +3,11 @@
 mod keys;
 mod pattern;
 mod sizes;
+mod work;
 
 pub(crate) use keys::visit;
 pub use sizes::{SizeSource, SizesSetting};
+pub use work::{CollectiveName, WorkSetting};
 
 use crate::file::NamedFile;
 use anabranch_fabric::Rate as LinkRate;
@@ -82,6 +84,8 @@ pub enum Demand {
         /// How much, and how often.
         training: Training,
     },
+    /// Work of ranks with dependencies.
+    Graph(WorkSetting),
     /// A list of flows.
     FlowList(NamedFile),
     /// The connections of a capture.
@@ -125,8 +129,8 @@ pub struct Training {
 }
 
 /// Kinds of traffic.
-pub(crate) const KINDS: [&str; 7] =
-    ["poisson", "once", "incast", "ring-all-reduce", "parameter-server", "flow-list", "capture"];
+pub(crate) const KINDS: [&str; 8] =
+    ["poisson", "once", "incast", "ring-all-reduce", "parameter-server", "graph", "flow-list", "capture"];
 
 impl Default for Traffic {
     fn default() -> Self {
@@ -154,6 +158,7 @@ impl Traffic {
             "parameter-server" => {
                 Demand::ParameterServer { workers: Vec::new(), servers: Vec::new(), training }
             }
+            "graph" => Demand::Graph(WorkSetting::default()),
             "flow-list" => Demand::FlowList(NamedFile::default()),
             "capture" => Demand::Capture(NamedFile::default()),
             _ => Demand::Poisson {
@@ -181,8 +186,9 @@ impl Traffic {
             Demand::Incast { .. } => KINDS[2],
             Demand::RingAllReduce { .. } => KINDS[3],
             Demand::ParameterServer { .. } => KINDS[4],
-            Demand::FlowList(_) => KINDS[5],
-            Demand::Capture(_) => KINDS[6],
+            Demand::Graph(_) => KINDS[5],
+            Demand::FlowList(_) => KINDS[6],
+            Demand::Capture(_) => KINDS[7],
         }
     }
 

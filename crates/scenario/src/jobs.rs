@@ -1,0 +1,138 @@
+//! From a `[[traffic]]` of kind `graph` to a job: files read, collectives expanded, ranks placed.
+
+use crate::file::{Files, content, file_error};
+use crate::identity::digest;
+use crate::section::traffic::{CollectiveName, WorkSetting};
+use anabranch_fabric::Fabric;
+use anabranch_form::{FormError, Origin};
+use anabranch_traffic::TrafficError;
+use anabranch_traffic::workload::{Job, PlacedWork, skewed_blocks};
+use anabranch_work::collective::{Collective, steps};
+use anabranch_work::read::{Format, names_of_ranks, read_bytes};
+use anabranch_work::{Graph, WorkError};
+use std::sync::Arc;
+
+/// Most messages of a job.
+const MESSAGES_MAX: u64 = 100_000_000;
+
+/// Makes the job; `seed` draws its placement and popularities.
+pub(crate) fn job(
+    setting: &mut WorkSetting,
+    (start_ps, transport, seed): (u64, u8, u64),
+    fabric: &Fabric,
+    origin: &Origin,
+    files: &Files<'_>,
+) -> Result<Job, FormError> {
+    let all: Vec<u32> =
+        if setting.hosts.is_empty() { (0..fabric.hosts()).collect() } else { setting.hosts.clone() };
+    let placement = setting.placement;
+    let place = |ranks: u32| {
+        let hosts = placement.choose(fabric, &all, ranks, seed);
+        hosts.map_err(|TrafficError { problem, hint }| origin.error(&problem, hint))
+    };
+    let (graph, hosts) = match &mut setting.file {
+        Some(_) => {
+            let graph = from_file(setting, origin, files)?;
+            if setting.ranks.is_some_and(|ranks| ranks != graph.ranks()) {
+                let problem = format!("ranks: the file has {}", graph.ranks());
+                return Err(origin.error(&problem, "leave `ranks` out where there is a file"));
+            }
+            let hosts = place(graph.ranks())?;
+            (graph, hosts)
+        }
+        None => {
+            let ranks = setting.ranks.unwrap_or(all.len() as u32);
+            let hosts = place(ranks)?;
+            (by_name(setting, ranks, seed).map_err(|error| work_error(error, origin))?, hosts)
+        }
+    };
+    Ok(Job { work: PlacedWork { graph: Arc::new(graph), hosts, start_ps }, transport })
+}
+
+fn work_error(error: WorkError, origin: &Origin) -> FormError {
+    origin.error(&format!("{}: {}", error.position, error.problem), error.hint)
+}
+
+/// Refuses steps whose messages would take more memory than machines have.
+fn check_messages(each: u64, iterations: u32, origin: &Origin) -> Result<(), FormError> {
+    let messages = each.saturating_mul(iterations.into());
+    if messages <= MESSAGES_MAX {
+        return Ok(());
+    }
+    let problem = format!("iterations: {iterations} steps of {each} messages");
+    Err(origin.error(&problem, format!("ask for at most {MESSAGES_MAX} messages in all")))
+}
+
+fn from_file(setting: &mut WorkSetting, origin: &Origin, files: &Files<'_>) -> Result<Graph, FormError> {
+    let Some(file) = &mut setting.file else {
+        return Err(origin.error("file: missing", "name a file or a collective"));
+    };
+    let unreadable = |error: WorkError| file_error("file", &error, origin);
+    let format = Format::of_name(&file.path).map_err(unreadable)?;
+    let mut contents = Vec::new();
+    let name_of = if format == Format::Chakra { names_of_ranks(&file.path) } else { None };
+    match name_of {
+        // The digest is that of all ranks' files together.
+        Some(name_of) => {
+            let mut whole = Vec::new();
+            while let Ok(content) = std::fs::read(files.folder.join(name_of(contents.len() as u32))) {
+                whole.extend_from_slice(&content);
+                contents.push((name_of(contents.len() as u32), content));
+            }
+            let found = digest(&whole);
+            if contents.is_empty() || file.digest.as_ref().is_some_and(|noted| *noted != found) {
+                let problem =
+                    format!("file: `{}` cannot be read, or is another than `digest` says", file.path);
+                return Err(
+                    origin.error(&problem, "give the file of rank 0, with those of the others beside it")
+                );
+            }
+            file.digest = Some(found);
+        }
+        None => contents.push((file.path.clone(), content(file, "file", origin, files)?)),
+    }
+    let graph = read_bytes(&contents, format, setting.size_bytes).map_err(unreadable)?;
+    graph.check().map_err(unreadable)?;
+    check_messages(graph.messages().0, setting.iterations, origin)?;
+    if setting.iterations == 1 && setting.compute_ps == 0 {
+        return Ok(graph);
+    }
+    graph.repeated(setting.iterations, setting.compute_ps).map_err(unreadable)
+}
+
+fn by_name(setting: &WorkSetting, ranks: u32, seed: u64) -> Result<Graph, WorkError> {
+    let kind = setting.collective.kind();
+    let algorithm = setting.algorithm.unwrap_or(kind.algorithms()[0]);
+    let plain = Collective {
+        channels: setting.channels,
+        segments: setting.segments,
+        group: setting.group,
+        reduce_ps_per_byte: setting.reduce.map_or(0.0, |rate| 8e12 / rate.bps() as f64),
+        ..Collective::new(kind, algorithm, setting.size_bytes)
+    };
+    let per_rank = u64::from(setting.channels) * u64::from(setting.segments) * 2 * u64::from(ranks);
+    if per_rank.saturating_mul(ranks.into()).saturating_mul(setting.iterations.into()) > 4 * MESSAGES_MAX {
+        let problem = format!("about {} messages for each of {ranks} ranks and step", per_rank);
+        return Err(WorkError::new(
+            kind.name(),
+            problem,
+            "ask for fewer iterations, channels, segments or ranks",
+        ));
+    }
+    steps(ranks, setting.iterations, setting.compute_ps, |step| {
+        let Some(skew) = setting.skew else {
+            return match setting.collective {
+                CollectiveName::Of(_) => vec![plain.clone()],
+                CollectiveName::Moe => vec![plain.clone(), plain.clone()],
+            };
+        };
+        let there = skewed_blocks(ranks, setting.size_bytes, skew, seed, step);
+        let count = ranks as usize;
+        let back = (0..count * count).map(|index| there[index % count * count + index / count]).collect();
+        let of = |blocks| Collective { blocks: Some(blocks), ..plain.clone() };
+        match setting.collective {
+            CollectiveName::Of(_) => vec![of(there)],
+            CollectiveName::Moe => vec![of(there), of(back)],
+        }
+    })
+}

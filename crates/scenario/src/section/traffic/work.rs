@@ -1,0 +1,189 @@
+//! `[[traffic]]` of kind `graph`: a file, or a collective by name.
+
+use crate::file::NamedFile;
+use anabranch_fabric::Rate as LinkRate;
+use anabranch_form::Form;
+use anabranch_form::unit::{Bytes, Choice, Count, Positive, Ranges, Speed, Text, Time};
+use anabranch_traffic::workload::Placement;
+use anabranch_work::collective::{Algorithm, Kind};
+
+/// Names of collectives.
+const COLLECTIVES: [&str; 6] =
+    ["all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "moe"];
+const ALGORITHMS: [&str; 7] =
+    ["ring", "halving-doubling", "double-tree", "hierarchical", "tree", "direct", "pairwise"];
+const PLACEMENTS: [&str; 3] = ["packed", "spread", "random"];
+const MANY: Count = Count { least: 1, most: 1 << 20 };
+
+/// Work of ranks, and where they are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkSetting {
+    /// File of the graph; none where a collective is named.
+    pub file: Option<NamedFile>,
+    /// Collective; read where there is no file.
+    pub collective: CollectiveName,
+    /// Algorithm; the usual one where none is named.
+    pub algorithm: Option<Algorithm>,
+    /// Size of the collective, or the buffer of an MSCCL algorithm.
+    pub size_bytes: u64,
+    /// Parts side by side.
+    pub channels: u32,
+    /// Pieces one after the other.
+    pub segments: u32,
+    /// Ranks of a group.
+    pub group: u32,
+    /// Speed of summing, where it takes time.
+    pub reduce: Option<LinkRate>,
+    /// Exponent of the popularity of destinations; none where all are alike.
+    pub skew: Option<f64>,
+    /// Number of ranks; where none is given, all hosts.
+    pub ranks: Option<u32>,
+    /// Hosts for ranks; all where none is named.
+    pub hosts: Vec<u32>,
+    /// Which of them ranks are placed on.
+    pub placement: Placement,
+    /// Computing before each step, in picoseconds.
+    pub compute_ps: u64,
+    /// How many times.
+    pub iterations: u32,
+}
+
+/// What a job does by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CollectiveName {
+    /// One collective.
+    Of(Kind),
+    /// Two all-to-alls, there and back: tokens go to their experts and return.
+    Moe,
+}
+
+impl Default for WorkSetting {
+    fn default() -> Self {
+        Self {
+            file: None,
+            collective: CollectiveName::Of(Kind::AllReduce),
+            algorithm: None,
+            size_bytes: 100_000_000,
+            channels: 1,
+            segments: 1,
+            group: 8,
+            reduce: None,
+            skew: None,
+            ranks: None,
+            hosts: Vec::new(),
+            placement: Placement::Packed,
+            compute_ps: 0,
+            iterations: 1,
+        }
+    }
+}
+
+impl CollectiveName {
+    pub(crate) fn kind(self) -> Kind {
+        match self {
+            Self::Of(kind) => kind,
+            Self::Moe => Kind::AllToAll,
+        }
+    }
+}
+
+/// Shows the keys.
+pub(super) fn visit(form: &mut impl Form, work: &mut WorkSetting) {
+    let (mut path, mut digest) = work.file.take().map_or((None, None), |file| (Some(file.path), file.digest));
+    form.optional(
+        "file",
+        Text { wants: "the name of a file, relative to the scenario's" },
+        &mut path,
+        "Graph of sends, receives and computing, by the end of its name: `.goal` and `.bin` (GOAL), `.et` (Chakra; the \
+         file of rank 0, those of others beside it: `NAME.0.et`), `.xml` (MSCCL), `.cm` (htsim). Instead of a collective.",
+    );
+    let meaning = "XXH3-128 of the file, found where it is not given: another content is another run.";
+    form.optional("digest", Text { wants: "32 hexadecimal digits" }, &mut digest, meaning);
+    if path.is_none() {
+        visit_collective(form, work);
+    }
+    work.file = path.map(|path| NamedFile { path, digest });
+    let size = "Size, as nccl-tests states it: the vector of an all-reduce or a broadcast, all parts of an all-gather or a \
+                reduce-scatter, what each rank holds for an all-to-all. The buffer of an MSCCL algorithm.";
+    form.key("size", Bytes::SOME, &mut work.size_bytes, size);
+    form.optional(
+        "ranks",
+        MANY,
+        &mut work.ranks,
+        "Ranks that take part; each has a host of its own. Default: one for each of `hosts`, or those of the file.",
+    );
+    form.key(
+        "hosts",
+        Ranges,
+        &mut work.hosts,
+        "Hosts for the ranks, by number, in order: `\"0-511\"`. All hosts where the list is empty.",
+    );
+    let mut placement = match work.placement {
+        Placement::Packed => PLACEMENTS[0],
+        Placement::Spread => PLACEMENTS[1],
+        Placement::Random => PLACEMENTS[2],
+    };
+    form.key(
+        "placement",
+        Choice(&PLACEMENTS),
+        &mut placement,
+        "Which of `hosts` ranks get, rank by rank: as listed; one under each leaf in turn; drawn without replacement.",
+    );
+    work.placement = match placement {
+        "spread" => Placement::Spread,
+        "random" => Placement::Random,
+        _ => Placement::Packed,
+    };
+    form.key("compute", Time, &mut work.compute_ps, "Computing of each rank before each step.");
+    form.key(
+        "iterations",
+        MANY,
+        &mut work.iterations,
+        "Steps: how many times the whole is done, each rank in turn.",
+    );
+}
+
+fn visit_collective(form: &mut impl Form, work: &mut WorkSetting) {
+    let mut name = match work.collective {
+        CollectiveName::Of(kind) => kind.name(),
+        CollectiveName::Moe => COLLECTIVES[5],
+    };
+    form.key(
+        "collective",
+        Choice(&COLLECTIVES),
+        &mut name,
+        "What ranks do together in each step. `moe`: two all-to-alls, there and back, as a mixture of experts has.",
+    );
+    work.collective = Kind::of_name(name).map_or(CollectiveName::Moe, CollectiveName::Of);
+    let mut algorithm = work.algorithm.map(Algorithm::name);
+    form.optional(
+        "algorithm",
+        Choice(&ALGORITHMS),
+        &mut algorithm,
+        "How: all-reduce by `ring`, `halving-doubling`, `double-tree` or `hierarchical`; all-gather and reduce-scatter by \
+         `ring`, `halving-doubling` or `direct`; broadcast by `tree` or `ring`; all-to-all by `direct`, `pairwise` or \
+         `ring`. Default: the first of each.",
+    );
+    work.algorithm = algorithm.and_then(Algorithm::of_name);
+    form.key(
+        "channels",
+        MANY,
+        &mut work.channels,
+        "Parts of the data that go side by side, on rings both ways round.",
+    );
+    form.key("segments", MANY, &mut work.segments, "Pieces of each part that follow each other on each way.");
+    let meaning = "Ranks of each group of a hierarchical all-reduce: the accelerators of a machine.";
+    form.key("group", MANY, &mut work.group, meaning);
+    form.optional("reduce", Speed, &mut work.reduce, "Speed of summing. Default: it takes no time.");
+    form.optional(
+        "skew",
+        Positive { most: 10.0 },
+        &mut work.skew,
+        "Exponent of Zipf's law for the popularity of destinations of an all-to-all, which is dealt anew in each step. \
+         Default: all are alike.",
+    );
+    if work.skew.is_some() && work.collective.kind() != Kind::AllToAll {
+        let hint = "leave `skew` out, or take all-to-all or moe".to_owned();
+        form.refuse("skew", format!("{name} has no blocks of several sizes"), hint);
+    }
+}

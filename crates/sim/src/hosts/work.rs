@@ -1,0 +1,120 @@
+//! Workload graphs at hosts: messages are flows that begin when their node is ready, computing is a timer.
+
+use super::Hosts;
+use crate::WorkRecord;
+use crate::network::Network;
+use crate::timers::Timer;
+use anabranch_traffic::{Flow, PlacedWork, Start};
+use anabranch_work::{Effect, Execution, Graph};
+use std::sync::Arc;
+
+/// One graph and its state.
+struct Running {
+    execution: Execution<Arc<Graph>>,
+    /// Flow of each node that sends to another rank.
+    flow_of: Vec<u32>,
+    /// Number of this graph's first timer; the last is that of its beginning.
+    first_timer: u32,
+    start_ps: u64,
+}
+
+/// All graphs of a simulation.
+#[derive(Default)]
+pub(super) struct Works {
+    running: Vec<Running>,
+    effects: Vec<Effect>,
+}
+
+impl Works {
+    pub(super) fn new(works: &[PlacedWork], flows: &[Flow]) -> Self {
+        let mut first_timer = 0;
+        let mut running = Vec::with_capacity(works.len());
+        for work in works {
+            let nodes = work.graph.nodes().len() as u32;
+            running.push(Running {
+                execution: Execution::new(Arc::clone(&work.graph)),
+                flow_of: vec![u32::MAX; nodes as usize],
+                first_timer,
+                start_ps: work.start_ps,
+            });
+            first_timer += nodes + 1;
+        }
+        for (index, flow) in (0..).zip(flows) {
+            if let Start::Ready { work, node } = flow.start
+                && let Some(running) = running.get_mut(work as usize)
+            {
+                running.flow_of[node as usize] = index;
+            }
+        }
+        Self { running, effects: Vec::new() }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.running.len() as u64
+    }
+
+    pub(super) fn records(&self) -> Vec<WorkRecord> {
+        let record = |running: &Running| {
+            let execution = &running.execution;
+            let nodes = 0..execution.graph().nodes().len() as u32;
+            WorkRecord {
+                times: execution.times().to_vec(),
+                causes: nodes.map(|node| execution.cause(node).unwrap_or(node)).collect(),
+            }
+        };
+        self.running.iter().map(record).collect()
+    }
+}
+
+impl Hosts {
+    /// What has happened to the nodes of each graph.
+    pub(crate) fn work_records(&self) -> Vec<WorkRecord> {
+        self.works.records()
+    }
+
+    /// Sets the timers with which graphs begin.
+    pub(super) fn schedule_works(&self, network: &mut Network) {
+        for running in &self.works.running {
+            let timer = running.first_timer + running.flow_of.len() as u32;
+            network.wake_at(running.start_ps, Timer::Work(timer));
+        }
+    }
+
+    /// A timer of a graph is due: it begins, or the time of a node is over.
+    pub(super) fn work_due(&mut self, timer: u32, network: &mut Network) {
+        let index = self.works.running.partition_point(|running| running.first_timer <= timer) - 1;
+        let running = &mut self.works.running[index];
+        let node = timer - running.first_timer;
+        self.hopeful -= 1;
+        if node as usize == running.flow_of.len() {
+            running.execution.begin(network.now_ps, &mut self.works.effects);
+        } else {
+            running.execution.elapsed(node, network.now_ps, &mut self.works.effects);
+        }
+        self.follow(index, network);
+    }
+
+    /// A message has been delivered whole.
+    pub(super) fn message_delivered(&mut self, work: u32, node: u32, network: &mut Network) {
+        let Works { running, effects } = &mut self.works;
+        running[work as usize].execution.delivered(node, network.now_ps, effects);
+        self.follow(work as usize, network);
+    }
+
+    /// Does what an execution asks for.
+    fn follow(&mut self, index: usize, network: &mut Network) {
+        let Works { running, effects } = &mut self.works;
+        let running = &running[index];
+        for effect in effects.drain(..) {
+            self.hopeful += 1;
+            match effect {
+                Effect::Carry(node) => {
+                    network.wake_at(network.now_ps, Timer::Start(running.flow_of[node as usize]));
+                }
+                Effect::Time(node, ps) => {
+                    network.wake_at(network.now_ps + ps, Timer::Work(running.first_timer + node));
+                }
+            }
+        }
+    }
+}
