@@ -19,7 +19,7 @@ pub type Groups = BTreeMap<String, Vec<u32>>;
 struct Meeting {
     kind: CollectiveKind,
     bytes: u64,
-    place: String,
+    begun_at: String,
     /// Node after which it begins and node that its end releases, by rank.
     gates: BTreeMap<u32, (NodeId, NodeId)>,
 }
@@ -50,7 +50,7 @@ pub fn graph(traces: &[Trace], groups: &Groups) -> Result<Graph, WorkError> {
         let absent = ranks.iter().find(|rank| !meeting.gates.contains_key(rank));
         if let Some(absent) = absent {
             return Err(WorkError::new(
-                meeting.place.clone(),
+                meeting.begun_at.clone(),
                 format!("rank {absent} never joins collective {number} of its group"),
                 "give all ranks of a group the same collectives in the same order",
             ));
@@ -66,7 +66,7 @@ pub fn graph(traces: &[Trace], groups: &Groups) -> Result<Graph, WorkError> {
         builder.begin_part(collective.part(0, count as u32));
         let ends =
             expand(&mut builder, &collective, &ranks, |rank| meeting.gates.get(&rank).map(|gate| gate.0))
-                .map_err(|error| WorkError::new(meeting.place.clone(), error.problem, error.hint))?;
+                .map_err(|error| WorkError::new(meeting.begun_at.clone(), error.problem, error.hint))?;
         for (rank, nodes) in ranks.iter().zip(ends) {
             for node in nodes {
                 builder.requires(meeting.gates[rank].1, node);
@@ -132,13 +132,13 @@ fn add_rank(
                 let meeting = meetings.entry((group, *number)).or_insert_with(|| Meeting {
                     kind,
                     bytes,
-                    place: trace.place(node),
+                    begun_at: trace.position(node),
                     gates: BTreeMap::new(),
                 });
                 *number += 1;
                 if (meeting.kind, meeting.bytes) != (kind, bytes) {
                     let problem =
-                        format!("another collective or size than that of its group at {}", meeting.place);
+                        format!("another collective or size than that of its group at {}", meeting.begun_at);
                     return Err(trace.error(node, &problem));
                 }
                 meeting.gates.insert(rank, (before, after));

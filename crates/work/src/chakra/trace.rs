@@ -104,12 +104,12 @@ impl Trace {
         Ok(Self { file: file.to_owned(), metadata, nodes })
     }
 
-    pub(super) fn place(&self, node: &TraceNode) -> String {
+    pub(super) fn position(&self, node: &TraceNode) -> String {
         format!("{}: byte {} (node {}, `{}`)", self.file, node.offset, node.id, node.name)
     }
 
     pub(super) fn error(&self, node: &TraceNode, problem: &str) -> WorkError {
-        WorkError::new(self.place(node), problem, "correct the trace, or what wrote it")
+        WorkError::new(self.position(node), problem, "correct the trace, or what wrote it")
     }
 
     /// A whole number, not negative.
