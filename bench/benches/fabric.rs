@@ -20,6 +20,7 @@ fn settings(granularity: Granularity) -> Settings {
         seed: 1,
         balancing: Balancing { granularity, ..Balancing::ECMP },
         transports: vec![Transport::Tcp(tcp)],
+        works: Vec::new(),
         nic: Nic::FAIR,
         framing: Framing::ETHERNET,
         changes: Vec::new(),
