@@ -36,6 +36,7 @@ proptest! {
             let (iteration, step) = (i / (steps * n), i / n % steps);
             prop_assert_eq!(flow.job, Some(iteration as u32));
             match flow.start {
+                Start::Ready { .. } => panic!("{flow:?} is no message of a graph"),
                 Start::At(at_ps) => prop_assert_eq!((i < n, at_ps), (true, 3)),
                 Start::After { flow: awaited, delay_ps } => {
                     let awaited = awaited as usize;
@@ -81,6 +82,7 @@ fn four_workers_and_four_servers_push_and_pull() {
         let server = (if push { flow.dst } else { flow.src }) - 8;
         let pulls = iteration as u32 * 5 + 4;
         match flow.start {
+            Start::Ready { .. } => panic!("{flow:?} is no message of a graph"),
             Start::At(at_ps) => assert_eq!((i < 16, at_ps), (true, 5)),
             Start::AfterJob { job, delay_ps } if push => assert_eq!((job, delay_ps), (4, 11)),
             Start::AfterJob { job, delay_ps } => {

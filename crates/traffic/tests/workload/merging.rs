@@ -61,6 +61,7 @@ fn merged_lists_are_in_order_and_keep_every_flow_and_its_waits() {
                 let awaited = awaited as usize;
                 assert!(awaited < i && flows[awaited].dst == flow.src && flows[awaited].transport == 1);
             }
+            Start::Ready { .. } => panic!("{flow:?} is no message of a graph"),
             Start::AfterJob { job, .. } => assert!(flow.transport == 2 && jobs.contains_key(&job)),
         }
         if let Some(job) = flow.job {

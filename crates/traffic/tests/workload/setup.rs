@@ -32,6 +32,8 @@ pub(crate) fn poisson(pattern: Pattern, arrivals: Arrivals, amount: Amount) -> P
 pub(crate) fn at_ps(flow: &Flow) -> u64 {
     match flow.start {
         Start::At(at_ps) => at_ps,
-        Start::After { .. } | Start::AfterJob { .. } => panic!("{flow:?} begins at no time"),
+        Start::After { .. } | Start::AfterJob { .. } | Start::Ready { .. } => {
+            panic!("{flow:?} begins at no time")
+        }
     }
 }
