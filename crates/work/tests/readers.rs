@@ -273,7 +273,7 @@ fn goal_errors_name_line_and_hint() {
     assert_eq!(of("a requires b"), "no label `b` yet");
     assert_eq!(of("a: calc 9"), "label `a` twice");
     assert_eq!(of("sleep 9"), "`sleep 9` is no operation");
-    assert_eq!(read("rank 0 {\n}\n").unwrap_err().place, "w.goal:1");
+    assert_eq!(read("rank 0 {\n}\n").unwrap_err().position, "w.goal:1");
     assert_eq!(read("num_ranks 1\nrank 0 {\n").unwrap_err().problem, "the file ends within rank 0");
     assert_eq!(read("num_ranks 1\nrank 1 {\n").unwrap_err().problem, "rank 1 of 1 ranks");
 }
@@ -325,7 +325,7 @@ fn a_cut_binary_names_the_byte_at_which_it_ends() {
     damaged = whole;
     let kind = 8 + 38 + 12 + 4;
     assert_eq!(std::mem::replace(&mut damaged[kind], 7), 3);
-    assert_eq!(goal::read_binary(&damaged, "w.bin").unwrap_err().place, format!("w.bin: byte {kind}"));
+    assert_eq!(goal::read_binary(&damaged, "w.bin").unwrap_err().position, format!("w.bin: byte {kind}"));
 }
 
 /// Iterations: a rank begins the next when it has ended its own part of the one before, and messages stay in their step.
