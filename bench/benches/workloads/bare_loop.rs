@@ -186,7 +186,9 @@ impl BareLoop {
             .zip(flows)
             .map(|(index, flow)| match flow.start {
                 Start::At(at_ps) => (at_ps, index),
-                Start::After { .. } | Start::AfterJob { .. } => panic!("the bare loop waits for no flow"),
+                Start::After { .. } | Start::AfterJob { .. } | Start::Ready { .. } => {
+                    panic!("the bare loop waits for no flow")
+                }
             })
             .collect();
         starts.sort_unstable();
