@@ -51,6 +51,15 @@ match = { ip_dst = "10.2.0.0/16" }
 ports = ["p1", "p2", "p3"]
 weights = [4, 3, 2]
 """
+WORK = """\
+num_ranks 2
+rank 0 {
+send 1000b to 1 tag 0
+}
+rank 1 {
+recv 1000b from 0 tag 0
+}
+"""
 CONNECTION = "10.0.0.1,10.2.0.2,tcp,40000,80"
 
 RESULTS = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
@@ -141,6 +150,7 @@ DOCUMENTS = {
     "doctor": Document("findings", "hint"),
     "examples": Document("examples", "about"),
     "explain": Document("connections", "path", (CONNECTION, "--weights", "4,3,2")),
+    "graph": Document("graph", "messages", ("work.goal",)),
     "lab calibrate": Document("paths", "tcp_bps", (), lab_to_calibrate),
     "lab list": Document("labs", "state", (), lab_to_list),
     "lab reproduce": Document("groups", "", ("paper",)),
@@ -199,6 +209,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (group / "study.toml").write_text(STUDY.replace("seeds = 2", "seeds = 5"))
     (group / "expected.toml").write_text(CLAIM)
     (tmp_path / "plan.toml").write_text(PLAN)
+    (tmp_path / "work.goal").write_text(WORK)
     (tmp_path / "tables").mkdir()
     monkeypatch.chdir(tmp_path)
     # The real ones take minutes; what `lab reproduce` writes of them is what `reproduce` writes.

@@ -66,7 +66,7 @@ def test_a_figure_group_is_run_judged_and_written(where: Path) -> None:
     assert len(list((folder / "figures").glob("*.png"))) == 3
     report = (folder / "report.html").read_text()
     assert report.count("<figure>") == report.count("<svg") == 3
-    assert not re.search(r'(?:src|href)="(?!#)', report)
+    assert not re.search(r'(?:src|href)="(?!#|data:)', report)
 
 
 def test_the_document_has_the_verdicts(where: Path) -> None:

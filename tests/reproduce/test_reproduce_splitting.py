@@ -181,7 +181,7 @@ def test_a_run_leaves_table_report_and_data(tiny: Path) -> None:
     assert files == own | {"report.html", "verdicts.csv", "verdicts.json", "measured.csv", "figures"}
     report = (folder / "report.html").read_text()
     assert report.count("<figure>") == report.count("<svg") == len(list((folder / "figures").iterdir())) > 13
-    assert not re.search(r'(?:src|href)="(?!#)', report)
+    assert not re.search(r'(?:src|href)="(?!#|data:)', report)
     results: dict[str, Any] = json.loads((folder / "results.json").read_text())
     with (folder / "accuracy.csv").open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if (row["experiment"], row["technique"]) == ("weights", "valo")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -41,9 +41,8 @@ def graph(
     json: Json = None,
 ) -> None:
     """Check a workload graph, and print its size and when each rank would end under LogGOPS."""
-    from rich.console import Console
-
     from anabranch._core import describe_work
+    from anabranch.terminal.console import terminal
     from anabranch.terminal.json_document import write_json
     from anabranch.terminal.plain_table import plain_table
     from anabranch.units import count
@@ -51,11 +50,10 @@ def graph(
     (ranks, nodes, messages, size_bytes), ends = describe_work(file, size, parameters(loggops) if loggops else None)
     if json is not None:
         sums = {"file": file, "ranks": ranks, "nodes": nodes, "messages": messages, "bytes": size_bytes}
-        record: dict[str, Any] = sums | ({} if ends is None else {"end_ns": ends})
-        write_json(json, record)
+        write_json(json, {"graph": sums, "end_ns": ends})
     if json == "-":
         return
-    console = Console(highlight=False, emoji=False)
+    console = terminal()
     console.print(
         f"{file}: {count(ranks)} ranks, {count(nodes)} nodes, {count(messages)} messages of {count(size_bytes)} B",
         markup=False,
