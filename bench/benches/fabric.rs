@@ -3,7 +3,7 @@
 use anabranch_balancers::{Balancing, Granularity, Settings, simulate};
 use anabranch_fabric::capacity::Reference;
 use anabranch_fabric::topology::{FatTree, LeafSpine};
-use anabranch_fabric::{Change, Fabric, What};
+use anabranch_fabric::{Change, Fabric, MarkAt, SharedBuffer, SwitchSettings, What};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Framing, Nic, Observe, Progress};
 use anabranch_traffic::load::Load;
@@ -56,8 +56,22 @@ fn packet_hops(criterion: &mut Criterion) {
         ..LeafSpine::default()
     };
     let fat_tree = FatTree { k: 12, hosts_per_leaf: 24, ..FatTree::default() };
+    // Ports with classes, that pause or trim where FIFO ports drop.
+    let classed = |settings: SwitchSettings| {
+        leaf_spine(4, 8).build().map(|mut fabric| {
+            fabric.set_switches(Some(settings));
+            fabric
+        })
+    };
+    let data = 2;
+    let mut lossless = SwitchSettings { shared: Some(SharedBuffer::default()), ..SwitchSettings::default() };
+    lossless.classes[data].lossless = true;
+    let mut trimming = SwitchSettings { mark_at: MarkAt::Dequeue, ..SwitchSettings::default() };
+    trimming.classes[data].trim = true;
     let fabrics = [
         ("4x4x8", leaf_spine(4, 8).build(), 50_000),
+        ("4x4x8-lossless", classed(lossless), 50_000),
+        ("4x4x8-trimming", classed(trimming), 50_000),
         ("16x16x16", leaf_spine(16, 16).build(), 5_000),
         ("fat-tree-12-1728", fat_tree.build(), 3_000),
     ];

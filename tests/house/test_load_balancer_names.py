@@ -20,6 +20,7 @@ ALLOWED = {
     "crates/*/tests.rs": "tests",
     "crates/kernel/src/*": "the kernel's program of that name, compiled from the pick in its folder",
     "ebpf/src/bin/presto.rs": "that program",
+    "crates/scenario/src/section/switch.rs": "a preset of that name, and simulators cited",
     "crates/scenario/src/section/transport.rs": "the receiver's reordering of Presto, a part of the transport",
     "crates/scenario/src/section/transport/rdma.rs": "a simulator cited",
     "python/anabranch/control/policy/wino.py": "a policy of the controller",

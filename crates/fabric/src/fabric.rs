@@ -1,6 +1,6 @@
 //! Nodes and ports of a fabric.
 
-use crate::Rate;
+use crate::{Rate, SwitchSettings};
 
 /// Largest number of ports of a node: members of a group are numbered in 16 bits.
 const PORTS_MAX: usize = 65_535;
@@ -92,6 +92,7 @@ pub struct Fabric {
     nodes: Vec<Node>,
     ports: Vec<Port>,
     hosts: u32,
+    switches: Option<SwitchSettings>,
     /// Ports of each node, ascending: `ports_of[first_port[n]..first_port[n + 1]]`.
     ports_of: Vec<u32>,
     first_port: Vec<u32>,
@@ -164,7 +165,7 @@ impl Fabric {
             ports_of[next[port.from as usize] as usize] = index;
             next[port.from as usize] += 1;
         }
-        let fabric = Self { nodes, ports, hosts, ports_of, first_port };
+        let fabric = Self { nodes, ports, hosts, switches: None, ports_of, first_port };
         for (node, Node { name, .. }) in (0..).zip(&fabric.nodes) {
             let links = fabric.ports_of(node).len();
             let problem = if links > PORTS_MAX {
@@ -189,6 +190,17 @@ impl Fabric {
         for port in self.ports.iter_mut().filter(|port| port.from < self.hosts) {
             (port.buffer, port.marking) = (buffer, marking);
         }
+    }
+
+    /// Gives all ports classes of traffic, or makes them FIFOs again.
+    pub fn set_switches(&mut self, switches: Option<SwitchSettings>) {
+        self.switches = switches;
+    }
+
+    /// Classes of traffic and their treatment; `None` if ports are FIFOs.
+    #[must_use]
+    pub fn switches(&self) -> Option<&SwitchSettings> {
+        self.switches.as_ref()
     }
 
     /// All nodes, hosts first.

@@ -15,6 +15,7 @@ pub mod paths;
 pub mod quantity;
 mod rate;
 mod round_trip;
+mod switch;
 pub mod topology;
 
 pub use change::{Change, What};
@@ -23,3 +24,4 @@ pub use graph::{Graph, GraphLink, GraphNode};
 pub use next_hops::{LinkState, NextHops};
 pub use rate::{Rate, Serialization};
 pub use round_trip::longest_round_trip_ps;
+pub use switch::{CLASSES, ClassSettings, MarkAt, Refresh, Service, SharedBuffer, SwitchSettings};

@@ -91,11 +91,15 @@ impl Form for Reference {
     fn optional_table<T>(
         &mut self,
         name: &'static str,
-        _: &mut Option<T>,
+        item: &mut Option<T>,
         meaning: &'static str,
         _: impl Fn() -> T,
-        _: impl FnOnce(&mut Self, &mut T),
+        visit: impl FnOnce(&mut Self, &mut T),
     ) {
+        if let Some(item) = item {
+            self.within(name, Wants::Table, meaning, |reference| visit(reference, item));
+            return;
+        }
         let path = format!("{}{name}", self.prefix);
         self.rows.push(Row { path, wants: Wants::Table, default: "none".to_owned(), meaning });
     }

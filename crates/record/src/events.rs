@@ -12,7 +12,7 @@ pub fn event_columns(events: &[PacketEvent]) -> Vec<Column> {
         column(
             "event",
             "`drop`: refused for want of room, by RED or by a meter. `loss`: a dead port, a lossy link, a blackhole, no \
-             path. `mark`: a congestion mark set. `path`: a segment arrived by another path than the one before it on its \
+             path. `mark`: a congestion mark set. `trim`: payload cut off for want of room. `path`: a segment arrived by another path than the one before it on its \
              connection, or was the first of its flow there.",
             Values::Word(events.iter().map(|event| word(event.what)).collect()),
         ),
@@ -28,8 +28,8 @@ pub fn event_columns(events: &[PacketEvent]) -> Vec<Column> {
         ),
         column(
             "packet",
-            "Kind of the packet: `data` (a segment with payload), `ack`, `syn`, `syn-ack`, `datagram` or `probe` (a load \
-             balancer's message).",
+            "Kind of the packet: `data` (a segment with payload), `ack`, `syn`, `syn-ack`, `datagram`, `probe` (a load \
+             balancer's message) or `pause` (PFC).",
             Values::Word(events.iter().map(|event| event.kind.name()).collect()),
         ),
         column(
@@ -46,6 +46,7 @@ fn word(what: EventKind) -> &'static str {
         EventKind::Dropped => "drop",
         EventKind::Lost => "loss",
         EventKind::Marked => "mark",
+        EventKind::Trimmed => "trim",
         EventKind::OtherPath => "path",
     }
 }

@@ -52,6 +52,21 @@ pub fn port_columns(fabric: &Fabric, records: &[PortRecord]) -> Vec<Column> {
         ),
         column("marked_packets", "Congestion marks set.", count(|record| record.marked_packets)),
         column(
+            "trimmed_packets",
+            "Frames cut to a header for want of room.",
+            count(|record| record.trimmed_packets),
+        ),
+        column(
+            "pauses_sent",
+            "Pause frames sent to the other end of the link, repetitions included (PFC).",
+            count(|record| record.pauses_sent),
+        ),
+        column(
+            "paused_ns",
+            "Time in which the other end had paused the port (PFC); each class is counted by itself.",
+            Values::F64(records.iter().map(|r| ns(r.paused_ps)).collect()),
+        ),
+        column(
             "backlog_mean_bytes",
             "Mean over time of the bytes waiting, the frame in service and, at a host, its network card included.",
             Values::F64(records.iter().map(mean).collect()),

@@ -19,9 +19,9 @@ pub fn fabric_of(text: &str, file: &str) -> Result<Fabric, FormError> {
     require_fabric(&document, &position)?;
     document.0.retain(|entry| entry.key == "fabric");
     let mut reader = Reader::new(document, position);
-    let (mut shape, mut origin) = (Shape::of_kind(KINDS[0]), Origin::default());
+    let (mut shape, mut switch, mut origin) = (Shape::of_kind(KINDS[0]), None, Origin::default());
     reader.table("fabric", "The fabric as built.", |form| {
-        fabric::visit(form, &mut shape);
+        fabric::visit(form, &mut shape, &mut switch);
         form.origin(&mut origin);
     });
     reader.finish()?;

@@ -45,9 +45,9 @@ pub fn plan_pair(
     }
     document::apply(&mut document, "routing.balance", balance)?;
     let mut reader = Reader::new(document, position.clone());
-    let (mut shape, mut origin) = (Shape::of_kind(KINDS[0]), Origin::default());
+    let (mut shape, mut switch, mut origin) = (Shape::of_kind(KINDS[0]), None, Origin::default());
     reader.table("fabric", "The fabric as built.", |form| {
-        fabric::visit(form, &mut shape);
+        fabric::visit(form, &mut shape, &mut switch);
         form.origin(&mut origin);
     });
     let mut alterations = Vec::new();

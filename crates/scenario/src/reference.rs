@@ -3,8 +3,9 @@
 use crate::Scenario;
 use crate::section::fabric::Shape;
 use crate::section::routing::Routing;
+use crate::section::switch::SwitchSetting;
 use crate::section::traffic::Traffic;
-use crate::section::{fabric, traffic, transport};
+use crate::section::{fabric, switch, traffic, transport};
 use anabranch_balancers::{Build, Descriptor, registry};
 use anabranch_form::unit::quoted;
 use anabranch_form::{Reference, Row, Wants};
@@ -36,7 +37,8 @@ pub fn reference() -> String {
             Wants::Table => format!("[{}]", table.path),
             Wants::Tables => format!("[[{}]]", table.path),
         };
-        let variants = variants(&table.path);
+        let variants: Vec<_> =
+            variants(&table.path).into_iter().filter(|(_, scenario)| scenario.switch.is_none()).collect();
         let _ = write!(page, "\n## `{header}`\n\n{}\n\n{COLUMNS}", table.meaning);
         let kinds: Vec<&'static str> = variants.iter().map(|(kind, _)| *kind).collect();
         for one in merged(&table.path, &variants) {
@@ -44,9 +46,25 @@ pub fn reference() -> String {
         }
         if table.path == "routing" {
             schemes(&mut page);
+        } else if table.path == "fabric" {
+            switches(&mut page);
         }
     }
     page
+}
+
+/// The keys of switches with classes, with the defaults of each preset.
+fn switches(page: &mut String) {
+    let variants: Vec<_> =
+        variants("fabric").into_iter().filter(|(_, scenario)| scenario.switch.is_some()).collect();
+    let kinds: Vec<&'static str> = variants.iter().map(|(kind, _)| *kind).collect();
+    let _ = write!(page, "\n### `[fabric.switch]` of `preset`\n\n{COLUMNS}");
+    for mut one in merged("fabric", &variants) {
+        if let Some(below) = one.row.path.strip_prefix("fabric.switch.") {
+            one.row.path = format!("switch.{below}");
+            line(page, &one, &kinds);
+        }
+    }
 }
 
 /// The parameters of each scheme that has some of its own.
@@ -125,7 +143,10 @@ pub(crate) fn variants(table: &str) -> Vec<(&'static str, Scenario)> {
     let traffic = |kind| (kind, Scenario { traffic: vec![Traffic::of_kind(kind)], ..base() });
     let transport = |(name, transport)| (name, Scenario { transport, ..base() });
     match table {
-        "fabric" => fabric::KINDS.into_iter().map(fabric).collect(),
+        "fabric" => {
+            let preset = |preset| (preset, Scenario { switch: Some(SwitchSetting::of(preset)), ..base() });
+            fabric::KINDS.into_iter().map(fabric).chain(switch::PRESETS.into_iter().map(preset)).collect()
+        }
         "routing" => {
             // One of each granularity and table that has keys of its own.
             let kind = |descriptor: &Descriptor| {

@@ -13,7 +13,7 @@ use anabranch_fabric::{Change, Fabric, LinkState, What};
 use anabranch_form::FormError;
 use anabranch_form::unit::{Named, Time, Unit};
 use anabranch_plan::{Group, Groups, Weighing};
-use anabranch_sim::{Observe, Queueing};
+use anabranch_sim::{Observe, Queueing, check_switches};
 use anabranch_traffic::{Flow, Start, TierLoad, Workload, arrival_window_ps, merged_flows, offered};
 use std::path::Path;
 
@@ -42,6 +42,11 @@ impl Scenario {
     /// What is not there, or does not fit, by its line.
     pub fn resolve_with(mut self, files: &Files<'_>) -> Result<Resolved, FormError> {
         let mut fabric = self.fabric.build(&self.fabric_origin, files)?;
+        if let Some(switch) = &self.switch {
+            fabric.set_switches(Some(switch.settings));
+            check_switches(&fabric, self.framing)
+                .map_err(|error| self.fabric_origin.error(&error.problem, error.hint))?;
+        }
         if self.host.nic.queueing == Queueing::Fifo {
             fabric.set_host_queues(self.host.buffer, self.host.marking);
         }

@@ -6,6 +6,7 @@ use crate::section::host::HostSetting;
 use crate::section::measure::Measure;
 use crate::section::record::Record;
 use crate::section::routing::Routing;
+use crate::section::switch::SwitchSetting;
 use crate::section::traffic::Traffic;
 use crate::section::{change, fabric, framing, host, measure, record, routing, stop, traffic, transport};
 use anabranch_form::Origin;
@@ -24,6 +25,8 @@ pub struct Scenario {
     pub seed: u64,
     /// The fabric as built.
     pub fabric: Shape,
+    /// Switches with classes of traffic; ports are FIFOs if `None`.
+    pub switch: Option<SwitchSetting>,
     /// Changes during the run: links and switches that fail, slow, lose, and come back.
     pub changes: Vec<Alteration>,
     /// How switches spread.
@@ -79,6 +82,7 @@ impl Scenario {
             name: name.to_owned(),
             seed: 1,
             fabric: Shape::of_kind(fabric::KINDS[0]),
+            switch: None,
             changes: Vec::new(),
             routing: Routing::default(),
             transport: transport::of_kind(transport::KINDS[0]),
@@ -119,7 +123,7 @@ impl Scenario {
         }
         form.key("seed", Whole::ANY, &mut self.seed, "Fixes every random number.");
         form.table("fabric", "The fabric as built.", |form| {
-            fabric::visit(form, &mut self.fabric);
+            fabric::visit(form, &mut self.fabric, &mut self.switch);
             form.origin(&mut self.fabric_origin);
         });
         form.tables(

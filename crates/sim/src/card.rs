@@ -82,6 +82,19 @@ pub(crate) struct Cards {
     /// Packet behind each packet in its queue, by slot.
     behind: Vec<PacketId>,
     due: EventQueue,
+    /// Queues of each host that wait for their class of data to go on: first and last, by class. Empty until one does.
+    parked: Vec<[Parked; 2]>,
+}
+
+/// Queues of one host that wait for a class to go on, in the order of their turns.
+#[derive(Clone, Copy)]
+struct Parked {
+    first: u32,
+    last: u32,
+}
+
+impl Parked {
+    const NOBODY: Self = Self { first: NONE, last: NONE };
 }
 
 impl Cards {
@@ -98,6 +111,7 @@ impl Cards {
             free: Vec::new(),
             behind: Vec::new(),
             due: EventQueue::new(&(0..hosts).collect::<Vec<_>>()),
+            parked: Vec::new(),
         }
     }
 
@@ -187,6 +201,56 @@ impl Cards {
         }
         card.last = slot;
         self.queues[slot as usize].next = NONE;
+    }
+
+    /// Bytes of a full frame.
+    pub(crate) fn frame_bytes(&self) -> u32 {
+        self.ahead_bytes / FRAMES_AHEAD
+    }
+
+    /// The packet in front of the queue whose turn is next.
+    pub(crate) fn front(&self, host: u32) -> Option<PacketId> {
+        self.queues.get(self.cards[host as usize].first as usize).map(|queue| queue.first)
+    }
+
+    /// Takes the queue whose turn is next out of the line until its class of data goes on.
+    pub(crate) fn park(&mut self, host: u32, class: usize) {
+        if self.parked.is_empty() {
+            self.parked = vec![[Parked::NOBODY; 2]; self.cards.len()];
+        }
+        let card = &mut self.cards[host as usize];
+        let slot = card.first;
+        card.first = self.queues[slot as usize].next;
+        if card.first == NONE {
+            card.last = NONE;
+        }
+        let parked = &mut self.parked[host as usize][class & 1];
+        match parked.last {
+            NONE => parked.first = slot,
+            last => self.queues[last as usize].next = slot,
+        }
+        parked.last = slot;
+        self.queues[slot as usize].next = NONE;
+    }
+
+    /// Whether queues wait for a class of data to go on.
+    pub(crate) fn has_parked(&self, host: u32, class: usize) -> bool {
+        self.parked.get(host as usize).is_some_and(|parked| parked[class & 1].first != NONE)
+    }
+
+    /// Lets the queues of a class of data line up again; says whether there were any.
+    pub(crate) fn unpark(&mut self, host: u32, class: usize) -> bool {
+        if !self.has_parked(host, class) {
+            return false;
+        }
+        let parked = std::mem::replace(&mut self.parked[host as usize][class & 1], Parked::NOBODY);
+        let card = &mut self.cards[host as usize];
+        match card.last {
+            NONE => card.first = parked.first,
+            last => self.queues[last as usize].next = parked.first,
+        }
+        card.last = parked.last;
+        true
     }
 
     /// The turn of the first queue begins.

@@ -1,7 +1,7 @@
 //! Flows and settings against the fabric, before anything runs.
 
 use crate::transport::{Control, Coupling, Mptcp, Transport};
-use crate::{Settings, SimulationError};
+use crate::{Settings, SimulationError, check_switches};
 use anabranch_fabric::{Fabric, What};
 use anabranch_traffic::{Flow, PlacedWork, Start};
 use anabranch_work::Act;
@@ -17,6 +17,7 @@ pub fn check<B>(fabric: &Fabric, flows: &[Flow], settings: &Settings<B>) -> Resu
     }
     check_barriers(flows)?;
     check_works(fabric, flows, settings)?;
+    check_switches(fabric, settings.framing)?;
     for (index, transport) in settings.transports.iter().enumerate() {
         check_transport(index, transport)?;
         let (bytes, most) =

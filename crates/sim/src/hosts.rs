@@ -130,7 +130,7 @@ impl Hosts {
             Timer::Sender(name) => self.wake_sender(name, network),
             Timer::Receiver(name) => self.wake_receiver(name, network),
             Timer::Work(number) => self.work_due(number, network),
-            Timer::SwitchBalancer(..) | Timer::HostBalancer(..) => {}
+            Timer::SwitchBalancer(..) | Timer::HostBalancer(..) | Timer::Pause(..) => {}
         }
         Ok(())
     }
@@ -232,6 +232,9 @@ impl Hosts {
     #[inline(always)]
     pub(crate) fn deliver(&mut self, id: PacketId, network: &mut Network) {
         let mut packet = *network.packets.get(id);
+        if packet.marks & marks::TRIMMED != 0 && !self.takes_trimmed(&packet) {
+            return network.drop_header(id);
+        }
         network.consume(id);
         // What comes late, after its connection closed, is nobody's.
         if network.host_balancer.is_some()
@@ -241,11 +244,8 @@ impl Hosts {
             network
                 .with_host_balancer(|host, network| host.receive(packet.destination, &mut packet, network));
         }
-        if packet.marks & marks::TRIMMED != 0 && self.discards_trimmed(&packet, network) {
-            return;
-        }
         match packet.kind {
-            Kind::Probe => {}
+            Kind::Probe | Kind::Pause => {}
             Kind::HostProbe => {
                 network.with_host_balancer(|host, network| host.probe(packet.destination, &packet, network));
             }

@@ -7,6 +7,7 @@
 
 mod card;
 mod check;
+mod classed;
 mod connections;
 mod control;
 mod door;
@@ -32,6 +33,7 @@ mod timers;
 pub mod transport;
 
 pub use check::check;
+pub use classed::check_switches;
 pub use connections::connection_slot;
 pub use door::{Choice, GroupPlan, HostBalancer, Junction, Opened, SwitchBalancer};
 pub use error::SimulationError;

@@ -1,9 +1,12 @@
 //! Everything between the hosts: ports, packets in them, and the queue of what happens next.
 
+mod cards;
+mod classed;
 pub(crate) mod recorder;
 mod view;
 
-use crate::card::{Arrived, Cards, Owner, Turn};
+use crate::card::{Arrived, Cards, Owner};
+use crate::classed::Classed;
 use crate::door::HostBalancer;
 use crate::port::{EgressPort, Verdict};
 use crate::queue::{self, EventQueue, NEVER_PS};
@@ -94,6 +97,8 @@ pub struct Network {
     pub(crate) now_ps: u64,
     pub(crate) queue: EventQueue,
     pub(crate) ports: Vec<EgressPort>,
+    /// Queues before the ports, where switches tell classes of traffic apart.
+    pub(crate) classed: Option<Box<Classed>>,
     pub(crate) packets: Slab,
     /// Packets that hosts, or switches' load balancers, sent.
     pub(crate) sent: u64,
@@ -101,6 +106,8 @@ pub struct Network {
     pub(crate) delivered: u64,
     /// Packets that a meter of the load balancer dropped.
     pub(crate) policed: u64,
+    /// Headers of trimmed packets whose transport has no use for them.
+    pub(crate) headers_dropped: u64,
     /// Packets that found no path, or whose path was dead.
     pub(crate) unroutable: u64,
     /// Packets that blackholes swallowed.
@@ -120,6 +127,8 @@ pub struct Network {
     pub(crate) ended: Vec<Ended>,
     /// Records of single packets, where some are asked for.
     pub(crate) recorder: Option<Box<Recorder>>,
+    /// Whether a packet that is offered to a port may need more than the port: a recorder, or queues before it.
+    watched: bool,
     /// Ports that the load balancer at work may touch, if not all of them.
     confined: Option<Arc<[bool]>>,
 }
@@ -130,7 +139,8 @@ impl Network {
             .zip(fabric.ports())
             .map(|(index, port)| {
                 let mut port = port.clone();
-                if port.from < fabric.hosts() && nic.queueing != Queueing::Fifo {
+                if fabric.switches().is_some() || port.from < fabric.hosts() && nic.queueing != Queueing::Fifo
+                {
                     (port.buffer, port.marking) = (Buffer::UNLIMITED, Marking::Off);
                 }
                 let mut egress = EgressPort::new(&port, framing.gap_bytes, Stream::entity_seed(seed, index));
@@ -143,6 +153,7 @@ impl Network {
                 egress
             })
             .collect();
+        let classed = Classed::of(fabric, framing, nic, seed);
         let cards = match nic.queueing {
             Queueing::Fair { limit } => {
                 let frame_bytes = framing.frame_bytes(framing.payload_bytes_max);
@@ -154,10 +165,13 @@ impl Network {
             now_ps: 0,
             queue: EventQueue::new(&ranking(ports.len(), seed)),
             ports,
+            watched: classed.is_some(),
+            classed,
             packets: Slab::default(),
             sent: 0,
             delivered: 0,
             policed: 0,
+            headers_dropped: 0,
             unroutable: 0,
             blackholed: 0,
             probes: 0,
@@ -176,6 +190,7 @@ impl Network {
     /// Writes down single packets as asked.
     pub(crate) fn record(&mut self, observe: &Observe) {
         self.recorder = Recorder::of(observe, self.ports.len()).map(Box::new);
+        self.watched = self.classed.is_some() || self.recorder.is_some();
     }
 
     /// Hands a packet to a port of a switch.
@@ -187,8 +202,8 @@ impl Network {
 
     #[inline(always)]
     fn enqueue_at<const HOST: bool>(&mut self, port: u32, id: PacketId) {
-        if self.recorder.is_some() {
-            self.enqueue_recorded::<HOST>(port, id);
+        if self.watched {
+            self.enqueue_watched::<HOST>(port, id);
         } else {
             self.offer::<HOST>(port, id);
         }
@@ -212,6 +227,15 @@ impl Network {
             }
         }
         true
+    }
+
+    #[inline(never)]
+    fn enqueue_watched<const HOST: bool>(&mut self, port: u32, id: PacketId) {
+        if self.classed.is_some() {
+            self.offer_classed(port, id);
+        } else {
+            self.enqueue_recorded::<HOST>(port, id);
+        }
     }
 
     #[cold]
@@ -260,12 +284,19 @@ impl Network {
     /// The next packet of `port`, which had none or whose packets were timed anew, arrives at `arrive_ps`;
     /// [`NEVER_PS`] if there is none.
     pub(crate) fn set_arrival(&mut self, port: u32, arrive_ps: u64) {
-        self.queue.set(source::PORTS + port as usize, arrive_ps);
+        if self.classed.is_some() {
+            self.set_leaf(port);
+        } else {
+            self.queue.set(source::PORTS + port as usize, arrive_ps);
+        }
     }
 
     /// Takes the packet that arrives at the end of `port`'s link now; `None` if the link lost it.
     #[inline(always)]
     pub(crate) fn arrival(&mut self, port: usize) -> Option<(u32, PacketId)> {
+        if self.classed.is_some() {
+            return self.classed_event(port as u32);
+        }
         let egress = &mut self.ports[port];
         let (id, next_ps) = egress.arrive();
         self.queue.set(source::PORTS + port, next_ps);
@@ -305,17 +336,24 @@ impl Network {
     fn originate(&mut self, host: u32, port: u32, owner: Owner, slot: &mut u32, packet: Packet) {
         self.sent += 1;
         let frame_bytes = packet.frame_bytes.into();
+        let classed = self.classed.is_some();
+        let waits = classed && self.waits_in_card(host, port, packet.class() as usize);
         let id = self.packets.insert(packet);
         let now_ps = self.now_ps;
         if let Some(cards) = &mut self.cards {
             let egress = &mut self.ports[port as usize];
-            if !cards.is_empty(host) || !egress.is_ready(now_ps, cards.ahead_bytes) {
+            if waits || !classed && (!cards.is_empty(host) || !egress.is_ready(now_ps, cards.ahead_bytes)) {
                 let idle;
                 (*slot, idle) = cards.wait(host, owner, *slot, Arrived { id, frame_bytes }, now_ps);
-                egress.note_waiting(now_ps, cards.waiting_bytes(host));
+                if !classed {
+                    egress.note_waiting(now_ps, cards.waiting_bytes(host));
+                }
                 if idle {
-                    cards.set_due(host, egress.free_ps());
+                    cards.set_due(host, if classed { now_ps } else { egress.free_ps() });
                     self.queue.set(source::CARDS, cards.due_ps());
+                }
+                if classed {
+                    self.note_queues(port);
                 }
                 return;
             }
@@ -339,40 +377,6 @@ impl Network {
         self.cards.as_mut()?.begin_service()
     }
 
-    /// Serves the next in turn at a host, if its port has sent most of what it was given. Says whose turn it was, if
-    /// that is a sender who waits for room.
-    #[inline]
-    pub(crate) fn serve(&mut self, host: u32, port: u32) -> Served {
-        let Some(cards) = &mut self.cards else { return Served::Nobody };
-        if cards.is_empty(host) || !self.ports[port as usize].is_ready(self.now_ps, cards.ahead_bytes) {
-            return Served::Nobody;
-        }
-        cards.begin_turn(host);
-        loop {
-            let Some(cards) = &mut self.cards else { return Served::Nobody };
-            let packets = &mut self.packets;
-            match cards.take(host, |id| packets.get(id).frame_bytes.into(), self.now_ps) {
-                Turn::Packet(id) => self.enqueue_at::<true>(port, id),
-                Turn::Over(starved) => return Served::Half(starved),
-            }
-        }
-    }
-
-    /// The card's next turns are when its port has sent what it was given; none if nobody waits.
-    pub(crate) fn end_service(&mut self, host: u32, port: u32) {
-        let Some(cards) = &mut self.cards else { return };
-        cards.end_service(host);
-        self.time_card(host, port);
-    }
-
-    /// Sets the time of a card's next turns, which may have changed with its port's rate.
-    pub(crate) fn time_card(&mut self, host: u32, port: u32) {
-        let Some(cards) = &mut self.cards else { return };
-        let free_ps = self.ports[port as usize].free_ps().max(self.now_ps);
-        cards.set_due(host, if cards.is_empty(host) { NEVER_PS } else { free_ps });
-        self.queue.set(source::CARDS, cards.due_ps());
-    }
-
     /// Bytes that wait in a host's card.
     #[inline]
     pub(crate) fn waiting_bytes(&self, host: u32) -> u64 {
@@ -384,6 +388,9 @@ impl Network {
         self.probes += 1;
         self.sent += 1;
         let id = self.packets.insert(packet);
+        if let Some(classed) = &mut self.classed {
+            classed.note_ingress(id, crate::classed::NOWHERE);
+        }
         self.enqueue(port, id);
     }
 
@@ -408,6 +415,13 @@ impl Network {
     /// Ends a packet that a meter of the load balancer drops.
     pub fn drop_policed(&mut self, id: PacketId) {
         self.policed += 1;
+        self.discard(id, Fate::Dropped, None);
+    }
+
+    /// Ends the header of a trimmed packet at a host whose transport has no use for it.
+    #[cold]
+    pub(crate) fn drop_header(&mut self, id: PacketId) {
+        self.headers_dropped += 1;
         self.discard(id, Fate::Dropped, None);
     }
 

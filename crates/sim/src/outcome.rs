@@ -106,6 +106,12 @@ pub struct PortRecord {
     pub lost_packets: u64,
     /// Frames marked.
     pub marked_packets: u64,
+    /// Frames cut to a header for want of room.
+    pub trimmed_packets: u64,
+    /// Pause frames that it sent, repetitions included (PFC).
+    pub pauses_sent: u64,
+    /// Time in which it was paused, in picoseconds; each class is counted by itself.
+    pub paused_ps: u64,
     /// Largest backlog, in bytes, the frame in service included.
     pub backlog_max_bytes: u64,
     /// Integral of the backlog over the interval, in byte-picoseconds; divided by the length it is the mean.
@@ -190,13 +196,15 @@ pub enum EventKind {
     Lost,
     /// A port marked it.
     Marked,
+    /// A port cut its payload off.
+    Trimmed,
     /// It arrived by another path than the segment before it on its connection, or was the first of its flow there.
     OtherPath,
 }
 
 impl EventKind {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 4] = [Self::Dropped, Self::Lost, Self::Marked, Self::OtherPath];
+    pub const ALL: [Self; 5] = [Self::Dropped, Self::Lost, Self::Marked, Self::Trimmed, Self::OtherPath];
 }
 
 /// An event of a single packet.

@@ -28,6 +28,9 @@ pub enum Kind {
     Probe,
     /// A message between hosts, of the load balancer's own: [`Packet::connection`] names the host that sent it.
     HostProbe,
+    /// A pause of a class between the two ends of a link, or its end (PFC, IEEE 802.1Qbb): [`Packet::tag`] is the class,
+    /// [`Packet::seq`] the time in picoseconds.
+    Pause,
 }
 
 impl Kind {
@@ -45,6 +48,7 @@ impl Kind {
             Self::Cnp => "cnp",
             Self::Credit => "credit",
             Self::Probe | Self::HostProbe => "probe",
+            Self::Pause => "pause",
         }
     }
 

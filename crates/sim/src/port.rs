@@ -7,6 +7,7 @@
 mod change;
 mod count;
 mod faults;
+mod line;
 
 use crate::lots::Lots;
 use crate::queue::NEVER_PS;
@@ -430,7 +431,7 @@ impl EgressPort {
     /// When the packet accepted last begins, or began, to be sent.
     pub(crate) fn last_start_ps(&self) -> u64 {
         let last = self.at(self.tail.wrapping_sub(1));
-        self.free_ps - self.serialization.frame_ps(u32::from(last.frame_bytes) + self.gap_bytes)
+        self.free_ps.saturating_sub(self.serialization.frame_ps(u32::from(last.frame_bytes) + self.gap_bytes))
     }
 
     /// Whether it is busy with no more than so many bytes from now on.

@@ -178,10 +178,33 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             Some(Timer::HostBalancer(host, token)) => {
                 self.network.with_host_balancer(|balancer, network| balancer.timer(host, token, network));
             }
+            Some(Timer::Pause(port, class)) => {
+                if let Some(circle) = self.network.refresh_pause(port, class) {
+                    return Err(self.deadlock(&circle));
+                }
+            }
             Some(timer) => self.hosts.timer(timer, &mut self.network)?,
             None => {}
         }
         Ok(())
+    }
+
+    /// Names the ports of a circle of pauses.
+    #[cold]
+    fn deadlock(&self, circle: &[u32]) -> SimulationError {
+        let name = |&port: &u32| {
+            let port = &self.fabric.ports()[port as usize];
+            [port.from, port.to].map(|node| self.fabric.nodes()[node as usize].name.as_str()).join(" -> ")
+        };
+        let ports: Vec<String> = circle.iter().map(name).collect();
+        SimulationError::new(
+            format!(
+                "deadlock at {} us: paused ports wait for each other, and nothing moves: {}",
+                self.network.now_ps / 1_000_000,
+                ports.join(", ")
+            ),
+            "route without circles (up and then down), or make the class lossy",
+        )
     }
 
     fn report(&mut self, progress: &Progress) {
@@ -272,8 +295,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
                     let from = self.fabric.ports()[port as usize].from;
                     let waiting_bytes =
                         if from < self.hosts_count { self.network.waiting_bytes(from) } else { 0 };
-                    let backlog_bytes =
-                        waiting_bytes + self.network.ports[port as usize].backlog_bytes(now_ps);
+                    let backlog_bytes = waiting_bytes + self.network.waiting_at(port);
                     self.queue_samples.push(QueueSample { port, time_ps: now_ps, backlog_bytes });
                 }
             }
@@ -294,7 +316,9 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             let egress = &mut self.network.ports[port as usize];
             match what {
                 What::PortDown(_) | What::NodeDown(_) if !carries && egress.is_up() => {
-                    for id in egress.go_down(now_ps) {
+                    let mut lost = egress.go_down(now_ps);
+                    lost.extend(self.network.drain(port));
+                    for id in lost {
                         self.network.discard(id, Fate::Lost, Some(port));
                     }
                     self.network.set_arrival(port, NEVER_PS);
@@ -348,6 +372,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             return;
         }
         self.end_silence();
+        self.network.complete_all();
         let first = self.port_records.len();
         if first == 0 {
             // The only interval of many runs, and a large one on large fabrics.
@@ -362,6 +387,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
                 self.network.ports[port as usize].note_waiting(now_ps, cards.waiting_bytes(host));
             }
         }
+        self.network.end_classed_interval(&mut self.port_records[first..]);
         self.interval_start_ps = now_ps;
     }
 
@@ -383,11 +409,18 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
     fn add_last_instant(&mut self) {
         let now_ps = self.network.now_ps;
         let last = self.port_records.len() - self.network.ports.len();
-        for (record, port) in self.port_records[last..].iter_mut().zip(&mut self.network.ports) {
-            let since = port.end_interval(record.port, now_ps, now_ps);
+        self.network.complete_all();
+        let mut since: Vec<PortRecord> = (0..)
+            .zip(&mut self.network.ports)
+            .map(|(index, port)| port.end_interval(index, now_ps, now_ps))
+            .collect();
+        self.network.end_classed_interval(&mut since);
+        for (record, since) in self.port_records[last..].iter_mut().zip(since) {
             record.dropped_packets += since.dropped_packets;
             record.lost_packets += since.lost_packets;
             record.marked_packets += since.marked_packets;
+            record.trimmed_packets += since.trimmed_packets;
+            record.pauses_sent += since.pauses_sent;
             record.backlog_max_bytes = record.backlog_max_bytes.max(since.backlog_max_bytes);
         }
     }
@@ -413,7 +446,9 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             flows_finished: self.hosts.finished,
             sent_packets: self.network.sent,
             delivered_packets: self.network.delivered,
-            dropped_packets: self.network.policed + sum(|record| record.dropped_packets),
+            dropped_packets: self.network.policed
+                + self.network.headers_dropped
+                + sum(|record| record.dropped_packets),
             lost_packets: self.network.unroutable
                 + self.network.blackholed
                 + sum(|record| record.lost_packets),
@@ -424,11 +459,13 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         };
         let mut counts = self.forwarding.balancer.counts();
         self.network.with_host_balancer(|host, _| counts.extend(host.counts()));
-        let Network { policed, unroutable, probes, probe_link_bytes, recorder, .. } = self.network;
+        let Network { policed, headers_dropped, unroutable, probes, probe_link_bytes, recorder, .. } =
+            self.network;
         let sums = [
             ("probes sent", probes),
             ("bytes of probes between switches, over all links", probe_link_bytes),
             ("packets dropped by meters", policed),
+            ("headers of trimmed packets dropped by hosts", headers_dropped),
             ("packets without a path to their destination", unroutable),
         ];
         counts.extend(sums.into_iter().filter(|&(_, count)| count > 0));

@@ -18,6 +18,8 @@ pub(crate) enum Timer {
     HostBalancer(u32, u32),
     /// A workload graph: the number of a node's time, or of a graph's beginning.
     Work(u32),
+    /// The pause of a port's other end, in one class: the port and the class.
+    Pause(u32, u32),
 }
 
 /// Bits of a key below the kind of timer, and below the switch or host.
@@ -34,6 +36,7 @@ impl Timer {
             Self::SwitchBalancer(switch, token) => (3, switch, token),
             Self::HostBalancer(host, token) => (4, host, token),
             Self::Work(number) => (5, 0, number),
+            Self::Pause(port, class) => (6, port, class),
         };
         debug_assert!(node >> (KIND_AT - NODE_AT) == 0, "a key has room for the node");
         kind << KIND_AT | u64::from(node) << NODE_AT | u64::from(rest)
@@ -48,7 +51,8 @@ impl Timer {
             2 => Self::Receiver(rest),
             3 => Self::SwitchBalancer(node, rest),
             4 => Self::HostBalancer(node, rest),
-            _ => Self::Work(rest),
+            5 => Self::Work(rest),
+            _ => Self::Pause(node, rest),
         }
     }
 }

@@ -30,6 +30,7 @@ class Fabric(Table):
 
     PATH: ClassVar[str] = "fabric"
     kind: Literal["leaf-spine", "fat-tree", "clos", "vl2", "dumbbell", "graph", "graphml"]
+    preset: Literal["lossy", "lossless-roce", "uec-trimming"]
     leaves: int
     spines: int
     hosts_per_leaf: int
@@ -51,6 +52,7 @@ class Fabric(Table):
     edge: Tables[FabricEdge]
     file: str
     digest: Any
+    switch: FabricSwitch
 
 
 class FabricLink(Table):
@@ -129,6 +131,67 @@ class FabricEdgeBack(Table):
     """The way from `to` to `from`, where it differs; keys as below `link`."""
 
     PATH: ClassVar[str] = "fabric.edge.back"
+
+
+class FabricSwitch(Table):
+    """Ports with classes of traffic, at switches and hosts."""
+
+    PATH: ClassVar[str] = "fabric.switch"
+    ecn_at: Literal["enqueue", "dequeue"]
+    trim_size: str
+    control: FabricSwitchControl
+    second_control: FabricSwitchSecondControl
+    data: FabricSwitchData
+    second_data: FabricSwitchSecondData
+    shared: FabricSwitchShared
+
+
+class FabricSwitchControl(Table):
+    """Control: packets without payload, and trimmed ones. Its room is twice that of data."""
+
+    PATH: ClassVar[str] = "fabric.switch.control"
+    service: Literal["strict", "weighted"]
+
+
+class FabricSwitchSecondControl(Table):
+    """Control that asks for a class of its own."""
+
+    PATH: ClassVar[str] = "fabric.switch.second_control"
+    service: Literal["strict", "weighted"]
+
+
+class FabricSwitchData(Table):
+    """Data."""
+
+    PATH: ClassVar[str] = "fabric.switch.data"
+    service: Literal["strict", "weighted"]
+    weight: float
+    lossless: bool
+    trim: bool
+
+
+class FabricSwitchSecondData(Table):
+    """Data that ask for a class of their own."""
+
+    PATH: ClassVar[str] = "fabric.switch.second_data"
+    service: Literal["strict", "weighted"]
+    weight: float
+    lossless: bool
+    trim: bool
+
+
+class FabricSwitchShared(Table):
+    """Buffer that the ports of a switch share for data. Without it each class of data has the link's `buffer` at each port."""
+
+    PATH: ClassVar[str] = "fabric.switch.shared"
+    size: str
+    alpha: float
+    pause_alpha: float
+    guarantee: str
+    headroom: str
+    resume_offset: str
+    pause: str
+    refresh: Literal["timer", "arrival"]
 
 
 class Change(Table):

@@ -5,6 +5,7 @@
 mod balancing;
 mod barriers;
 mod cards;
+mod classes;
 mod clocks;
 mod closed_forms;
 mod connections;

@@ -6,8 +6,8 @@ use anabranch_sim::transport::Transport;
 use anabranch_sim::{FlowRecord, Outcome, PortRecord};
 use anabranch_traffic::{Flow, Start};
 
-/// Counter of packets that meters drop; no port's record contains them.
-const BY_METERS: &str = "packets dropped by meters";
+/// Counters of packets that meters and hosts drop; no port's record contains them.
+const BESIDE_PORTS: [&str; 2] = ["packets dropped by meters", "headers of trimmed packets dropped by hosts"];
 
 pub(crate) fn check(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> Result<(), Broken> {
     check_packets(resolved, outcome)?;
@@ -25,10 +25,10 @@ fn check_packets(resolved: &Resolved, outcome: &Outcome) -> Result<(), Broken> {
     let invariant = "totals are the sums of records";
     same(invariant, "packet-hops", totals.packet_hops, sum(|record| record.sent_packets))?;
     same(invariant, "marked packets", totals.marked_packets, sum(|record| record.marked_packets))?;
-    let by_meters: u64 =
-        outcome.counts.iter().filter(|(name, _)| *name == BY_METERS).map(|(_, count)| count).sum();
+    let beside: u64 =
+        outcome.counts.iter().filter(|(name, _)| BESIDE_PORTS.contains(name)).map(|(_, count)| count).sum();
     let dropped = sum(|record| record.dropped_packets);
-    same(invariant, "dropped packets", totals.dropped_packets, dropped + by_meters)?;
+    same(invariant, "dropped packets", totals.dropped_packets, dropped + beside)?;
     let lost = sum(|record| record.lost_packets);
     holds(lost <= totals.lost_packets, invariant, || format!("ports lost {lost} packets, {totals:?}"))?;
     let weighed = matches!(resolved.scenario().routing.weights, Weights::Given(_));

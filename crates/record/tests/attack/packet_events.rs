@@ -24,6 +24,10 @@ pub(crate) fn check(resolved: &Resolved, outcome: &Outcome) -> Result<(), Broken
             EventKind::Dropped => same_totals(&events, most, outcome.totals.dropped_packets, outcome)?,
             EventKind::Lost => same_totals(&events, most, outcome.totals.lost_packets, outcome)?,
             EventKind::Marked => same_totals(&events, most, outcome.totals.marked_packets, outcome)?,
+            EventKind::Trimmed => {
+                let trimmed = outcome.ports.iter().map(|record| record.trimmed_packets).sum();
+                same_totals(&events, most, trimmed, outcome)?;
+            }
             EventKind::OtherPath => {}
         }
         if recorded < most {
@@ -43,6 +47,7 @@ fn same_totals(events: &[&PacketEvent], most: u64, total: u64, outcome: &Outcome
     let count: fn(&PortRecord) -> u64 = match first.what {
         EventKind::Dropped => |record| record.dropped_packets,
         EventKind::Lost => |record| record.lost_packets,
+        EventKind::Trimmed => |record| record.trimmed_packets,
         EventKind::Marked | EventKind::OtherPath => |record| record.marked_packets,
     };
     let ports = outcome.ports.iter().map(|record| record.port as usize + 1).max().unwrap_or(0);
@@ -77,6 +82,7 @@ fn by_flow(what: EventKind, events: &[&PacketEvent], outcome: &Outcome) -> Resul
                 // A segment that was marked at several ports, or lost later, arrived marked once at most.
                 holds(recorded >= marked_packets, "marks that arrive were set", told(recorded))?;
             }
+            EventKind::Trimmed => {}
             EventKind::OtherPath => {
                 // Counters tell 256 paths apart.
                 let seen: BTreeSet<u16> = segments(flow).map(|event| event.path & 255).collect();

@@ -3,7 +3,8 @@
 use crate::file;
 use crate::file::{Files, NamedFile};
 use crate::section::graph::GraphSetting;
-use crate::section::{graph, link};
+use crate::section::switch::SwitchSetting;
+use crate::section::{graph, link, switch};
 use anabranch_fabric::topology::{Clos, Dumbbell, FatTree, LeafSpine, LinkSettings, Vl2};
 use anabranch_fabric::{Fabric, graphml};
 use anabranch_form::Origin;
@@ -85,7 +86,7 @@ impl Shape {
 }
 
 /// The keys.
-pub(crate) fn visit(form: &mut impl Form, shape: &mut Shape) {
+pub(crate) fn visit(form: &mut impl Form, shape: &mut Shape, setting: &mut Option<SwitchSetting>) {
     let mut kind = shape.kind();
     form.kind(
         "kind",
@@ -97,27 +98,32 @@ pub(crate) fn visit(form: &mut impl Form, shape: &mut Shape) {
     if kind != shape.kind() {
         *shape = Shape::of_kind(kind);
     }
+    let link = switch::visit_preset(form, setting);
     match shape {
-        Shape::LeafSpine(shape) => leaf_spine(form, shape),
-        Shape::FatTree(shape) => fat_tree(form, shape),
-        Shape::Clos(shape) => clos(form, shape),
-        Shape::Vl2(shape) => vl2(form, shape),
-        Shape::Dumbbell(shape) => dumbbell(form, shape),
-        Shape::Graph(shape) => graph::visit(form, shape),
+        Shape::LeafSpine(shape) => leaf_spine(form, shape, link),
+        Shape::FatTree(shape) => fat_tree(form, shape, link),
+        Shape::Clos(shape) => clos(form, shape, link),
+        Shape::Vl2(shape) => vl2(form, shape, link),
+        Shape::Dumbbell(shape) => dumbbell(form, shape, link),
+        Shape::Graph(shape) => graph::visit(form, shape, link),
         Shape::GraphMl(file, defaults) => {
             file::visit(form, file, "GraphML, as networkx writes it.");
+            if link != LinkSettings::default() {
+                *defaults = link;
+            }
             form.table("link", "Links, where the file does not say otherwise.", |form| {
                 link::visit(form, defaults);
             });
         }
     }
+    switch::visit(form, setting);
 }
 
 fn hosts_per_leaf(form: &mut impl Form, hosts: &mut u32) {
     form.key("hosts_per_leaf", MANY, hosts, "Hosts of each leaf; in a fat-tree k/2 where it is not given.");
 }
 
-fn leaf_spine(form: &mut impl Form, shape: &mut LeafSpine) {
+fn leaf_spine(form: &mut impl Form, shape: &mut LeafSpine, default: LinkSettings) {
     form.key("leaves", MANY, &mut shape.leaves, "Leaf switches: those with hosts.");
     form.key("spines", MANY, &mut shape.spines, "Spine switches.");
     hosts_per_leaf(form, &mut shape.hosts_per_leaf);
@@ -128,10 +134,10 @@ fn leaf_spine(form: &mut impl Form, shape: &mut LeafSpine) {
         "Links between each leaf and each spine, each a next hop of its own.",
     );
     let tiers = [("host_link", &mut shape.host_link, HOST_LINK), ("uplink", &mut shape.uplink, UPLINK)];
-    link::visit_tiers(form, tiers);
+    link::visit_tiers(form, default, tiers);
 }
 
-fn fat_tree(form: &mut impl Form, shape: &mut FatTree) {
+fn fat_tree(form: &mut impl Form, shape: &mut FatTree, default: LinkSettings) {
     form.key(
         "k",
         Count { least: 2, most: 256 },
@@ -143,10 +149,10 @@ fn fat_tree(form: &mut impl Form, shape: &mut FatTree) {
     }
     hosts_per_leaf(form, &mut shape.hosts_per_leaf);
     let tiers = [("host_link", &mut shape.host_link, HOST_LINK), ("uplink", &mut shape.uplink, UPLINK)];
-    link::visit_tiers(form, tiers);
+    link::visit_tiers(form, default, tiers);
 }
 
-fn clos(form: &mut impl Form, shape: &mut Clos) {
+fn clos(form: &mut impl Form, shape: &mut Clos, default: LinkSettings) {
     form.key("pods", MANY, &mut shape.pods, "Pods.");
     form.key("leaves_per_pod", MANY, &mut shape.leaves_per_pod, "Leaves of each pod.");
     form.key(
@@ -168,10 +174,10 @@ fn clos(form: &mut impl Form, shape: &mut Clos) {
         ("uplink", &mut shape.uplink, UPLINK),
         ("core_link", &mut shape.core_link, core),
     ];
-    link::visit_tiers(form, tiers);
+    link::visit_tiers(form, default, tiers);
 }
 
-fn vl2(form: &mut impl Form, shape: &mut Vl2) {
+fn vl2(form: &mut impl Form, shape: &mut Vl2, default: LinkSettings) {
     form.key("leaves", MANY, &mut shape.leaves, "Leaf switches: those with hosts.");
     form.key("aggregations", MANY, &mut shape.aggregations, "Aggregation switches; even. A leaf has two.");
     form.key(
@@ -182,13 +188,13 @@ fn vl2(form: &mut impl Form, shape: &mut Vl2) {
     );
     hosts_per_leaf(form, &mut shape.hosts_per_leaf);
     let tiers = [("host_link", &mut shape.host_link, HOST_LINK), ("uplink", &mut shape.uplink, UPLINK)];
-    link::visit_tiers(form, tiers);
+    link::visit_tiers(form, default, tiers);
 }
 
-fn dumbbell(form: &mut impl Form, shape: &mut Dumbbell) {
+fn dumbbell(form: &mut impl Form, shape: &mut Dumbbell, default: LinkSettings) {
     form.key("hosts_per_side", MANY, &mut shape.hosts_per_side, "Hosts of each of the two switches.");
     let middle = "The link in the middle; keys as below `link`.";
     let tiers =
         [("host_link", &mut shape.host_link, HOST_LINK), ("bottleneck", &mut shape.bottleneck, middle)];
-    link::visit_tiers(form, tiers);
+    link::visit_tiers(form, default, tiers);
 }

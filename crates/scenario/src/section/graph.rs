@@ -53,8 +53,8 @@ impl GraphSetting {
 }
 
 /// The keys.
-pub(crate) fn visit(form: &mut impl Form, graph: &mut GraphSetting) {
-    let mut base = LinkSettings::default();
+pub(crate) fn visit(form: &mut impl Form, graph: &mut GraphSetting, default: LinkSettings) {
+    let mut base = default;
     form.base("link", "Links, where their own entry says nothing else.", |form| link::visit(form, &mut base));
     form.tables(
         "node",

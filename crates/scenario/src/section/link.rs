@@ -26,15 +26,15 @@ pub(crate) fn visit(form: &mut impl Form, link: &mut LinkSettings) {
 /// `link` for all tiers, then each tier's own.
 pub(crate) fn visit_tiers<const N: usize>(
     form: &mut impl Form,
+    default: LinkSettings,
     tiers: [(&'static str, &mut LinkSettings, &'static str); N],
 ) {
-    let default = LinkSettings::default();
     let mut base = default;
     form.base("link", "Links of every tier, where the tier's own table says nothing else.", |form| {
         visit(form, &mut base);
     });
     for (name, link, meaning) in tiers {
-        if base != default {
+        if base != LinkSettings::default() {
             *link = base;
         }
         form.table(name, meaning, |form| visit(form, link));

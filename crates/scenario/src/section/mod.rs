@@ -10,5 +10,6 @@ pub(crate) mod measure;
 pub(crate) mod record;
 pub(crate) mod routing;
 pub(crate) mod stop;
+pub(crate) mod switch;
 pub(crate) mod traffic;
 pub(crate) mod transport;

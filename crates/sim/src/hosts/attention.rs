@@ -39,17 +39,11 @@ impl Hosts {
         }
     }
 
-    /// Whether the header of a trimmed packet ends here because its transport has no use for it. Its payload is dropped
-    /// then, for the flow; the header itself was delivered.
+    /// Whether the transport of a trimmed packet is given its header.
     #[cold]
-    pub(super) fn discards_trimmed(&mut self, packet: &Packet, network: &mut Network) -> bool {
+    pub(super) fn takes_trimmed(&self, packet: &Packet) -> bool {
         let connection = self.connections.last_user(packet.connection);
-        if self.transports[usize::from(connection.transport)].takes_trimmed() {
-            return false;
-        }
-        network.ended.push(Ended { packet: *packet, fate: Fate::Dropped });
-        network.attention = true;
-        true
+        self.transports[usize::from(connection.transport)].takes_trimmed()
     }
 
     /// Counts what became of a segment for the flow that it is of.
@@ -65,7 +59,7 @@ impl Hosts {
 
     /// Flow of a packet: what its connection carries, or, if it is a segment or datagram, a flow before that.
     fn flow_of(&self, packet: &Packet) -> Option<u32> {
-        if packet.kind.is_probe() {
+        if packet.kind.is_probe() || packet.kind == Kind::Pause {
             return None;
         }
         let user = self.connections.last_user(packet.connection);

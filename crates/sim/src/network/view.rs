@@ -74,7 +74,15 @@ impl Network {
     #[inline(always)]
     pub fn backlog_bytes(&mut self, port: u32) -> u32 {
         self.touch(port);
-        self.ports[port as usize].backlog_bytes(self.now_ps).min(u32::MAX.into()) as u32
+        self.waiting_at(port).min(u32::MAX.into()) as u32
+    }
+
+    /// Bytes that wait at a port now, the frame in service included.
+    #[inline(always)]
+    pub(crate) fn waiting_at(&mut self, port: u32) -> u64 {
+        let in_queues =
+            self.classed.as_ref().map_or(0, |classed| classed.ports[port as usize].queues.waiting_bytes());
+        self.ports[port as usize].backlog_bytes(self.now_ps) + in_queues
     }
 
     /// Wakes the load balancer of a switch.

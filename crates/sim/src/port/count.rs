@@ -9,6 +9,21 @@ impl EgressPort {
         self.sent_before_bytes + self.sent_bytes - self.take_unsent(now_ps).bytes
     }
 
+    /// Counts a frame that was refused before the line.
+    pub(crate) fn note_dropped(&mut self) {
+        self.dropped_packets += 1;
+    }
+
+    /// Counts frames that were lost before the line.
+    pub(crate) fn note_lost(&mut self, packets: u64) {
+        self.lost_packets += packets;
+    }
+
+    /// Counts a frame that was marked before or after the line.
+    pub(crate) fn note_marked(&mut self) {
+        self.marked_packets += 1;
+    }
+
     /// Takes out counts made at enqueue that belong to the time after `now_ps`.
     pub(super) fn take_unsent(&mut self, now_ps: u64) -> Unsent {
         self.advance(now_ps);
@@ -43,6 +58,7 @@ impl EgressPort {
             backlog_max_bytes: self.backlog_max_bytes,
             backlog_byte_ps: self.backlog_byte_ps - unsent.backlog_byte_ps,
             busy_ps: self.busy_ps - self.free_ps.saturating_sub(now_ps),
+            ..PortRecord::default()
         };
         self.sent_before_bytes += record.sent_bytes;
         self.sent_bytes = unsent.bytes;

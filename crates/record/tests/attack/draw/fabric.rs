@@ -60,9 +60,50 @@ pub(super) fn draw(dice: &mut Dice, framing: Framing, draft: &mut Draft) {
             link(dice, &format!("{tier}."), bps, framing, &mut table);
         }
     }
+    if dice.chance(0.25) {
+        switches(dice, framing, &mut table);
+    }
     draft.tables.push(table);
     if kind == "graph" {
         graph(dice, base_bps, framing, draft);
+    }
+}
+
+/// Draws classes of traffic: a preset, and some of its keys.
+fn switches(dice: &mut Dice, framing: Framing, table: &mut Table) {
+    let preset = dice.pick(&["lossy", "lossless-roce", "uec-trimming"]);
+    table.set("preset", quoted(preset));
+    if dice.chance(0.5) {
+        table.set("switch.ecn_at", quoted(dice.pick(&["enqueue", "dequeue"])));
+    }
+    if dice.chance(0.3) {
+        table.set("switch.data.service", quoted("strict"));
+    }
+    match preset {
+        "uec-trimming" => {
+            if dice.chance(0.3) {
+                table.set("switch.shared.size", size(dice.magnitude(10_000, 10_000_000)));
+            }
+            if dice.chance(0.3) {
+                table.set("switch.trim_size", size(dice.between(64, 300)));
+            }
+        }
+        "lossy" => {
+            table.set("switch.shared.size", size(dice.magnitude(2 * framing.frame_bytes, 10_000_000)));
+            table.set("switch.shared.alpha", format!("{:?}", dice.magnitude(1, 1000) as f64 / 50.0));
+            table.set("switch.data.trim", dice.pick(&["true", "false"]));
+        }
+        _ => {
+            if dice.chance(0.9) {
+                table.set("switch.shared.size", quoted("100 GB"));
+                table.set("switch.shared.pause", quoted("1000 s"));
+            }
+            table.set(
+                "switch.shared.pause_alpha",
+                format!("{:?}", 1.0 / dice.magnitude(1, 100_000_000) as f64),
+            );
+            table.set("switch.shared.refresh", quoted(dice.pick(&["timer", "timer", "arrival"])));
+        }
     }
 }
 

@@ -1,0 +1,53 @@
+//! Turns of hosts' network cards.
+
+use super::{Network, Served, source};
+use crate::card::Turn;
+use crate::queue::NEVER_PS;
+
+impl Network {
+    /// Serves the next in turn at a host, if its port has sent most of what it was given. Says whose turn it was, if
+    /// that is a sender who waits for room.
+    #[inline]
+    pub(crate) fn serve(&mut self, host: u32, port: u32) -> Served {
+        let Some(cards) = &mut self.cards else { return Served::Nobody };
+        if cards.is_empty(host) {
+            return Served::Nobody;
+        }
+        if self.classed.is_some() {
+            if !self.park(host, port) {
+                return Served::Nobody;
+            }
+        } else if !self.ports[port as usize].is_ready(self.now_ps, cards.ahead_bytes) {
+            return Served::Nobody;
+        }
+        let Some(cards) = &mut self.cards else { return Served::Nobody };
+        cards.begin_turn(host);
+        loop {
+            let Some(cards) = &mut self.cards else { return Served::Nobody };
+            let packets = &mut self.packets;
+            match cards.take(host, |id| packets.get(id).frame_bytes.into(), self.now_ps) {
+                Turn::Packet(id) => self.enqueue_at::<true>(port, id),
+                Turn::Over(starved) => return Served::Half(starved),
+            }
+        }
+    }
+
+    /// The card's next turns are when its port has sent what it was given; none if nobody waits.
+    pub(crate) fn end_service(&mut self, host: u32, port: u32) {
+        let Some(cards) = &mut self.cards else { return };
+        cards.end_service(host);
+        self.time_card(host, port);
+    }
+
+    /// Sets the time of a card's next turns, which may have changed with its port's rate.
+    pub(crate) fn time_card(&mut self, host: u32, port: u32) {
+        let Some(cards) = &mut self.cards else { return };
+        let free_ps = if self.classed.is_some() {
+            self.now_ps
+        } else {
+            self.ports[port as usize].free_ps().max(self.now_ps)
+        };
+        cards.set_due(host, if cards.is_empty(host) { NEVER_PS } else { free_ps });
+        self.queue.set(source::CARDS, cards.due_ps());
+    }
+}
