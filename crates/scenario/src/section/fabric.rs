@@ -99,6 +99,11 @@ pub(crate) fn visit(form: &mut impl Form, shape: &mut Shape, setting: &mut Optio
         *shape = Shape::of_kind(kind);
     }
     let link = switch::visit_preset(form, setting);
+    // Written behind the entries of a graph, its keys would be the last entry's.
+    let listed = matches!(shape, Shape::Graph(_));
+    if listed {
+        switch::visit(form, setting);
+    }
     match shape {
         Shape::LeafSpine(shape) => leaf_spine(form, shape, link),
         Shape::FatTree(shape) => fat_tree(form, shape, link),
@@ -116,7 +121,9 @@ pub(crate) fn visit(form: &mut impl Form, shape: &mut Shape, setting: &mut Optio
             });
         }
     }
-    switch::visit(form, setting);
+    if !listed {
+        switch::visit(form, setting);
+    }
 }
 
 fn hosts_per_leaf(form: &mut impl Form, hosts: &mut u32) {

@@ -82,15 +82,15 @@ fn switches(dice: &mut Dice, framing: Framing, table: &mut Table) {
     match preset {
         "uec-trimming" => {
             if dice.chance(0.3) {
-                table.set("switch.shared.size", size(dice.magnitude(10_000, 10_000_000)));
+                table.set("switch.shared.size", size(dice.magnitude(8 * framing.frame_bytes, 10_000_000)));
             }
             if dice.chance(0.3) {
                 table.set("switch.trim_size", size(dice.between(64, 300)));
             }
         }
         "lossy" => {
-            table.set("switch.shared.size", size(dice.magnitude(2 * framing.frame_bytes, 10_000_000)));
-            table.set("switch.shared.alpha", format!("{:?}", dice.magnitude(1, 1000) as f64 / 50.0));
+            table.set("switch.shared.size", size(dice.magnitude(8 * framing.frame_bytes, 10_000_000)));
+            table.set("switch.shared.alpha", format!("{:?}", dice.magnitude(50, 1000) as f64 / 50.0));
             table.set("switch.data.trim", dice.pick(&["true", "false"]));
         }
         _ => {
