@@ -205,7 +205,7 @@ impl Cards {
 
     /// Bytes of a full frame.
     pub(crate) fn frame_bytes(&self) -> u32 {
-        self.ahead_bytes / FRAMES_AHEAD
+        self.turn_bytes / FRAMES_A_TURN
     }
 
     /// The packet in front of the queue whose turn is next.
