@@ -96,7 +96,11 @@ impl Network {
     fn admit(&mut self, port: u32, queue: usize, frame: Waiting) {
         let now_ps = self.now_ps;
         let Some(classed) = self.classed.as_deref_mut() else { return };
-        let told = classed.pause(port, queue, frame, now_ps);
+        // Before its service: that may end the pause at once, and the end must not overtake it.
+        if let Some(told) = classed.pause(port, queue, frame, now_ps) {
+            self.send_pause(told);
+        }
+        let Some(classed) = self.classed.as_deref_mut() else { return };
         let egress = &mut self.ports[port as usize];
         let queues = &mut classed.ports[port as usize].queues;
         queues.lapse(now_ps);
@@ -108,9 +112,6 @@ impl Network {
         }
         self.note_queues(port);
         self.set_leaf(port);
-        if let Some(told) = told {
-            self.send_pause(told);
-        }
     }
 
     /// Gives a frame whose service begins to the line.
