@@ -181,7 +181,7 @@ class FabricSwitchSecondData(Table):
 
 
 class FabricSwitchShared(Table):
-    """Buffer that the ports of a switch share for data. Without it each class of data has the link's `buffer` at each port."""
+    """Buffer that ports of a switch share for data. Without it a class of data has the link's `buffer` at a port."""
 
     PATH: ClassVar[str] = "fabric.switch.shared"
     size: str

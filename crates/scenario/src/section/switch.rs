@@ -126,8 +126,7 @@ fn keys(form: &mut impl Form, settings: &mut SwitchSettings) {
     form.optional_table(
         "shared",
         &mut settings.shared,
-        "Buffer that the ports of a switch share for data. Without it each class of data has the link's `buffer` at each \
-         port.",
+        "Buffer that ports of a switch share for data. Without it a class of data has the link's `buffer` at a port.",
         SharedBuffer::default,
         visit_shared,
     );
