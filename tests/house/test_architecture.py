@@ -14,6 +14,8 @@ else:
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 500
+# Nobody reads these to change them: their generator is what is read.
+WRITTEN_BY_A_PROGRAM = "Written by `make reference`"
 SOURCES = {".rs", ".py", ".pyi", ".toml", ".md", ".html", ".sh", ".yml"}
 
 MACHINE_PATHS = re.compile(r"(?<![\w.])/(?:root|work|tmp/[a-z]|home/[a-z]|Users)/")
@@ -39,9 +41,11 @@ def test_crates_depend_only_on_those_before_them() -> None:
 
 def test_no_file_is_longer_than_a_reader_bears() -> None:
     long = {
-        str(path.relative_to(ROOT)): lines
+        str(path.relative_to(ROOT)): len(lines)
         for path in tracked()
-        if path.suffix in {".rs", ".py"} and (lines := len(path.read_text().splitlines())) > LINES_MAX
+        if path.suffix in {".rs", ".py"}
+        and len(lines := path.read_text().splitlines()) > LINES_MAX
+        and WRITTEN_BY_A_PROGRAM not in lines[0]
     }
     assert not long
 

@@ -52,7 +52,7 @@ pub(crate) struct Classed {
 
 /// An ingress and class that is to be paused or resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct PauseFrame {
     pub(crate) ingress: u32,
     pub(crate) class: Class,
     /// Time for which it pauses, in picoseconds; zero to resume.
@@ -182,14 +182,26 @@ impl Classed {
     }
 
     /// Pause that the switch of a port sends after it counted a frame in.
-    pub(crate) fn pause(&mut self, port: u32, queue: usize, frame: Waiting, now_ps: u64) -> Option<Told> {
+    pub(crate) fn pause(
+        &mut self,
+        port: u32,
+        queue: usize,
+        frame: Waiting,
+        now_ps: u64,
+    ) -> Option<PauseFrame> {
         self.tell(port, queue, frame, |buffer, ingress| {
             buffer.pauses(ingress, now_ps).then_some(buffer.rules().quantum_ps)
         })
     }
 
     /// Resumption that the switch of a port sends after it counted a frame out.
-    pub(crate) fn resume(&mut self, port: u32, queue: usize, frame: Waiting, now_ps: u64) -> Option<Told> {
+    pub(crate) fn resume(
+        &mut self,
+        port: u32,
+        queue: usize,
+        frame: Waiting,
+        now_ps: u64,
+    ) -> Option<PauseFrame> {
         self.tell(port, queue, frame, |buffer, ingress| buffer.resumes(ingress, now_ps).then_some(0))
     }
 
@@ -200,23 +212,23 @@ impl Classed {
         queue: usize,
         frame: Waiting,
         decide: impl FnOnce(&SharedBuffer, &mut Ingress) -> Option<u64>,
-    ) -> Option<Told> {
+    ) -> Option<PauseFrame> {
         if frame.ingress == NOWHERE {
             return None;
         }
         let switch = (self.from[port as usize] - self.hosts) as usize;
         let ingress = &mut self.ingress[frame.ingress as usize][queue];
         let quantum_ps = decide(&self.buffers[switch], ingress)?;
-        Some(Told { ingress: frame.ingress, class: Class::ALL[queue], quantum_ps })
+        Some(PauseFrame { ingress: frame.ingress, class: Class::ALL[queue], quantum_ps })
     }
 
     /// Pause that is sent again because its timer rang, and whether nothing moved since it was sent before.
-    pub(crate) fn refresh(&mut self, ingress: u32, class: Class, now_ps: u64) -> Option<(Told, Stuck)> {
+    pub(crate) fn refresh(&mut self, ingress: u32, class: Class, now_ps: u64) -> Option<(PauseFrame, Stuck)> {
         let port = self.reverse[ingress as usize];
         let switch = (self.from[port as usize] - self.hosts) as usize;
         let buffer = &self.buffers[switch];
         let stuck = buffer.refreshes(&mut self.ingress[ingress as usize][class as usize], now_ps)?;
-        Some((Told { ingress, class, quantum_ps: buffer.rules().quantum_ps }, stuck))
+        Some((PauseFrame { ingress, class, quantum_ps: buffer.rules().quantum_ps }, stuck))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Network with ports that tell classes apart: frames come in, are served, arrive; pauses are sent and obeyed.
 
 use super::{Fate, Network, source};
-use crate::classed::{Admitted, Classed, PAUSE_BYTES, PAUSES, Told, Waiting, trim};
+use crate::classed::{Admitted, Classed, PAUSE_BYTES, PAUSES, PauseFrame, Waiting, trim};
 use crate::slab::PacketId;
 use crate::timers::Timer;
 use crate::{Class, EventKind, Kind, Packet, PortRecord, marks};
@@ -97,8 +97,8 @@ impl Network {
         let now_ps = self.now_ps;
         let Some(classed) = self.classed.as_deref_mut() else { return };
         // Before its service: that may end the pause at once, and the end must not overtake it.
-        if let Some(told) = classed.pause(port, queue, frame, now_ps) {
-            self.send_pause(told);
+        if let Some(pause) = classed.pause(port, queue, frame, now_ps) {
+            self.send_pause(pause);
         }
         let Some(classed) = self.classed.as_deref_mut() else { return };
         let egress = &mut self.ports[port as usize];
@@ -120,7 +120,7 @@ impl Network {
         let now_ps = self.now_ps;
         let Some(classed) = self.classed.as_deref_mut() else { return };
         classed.count_out(port, queue, frame);
-        let told = classed.resume(port, queue, frame, now_ps);
+        let pause = classed.resume(port, queue, frame, now_ps);
         let at_host = classed.at_host(port);
         let egress = &mut self.ports[port as usize];
         if at_host {
@@ -129,8 +129,8 @@ impl Network {
         } else {
             egress.transmit::<false>(now_ps, frame.id, frame.frame_bytes);
         }
-        if let Some(told) = told {
-            self.send_pause(told);
+        if let Some(pause) = pause {
+            self.send_pause(pause);
         }
     }
 
@@ -253,20 +253,20 @@ impl Network {
     }
 
     /// Sends a pause, or the end of one, over the link by which the paused frames come in.
-    fn send_pause(&mut self, told: Told) {
+    fn send_pause(&mut self, pause: PauseFrame) {
         let Some(classed) = self.classed.as_deref_mut() else { return };
-        let via = classed.reverse[told.ingress as usize];
-        classed.ports[via as usize].queues.pauses_sent += u64::from(told.quantum_ps > 0);
+        let via = classed.reverse[pause.ingress as usize];
+        classed.ports[via as usize].queues.pauses_sent += u64::from(pause.quantum_ps > 0);
         let rings = classed.settings.shared.is_some_and(|shared| shared.refresh == Refresh::Timer);
-        if rings && told.quantum_ps > 0 {
-            let at_ps = self.now_ps + told.quantum_ps / 2;
-            self.wake_at(at_ps, Timer::Pause(told.ingress, told.class as u32));
+        if rings && pause.quantum_ps > 0 {
+            let at_ps = self.now_ps + pause.quantum_ps / 2;
+            self.wake_at(at_ps, Timer::Pause(pause.ingress, pause.class as u32));
         }
         let packet = Packet {
             kind: Kind::Pause,
             frame_bytes: PAUSE_BYTES,
-            tag: told.class as u32,
-            seq: told.quantum_ps,
+            tag: pause.class as u32,
+            seq: pause.quantum_ps,
             ..Packet::default()
         };
         self.sent += 1;
@@ -299,13 +299,13 @@ impl Network {
         let now_ps = self.now_ps;
         let class = Class::ALL[class as usize];
         let classed = self.classed.as_deref_mut()?;
-        let (told, stuck) = classed.refresh(ingress, class, now_ps)?;
+        let (pause, stuck) = classed.refresh(ingress, class, now_ps)?;
         if stuck.0
             && let Some(circle) = classed.deadlock(class)
         {
             return Some(circle);
         }
-        self.send_pause(told);
+        self.send_pause(pause);
         None
     }
 
@@ -370,8 +370,8 @@ impl Network {
         for &(queue, frame) in &drained {
             let Some(classed) = self.classed.as_deref_mut() else { break };
             classed.count_out(port, queue, frame);
-            if let Some(told) = classed.resume(port, queue, frame, now_ps) {
-                self.send_pause(told);
+            if let Some(pause) = classed.resume(port, queue, frame, now_ps) {
+                self.send_pause(pause);
             }
         }
         self.unpark(port);
