@@ -55,7 +55,7 @@ impl Runner {
         }
         let scenario = Scenario::parse(SCENARIO, "bench", &overrides).expect("a scenario");
         let scenario = scenario.resolve(Path::new("")).expect("a scenario that fits its fabric");
-        let flows = scenario.flows().expect("flows");
+        let flows = scenario.flows().expect("flows").iter().collect();
         Self { name, scenario, flows, hops: 0, best_hops_per_s: 0.0 }
     }
 

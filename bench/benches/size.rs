@@ -1,4 +1,5 @@
-//! What the size of a fabric costs: building it, a packet-hop on it, and a change of one of its links.
+//! What size costs: of a fabric, building it, a packet-hop on it and a change of one of its links; of a run, a flow and
+//! the memory of many.
 //!
 //! `cargo bench -p anabranch-bench --bench size` prints the tables of `bench/size.md`. Rounds of all rows take turns, and
 //! each keeps its best. Time is the processor time of this thread, so that other programs on the machine do not count.
@@ -9,9 +10,11 @@ use anabranch_balancers::simulate;
 use anabranch_bench::processor_time;
 use anabranch_fabric::{Change, What};
 use anabranch_scenario::{Resolved, Scenario};
-use anabranch_sim::{Progress, Totals};
-use anabranch_traffic::{Flow, Start};
+use anabranch_sim::{FlowRecord, FlowSink, Progress, Totals};
+use anabranch_traffic::{DrawnFlows, Flow, Start, Workload};
 use std::path::Path;
+use std::sync::Arc;
+use std::{fs, io};
 
 const ROUNDS: usize = 3;
 const US: u64 = 1_000_000;
@@ -23,6 +26,9 @@ const HOPS: &[(&str, &str, &str)] = &[
     ("fat-tree of 12 pods, 24 hosts a leaf", "kind = \"fat-tree\"\nk = 12\nhosts_per_leaf = 24", "5 ms"),
     ("fat-tree of 36 pods", "kind = \"fat-tree\"\nk = 36", "1 ms"),
 ];
+
+/// Numbers of flows of 1 KB, the smallest first: what they leave of the heap the next ones use again.
+const FLOWS: [u64; 3] = [100_000, 400_000, 1_600_000];
 
 /// Fabrics whose links change.
 const CHANGED: &[(&str, &str, usize)] = &[
@@ -58,7 +64,7 @@ impl Hops {
     fn new(&(name, fabric, duration): &(&'static str, &str, &str)) -> Self {
         let traffic = format!("sizes = \"web-search\"\nload = 0.6\nduration = \"{duration}\"");
         let scenario = resolved(fabric, &traffic);
-        let flows = scenario.flows().expect("flows");
+        let flows = scenario.flows().expect("flows").iter().collect();
         Self { name, scenario, flows, totals: Totals::default(), built_s: f64::MAX, run_s: f64::MAX }
     }
 
@@ -96,14 +102,78 @@ fn change_ms(&(_, fabric, count): &(&str, &str, usize)) -> f64 {
                 [port, reverse].map(|port| Change { at_ps: index as u64 * US, what: what(port) })
             })
             .collect();
-        let last = Flow { start: Start::At(count as u64 * US), ..scenario.flows().expect("flows")[0] };
+        let last = Flow {
+            start: Start::At(count as u64 * US),
+            ..scenario.flows().expect("flows").iter().next().expect("a flow")
+        };
         settings.end_ps = u64::MAX;
         seconds(|| drop(simulate(fabric, &[last], &settings, &Progress::default()).expect("a simulation")))
     };
     (run(count) - run(0)) * 1e3 / count as f64
 }
 
+/// Takes records of flows and keeps none.
+#[derive(Debug)]
+struct Nobody;
+
+impl FlowSink for Nobody {
+    fn write(&self, _: u32, _: &[FlowRecord]) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Short flows that come one after the other, and their best rounds.
+struct Streamed {
+    count: u64,
+    from: &'static str,
+    pass_s: f64,
+    run_s: f64,
+    /// Memory that the first run added to the process's own.
+    added_bytes: u64,
+}
+
+impl Streamed {
+    fn measured(scenario: &Resolved, flows: &DrawnFlows, from: &'static str) -> Self {
+        let mut row =
+            Self { count: flows.len() as u64, from, pass_s: f64::MAX, run_s: f64::MAX, added_bytes: 0 };
+        for round in 0..ROUNDS {
+            row.pass_s =
+                row.pass_s.min(seconds(|| assert!(flows.iter().all(|flow| flow.size_bytes == 1000))));
+            let progress = Progress::default();
+            progress.send_flows_to(Arc::new(Nobody));
+            fs::write("/proc/self/clear_refs", "5").expect("a peak that is measured anew");
+            let before = resident_bytes("VmRSS");
+            let simulated = || simulate(scenario.fabric(), flows, scenario.settings(), &progress);
+            row.run_s = row.run_s.min(seconds(|| drop(simulated().expect("a simulation"))));
+            if round == 0 {
+                row.added_bytes = resident_bytes("VmHWM").saturating_sub(before);
+            }
+        }
+        row
+    }
+
+    /// Poisson arrivals, and the same flows in a list that is given.
+    fn both(count: u64) -> [Self; 2] {
+        let traffic = format!(
+            "sizes = \"1 KB\"\nload = 0.3\nflows = {count}\ntransport = {{ kind = \"dctcp\", handshake = false }}"
+        );
+        let scenario = resolved(HOPS[0].1, &traffic);
+        let drawn = scenario.flows().expect("flows");
+        let given = Workload::Given(Arc::new(drawn.iter().collect()));
+        let listed = DrawnFlows::of(&[given], scenario.fabric(), 1).expect("flows");
+        [Self::measured(&scenario, &drawn, "Poisson arrivals"), Self::measured(&scenario, &listed, "a list")]
+    }
+}
+
+/// Memory of this process: `VmRSS` as it is, `VmHWM` at most since its peak was reset.
+fn resident_bytes(what: &str) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(':')).expect("a size");
+    line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
+}
+
 fn main() {
+    let streamed: Vec<Streamed> = FLOWS.into_iter().flat_map(Streamed::both).collect();
     let mut rows: Vec<Hops> = HOPS.iter().map(Hops::new).collect();
     for _ in 0..ROUNDS {
         rows.iter_mut().for_each(Hops::round);
@@ -127,5 +197,18 @@ fn main() {
     for row in CHANGED {
         let least_ms = (0..ROUNDS).map(|_| change_ms(row)).fold(f64::MAX, f64::min);
         println!("| {} | {} | {least_ms:.3} |", row.0, row.2);
+    }
+    println!("\n| flows of 1 KB | from | ns a flow drawn | ns a flow simulated | MB added |");
+    println!("|--:|---|--:|--:|--:|");
+    for row in &streamed {
+        let ns = |seconds: f64| seconds * 1e9 / row.count as f64;
+        println!(
+            "| {} | {} | {:.0} | {:.0} | {:.1} |",
+            row.count,
+            row.from,
+            ns(row.pass_s),
+            ns(row.run_s),
+            row.added_bytes as f64 / 1e6
+        );
     }
 }

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -121,6 +121,9 @@ Columns = dict[str, npt.NDArray[np.generic] | list[int | None]]
 class Run:
     @property
     def flows(self) -> Columns: ...
+    @property
+    def flows_total(self) -> int: ...
+    def flow_pieces(self, rows: int) -> Iterator[Columns]: ...
     @property
     def ports(self) -> Columns: ...
     @property
@@ -326,7 +329,10 @@ class Scenario:
         epoch: str = "",
         pick: Callable[[Packet, View], int] | None = None,
         hosts: Mapping[str, Callable[..., object] | None] | None = None,
-    ) -> Run: ...
+        flows_held_max: int = ...,
+    ) -> Run:
+        """Simulates. Records of more than `flows_held_max` flows (2^20) wait in a file in the folder TMPDIR."""
+
     def take_ports(self, progress: Progress) -> Columns:
         """Rows of `Run.ports` for intervals that have ended since the last call; the first call yields none yet.
 

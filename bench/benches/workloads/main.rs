@@ -109,7 +109,7 @@ impl Row {
     fn new(&(name, text): &(&'static str, &str)) -> Self {
         let scenario = Scenario::parse(text, "bench", &[]).expect("a scenario");
         let scenario = scenario.resolve(Path::new("")).expect("a scenario that fits its fabric");
-        let flows = scenario.flows().expect("flows");
+        let flows = scenario.flows().expect("flows").iter().collect();
         let (totals, bare) = (Totals::default(), bare_loop::Totals { packet_hops: 0, finished: 0 });
         Self { name, scenario, flows, totals, least_s: f64::INFINITY, bare, bare_least_s: f64::INFINITY }
     }

@@ -16,7 +16,7 @@ use anabranch_sim::{
 };
 use anabranch_split::picks::dre::Estimator;
 use anabranch_split::picks::{Cycle, Score, Score16, Uniform};
-use anabranch_traffic::Flow;
+use anabranch_traffic::FlowSource;
 
 /// Simulates `flows` over `fabric`. Same arguments, same outcome, to the bit.
 ///
@@ -25,11 +25,11 @@ use anabranch_traffic::Flow;
 /// names them. A cancelled simulation returns what it has.
 pub fn simulate(
     fabric: &Fabric,
-    flows: &[Flow],
+    flows: &(impl FlowSource + ?Sized),
     settings: &Settings,
     progress: &Progress,
 ) -> Result<Outcome, SimulationError> {
-    Task::new(fabric, flows, settings, progress)?.simulate()
+    Task::new(fabric, &flows, settings, progress)?.simulate()
 }
 
 /// Maker of the values that serve hosts: each call makes one, which serves all hosts or those of a part of the fabric.
@@ -55,7 +55,7 @@ pub struct Task<'a> {
     /// The fabric.
     pub fabric: &'a Fabric,
     /// The flows.
-    pub flows: &'a [Flow],
+    pub flows: &'a dyn FlowSource,
     /// Everything else.
     pub settings: &'a Settings,
     /// Observer of the run, which may end it.
@@ -71,7 +71,7 @@ impl<'a> Task<'a> {
     /// Settings that contradict the fabric or the flows.
     pub fn new(
         fabric: &'a Fabric,
-        flows: &'a [Flow],
+        flows: &'a dyn FlowSource,
         settings: &'a Settings,
         progress: &'a Progress,
     ) -> Result<Self, SimulationError> {
@@ -221,6 +221,6 @@ impl Task<'_> {
             self.settings,
         )?;
         simulation.run(self.progress)?;
-        Ok(simulation.outcome(self.progress))
+        simulation.outcome(self.progress)
     }
 }

@@ -32,25 +32,23 @@ impl Stage {
 
 /// Links of all shortest paths between two hosts of the fabric as built, stage by stage.
 #[derive(Debug)]
-pub struct Stages<'a> {
-    fabric: &'a Fabric,
+pub struct Stages {
     hops: NextHops,
     /// Stages between two leaves, by the source leaf's node and the destination's number.
     between: HashMap<(u32, u32), Vec<Stage>>,
 }
 
-impl<'a> Stages<'a> {
+impl Stages {
     /// Prepares the stages of a fabric; they are computed when they are asked for.
     #[must_use]
-    pub fn new(fabric: &'a Fabric) -> Self {
-        let hops = NextHops::shortest(fabric, &LinkState::of(fabric));
-        Self { fabric, hops, between: HashMap::new() }
+    pub fn new(fabric: &Fabric) -> Self {
+        Self { hops: NextHops::shortest(fabric, &LinkState::of(fabric)), between: HashMap::new() }
     }
 
-    /// Lists the stages from one host to another. If their leaves have no path between them, these are the hosts' own
-    /// links.
-    pub fn of(&mut self, src: u32, dst: u32) -> Vec<Stage> {
-        let Self { fabric, hops, between } = self;
+    /// Lists the stages from one host of the same fabric to another. If their leaves have no path between them, these are
+    /// the hosts' own links.
+    pub fn of(&mut self, fabric: &Fabric, src: u32, dst: u32) -> Vec<Stage> {
+        let Self { hops, between } = self;
         let (from, to) = (fabric.leaf_of(src), fabric.leaf_of(dst));
         let destination = hops.leaves.partition_point(|&leaf| leaf < to) as u32;
         let inner =
@@ -165,7 +163,7 @@ mod tests {
     fn stages_hold_all_links_of_shortest_paths() {
         let leaf_spine = LeafSpine { spines: 3, ..LeafSpine::default() }.build().unwrap();
         let links = |fabric: &Fabric, dst| {
-            Stages::new(fabric).of(0, dst).iter().map(|stage| stage.links).collect::<Vec<_>>()
+            Stages::new(fabric).of(fabric, 0, dst).iter().map(|stage| stage.links).collect::<Vec<_>>()
         };
         assert_eq!(links(&leaf_spine, 1), [1, 1]);
         assert_eq!(links(&leaf_spine, leaf_spine.hosts() - 1), [1, 3, 3, 1]);
@@ -191,7 +189,7 @@ mod tests {
             link(5, 3, 25, 7),
         ];
         let fabric = Graph { nodes, links }.build().unwrap();
-        let stages = Stages::new(&fabric).of(0, 1);
+        let stages = Stages::new(&fabric).of(&fabric, 0, 1);
         let together: Vec<u64> = stages.iter().map(|stage| stage.together_bps / 1_000_000_000).collect();
         assert_eq!(together, [40, 35, 35, 40]);
         // 1,000 frames of 1538 bytes at 35 Gbit/s; one before them at 40 and 25, one after them at 25 and 40.

@@ -6,6 +6,7 @@ use anabranch_balancers::Task;
 use anabranch_record::{tables, totals, write_captures};
 use anabranch_scenario::{Files, Scenario};
 use anabranch_sim::{Outcome, Progress, SimulationError};
+use anabranch_traffic::Flow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -21,7 +22,8 @@ pub(crate) fn run(
 ) -> Answer<()> {
     let text = fs::read_to_string(folder.join(SCENARIO))?;
     let scenario = Scenario::parse(&text, SCENARIO, &[])?.resolve_with(&Files { folder, copies })?;
-    let (fabric, settings, flows) = (scenario.fabric(), scenario.settings(), scenario.flows()?);
+    let (fabric, settings) = (scenario.fabric(), scenario.settings());
+    let flows: Vec<Flow> = scenario.flows()?.iter().collect();
     let progress = Progress::default();
     let outcome = balancer(Task::new(fabric, &flows, settings, &progress)?)?;
 

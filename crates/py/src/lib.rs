@@ -8,6 +8,7 @@
 mod columns;
 mod error;
 mod fabric;
+mod flow_pieces;
 mod kernel;
 mod own_hosts;
 mod own_scheme;

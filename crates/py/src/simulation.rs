@@ -2,6 +2,7 @@
 
 use crate::columns::{Schema, dictionary, schema};
 use crate::error::{AnabranchError, scenario as refused, simulation as impossible};
+use crate::flow_pieces::{FlowPieces, Records};
 use crate::own_hosts::{Methods, PythonHosts};
 use crate::own_scheme::{PythonPicker, PythonWeigher};
 use crate::progress::Progress;
@@ -12,17 +13,18 @@ use anabranch_balancers::{
 use anabranch_fabric::Fabric;
 use anabranch_form::{FormError, Position};
 use anabranch_record::{
-    RecordError, critical_columns, event_columns, flow_columns, port_columns, queue_columns, step_columns,
-    tables, totals, window_columns, write_captures,
+    RecordError, RecordFile, critical_columns, event_columns, flow_columns, port_columns, queue_columns,
+    step_columns, tables_beside_flows, totals, window_columns, write_captures,
 };
 use anabranch_scenario::{Files, MODEL_VERSION, Resolved, Scenario as Written, tier_name};
-use anabranch_sim::{CapturedPacket, Framing, Totals, Window};
-use anabranch_traffic::{Flow, Start, TierLoad};
+use anabranch_sim::{CapturedPacket, Framing, Outcome, Totals, Window};
+use anabranch_traffic::{DrawnFlows, Flow, Start, TierLoad};
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
+use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -30,20 +32,30 @@ use std::time::Instant;
 /// Number of picoseconds in a nanosecond.
 const PS_PER_NS: f64 = 1000.0;
 
+/// Flows whose records memory holds during a run: 0.14 GB.
+const FLOWS_HELD_MAX: usize = 1 << 20;
+
 /// Valid scenario; see `_core.pyi`.
 #[pyclass(frozen, module = "anabranch._core")]
 pub(crate) struct Scenario {
     resolved: Arc<Resolved>,
-    /// Flow list, made when it is first used: checking a scenario needs none.
-    flows: OnceLock<Result<Vec<Flow>, FormError>>,
+    /// Flows, made when they are first used: checking a scenario needs none.
+    flows: OnceLock<Result<DrawnFlows, FormError>>,
+    /// Load that they offer: asked for several times, and one pass over all of them each.
+    offered: OnceLock<Vec<TierLoad>>,
     /// Whether the text has lines that its author knows.
     lines: bool,
 }
 
 impl Scenario {
-    fn list(&self) -> Result<&[Flow], FormError> {
+    fn drawn(&self) -> Result<&DrawnFlows, FormError> {
         let flows = self.flows.get_or_init(|| self.resolved.flows());
-        flows.as_deref().map_err(|error| placed(error.clone(), self.lines))
+        flows.as_ref().map_err(|error| placed(error.clone(), self.lines))
+    }
+
+    fn offered(&self) -> Result<&[TierLoad], FormError> {
+        let flows = self.drawn()?;
+        Ok(self.offered.get_or_init(|| self.resolved.offered_load(flows)))
     }
 }
 
@@ -70,7 +82,7 @@ impl Scenario {
             Written::parse(text, file, &overrides)?.resolve_with(&Files { folder, copies })
         });
         let resolved = resolved.map_err(|error| refused(placed(error, lines)))?;
-        Ok(Self { resolved: Arc::new(resolved), flows: OnceLock::new(), lines })
+        Ok(Self { resolved: Arc::new(resolved), flows: OnceLock::new(), offered: OnceLock::new(), lines })
     }
 
     #[getter]
@@ -113,7 +125,7 @@ impl Scenario {
             // All that can refuse comes before the first events, and no more of them than a report's are simulated.
             let stopped = anabranch_sim::Progress::default();
             stopped.cancel();
-            simulate(fabric, self.list().map_err(refused)?, settings, &stopped).map_err(impossible)
+            simulate(fabric, self.drawn().map_err(refused)?, settings, &stopped).map_err(impossible)
         })?;
         Ok(())
     }
@@ -124,14 +136,14 @@ impl Scenario {
 
     /// The flow list; times of flows that wait for others are NaN.
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let flows = py.detach(|| self.list()).map_err(refused)?;
+        let flows = py.detach(|| self.drawn()).map_err(refused)?;
         let table = PyDict::new(py);
-        let column = |value: fn(&Flow) -> u64| flows.iter().map(value).collect::<Vec<_>>().into_pyarray(py);
+        let column = |value: fn(Flow) -> u64| flows.iter().map(value).collect::<Vec<_>>().into_pyarray(py);
         table.set_item("flow", (0..flows.len() as u64).collect::<Vec<_>>().into_pyarray(py))?;
         table.set_item("src", column(|flow| flow.src.into()))?;
         table.set_item("dst", column(|flow| flow.dst.into()))?;
         table.set_item("size_bytes", column(|flow| flow.size_bytes))?;
-        let start = |flow: &Flow| match flow.start {
+        let start = |flow: Flow| match flow.start {
             Start::At(at_ps) => at_ps as f64 / PS_PER_NS,
             Start::After { .. } | Start::AfterJob { .. } | Start::Ready { .. } => f64::NAN,
         };
@@ -143,7 +155,7 @@ impl Scenario {
     }
 
     fn offered_load<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let loads = py.detach(|| Ok(self.resolved.offered_load(self.list()?))).map_err(refused)?;
+        let loads = py.detach(|| self.offered()).map_err(refused)?;
         let row = |load: &TierLoad| {
             let row = PyDict::new(py);
             row.set_item("tier", format!("{} to {}", tier_name(load.from), tier_name(load.to)))?;
@@ -158,17 +170,21 @@ impl Scenario {
     }
 
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        py.detach(|| Ok(self.resolved.warnings(self.list()?))).map_err(refused)
+        py.detach(|| Ok(self.resolved.warnings(self.drawn()?, self.offered()?))).map_err(refused)
     }
 
     /// Number of flows between hosts that no path joins after the last change.
     fn severed_flows(&self, py: Python<'_>) -> PyResult<usize> {
-        py.detach(|| Ok(self.resolved.severed_flows(self.list()?))).map_err(refused)
+        py.detach(|| Ok(self.resolved.severed_flows(self.drawn()?))).map_err(refused)
     }
 
     /// Blocks until the run has ended or `progress` has cancelled it, without the interpreter lock. `weights`, once per
-    /// `epoch`, or `pick` replace the scenario's routing, `hosts` gives packets their entropy.
-    #[pyo3(signature = (progress=None, *, weights=None, epoch="", pick=None, hosts=None))]
+    /// `epoch`, or `pick` replace the scenario's routing, `hosts` gives packets their entropy. Records of more flows than
+    /// `flows_held_max` wait in a file.
+    #[pyo3(signature = (
+        progress=None, *, weights=None, epoch="", pick=None, hosts=None, flows_held_max=FLOWS_HELD_MAX
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn run(
         &self,
         py: Python<'_>,
@@ -177,6 +193,7 @@ impl Scenario {
         epoch: &str,
         pick: Option<Py<PyAny>>,
         hosts: Option<Methods>,
+        flows_held_max: usize,
     ) -> PyResult<Run> {
         let shared = progress.map_or_else(|| Py::new(py, Progress::default()), Ok)?;
         let progress = shared.get();
@@ -189,8 +206,9 @@ impl Scenario {
         let hosts = hosts.map(|methods| {
             PythonHosts::new(py, methods, fabric, shared.clone_ref(py), Arc::clone(&raised_at_hosts))
         });
+        let flows = py.detach(|| self.drawn()).map_err(refused)?;
+        let file = (flows.len() > flows_held_max).then(|| record_file(progress.inner())).transpose()?;
         let outcome = py.detach(|| {
-            let flows = self.list().map_err(refused)?;
             progress.expect(settings.end_ps, flows.len());
             let progress = progress.inner();
             match (&mut weigher, &mut picker, hosts) {
@@ -214,22 +232,24 @@ impl Scenario {
         if progress.inner().is_cancelled() {
             return Err(PyKeyboardInterrupt::new_err("the run was cancelled"));
         }
-        let flows = self.list().map_err(refused)?;
-        let tables = py.detach(|| tables(fabric, settings, flows, &outcome));
-        let [flows, ports, queues, windows, events, steps, critical] =
+        let tables = py.detach(|| tables_beside_flows(fabric, settings, flows, &outcome));
+        let [ports, queues, windows, events, steps, critical] =
             tables.map(|(_, columns)| dictionary(py, columns));
+        let Outcome { flows: records, captures, counts, totals, .. } = outcome;
+        let records = file.map_or_else(|| Records::InMemory(Arc::new(records)), Records::InFile);
         Ok(Run {
-            flows: flows?,
+            drawn: flows.clone(),
+            records,
             ports: ports?,
             queues: queues?,
             windows: windows?,
             events: events?,
             steps: steps?,
             critical: critical?,
-            totals: sums(py, &outcome.totals)?,
-            counts: outcome.counts,
+            totals: sums(py, &totals)?,
+            counts,
             resolved: Arc::clone(&self.resolved),
-            captures: outcome.captures,
+            captures,
         })
     }
 
@@ -243,7 +263,7 @@ impl Scenario {
     fn time_ecmp(&self, py: Python<'_>, progress: Py<Progress>) -> PyResult<(u64, f64)> {
         let settings = Settings { balancing: Balancing::ECMP, ..self.resolved.settings().clone() };
         py.detach(|| {
-            let flows = self.list().map_err(refused)?;
+            let flows = self.drawn().map_err(refused)?;
             let begun = Instant::now();
             let outcome = simulate(self.resolved.fabric(), flows, &settings, progress.get().inner());
             let outcome = outcome.map_err(impossible)?;
@@ -255,8 +275,8 @@ impl Scenario {
 /// Results of a run; see `_core.pyi`.
 #[pyclass(frozen, module = "anabranch._core")]
 pub(crate) struct Run {
-    #[pyo3(get)]
-    flows: Py<PyDict>,
+    drawn: DrawnFlows,
+    records: Records,
     #[pyo3(get)]
     ports: Py<PyDict>,
     #[pyo3(get)]
@@ -279,6 +299,23 @@ pub(crate) struct Run {
 
 #[pymethods]
 impl Run {
+    /// Rows of all flows.
+    #[getter]
+    fn flows(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
+        dictionary(py, self.pieces(usize::MAX).take(py)?)
+    }
+
+    /// The same rows, so many at a time; at least one piece, even if it has none.
+    fn flow_pieces(&self, rows: usize) -> FlowPieces {
+        self.pieces(rows)
+    }
+
+    /// Number of flows.
+    #[getter]
+    fn flows_total(&self) -> usize {
+        self.drawn.len()
+    }
+
     /// Writes the packets captured at each port as pcapng; returns the files.
     fn write_captures(&self, py: Python<'_>, folder: PathBuf) -> PyResult<Vec<String>> {
         let framing = self.resolved.settings().framing;
@@ -291,6 +328,26 @@ impl Run {
         })
         .map_err(|error: RecordError| AnabranchError::new_err(error.to_string()))
     }
+}
+
+impl Run {
+    fn pieces(&self, rows: usize) -> FlowPieces {
+        FlowPieces::new(Arc::clone(&self.resolved), self.drawn.iter(), self.records.clone(), rows)
+    }
+}
+
+/// A file that takes the records of the run that `progress` is about to see.
+fn record_file(progress: &anabranch_sim::Progress) -> PyResult<Arc<RecordFile>> {
+    let folder = env::temp_dir();
+    let file = RecordFile::create_in(&folder).map_err(|error| {
+        AnabranchError::new_err(format!(
+            "{}: cannot hold the records of flows meanwhile: {error}; name another folder in TMPDIR",
+            folder.display()
+        ))
+    })?;
+    let file = Arc::new(file);
+    progress.send_flows_to(Arc::<RecordFile>::clone(&file));
+    Ok(file)
 }
 
 fn sums(py: Python<'_>, ended: &Totals) -> PyResult<Py<PyDict>> {

@@ -1,12 +1,11 @@
 //! Table of flows: one row each, in the order of the flow list.
 
 use crate::column::{Column, Values, column, ns};
+use crate::ideals::Ideals;
 use anabranch_fabric::Fabric;
-use anabranch_fabric::ideal::{Stage, Stages, ideal_fct_ps};
 use anabranch_sim::transport::Transport;
-use anabranch_sim::{FlowRecord, Framing, Window};
+use anabranch_sim::{FlowRecord, Framing, Settings, Window};
 use anabranch_traffic::Flow;
-use std::collections::HashMap;
 
 /// Time of an event that did not happen.
 const NONE: u64 = u64::MAX;
@@ -21,7 +20,55 @@ pub fn flow_columns(
     records: &[FlowRecord],
     measure: Window,
 ) -> Vec<Column> {
-    let ideal = ideal_fcts_ps(fabric, framing, transports, flows);
+    let mut ideals = Ideals::new(fabric);
+    let ideal = flows.iter().map(|flow| ideals.fct_ps(fabric, framing, transports, flow));
+    columns(0, flows, records, &ideal.collect::<Vec<_>>(), transports, measure)
+}
+
+/// The same columns for one part of the flows after the other.
+pub struct FlowPieces {
+    ideals: Ideals,
+    /// Number of the first flow of the next piece.
+    next: u64,
+}
+
+impl FlowPieces {
+    /// Before the first flow.
+    #[must_use]
+    pub fn new(fabric: &Fabric) -> Self {
+        Self { ideals: Ideals::new(fabric), next: 0 }
+    }
+
+    /// Number of the flow with which the next piece begins.
+    #[must_use]
+    pub fn first(&self) -> u64 {
+        self.next
+    }
+
+    /// Columns of the next flows, on the same fabric.
+    pub fn next<B>(
+        &mut self,
+        fabric: &Fabric,
+        settings: &Settings<B>,
+        flows: &[Flow],
+        records: &[FlowRecord],
+    ) -> Vec<Column> {
+        let Settings { framing, transports, observe, .. } = settings;
+        let first = self.next;
+        self.next += flows.len() as u64;
+        let ideal = flows.iter().map(|flow| self.ideals.fct_ps(fabric, *framing, transports, flow));
+        columns(first, flows, records, &ideal.collect::<Vec<_>>(), transports, observe.measure)
+    }
+}
+
+fn columns(
+    first: u64,
+    flows: &[Flow],
+    records: &[FlowRecord],
+    ideal: &[u64],
+    transports: &[Transport],
+    measure: Window,
+) -> Vec<Column> {
     let time = |ps: u64| (ps != NONE).then(|| ns(ps));
     let slowdown = |(record, &ideal): (&FlowRecord, &u64)| time(record.fct_ps).map(|fct| fct / ns(ideal));
     let of_flow = |value: fn(&Flow) -> u64| Values::U64(flows.iter().map(value).collect());
@@ -35,7 +82,7 @@ pub fn flow_columns(
         column(
             "flow",
             "Number of the flow, in the order of the list.",
-            Values::U64((0..flows.len() as u64).collect()),
+            Values::U64((first..first + flows.len() as u64).collect()),
         ),
         column("src", "Host that sends, numbered leaf by leaf.", of_flow(|flow| flow.src.into())),
         column("dst", "Host that receives.", of_flow(|flow| flow.dst.into())),
@@ -62,7 +109,7 @@ pub fn flow_columns(
         column(
             "slowdown",
             "fct_ns / ideal_fct_ns; null if unfinished.",
-            Values::OptionalF64(records.iter().zip(&ideal).map(slowdown).collect()),
+            Values::OptionalF64(records.iter().zip(ideal).map(slowdown).collect()),
         ),
         column(
             "sent_bytes",
@@ -154,34 +201,4 @@ pub fn flow_columns(
             Values::Bool(records.iter().map(|record| measure.holds(record.start_ps)).collect()),
         ),
     ]
-}
-
-/// Ideal completion time of each flow, in picoseconds.
-pub(crate) fn ideal_fcts_ps(
-    fabric: &Fabric,
-    framing: Framing,
-    transports: &[Transport],
-    flows: &[Flow],
-) -> Vec<u64> {
-    let mut stages = Stages::new(fabric);
-    // Hosts of one leaf may have links of different rates: the stages are known by their hosts.
-    let mut known: HashMap<(u32, u32), Vec<Stage>> = HashMap::new();
-    let wire = |payload: u64| u32::from(framing.frame_bytes(payload as u16)) + u32::from(framing.gap_bytes);
-    flows
-        .iter()
-        .map(|flow| {
-            let stages = known.entry((flow.src, flow.dst)).or_insert_with(|| {
-                let mut stages = stages.of(flow.src, flow.dst);
-                for Stage { fastest, .. } in &mut stages {
-                    fastest.serialization = fastest.serialization.rounded(framing.whole_ns);
-                }
-                stages
-            });
-            let transport = transports.get(usize::from(flow.transport));
-            let most =
-                transport.map_or(framing.payload_bytes_max, |one| one.payload_bytes_max(framing)).into();
-            let full = (flow.size_bytes - 1) / most;
-            ideal_fct_ps(stages, full, wire(most), wire(flow.size_bytes - full * most))
-        })
-        .collect()
 }

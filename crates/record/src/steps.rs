@@ -1,10 +1,10 @@
 //! Tables of workload graphs: completion of jobs, steps and collectives, and the critical path.
 
 use crate::column::{Column, Values, column, ns};
-use crate::flows::ideal_fcts_ps;
+use crate::ideals::Ideals;
 use anabranch_fabric::Fabric;
 use anabranch_sim::{Outcome, Settings, WorkRecord};
-use anabranch_traffic::{Flow, PlacedWork, Start};
+use anabranch_traffic::{FlowSource, PlacedWork, Start};
 use anabranch_work::links::{Links, Message, run};
 use anabranch_work::{Act, Graph, NEVER_PS, NodeId, NodeTimes};
 use std::collections::BTreeMap;
@@ -15,7 +15,16 @@ pub struct Job<'a> {
     path: Vec<NodeId>,
     placed: &'a PlacedWork,
     record: &'a WorkRecord,
-    flow_of: Vec<Option<u32>>,
+    /// Flow of each node that sends to another rank.
+    messages: Vec<Option<Carried>>,
+}
+
+/// Flow that carries a message.
+#[derive(Clone, Copy, Debug)]
+struct Carried {
+    flow: u32,
+    /// Its ideal completion time.
+    ideal_ps: u64,
 }
 
 /// One job, step or part of a step.
@@ -58,15 +67,11 @@ impl Row {
 }
 
 /// Every message takes as long as its flow would alone on the fabric.
-struct Alone<'a> {
-    ideal_ps: &'a [u64],
-    flow_of: &'a [Option<u32>],
-}
+struct Alone<'a>(&'a [Option<Carried>]);
 
 impl Links for Alone<'_> {
     fn arrival_ps(&mut self, start_ps: u64, message: Message) -> u64 {
-        let flow = self.flow_of[message.send as usize];
-        start_ps + flow.map_or(0, |flow| self.ideal_ps[flow as usize])
+        start_ps + self.0[message.send as usize].map_or(0, |carried| carried.ideal_ps)
     }
 }
 
@@ -132,41 +137,45 @@ fn critical_path(graph: &Graph, record: &WorkRecord) -> Vec<NodeId> {
 pub(crate) fn jobs<'a, B>(
     fabric: &Fabric,
     settings: &'a Settings<B>,
-    flows: &[Flow],
+    flows: &dyn FlowSource,
     outcome: &'a Outcome,
 ) -> Vec<Job<'a>> {
     if settings.works.is_empty() {
         return Vec::new();
     }
-    let ideal_ps = ideal_fcts_ps(fabric, settings.framing, &settings.transports, flows);
+    let messages = messages(fabric, settings, flows);
     let card_bps = |host: u32| fabric.ports()[fabric.ports_of(host)[0] as usize].rate.bps();
     let placed = settings.works.iter().zip(&outcome.works);
-    (0..)
-        .zip(placed)
-        .map(|(work, (placed, record))| job(work, placed, record, flows, &ideal_ps, &card_bps))
+    placed
+        .zip(messages)
+        .map(|((placed, record), messages)| job(placed, record, messages, &card_bps))
         .collect()
 }
 
+/// Flows that carry the messages of each graph, by node.
+fn messages<B>(fabric: &Fabric, settings: &Settings<B>, flows: &dyn FlowSource) -> Vec<Vec<Option<Carried>>> {
+    let nodes = |placed: &PlacedWork| vec![None; placed.graph.nodes().len()];
+    let mut messages: Vec<Vec<Option<Carried>>> = settings.works.iter().map(nodes).collect();
+    let mut ideals = Ideals::new(fabric);
+    for (number, flow) in (0..).zip(flows.pass()) {
+        if let Start::Ready { work, node } = flow.start {
+            let ideal_ps = ideals.fct_ps(fabric, settings.framing, &settings.transports, &flow);
+            messages[work as usize][node as usize] = Some(Carried { flow: number, ideal_ps });
+        }
+    }
+    messages
+}
+
 fn job<'a>(
-    number: u32,
     placed: &'a PlacedWork,
     record: &'a WorkRecord,
-    flows: &[Flow],
-    ideal_ps: &[u64],
+    messages: Vec<Option<Carried>>,
     card_bps: &impl Fn(u32) -> u64,
 ) -> Job<'a> {
     let graph = &*placed.graph;
-    let mut flow_of = vec![None; graph.nodes().len()];
-    for (index, flow) in (0..).zip(flows) {
-        if let Start::Ready { work, node } = flow.start
-            && work == number
-        {
-            flow_of[node as usize] = Some(index);
-        }
-    }
     let path = critical_path(graph, record);
     let real = spans(graph, &record.times);
-    let ideal = spans(graph, &run(graph, &mut Alone { ideal_ps, flow_of: &flow_of }));
+    let ideal = spans(graph, &run(graph, &mut Alone(&messages)));
     let sent = sent_bytes(graph);
     let loads = loads(graph);
     let mut rows: Vec<Row> = Vec::new();
@@ -225,7 +234,7 @@ fn job<'a>(
         rows.push(sum(&parts, Some(step), "step"));
         rows.extend(parts.iter().map(|&part| sum(&[part], Some(step), kind(graph, part))));
     }
-    Job { rows, path, placed, record, flow_of }
+    Job { rows, path, placed, record, messages }
 }
 
 /// Bytes that each rank sends to others, and receives, in each part.
@@ -256,6 +265,11 @@ fn sent_bytes(graph: &Graph) -> Vec<u64> {
 }
 
 impl Job<'_> {
+    /// Flow of a message; `None` if there is none.
+    fn flow(&self, node: NodeId) -> Option<u64> {
+        self.messages[node as usize].map(|carried| carried.flow.into())
+    }
+
     fn time_ps(&self, node: NodeId) -> u64 {
         let NodeTimes { start_ps, end_ps } = self.record.times[node as usize];
         end_ps - start_ps
@@ -363,7 +377,7 @@ pub fn step_columns(jobs: &[Job<'_>]) -> Vec<Column> {
         column(
             "slowest_flow",
             "Flow of the message on the critical path that took longest; null if there is none.",
-            count(&|job, row| job.slowest(row).and_then(|node| job.flow_of[node as usize]).map(u64::from)),
+            count(&|job, row| job.slowest(row).and_then(|node| job.flow(node))),
         ),
         column(
             "slowest_ns",
@@ -421,9 +435,7 @@ pub fn critical_columns(jobs: &[Job<'_>]) -> Vec<Column> {
         column(
             "flow",
             "Flow of the message; null if there is none.",
-            Values::OptionalU64(
-                nodes.iter().map(|&(_, job, node)| job.flow_of[node as usize].map(u64::from)).collect(),
-            ),
+            Values::OptionalU64(nodes.iter().map(|&(_, job, node)| job.flow(node)).collect()),
         ),
         column("start_ns", "When it started.", time(|times| times.start_ps)),
         column("end_ns", "When it ended.", time(|times| times.end_ps)),

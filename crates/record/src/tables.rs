@@ -7,7 +7,7 @@ use crate::ports::{port_columns, queue_columns, window_columns};
 use crate::steps::{critical_columns, jobs, step_columns};
 use anabranch_fabric::Fabric;
 use anabranch_sim::{Outcome, Settings, Totals};
-use anabranch_traffic::Flow;
+use anabranch_traffic::{Flow, FlowSource};
 
 /// Tables of a run by name, in the order in which they are written.
 #[must_use]
@@ -18,10 +18,22 @@ pub fn tables<B>(
     outcome: &Outcome,
 ) -> [(&'static str, Vec<Column>); 7] {
     let (framing, measure) = (settings.framing, settings.observe.measure);
-    let jobs = jobs(fabric, settings, flows, outcome);
     let of_flows = flow_columns(fabric, framing, &settings.transports, flows, &outcome.flows, measure);
+    let [ports, queues, windows, events, steps, critical] =
+        tables_beside_flows(fabric, settings, &flows, outcome);
+    [("flows", of_flows), ports, queues, windows, events, steps, critical]
+}
+
+/// Tables of a run by name, without that of its flows.
+#[must_use]
+pub fn tables_beside_flows<B>(
+    fabric: &Fabric,
+    settings: &Settings<B>,
+    flows: &dyn FlowSource,
+    outcome: &Outcome,
+) -> [(&'static str, Vec<Column>); 6] {
+    let jobs = jobs(fabric, settings, flows, outcome);
     [
-        ("flows", of_flows),
         ("ports", port_columns(fabric, &outcome.ports)),
         ("queues", queue_columns(fabric, &outcome.queues)),
         ("windows", window_columns(&outcome.windows)),

@@ -1,10 +1,12 @@
 //! Files that a scenario names: what is in them is part of what it means.
 
-use crate::identity::digest;
+use crate::identity::Digested;
 use anabranch_form::Origin;
 use anabranch_form::unit::Text;
 use anabranch_form::{Form, FormError};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// A file by name, and what is in it.
@@ -50,18 +52,36 @@ pub(crate) fn visit(form: &mut impl Form, file: &mut NamedFile, meaning: &'stati
     );
 }
 
-/// Reads the file that `key` names; its digest is noted, or compared with what was noted.
+/// Reads the file that `key` names, whole; its digest is noted, or compared with what was noted.
 pub(crate) fn content(
     file: &mut NamedFile,
     key: &str,
     origin: &Origin,
     files: &Files<'_>,
 ) -> Result<Vec<u8>, FormError> {
-    let content = std::fs::read(files.find(file)).map_err(|error| {
-        let problem = format!("{key}: `{}` cannot be read: {error}", file.path);
-        origin.error(&problem, "give a file, relative to the scenario's own")
-    })?;
-    let found = digest(&content);
+    let mut content = Vec::new();
+    let read = read(file, key, origin, files, |input| input.read_to_end(&mut content))?;
+    read.map(|_| content).map_err(|error| unreadable(file, key, origin, &error))
+}
+
+fn unreadable(file: &NamedFile, key: &str, origin: &Origin, error: &io::Error) -> FormError {
+    let problem = format!("{key}: `{}` cannot be read: {error}", file.path);
+    origin.error(&problem, "give a file, relative to the scenario's own")
+}
+
+/// Reads the file that `key` names by `reader`, which need not come to its end; its digest is noted, or compared with
+/// what was noted. Content of another digest is refused before what `reader` found in it.
+pub(crate) fn read<T>(
+    file: &mut NamedFile,
+    key: &str,
+    origin: &Origin,
+    files: &Files<'_>,
+    reader: impl FnOnce(&mut Digested<File>) -> T,
+) -> Result<T, FormError> {
+    let refused = |error| unreadable(file, key, origin, &error);
+    let mut input = Digested::new(File::open(files.find(file)).map_err(refused)?);
+    let read = reader(&mut input);
+    let found = input.digest().map_err(refused)?;
     match &file.digest {
         Some(noted) if *noted != found => {
             let problem = format!("{key}: `{}` has the digest {found}, not {noted}", file.path);
@@ -69,7 +89,7 @@ pub(crate) fn content(
         }
         _ => {
             file.digest = Some(found);
-            Ok(content)
+            Ok(read)
         }
     }
 }

@@ -14,7 +14,7 @@ use anabranch_form::FormError;
 use anabranch_form::unit::{Named, Time, Unit};
 use anabranch_plan::{Group, Groups, Weighing};
 use anabranch_sim::{Observe, Queueing, check_switches};
-use anabranch_traffic::{Flow, Start, TierLoad, Workload, arrival_window_ps, merged_flows, offered};
+use anabranch_traffic::{DrawnFlows, Flow, FlowSource, Start, TierLoad, Workload, offered};
 use std::path::Path;
 
 /// A scenario that makes sense, with what it means.
@@ -129,60 +129,67 @@ impl Resolved {
         &self.workloads
     }
 
-    /// Draws the flows: the same whenever it is called.
+    /// The flows: the same whenever it is called.
     ///
     /// # Errors
     /// Traffic that makes no sense on this fabric, and flows that would begin after the end.
-    pub fn flows(&self) -> Result<Vec<Flow>, FormError> {
+    pub fn flows(&self) -> Result<DrawnFlows, FormError> {
         let seed = self.scenario.seed;
-        let flows = merged_flows(&self.workloads, &self.fabric, seed).map_err(|error| {
+        let flows = DrawnFlows::of(&self.workloads, &self.fabric, seed).map_err(|error| {
             // Whose error it is, the one that makes it alone says.
             let faulty =
                 |workload: &Workload| workload.flows(&self.fabric, seed).err().as_ref() == Some(&error);
             let index = self.workloads.iter().position(faulty).unwrap_or(0);
             traffic_error(&self.scenario.traffic[index].origin, error)
         })?;
+        self.check_end(&flows)?;
+        self.check_some_measured(&flows)?;
+        Ok(flows)
+    }
+
+    /// Refuses flows that would begin after the end.
+    fn check_end(&self, flows: &DrawnFlows) -> Result<(), FormError> {
+        let is_late = |at_ps| at_ps >= self.settings.end_ps;
+        if !flows.outline().starts_ps.is_some_and(|(_, last_ps)| is_late(last_ps)) {
+            return Ok(());
+        }
         let late = flows.iter().enumerate().find_map(|(index, flow)| match flow.start {
-            Start::At(at_ps) if at_ps >= self.settings.end_ps => Some((index, at_ps)),
+            Start::At(at_ps) if is_late(at_ps) => Some((index, at_ps)),
             _ => None,
         });
-        match late {
-            None => self.some_measured(flows),
-            Some((index, at_ps)) => Err(self.scenario.stop_origin.error(
+        late.map_or(Ok(()), |(index, at_ps)| {
+            Err(self.scenario.stop_origin.error(
                 &format!("at: {} is before flow {index} begins", Time.write(&self.settings.end_ps)),
                 format!("set it beyond {}, or ask for fewer flows", Time.write(&at_ps)),
-            )),
-        }
+            ))
+        })
     }
 
     /// Refuses a window in which no flow can begin.
-    fn some_measured(&self, flows: Vec<Flow>) -> Result<Vec<Flow>, FormError> {
+    fn check_some_measured(&self, flows: &DrawnFlows) -> Result<(), FormError> {
         let window = self.settings.observe.measure;
         // When the others begin, the simulation decides.
-        let may_count = |flow: &Flow| match flow.start {
+        let may_count = |flow: Flow| match flow.start {
             Start::At(at_ps) => window.holds(at_ps),
             Start::After { .. } | Start::AfterJob { .. } | Start::Ready { .. } => true,
         };
-        let last_ps = flows.iter().filter_map(|flow| match flow.start {
-            Start::At(at_ps) => Some(at_ps),
-            _ => None,
-        });
-        match last_ps.max() {
-            Some(last_ps) if !flows.iter().any(may_count) => {
+        match flows.outline().starts_ps {
+            Some((_, last_ps)) if !flows.iter().any(may_count) => {
                 let key = if window.from_ps > last_ps { "from" } else { "to" };
                 Err(self.scenario.measure_origin.error(
                     &format!("{key}: no flow begins in the window, and none would count"),
                     format!("the last flow begins at {}", Time.write(&last_ps).trim_matches('"')),
                 ))
             }
-            _ => Ok(flows),
+            _ => Ok(()),
         }
     }
 
     /// Payload offered tier by tier, from the first arrival to the last; nothing if all flows begin at once.
     #[must_use]
-    pub fn offered_load(&self, flows: &[Flow]) -> Vec<TierLoad> {
-        arrival_window_ps(flows).map_or(Vec::new(), |window_ps| offered(&self.fabric, flows, window_ps))
+    pub fn offered_load(&self, flows: &impl FlowSource) -> Vec<TierLoad> {
+        let window_ps = flows.outline().arrival_window_ps();
+        window_ps.map_or(Vec::new(), |window_ps| offered(&self.fabric, flows, window_ps))
     }
 
     /// The canonical text: every key with its value, in the order and the units of the reference page. It reads as

@@ -8,7 +8,7 @@ use anabranch_plan::{Groups, TierUse, upward_use};
 use anabranch_sim::transport::Transport;
 use anabranch_sim::{horizon_ps, salt};
 use anabranch_traffic::sizes::{Convention, Sizes};
-use anabranch_traffic::{Flow, TierLoad, Workload};
+use anabranch_traffic::{Flow, FlowSource, TierLoad, Workload};
 
 /// A tier as columns name it: the highest is `spine` in every fabric.
 #[must_use]
@@ -32,10 +32,10 @@ impl Resolved {
     /// links carry, polarisation, ECN that nobody marks, what the load balancer cannot do on this fabric, and by which
     /// convention sizes are drawn.
     #[must_use]
-    pub fn warnings(&self, flows: &[Flow]) -> Vec<String> {
+    pub fn warnings(&self, flows: &impl FlowSource, offered: &[TierLoad]) -> Vec<String> {
         let mut warnings = Vec::from_iter(self.severed(flows));
         warnings.extend(self.beyond_the_clock());
-        warnings.extend(overloads(self.fabric(), &self.offered_load(flows)));
+        warnings.extend(overloads(self.fabric(), offered));
         warnings.extend(self.polarised());
         warnings.extend(self.unmarked());
         if let Some(load_balancer) = self.settings().balancing.scheme.get() {
@@ -54,17 +54,17 @@ impl Resolved {
 
     /// Number of flows between hosts that no path joins after the last change.
     #[must_use]
-    pub fn severed_flows(&self, flows: &[Flow]) -> usize {
+    pub fn severed_flows(&self, flows: &impl FlowSource) -> usize {
         let Some(state) = self.last_links() else { return 0 };
         let fabric = self.fabric();
         let hops = NextHops::shortest(fabric, &state);
         let joined = |host: u32| state.link_up(fabric, fabric.ports_of(host)[0]);
-        let path = |flow: &&Flow| {
+        let path = |flow: &Flow| {
             let [from, to] = [flow.src, flow.dst].map(|host| fabric.leaf_of(host));
             let reached = hops.leaves.binary_search(&to).ok().and_then(|to| hops.distance(from, to as u32));
             joined(flow.src) && joined(flow.dst) && reached.is_some()
         };
-        flows.iter().filter(|flow| !path(flow)).count()
+        flows.pass().filter(|flow| !path(flow)).count()
     }
 
     /// The links after the last change; none if nothing goes down.
@@ -83,14 +83,14 @@ impl Resolved {
         links
     }
 
-    fn severed(&self, flows: &[Flow]) -> Option<String> {
+    fn severed(&self, flows: &impl FlowSource) -> Option<String> {
         let severed = self.severed_flows(flows);
         let last_ps = self.settings().changes.last()?.at_ps;
         (severed > 0).then(|| {
             format!(
                 "{severed} of {} flows are between hosts that no path joins after the last change, at {}: what is not \
                  received by then never is",
-                flows.len(),
+                flows.outline().flows,
                 Time.write(&last_ps).trim_matches('"')
             )
         })

@@ -1,7 +1,7 @@
 //! From traffic as written to workloads: files read, distributions looked up, transports numbered.
 
 use crate::Scenario;
-use crate::file::{Files, content, file_error};
+use crate::file::{Files, content, file_error, read};
 use crate::jobs;
 use crate::section::traffic::{Amount, Demand, Rate, SizeSource, SizesSetting, Traffic};
 use anabranch_fabric::Fabric;
@@ -15,13 +15,19 @@ use anabranch_traffic::sizes::{Cdf, Published, Sizes};
 use anabranch_traffic::trace::Encapsulation;
 use anabranch_traffic::workload::{Arrivals, Clients, Incast, Once, ParameterServer, Poisson, RingAllReduce};
 use anabranch_traffic::{
-    Connections, Direction, Flow, Source, Start, TrafficError, Workload, capture_flows, read_host_flows,
-    workload,
+    Connections, Direction, Outline, PackedFlows, Source, Start, TrafficError, Workload, capture_flows,
+    read_host_flows, workload,
 };
+use std::io::BufReader;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Packets read from a capture at once.
 const BATCH: usize = 4096;
+
+/// Bytes read from a flow list at once.
+const READ_BYTES: usize = 1 << 16;
+
 const PS_PER_S: f64 = 1e12;
 
 /// A scenario's traffic, resolved on a fabric.
@@ -114,8 +120,7 @@ fn end_ps(workload: &Workload, traffic: &Traffic, flows_per_s: f64) -> u64 {
     let after = |arrivals: u64, per_s: f64| (arrivals as f64 / per_s * PS_PER_S) as u64;
     let last_ps = match workload {
         Workload::Given(flows) => {
-            let at_ps = |flow: &Flow| if let Start::At(at_ps) = flow.start { at_ps } else { 0 };
-            return flows.iter().map(at_ps).max().unwrap_or(0);
+            return Outline::of(flows.iter()).starts_ps.map_or(0, |(_, last_ps)| last_ps);
         }
         Workload::Poisson(Poisson { amount: workload::Amount::Count(count), .. }) => {
             after(*count, flows_per_s)
@@ -187,15 +192,17 @@ fn workload(
             Workload::Graph(jobs::job(setting, (start_ps, transport, seed), fabric, origin, files)?)
         }
         Demand::FlowList(file) => {
-            let content = content(file, "file", origin, files)?;
-            let flows = read_host_flows(&content[..], &file.path, fabric.hosts(), transport);
+            let (name, hosts) = (file.path.clone(), fabric.hosts());
+            let flows = read(file, "file", origin, files, |input| {
+                read_host_flows(BufReader::with_capacity(READ_BYTES, input), &name, hosts, transport)
+            })?;
             let flows = flows.map_err(|error| file_error("file", &error, origin))?;
-            Workload::Given(later(flows, start_ps))
+            Workload::Given(Arc::new(later(flows, start_ps)))
         }
         Demand::Capture(file) => {
-            content(file, "file", origin, files)?;
+            read(file, "file", origin, files, |_| ())?;
             let flows = captured(&files.find(file), fabric, transport, origin)?;
-            Workload::Given(later(flows, start_ps))
+            Workload::Given(Arc::new(later(flows, start_ps)))
         }
     })
 }
@@ -234,7 +241,7 @@ fn sizes(setting: &mut SizesSetting, origin: &Origin, files: &Files<'_>) -> Resu
     })
 }
 
-fn captured(file: &Path, fabric: &Fabric, transport: u8, origin: &Origin) -> Result<Vec<Flow>, FormError> {
+fn captured(file: &Path, fabric: &Fabric, transport: u8, origin: &Origin) -> Result<PackedFlows, FormError> {
     let unreadable = |error| file_error("file", &error, origin);
     let mut source = Source::open(file, Encapsulation::Outer).map_err(unreadable)?;
     let mut connections = Connections::new(Direction::Each);
@@ -245,15 +252,19 @@ fn captured(file: &Path, fabric: &Fabric, transport: u8, origin: &Origin) -> Res
     }
     let made =
         capture_flows(&connections, fabric, transport).map_err(|error| traffic_error(origin, error))?;
-    Ok(made.flows)
+    Ok(made.flows.into_iter().collect())
 }
 
 /// The same flows, `start_ps` later.
-fn later(mut flows: Vec<Flow>, start_ps: u64) -> Vec<Flow> {
-    for flow in &mut flows {
+fn later(flows: PackedFlows, start_ps: u64) -> PackedFlows {
+    if start_ps == 0 {
+        return flows;
+    }
+    let shifted = flows.iter().map(|mut flow| {
         if let Start::At(at_ps) = &mut flow.start {
             *at_ps = at_ps.saturating_add(start_ps);
         }
-    }
-    flows
+        flow
+    });
+    shifted.collect()
 }

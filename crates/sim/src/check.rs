@@ -3,7 +3,7 @@
 use crate::transport::{Control, Coupling, Mptcp, Transport};
 use crate::{Settings, SimulationError, check_switches};
 use anabranch_fabric::{Fabric, What};
-use anabranch_traffic::{Flow, PlacedWork, Start};
+use anabranch_traffic::{Flow, FlowSource, PlacedWork, Start};
 use anabranch_work::Act;
 use std::collections::BTreeMap;
 
@@ -11,11 +11,18 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 /// Settings that contradict the fabric or the flows.
-pub fn check<B>(fabric: &Fabric, flows: &[Flow], settings: &Settings<B>) -> Result<(), SimulationError> {
-    for (index, flow) in flows.iter().enumerate() {
-        check_flow(fabric, index, flow, settings.transports.len())?;
+pub fn check<B>(
+    fabric: &Fabric,
+    flows: &dyn FlowSource,
+    settings: &Settings<B>,
+) -> Result<(), SimulationError> {
+    for (index, flow) in flows.pass().enumerate() {
+        check_flow(fabric, index, &flow, settings.transports.len())?;
     }
-    check_barriers(flows)?;
+    let outline = flows.outline();
+    if !outline.in_order {
+        check_barriers(flows)?;
+    }
     check_works(fabric, flows, settings)?;
     check_switches(fabric, settings.framing)?;
     for (index, transport) in settings.transports.iter().enumerate() {
@@ -38,9 +45,9 @@ pub fn check<B>(fabric: &Fabric, flows: &[Flow], settings: &Settings<B>) -> Resu
             format!("name ports below {ports}"),
         ));
     }
-    if let Some(flow) = observe.window_flows.iter().find(|&&flow| flow as usize >= flows.len()) {
+    if let Some(flow) = observe.window_flows.iter().find(|&&flow| u64::from(flow) >= outline.flows) {
         return Err(SimulationError::new(
-            format!("record: flow {flow} of {} flows", flows.len()),
+            format!("record: flow {flow} of {} flows", outline.flows),
             "name flows of the list, counted from 0",
         ));
     }
@@ -124,14 +131,14 @@ fn check_transport(index: usize, transport: &Transport) -> Result<(), Simulation
 }
 
 /// A job that is waited for has flows, and all of them come before.
-fn check_barriers(flows: &[Flow]) -> Result<(), SimulationError> {
+fn check_barriers(flows: &dyn FlowSource) -> Result<(), SimulationError> {
     let mut last_of: BTreeMap<u32, usize> = BTreeMap::new();
-    for (index, flow) in flows.iter().enumerate() {
+    for (index, flow) in flows.pass().enumerate() {
         if let Some(job) = flow.job {
             last_of.insert(job, index);
         }
     }
-    for (index, flow) in flows.iter().enumerate() {
+    for (index, flow) in flows.pass().enumerate() {
         if let Start::AfterJob { job, .. } = flow.start
             && last_of.get(&job).is_none_or(|&last| last >= index)
         {
@@ -145,7 +152,11 @@ fn check_barriers(flows: &[Flow]) -> Result<(), SimulationError> {
 }
 
 /// Graphs have a host for each rank, and flows that name a node are its message.
-fn check_works<B>(fabric: &Fabric, flows: &[Flow], settings: &Settings<B>) -> Result<(), SimulationError> {
+fn check_works<B>(
+    fabric: &Fabric,
+    flows: &dyn FlowSource,
+    settings: &Settings<B>,
+) -> Result<(), SimulationError> {
     let mut nodes = 0u64;
     for (index, PlacedWork { graph, hosts, .. }) in settings.works.iter().enumerate() {
         nodes += graph.nodes().len() as u64 + 1;
@@ -163,7 +174,10 @@ fn check_works<B>(fabric: &Fabric, flows: &[Flow], settings: &Settings<B>) -> Re
             "ask for fewer steps or ranks: nodes are counted by 32 bits",
         ));
     }
-    for (index, flow) in flows.iter().enumerate() {
+    if flows.outline().in_order {
+        return Ok(());
+    }
+    for (index, flow) in flows.pass().enumerate() {
         let Start::Ready { work, node } = flow.start else { continue };
         let placed = settings.works.get(work as usize);
         let act = placed.and_then(|placed| placed.graph.nodes().get(node as usize)).map(|node| node.act);

@@ -173,7 +173,7 @@ impl Connection {
         (end, Outlet { network, address, wake_ps, timer, owner, slot })
     }
 
-    pub(crate) fn write_counters(&self, records: &mut [FlowRecord]) {
+    pub(crate) fn write_counters(&self, record: &mut FlowRecord) {
         let sent = match &self.sending.end {
             AnySender::Stream(sender) => &sender.counters,
             AnySender::Datagrams(datagrams) => &datagrams.counters,
@@ -184,19 +184,19 @@ impl Connection {
             AnyReceiver::Datagrams(receiver) => &receiver.counters,
             AnyReceiver::Roce(receiver) => &receiver.counters,
         };
-        records[self.message.flow as usize].count(sent, received);
-        self.write_received(records);
+        record.count(sent, received);
+        self.write_received(record);
     }
 
     /// Writes down what the application has of the message, if it is no subflow's.
-    pub(crate) fn write_received(&self, records: &mut [FlowRecord]) {
-        let Message { flow, first, end, .. } = self.message;
+    pub(crate) fn write_received(&self, record: &mut FlowRecord) {
+        let Message { first, end, .. } = self.message;
         let delivered = match &self.receiving.end {
             AnyReceiver::Stream(receiver) => receiver.delivered(),
             AnyReceiver::Datagrams(receiver) => receiver.delivered(),
             AnyReceiver::Roce(receiver) => receiver.delivered(),
         };
-        records[flow as usize].received_bytes = delivered.min(end) - first;
+        record.received_bytes = delivered.min(end) - first;
     }
 }
 

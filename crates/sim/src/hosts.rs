@@ -3,44 +3,45 @@
 mod attention;
 mod counters;
 mod ends;
+mod flow_table;
 mod foresight;
 mod multipath;
 mod rdma;
+mod starts;
+mod windows;
 mod work;
 
 use crate::connections::{AnyReceiver, AnySender, Connection, Connections, Message, Subflow};
 use crate::door::Opened;
 use crate::jobs::AwaitedJobs;
 use crate::network::{Address, Fate, Network, Served};
-use crate::pinning::Pinned;
+use crate::pinning::Pins;
 use crate::slab::PacketId;
 use crate::timers::Timer;
 use crate::transport::Transport;
-use crate::{FlowRecord, Framing, Kind, Packet, SimulationError, WindowSample, marks};
+use crate::{FlowRecord, Framing, Kind, Packet, Settings, SimulationError, WindowSample, marks};
 use anabranch_fabric::Fabric;
 use anabranch_split::picks::mix;
-use anabranch_traffic::{Flow, PlacedWork, Start};
+use anabranch_traffic::FlowSource;
+use flow_table::{CHUNK_BITS, FlowTable};
 use foresight::Foreseen;
 use multipath::Multipaths;
 use std::collections::HashMap;
 use work::Works;
 
-/// No window was written down yet.
-const NO_WINDOW: u64 = u64::MAX;
-
 /// All hosts and what they do.
-pub(crate) struct Hosts {
+pub(crate) struct Hosts<'a> {
     transports: Vec<Transport>,
     framing: Framing,
     salt: u32,
-    flows: Vec<Flow>,
-    /// Labels of each flow that is pinned, by flow. Empty if none is.
-    pinned: Vec<Option<Pinned>>,
+    flows: FlowTable<'a>,
+    /// Whether flows begin in the order of their numbers, so that a chunk of them can be loaded after the other.
+    in_order: bool,
+    pins: Pins,
     /// Port of each host.
     port_of: Vec<u32>,
     connections: Connections,
     multipaths: Multipaths,
-    pub(crate) records: Vec<FlowRecord>,
     /// Flows that wait for another: `(awaited, waiting)`, sorted.
     waiting: Vec<(u32, u32)>,
     /// Jobs that flows wait for.
@@ -52,75 +53,57 @@ pub(crate) struct Hosts {
     pub(crate) finished: u64,
     /// Flows that have begun, or will at a time that is known, and may yet finish.
     pub(crate) hopeful: u64,
-    /// Window of each flow that was written down last, if it is watched; [`NO_WINDOW`] before the first.
-    /// Empty if none is.
-    watched: Vec<Option<u64>>,
+    /// Window of each flow that is watched as it was written down last; [`windows::NO_WINDOW`] before the first.
+    watched: HashMap<u32, u64>,
     pub(crate) windows: Vec<WindowSample>,
     /// Flows of each connection that ended while segments of theirs were under way, each with the position of
     /// its first byte in the stream, ascending.
     past: HashMap<u32, Vec<(u64, u32)>>,
-    /// What the application of each flow had received when it began to count. Empty if it always did.
-    omitted: Vec<u64>,
+    /// Connections of flows of MPTCP that ended so.
+    past_subflows: HashMap<u32, Vec<u32>>,
 }
 
-impl Hosts {
-    pub(crate) fn new(
+impl<'a> Hosts<'a> {
+    pub(crate) fn new<C>(
         fabric: &Fabric,
-        (flows, works): (&[Flow], &[PlacedWork]),
-        pinned: Vec<Option<Pinned>>,
-        transports: &[Transport],
-        framing: Framing,
-        seed: u64,
-        window_flows: &[u32],
+        flows: &'a dyn FlowSource,
+        pins: Pins,
+        settings: &Settings<C>,
     ) -> Self {
-        let mut waiting: Vec<(u32, u32)> = (0..)
-            .zip(flows)
-            .filter_map(|(index, flow)| match flow.start {
-                Start::At(_) | Start::AfterJob { .. } | Start::Ready { .. } => None,
-                Start::After { flow: awaited, .. } => Some((awaited, index)),
-            })
-            .collect();
-        waiting.sort_unstable();
-        let mut watched = vec![None; if window_flows.is_empty() { 0 } else { flows.len() }];
-        for &flow in window_flows {
-            watched[flow as usize] = Some(NO_WINDOW);
-        }
-        let works = Works::new(works, flows);
-        let timed = flows.iter().filter(|flow| matches!(flow.start, Start::At(_))).count() as u64;
+        let outline = flows.outline();
+        let (waiting, awaited_jobs) = if outline.in_order {
+            Default::default()
+        } else {
+            (starts::waiting(flows), AwaitedJobs::of(flows))
+        };
+        let (seed, observe) = (settings.seed, &settings.observe);
         Self {
-            transports: rdma::with_round_trips(transports, fabric, framing),
-            framing,
+            transports: rdma::with_round_trips(&settings.transports, fabric, settings.framing),
+            framing: settings.framing,
             salt: mix::finalise(seed as u32 ^ mix::finalise((seed >> 32) as u32)),
-            flows: flows.to_vec(),
-            pinned,
+            flows: FlowTable::new(flows, outline.flows as usize, observe.omit_ps > 0, CHUNK_BITS),
+            in_order: outline.in_order,
+            pins,
             port_of: (0..fabric.hosts()).map(|host| fabric.ports_of(host)[0]).collect(),
             connections: Connections::default(),
             multipaths: Multipaths::default(),
-            records: vec![
-                FlowRecord { start_ps: u64::MAX, fct_ps: u64::MAX, ..FlowRecord::default() };
-                flows.len()
-            ],
             waiting,
-            awaited_jobs: AwaitedJobs::of(flows),
+            awaited_jobs,
             foreseen: Foreseen::default(),
             begun: 0,
             finished: 0,
-            hopeful: timed + works.count(),
-            works,
-            watched,
+            hopeful: 0,
+            works: Works::new(&settings.works, flows),
+            watched: observe.window_flows.iter().map(|&flow| (flow, windows::NO_WINDOW)).collect(),
             windows: Vec::new(),
             past: HashMap::new(),
-            omitted: Vec::new(),
+            past_subflows: HashMap::new(),
         }
     }
 
-    /// Sets the timers of all flows that begin at a time.
-    pub(crate) fn schedule(&self, network: &mut Network) {
-        network.start((0..).zip(&self.flows).filter_map(|(index, flow)| match flow.start {
-            Start::At(at_ps) => Some((at_ps, index)),
-            Start::After { .. } | Start::AfterJob { .. } | Start::Ready { .. } => None,
-        }));
-        self.schedule_works(network);
+    /// Records of the flows by number, unless a sink took them.
+    pub(crate) fn into_records(self) -> Result<(Vec<FlowRecord>, Vec<WindowSample>), SimulationError> {
+        Ok((self.flows.finish()?, self.windows))
     }
 
     pub(crate) fn timer(&mut self, timer: Timer, network: &mut Network) -> Result<(), SimulationError> {
@@ -143,9 +126,12 @@ impl Hosts {
     }
 
     fn begin(&mut self, index: u32, network: &mut Network) -> Result<(), SimulationError> {
-        let flow = self.flows[index as usize];
+        if self.flows.is_last_loaded(index) {
+            self.load(network)?;
+        }
+        let flow = *self.flows.flow(index);
         let message = Message { flow: index, first: 0, end: flow.size_bytes, delivered: false, ended: false };
-        self.records[index as usize].start_ps = network.now_ps;
+        self.flows.record(index).start_ps = network.now_ps;
         self.begun += 1;
         let transport = &self.transports[usize::from(flow.transport)];
         if let Transport::Mptcp(mptcp) = transport {
@@ -196,8 +182,8 @@ impl Hosts {
         subflow: Option<Subflow>,
         network: &mut Network,
     ) -> Result<u32, SimulationError> {
-        let flow = self.flows[message.flow as usize];
-        let pinned = self.pinned.get(message.flow as usize).copied().flatten();
+        let flow = *self.flows.flow(message.flow);
+        let pinned = self.pins.of(&flow);
         let number = subflow.map_or(0, |subflow| subflow.index);
         let (entropy_forth, entropy_back) =
             (self.entropy(message.flow, number, false), self.entropy(message.flow, number, true));
@@ -400,7 +386,8 @@ impl Hosts {
         let Some(connection) = self.connections.get(name) else { return };
         let AnySender::Datagrams(datagrams) = &connection.sending.end else { return };
         let AnyReceiver::Datagrams(receiver) = &connection.receiving.end else { return };
-        let FlowRecord { dropped_packets, lost_packets, .. } = self.records[connection.message.flow as usize];
+        let &mut FlowRecord { dropped_packets, lost_packets, .. } =
+            self.flows.record(connection.message.flow);
         let settled_packets = receiver.counters.delivered_packets + dropped_packets + lost_packets;
         let all = datagrams.idle() && settled_packets == datagrams.counters.sent_packets;
         if receiver.delivered() >= connection.message.end {
@@ -416,27 +403,11 @@ impl Hosts {
         let Some(connection) = self.connections.get(name) else { return };
         connection.message.delivered = true;
         let flow = connection.message.flow;
-        let record = &mut self.records[flow as usize];
+        let record = self.flows.record(flow);
         record.fct_ps = network.now_ps - record.start_ps;
         self.finished += 1;
         self.hopeful -= 1;
-        if let Start::Ready { work, node } = self.flows[flow as usize].start {
-            self.message_delivered(work, node, network);
-        }
-        let first = self.waiting.partition_point(|&(awaited, _)| awaited < flow);
-        for &(_, waiting) in self.waiting[first..].iter().take_while(|&&(awaited, _)| awaited == flow) {
-            if let Start::After { delay_ps, .. } = self.flows[waiting as usize].start {
-                self.hopeful += 1;
-                network.wake_at(network.now_ps + delay_ps, Timer::Start(waiting));
-            }
-        }
-        if self.awaited_jobs.is_empty() {
-            return;
-        }
-        for &(waiting, delay_ps) in self.awaited_jobs.delivered(self.flows[flow as usize].job) {
-            self.hopeful += 1;
-            network.wake_at(network.now_ps + delay_ps, Timer::Start(waiting));
-        }
+        self.start_waiting(flow, network);
     }
 
     /// Nothing of a flow is left: its counters are final and its connection is free, or idle.
@@ -450,14 +421,19 @@ impl Hosts {
             // Datagrams, of which some are lost: nobody sends them again.
             self.hopeful -= 1;
         }
-        connection.write_counters(&mut self.records);
         let Connection { transport, message, .. } = *connection;
-        if self.records[message.flow as usize].left_packets() > 0 {
-            self.past.entry(name).or_default().push((message.first, message.flow));
-        }
+        let record = self.flows.record(message.flow);
+        connection.write_counters(record);
+        let leaves_some = record.left_packets() > 0;
         let persistent =
             matches!(&self.transports[usize::from(transport)], Transport::Tcp(tcp) if tcp.persistent);
-        if persistent && self.flows[message.flow as usize].path.is_none() {
+        let keeps = persistent && self.flows.flow(message.flow).path.is_none();
+        if leaves_some {
+            self.past.entry(name).or_default().push((message.first, message.flow));
+        } else {
+            self.flows.end(message.flow);
+        }
+        if keeps {
             self.connections.keep_idle(name);
         } else {
             self.close(name, network);
@@ -471,27 +447,5 @@ impl Hosts {
 
     pub(crate) fn connections_peak(&self) -> usize {
         self.connections.peak()
-    }
-
-    fn watch(&mut self, name: u32, now_ps: u64) {
-        if self.watched.is_empty() {
-            return;
-        }
-        let Some(connection) = self.connections.get(name) else { return };
-        let window_bytes = match &connection.sending.end {
-            AnySender::Stream(sender) => sender.window_bytes(),
-            AnySender::Roce(sender) => sender.window_bytes(),
-            AnySender::Datagrams(_) => return,
-        };
-        let flow = connection.message.flow;
-        self.note_window(flow, window_bytes, now_ps);
-    }
-
-    fn note_window(&mut self, flow: u32, window_bytes: u64, now_ps: u64) {
-        let Some(last_bytes) = &mut self.watched[flow as usize] else { return };
-        if *last_bytes != window_bytes {
-            *last_bytes = window_bytes;
-            self.windows.push(WindowSample { flow, time_ps: now_ps, window_bytes });
-        }
     }
 }

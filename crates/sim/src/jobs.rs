@@ -1,6 +1,6 @@
 //! Barriers: flows that wait for all flows of a job.
 
-use anabranch_traffic::{Flow, Start};
+use anabranch_traffic::{FlowSource, Start};
 use std::collections::BTreeMap;
 
 /// A job that flows wait for.
@@ -13,18 +13,18 @@ struct Job {
 }
 
 /// The jobs that flows wait for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct AwaitedJobs(BTreeMap<u32, Job>);
 
 impl AwaitedJobs {
-    pub(crate) fn of(flows: &[Flow]) -> Self {
+    pub(crate) fn of(flows: &dyn FlowSource) -> Self {
         let mut jobs: BTreeMap<u32, Job> = BTreeMap::new();
-        for (index, flow) in (0..).zip(flows) {
+        for (index, flow) in (0..).zip(flows.pass()) {
             if let Start::AfterJob { job, delay_ps } = flow.start {
                 jobs.entry(job).or_default().waiting.push((index, delay_ps));
             }
         }
-        for job in flows.iter().filter_map(|flow| flow.job) {
+        for job in flows.pass().filter_map(|flow| flow.job) {
             if let Some(job) = jobs.get_mut(&job) {
                 job.left += 1;
             }

@@ -40,7 +40,7 @@ pub use error::SimulationError;
 pub use network::{Address, Network, horizon_ps};
 pub use nic::{Nic, Queueing};
 pub use outcome::{
-    CapturedPacket, EventKind, FlowRecord, Outcome, PacketEvent, PortRecord, QueueSample, Totals,
+    CapturedPacket, EventKind, FlowRecord, FlowSink, Outcome, PacketEvent, PortRecord, QueueSample, Totals,
     WindowSample, WorkRecord,
 };
 pub use packet::{Arrivals, Class, Kind, Packet, SackBlock, marks};

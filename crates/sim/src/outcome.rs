@@ -56,6 +56,11 @@ pub struct FlowRecord {
 }
 
 impl FlowRecord {
+    /// Record of a flow that has not begun.
+    pub(crate) fn blank() -> Self {
+        Self { start_ps: u64::MAX, fct_ps: u64::MAX, ..Self::default() }
+    }
+
     /// Counts what became of a segment that its connection does not count, or no more.
     pub(crate) fn count_end(&mut self, payload_bytes: u16, fate: Fate) {
         let (bytes, packets) = match fate {
@@ -85,6 +90,16 @@ impl FlowRecord {
         self.marked_packets = received.marked_packets;
         self.paths = received.paths();
     }
+}
+
+/// Taker of the records of flows as they end, so that memory need not hold them all.
+pub trait FlowSink: std::fmt::Debug + Send + Sync {
+    /// Takes the records of the flows from number `first` on. By the end of a run, the record of every flow has been
+    /// written; of those that are written several times, the last one counts.
+    ///
+    /// # Errors
+    /// Records that cannot be kept; they end the run.
+    fn write(&self, first: u32, records: &[FlowRecord]) -> std::io::Result<()>;
 }
 
 /// One port in one interval.
@@ -227,7 +242,7 @@ pub struct PacketEvent {
 /// Everything a simulation yields.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// One per flow.
+    /// One per flow; none if [`crate::Progress::send_flows_to`] sent them elsewhere.
     pub flows: Vec<FlowRecord>,
     /// One per port and interval, by interval, then port.
     pub ports: Vec<PortRecord>,

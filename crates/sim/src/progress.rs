@@ -1,8 +1,8 @@
 //! How far a simulation is, for other threads to read, and the way to stop it.
 
-use crate::PortRecord;
+use crate::{FlowSink, PortRecord};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Written by the simulation every few thousand events; read by anyone.
 #[derive(Debug, Default)]
@@ -15,6 +15,7 @@ pub struct Progress {
     /// Whether somebody took port records since the simulation last copied some, and so waits for more.
     ports_awaited: AtomicBool,
     ports: Mutex<Vec<PortRecord>>,
+    flows: Mutex<Option<Arc<dyn FlowSink>>>,
 }
 
 impl Progress {
@@ -62,6 +63,16 @@ impl Progress {
         }
         self.ports.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&records[copied..]);
         records.len()
+    }
+
+    /// Sends the records of flows to `sink` instead of into the [`crate::Outcome`], for the next run that begins.
+    pub fn send_flows_to(&self, sink: Arc<dyn FlowSink>) {
+        *self.flows.lock().unwrap_or_else(PoisonError::into_inner) = Some(sink);
+    }
+
+    /// Where the records of flows go, if not into the outcome.
+    pub(crate) fn take_sink(&self) -> Option<Arc<dyn FlowSink>> {
+        self.flows.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Asks the simulation to stop soon.

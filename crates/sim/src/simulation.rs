@@ -13,7 +13,7 @@ use crate::{Kind, Outcome, PortRecord, Progress, QueueSample, Settings, Simulati
 use anabranch_fabric::{Fabric, LinkState, What};
 use anabranch_plan::Weighing;
 use anabranch_split::picks::mix;
-use anabranch_traffic::Flow;
+use anabranch_traffic::FlowSource;
 use std::sync::atomic::Ordering;
 
 /// Events between two looks at [`Progress`].
@@ -29,7 +29,7 @@ pub struct Simulation<'a, B: SwitchBalancer> {
     queue_ports: Vec<u32>,
     network: Network,
     forwarding: Forwarding<B>,
-    hosts: Hosts,
+    hosts: Hosts<'a>,
     schedule: Schedule,
     /// The state of the links as it is.
     links: LinkState,
@@ -80,23 +80,14 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         host: Option<Box<dyn HostBalancer>>,
         weighing: Weighing,
         fabric: &'a Fabric,
-        flows: &[Flow],
+        flows: &'a dyn FlowSource,
         settings: &Settings<C>,
     ) -> Result<Self, SimulationError> {
         let forwarding = Forwarding::new(fabric, weighing, balancer)?;
         let mut network = Network::new(fabric, settings.framing, &settings.nic, settings.seed);
         network.host_balancer = host;
         network.record(&settings.observe);
-        let hosts = Hosts::new(
-            fabric,
-            (flows, &settings.works),
-            pin(fabric, flows)?,
-            &settings.transports,
-            settings.framing,
-            settings.seed,
-            &settings.observe.window_flows,
-        );
-        hosts.schedule(&mut network);
+        let hosts = Hosts::new(fabric, flows, pin(fabric, flows)?, settings);
         Ok(Self {
             fabric,
             end_ps: settings.end_ps,
@@ -123,7 +114,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
     /// Runs until the flows are done, time is over or `progress` is cancelled.
     ///
     /// # Errors
-    /// Weights after a change that the load balancer cannot hold.
+    /// Weights after a change that the load balancer cannot hold, and records that the sink of `progress` cannot take.
     pub fn run(&mut self, progress: &Progress) -> Result<(), SimulationError> {
         let end_ps = self.end_ps.min(self.network.queue.horizon_ps());
         let switches = self.fabric.nodes().len() as u32 - self.hosts_count;
@@ -134,6 +125,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             (0..self.hosts_count).for_each(|host| balancer.begin(host, network));
         });
         self.schedule_control();
+        self.hosts.schedule(progress.take_sink(), &mut self.network)?;
         while self.hosts.hopeful > 0 {
             let Some((now_ps, source)) = self.network.queue.first() else { break };
             if now_ps > end_ps {
@@ -426,8 +418,10 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
     }
 
     /// The records and sums of the run.
-    #[must_use]
-    pub fn outcome(mut self, progress: &Progress) -> Outcome {
+    ///
+    /// # Errors
+    /// Records of flows that the sink cannot take.
+    pub fn outcome(mut self, progress: &Progress) -> Result<Outcome, SimulationError> {
         let last_ps = self.interval_start_ps.max(self.silence.until_ps);
         if self.network.now_ps > last_ps || self.port_records.is_empty() {
             self.end_interval();
@@ -471,17 +465,19 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         counts.extend(sums.into_iter().filter(|&(_, count)| count > 0));
         let (captures, events) =
             recorder.map_or_else(Default::default, |recorder| (recorder.captures, recorder.events));
-        Outcome {
-            works: self.hosts.work_records(),
+        let works = self.hosts.work_records();
+        let (flows, windows) = self.hosts.into_records()?;
+        Ok(Outcome {
+            works,
             counts,
             captures,
             events,
-            flows: self.hosts.records,
+            flows,
             ports: self.port_records,
             queues: self.queue_samples,
-            windows: self.hosts.windows,
+            windows,
             totals,
-        }
+        })
     }
 }
 

@@ -26,12 +26,12 @@ struct Columns {
 ///
 /// # Errors
 /// Refuses a header without these columns, a list without rows, and the first row that is no such flow.
-pub fn read_host_flows(
+pub fn read_host_flows<C: Default + Extend<Flow>>(
     input: impl Read,
     file: &str,
     hosts: u32,
     transport: u8,
-) -> Result<Vec<Flow>, CsvError> {
+) -> Result<C, CsvError> {
     let mut rows = CsvRows::new(input, file)?;
     let required = |name| rows.required(name, FORM);
     let columns = Columns {
@@ -42,12 +42,13 @@ pub fn read_host_flows(
         start_ns: required("start_ns")?,
         path: rows.column("path"),
     };
-    let mut flows = Vec::new();
+    let (mut flows, mut count) = (C::default(), 0);
     while let Some(row) = rows.read()? {
-        let flow = columns.flow(row, flows.len(), hosts, transport);
-        flows.push(flow.map_err(|fault| rows.fault(fault))?);
+        let flow = columns.flow(row, count, hosts, transport);
+        flows.extend([flow.map_err(|fault| rows.fault(fault))?]);
+        count += 1;
     }
-    match flows.is_empty() {
+    match count == 0 {
         true => Err(rows.fault_of_file(("no flow".to_string(), "give one flow per row".to_string()))),
         false => Ok(flows),
     }
@@ -214,7 +215,7 @@ mod tests {
                 .collect();
             let mut text = Vec::new();
             write_host_flows(&flows, &mut text).unwrap();
-            prop_assert_eq!(read_host_flows(&text[..], "flows.csv", 8, 0).unwrap(), flows);
+            prop_assert_eq!(read_host_flows::<Vec<Flow>>(&text[..], "flows.csv", 8, 0).unwrap(), flows);
         }
 
         #[test]

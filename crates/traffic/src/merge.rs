@@ -15,14 +15,9 @@ pub fn merged_flows(workloads: &[Workload], fabric: &Fabric, seed: u64) -> Resul
     let (mut flows_before, mut jobs_before) = (0u64, 0u64);
     let mut works_before = 0;
     for (index, workload) in (0..).zip(workloads) {
-        let mut flows = workload.flows(fabric, Stream::of_entity(seed, "workload", index).bits())?;
+        let mut flows = workload.flows(fabric, workload_seed(seed, index))?;
         let jobs = flows.iter().filter_map(|flow| flow.job).max().map_or(0, |job| u64::from(job) + 1);
-        if flows_before + flows.len() as u64 > u32::MAX.into() || jobs_before + jobs > u32::MAX.into() {
-            return Err(TrafficError::new(
-                format!("workload {index}: more than 2^32 flows or jobs in all"),
-                "ask for fewer flows",
-            ));
-        }
+        check_number(index, flows_before + flows.len() as u64, jobs_before + jobs)?;
         let shift = jobs_before as u32;
         for flow in &mut flows {
             flow.job = flow.job.map(|job| job + shift);
@@ -41,6 +36,22 @@ pub fn merged_flows(workloads: &[Workload], fabric: &Fabric, seed: u64) -> Resul
         return Ok(lists.remove(0));
     }
     Ok(sorted(&lists))
+}
+
+/// Seed of one workload among several.
+pub(crate) fn workload_seed(seed: u64, index: u32) -> u64 {
+    Stream::of_entity(seed, "workload", index).bits()
+}
+
+/// Refuses more flows or jobs, up to those of workload `index`, than indexes hold.
+pub(crate) fn check_number(index: u32, flows: u64, jobs: u64) -> Result<(), TrafficError> {
+    if flows > u32::MAX.into() || jobs > u32::MAX.into() {
+        return Err(TrafficError::new(
+            format!("workload {index}: more than 2^32 flows or jobs in all"),
+            "ask for fewer flows",
+        ));
+    }
+    Ok(())
 }
 
 /// Sorts all flows by their earliest start, and renumbers the flows that others wait for.

@@ -1,6 +1,6 @@
 //! Offered load of every tier, computed from the flows.
 
-use crate::{Flow, Start};
+use crate::{FlowSource, Start};
 use anabranch_fabric::{Fabric, LinkState, NextHops, Tier};
 use std::collections::BTreeMap;
 
@@ -23,32 +23,19 @@ pub struct TierLoad {
     pub load_busiest: f64,
 }
 
-/// Time from the first arrival to the last, in picoseconds; `None` if all flows with a start time begin at once.
-#[must_use]
-pub fn arrival_window_ps(flows: &[Flow]) -> Option<u64> {
-    let starts = || {
-        flows.iter().filter_map(|flow| match flow.start {
-            Start::At(at_ps) => Some(at_ps),
-            Start::After { .. } | Start::AfterJob { .. } | Start::Ready { .. } => None,
-        })
-    };
-    let window_ps = starts().max()? - starts().min()?;
-    (window_ps > 0).then_some(window_ps)
-}
-
 /// Computes the payload of `flows` over `window_ps` and the fabric as built, tier by tier: going up, then down. Flows
 /// that wait for others are left out: their start depends on the network.
 ///
 /// If all shortest paths cross the same tiers, as in every fabric of leaves, pods and spines, the traffic between two
 /// tiers does not depend on how switches split.
 #[must_use]
-pub fn offered(fabric: &Fabric, flows: &[Flow], window_ps: u64) -> Vec<TierLoad> {
+pub fn offered(fabric: &Fabric, flows: &(impl FlowSource + ?Sized), window_ps: u64) -> Vec<TierLoad> {
     let leaves = fabric.leaves();
     let index = |host: u32| leaves.partition_point(|&leaf| leaf < fabric.leaf_of(host));
     let mut bytes = vec![0.0; fabric.ports().len()];
     // Payload from leaf to leaf, by destination, then source; nothing where nobody sends.
     let mut demand = vec![Vec::new(); leaves.len()];
-    for flow in flows.iter().filter(|flow| matches!(flow.start, Start::At(_))) {
+    for flow in flows.pass().filter(|flow| matches!(flow.start, Start::At(_))) {
         let (out, back) = (fabric.ports_of(flow.src)[0], fabric.ports_of(flow.dst)[0]);
         bytes[out as usize] += flow.size_bytes as f64;
         bytes[fabric.ports()[back as usize].reverse as usize] += flow.size_bytes as f64;

@@ -16,6 +16,7 @@ from anabranch._core import Progress, Scenario
 from anabranch.live.intervals import Intervals
 from anabranch.report.explore.fabric_shape import Carrier
 from anabranch.runs.results import Run
+from anabranch.stats.lazily import collected
 from anabranch.terminal.run_progress import fraction
 
 State = Literal["preparing", "running", "drawing", "ended", "stopped"]
@@ -94,7 +95,7 @@ class Feed:
             self._numbers = {
                 "simulated_ns": float(manifest["end_ns"]),
                 "end_ns": self._numbers.get("end_ns", 0.0),
-                "flows_begun": total - run.flows["start_ns"].null_count(),
+                "flows_begun": collected(run.scanned_flows.select(pl.col("start_ns").count())).item(),
                 "flows_finished": total - unfinished,
                 "flows_total": total,
                 "packet_hops": int(manifest["packet_hops"]),

@@ -16,8 +16,8 @@ from anabranch.plot import class_ranges, distribution, fabric, load_curves, slow
 from anabranch.plot import traces as trace_figure
 from anabranch.report.explore import traces
 from anabranch.report.material import Group, Material
-from anabranch.report.run_table import last_start_ns
 from anabranch.stats.size_classes import ALL_FLOWS, SizeClass
+from anabranch.stats.starts import last_start_ns
 from anabranch.stats.tier_load import port_utilization
 from anabranch.study.outcome import StudyOutcome, short
 
@@ -121,7 +121,9 @@ def _fabrics(material: Material) -> Iterator[Drawn]:
     heading = "Link utilisation"
     for group, label, run in shown[:FABRICS_MAX]:
         title = ", ".join(part for part in (label if len(shown) > 1 else "", group.title) if part)
-        drawn = fabric.draw(run.topology, port_utilization(run.topology, run.measured_ports, last_start_ns(run)))
+        drawn = fabric.draw(
+            run.topology, port_utilization(run.topology, run.measured_ports, last_start_ns(run.scanned_flows))
+        )
         yield Drawn(_file_name("fabric", title or run.name), heading, title, drawn)
         heading = ""
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from anabranch.report.run_table import last_start_ns
 from anabranch.report.steps_table import has_steps
 from anabranch.stats.fct import by_class
+from anabranch.stats.starts import last_start_ns
 from anabranch.stats.tier_load import achieved
 
 if TYPE_CHECKING:
@@ -22,6 +22,6 @@ def record(run: Run, classes: Sequence[SizeClass]) -> dict[str, Any]:
     return found | {
         "results": str(run.folder),
         "manifest": run.manifest,
-        "classes": by_class(run.flows, classes).to_dicts(),
-        "load": [asdict(tier) for tier in achieved(run.topology, run.measured_ports, last_start_ns(run))],
+        "classes": by_class(run.scanned_flows, classes).to_dicts(),
+        "load": [asdict(tier) for tier in achieved(run.topology, run.measured_ports, last_start_ns(run.scanned_flows))],
     }

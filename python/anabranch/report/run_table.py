@@ -14,6 +14,7 @@ from anabranch.stats import host_queues
 from anabranch.stats.fct import STATISTICS, statistics
 from anabranch.stats.jobs import completion_ns
 from anabranch.stats.size_classes import SizeClass
+from anabranch.stats.starts import last_start_ns
 from anabranch.stats.tier_load import achieved
 from anabranch.stats.tiers import direction_words, tier_counts
 from anabranch.terminal.plain_table import plain_table
@@ -54,7 +55,7 @@ def record_rows(records: Sequence[dict[str, Any]]) -> tuple[list[str], list[list
 def show(run: Run, classes: Sequence[SizeClass], console: Console) -> None:
     """Prints FCT and slowdown by class, load by tier, dropped and marked packets, and the cost of the run."""
     manifest = run.manifest
-    header, rows = class_rows(run.flows, classes)
+    header, rows = class_rows(run.scanned_flows, classes)
     table = plain_table(
         *((cell.replace(" ", "\n", 1) if index > 2 else f"\n{cell}", index > 0) for index, cell in enumerate(header))
     )
@@ -103,7 +104,7 @@ def _counted(run: Run) -> str:
 
 
 def _show_jobs(run: Run, console: Console) -> None:
-    times, unfinished = completion_ns(run.flows)
+    times, unfinished = completion_ns(run.scanned_flows)
     if len(times) + unfinished == 0:
         return
     table = plain_table(
@@ -116,7 +117,7 @@ def _show_jobs(run: Run, console: Console) -> None:
 
 
 def _show_load(run: Run, console: Console) -> None:
-    until_ns = last_start_ns(run)
+    until_ns = last_start_ns(run.scanned_flows)
     table = plain_table(
         ("achieved load", False), ("ports", True), ("capacity", True), ("mean %", True), ("busiest %", True)
     )
@@ -126,12 +127,6 @@ def _show_load(run: Run, console: Console) -> None:
         table.add_row(words, count(tier.ports), bit_rate(tier.capacity_bps), pct(tier.mean_pct), pct(tier.busiest_pct))
     console.print(table)
     console.print()
-
-
-def last_start_ns(run: Run) -> float | None:
-    """Start of the last flow: afterwards the fabric empties, which is not its load."""
-    starts = run.flows["start_ns"].drop_nulls()
-    return float(starts.max()) if len(starts) else None  # type: ignore[arg-type]
 
 
 def _word(key: str) -> str:

@@ -13,11 +13,12 @@ from anabranch.plot.style import svg
 from anabranch.report.explore.payload import payload
 from anabranch.report.figures import Drawn
 from anabranch.report.material import ABSENT, SEED, Material, flatten, text
-from anabranch.report.run_table import last_start_ns, record_rows
+from anabranch.report.run_table import record_rows
 from anabranch.report.web_page import LIBRARY, LIBRARY_STYLE, RUNS, render, source
 from anabranch.runs.class_table import class_rows
 from anabranch.runs.results import Run
 from anabranch.stats.size_classes import SizeClass
+from anabranch.stats.starts import last_start_ns
 from anabranch.stats.tier_load import achieved
 from anabranch.study.outcome import short, summary_rows
 from anabranch.units import amount, bit_rate, count, pct, ratio
@@ -84,7 +85,7 @@ def facts(runs: Sequence[Run]) -> dict[str, tuple[str, str]]:
 
 def _loads(run: Run) -> dict[str, Any]:
     offered = run.manifest["offered_load"]
-    tiers = achieved(run.topology, run.measured_ports, last_start_ns(run))
+    tiers = achieved(run.topology, run.measured_ports, last_start_ns(run.scanned_flows))
     header = ["achieved", "ports", "capacity", "mean %", "busiest port %"]
     rows = [
         [tier.direction, count(tier.ports), bit_rate(tier.capacity_bps), pct(tier.mean_pct), pct(tier.busiest_pct)]

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from anabranch.stats.lazily import collected
 from anabranch.stats.size_classes import SizeClass, size_classes
+from anabranch.stats.starts import last_start_ns
 from anabranch.stats.tier_load import achieved
 from anabranch.stats.window import Window
 from anabranch.units import count
@@ -32,7 +34,7 @@ QUEUE_MIN_BYTES = 1_500
 class Seen:
     """Results of a run as far as advice looks at them."""
 
-    flows: pl.DataFrame
+    flows: pl.DataFrame | pl.LazyFrame
     """Flows that count."""
     ports: pl.DataFrame
     """Intervals of ports within the window of measurement."""
@@ -45,8 +47,7 @@ class Seen:
     @property
     def arrivals(self) -> Window:
         """Time in which flows begin that count."""
-        starts = self.flows["start_ns"].drop_nulls()
-        return Window(self.from_ns, float(starts.max()) if len(starts) else 0.0)  # type: ignore[arg-type]
+        return Window(self.from_ns, last_start_ns(self.flows) or 0.0)
 
 
 def advice(seen: Seen, classes: Sequence[SizeClass] | None = None) -> list[str]:
@@ -62,9 +63,9 @@ def trend(batches: np.ndarray[Any, Any]) -> float:
     return float(np.sign(batches[later] - batches[earlier]).mean())
 
 
-def _few_flows(flows: pl.DataFrame, classes: Sequence[SizeClass]) -> str:
-    finished = flows.filter(pl.col("finished"))
-    few = {one.label: finished.filter(one.holds()).height for one in classes}
+def _few_flows(flows: pl.DataFrame | pl.LazyFrame, classes: Sequence[SizeClass]) -> str:
+    numbers = [(one.holds() & pl.col("finished")).sum().alias(str(index)) for index, one in enumerate(classes)]
+    few = dict(zip((one.label for one in classes), collected(flows.select(numbers)).row(0), strict=True))
     few = {label: number for label, number in few.items() if 0 < number < FLOWS_MIN}
     if not few:
         return ""

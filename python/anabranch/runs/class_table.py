@@ -16,7 +16,9 @@ WORDS = {"fct_ns": "FCT", "slowdown": "slowdown"}
 ABSENT = "-"
 
 
-def class_rows(flows: pl.DataFrame, classes: Sequence[SizeClass] | None = None) -> tuple[list[str], list[list[str]]]:
+def class_rows(
+    flows: pl.DataFrame | pl.LazyFrame, classes: Sequence[SizeClass] | None = None
+) -> tuple[list[str], list[list[str]]]:
     """Header and rows of the table by size class."""
     header = ["size class", "flows", "unfinished"]
     header += [f"{WORDS[measure]} {name}" for measure in MEASURES for name in STATISTICS]

@@ -53,13 +53,13 @@ def manifest(
     scenario: _core.Scenario,
     executed: Executed,
     topology: Mapping[str, Any],
-    tables: Mapping[str, pl.DataFrame],
+    ports: pl.DataFrame,
     files: dict[str, int],
     command: Sequence[str],
 ) -> dict[str, Any]:
     """Manifest as plain data, ready for JSON."""
-    totals, flows = executed.run.totals, tables["flows"]
-    of_hosts = host_queues.warning(topology, tables["ports"])
+    totals, flows = executed.run.totals, executed.run.flows_total
+    of_hosts = host_queues.warning(topology, ports)
     return {
         **origin(scenario, command, executed.started_at),
         **{key: plain(value) for key, value in totals.items()},
@@ -68,8 +68,8 @@ def manifest(
         "cpu_s": executed.cpu_s,
         "peak_rss_bytes": executed.peak_rss_bytes,
         "measure": measure(scenario),
-        "flows_total": flows.height,
-        "flows_unfinished": flows.height - int(flows["finished"].sum()),
+        "flows_total": flows,
+        "flows_unfinished": flows - int(totals["flows_finished"]),
         "offered_load": [{key: plain(value) for key, value in row.items()} for row in scenario.offered_load()],
         "warnings": [*scenario.warnings(), *([of_hosts] if of_hosts else [])],
         "definitions": DEFINITIONS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +35,16 @@ class ProgramRun:
     totals: dict[str, int | float]
     counts: list[tuple[str, int]]
     captures: dict[str, bytes]
+
+    @property
+    def flows_total(self) -> int:
+        """Number of flows."""
+        return len(self.flows["flow"])
+
+    def flow_pieces(self, rows: int) -> Iterator[Columns]:
+        """Rows of flows, so many at a time; at least one piece."""
+        for first in range(0, max(self.flows_total, 1), rows):
+            yield {name: values[first : first + rows] for name, values in self.flows.items()}
 
     def write_captures(self, folder: str) -> list[str]:
         """Writes the captures; returns their files."""

@@ -33,6 +33,9 @@ else:
 
 TABLES = ("flows", "ports", "queues", "windows", "events", "steps", "critical")
 
+FLOWS_READ_MAX = 1 << 20
+"""Flows up to which a table is read as a whole for sums over it: 0.2 GB."""
+
 
 class Run:
     """A run's folder. Frames are read when they are first used; `manifest["columns"]` describes columns."""
@@ -53,6 +56,15 @@ class Run:
     def flows(self) -> pl.DataFrame:
         """One row per flow."""
         return self._read("flows")
+
+    @property
+    def scanned_flows(self) -> pl.DataFrame | pl.LazyFrame:
+        """The same rows; where there are more than a million, a lazy frame that reads what is asked of it."""
+        if int(self.manifest["flows_total"]) <= FLOWS_READ_MAX or "flows" in vars(self):
+            return self.flows
+        import polars as pl
+
+        return pl.scan_parquet(self._file("flows"))
 
     @cached_property
     def ports(self) -> pl.DataFrame:
@@ -124,19 +136,25 @@ class Run:
         if self.window.whole:
             flows, unfinished = self.manifest["flows_total"], self.manifest["flows_unfinished"]
             return {"flows": flows, "unfinished": unfinished, **{name: self.manifest[name] for name in counted}}
-        flows = self.measured_flows
-        found = {"flows": flows.height, "unfinished": flows.height - int(flows["finished"].sum())}
+        import polars as pl
+
+        from anabranch.stats.lazily import collected, columns
+        from anabranch.stats.window import measured
+
+        flows = measured(self.scanned_flows)
+        known = [name for name in counted if name in columns(flows)]
+        total, finished, *sums = collected(flows.select(pl.len(), pl.col("finished").sum(), pl.col(known).sum())).row(0)
         # A lab does not know whose segments a queue dropped.
-        return found | {
-            name: int((flows[name].sum() if name in flows.columns else self.manifest[name]) or 0) for name in counted
-        }
+        told = {name: self.manifest[name] for name in counted} | dict(zip(known, sums, strict=True))
+        return {"flows": total, "unfinished": total - finished} | {name: int(told[name] or 0) for name in counted}
 
     def advice(self, classes: Sequence[SizeClass] | None = None) -> list[str]:
         """Sentences on what a longer run would make better: few flows, a load not reached, queues that still grow."""
         from anabranch.runs.advice import Seen, advice
+        from anabranch.stats.window import measured
 
-        offered = self.manifest["offered_load"]
-        seen = Seen(self.measured_flows, self.measured_ports, self.topology, offered, self.window.from_ns)
+        offered, flows = self.manifest["offered_load"], measured(self.scanned_flows)
+        seen = Seen(flows, self.measured_ports, self.topology, offered, self.window.from_ns)
         return advice(seen, classes)
 
     def to_pandas(self, table: str = "flows") -> pd.DataFrame:
@@ -175,9 +193,12 @@ class Run:
     def _read(self, table: str) -> pl.DataFrame:
         import polars as pl
 
+        return pl.read_parquet(self._file(table))
+
+    def _file(self, table: str) -> Path:
         if f"{table}.parquet" not in self.manifest["files"]:
             raise AnabranchError(f"{self.folder}: no {table} were recorded; name some in the scenario and run it again")
-        return pl.read_parquet(self.folder / f"{table}.parquet")
+        return self.folder / f"{table}.parquet"
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r})"
@@ -186,7 +207,7 @@ class Run:
         """Table by size class, for notebooks."""
         from anabranch.runs.class_table import class_rows
 
-        header, rows = class_rows(self.flows)
+        header, rows = class_rows(self.scanned_flows)
         cells = [[html.escape(cell) for cell in row] for row in rows]
         return titled(self.name, self.folder) + html_table([html.escape(cell) for cell in header], cells)
 
@@ -195,7 +216,7 @@ class Run:
         from anabranch.runs.class_table import class_rows
         from anabranch.terminal.plain_table import plain_table
 
-        header, rows = class_rows(self.flows)
+        header, rows = class_rows(self.scanned_flows)
         kept = [index for index, cell in enumerate(header) if cell.rpartition(" ")[2] not in ("p50", "p95", "p99.9")]
         table = plain_table(*((header[index], index > 0) for index in kept))
         table.title = f"{self.name}  {self.folder}"

@@ -24,7 +24,7 @@ def write(
 ) -> None:
     """Writes all files of a run, the manifest last. `own_scheme` describes the scheme of one's own, if it had one."""
     # Polars takes a while to load: not before there is something to write.
-    from anabranch.runs.frames import frames, write_frames
+    from anabranch.runs.frames import flow_frame, frames, write_frames
     from anabranch.runs.manifest import manifest
 
     topology = scenario.topology()
@@ -34,11 +34,13 @@ def write(
             file.write("\n")
         # The rest needs the nodes alone, and on a large fabric ports take as much memory as their table.
         del topology["ports"]
-        tables = frames(executed.run, topology["nodes"]["name"])
-        files = {"scenario.toml": 1, "topology.json": 1} | write_frames(tables, part, csv)
+        nodes = topology["nodes"]["name"]
+        tables = frames(executed.run, nodes)
+        files = {"scenario.toml": 1, "topology.json": 1}
+        files |= write_frames({"flows": flow_frame(executed.run, nodes), **tables}, part, csv)
         (part / "scenario.toml").write_text(scenario.resolved_toml(), encoding="utf-8")
         files |= {Path(name).name: 1 for name in executed.run.write_captures(str(part))}
-        written = manifest(scenario, executed, topology, tables, files, command) | dict(own_scheme)
+        written = manifest(scenario, executed, topology, tables["ports"], files, command) | dict(own_scheme)
         (part / MANIFEST).write_text(json.dumps(written, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 

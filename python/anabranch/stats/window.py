@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from anabranch.stats.lazily import Table, columns
+
 FLAG = "measured"
 """Column of flows that says whether a flow counts."""
 AMOUNTS = ("sent_bytes", "sent_packets", "dropped_packets", "lost_packets", "marked_packets")
@@ -27,9 +29,14 @@ class Window:
         return self.from_ns == 0.0 and math.isinf(self.to_ns)
 
 
-def measured(flows: pl.DataFrame) -> pl.DataFrame:
-    """Flows that count; all of them in folders of earlier versions, which do not say."""
-    return flows.filter(pl.col(FLAG)) if FLAG in flows.columns else flows
+def counts(flows: pl.DataFrame | pl.LazyFrame) -> pl.Expr:
+    """Condition on flows that count; all of them do in folders of earlier versions, which do not say."""
+    return pl.col(FLAG) if FLAG in columns(flows) else pl.lit(value=True)
+
+
+def measured(flows: Table) -> Table:
+    """Flows that count."""
+    return flows.filter(counts(flows))
 
 
 def clipped(ports: pl.DataFrame, window: Window) -> pl.DataFrame:

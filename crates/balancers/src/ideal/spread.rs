@@ -6,7 +6,7 @@ use anabranch_plan::{Groups, Weighing};
 use anabranch_sim::SimulationError;
 use anabranch_split::apportion::quotas;
 use anabranch_split::picks::deficit::first_due;
-use anabranch_traffic::{Flow, Start};
+use anabranch_traffic::{Flow, FlowSource, Start};
 use std::collections::HashMap;
 
 /// Pins the flows of each pair of leaves to their paths so that, in the order in which they begin, every prefix is within
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 /// after the changes at time zero. Flows that are pinned stay so.
 pub(crate) fn spread_exactly(
     fabric: &Fabric,
-    flows: &[Flow],
+    flows: &dyn FlowSource,
     weighing: &Weighing,
     changes: &[Change],
 ) -> Result<Vec<Flow>, SimulationError> {
@@ -24,16 +24,17 @@ pub(crate) fn spread_exactly(
     }
     let groups = Groups::plan(fabric, &state, weighing);
     let mut book = PathBook::new(fabric)?;
-    let mut order: Vec<usize> = (0..flows.len()).collect();
-    order.sort_by_key(|&index| match flows[index].start {
+    let mut spread: Vec<Flow> = flows.pass().collect();
+    let mut order: Vec<usize> = (0..spread.len()).collect();
+    order.sort_by_key(|&index| match spread[index].start {
         Start::At(at_ps) => at_ps,
         Start::After { .. } | Start::AfterJob { .. } | Start::Ready { .. } => u64::MAX,
     });
     let mut pairs: HashMap<(u32, u32), Pair> = HashMap::new();
-    let mut spread = flows.to_vec();
     for index in order {
-        let (from, to) = (book.leaf_of(flows[index].src), book.leaf_of(flows[index].dst));
-        if from == to || flows[index].path.is_some() {
+        let flow = &spread[index];
+        let (from, to) = (book.leaf_of(flow.src), book.leaf_of(flow.dst));
+        if from == to || flow.path.is_some() {
             continue;
         }
         let pair = pairs.entry((from, to)).or_insert_with(|| {

@@ -14,7 +14,7 @@ use crate::task::{Task, once};
 use crate::{HostRule, Picker, Settings, Weigher};
 use anabranch_fabric::Fabric;
 use anabranch_sim::{Outcome, Progress, SimulationError};
-use anabranch_traffic::Flow;
+use anabranch_traffic::FlowSource;
 use asked_hosts::AskedHosts;
 use picked::PickedBalancer;
 
@@ -26,11 +26,11 @@ use picked::PickedBalancer;
 pub fn simulate_with<S: Planned>(
     parameters: S::Parameters,
     fabric: &Fabric,
-    flows: &[Flow],
+    flows: &(impl FlowSource + ?Sized),
     settings: &Settings,
     progress: &Progress,
 ) -> Result<Outcome, SimulationError> {
-    in_place_of_tables(fabric, flows, settings, progress)?.by_table::<S>(once(parameters), None, None)
+    in_place_of_tables(fabric, &flows, settings, progress)?.by_table::<S>(once(parameters), None, None)
 }
 
 /// Simulates as [`crate::simulate`] does, with the weights of `weigher` in place of those of the settings,
@@ -42,11 +42,11 @@ pub fn simulate_with<S: Planned>(
 pub fn simulate_weighed(
     weigher: &mut dyn Weigher,
     fabric: &Fabric,
-    flows: &[Flow],
+    flows: &(impl FlowSource + ?Sized),
     settings: &Settings,
     progress: &Progress,
 ) -> Result<Outcome, SimulationError> {
-    let task = in_place_of_tables(fabric, flows, settings, progress)?;
+    let task = in_place_of_tables(fabric, &flows, settings, progress)?;
     if settings.balancing.table == Table::Uniform {
         return Err(SimulationError::new(
             "routing: the table `uniform` takes all members alike, whatever their weights",
@@ -70,11 +70,11 @@ pub fn simulate_weighed(
 pub fn simulate_picked(
     picker: &mut dyn Picker,
     fabric: &Fabric,
-    flows: &[Flow],
+    flows: &(impl FlowSource + ?Sized),
     settings: &Settings,
     progress: &Progress,
 ) -> Result<Outcome, SimulationError> {
-    let task = in_place_of_tables(fabric, flows, settings, progress)?;
+    let task = in_place_of_tables(fabric, &flows, settings, progress)?;
     let granularity = settings.balancing.granularity;
     let balancer = PickedBalancer::new(picker, granularity, fabric.hosts(), &task.salts(), settings.seed);
     let mut hosts = once(balancer.edge());
@@ -89,17 +89,17 @@ pub fn simulate_picked(
 pub fn simulate_by_hosts(
     rule: Box<dyn HostRule>,
     fabric: &Fabric,
-    flows: &[Flow],
+    flows: &(impl FlowSource + ?Sized),
     settings: &Settings,
     progress: &Progress,
 ) -> Result<Outcome, SimulationError> {
-    in_place_of_tables(fabric, flows, settings, progress)?.by_rule(once(AskedHosts(rule)))
+    in_place_of_tables(fabric, &flows, settings, progress)?.by_rule(once(AskedHosts(rule)))
 }
 
 /// Task of tables, in place of which schemes of the caller's own decide.
 fn in_place_of_tables<'a>(
     fabric: &'a Fabric,
-    flows: &'a [Flow],
+    flows: &'a dyn FlowSource,
     settings: &'a Settings,
     progress: &'a Progress,
 ) -> Result<Task<'a>, SimulationError> {

@@ -5,12 +5,15 @@ use crate::broken::{Broken, holds};
 use crate::{arrival, bound, counts, packet_events};
 use anabranch_balancers::simulate;
 use anabranch_record::{
-    Column, Values, event_columns, flow_columns, port_columns, queue_columns, window_columns, write_capture,
+    Column, RecordFile, Values, event_columns, flow_columns, port_columns, queue_columns, window_columns,
+    write_capture,
 };
 use anabranch_scenario::{Resolved, Scenario};
 use anabranch_sim::{Outcome, Progress};
-use anabranch_traffic::Flow;
+use anabranch_traffic::{DrawnFlows, Flow, FlowSource};
+use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Number of events after which a run is given up. Drawn scenarios have far fewer, unless their flows cannot arrive and
 /// time out until the end.
@@ -64,11 +67,14 @@ fn passed(text: &str, folder: &Path, progress: &Progress) -> Result<u64, End> {
     holds(means_the_same, "the canonical text means the same", || {
         format!("{:?}\n{:?}\n{canonical}", resolved.settings(), again.settings())
     })?;
-    let flows = resolved.flows().map_err(|error| End::Refused(error.to_string()))?;
-    holds(again.flows().as_ref() == Ok(&flows), "flows are drawn the same twice", || canonical.clone())?;
-    let _ = (resolved.warnings(&flows), resolved.offered_load(&flows));
+    let drawn = resolved.flows().map_err(|error| End::Refused(error.to_string()))?;
+    let flows: Vec<Flow> = drawn.iter().collect();
+    let drawn_again =
+        again.flows().map_err(|error| Broken::new("flows are drawn twice", error.to_string()))?;
+    holds(drawn_again.iter().eq(drawn.iter()), "flows are drawn the same twice", || canonical.clone())?;
+    let _ = resolved.warnings(&drawn, &resolved.offered_load(&drawn));
     let first = simulated(&resolved, &flows, progress)?;
-    let second = simulated(&again, &flows, progress)?;
+    let second = simulated_into_file(&again, &drawn_again, progress)?;
     compare(&first, &second)?;
     counts::check(&resolved, &flows, &first)?;
     packet_events::check(&resolved, &first)?;
@@ -84,7 +90,16 @@ fn resolve(text: &str, name: &str, folder: &Path) -> Result<Resolved, String> {
         .map_err(|error| error.to_string())
 }
 
-fn simulated(resolved: &Resolved, flows: &[Flow], progress: &Progress) -> Result<Outcome, End> {
+/// The same simulation of flows that come one after the other, with their records in a file meanwhile.
+fn simulated_into_file(resolved: &Resolved, flows: &DrawnFlows, progress: &Progress) -> Result<Outcome, End> {
+    let broken = |error: io::Error| Broken::new("records are kept in a file", error.to_string());
+    let file = Arc::new(RecordFile::create_in(&std::env::temp_dir()).map_err(broken)?);
+    progress.send_flows_to(Arc::<RecordFile>::clone(&file));
+    let outcome = simulated(resolved, flows, progress)?;
+    Ok(Outcome { flows: file.read(0, flows.len()).map_err(broken)?, ..outcome })
+}
+
+fn simulated(resolved: &Resolved, flows: &impl FlowSource, progress: &Progress) -> Result<Outcome, End> {
     let outcome = simulate(resolved.fabric(), flows, resolved.settings(), progress)
         .map_err(|error| End::Refused(error.to_string()))?;
     // By events, not by whether the watcher was quick enough: the same scenarios are given up on every machine.

@@ -4,6 +4,7 @@ use super::Hosts;
 use crate::connections::connection_slot;
 use crate::network::{Address, Ended, Fate, Network};
 use crate::{Kind, Packet};
+use std::collections::hash_map::Entry;
 
 /// A segment or datagram that counts for a flow reached its host.
 #[inline(always)]
@@ -13,7 +14,7 @@ pub(super) fn note_arrival(flow: u32, packet: &Packet, network: &mut Network) {
     }
 }
 
-impl Hosts {
+impl Hosts<'_> {
     /// Says whose the packets are that were recorded, and tells connections of datagrams that will not arrive.
     #[cold]
     pub(crate) fn attend(&mut self, network: &mut Network) {
@@ -52,9 +53,28 @@ impl Hosts {
         if !matches!(packet.kind, Kind::Data | Kind::Datagram) {
             return;
         }
-        if let Some(flow) = self.flow_of(packet) {
-            self.records[flow as usize].count_end(packet.payload_bytes, fate);
+        let Some(flow) = self.flow_of(packet) else { return };
+        let record = self.flows.record(flow);
+        record.count_end(packet.payload_bytes, fate);
+        // A flow that has not ended has not counted what it sent.
+        let is_settled = !self.past.is_empty() && record.sent_packets > 0 && record.left_packets() == 0;
+        if is_settled {
+            self.forget(packet.connection, flow);
         }
+    }
+
+    /// The last segment of a flow that had ended before is accounted for: its record is final.
+    fn forget(&mut self, name: u32, flow: u32) {
+        let subflows = self.past_subflows.remove(&flow).unwrap_or_else(|| vec![name]);
+        for name in subflows {
+            if let Entry::Occupied(mut past) = self.past.entry(name) {
+                past.get_mut().retain(|&(_, other)| other != flow);
+                if past.get().is_empty() {
+                    past.remove();
+                }
+            }
+        }
+        self.flows.end(flow);
     }
 
     /// Flow of a packet: what its connection carries, or, if it is a segment or datagram, a flow before that.

@@ -3,7 +3,7 @@
 use super::Hosts;
 use crate::connections::{Connection, Connections};
 
-impl Hosts {
+impl Hosts<'_> {
     /// Connections with a flow of their own that has not ended.
     fn in_use(connections: &Connections) -> impl Iterator<Item = &Connection> {
         connections
@@ -13,17 +13,18 @@ impl Hosts {
 
     /// What applications have received so far counts no longer.
     pub(crate) fn omit(&mut self) {
-        Self::in_use(&self.connections).for_each(|connection| connection.write_received(&mut self.records));
+        for connection in Self::in_use(&self.connections) {
+            connection.write_received(self.flows.record(connection.message.flow));
+        }
         self.receive_multipath();
-        self.omitted = self.records.iter().map(|record| record.received_bytes).collect();
+        self.flows.omit();
     }
 
     /// Writes down the counters of the flows that are still open.
     pub(crate) fn finish(&mut self) {
-        Self::in_use(&self.connections).for_each(|connection| connection.write_counters(&mut self.records));
-        self.finish_multipath();
-        for (record, omitted) in self.records.iter_mut().zip(&self.omitted) {
-            record.received_bytes -= omitted;
+        for connection in Self::in_use(&self.connections) {
+            connection.write_counters(self.flows.record(connection.message.flow));
         }
+        self.finish_multipath();
     }
 }

@@ -4,7 +4,7 @@ use super::Hosts;
 use crate::door::Opened;
 use crate::network::{Address, Network};
 
-impl Hosts {
+impl Hosts<'_> {
     /// Closes a connection, and tells the load balancer of both its hosts.
     pub(super) fn close(&mut self, name: u32, network: &mut Network) {
         let Address { host, destination, .. } = self.connections.last_user(name).sending.address;

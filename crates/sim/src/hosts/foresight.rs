@@ -2,7 +2,6 @@
 
 use super::Hosts;
 use crate::network::Network;
-use crate::prefetch::prefetch;
 use crate::slab::PacketId;
 use crate::timers::Timer;
 use crate::{Kind, Packet};
@@ -11,7 +10,7 @@ use crate::{Kind, Packet};
 const TIMERS_AHEAD: usize = 4;
 
 /// The same for starts of flows.
-const STARTS_AHEAD: usize = 4;
+const STARTS_AHEAD: u32 = 4;
 
 /// Packets between the fetching of a connection and that of the record of a flow that its packet ends.
 const RECORDS_AHEAD: usize = 4;
@@ -23,7 +22,7 @@ pub(super) struct Foreseen {
     count: usize,
 }
 
-impl Hosts {
+impl Hosts<'_> {
     /// Fetches what the next packets of a link to a host will need, each one step closer: the packet, its connection, and
     /// the record of a flow that it ends.
     pub(crate) fn foresee(&self, port: usize, network: &mut Network) {
@@ -55,16 +54,14 @@ impl Hosts {
 
     fn foresee_end(&self, name: u32, end: u64) {
         if let Some(flow) = self.connections.ends(name, end) {
-            prefetch(self.records.as_ptr().wrapping_add(flow as usize));
+            self.flows.prefetch_record(flow);
         }
     }
 
     /// Fetches what the next timers will need: flows and their records, or connections, most of which were closed since.
     pub(super) fn foresee_timers(&self, timer: Timer, network: &Network) {
         if let Timer::Start(flow) = timer {
-            let coming = flow as usize + STARTS_AHEAD;
-            prefetch(self.flows.as_ptr().wrapping_add(coming));
-            prefetch(self.records.as_ptr().wrapping_add(coming));
+            self.flows.prefetch(flow.saturating_add(STARTS_AHEAD));
         }
         match network.coming_timer(TIMERS_AHEAD) {
             Some(Timer::Sender(name)) => self.connections.prefetch(name, Kind::Ack),

@@ -5,7 +5,7 @@ use crate::connections::{AnyReceiver, AnySender, Connection, Message, Outlet, Su
 use crate::network::Network;
 use crate::transport::mptcp::{Coupling, DataStream, Pace, interval_bytes};
 use crate::transport::{Host, ReceiverCounters, SenderCounters, Transport};
-use crate::{FlowRecord, Kind, Packet, SimulationError};
+use crate::{Kind, Packet, SimulationError};
 
 /// A flow of MPTCP.
 #[derive(Default)]
@@ -83,7 +83,7 @@ enum Step<'a> {
     Wake,
 }
 
-impl Hosts {
+impl Hosts<'_> {
     /// A flow of MPTCP begins: its subflows have their connections, and the first opens.
     pub(super) fn begin_multipath(
         &mut self,
@@ -207,8 +207,13 @@ impl Hosts {
     /// Every byte is acknowledged: the subflows end, whatever they have still outstanding.
     fn end_multipath(&mut self, slot: u32, network: &mut Network) {
         let flow = self.write_multipath(slot);
-        let leaves_some = self.records[flow as usize].left_packets() > 0;
+        let leaves_some = self.flows.record(flow).left_packets() > 0;
         let mut connections = std::mem::take(&mut self.multipaths.all[slot as usize].connections);
+        if leaves_some {
+            self.past_subflows.insert(flow, connections.clone());
+        } else {
+            self.flows.end(flow);
+        }
         for name in connections.drain(..) {
             if leaves_some {
                 self.past.insert(name, vec![(0, flow)]);
@@ -233,7 +238,7 @@ impl Hosts {
         for Multipath { data, connections, .. } in &self.multipaths.all {
             let first = connections.first().and_then(|&name| self.connections.get(name));
             if let Some(Connection { message, .. }) = first {
-                self.records[message.flow as usize].received_bytes = data.received();
+                self.flows.record(message.flow).received_bytes = data.received();
             }
         }
     }
@@ -255,7 +260,7 @@ impl Hosts {
             }
         }
         sent.retransmitted_packets += data.reinjected_packets;
-        let record: &mut FlowRecord = &mut self.records[flow as usize];
+        let record = self.flows.record(flow);
         record.count(&sent, &received);
         record.received_bytes = data.received();
         flow

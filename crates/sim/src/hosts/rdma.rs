@@ -38,7 +38,7 @@ fn completion(transport: &Transport) -> Completion {
     }
 }
 
-impl Hosts {
+impl Hosts<'_> {
     /// Data reach their host.
     pub(super) fn reach_rdma_receiver(&mut self, packet: &Packet, network: &mut Network) {
         let Some(connection) = self.connections.get(packet.connection) else { return };

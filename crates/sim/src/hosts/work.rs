@@ -4,7 +4,7 @@ use super::Hosts;
 use crate::WorkRecord;
 use crate::network::Network;
 use crate::timers::Timer;
-use anabranch_traffic::{Flow, PlacedWork, Start};
+use anabranch_traffic::{FlowSource, PlacedWork, Start};
 use anabranch_work::{Effect, Execution, Graph};
 use std::sync::Arc;
 
@@ -26,7 +26,10 @@ pub(super) struct Works {
 }
 
 impl Works {
-    pub(super) fn new(works: &[PlacedWork], flows: &[Flow]) -> Self {
+    pub(super) fn new(works: &[PlacedWork], flows: &dyn FlowSource) -> Self {
+        if works.is_empty() {
+            return Self::default();
+        }
         let mut first_timer = 0;
         let mut running = Vec::with_capacity(works.len());
         for work in works {
@@ -39,7 +42,7 @@ impl Works {
             });
             first_timer += nodes + 1;
         }
-        for (index, flow) in (0..).zip(flows) {
+        for (index, flow) in (0..).zip(flows.pass()) {
             if let Start::Ready { work, node } = flow.start
                 && let Some(running) = running.get_mut(work as usize)
             {
@@ -47,10 +50,6 @@ impl Works {
             }
         }
         Self { running, effects: Vec::new() }
-    }
-
-    pub(super) fn count(&self) -> u64 {
-        self.running.len() as u64
     }
 
     pub(super) fn records(&self) -> Vec<WorkRecord> {
@@ -66,14 +65,15 @@ impl Works {
     }
 }
 
-impl Hosts {
+impl Hosts<'_> {
     /// What has happened to the nodes of each graph.
     pub(crate) fn work_records(&self) -> Vec<WorkRecord> {
         self.works.records()
     }
 
     /// Sets the timers with which graphs begin.
-    pub(super) fn schedule_works(&self, network: &mut Network) {
+    pub(super) fn schedule_works(&mut self, network: &mut Network) {
+        self.hopeful += self.works.running.len() as u64;
         for running in &self.works.running {
             let timer = running.first_timer + running.flow_of.len() as u32;
             network.wake_at(running.start_ps, Timer::Work(timer));

@@ -12,10 +12,12 @@ pub use incast::{Clients, Incast};
 pub use once::Once;
 pub use parameter_server::ParameterServer;
 pub use poisson::{Amount, Arrivals, Poisson};
+pub(crate) use poisson::{PoissonDraws, PoissonPass};
 pub use ring_all_reduce::RingAllReduce;
 
-use crate::{Flow, TrafficError};
+use crate::{Flow, PackedFlows, TrafficError};
 use anabranch_fabric::Fabric;
+use std::sync::Arc;
 
 /// Kind of traffic; a simulation may carry several at once, see [`crate::merged_flows`].
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +35,7 @@ pub enum Workload {
     /// Messages of a workload graph.
     Graph(Job),
     /// List of flows as given.
-    Given(Vec<Flow>),
+    Given(Arc<PackedFlows>),
 }
 
 impl Workload {
@@ -50,7 +52,7 @@ impl Workload {
             Self::RingAllReduce(ring) => ring.flows(fabric),
             Self::ParameterServer(servers) => servers.flows(fabric),
             Self::Graph(job) => job.flows(fabric),
-            Self::Given(flows) => Ok(flows.clone()),
+            Self::Given(flows) => Ok(flows.iter().collect()),
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::{Flow, Pattern, Start, TrafficError};
 use anabranch_fabric::Fabric;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 /// Flows at random times. Every sender has a process of its own, all of the same rate, and random streams of its own,
 /// so that their sum is a Poisson process, and one more host does not change the times and sizes of the others at the
@@ -82,6 +83,7 @@ pub(super) fn check_rate(per_s: f64) -> Result<(), TrafficError> {
 }
 
 /// Random streams of one sender.
+#[derive(Debug)]
 struct Process {
     sender: Sender,
     gaps: Stream,
@@ -112,16 +114,37 @@ impl Poisson {
     }
 
     pub(super) fn flows(&self, fabric: &Fabric, seed: u64) -> Result<Vec<Flow>, TrafficError> {
-        let senders = self.pattern.on(fabric, seed)?;
-        let per_s = self.rate(fabric, &senders)?;
-        self.amount.check(per_s)?;
+        Ok(Arc::new(PoissonDraws::new(self, fabric, seed)?).pass().collect())
+    }
+}
+
+/// What the flows of Poisson arrivals are drawn from.
+#[derive(Debug)]
+pub(crate) struct PoissonDraws {
+    of: Poisson,
+    senders: Senders,
+    seed: u64,
+    /// Mean time between two flows of a sender.
+    gap_ns: f64,
+}
+
+impl PoissonDraws {
+    pub(crate) fn new(of: &Poisson, fabric: &Fabric, seed: u64) -> Result<Self, TrafficError> {
+        let senders = of.pattern.on(fabric, seed)?;
+        let per_s = of.rate(fabric, &senders)?;
+        of.amount.check(per_s)?;
         let gap_ns = 1e9 * senders.senders.len() as f64 / per_s;
-        let mut processes: Vec<Process> = (0..)
-            .zip(&senders.senders)
+        Ok(Self { of: of.clone(), senders, seed, gap_ns })
+    }
+
+    /// The flows, in the order in which they begin.
+    pub(crate) fn pass(self: &Arc<Self>) -> PoissonPass {
+        let processes: Vec<Process> = (0..)
+            .zip(&self.senders.senders)
             .map(|(entity, &sender)| {
-                let stream = |purpose| Stream::of_entity(seed, purpose, entity);
+                let stream = |purpose| Stream::of_entity(self.seed, purpose, entity);
                 let mut gaps = stream("arrivals");
-                let time_ns = gaps.exponential(gap_ns);
+                let time_ns = gaps.exponential(self.gap_ns);
                 Process {
                     sender,
                     gaps,
@@ -131,30 +154,45 @@ impl Poisson {
                 }
             })
             .collect();
-        // By time, then sender.
-        let mut next: BinaryHeap<Reverse<(u64, usize)>> = processes
-            .iter()
-            .enumerate()
-            .map(|(i, process)| Reverse((whole_ns(process.time_ns), i)))
-            .collect();
-        let mut flows = Vec::new();
-        while let Some(Reverse((time_ps, i))) = next.pop() {
-            if !self.amount.includes(flows.len() as u64, time_ps) {
-                break;
-            }
-            let process = &mut processes[i];
-            flows.push(Flow {
-                src: process.sender.host,
-                dst: senders.destination(process.sender, &mut process.destinations),
-                size_bytes: self.sizes.draw_bytes(&mut process.sizes),
-                start: Start::At(self.start_ps + time_ps),
-                path: None,
-                job: None,
-                transport: self.transport,
-            });
-            process.time_ns += process.gaps.exponential(gap_ns);
-            next.push(Reverse((whole_ns(process.time_ns), i)));
+        let next = processes.iter().enumerate();
+        let next = next.map(|(i, process)| Reverse((whole_ns(process.time_ns), i))).collect();
+        PoissonPass { from: Arc::clone(self), processes, next, drawn: 0 }
+    }
+}
+
+/// One pass over the flows of Poisson arrivals.
+#[derive(Debug)]
+pub(crate) struct PoissonPass {
+    from: Arc<PoissonDraws>,
+    processes: Vec<Process>,
+    /// Next arrival of each sender, by time, then sender.
+    next: BinaryHeap<Reverse<(u64, usize)>>,
+    drawn: u64,
+}
+
+impl Iterator for PoissonPass {
+    type Item = Flow;
+
+    fn next(&mut self) -> Option<Flow> {
+        let PoissonDraws { of, senders, gap_ns, .. } = &*self.from;
+        let mut next = self.next.peek_mut()?;
+        let Reverse((time_ps, i)) = *next;
+        if !of.amount.includes(self.drawn, time_ps) {
+            return None;
         }
-        Ok(flows)
+        self.drawn += 1;
+        let process = &mut self.processes[i];
+        let flow = Flow {
+            src: process.sender.host,
+            dst: senders.destination(process.sender, &mut process.destinations),
+            size_bytes: of.sizes.draw_bytes(&mut process.sizes),
+            start: Start::At(of.start_ps + time_ps),
+            path: None,
+            job: None,
+            transport: of.transport,
+        };
+        process.time_ns += process.gaps.exponential(*gap_ns);
+        *next = Reverse((whole_ns(process.time_ns), i));
+        Some(flow)
     }
 }

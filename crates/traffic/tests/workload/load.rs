@@ -6,12 +6,12 @@ use anabranch_fabric::{Fabric, Tier};
 use anabranch_traffic::load::Load;
 use anabranch_traffic::sizes::{Convention, Published, Sizes};
 use anabranch_traffic::workload::{Amount, Arrivals, Poisson};
-use anabranch_traffic::{Flow, Pattern, Start, Workload, arrival_window_ps, offered};
+use anabranch_traffic::{Flow, FlowSource, Pattern, Start, Workload, offered};
 
 const LONG: Amount = Amount::Count(200_000);
 
 fn tier_load(fabric: &Fabric, flows: &[Flow], from: Tier, to: Tier) -> f64 {
-    let rows = offered(fabric, flows, arrival_window_ps(flows).unwrap());
+    let rows = offered(fabric, flows, flows.outline().arrival_window_ps().unwrap());
     rows.iter().find(|row| (row.from, row.to) == (from, to)).unwrap().load
 }
 
@@ -88,7 +88,7 @@ fn one_flow_is_offered_to_each_tier_once() {
     };
     // Within a second 125 MB: 1 Gbit/s of 10 across the fabric. The second flow stays in its rack.
     let flows = [flow(0, 15, 125_000_000, 0), flow(2, 3, 125_000_000, PS_PER_S)];
-    assert_eq!(arrival_window_ps(&flows), Some(PS_PER_S));
+    assert_eq!(flows.outline().arrival_window_ps(), Some(PS_PER_S));
     let rows = offered(&fabric, &flows, PS_PER_S);
     let tiers: Vec<_> = rows.iter().map(|row| (row.from, row.to)).collect();
     use Tier::{Aggregation, Host, Leaf, Spine};

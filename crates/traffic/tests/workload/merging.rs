@@ -3,9 +3,11 @@
 use crate::setup::{at_ps, leaf_spine, load, poisson};
 use anabranch_fabric::capacity::Reference;
 use anabranch_traffic::sizes::Sizes;
-use anabranch_traffic::workload::{Amount, Clients, Incast, ParameterServer, RingAllReduce};
-use anabranch_traffic::{Flow, Pattern, Start, Workload, merged_flows};
+use anabranch_traffic::workload::{Amount, Clients, Incast, Job, ParameterServer, PlacedWork, RingAllReduce};
+use anabranch_traffic::{DrawnFlows, Flow, FlowSource, Outline, Pattern, Start, Workload, merged_flows};
+use anabranch_work::collective::{Algorithm, Collective, Kind, steps};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 fn background() -> Workload {
     let mut poisson = poisson(Pattern::RandomPairs, load(0.5, Reference::Uplink), Amount::Count(3000));
@@ -105,9 +107,68 @@ fn a_single_list_stays_as_it_is() {
     };
     let given = vec![flow(9), flow(3), flow(5)];
     let fabric = leaf_spine();
-    assert_eq!(merged_flows(&[Workload::Given(given.clone())], &fabric, 1).unwrap(), given);
-    let twice = merged_flows(&[Workload::Given(given.clone()), Workload::Given(given)], &fabric, 1).unwrap();
+    let workload = Workload::Given(Arc::new(given.iter().copied().collect()));
+    assert_eq!(merged_flows(std::slice::from_ref(&workload), &fabric, 1).unwrap(), given);
+    let twice = merged_flows(&[workload.clone(), workload], &fabric, 1).unwrap();
     assert_eq!(twice.iter().map(at_ps).collect::<Vec<_>>(), [3, 3, 5, 5, 9, 9]);
     assert_eq!(twice[0].job, Some(7));
     assert_eq!(twice[1].job, Some(15));
+}
+
+/// Checks flows that are drawn one after the other against the list of them all: of one workload and of several, with and
+/// without jobs, waits, and lists that are not in order.
+#[test]
+fn flows_drawn_in_a_pass_are_those_of_the_list() {
+    let fabric = leaf_spine();
+    let incast = Workload::Incast(Incast {
+        servers: 4,
+        response_bytes: 10,
+        jobs_per_s: 1000.0,
+        clients: Clients::Any,
+        amount: Amount::Count(20),
+        start_ps: 0,
+        transport: 3,
+    });
+    let given = |starts: [u64; 3], job| {
+        let flow = |at_ps| Flow {
+            src: 0,
+            dst: 1,
+            size_bytes: 1,
+            start: Start::At(at_ps),
+            path: None,
+            job,
+            transport: 9,
+        };
+        Workload::Given(Arc::new(starts.map(flow).into_iter().collect()))
+    };
+    let [ring, servers] = collectives();
+    let (ascending, other) = (given([5, 5, 1_000_000_000], Some(3)), given([9, 3, 5], None));
+    let graph = |start_ps| {
+        let steps =
+            steps(4, 2, 0, |_| vec![Collective::new(Kind::AllReduce, Algorithm::Ring, 4000)]).unwrap();
+        let work = PlacedWork { graph: Arc::new(steps), hosts: vec![0, 4, 8, 12], start_ps };
+        Workload::Graph(Job { work, transport: 2 })
+    };
+    let messages = DrawnFlows::of(&[graph(0)], &fabric, 1).unwrap().outline();
+    assert!(!messages.in_order && messages.flows > 0, "messages wait for others: {messages:?}");
+    for workloads in [
+        vec![],
+        vec![background()],
+        vec![background(), background()],
+        vec![incast.clone(), background(), incast.clone(), ascending.clone(), ascending.clone()],
+        vec![other.clone()],
+        vec![ring.clone()],
+        vec![servers.clone()],
+        vec![background(), other, incast],
+        vec![ascending, ring, servers, background()],
+        vec![graph(0)],
+        vec![graph(7), background(), graph(0)],
+    ] {
+        let listed = merged_flows(&workloads, &fabric, 1).unwrap();
+        let drawn = DrawnFlows::of(&workloads, &fabric, 1).unwrap();
+        for _ in 0..2 {
+            assert_eq!(drawn.iter().collect::<Vec<_>>(), listed);
+        }
+        assert_eq!(drawn.outline(), Outline::of(listed));
+    }
 }

@@ -148,10 +148,9 @@ fn framing(dice: &mut Dice, draft: &mut Draft) -> Framing {
 
 /// Draws when the scenario ends, and what is recorded.
 fn end(dice: &mut Dice, pace: Pace, patient: bool, folder: &Path, draft: &mut Draft) {
-    let needed = patient
-        .then(|| resolved(draft, folder))
-        .flatten()
-        .and_then(|resolved| Some(arrival::needed_ps(&resolved, &resolved.flows().ok()?)));
+    let needed = patient.then(|| resolved(draft, folder)).flatten().and_then(|resolved| {
+        Some(arrival::needed_ps(&resolved, &resolved.flows().ok()?.iter().collect::<Vec<_>>()))
+    });
     let end_ps = match needed {
         Some(needed_ps) => needed_ps.min(TIME_PS_MAX),
         None if dice.chance(0.7) => pace.grid_ps * dice.between(1, 24),

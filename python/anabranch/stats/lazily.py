@@ -1,0 +1,44 @@
+"""Tables in memory, and tables that are read in parts when something is asked of them."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame, pl.DataFrame | pl.LazyFrame)
+"""A frame of either kind: `filter`, `select` and `group_by` are the same for both."""
+
+
+def collected(table: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+    """The rows. A lazy frame is read in parts, of which only what it asks for is kept."""
+    return table.collect(engine="streaming") if isinstance(table, pl.LazyFrame) else table
+
+
+def columns(table: pl.DataFrame | pl.LazyFrame) -> list[str]:
+    """Names of the columns."""
+    return table.collect_schema().names()
+
+
+READ_ROWS = 1 << 18
+"""Rows of a lazy frame that are read at once."""
+
+
+def numbers(table: pl.DataFrame | pl.LazyFrame, value: str, where: pl.Expr) -> npt.NDArray[np.float64]:
+    """Values of a column in the rows for which `where` holds, in an array of its own.
+
+    Of a lazy frame, no more than the array and some rows are in memory, which takes a file that can be read in parts.
+    """
+    chosen = pl.col(value).cast(pl.Float64)
+    if isinstance(table, pl.DataFrame):
+        return table.filter(where).select(chosen)[value].to_numpy(writable=True)
+    rows, holds = collected(table.select(pl.len(), where.sum())).row(0)
+    found = np.empty(int(holds))
+    filled = 0
+    for first in range(0, rows, READ_ROWS):
+        part = collected(table.slice(first, READ_ROWS).filter(where).select(chosen))[value]
+        found[filled : filled + len(part)] = part.to_numpy()
+        filled += len(part)
+    return found
