@@ -13,6 +13,7 @@ import anabranch as ab
 from anabranch import AnabranchError
 from anabranch.report.figures import draw
 from anabranch.report.material import differences, flatten, gather
+from anabranch.stats.lazily import collected
 from anabranch.stats.size_classes import size_classes
 from anabranch.stats.tier_load import port_utilization
 from anabranch.study.outcome import open_study
@@ -107,7 +108,7 @@ def test_series_of_a_study_hold_all_seeds(study: Path) -> None:
     material = gather([study])
     (group,) = material.groups
     assert group.point == {"load": 0.6}
-    assert [(one.label, one.flows.height) for one in group.series] == [("ecmp", 6000), ("spray", 6000)]
+    assert [(one.label, collected(one.flows).height) for one in group.series] == [("ecmp", 6000), ("spray", 6000)]
     names = {drawn.name for drawn in draw(material, size_classes())}
     assert {"curves", "fabric-ecmp-load-0.6", "fabric-spray-load-0.6", "cdf-fct-ns-load-0.6"} < names
 
@@ -133,18 +134,21 @@ def test_runs_that_differ_in_the_seed_alone_are_one_series(tmp_path: Path) -> No
     ]
     material = gather(folders)
     (group,) = material.groups
-    assert [(one.label, one.flows.height) for one in group.series] == [("stretch 1.0", 6000), ("stretch 2.0", 6000)]
+    assert [(one.label, collected(one.flows).height) for one in group.series] == [
+        ("stretch 1.0", 6000),
+        ("stretch 2.0", 6000),
+    ]
     assert [run.scenario["seed"] for run in group.runs] == [1, 1]
     assert material.pooled
     one = pl.concat([ab.Run(folder).flows for folder in folders[::2]])
-    assert group.series[0].flows["fct_ns"].to_list() == one["fct_ns"].to_list()
+    assert collected(group.series[0].flows)["fct_ns"].to_list() == one["fct_ns"].to_list()
     assert not gather(folders[:2]).pooled
 
 
 def test_a_run_given_twice_is_not_counted_twice(tmp_path: Path) -> None:
     first, again = (write_run(tmp_path / name, FABRIC, 1) for name in ("first", "again"))
     (group,) = gather([first, again]).groups
-    assert [(one.label, one.flows.height) for one in group.series] == [("first", 2000), ("again", 2000)]
+    assert [(one.label, collected(one.flows).height) for one in group.series] == [("first", 2000), ("again", 2000)]
 
 
 def test_many_differences_are_labelled_by_the_fewest_that_tell_apart(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from matplotlib.figure import Figure
 
@@ -13,8 +14,9 @@ from anabranch.plot.series import Series, add_legend
 from anabranch.plot.sheet import sheet
 from anabranch.plot.style import FAINT, GRID, leaders, line_style, panels
 from anabranch.plot.ticks import ratio_ticks, time_ticks
+from anabranch.stats.lazily import numbers
 from anabranch.stats.size_classes import SizeClass
-from anabranch.stats.window import measured
+from anabranch.stats.window import counts
 
 POINTS_MAX = 400
 """Largest number of points of a curve: more than pixels show would only enlarge the page."""
@@ -22,16 +24,13 @@ POINTS_MAX = 400
 
 def draw(series: Sequence[Series], classes: Sequence[SizeClass], measure: str) -> Figure:
     """Draws the fraction of finished flows up to each value; `measure` is `fct_ns` or `slowdown`."""
-    finished = [measured(one.flows).filter(pl.col("finished")) for one in series]
-    shown = [one for one in classes if any(flows.filter(one.holds()).height for flows in finished)]
+    curves = {one: [_curve(line.flows, one, measure) for line in series] for one in classes}
+    shown = [one for one in classes if any(len(values) for values, _ in curves[one])]
     with panels(1, max(1, len(shown)), sheet().panel_inches, sharey=True) as (drawn, ((*row,),)):
         for axes, one in zip(row, shown, strict=False):
-            for index, flows in enumerate(finished):
-                values = np.sort(flows.filter(one.holds())[measure].cast(pl.Float64).to_numpy())
+            for index, (values, fraction) in enumerate(curves[one]):
                 if len(values):
-                    fraction = np.arange(1, len(values) + 1) / len(values)
-                    picked = _picked(len(values))
-                    axes.plot(values[picked], fraction[picked], lw=1.5, drawstyle="steps-post", **line_style(index))
+                    axes.plot(values, fraction, lw=1.5, drawstyle="steps-post", **line_style(index))
             axes.set_xscale("log")
             (ratio_ticks if measure == "slowdown" else time_ticks)(axes.xaxis)
             axes.set_title(one.label, fontsize=sheet().title_points, loc="left", color=FAINT)
@@ -44,6 +43,18 @@ def draw(series: Sequence[Series], classes: Sequence[SizeClass], measure: str) -
         drawn.supxlabel(f"{LABELS[measure]} (log scale)", fontsize=sheet().label_points)
         add_legend(drawn, [one.label for one in series])
     return drawn
+
+
+def _curve(
+    flows: pl.DataFrame | pl.LazyFrame, one: SizeClass, measure: str
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Values of the points of a curve, and the fractions of finished flows of the class up to them."""
+    values = numbers(flows, measure, one.holds() & counts(flows) & pl.col("finished"))
+    if not len(values):
+        return values, values
+    values.sort()
+    picked = _picked(len(values))
+    return values[picked], (picked + 1) / len(values)
 
 
 def _picked(n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -23,7 +23,7 @@ class Series:
     """Flows of one run, or of one point of a study over all seeds."""
 
     label: str
-    flows: pl.DataFrame
+    flows: pl.DataFrame | pl.LazyFrame
 
 
 def add_legend(

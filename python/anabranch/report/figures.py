@@ -14,8 +14,10 @@ from matplotlib.figure import Figure
 
 from anabranch.plot import class_ranges, distribution, fabric, load_curves, slowdown_sizes
 from anabranch.plot import traces as trace_figure
+from anabranch.plot.series import Series
 from anabranch.report.explore import traces
 from anabranch.report.material import Group, Material
+from anabranch.stats.lazily import collected
 from anabranch.stats.size_classes import ALL_FLOWS, SizeClass
 from anabranch.stats.starts import last_start_ns
 from anabranch.stats.tier_load import port_utilization
@@ -54,13 +56,17 @@ def draw(material: Material, classes: Sequence[SizeClass]) -> Iterator[Drawn]:
         first = True
         for group in material.groups:
             # One flow has no quantiles: its numbers stand in the table.
-            if max(int(one.flows["finished"].sum()) for one in group.series) < FLOWS_DRAWN_MIN:
+            if max(map(_finished, group.series)) < FLOWS_DRAWN_MIN:
                 continue
             for drawn in kind(group, classes):
                 yield drawn if first else Drawn(drawn.name, "", drawn.caption, drawn.figure)
                 first = False
     yield from _fabrics(material)
     yield from _traces(material)
+
+
+def _finished(one: Series) -> int:
+    return int(collected(one.flows.select(pl.col("finished").sum())).item())
 
 
 def _curves(study: StudyOutcome, classes: Sequence[SizeClass]) -> Iterator[Drawn]:

@@ -9,11 +9,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from anabranch.errors import AnabranchError
 from anabranch.plot.series import Series
 from anabranch.runs.results import Run
+from anabranch.stats.lazily import joined
 from anabranch.study.outcome import STUDY_FILE, Cell, StudyOutcome, open_study, short
 
 LABEL_KEYS_MAX = 3
@@ -79,7 +78,8 @@ def gather(paths: Sequence[str | Path]) -> Material:
     shown = [seeds[0] for seeds in together]
     labels = _labels(shown, differing_settings(shown))
     series = [
-        Series(label, pl.concat([run.flows for run in seeds])) for label, seeds in zip(labels, together, strict=True)
+        Series(label, joined([run.scanned_flows for run in seeds]))
+        for label, seeds in zip(labels, together, strict=True)
     ]
     return Material([Group({}, series, shown)], runs, together=together)
 
@@ -115,7 +115,8 @@ def _of_study(study: StudyOutcome) -> Material:
     made = []
     for key, members in groups.items():
         series = [
-            Series(label, pl.concat([Run(cell.folder).flows for cell in cells])) for label, cells in members.items()
+            Series(label, joined([Run(cell.folder).scanned_flows for cell in cells]))
+            for label, cells in members.items()
         ]
         made.append(
             Group(dict(zip(others, key, strict=True)), series, [Run(cells[0].folder) for cells in members.values()])

@@ -10,7 +10,7 @@ import polars as pl
 
 from anabranch.stats.lazily import collected, numbers
 from anabranch.stats.size_classes import SizeClass, size_classes
-from anabranch.stats.window import counts, measured
+from anabranch.stats.window import counts
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 STATISTICS = ("mean", *QUANTILES)
@@ -56,21 +56,20 @@ def by_class(flows: pl.DataFrame | pl.LazyFrame, classes: Sequence[SizeClass] | 
 
 
 def by_size(
-    flows: pl.DataFrame, quantiles: Sequence[float], flows_per_bin_min: int = 30, bins_max: int = 20
+    flows: pl.DataFrame | pl.LazyFrame, quantiles: Sequence[float], flows_per_bin_min: int = 30, bins_max: int = 20
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Slowdown against flow size, in bins of equally many finished flows that count.
+    """Slowdown against flow size, in bins of equally many finished flows that count; flows of one size by number.
 
     Returns the median size of each bin in bytes, shape (bins,), and the quantiles, shape (len(quantiles), bins);
     NaN where a bin has too few flows for a quantile.
     """
-    finished = measured(flows).filter(pl.col("finished")).sort("size_bytes")
-    size = finished["size_bytes"].cast(pl.Float64).to_numpy()
-    slowdown = finished["slowdown"].cast(pl.Float64).to_numpy()
-    bins = max(1, min(bins_max, len(size) // flows_per_bin_min))
-    middles, found = [], []
-    for part in np.array_split(np.arange(len(size)), bins):
-        if len(part):
-            middles.append(float(np.median(size[part])))
-            values = [quantile(slowdown[part], q) for q in quantiles]
-            found.append([np.nan if value is None else value for value in values])
-    return np.array(middles), np.array(found, dtype=np.float64).reshape(-1, len(quantiles)).T
+    chosen = counts(flows) & pl.col("finished")
+    size = numbers(flows, "size_bytes", chosen)
+    order = np.argsort(size, kind="stable")
+    bins = [part for part in np.array_split(order, max(1, min(bins_max, len(size) // flows_per_bin_min))) if len(part)]
+    middles = np.array([np.median(size[part]) for part in bins], dtype=np.float64)
+    # One column of many flows at a time.
+    del size
+    slowdown = numbers(flows, "slowdown", chosen)
+    found = [[quantile(slowdown[part], q) for q in quantiles] for part in bins]
+    return middles, np.array(found, dtype=np.float64).reshape(-1, len(quantiles)).T

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -15,6 +16,16 @@ Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame, pl.DataFrame | pl.LazyFrame
 def collected(table: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     """The rows. A lazy frame is read in parts, of which only what it asks for is kept."""
     return table.collect(engine="streaming") if isinstance(table, pl.LazyFrame) else table
+
+
+def joined(tables: Sequence[pl.DataFrame | pl.LazyFrame]) -> pl.DataFrame | pl.LazyFrame:
+    """The rows of all tables of the same columns; a lazy frame if one of them is."""
+    if len(tables) == 1:
+        return tables[0]
+    rows = [table for table in tables if isinstance(table, pl.DataFrame)]
+    if len(rows) == len(tables):
+        return pl.concat(rows)
+    return pl.concat([table.lazy() for table in tables])
 
 
 def columns(table: pl.DataFrame | pl.LazyFrame) -> list[str]:

@@ -26,7 +26,7 @@ def cell_table(cells: Sequence[Cell], classes: Sequence[SizeClass]) -> pl.DataFr
         head = [pl.lit(value).alias(axis) for axis, value in cell.point.items()]
         head += [pl.lit(cell.seed).alias("seed"), pl.lit(cell.folder.name).alias("run")]
         sums = [pl.lit(run.sums[name], pl.Int64).alias(name) for name in PACKET_COLUMNS]
-        parts.append(by_class(run.flows, classes).select(*head, pl.all(), *sums))
+        parts.append(by_class(run.scanned_flows, classes).select(*head, pl.all(), *sums))
     return pl.concat(parts, how="vertical_relaxed")
 
 

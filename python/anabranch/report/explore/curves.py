@@ -13,6 +13,7 @@ from anabranch.report.explore.cells import Cells
 from anabranch.report.explore.packed import pack
 from anabranch.runs.results import Run
 from anabranch.stats.fct import MEASURES, QUANTILES
+from anabranch.stats.lazily import collected, joined, numbers
 from anabranch.stats.size_classes import SizeClass
 from anabranch.stats.window import measured
 
@@ -40,19 +41,19 @@ def curves(cells: Cells, classes: Sequence[SizeClass]) -> dict[str, Any]:
     means = {measure: np.full(shape, np.nan) for measure in MEASURES}
     flows, unfinished = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     for row, point in enumerate(points):
-        frames = {cell.seed: _columns(Run(cell.folder).flows) for cell in cells.at(point)}
-        choices = [pl.concat(list(frames.values()))]
+        frames = {cell.seed: _columns(Run(cell.folder).scanned_flows) for cell in cells.at(point)}
+        choices = [joined(list(frames.values()))]
         choices += [frames.get(seed, choices[0].clear()) for seed in seeds] if by_seed else []
         for choice, frame in enumerate(choices):
             for number, one in enumerate(classes):
-                of_class = frame.filter(one.holds())
-                finished = of_class.filter(pl.col("finished"))
-                flows[row, choice, number] = of_class.height
-                unfinished[row, choice, number] = of_class.height - finished.height
-                for measure in MEASURES if finished.height else ():
-                    found = finished[measure].cast(pl.Float64).to_numpy()
-                    values[measure][row, choice, number] = quantiles(found, levels)
+                of_class = frame.filter(one.holds()).select(pl.len(), pl.col("finished").sum())
+                total, ended = collected(of_class).row(0)
+                flows[row, choice, number] = total
+                unfinished[row, choice, number] = total - ended
+                for measure in MEASURES if ended else ():
+                    found = numbers(frame, measure, one.holds() & pl.col("finished"))
                     means[measure][row, choice, number] = found.mean()
+                    values[measure][row, choice, number] = quantiles(found, levels)
     return {
         "levels": levels.tolist(),
         "by_seed": by_seed,
@@ -64,13 +65,16 @@ def curves(cells: Cells, classes: Sequence[SizeClass]) -> dict[str, Any]:
 
 
 def quantiles(values: npt.NDArray[np.float64], levels: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Nearest-rank quantiles at `levels`; NaN where fewer than 1 / (1 - level) values cannot show one."""
-    found = np.quantile(values, levels, method="inverted_cdf")
+    """Nearest-rank quantiles at `levels`; NaN where fewer than 1 / (1 - level) values cannot show one.
+
+    The order of `values` changes, which saves a copy of them.
+    """
+    found = np.quantile(values, levels, method="inverted_cdf", overwrite_input=True)
     few = (len(values) * (1 - levels) < 1 - 1e-9) & (levels < 1)
     return np.where(few, np.nan, found)
 
 
-def _columns(flows: pl.DataFrame) -> pl.DataFrame:
+def _columns(flows: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame | pl.LazyFrame:
     return measured(flows).select("size_bytes", "finished", *MEASURES)
 
 

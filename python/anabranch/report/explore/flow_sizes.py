@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from anabranch.plot.slowdown_sizes import FLOWS_PER_BIN, SHOWN
 from anabranch.report.explore.cells import Cells
 from anabranch.report.explore.packed import pack
 from anabranch.runs.results import Run
 from anabranch.stats.fct import QUANTILES, by_size
+from anabranch.stats.lazily import joined
 
 
 def flow_sizes(cells: Cells) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def flow_sizes(cells: Cells) -> dict[str, Any]:
     """
     found = []
     for point in cells.points:
-        flows = pl.concat([Run(cell.folder).flows for cell in cells.at(point)])
+        flows = joined([Run(cell.folder).scanned_flows for cell in cells.at(point)])
         found.append(by_size(flows, [QUANTILES[name] for name in SHOWN], FLOWS_PER_BIN))
     bins = max(len(sizes) for sizes, _ in found)
     sizes = np.full((len(found), bins), np.nan)

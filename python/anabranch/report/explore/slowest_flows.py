@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
 from anabranch.runs.results import Run
+from anabranch.stats.lazily import collected
 from anabranch.stats.window import measured
 
 FLOWS_MAX = 20
@@ -22,12 +24,20 @@ def slowest_flows(run: Run) -> dict[str, list[Any]]:
     far as it goes; null without that file.
     """
     names = (*COLUMNS, *COUNTS)
-    chosen = measured(run.flows).filter(pl.col("finished")).sort("slowdown", descending=True, maintain_order=True)
-    head = chosen.head(FLOWS_MAX)
+    head = _slowest(run.scanned_flows)
     columns: dict[str, list[Any]] = {
         name: head[name].to_list() if name in head.columns else [None] * head.height for name in names
     }
     return {**columns, "numbers": _path_numbers(run, columns["flow"])}
+
+
+def _slowest(flows: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+    """At most `FLOWS_MAX` rows of finished flows that count, by slowdown, then number; never all of a lazy frame."""
+    finished = measured(flows).filter(pl.col("finished"))
+    least = collected(finished.select(pl.col("slowdown").top_k(FLOWS_MAX).min().fill_null(math.inf))).item()
+    above = collected(finished.filter(pl.col("slowdown") > least))
+    equal = collected(finished.filter(pl.col("slowdown") == least).head(FLOWS_MAX))
+    return pl.concat([above, equal]).sort("slowdown", descending=True, maintain_order=True).head(FLOWS_MAX)
 
 
 def _path_numbers(run: Run, flows: Sequence[int]) -> list[list[int] | None]:
