@@ -9,16 +9,20 @@
 
 #![cfg_attr(not(feature = "engine"), no_std)]
 
+pub mod ars;
 pub mod clove;
 pub mod conga;
 pub mod conweave;
 pub mod dbb;
 pub mod flowbender;
+pub mod flowcut;
+pub mod glb;
 pub mod hermes;
 pub mod hula;
 #[cfg(feature = "engine")]
 pub mod ideal;
 pub mod luopan;
+pub mod mp_rdma;
 pub mod omniscient;
 pub mod plb;
 pub mod presto;

@@ -5,8 +5,8 @@ use crate::descriptor::{Build, DefaultWeights, Descriptor};
 use crate::load_balancer::Scheme;
 use crate::tables::TABLES;
 use crate::{
-    clove, conga, conweave, dbb, flowbender, hermes, hula, ideal, luopan, omniscient, plb, presto, reps,
-    saps, tdlb, uec, vms, wino,
+    ars, clove, conga, conweave, dbb, flowbender, flowcut, glb, hermes, hula, ideal, luopan, mp_rdma,
+    omniscient, plb, presto, reps, saps, tdlb, uec, vms, wino,
 };
 use anabranch_plan::Weighing;
 
@@ -22,6 +22,9 @@ static SCHEMES: &[&Descriptor] = &[
     &tdlb::TDLB,
     &hula::HULA,
     &conweave::CONWEAVE,
+    &flowcut::FLOWCUT,
+    &ars::ARS,
+    &glb::GLB,
     &flowbender::FLOWBENDER,
     &plb::PLB,
     &presto::PRESTO,
@@ -38,6 +41,7 @@ static SCHEMES: &[&Descriptor] = &[
     &uec::UEC_MIXED,
     &reps::REPS,
     &uec::REPS_LEGACY,
+    &mp_rdma::MP_RDMA,
 ];
 
 /// Every load balancer, in the order in which tables show them.

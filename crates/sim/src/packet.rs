@@ -242,6 +242,17 @@ impl Packet {
         self.sack[2] = SackBlock { start: leaf, end: 0 };
     }
 
+    /// Writes a number of the load balancer's own beside the leaf at which its tunnel begins.
+    pub fn set_tunnel_number(&mut self, number: u32) {
+        self.sack[2].end = number;
+    }
+
+    /// Number beside the leaf at which the tunnel of a data packet begins, if it is in one that numbers packets.
+    #[must_use]
+    pub fn tunnel_number(&self) -> u32 {
+        self.sack[2].end
+    }
+
     /// Leaf at which the tunnel of a data packet begins, if it is in one.
     #[must_use]
     pub fn tunnel_source(&self) -> u32 {

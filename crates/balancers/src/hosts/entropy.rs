@@ -192,6 +192,7 @@ impl<R: EntropyRule> HostBalancer for EntropyHosts<R> {
                 sending.unacknowledged = sending.unacknowledged.max(packet.seq);
                 let acknowledged = Acknowledged {
                     entropy: (packet.tag & RETURNED != 0).then_some(packet.tag as u16),
+                    packet: (packet.kind == Kind::Sack).then(|| packet.arrivals().cause),
                     marked: packet.tag & RETURNED_MARKED != 0,
                     bytes,
                     marked_bytes: if packet.marks & marks::ECHO != 0 { bytes } else { 0 },

@@ -3,23 +3,7 @@
 use super::setup::*;
 use anabranch_balancers::conga::pick::Parameters;
 use anabranch_balancers::{Scheme, simulate};
-use anabranch_fabric::What;
 use anabranch_sim::Progress;
-
-/// Which share of what leaf 0 sends up goes to spine 0, if the link of these nodes has a tenth of its rate.
-fn share(scheme: Scheme, slow: (&str, &str)) -> f64 {
-    let fabric = leaf_spine();
-    let mut settings = settings(scheme);
-    let link = port(&fabric, slow.0, slow.1);
-    settings.changes = both(&fabric, 0, link, |port| What::PortRate(port, gigabit())).to_vec();
-    // From leaf 0 to leaf 3, both ways.
-    let mut flows = web_search(&fabric, 0.4, 1200, 2);
-    flows.retain(|flow| matches!((flow.src / 4, flow.dst / 4), (0, 3) | (3, 0)));
-    let outcome = run(&fabric, &flows, &settings);
-    let up: Vec<u64> =
-        (0..4).map(|spine| sent_bytes(&outcome, port(&fabric, "leaf0", &format!("spine{spine}")))).collect();
-    up[0] as f64 / up.iter().sum::<u64>() as f64
-}
 
 #[test]
 fn a_slow_uplink_is_left_and_so_is_a_slow_link_beyond_the_spine() {

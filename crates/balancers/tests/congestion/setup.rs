@@ -1,7 +1,7 @@
 //! Fabrics, flows and settings for all of them.
 
 use anabranch_balancers::{Balancing, Scheme, Settings, simulate};
-use anabranch_balancers::{conga, conweave, hula};
+use anabranch_balancers::{conga, conweave, flowcut, hula};
 use anabranch_fabric::capacity::Reference;
 use anabranch_fabric::topology::{FatTree, LeafSpine};
 use anabranch_fabric::{Change, Fabric, Rate, What};
@@ -14,11 +14,12 @@ use anabranch_traffic::{Flow, Pattern, Start};
 
 pub(crate) const PS_PER_US: u64 = 1_000_000;
 
-pub(crate) fn schemes() -> [Scheme; 3] {
+pub(crate) fn schemes() -> [Scheme; 4] {
     [
         Scheme::new(conga::pick::Parameters::default()),
         Scheme::new(hula::pick::Parameters::default()),
         Scheme::new(conweave::pick::Parameters::default()),
+        Scheme::new(flowcut::pick::Parameters::default()),
     ]
 }
 
@@ -111,4 +112,19 @@ pub(crate) fn mean_fct_us(outcome: &Outcome) -> f64 {
 /// Bytes that left by a port.
 pub(crate) fn sent_bytes(outcome: &Outcome, port: u32) -> u64 {
     outcome.ports.iter().filter(|record| record.port == port).map(|record| record.sent_bytes).sum()
+}
+
+/// Which share of what leaf 0 sends up goes to spine 0, if the link of these nodes has a tenth of its rate.
+pub(crate) fn share(scheme: Scheme, slow: (&str, &str)) -> f64 {
+    let fabric = leaf_spine();
+    let mut settings = settings(scheme);
+    let link = port(&fabric, slow.0, slow.1);
+    settings.changes = both(&fabric, 0, link, |port| What::PortRate(port, gigabit())).to_vec();
+    // From leaf 0 to leaf 3, both ways.
+    let mut flows = web_search(&fabric, 0.4, 1200, 2);
+    flows.retain(|flow| matches!((flow.src / 4, flow.dst / 4), (0, 3) | (3, 0)));
+    let outcome = run(&fabric, &flows, &settings);
+    let up: Vec<u64> =
+        (0..4).map(|spine| sent_bytes(&outcome, port(&fabric, "leaf0", &format!("spine{spine}")))).collect();
+    up[0] as f64 / up.iter().sum::<u64>() as f64
 }

@@ -15,6 +15,7 @@ mod determinism;
 mod edges;
 mod failures;
 mod host_schemes;
+mod mp_rdma;
 mod mptcp;
 mod own_scheme;
 mod paced;

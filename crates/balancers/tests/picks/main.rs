@@ -3,14 +3,18 @@
 
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
+mod ars;
 mod clove;
 mod conga;
 mod congestion_environment;
 mod conweave;
 mod edges_environment;
 mod environment;
+mod flowcut;
 mod hermes;
 mod host_feedback;
 mod hula;
+mod mp_rdma;
 mod presto;
+mod queues_environment;
 mod vms;

@@ -22,6 +22,8 @@ pub enum Feedback {
 pub struct Acknowledged {
     /// Entropy value of the packet that caused it, if it is reported.
     pub entropy: Option<u16>,
+    /// Number of that packet in its flow, if it is reported.
+    pub packet: Option<u32>,
     /// Whether that packet arrived with a congestion mark.
     pub marked: bool,
     /// Number of bytes acknowledged for the first time.
