@@ -72,6 +72,8 @@ pub struct SwitchSettings {
     pub mark_at: MarkAt,
     /// Length of a trimmed frame, in bytes.
     pub trim_bytes: u16,
+    /// Whether messages of load balancers travel in the second class of control, apart from acknowledgements.
+    pub probes_apart: bool,
     /// Buffer that the ports of a switch share; each has the link's own if `None`.
     pub shared: Option<SharedBuffer>,
 }
@@ -85,6 +87,7 @@ impl Default for SwitchSettings {
             classes: [strict, strict, weighted, weighted],
             mark_at: MarkAt::Enqueue,
             trim_bytes: 64,
+            probes_apart: false,
             shared: None,
         }
     }

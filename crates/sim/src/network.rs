@@ -384,8 +384,9 @@ impl Network {
     }
 
     /// Sends a message of a switches' load balancer.
-    pub fn send_probe(&mut self, port: u32, packet: Packet) {
+    pub fn send_probe(&mut self, port: u32, mut packet: Packet) {
         self.probes += 1;
+        packet.marks |= self.probe_marks();
         self.sent += 1;
         let id = self.packets.insert(packet);
         if let Some(classed) = &mut self.classed {
@@ -395,14 +396,21 @@ impl Network {
     }
 
     /// Sends a message of a hosts' load balancer from a host, whose port is `port`.
-    pub fn send_host_probe(&mut self, host: u32, port: u32, packet: Packet) {
+    pub fn send_host_probe(&mut self, host: u32, port: u32, mut packet: Packet) {
         self.touch(port);
         self.probes += 1;
+        packet.marks |= self.probe_marks();
         let mut slot = self.cards.as_mut().map_or(0, |cards| *cards.own(host));
         self.originate(host, port, Owner::Host(host), &mut slot, packet);
         if let Some(cards) = &mut self.cards {
             *cards.own(host) = slot;
         }
+    }
+
+    /// Mark by which a load balancer's message asks for its class.
+    fn probe_marks(&self) -> u8 {
+        let apart = self.classed.as_ref().is_some_and(|classed| classed.settings.probes_apart);
+        if apart { marks::SECOND } else { 0 }
     }
 
     /// Ends a packet that has reached whom it was for.

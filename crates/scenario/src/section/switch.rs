@@ -112,6 +112,12 @@ fn keys(form: &mut impl Form, settings: &mut SwitchSettings) {
     let mut trim_bytes = settings.trim_bytes.into();
     form.key("trim_size", Bytes { least: 64, most: 1500 }, &mut trim_bytes, "Length of a trimmed frame.");
     settings.trim_bytes = trim_bytes as u16;
+    form.key(
+        "probes_apart",
+        Flag,
+        &mut settings.probes_apart,
+        "Messages of load balancers (probes, replies, answers of leaves) travel in `second_control` instead of `control`.",
+    );
     let meanings = [
         "Control: packets without payload, and trimmed ones. Its room is twice that of data.",
         "Control that asks for a class of its own.",

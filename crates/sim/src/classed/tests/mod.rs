@@ -1,6 +1,7 @@
 //! Ports with classes against traces of other programs, and by themselves.
 
 mod pausing;
+mod probes;
 mod service;
 mod trimming;
 
