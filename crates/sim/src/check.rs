@@ -27,6 +27,12 @@ pub fn check<B>(
     check_switches(fabric, settings.framing)?;
     for (index, transport) in settings.transports.iter().enumerate() {
         check_transport(index, transport)?;
+        if transport.reads_telemetry() && fabric.switches().is_none() {
+            return Err(SimulationError::new(
+                format!("transport {index}: HPCC reads telemetry, which only ports with classes write"),
+                "set fabric.preset, for example to \"lossless-roce\"",
+            ));
+        }
         let (bytes, most) =
             (transport.payload_bytes_max(settings.framing), settings.framing.payload_bytes_max);
         if bytes == 0 || bytes > most {

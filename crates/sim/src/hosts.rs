@@ -221,6 +221,9 @@ impl<'a> Hosts<'a> {
         if packet.marks & marks::TRIMMED != 0 && !self.takes_trimmed(&packet) {
             return network.drop_header(id);
         }
+        if let Some(telemetry) = &mut network.telemetry {
+            telemetry.arrive(id);
+        }
         network.consume(id);
         // What comes late, after its connection closed, is nobody's.
         if network.host_balancer.is_some()

@@ -29,6 +29,7 @@ mod queue;
 mod settings;
 mod simulation;
 mod slab;
+mod telemetry;
 mod timers;
 pub mod transport;
 

@@ -11,6 +11,7 @@ use crate::door::HostBalancer;
 use crate::port::{EgressPort, Verdict};
 use crate::queue::{self, EventQueue, NEVER_PS};
 use crate::slab::{PacketId, Slab};
+use crate::telemetry::Telemetry;
 use crate::timers::{Timer, Timers};
 use crate::{EventKind, Framing, Kind, Nic, Observe, Packet, Queueing, marks};
 use anabranch_fabric::{Buffer, Fabric, Marking};
@@ -115,6 +116,8 @@ pub struct Network {
     /// Messages that load balancers sent, and the bytes of frames by which those between switches arrived, link by link.
     pub(crate) probes: u64,
     pub(crate) probe_link_bytes: u64,
+    /// What packets carry of the ports that sent them, where a transport reads it.
+    pub(crate) telemetry: Option<Box<Telemetry>>,
     /// Network cards of hosts, where they are fair.
     pub(crate) cards: Option<Cards>,
     /// Load balancing at hosts.
@@ -176,6 +179,7 @@ impl Network {
             blackholed: 0,
             probes: 0,
             probe_link_bytes: 0,
+            telemetry: None,
             cards,
             host_balancer: None,
             timers: Timers::default(),
@@ -339,6 +343,9 @@ impl Network {
         let classed = self.classed.is_some();
         let waits = classed && self.waits_in_card(host, port, packet.class() as usize);
         let id = self.packets.insert(packet);
+        if let Some(telemetry) = &mut self.telemetry {
+            telemetry.originate(id, &packet);
+        }
         let now_ps = self.now_ps;
         if let Some(cards) = &mut self.cards {
             let egress = &mut self.ports[port as usize];

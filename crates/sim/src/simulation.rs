@@ -9,6 +9,7 @@ use crate::network::{Fate, Network, source};
 use crate::pinning::pin;
 use crate::queue::NEVER_PS;
 use crate::timers::Timer;
+use crate::transport::Transport;
 use crate::{Kind, Outcome, PortRecord, Progress, QueueSample, Settings, SimulationError, Totals};
 use anabranch_fabric::{Fabric, LinkState, What};
 use anabranch_plan::Weighing;
@@ -86,6 +87,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         let forwarding = Forwarding::new(fabric, weighing, balancer)?;
         let mut network = Network::new(fabric, settings.framing, &settings.nic, settings.seed);
         network.host_balancer = host;
+        network.telemetry = settings.transports.iter().any(Transport::reads_telemetry).then(Box::default);
         network.record(&settings.observe);
         let hosts = Hosts::new(fabric, flows, pin(fabric, flows)?, settings);
         Ok(Self {

@@ -1,12 +1,12 @@
 //! RoCE in the engine: flows of another simulator to the nanosecond, losses, reordering, sharing.
 
 use super::setup::*;
-use anabranch_balancers::{Balancing, Granularity, Settings};
-use anabranch_fabric::{Buffer, Change, Marking, What};
+use anabranch_balancers::{Balancing, Granularity, Settings, simulate};
+use anabranch_fabric::{Buffer, Change, Fabric, Marking, SwitchSettings, What};
 use anabranch_sim::transport::Transport;
-use anabranch_sim::transport::control::{DcqcnSettings, Law, SwiftSettings, TimelySettings};
+use anabranch_sim::transport::control::{DcqcnSettings, HpccSettings, Law, SwiftSettings, TimelySettings};
 use anabranch_sim::transport::roce::{Completion, Notification, Recovery, Roce};
-use anabranch_sim::{Framing, Nic};
+use anabranch_sim::{Framing, Nic, Progress};
 use std::path::Path;
 
 /// 100 Gbit/s, 1 us.
@@ -148,4 +148,59 @@ fn two_flows_share_a_link() {
         let again: u64 = outcome.flows.iter().map(|record| record.retransmitted_packets).sum();
         assert_eq!(again, 0);
     }
+}
+
+/// Three leaves with a host each, whose ports tell classes apart.
+fn telling() -> Fabric {
+    let mut fabric = leaf_spine(3, 2, 1, HUNDRED_GIG);
+    fabric.set_switches(Some(SwitchSettings::default()));
+    fabric
+}
+
+fn under_hpcc(hpcc: HpccSettings) -> Settings {
+    let framing = Framing { whole_ns: false, ..FRAMING };
+    Settings { framing, ..over(Roce { law: Law::Hpcc(hpcc), cnp: Roce::plain().cnp, ..roce() }) }
+}
+
+/// 20,000 frames of 1048 bytes take 1.677 ms at the link's rate, and a lone flow takes the share of it that it aims for.
+#[test]
+fn hpcc_fills_the_share_of_a_link_that_it_aims_for() {
+    for utilization in [0.95, 0.5] {
+        let settings = under_hpcc(HpccSettings { utilization, ..HpccSettings::DEFAULT });
+        let outcome = run(&telling(), &[flow(0, 2, 20_000_000, 0)], &settings);
+        let share = 20_000.0 * 83_840.0 / outcome.flows[0].fct_ps as f64;
+        assert!((share / utilization - 1.0).abs() < 0.03, "{share} instead of {utilization}");
+    }
+}
+
+/// Two flows into one host, the second of which begins later: both have half, and next to nothing waits once the second's
+/// first window has drained. Where only the cards limit, a whole message waits.
+#[test]
+fn hpcc_shares_a_link_with_an_empty_queue() {
+    let flows = [flow(0, 2, 20_000_000, 0), flow(1, 2, 20_000_000, 50 * PS_PER_US)];
+    let to_host = 2 * 2 + 1;
+    let hpcc = run(&telling(), &flows, &under_hpcc(HpccSettings::DEFAULT));
+    let took_ps = [0, 1].map(|index| hpcc.flows[index].fct_ps as f64);
+    let half_ps = 2.0 * 20_000.0 * 83_840.0 / 0.95;
+    assert!(took_ps.iter().all(|took_ps| (took_ps / half_ps - 1.0).abs() < 0.06), "{took_ps:?} {half_ps}");
+    let waiting = |outcome: &anabranch_sim::Outcome| {
+        let record = outcome.ports.iter().find(|record| record.port == to_host).unwrap();
+        record.backlog_byte_ps as f64 / record.length_ps as f64
+    };
+    let free = Roce { law: Law::None, ..roce() };
+    let none = run(&telling(), &flows, &over(free));
+    assert!(waiting(&hpcc) < 3_000.0, "{}", waiting(&hpcc));
+    assert!(waiting(&none) > 1_000_000.0, "{}", waiting(&none));
+}
+
+#[test]
+fn hpcc_needs_ports_that_tell_of_themselves() {
+    let fabric = leaf_spine(3, 2, 1, HUNDRED_GIG);
+    let settings = under_hpcc(HpccSettings::DEFAULT);
+    let error = simulate(&fabric, &[flow(0, 2, 1, 0)], &settings, &Progress::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "transport 0: HPCC reads telemetry, which only ports with classes write; set fabric.preset, for example to \
+         \"lossless-roce\""
+    );
 }

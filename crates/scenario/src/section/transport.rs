@@ -19,7 +19,9 @@ const COUPLINGS: [&str; 2] = ["lia", "uncoupled"];
 /// Transports that together have every key, each with its name on the reference page.
 pub(crate) fn variants() -> Vec<(&'static str, Transport)> {
     let mut variants: Vec<(&'static str, Transport)> = KINDS.map(|kind| (kind, of_kind(kind))).to_vec();
-    for (name, control) in [("roce with timely", "timely"), ("roce with swift", "swift")] {
+    for (name, control) in
+        [("roce with timely", "timely"), ("roce with swift", "swift"), ("roce with hpcc", "hpcc")]
+    {
         variants.push((name, Transport::Roce(rdma::roce(control))));
     }
     let selective = rdma::selective();

@@ -3,6 +3,7 @@
 use super::{Hosts, attention};
 use crate::connections::{AnyReceiver, AnySender};
 use crate::network::Network;
+use crate::telemetry::Carried;
 use crate::transport::Transport;
 use crate::transport::roce::{Completion, Roce};
 use crate::{Framing, Packet};
@@ -63,10 +64,12 @@ impl Hosts<'_> {
         let Some(connection) = self.connections.get(packet.connection) else { return };
         let transport = &self.transports[usize::from(connection.transport)];
         let completion = completion(transport);
+        let carried = network.telemetry.as_ref().map(|telemetry| telemetry.arrived());
+        let hops = carried.as_ref().map_or(&[][..], Carried::hops);
         let (end, mut outlet) = connection.sender(network);
         let idle = match (end, transport) {
             (AnySender::Roce(sender), Transport::Roce(roce)) => {
-                sender.receive(roce, self.framing, packet, &mut outlet);
+                sender.receive(roce, self.framing, packet, hops, &mut outlet);
                 sender.idle()
             }
             _ => return,

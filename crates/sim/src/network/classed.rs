@@ -4,6 +4,7 @@ use super::{Fate, Network, source};
 use crate::classed::{Admitted, Classed, PAUSE_BYTES, PAUSES, PauseFrame, Waiting, trim};
 use crate::slab::PacketId;
 use crate::timers::Timer;
+use crate::transport::control::Hop;
 use crate::{Class, EventKind, Kind, Packet, PortRecord, marks};
 use anabranch_fabric::{MarkAt, Refresh};
 
@@ -123,6 +124,19 @@ impl Network {
         let pause = classed.resume(port, queue, frame, now_ps);
         let at_host = classed.at_host(port);
         let egress = &mut self.ports[port as usize];
+        if let Some(telemetry) = &mut self.telemetry
+            && !at_host
+            && self.packets.get(frame.id).kind.has_payload()
+        {
+            let hop = Hop {
+                port,
+                rate_bps: egress.rate_bps(),
+                sent_bytes: egress.sent_bytes(now_ps),
+                backlog_bytes: classed.ports[port as usize].queues.waiting_bytes(),
+                at_ps: now_ps,
+            };
+            telemetry.depart(frame.id, hop);
+        }
         if at_host {
             egress.transmit::<true>(now_ps, frame.id, frame.frame_bytes);
             self.unpark(port);

@@ -112,6 +112,12 @@ impl Transport {
         }
     }
 
+    /// Whether it reads what the ports on a packet's path tell of themselves.
+    #[must_use]
+    pub const fn reads_telemetry(&self) -> bool {
+        matches!(self, Self::Roce(roce::Roce { law, .. }) if law.reads_telemetry())
+    }
+
     /// Largest payload of a segment or datagram.
     #[must_use]
     pub fn payload_bytes_max(&self, framing: Framing) -> u16 {

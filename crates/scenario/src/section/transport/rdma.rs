@@ -3,11 +3,11 @@
 use anabranch_fabric::Rate;
 use anabranch_form::Form;
 use anabranch_form::unit::{Bytes, Choice, Count, Flag, Positive, Speed, Time};
-use anabranch_sim::transport::control::{DcqcnSettings, Law, SwiftSettings, TimelySettings};
+use anabranch_sim::transport::control::{DcqcnSettings, HpccSettings, Law, SwiftSettings, TimelySettings};
 use anabranch_sim::transport::roce::{Completion, Recovery, Roce};
 
 /// Congestion controls of RoCE.
-pub(crate) const CONTROLS: [&str; 4] = ["dcqcn", "timely", "swift", "none"];
+pub(crate) const CONTROLS: [&str; 5] = ["dcqcn", "timely", "swift", "hpcc", "none"];
 
 /// What becomes of packets that arrive out of order.
 const RECOVERIES: [&str; 2] = ["go-back-n", "selective"];
@@ -36,6 +36,7 @@ fn law(control: &str) -> Law {
         "dcqcn" => Law::Dcqcn(DcqcnSettings::DEFAULT),
         "timely" => Law::Timely(TimelySettings::DEFAULT),
         "swift" => Law::Swift(SwiftSettings::DEFAULT),
+        "hpcc" => Law::Hpcc(HpccSettings::DEFAULT),
         _ => Law::None,
     }
 }
@@ -45,7 +46,8 @@ fn control_of(law: &Law) -> &'static str {
         Law::Dcqcn(_) => CONTROLS[0],
         Law::Timely(_) => CONTROLS[1],
         Law::Swift(_) => CONTROLS[2],
-        Law::None | Law::Nscc(_) => CONTROLS[3],
+        Law::Hpcc(_) => CONTROLS[3],
+        Law::None | Law::Nscc(_) => CONTROLS[4],
     }
 }
 
@@ -57,7 +59,7 @@ pub(crate) fn visit_roce(form: &mut impl Form, roce: &mut Roce) {
         Choice(&CONTROLS),
         &mut control,
         "Congestion control: DCQCN (Zhu and others, SIGCOMM 2015), TIMELY (Mittal and others, SIGCOMM 2015), Swift (Kumar \
-         and others, SIGCOMM 2020); or none.",
+         and others, SIGCOMM 2020), HPCC (Li and others, SIGCOMM 2019; it needs `fabric.preset`); or none.",
     );
     if control != control_of(&roce.law) {
         roce.law = law(control);
@@ -66,6 +68,7 @@ pub(crate) fn visit_roce(form: &mut impl Form, roce: &mut Roce) {
         Law::Dcqcn(dcqcn) => visit_dcqcn(form, dcqcn),
         Law::Timely(timely) => visit_timely(form, timely),
         Law::Swift(swift) => visit_swift(form, swift),
+        Law::Hpcc(hpcc) => visit_hpcc(form, hpcc),
         Law::None | Law::Nscc(_) => {}
     }
     visit_recovery(form, roce);
@@ -265,4 +268,28 @@ fn visit_swift(form: &mut impl Form, swift: &mut SwiftSettings) {
         &mut swift.additive,
         "Full frames that the window grows by in a round trip.",
     );
+}
+
+fn visit_hpcc(form: &mut impl Form, hpcc: &mut HpccSettings) {
+    form.key(
+        "utilization",
+        Positive { most: 1.0 },
+        &mut hpcc.utilization,
+        "Share of what the busiest link of the path holds that is to be in flight on it (eta).",
+    );
+    form.key(
+        "stages",
+        Count { least: 0, most: 1000 },
+        &mut hpcc.stages,
+        "Round trips of additive increase in a row before the window goes to its aim at once (maxStage).",
+    );
+    let mut step_bytes = hpcc.additive_bytes.map(|bytes| bytes as u64);
+    form.optional(
+        "step",
+        Bytes::SOME,
+        &mut step_bytes,
+        "What the window grows by in a round trip (W_AI); where it is not given, a hundredth of what `utilization` leaves \
+         of the first window.",
+    );
+    hpcc.additive_bytes = step_bytes.map(|bytes| bytes as f64);
 }

@@ -48,6 +48,7 @@ fn share(laws: [Box<dyn CongestionControl>; 2], steps: u64, noise: f64) -> ([f64
                 flow.law.on_mark(now_ps);
             }
             let hops = [Hop {
+                port: 0,
                 rate_bps: LINK_BPS,
                 sent_bytes: sent as u64,
                 backlog_bytes: backlog as u64,

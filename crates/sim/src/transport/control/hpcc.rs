@@ -68,7 +68,8 @@ impl Hpcc {
         let rtt_ps = self.rtt_ps as f64;
         let (mut most, mut span_ps) = (0.0, 0.0);
         for (hop, last) in hops.iter().zip(&self.last) {
-            let since_ps = (hop.at_ps - last.at_ps) as f64;
+            // An answer that overtook another is older than what is known.
+            let since_ps = hop.at_ps.saturating_sub(last.at_ps) as f64;
             if since_ps == 0.0 {
                 continue;
             }
@@ -109,7 +110,9 @@ impl CongestionControl for Hpcc {
 
     fn on_ack(&mut self, answer: &Answer<'_>) {
         let hops = &answer.hops[..answer.hops.len().min(HOPS)];
-        if self.known == hops.len() && !hops.is_empty() {
+        // On another path nothing is known yet (section 4.1: the record of a path that changed is thrown away).
+        let same = hops.iter().zip(&self.last).all(|(hop, last)| hop.port == last.port);
+        if self.known == hops.len() && !hops.is_empty() && same {
             self.measure(hops);
             self.compute(answer.una > self.round_end);
         }

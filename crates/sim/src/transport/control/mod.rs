@@ -42,6 +42,8 @@ impl PathFacts {
 /// Port on the path of a packet, as in-band telemetry reports it when the packet leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Hop {
+    /// Its number.
+    pub port: u32,
     /// Rate of its link, in bits per second.
     pub rate_bps: u64,
     /// Bytes that it has sent so far.
@@ -119,6 +121,8 @@ pub enum Law {
     Timely(TimelySettings),
     /// [`Swift`].
     Swift(SwiftSettings),
+    /// [`Hpcc`].
+    Hpcc(HpccSettings),
     /// [`Nscc`].
     Nscc(NsccSettings),
 }
@@ -132,8 +136,15 @@ impl Law {
             Self::Dcqcn(settings) => Box::new(Dcqcn::new(settings, path)),
             Self::Timely(settings) => Box::new(Timely::new(settings, path)),
             Self::Swift(settings) => Box::new(Swift::new(settings, path)),
+            Self::Hpcc(settings) => Box::new(Hpcc::new(settings, path)),
             Self::Nscc(settings) => Box::new(Nscc::new(settings, path)),
         }
+    }
+
+    /// Whether it reads what ports tell of themselves ([`Answer::hops`]).
+    #[must_use]
+    pub const fn reads_telemetry(&self) -> bool {
+        matches!(self, Self::Hpcc(_))
     }
 }
 

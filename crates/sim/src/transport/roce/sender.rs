@@ -2,7 +2,7 @@
 
 use super::{Recovery, Roce};
 use crate::transport::alarm::Alarm;
-use crate::transport::control::{Answer, CongestionControl, PathFacts, Unlimited};
+use crate::transport::control::{Answer, CongestionControl, Hop, PathFacts, Unlimited};
 use crate::transport::ranges::Ranges;
 use crate::transport::rtt::Rtt;
 use crate::transport::{Host, SenderCounters};
@@ -119,8 +119,15 @@ impl RoceSender {
         self.law.window_bytes().min(self.window_bytes)
     }
 
-    /// Takes an answer.
-    pub fn receive<H: Host>(&mut self, roce: &Roce, framing: Framing, packet: &Packet, host: &mut H) {
+    /// Takes an answer; `hops` are the ports that the packet came by that caused it, where the fabric tells.
+    pub fn receive<H: Host>(
+        &mut self,
+        roce: &Roce,
+        framing: Framing,
+        packet: &Packet,
+        hops: &[Hop],
+        host: &mut H,
+    ) {
         let cx = Context { roce, framing };
         let now_ps = host.now_ps();
         self.law.wake(now_ps);
@@ -149,7 +156,7 @@ impl RoceSender {
             una: self.una,
             next: self.next,
             in_flight_bytes: frames_bytes(cx, self.flight()),
-            hops: &[],
+            hops,
         });
         if marked {
             self.law.on_mark(now_ps);

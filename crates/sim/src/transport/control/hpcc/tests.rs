@@ -10,7 +10,7 @@ const PATH: PathFacts = PathFacts {
 };
 
 fn hop(at_us: u64, sent_bytes: u64, backlog_bytes: u64) -> Hop {
-    Hop { rate_bps: 100_000_000_000, sent_bytes, backlog_bytes, at_ps: at_us * 1_000_000 }
+    Hop { port: 0, rate_bps: 100_000_000_000, sent_bytes, backlog_bytes, at_ps: at_us * 1_000_000 }
 }
 
 fn ack(law: &mut Hpcc, una: u64, next: u64, hops: &[Hop]) {
@@ -66,4 +66,34 @@ fn the_busiest_hop_decides() {
     ack(&mut law, 1, 10, &[hop(0, 0, 0), hop(1, 0, 0)]);
     ack(&mut law, 11, 20, &[hop(8, 20_000, 0), hop(9, 95_000, 0)]);
     assert!((law.in_flight - 0.95).abs() < 1e-12);
+}
+
+/// Two links, worked by hand. In 4 us the first sends 25,000 bytes and nothing waits: 0.5. The second, of 50 Gbit/s, sends
+/// 25,000 bytes, all that it can, and at least 10,000 bytes wait, a fifth of the 50,000 that it holds: 1.2. The busier one
+/// counts: U = 0.5 * 1 + 0.5 * 1.2 = 1.1, W = 100,000 * 0.95 / 1.1 + 80.
+#[test]
+fn the_busiest_of_two_links_counts() {
+    let settings = HpccSettings { additive_bytes: Some(80.0), ..HpccSettings::DEFAULT };
+    let mut law = Hpcc::new(&settings, &PATH);
+    let second = |at_us: u64, sent_bytes, backlog_bytes| Hop {
+        port: 1,
+        rate_bps: 50_000_000_000,
+        ..hop(at_us, sent_bytes, backlog_bytes)
+    };
+    ack(&mut law, 1000, 50_000, &[hop(10, 7_000, 500), second(11, 90_000, 10_000)]);
+    ack(&mut law, 2000, 60_000, &[hop(14, 32_000, 0), second(15, 115_000, 40_000)]);
+    assert!((law.in_flight - 1.1).abs() < 1e-12, "{}", law.in_flight);
+    assert!((law.window - (95_000.0 / 1.1 + 80.0)).abs() < 1e-9, "{}", law.window);
+}
+
+/// What is known of one path says nothing of another, and an answer that was overtaken nothing of its own.
+#[test]
+fn another_path_is_measured_anew_and_late_answers_count_for_nothing() {
+    let mut law = Hpcc::new(&HpccSettings::DEFAULT, &PATH);
+    let other = |at_us: u64, sent_bytes| Hop { port: 4, ..hop(at_us, sent_bytes, 0) };
+    ack(&mut law, 1000, 50_000, &[hop(10, 900_000, 0)]);
+    ack(&mut law, 2000, 60_000, &[other(14, 7)]);
+    assert_eq!(law.window_bytes(), 100_000);
+    ack(&mut law, 3000, 60_000, &[other(12, 5)]);
+    assert!((law.in_flight - 1.0).abs() < 1e-12, "{}", law.in_flight);
 }
