@@ -139,6 +139,7 @@ class FabricSwitch(Table):
     PATH: ClassVar[str] = "fabric.switch"
     ecn_at: Literal["enqueue", "dequeue"]
     trim_size: str
+    probes_apart: bool
     control: FabricSwitchControl
     second_control: FabricSwitchSecondControl
     data: FabricSwitchData
@@ -238,6 +239,9 @@ class Routing(Table):
         "tdlb",
         "hula",
         "conweave",
+        "flowcut",
+        "ars",
+        "glb",
         "flowbender",
         "plb",
         "presto",
@@ -254,6 +258,7 @@ class Routing(Table):
         "uec-mixed",
         "reps",
         "reps-legacy",
+        "mp-rdma",
     ]
     granularity: Literal["flow", "flowlet", "flowcell", "packet"]
     weights: Any
@@ -344,6 +349,21 @@ class RoutingScheme(Table):
     extra_hold: str
     default_hold: str
     control: str
+    drain: bool
+    ratio: float
+    least: str
+    timeout: str
+    mode: Literal["flowlet-quality", "flowlet-random", "packet-quality", "packet-random", "fixed"]
+    flows: int
+    sampling: str
+    past_weight: int
+    future_weight: int
+    current: bool
+    past_min: float
+    past_max: float
+    future_min: str
+    future_max: str
+    past_share: float
     rounds: int
     idle_rounds: int
     suspend: str
@@ -382,6 +402,7 @@ class RoutingScheme(Table):
     entropies: int
     freeze: str
     explored: int
+    reordering: int
 
 
 class Transport(Table):
@@ -408,7 +429,7 @@ class Transport(Table):
     subflows: int
     coupling: Literal["lia", "uncoupled"]
     rate: str
-    control: Literal["dcqcn", "timely", "swift", "none"]
+    control: Literal["dcqcn", "timely", "swift", "hpcc", "none"]
     alpha_interval: str
     decrease_interval: str
     increase_interval: str
@@ -434,6 +455,9 @@ class Transport(Table):
     scaling: str
     decrease_most: float
     growth: float
+    utilization: float
+    stages: int
+    step: str
     rto_low: str
 
 

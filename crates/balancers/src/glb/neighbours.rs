@@ -42,6 +42,24 @@ impl Neighbours {
     }
 }
 
+/// Bands of links from number `first` on, at most [`PER_MESSAGE`].
+fn message(first: usize, bands: &[u8]) -> Packet {
+    let mut words = bands
+        .chunks(PER_WORD)
+        .map(|bands| bands.iter().rev().fold(0, |word, &band| word << BITS | u64::from(band)));
+    Packet {
+        kind: Kind::Probe,
+        frame_bytes: FRAME_BYTES,
+        payload_bytes: bands.len() as u16,
+        tag: first as u32,
+        sack: std::array::from_fn(|_| {
+            let word = words.next().unwrap_or(0);
+            SackBlock { start: word as u32, end: (word >> 32) as u32 }
+        }),
+        ..Packet::default()
+    }
+}
+
 impl Downstream for Neighbours {
     fn period_ns(&self) -> Option<u64> {
         Some(self.period_ns)
@@ -60,22 +78,8 @@ impl Downstream for Neighbours {
     }
 
     fn tell(&self, port: u32, bands: &[u8], network: &mut Network) {
-        for (message, bands) in bands.chunks(PER_MESSAGE).enumerate() {
-            let mut words = bands
-                .chunks(PER_WORD)
-                .map(|bands| bands.iter().rev().fold(0, |word, &band| word << BITS | u64::from(band)));
-            let packet = Packet {
-                kind: Kind::Probe,
-                frame_bytes: FRAME_BYTES,
-                payload_bytes: bands.len() as u16,
-                tag: (message * PER_MESSAGE) as u32,
-                sack: std::array::from_fn(|_| {
-                    let word = words.next().unwrap_or(0);
-                    SackBlock { start: word as u32, end: (word >> 32) as u32 }
-                }),
-                ..Packet::default()
-            };
-            network.send_probe(port, packet);
+        for (number, bands) in bands.chunks(PER_MESSAGE).enumerate() {
+            network.send_probe(port, message(number * PER_MESSAGE, bands));
         }
     }
 
@@ -95,5 +99,32 @@ impl Downstream for Neighbours {
 
     fn learn(&mut self, links: &LinkState) {
         self.hops = NextHops::shortest(&self.fabric, links);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test may fail, its helpers too.
+mod tests {
+    use super::*;
+    use anabranch_fabric::topology::LeafSpine;
+
+    /// What a spine with 100 links says, in two messages, arrives as it was; the best link towards a leaf counts.
+    #[test]
+    fn bands_arrive_as_they_were_sent() {
+        let fabric = LeafSpine::default().build().unwrap();
+        let mut neighbours = Neighbours::new(&fabric, 1);
+        let down = (0..).zip(fabric.ports()).find(|(_, port)| port.from == 36).unwrap().0;
+        let up = fabric.ports()[down as usize].reverse;
+        assert_eq!(neighbours.band(up, 3), BEST, "nothing was heard");
+        let bands: Vec<u8> = (0..100).map(|link| (link * 5 % 8) as u8).collect();
+        neighbours.hear(down, &message(0, &bands[..PER_MESSAGE]));
+        neighbours.hear(down, &message(PER_MESSAGE, &bands[PER_MESSAGE..]));
+        assert_eq!(neighbours.heard[up as usize], bands);
+        // The spine has one link to each of the four leaves, in their order.
+        let own = fabric.ports()[up as usize].from;
+        for (leaf, &node) in (0..).zip(&neighbours.hops.leaves) {
+            let expected = if node == own { None } else { Some(bands[leaf as usize]) };
+            assert!(expected.is_none_or(|band| neighbours.band(up, leaf) == band), "leaf {leaf}");
+        }
     }
 }
