@@ -20,12 +20,15 @@ const TABLES: [&str; 10] = [
     "shortest-queue",
 ];
 /// Keys of periodic work that goes on as long as the simulation does, by scheme.
-const PERIODS: [(&str, &str, u64); 5] = [
+const PERIODS: [(&str, &str, u64); 8] = [
     ("hula", "period", 200_000_000),
     ("hermes", "probe_interval", 500_000_000),
     ("luopan", "expiry", 40_000_000),
     ("tdlb", "period", 100_000_000),
     ("wino", "poll", 1_000_000_000_000),
+    ("ars", "sampling", 16_000_000),
+    ("glb", "sampling", 16_000_000),
+    ("glb", "period", 50_000_000),
 ];
 
 pub(super) fn draw(dice: &mut Dice, pace: Pace, fabric: &Fabric, draft: &mut Draft) {

@@ -87,7 +87,7 @@ fn rdma(dice: &mut Dice, pace: Pace, framing: Framing, table: &mut Table) {
         }
         drawn
     };
-    maybe(0.8, "control", &mut |dice| quoted(dice.pick(&["dcqcn", "timely", "swift", "none"])));
+    maybe(0.8, "control", &mut |dice| quoted(dice.pick(&["dcqcn", "timely", "swift", "hpcc", "none"])));
     let selective = maybe(0.5, "recovery", &mut |_| quoted("selective"));
     maybe(0.3, "rto", &mut |dice| time(dice.magnitude(RTO_MAX_PS, 4 * pace.traffic_ps.max(RTO_MAX_PS))));
     if selective {
