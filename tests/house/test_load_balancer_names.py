@@ -10,8 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BALANCERS = ROOT / "crates/balancers/src"
 FOLDERS = sorted(page.parent.name for page in BALANCERS.glob("*/page.md"))
-ORDINARY = {"ideal"}
-"""Names that are words of their own."""
+ORDINARY = {"ideal", "uec"}
+"""Names that are words of their own: an ideal, the Ultra Ethernet Consortium, whose transport there is too."""
 
 ALLOWED = {
     "crates/*/tests/*": "tests",

@@ -91,6 +91,7 @@ fn own_transport(traffic: &Traffic, common: &Transport, framing: Framing) -> Res
             Transport::Tcp(tcp) | Transport::Mptcp(Mptcp { tcp, .. }) => tcp.payload_bytes_max = mss,
             Transport::Udp(udp) => udp.payload_bytes_max = mss,
             Transport::Roce(roce) => roce.payload_bytes_max = mss,
+            Transport::Uec(uec) => uec.payload_bytes_max = mss,
         }
     }
     let Some(rate) = traffic.rate else { return Ok(own) };
@@ -100,7 +101,7 @@ fn own_transport(traffic: &Traffic, common: &Transport, framing: Framing) -> Res
             tcp.pace = Some(Pace { rate, burst_bytes: traffic.burst_bytes.unwrap_or(segment_bytes) });
             Ok(own)
         }
-        Transport::Roce(_) => Err(traffic.origin.error(
+        Transport::Roce(_) | Transport::Uec(_) => Err(traffic.origin.error(
             "rate: RDMA applications post whole messages",
             "leave it out, or take a transport of TCP",
         )),

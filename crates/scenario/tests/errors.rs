@@ -93,7 +93,7 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
         ),
         (
             "[transport]\nkind = \"tcp\"\ngain = 0.5",
-            "s.toml:2: transport.kind: `tcp` is unknown; known here: dctcp, newreno, cubic, mptcp, udp, roce",
+            "s.toml:2: transport.kind: `tcp` is unknown; known here: dctcp, newreno, cubic, mptcp, udp, roce, uec",
         ),
         (
             "[transport]\nkind = \"cubic\"\ngain = 0.5",

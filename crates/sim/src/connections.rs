@@ -5,6 +5,7 @@ use crate::network::{Address, Network};
 use crate::prefetch::prefetch;
 use crate::timers::Timer;
 use crate::transport::roce::{RoceReceiver, RoceSender};
+use crate::transport::uec::{UecReceiver, UecSender};
 use crate::transport::{
     DatagramReceiver, Datagrams, Host, Receiver, ReceiverCounters, Sender, SenderCounters, Transport,
 };
@@ -37,6 +38,8 @@ pub(crate) enum AnySender {
     Datagrams(Datagrams),
     /// A queue pair of RoCE.
     Roce(Box<RoceSender>),
+    /// UEC.
+    Uec(Box<UecSender>),
 }
 
 /// The receiving half; where it stands, see [`AnySender`].
@@ -47,6 +50,8 @@ pub(crate) enum AnyReceiver {
     Datagrams(DatagramReceiver),
     /// A queue pair of RoCE.
     Roce(Box<RoceReceiver>),
+    /// UEC.
+    Uec(Box<UecReceiver>),
 }
 
 /// A half with its address and its wish to be woken.
@@ -134,6 +139,10 @@ impl Connection {
                 *sending = AnySender::Roce(Box::default());
                 *receiving = AnyReceiver::Roce(Box::default());
             }
+            (sending, receiving, Transport::Uec(_)) => {
+                *sending = AnySender::Uec(Box::default());
+                *receiving = AnyReceiver::Uec(Box::default());
+            }
             (AnySender::Stream(sender), AnyReceiver::Stream(receiver), _) => {
                 sender.reset();
                 receiver.reset();
@@ -178,11 +187,13 @@ impl Connection {
             AnySender::Stream(sender) => &sender.counters,
             AnySender::Datagrams(datagrams) => &datagrams.counters,
             AnySender::Roce(sender) => &sender.counters,
+            AnySender::Uec(sender) => &sender.counters,
         };
         let received = match &self.receiving.end {
             AnyReceiver::Stream(receiver) => &receiver.counters,
             AnyReceiver::Datagrams(receiver) => &receiver.counters,
             AnyReceiver::Roce(receiver) => &receiver.counters,
+            AnyReceiver::Uec(receiver) => &receiver.counters,
         };
         record.count(sent, received);
         self.write_received(record);
@@ -195,6 +206,7 @@ impl Connection {
             AnyReceiver::Stream(receiver) => receiver.delivered(),
             AnyReceiver::Datagrams(receiver) => receiver.delivered(),
             AnyReceiver::Roce(receiver) => receiver.delivered(),
+            AnyReceiver::Uec(receiver) => receiver.delivered(),
         };
         record.received_bytes = delivered.min(end) - first;
     }

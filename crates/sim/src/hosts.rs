@@ -169,6 +169,9 @@ impl<'a> Hosts<'a> {
             (AnySender::Roce(sender), Transport::Roce(roce)) => {
                 sender.begin(roce, self.framing, flow.size_bytes, &mut outlet);
             }
+            (AnySender::Uec(sender), Transport::Uec(uec)) => {
+                sender.begin(uec, self.framing, flow.size_bytes, &mut outlet);
+            }
             _ => {}
         }
         self.watch(name, network.now_ps);
@@ -218,13 +221,18 @@ impl<'a> Hosts<'a> {
     #[inline(always)]
     pub(crate) fn deliver(&mut self, id: PacketId, network: &mut Network) {
         let mut packet = *network.packets.get(id);
-        if packet.marks & marks::TRIMMED != 0 && !self.takes_trimmed(&packet) {
-            return network.drop_header(id);
-        }
         if let Some(telemetry) = &mut network.telemetry {
             telemetry.arrive(id);
         }
-        network.consume(id);
+        if packet.marks & marks::TRIMMED == 0 {
+            network.consume(id);
+        } else {
+            // Its payload is gone, whatever the transport makes of its header.
+            network.drop_header(id);
+            if !self.takes_trimmed(&packet) {
+                return;
+            }
+        }
         // What comes late, after its connection closed, is nobody's.
         if network.host_balancer.is_some()
             && !packet.kind.is_probe()
@@ -255,7 +263,10 @@ impl<'a> Hosts<'a> {
 
     fn reach_receiver(&mut self, packet: &Packet, network: &mut Network) {
         let Some(connection) = self.connections.get(packet.connection) else {
-            return self.count_end(packet, Fate::Delivered);
+            if packet.marks & marks::TRIMMED == 0 {
+                self.count_end(packet, Fate::Delivered);
+            }
+            return;
         };
         let Some(tcp) = self.transports[usize::from(connection.transport)].tcp() else {
             return self.reach_rdma_receiver(packet, network);
@@ -334,6 +345,10 @@ impl<'a> Hosts<'a> {
                 sender.wake(roce, framing, &mut outlet);
                 self.watch(name, network.now_ps);
             }
+            (AnySender::Uec(sender), Transport::Uec(uec)) => {
+                sender.wake(uec, framing, &mut outlet);
+                self.watch(name, network.now_ps);
+            }
             _ => {}
         }
     }
@@ -366,6 +381,7 @@ impl<'a> Hosts<'a> {
                 datagrams.resume(udp, framing, &mut outlet);
             }
             (AnySender::Roce(sender), Transport::Roce(roce)) => sender.resume(roce, framing, &mut outlet),
+            (AnySender::Uec(sender), Transport::Uec(uec)) => sender.resume(uec, framing, &mut outlet),
             _ => {}
         }
     }

@@ -108,7 +108,7 @@ pub struct Network {
     /// Packets that a meter of the load balancer dropped.
     pub(crate) policed: u64,
     /// Headers of trimmed packets whose transport has no use for them.
-    pub(crate) headers_dropped: u64,
+    pub(crate) headers_arrived: u64,
     /// Packets that found no path, or whose path was dead.
     pub(crate) unroutable: u64,
     /// Packets that blackholes swallowed.
@@ -174,7 +174,7 @@ impl Network {
             sent: 0,
             delivered: 0,
             policed: 0,
-            headers_dropped: 0,
+            headers_arrived: 0,
             unroutable: 0,
             blackholed: 0,
             probes: 0,
@@ -433,10 +433,10 @@ impl Network {
         self.discard(id, Fate::Dropped, None);
     }
 
-    /// Ends the header of a trimmed packet at a host whose transport has no use for it.
+    /// Ends a trimmed packet, whose header has reached its host.
     #[cold]
     pub(crate) fn drop_header(&mut self, id: PacketId) {
-        self.headers_dropped += 1;
+        self.headers_arrived += 1;
         self.discard(id, Fate::Dropped, None);
     }
 

@@ -89,6 +89,8 @@ pub mod marks {
     pub const ECHO: u8 = 4;
     /// Congestion window reduced, from sender to receiver.
     pub const REDUCED: u8 = 8;
+    /// The receiver is to answer at once: of data of RDMA transports, to which [`REDUCED`] says nothing.
+    pub const ASKS: u8 = REDUCED;
     /// Forwarded by [`super::Packet::labels`] instead of the load balancer.
     pub const LABELLED: u8 = 16;
     /// Sent before: no round trip may be measured by it (Karn's rule).

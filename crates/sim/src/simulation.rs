@@ -443,7 +443,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             sent_packets: self.network.sent,
             delivered_packets: self.network.delivered,
             dropped_packets: self.network.policed
-                + self.network.headers_dropped
+                + self.network.headers_arrived
                 + sum(|record| record.dropped_packets),
             lost_packets: self.network.unroutable
                 + self.network.blackholed
@@ -455,13 +455,13 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         };
         let mut counts = self.forwarding.balancer.counts();
         self.network.with_host_balancer(|host, _| counts.extend(host.counts()));
-        let Network { policed, headers_dropped, unroutable, probes, probe_link_bytes, recorder, .. } =
+        let Network { policed, headers_arrived, unroutable, probes, probe_link_bytes, recorder, .. } =
             self.network;
         let sums = [
             ("probes sent", probes),
             ("bytes of probes between switches, over all links", probe_link_bytes),
             ("packets dropped by meters", policed),
-            ("headers of trimmed packets dropped by hosts", headers_dropped),
+            ("headers of trimmed packets that reached hosts", headers_arrived),
             ("packets without a path to their destination", unroutable),
         ];
         counts.extend(sums.into_iter().filter(|&(_, count)| count > 0));

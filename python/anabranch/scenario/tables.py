@@ -409,7 +409,7 @@ class Transport(Table):
     """What end hosts do."""
 
     PATH: ClassVar[str] = "transport"
-    kind: Literal["dctcp", "newreno", "cubic", "mptcp", "udp", "roce"]
+    kind: Literal["dctcp", "newreno", "cubic", "mptcp", "udp", "roce", "uec"]
     gain: float
     initial_window: int
     window_max: str
@@ -447,6 +447,10 @@ class Transport(Table):
     cnp_out_of_order: bool
     completion: Literal["delivered", "acknowledged"]
     answer: str
+    target: str
+    first_window: str
+    quick_gate: int
+    ack_bytes: str
     beta: float
     rtt_low: str
     rtt_high: str

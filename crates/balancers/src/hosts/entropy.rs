@@ -15,6 +15,7 @@ use anabranch_split::{Pick, picks};
 /// Bits of an acknowledgement's tag above the entropy value it returns.
 const RETURNED: u32 = 1 << 16;
 const RETURNED_MARKED: u32 = 1 << 17;
+const RETURNED_TRIMMED: u32 = 1 << 18;
 
 /// A scheme that picks an entropy value for each packet of a flow.
 pub(crate) trait Spraying: Pick<Plan: Clone, State: Sized, Feedback = Feedback> {
@@ -176,7 +177,11 @@ impl<R: EntropyRule> HostBalancer for EntropyHosts<R> {
             Kind::Data | Kind::Syn => {
                 let Some(receiving) = self.receiving.get(packet.connection) else { return };
                 let marked = packet.marks & marks::EXPERIENCED != 0;
-                let tag = (packet.tag & 0xffff) | RETURNED | if marked { RETURNED_MARKED } else { 0 };
+                let trimmed = packet.marks & marks::TRIMMED != 0;
+                let tag = (packet.tag & 0xffff)
+                    | RETURNED
+                    | if marked { RETURNED_MARKED } else { 0 }
+                    | if trimmed { RETURNED_TRIMMED } else { 0 };
                 let (end, value) = (packet.seq + u64::from(packet.payload_bytes), packet.tag as u16);
                 receiving.arrived.push((end, tag));
                 if end <= receiving.acknowledged && packet.kind == Kind::Data {
@@ -188,6 +193,11 @@ impl<R: EntropyRule> HostBalancer for EntropyHosts<R> {
             }
             Kind::Ack | Kind::SynAck | Kind::Sack | Kind::Nack => {
                 let Some(sending) = self.sending.get(packet.connection) else { return };
+                if packet.tag & RETURNED_TRIMMED != 0 {
+                    let feedback = Feedback::Trimmed { entropy: packet.tag as u16 };
+                    let mut env = self.streams.at(host, network);
+                    return self.rule.learn(&mut sending.state, &feedback, 0, &mut env);
+                }
                 let bytes = packet.seq.saturating_sub(sending.unacknowledged) as u32;
                 sending.unacknowledged = sending.unacknowledged.max(packet.seq);
                 let acknowledged = Acknowledged {

@@ -28,5 +28,6 @@ mod roce;
 mod saps;
 mod setup;
 mod ties;
+mod uec;
 mod wino;
 mod work;

@@ -144,7 +144,10 @@ pub(crate) fn check(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> R
     let wait_ps = wait_ps(fabric, settings, flows);
     let hasty = streams(settings).any(|tcp| u128::from(tcp.rto_max_ps) < 2 * wait_ps);
     // What RDMA sends again, and how often, is bounded by nothing that is known here.
-    let rdma = settings.transports.iter().any(|transport| matches!(transport, Transport::Roce(_)));
+    let rdma = settings
+        .transports
+        .iter()
+        .any(|transport| matches!(transport, Transport::Roce(_) | Transport::Uec(_)));
     if last.blackhole
         || rdma
         || last.loss.iter().any(|&loss| loss > LOSS_MAX)

@@ -6,12 +6,13 @@ use anabranch_fabric::Rate;
 use anabranch_form::Form;
 use anabranch_form::document::{Node, Value};
 use anabranch_form::unit::{Bytes, Choice, Count, Flag, Positive, Refusal, Speed, Time, Unit, quoted};
+use anabranch_sim::transport::uec::Uec;
 use anabranch_sim::transport::{Control, Coupling, Mptcp, Reorder, Tcp, Transport, Udp};
 
 const PS_PER_MS: u64 = 1_000_000_000;
 
 /// Kinds of transport.
-pub(crate) const KINDS: [&str; 6] = ["dctcp", "newreno", "cubic", "mptcp", "udp", "roce"];
+pub(crate) const KINDS: [&str; 7] = ["dctcp", "newreno", "cubic", "mptcp", "udp", "roce", "uec"];
 
 /// Couplings of MPTCP's windows.
 const COUPLINGS: [&str; 2] = ["lia", "uncoupled"];
@@ -37,6 +38,7 @@ pub(crate) fn of_kind(kind: &str) -> Transport {
         "dctcp" => Transport::Tcp(tcp(Control::Dctcp { gain: 1.0 / 16.0 })),
         "mptcp" => Transport::Mptcp(Mptcp { tcp: tcp(Control::NewReno), ..Mptcp::plain() }),
         "roce" => Transport::Roce(rdma::roce(rdma::CONTROLS[0])),
+        "uec" => Transport::Uec(Uec::DEFAULT),
         _ => Transport::Udp(Udp {
             rate: Rate::from_bps(1_000_000_000).unwrap_or(SLOWEST),
             payload_bytes_max: None,
@@ -82,6 +84,7 @@ fn kind_of(transport: &Transport) -> &'static str {
         Transport::Mptcp(_) => KINDS[3],
         Transport::Udp(_) => KINDS[4],
         Transport::Roce(_) => KINDS[5],
+        Transport::Uec(_) => KINDS[6],
     }
 }
 
@@ -93,7 +96,7 @@ pub(crate) fn visit(form: &mut impl Form, transport: &mut Transport) {
         Choice(&KINDS),
         &mut kind,
         "Congestion control: DCTCP (RFC 8257), NewReno (RFC 5681, 6582), CUBIC (RFC 9438); or MPTCP over several \
-         connections of NewReno (RFC 6356, 8684); or UDP at a constant rate; or RoCE, one queue pair for each flow.",
+         connections of NewReno (RFC 6356, 8684); or UDP at a constant rate; or RoCE, one queue pair for each flow; or the transport of Ultra Ethernet, whose packets may take any path.",
     );
     if kind != kind_of(transport) {
         *transport = of_kind(kind);
@@ -105,6 +108,7 @@ pub(crate) fn visit(form: &mut impl Form, transport: &mut Transport) {
             visit_tcp(form, &mut mptcp.tcp, false);
         }
         Transport::Roce(roce) => rdma::visit_roce(form, roce),
+        Transport::Uec(uec) => rdma::visit_uec(form, uec),
         Transport::Udp(udp) => form.required(
             "rate",
             Speed,

@@ -6,7 +6,8 @@ use crate::network::Network;
 use crate::telemetry::Carried;
 use crate::transport::Transport;
 use crate::transport::roce::{Completion, Roce};
-use crate::{Framing, Packet};
+use crate::transport::uec::Uec;
+use crate::{Framing, Packet, marks};
 use anabranch_fabric::{Fabric, longest_round_trip_ps};
 
 /// The transports, each with the longest round trip of the empty fabric where it was given none.
@@ -19,7 +20,8 @@ pub(super) fn with_round_trips(
     for transport in &mut transports {
         let payload_bytes = transport.payload_bytes_max(framing);
         let (rtt_ps, answer_bytes) = match transport {
-            Transport::Roce(Roce { rtt_ps, answer_bytes, .. }) => (rtt_ps, *answer_bytes),
+            Transport::Roce(Roce { rtt_ps, answer_bytes, .. })
+            | Transport::Uec(Uec { rtt_ps, answer_bytes, .. }) => (rtt_ps, *answer_bytes),
             Transport::Tcp(_) | Transport::Mptcp(_) | Transport::Udp(_) => continue,
         };
         if *rtt_ps == 0 {
@@ -35,6 +37,7 @@ pub(super) fn with_round_trips(
 fn completion(transport: &Transport) -> Completion {
     match transport {
         Transport::Roce(roce) => roce.completion,
+        Transport::Uec(uec) => uec.completion,
         Transport::Tcp(_) | Transport::Mptcp(_) | Transport::Udp(_) => Completion::Delivered,
     }
 }
@@ -51,8 +54,15 @@ impl Hosts<'_> {
                 receiver.receive(roce, self.framing, packet, &mut outlet);
                 receiver.delivered()
             }
+            (AnyReceiver::Uec(receiver), Transport::Uec(uec)) => {
+                receiver.receive(uec, self.framing, packet, &mut outlet);
+                receiver.delivered()
+            }
             _ => return,
         };
+        if packet.marks & marks::TRIMMED != 0 {
+            return;
+        }
         attention::note_arrival(flow, packet, network);
         if completion(transport) == Completion::Delivered {
             self.account(packet.connection, delivered, network);
@@ -70,6 +80,10 @@ impl Hosts<'_> {
         let idle = match (end, transport) {
             (AnySender::Roce(sender), Transport::Roce(roce)) => {
                 sender.receive(roce, self.framing, packet, hops, &mut outlet);
+                sender.idle()
+            }
+            (AnySender::Uec(sender), Transport::Uec(uec)) => {
+                sender.receive(uec, self.framing, packet, &mut outlet);
                 sender.idle()
             }
             _ => return,

@@ -16,6 +16,7 @@ impl Hosts<'_> {
         let window_bytes = match &connection.sending.end {
             AnySender::Stream(sender) => sender.window_bytes(),
             AnySender::Roce(sender) => sender.window_bytes(),
+            AnySender::Uec(sender) => sender.window_bytes(),
             AnySender::Datagrams(_) => return,
         };
         let flow = connection.message.flow;

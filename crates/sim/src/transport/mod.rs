@@ -27,6 +27,7 @@ mod scoreboard;
 mod sender;
 #[cfg(test)]
 mod tests;
+pub mod uec;
 
 pub use datagrams::{DatagramReceiver, Datagrams};
 pub use mptcp::{Coupling, Mptcp};
@@ -91,6 +92,8 @@ pub enum Transport {
     Udp(Udp),
     /// Messages over reliable queue pairs.
     Roce(roce::Roce),
+    /// Messages whose packets may take any path.
+    Uec(uec::Uec),
 }
 
 impl Transport {
@@ -99,7 +102,7 @@ impl Transport {
     pub fn tcp(&self) -> Option<&Tcp> {
         match self {
             Self::Tcp(tcp) | Self::Mptcp(Mptcp { tcp, .. }) => Some(tcp),
-            Self::Udp(_) | Self::Roce(_) => None,
+            Self::Udp(_) | Self::Roce(_) | Self::Uec(_) => None,
         }
     }
 
@@ -109,6 +112,7 @@ impl Transport {
     pub const fn takes_trimmed(&self) -> bool {
         match self {
             Self::Tcp(_) | Self::Mptcp(_) | Self::Udp(_) | Self::Roce(_) => false,
+            Self::Uec(_) => true,
         }
     }
 
@@ -125,7 +129,8 @@ impl Transport {
             Self::Tcp(Tcp { payload_bytes_max, .. })
             | Self::Mptcp(Mptcp { tcp: Tcp { payload_bytes_max, .. }, .. })
             | Self::Udp(Udp { payload_bytes_max, .. })
-            | Self::Roce(roce::Roce { payload_bytes_max, .. }) => {
+            | Self::Roce(roce::Roce { payload_bytes_max, .. })
+            | Self::Uec(uec::Uec { payload_bytes_max, .. }) => {
                 payload_bytes_max.unwrap_or(framing.payload_bytes_max)
             }
         }

@@ -5,7 +5,7 @@ use super::{Framing, Pace};
 use crate::dice::{Dice, quoted, rate, size, time};
 use crate::draft::{Draft, Table};
 
-const KINDS: [&str; 6] = ["dctcp", "newreno", "cubic", "mptcp", "udp", "roce"];
+const KINDS: [&str; 7] = ["dctcp", "newreno", "cubic", "mptcp", "udp", "roce", "uec"];
 
 /// Smallest upper limit of timeouts: a flow that cannot arrive times out until the end.
 const RTO_MAX_PS: u64 = 2_000_000_000;
@@ -18,7 +18,7 @@ pub(super) fn draw(dice: &mut Dice, pace: Pace, framing: Framing, draft: &mut Dr
 
 /// The keys of a transport.
 pub(super) fn keys(dice: &mut Dice, pace: Pace, framing: Framing, table: &mut Table) {
-    let kind = KINDS[[0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 5][dice.below(11) as usize]];
+    let kind = KINDS[[0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6][dice.below(12) as usize]];
     table.set("kind", quoted(kind));
     if kind == "udp" {
         let bits = u128::from(pace.packets * 8 * (framing.frame_bytes + framing.gap_bytes));
@@ -29,6 +29,10 @@ pub(super) fn keys(dice: &mut Dice, pace: Pace, framing: Framing, table: &mut Ta
     }
     if kind == "roce" {
         rdma(dice, pace, framing, table);
+        return;
+    }
+    if kind == "uec" {
+        uec(dice, pace, table);
         return;
     }
     let mut maybe = |probability: f64, key: &str, value: &mut dyn FnMut(&mut Dice) -> String| {
@@ -103,4 +107,21 @@ fn rdma(dice: &mut Dice, pace: Pace, framing: Framing, table: &mut Table) {
     maybe(0.4, "cnp_interval", &mut |dice| time(dice.magnitude(1, pace.traffic_ps)));
     maybe(0.3, "cnp_in_answer", &mut |_| "true".to_owned());
     maybe(0.3, "cnp_out_of_order", &mut |_| "true".to_owned());
+}
+
+/// The keys of UEC.
+fn uec(dice: &mut Dice, pace: Pace, table: &mut Table) {
+    let mut maybe = |probability: f64, key: &str, value: &mut dyn FnMut(&mut Dice) -> String| {
+        if dice.chance(probability) {
+            let value = value(dice);
+            table.set(key, value);
+        }
+    };
+    maybe(0.3, "target", &mut |dice| time(dice.magnitude(1, pace.traffic_ps)));
+    maybe(0.3, "first_window", &mut |dice| size(dice.magnitude(1, 1_000_000)));
+    maybe(0.3, "quick_gate", &mut |dice| dice.below(63).to_string());
+    maybe(0.3, "ack_bytes", &mut |dice| size(dice.magnitude(1, 1_000_000)));
+    maybe(0.3, "completion", &mut |_| quoted("acknowledged"));
+    maybe(0.3, "answer", &mut |dice| size(dice.magnitude(1, 1500)));
+    table.set("rto", time(dice.magnitude(RTO_MAX_PS, 4 * pace.traffic_ps.max(RTO_MAX_PS))));
 }

@@ -1,0 +1,135 @@
+//! The receiving half.
+
+use super::Uec;
+use crate::transport::ranges::Ranges;
+use crate::transport::{Host, ReceiverCounters};
+use crate::{Arrivals, Framing, Kind, Packet, marks};
+
+/// Packets that an acknowledgement can name.
+const NAMED: u64 = 64;
+
+/// The receiving half. Packets are numbered from zero.
+#[derive(Debug, Default)]
+pub struct UecReceiver {
+    /// First packet that has not arrived.
+    expected: u64,
+    /// Packets that arrived beyond it.
+    ahead: Ranges,
+    /// Payload in order.
+    delivered: u64,
+    /// Length of the last packet, once it arrived, with its number.
+    last: Option<(u64, u64)>,
+    /// Bytes of frames that arrived for the first time.
+    frame_bytes: u64,
+    /// Bytes of frames since the last acknowledgement.
+    unacknowledged: u32,
+    /// The sender asked for an acknowledgement, and packets before some that arrived are missing.
+    owes: bool,
+    /// Highest number of any packet.
+    highest: u64,
+    /// Counters so far.
+    pub counters: ReceiverCounters,
+}
+
+impl UecReceiver {
+    /// Contiguous bytes that arrived.
+    #[must_use]
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Takes a packet, or the header of one that was trimmed.
+    pub fn receive<H: Host>(&mut self, uec: &Uec, framing: Framing, packet: &Packet, host: &mut H) {
+        let payload_bytes = u64::from(uec.payload_bytes_max.unwrap_or(framing.payload_bytes_max));
+        let number = packet.seq / payload_bytes;
+        let known = number < self.expected || self.ahead.around(number).is_some();
+        if packet.marks & marks::TRIMMED != 0 {
+            if known {
+                self.acknowledge(uec, packet, number, host);
+            } else {
+                self.answer(uec, packet, Kind::Nack, packet.seq, host);
+            }
+            return;
+        }
+        self.counters.count(packet);
+        if number >= self.highest {
+            self.highest = number;
+        } else if packet.marks & marks::RETRANSMITTED == 0 {
+            self.counters.reordered_packets += 1;
+        }
+        let marked = packet.marks & marks::EXPERIENCED != 0;
+        self.unacknowledged += u32::from(packet.frame_bytes);
+        if known {
+            // The sender does not know what arrived.
+            self.acknowledge(uec, packet, number, host);
+            return;
+        }
+        let asked = packet.marks & marks::ASKS != 0;
+        let mut at_once = marked || asked || self.frame_bytes == 0;
+        self.owes |= asked;
+        self.frame_bytes += u64::from(packet.frame_bytes);
+        if u64::from(packet.payload_bytes) < payload_bytes {
+            self.last = Some((number, packet.payload_bytes.into()));
+        }
+        self.take(number, payload_bytes);
+        if self.ahead.is_empty() && std::mem::take(&mut self.owes) {
+            at_once = true;
+        }
+        if at_once || self.unacknowledged >= uec.ack_bytes {
+            self.acknowledge(uec, packet, number, host);
+        }
+    }
+
+    fn take(&mut self, number: u64, payload_bytes: u64) {
+        if number > self.expected {
+            self.ahead.insert(number..number + 1);
+            return;
+        }
+        self.expected =
+            self.ahead.first().filter(|next| next.start == number + 1).map_or(number + 1, |next| next.end);
+        self.ahead.remove_below(self.expected);
+        let short =
+            self.last.filter(|&(last, _)| last < self.expected).map_or(0, |(_, bytes)| payload_bytes - bytes);
+        self.delivered = self.expected * payload_bytes - short;
+    }
+
+    /// Acknowledges, and names up to 64 packets up to `number`. (`uet-htsim` names those from it on where it was marked or
+    /// the sender asked, so that packets before it that arrived may time out.)
+    fn acknowledge<H: Host>(&mut self, uec: &Uec, packet: &Packet, number: u64, host: &mut H) {
+        let base = number.saturating_sub(NAMED - 1).max(self.expected + 1);
+        let mut bits = 0;
+        let mut at = base;
+        while let Some(range) = self.ahead.after(at).filter(|range| range.start < base + NAMED) {
+            for one in range.start.max(base)..range.end.min(base + NAMED) {
+                bits |= 1 << (one - base);
+            }
+            at = range.end;
+        }
+        self.unacknowledged = 0;
+        let mut answer = Packet::default();
+        answer.set_arrivals(Arrivals {
+            cause: number as u32,
+            base: base as u32,
+            bits,
+            frame_bytes: self.frame_bytes as u32,
+            waiting: self.ahead.bytes() as u32,
+        });
+        answer.kind = Kind::Sack;
+        self.send(uec, packet, answer, self.expected, host);
+    }
+
+    fn answer<H: Host>(&mut self, uec: &Uec, packet: &Packet, kind: Kind, seq: u64, host: &mut H) {
+        self.send(uec, packet, Packet { kind, ..Packet::default() }, seq, host);
+    }
+
+    fn send<H: Host>(&mut self, uec: &Uec, cause: &Packet, answer: Packet, seq: u64, host: &mut H) {
+        let echo = if cause.marks & marks::EXPERIENCED != 0 { marks::ECHO } else { 0 };
+        host.send(Packet {
+            seq,
+            stamp_ns: cause.stamp_ns,
+            frame_bytes: uec.answer_bytes,
+            marks: marks::CAPABLE | cause.marks & marks::RETRANSMITTED | echo,
+            ..answer
+        });
+    }
+}
