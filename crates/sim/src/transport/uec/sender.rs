@@ -26,6 +26,9 @@ struct Sent {
     again: u32,
 }
 
+/// Timeouts in a row that double the time to the next: a path that is gone is asked for less and less.
+const DOUBLINGS: u32 = 6;
+
 /// The sending half. Packets are numbered from zero.
 pub struct UecSender {
     /// First packet that is not acknowledged, and what is known of it and those after it.
@@ -42,6 +45,8 @@ pub struct UecSender {
     in_flight: i64,
     arrived_bytes: u32,
     law: Box<dyn CongestionControl + Send>,
+    /// Rounds of timeouts since the last answer.
+    silent: u32,
     alarm: Alarm,
     /// Counters so far.
     pub counters: SenderCounters,
@@ -60,6 +65,7 @@ impl Default for UecSender {
             in_flight: 0,
             arrived_bytes: 0,
             law: Box::new(Unlimited),
+            silent: 0,
             alarm: Alarm::default(),
             counters: SenderCounters::default(),
         }
@@ -96,6 +102,7 @@ impl UecSender {
 
     /// Takes an answer.
     pub fn receive<H: Host>(&mut self, uec: &Uec, framing: Framing, packet: &Packet, host: &mut H) {
+        self.silent = 0;
         match packet.kind {
             Kind::Sack => self.acknowledge(packet, host.now_ps()),
             Kind::Nack => self.trimmed(packet.seq / self.payload_bytes, host.now_ps()),
@@ -108,8 +115,10 @@ impl UecSender {
     pub fn wake<H: Host>(&mut self, uec: &Uec, framing: Framing, host: &mut H) {
         self.alarm.rang();
         let now_ps = host.now_ps();
+        let timeouts = self.counters.timeouts;
+        let rto_ps = self.rto_ps(uec);
         while let Some((at_ps, number)) = self.oldest() {
-            if at_ps + uec.rto_ps > now_ps || host.waits() {
+            if at_ps.saturating_add(rto_ps) > now_ps || host.waits() {
                 break;
             }
             self.counters.timeouts += 1;
@@ -117,12 +126,18 @@ impl UecSender {
             let frame_bytes = self.lose(number);
             self.law.on_timeout(now_ps, frame_bytes);
         }
+        self.silent += u32::from(self.counters.timeouts > timeouts);
         self.transmit(uec, framing, host);
     }
 
     /// The host's card has room again.
     pub fn resume<H: Host>(&mut self, uec: &Uec, framing: Framing, host: &mut H) {
         self.transmit(uec, framing, host);
+    }
+
+    /// Timeout of a packet now.
+    fn rto_ps(&self, uec: &Uec) -> u64 {
+        uec.rto_ps.saturating_mul(1 << self.silent.min(DOUBLINGS))
     }
 
     fn of(&mut self, number: u64) -> Option<&mut Sent> {
@@ -252,13 +267,12 @@ impl UecSender {
             self.counters.sent_packets += 1;
             self.counters.retransmitted_packets += u64::from(again);
         }
+        let rto_ps = self.rto_ps(uec);
         let due_ps = match self.oldest() {
             None => u64::MAX,
             // What has not left the host is not lost.
-            Some((at_ps, _)) if at_ps.saturating_add(uec.rto_ps) <= host.now_ps() => {
-                host.now_ps() + uec.rto_ps
-            }
-            Some((at_ps, _)) => at_ps.saturating_add(uec.rto_ps),
+            Some((at_ps, _)) if at_ps.saturating_add(rto_ps) <= host.now_ps() => host.now_ps() + rto_ps,
+            Some((at_ps, _)) => at_ps.saturating_add(rto_ps),
         };
         self.alarm.set(due_ps, host);
     }
