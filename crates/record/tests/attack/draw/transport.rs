@@ -93,7 +93,7 @@ fn rdma(dice: &mut Dice, pace: Pace, framing: Framing, table: &mut Table) {
     };
     maybe(0.8, "control", &mut |dice| quoted(dice.pick(&["dcqcn", "timely", "swift", "hpcc", "none"])));
     let selective = maybe(0.5, "recovery", &mut |_| quoted("selective"));
-    maybe(0.3, "rto", &mut |dice| time(dice.magnitude(RTO_MAX_PS, 4 * pace.traffic_ps.max(RTO_MAX_PS))));
+    maybe(0.9, "rto", &mut |dice| rdma_timeout(dice, pace));
     if selective {
         maybe(0.3, "rto_low", &mut |dice| {
             time(dice.magnitude(RTO_MAX_PS / 4, pace.traffic_ps.max(RTO_MAX_PS)))
@@ -123,5 +123,15 @@ fn uec(dice: &mut Dice, pace: Pace, table: &mut Table) {
     maybe(0.3, "ack_bytes", &mut |dice| size(dice.magnitude(1, 1_000_000)));
     maybe(0.3, "completion", &mut |_| quoted("acknowledged"));
     maybe(0.3, "answer", &mut |dice| size(dice.magnitude(1, 1500)));
-    table.set("rto", time(dice.magnitude(RTO_MAX_PS, 4 * pace.traffic_ps.max(RTO_MAX_PS))));
+    table.set("rto", rdma_timeout(dice, pace));
+}
+
+/// Timeout of RDMA, mostly as long as the longest of a stream: it doubles six times and then no more, so a flow that cannot
+/// arrive repeats short ones until the end, which may be hours away.
+fn rdma_timeout(dice: &mut Dice, pace: Pace) -> String {
+    let longest_ps = pace.traffic_ps.max(RTO_MAX_PS);
+    time(match dice.chance(0.1) {
+        true => dice.magnitude(RTO_MAX_PS, 4 * longest_ps),
+        false => dice.magnitude(longest_ps, 400 * longest_ps),
+    })
 }
