@@ -17,4 +17,5 @@ mod hula;
 mod mp_rdma;
 mod presto;
 mod queues_environment;
+mod recorded_choices;
 mod vms;

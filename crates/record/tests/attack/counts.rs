@@ -7,7 +7,8 @@ use anabranch_sim::{FlowRecord, Outcome, PortRecord};
 use anabranch_traffic::{Flow, Start};
 
 /// Counters of packets that meters and hosts drop; no port's record contains them.
-const BESIDE_PORTS: [&str; 2] = ["packets dropped by meters", "headers of trimmed packets that reached hosts"];
+const BESIDE_PORTS: [&str; 2] =
+    ["packets dropped by meters", "headers of trimmed packets that reached hosts"];
 
 pub(crate) fn check(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> Result<(), Broken> {
     check_packets(resolved, outcome)?;
