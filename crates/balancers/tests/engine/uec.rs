@@ -42,8 +42,8 @@ fn fat_tree_of(buffer: Buffer, marking: Marking) -> Fabric {
         aggregations_per_pod: 2,
         cores_per_aggregation: 2,
         hosts_per_leaf: 2,
-        host_link: link.clone(),
-        uplink: link.clone(),
+        host_link: link,
+        uplink: link,
         core_link: link,
     }
     .build()

@@ -84,7 +84,7 @@ impl Env for Recorded {
             Draws::Rounds { begun } => {
                 let first = !std::mem::replace(begun, true);
                 let free_bits = if first { (self.draw() % 65_535) << 16 } else { 0 };
-                free_bits | self.draw() % ENTROPIES
+                free_bits | (self.draw() % ENTROPIES)
             }
             Draws::Values => (self.draw() % ENTROPIES) << (32 - ENTROPIES.trailing_zeros()),
         }
