@@ -29,7 +29,7 @@ fn what_is_not_written_is_the_default() {
     assert_eq!(scheme("conweave", "").unwrap(), Scheme::new(conweave::Parameters::default()));
     let read = scheme(
         "conga",
-        "period = \"50 us\"\nalpha = 0.25\nlevel_bits = 4\nown_rates = false\ngap = \"13 ms\"\nage = \"500 us\"\ncandidates = 4",
+        "period = \"50 us\"\nalpha = 0.25\nlevel_bits = 4\nown_rates = false\ngap = \"13 ms\"\nage = \"500 us\"\ncandidates = 4\nwrap = false\ndata_only = true",
     );
     let written = conga::Parameters {
         period_ns: 50_000,
@@ -39,6 +39,8 @@ fn what_is_not_written_is_the_default() {
         gap_ns: 13_000_000,
         age_ns: 500_000,
         candidates: 4,
+        wrap: false,
+        data_only: true,
     };
     assert_eq!(read.unwrap(), Scheme::new(written));
     let read = scheme(

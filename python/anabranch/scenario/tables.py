@@ -295,6 +295,8 @@ class RoutingScheme(Table):
     gap: str
     age: str
     candidates: int
+    wrap: bool
+    data_only: bool
     counter: Literal["shared", "independent"]
     offset: Literal["first", "random"]
     idle: str

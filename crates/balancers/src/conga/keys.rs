@@ -9,7 +9,8 @@ use anabranch_form::{Keys, refuse_zero};
 const ALPHA_LEAST: f64 = 1.0 / 32.0;
 
 pub(crate) fn visit(form: &mut impl Keys, parameters: &mut Parameters) {
-    let Parameters { period_ns, alpha, level_bits, own_rates, gap_ns, age_ns, candidates } = parameters;
+    let Parameters { period_ns, alpha, level_bits, own_rates, gap_ns, age_ns, candidates, wrap, data_only } =
+        parameters;
     visit_register(form, period_ns, alpha);
     let mut bits = (*level_bits).into();
     form.key("level_bits", Count { least: 1, most: 7 }, &mut bits, "Bits of a level of congestion (Q).");
@@ -30,6 +31,18 @@ pub(crate) fn visit(form: &mut impl Keys, parameters: &mut Parameters) {
         "Uplinks looked at for a new flowlet, in a row from a random one on; 0: all. A public simulation has 4.",
     );
     *candidates = most as u16;
+    form.key(
+        "wrap",
+        Flag,
+        wrap,
+        "Whether that row goes on from the last uplink to the first. If not, as in conweave-ns3, the outer uplinks stand in fewer rows, and get less traffic.",
+    );
+    form.key(
+        "data_only",
+        Flag,
+        data_only,
+        "Whether only packets with payload are measured and carry levels and feedback, as in conweave-ns3. Others are then hashed, and leaves hear less of each other.",
+    );
 }
 
 /// How registers tell how busy links are.

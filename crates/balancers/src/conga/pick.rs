@@ -28,6 +28,10 @@ pub struct Parameters {
     /// Number of uplinks that are compared for a new flowlet, consecutive ones from a random one on; all of them if
     /// zero.
     pub candidates: u16,
+    /// Whether they go on from the last uplink to the first.
+    pub wrap: bool,
+    /// Whether packets without payload take no part.
+    pub data_only: bool,
 }
 
 impl Default for Parameters {
@@ -42,6 +46,8 @@ impl Default for Parameters {
             gap_ns: 500_000,
             age_ns: 10_000_000,
             candidates: 0,
+            wrap: true,
+            data_only: false,
         }
     }
 }
@@ -73,6 +79,8 @@ pub struct Plan<U> {
     pub age_ns: u64,
     /// Number of uplinks that are compared: [`Parameters::candidates`].
     pub candidates: u16,
+    /// Whether they go on from the last to the first: [`Parameters::wrap`].
+    pub wrap: bool,
 }
 
 /// Metric of one path between two leaves.
@@ -149,7 +157,7 @@ where
     /// Asks the environment which uplinks lead to the packet's leaf, and writes the packet's tag.
     #[inline(always)]
     fn pick<E: Env>(plan: &Plan<U>, state: &mut Self::State, packet: &mut Packet, env: &mut E) -> u16 {
-        let Plan { estimator, gap_ns, age_ns, candidates, .. } = *plan;
+        let Plan { estimator, gap_ns, age_ns, candidates, wrap, .. } = *plan;
         let now_ns = env.now_ns();
         let State { registers, to_leaf, from_leaf, turns, flowlets } = state;
         let metrics = row(to_leaf.as_mut(), packet.destination, plan.row);
@@ -174,7 +182,7 @@ where
                 Some(local.max(remote.map_or(0, |metric| metric.level)))
             };
             let uplinks = plan.full_bytes.as_ref().len() as u16;
-            (least(level, uplinks, candidates, old.map(|(uplink, _)| uplink), env), now_ns)
+            (least(level, uplinks, (candidates, wrap), old.map(|(uplink, _)| uplink), env), now_ns)
         });
         if began {
             flowlets.sweep(
@@ -233,12 +241,13 @@ where
 fn least<E: Env>(
     mut level: impl FnMut(usize) -> Option<u8>,
     uplinks: u16,
-    candidates: u16,
+    (candidates, wrap): (u16, bool),
     old: Option<u16>,
     env: &mut E,
 ) -> u16 {
     let all = candidates == 0 || candidates >= uplinks;
-    let first = if all { 0 } else { random_below(env, uplinks.into()) as u16 };
+    let firsts = if wrap { uplinks } else { uplinks.saturating_sub(candidates) + 1 };
+    let first = if all { 0 } else { random_below(env, firsts.into()) as u16 };
     let (mut best, mut lowest, mut alike, mut seen) = (0, u8::MAX, 0, 0);
     for step in 0..uplinks {
         let uplink = ((u32::from(first) + u32::from(step)) % u32::from(uplinks.max(1))) as u16;

@@ -6,7 +6,9 @@ use crate::conga::tag::{Tag, UPLINKS_MAX, raised};
 use crate::switches::port_env::{PortEnv, Usable, leaf_of_switches, numbers, stream};
 use anabranch_fabric::{Fabric, LinkState, NextHops, Tier};
 use anabranch_plan::selection_hash;
-use anabranch_sim::{Choice, GroupPlan, Junction, Network, PacketId, SimulationError, SwitchBalancer};
+use anabranch_sim::{
+    Choice, GroupPlan, Junction, Network, Packet, PacketId, SimulationError, SwitchBalancer,
+};
 use anabranch_split::picks::dre::{Estimator, Register};
 use anabranch_split::picks::{FlowTable, Pick};
 use anabranch_split::{PlanError, picks};
@@ -67,7 +69,7 @@ impl Conga {
         let leaf = |node: &u32| {
             let ports = uplinks(node);
             let metrics = || vec![Metric::default(); leaves.len() * row].into_boxed_slice();
-            let Parameters { gap_ns, age_ns, candidates, .. } = parameters;
+            let Parameters { gap_ns, age_ns, candidates, wrap, .. } = parameters;
             Leaf {
                 plan: Plan {
                     estimator,
@@ -76,6 +78,7 @@ impl Conga {
                     gap_ns,
                     age_ns,
                     candidates,
+                    wrap,
                 },
                 state: conga::State {
                     registers: vec![Register::default(); ports.len()].into(),
@@ -102,6 +105,12 @@ impl Conga {
         };
         conga.measure(&links);
         Ok(conga)
+    }
+
+    /// Whether a packet is measured, and carries levels and feedback.
+    #[inline(always)]
+    fn tells(&self, packet: &Packet) -> bool {
+        !self.parameters.data_only || packet.kind.has_payload()
     }
 
     /// Sets the register value of a full link, by which links are measured.
@@ -163,13 +172,13 @@ impl SwitchBalancer for Conga {
     }
 
     /// A leaf chooses for what its own hosts send. A packet that is on its way, between parallel links or on
-    /// a detour round failures, is hashed.
+    /// a detour round failures, is hashed; control too, where it takes no part.
     #[inline]
     fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
         let now_ns = network.now_ns();
         let packet = network.packet(id);
-        let under_way = Tag::unpack(packet.tag).is_some();
-        let Some(leaf) = self.leaf_of[at.switch as usize].filter(|_| !under_way) else {
+        let chosen_for = Tag::unpack(packet.tag).is_none() && self.tells(packet);
+        let Some(leaf) = self.leaf_of[at.switch as usize].filter(|_| chosen_for) else {
             let hash = selection_hash(packet.entropy, self.salts[at.switch as usize]);
             return self.usable.hashed(at.group, hash).map_or(Choice::NoPath, Choice::Member);
         };
@@ -196,6 +205,9 @@ impl SwitchBalancer for Conga {
         }
         let now_ns = network.now_ns();
         let packet = network.packet(id);
+        if !self.tells(packet) {
+            return;
+        }
         let bytes = packet.frame_bytes.into();
         let full_bytes = self.full_bytes[port as usize];
         let level = match self.leaf_of[switch as usize] {
@@ -223,6 +235,9 @@ impl SwitchBalancer for Conga {
     fn deliver(&mut self, switch: u32, _port: u32, id: PacketId, network: &mut Network) -> bool {
         let now_ns = network.now_ns();
         let packet = network.packet(id);
+        if !self.tells(packet) {
+            return true;
+        }
         let arrived = Arrived { leaf: packet.labels, tag: packet.tag };
         if let Some(leaf) = self.leaf_of[switch as usize] {
             let Leaf { plan, state, stream, .. } = &mut self.leaves[leaf as usize];

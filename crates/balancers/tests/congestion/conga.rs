@@ -8,12 +8,19 @@ use anabranch_sim::Progress;
 #[test]
 fn a_slow_uplink_is_left_and_so_is_a_slow_link_beyond_the_spine() {
     for slow in [("leaf0", "spine0"), ("spine0", "leaf3")] {
-        let (ecmp, conga) = (
-            share(Scheme::TABLES, slow),
-            share(Scheme::new(anabranch_balancers::conga::pick::Parameters::default()), slow),
-        );
+        let (ecmp, conga) = (share(Scheme::TABLES, slow), share(Scheme::new(Parameters::default()), slow));
         assert!(conga < 0.6 * ecmp, "{slow:?}: {conga} instead of {ecmp}");
     }
+}
+
+/// Where all data go one way, what is slow beyond the spines is heard of by acknowledgements alone.
+#[test]
+fn acknowledgements_bring_feedback_unless_they_take_no_part() {
+    let slow = ("spine0", "leaf3");
+    let [heard, deaf] = [false, true].map(|data_only| {
+        share_among(Scheme::new(Parameters { data_only, ..Parameters::default() }), slow, &[(0, 3)])
+    });
+    assert!(heard < 0.6 * deaf, "{heard} and {deaf}");
 }
 
 #[test]
@@ -25,6 +32,8 @@ fn every_setting_runs() {
     for parameters in [
         default,
         Parameters { candidates: 2, ..default },
+        Parameters { candidates: 2, wrap: false, ..default },
+        Parameters { data_only: true, ..default },
         Parameters { gap_ns: 13_000_000, ..default },
         Parameters { level_bits: 6, ..default },
         Parameters { own_rates: false, ..default },
@@ -32,10 +41,10 @@ fn every_setting_runs() {
     ] {
         means.push(mean_fct_us(&run(&fabric, &flows, &settings(Scheme::new(parameters)))));
     }
-    assert_eq!(means[0], means[4], "all rates are alike");
+    assert_eq!(means[0], means[6], "all rates are alike");
     means.sort_by(f64::total_cmp);
     means.dedup();
-    assert_eq!(means.len(), 5, "every other setting makes a difference: {means:?}");
+    assert_eq!(means.len(), 7, "every other setting makes a difference: {means:?}");
 }
 
 #[test]

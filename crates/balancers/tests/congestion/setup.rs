@@ -116,13 +116,17 @@ pub(crate) fn sent_bytes(outcome: &Outcome, port: u32) -> u64 {
 
 /// Which share of what leaf 0 sends up goes to spine 0, if the link of these nodes has a tenth of its rate.
 pub(crate) fn share(scheme: Scheme, slow: (&str, &str)) -> f64 {
+    share_among(scheme, slow, &[(0, 3), (3, 0)])
+}
+
+/// The same with flows between these leaves only: the one that sends, the one that receives.
+pub(crate) fn share_among(scheme: Scheme, slow: (&str, &str), leaves: &[(u32, u32)]) -> f64 {
     let fabric = leaf_spine();
     let mut settings = settings(scheme);
     let link = port(&fabric, slow.0, slow.1);
     settings.changes = both(&fabric, 0, link, |port| What::PortRate(port, gigabit())).to_vec();
-    // From leaf 0 to leaf 3, both ways.
     let mut flows = web_search(&fabric, 0.4, 1200, 2);
-    flows.retain(|flow| matches!((flow.src / 4, flow.dst / 4), (0, 3) | (3, 0)));
+    flows.retain(|flow| leaves.contains(&(flow.src / 4, flow.dst / 4)));
     let outcome = run(&fabric, &flows, &settings);
     let up: Vec<u64> =
         (0..4).map(|spine| sent_bytes(&outcome, port(&fabric, "leaf0", &format!("spine{spine}")))).collect();

@@ -15,7 +15,7 @@ const UPLINKS: usize = 4;
 const US: u64 = 1000;
 
 fn leaf(parameters: Parameters) -> (Plan<Vec<u64>>, LeafState) {
-    let Parameters { gap_ns, age_ns, candidates, .. } = parameters;
+    let Parameters { gap_ns, age_ns, candidates, wrap, .. } = parameters;
     let estimator = parameters.estimator();
     let full_bytes = vec![estimator.full_bytes(10_000_000_000); UPLINKS];
     let state = State {
@@ -25,7 +25,7 @@ fn leaf(parameters: Parameters) -> (Plan<Vec<u64>>, LeafState) {
         turns: vec![0; LEAVES],
         flowlets: FlowTable::default(),
     };
-    (Plan { estimator, full_bytes, row: UPLINKS as u16, gap_ns, age_ns, candidates }, state)
+    (Plan { estimator, full_bytes, row: UPLINKS as u16, gap_ns, age_ns, candidates, wrap }, state)
 }
 
 struct Run {
@@ -158,6 +158,18 @@ fn a_sample_of_uplinks_in_a_row() {
     assert_eq!(counts[0], 0);
     // {1, 2} gives each half, {2, 3} too, so 1 has a quarter and an eighth, 2 a quarter, 3 as 1.
     for (count, expected) in counts[1..].iter().zip([3000u32, 2000, 3000]) {
+        assert!(count.abs_diff(expected) < 220, "{counts:?}");
+    }
+}
+
+/// Rows that end at the last uplink: the outer uplinks stand in fewer, as in `conweave-ns3`.
+#[test]
+fn rows_that_do_not_wrap() {
+    let mut run = Run::new(Parameters { candidates: 2, wrap: false, ..Parameters::default() });
+    run.told(1, 0, 7);
+    // {0, 1} gives 1 all, {1, 2} and {2, 3} give each half.
+    let counts = run.spread(1, 0..9000);
+    for (count, expected) in counts.iter().zip([0u32, 4500, 3000, 1500]) {
         assert!(count.abs_diff(expected) < 220, "{counts:?}");
     }
 }
