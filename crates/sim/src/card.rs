@@ -1,10 +1,10 @@
 //! Network cards that serve the connections of their host in turn.
 //!
 //! A card stands before its host's port. While nobody waits, a packet goes to the port as long as the port is busy for
-//! no more than three full frames (Linux: byte queue limits); otherwise it waits in a queue of its half of a connection.
-//! The card takes from those queues in turn (deficit round robin), two full frames at a time, whenever the port has sent
-//! what it was given.
+//! no more than some full frames; otherwise it waits in a queue of its half of a connection. The card takes from those
+//! queues in turn (deficit round robin), some full frames at a time, whenever the port has sent what it was given.
 
+use crate::nic::Queueing;
 use crate::queue::{EventQueue, NEVER_PS};
 use crate::slab::PacketId;
 use anabranch_fabric::Buffer;
@@ -12,11 +12,30 @@ use anabranch_fabric::Buffer;
 /// No queue.
 const NONE: u32 = u32::MAX;
 
-/// Full frames with which a port is still ready for more.
-const FRAMES_AHEAD: u32 = 3;
+/// How a card takes turns.
+#[derive(Clone, Copy)]
+pub(crate) struct Turns {
+    /// Most that one half's data may fill at once.
+    pub(crate) limit: Buffer,
+    /// Full frames with which a port is still ready for more (Linux: byte queue limits).
+    pub(crate) frames_ahead: u32,
+    /// Full frames that a queue may send in one turn (Linux: fq's quantum).
+    pub(crate) frames_a_turn: u32,
+}
 
-/// Full frames that a queue may send in one turn (Linux: fq's quantum).
-const FRAMES_A_TURN: u32 = 2;
+impl Turns {
+    /// Turns of a card, if it takes any.
+    pub(crate) fn of(queueing: Queueing) -> Option<Self> {
+        match queueing {
+            Queueing::Fair { limit } => Some(Self { limit, frames_ahead: 3, frames_a_turn: 2 }),
+            Queueing::Rdma => {
+                let limit = Buffer { packets: 1, ..Buffer::UNLIMITED };
+                Some(Self { limit, frames_ahead: 0, frames_a_turn: 1 })
+            }
+            Queueing::Fifo => None,
+        }
+    }
+}
 
 /// Owner of the packets in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +76,8 @@ struct Card {
     own: u32,
     /// Whether turns are being taken now: they set the time of the next by themselves.
     serving: bool,
+    /// Whether the first queue has sent the one packet of its turn, which lasts as long as that packet's service.
+    served: bool,
     waiting_bytes: u64,
     /// Integral of the waiting bytes: each packet's bytes times when it left, less when it came.
     waiting_byte_ps: u128,
@@ -76,6 +97,7 @@ pub(crate) struct Cards {
     /// Bytes with which a port is still ready for more.
     pub(crate) ahead_bytes: u32,
     turn_bytes: u32,
+    frame_bytes: u32,
     cards: Vec<Card>,
     queues: Vec<Waiting>,
     free: Vec<u32>,
@@ -98,14 +120,23 @@ impl Parked {
 }
 
 impl Cards {
-    pub(crate) fn new(hosts: u32, limit: Buffer, frame_bytes: u32) -> Self {
-        let card =
-            Card { first: NONE, last: NONE, own: NONE, serving: false, waiting_bytes: 0, waiting_byte_ps: 0 };
+    pub(crate) fn new(hosts: u32, turns: Turns, frame_bytes: u32) -> Self {
+        let Turns { limit, frames_ahead, frames_a_turn } = turns;
+        let card = Card {
+            first: NONE,
+            last: NONE,
+            own: NONE,
+            serving: false,
+            served: false,
+            waiting_bytes: 0,
+            waiting_byte_ps: 0,
+        };
         Self {
             limit,
             // What a rate can tell the time of.
-            ahead_bytes: (FRAMES_AHEAD * frame_bytes).min(u16::MAX.into()),
-            turn_bytes: FRAMES_A_TURN * frame_bytes,
+            ahead_bytes: (frames_ahead * frame_bytes).min(u16::MAX.into()),
+            turn_bytes: frames_a_turn * frame_bytes,
+            frame_bytes,
             cards: vec![card; hosts as usize],
             queues: Vec::new(),
             free: Vec::new(),
@@ -157,7 +188,11 @@ impl Cards {
         card.waiting_bytes += u64::from(frame_bytes);
         card.waiting_byte_ps = card.waiting_byte_ps.wrapping_sub(area(frame_bytes, now_ps));
         if let Some(queue) = self.queues.get_mut(slot as usize).filter(|queue| queue.owner == owner) {
-            self.behind[queue.last.slot()] = id;
+            if queue.packets == 0 {
+                queue.first = id;
+            } else {
+                self.behind[queue.last.slot()] = id;
+            }
             queue.last = id;
             queue.bytes += frame_bytes;
             queue.packets += 1;
@@ -203,9 +238,15 @@ impl Cards {
         self.queues[slot as usize].next = NONE;
     }
 
+    /// Whether a packet is chosen only when the port is free for it.
+    #[inline(always)]
+    pub(crate) fn one_at_a_time(&self) -> bool {
+        self.ahead_bytes == 0
+    }
+
     /// Bytes of a full frame.
     pub(crate) fn frame_bytes(&self) -> u32 {
-        self.turn_bytes / FRAMES_A_TURN
+        self.frame_bytes
     }
 
     /// The packet in front of the queue whose turn is next.
@@ -279,7 +320,32 @@ impl Cards {
                 return Turn::Packet(id);
             }
         }
-        // Over: to the end of the line, or out of it.
+        Turn::Over(self.end_turn(host))
+    }
+
+    /// The first packet of the queue whose turn begins, which sends no other until the port is free again.
+    pub(crate) fn take_one(
+        &mut self,
+        host: u32,
+        frame_bytes: impl FnOnce(PacketId) -> u32,
+        now_ps: u64,
+    ) -> Turn {
+        self.queues[self.cards[host as usize].first as usize].credit = u32::MAX;
+        let turn = self.take(host, frame_bytes, now_ps);
+        self.cards[host as usize].served = matches!(turn, Turn::Packet(_));
+        turn
+    }
+
+    /// Ends the turn of a queue whose packet has been sent, if it is that: who wanted room has it.
+    pub(crate) fn end_served(&mut self, host: u32) -> Option<Option<u32>> {
+        std::mem::take(&mut self.cards[host as usize].served).then(|| self.end_turn(host))
+    }
+
+    /// The first queue goes to the end of the line, or out of it. The sender that has room now, if it wanted some.
+    fn end_turn(&mut self, host: u32) -> Option<u32> {
+        let card = &mut self.cards[host as usize];
+        let slot = card.first;
+        let queue = &mut self.queues[slot as usize];
         let wanted = std::mem::take(&mut queue.wants_room);
         let starved = if let (true, Owner::Sender(name)) = (wanted, queue.owner) { Some(name) } else { None };
         card.first = queue.next;
@@ -292,7 +358,7 @@ impl Cards {
         } else {
             self.line_up(host, slot);
         }
-        Turn::Over(starved)
+        starved
     }
 
     /// The card whose turns are due, and time is.

@@ -5,7 +5,7 @@ mod classed;
 pub(crate) mod recorder;
 mod view;
 
-use crate::card::{Arrived, Cards, Owner};
+use crate::card::{Arrived, Cards, Owner, Turns};
 use crate::classed::Classed;
 use crate::door::HostBalancer;
 use crate::port::{EgressPort, Verdict};
@@ -157,13 +157,9 @@ impl Network {
             })
             .collect();
         let classed = Classed::of(fabric, framing, nic, seed);
-        let cards = match nic.queueing {
-            Queueing::Fair { limit } => {
-                let frame_bytes = framing.frame_bytes(framing.payload_bytes_max);
-                Some(Cards::new(fabric.hosts(), limit, frame_bytes.into()))
-            }
-            Queueing::Fifo => None,
-        };
+        let frame_bytes = framing.frame_bytes(framing.payload_bytes_max);
+        let cards =
+            Turns::of(nic.queueing).map(|turns| Cards::new(fabric.hosts(), turns, frame_bytes.into()));
         Self {
             now_ps: 0,
             queue: EventQueue::new(&ranking(ports.len(), seed)),
@@ -349,14 +345,17 @@ impl Network {
         let now_ps = self.now_ps;
         if let Some(cards) = &mut self.cards {
             let egress = &mut self.ports[port as usize];
-            if waits || !classed && (!cards.is_empty(host) || !egress.is_ready(now_ps, cards.ahead_bytes)) {
+            let one = cards.one_at_a_time();
+            if waits
+                || !classed && (one || !cards.is_empty(host) || !egress.is_ready(now_ps, cards.ahead_bytes))
+            {
                 let idle;
                 (*slot, idle) = cards.wait(host, owner, *slot, Arrived { id, frame_bytes }, now_ps);
                 if !classed {
                     egress.note_waiting(now_ps, cards.waiting_bytes(host));
                 }
                 if idle {
-                    cards.set_due(host, if classed { now_ps } else { egress.free_ps() });
+                    cards.set_due(host, if classed && !one { now_ps } else { egress.free_ps().max(now_ps) });
                     self.queue.set(source::CARDS, cards.due_ps());
                 }
                 if classed {

@@ -21,6 +21,9 @@ pub enum Queueing {
         /// Most that a connection's data may fill in the card at once, one packet at least (Linux: TCP Small Queues).
         limit: Buffer,
     },
+    /// Data wait in their connection; whenever the port is free, the card takes one packet of the next connection in
+    /// turn (the queue pairs of an RDMA card).
+    Rdma,
     /// One queue for all: what a window lets out waits at the port, which drops and marks as the fabric has it.
     Fifo,
 }
@@ -29,6 +32,9 @@ impl Nic {
     /// A fair card with room for two packets of each connection, and jitter.
     pub const FAIR: Self =
         Self { queueing: Queueing::Fair { limit: Buffer { packets: 2, ..Buffer::UNLIMITED } }, jitter: true };
+
+    /// An RDMA card without jitter.
+    pub const RDMA: Self = Self { queueing: Queueing::Rdma, jitter: false };
 
     /// A FIFO without jitter: what closed formulas and other simulators assume.
     pub const FIFO: Self = Self { queueing: Queueing::Fifo, jitter: false };

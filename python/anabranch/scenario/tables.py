@@ -471,7 +471,7 @@ class Host(Table):
     """The network card of every host."""
 
     PATH: ClassVar[str] = "host"
-    nic: Literal["fair", "fifo"]
+    nic: Literal["fair", "fifo", "rdma"]
     limit: Any
     jitter: bool
 

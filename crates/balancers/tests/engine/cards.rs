@@ -4,7 +4,7 @@ use super::setup::*;
 use anabranch_balancers::Settings;
 use anabranch_fabric::{Buffer, Change, Fabric, Marking, Rate, What};
 use anabranch_sim::transport::{Control, Mptcp, Tcp, Transport};
-use anabranch_sim::{Nic, Observe, Outcome, Queueing};
+use anabranch_sim::{Framing, Nic, Observe, Outcome, Queueing};
 use proptest::prelude::*;
 
 const MB: u64 = 1_000_000;
@@ -62,11 +62,12 @@ fn a_small_flow_does_not_wait_for_its_hosts_elephant() {
 #[test]
 fn connections_of_a_host_share_it_evenly() {
     let fabric = leaf_spine(2, 4, 6, TEN_GIG);
-    for transport in [newreno(), Transport::Tcp(Tcp::plain(Control::Dctcp { gain: 1.0 / 16.0 }))] {
+    let dctcp = Transport::Tcp(Tcp::plain(Control::Dctcp { gain: 1.0 / 16.0 }));
+    for (nic, transport) in [(fair(2), newreno()), (fair(2), dctcp.clone()), (Nic::RDMA, dctcp)] {
         // One begins long before the others and has the largest window by then.
         let mut flows = vec![flow(0, 6, 400 * MB, 0)];
         flows.extend((1..6).map(|i| flow(0, 6 + i, 5 * MB, 10_000 * PS_PER_US + u64::from(i))));
-        let outcome = run(&fabric, &flows, &under(fair(2), transport));
+        let outcome = run(&fabric, &flows, &under(nic, transport));
         let fcts: Vec<u64> = outcome.flows[1..].iter().map(|record| record.fct_ps).collect();
         let (least, most) = (*fcts.iter().min().unwrap(), *fcts.iter().max().unwrap());
         let frames = 5 * MB / 1448;
@@ -83,8 +84,8 @@ fn acknowledgements_take_turns_with_data() {
     let fabric = leaf_spine(2, 2, 2, TEN_GIG);
     let outgoing = [flow(0, 2, 50 * MB, 0), flow(0, 3, 50 * MB, 0), flow(0, 1, 50 * MB, 0)];
     let incoming = flow(2, 0, 10 * MB, 5_000 * PS_PER_US);
-    let alone_ps = run(&fabric, &[incoming], &under(fair(2), newreno())).flows[0].fct_ps;
     let flows: Vec<_> = outgoing.into_iter().chain([incoming]).collect();
+    let alone_ps = run(&fabric, &[incoming], &under(fair(2), newreno())).flows[0].fct_ps;
     let beside_ps = run(&fabric, &flows, &under(fair(2), newreno())).flows[3].fct_ps;
     assert!(beside_ps < alone_ps + alone_ps / 10, "{beside_ps} beside, {alone_ps} alone");
 }
@@ -199,7 +200,10 @@ fn a_card_follows_its_link() {
     let cut = run(&fabric, &flows, &settings);
     settings.changes.clear();
     let free = run(&fabric, &flows, &settings);
-    for outcome in [&slowed, &cut, &free] {
+    settings.nic = Nic::RDMA;
+    settings.changes = vec![at(3, What::PortDown(0)), at(8, What::PortUp(0))];
+    let cut_between = run(&fabric, &flows, &settings);
+    for outcome in [&slowed, &cut, &free, &cut_between] {
         assert_eq!(outcome.totals.flows_finished, 2);
         same_totals(outcome);
     }
@@ -222,9 +226,11 @@ fn places_are_used_again_while_packets_wait() {
         .collect();
     let tcp =
         Tcp { rto_min_ps: 300 * PS_PER_US, rto_initial_ps: 300 * PS_PER_US, ..Tcp::plain(Control::NewReno) };
-    let outcome = run(&fabric, &flows, &under(Nic::FAIR, Transport::Tcp(tcp)));
-    assert_eq!(outcome.totals.flows_finished, flows.len() as u64);
-    same_totals(&outcome);
+    for nic in [Nic::FAIR, Nic::RDMA] {
+        let outcome = run(&fabric, &flows, &under(nic, Transport::Tcp(tcp.clone())));
+        assert_eq!(outcome.totals.flows_finished, flows.len() as u64);
+        same_totals(&outcome);
+    }
 }
 
 #[test]
@@ -250,4 +256,25 @@ fn what_waits_in_the_card_does_not_time_out() {
     let outcome = run(&fabric, &flows, &under(fair(2), Transport::Tcp(tcp)));
     let timeouts: u32 = outcome.flows.iter().map(|record| record.timeouts).sum();
     assert_eq!((outcome.totals.flows_finished, timeouts), (200, 0));
+}
+
+/// An RDMA card takes one packet of each connection in turn, whenever its port is free: a frame of one, a frame of the
+/// other from when that began on, and nothing waits at the port. Fair cards are two frames at a time and three ahead.
+#[test]
+fn an_rdma_card_takes_packets_in_turn() {
+    let fabric = leaf_spine(2, 1, 2, TEN_GIG);
+    let payload = u64::from(Framing::ETHERNET.payload_bytes_max);
+    // Eight frames, and as many of another connection, which begins during the first.
+    let flows = [flow(0, 2, 8 * payload, 0), flow(0, 3, 8 * payload, FRAME_PS / 2)];
+    let fcts = |nic| {
+        let outcome = run(&fabric, &flows, &under(nic, newreno()));
+        same_totals(&outcome);
+        [0, 1].map(|flow| outcome.flows[flow].fct_ps)
+    };
+    let alone_ps = run(&fabric, &flows[..1], &under(Nic::RDMA, newreno())).flows[0].fct_ps;
+    let [one, other] = fcts(Nic::RDMA);
+    // Seven frames of the other before the eighth; then the other's last.
+    assert_eq!(one, alone_ps + 7 * FRAME_PS);
+    assert_eq!(other, alone_ps + 8 * FRAME_PS - FRAME_PS / 2);
+    assert!(fcts(fair(2))[0] < one);
 }

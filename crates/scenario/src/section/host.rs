@@ -23,23 +23,32 @@ impl Default for HostSetting {
 }
 
 /// Ways in which packets wait.
-const NICS: [&str; 2] = ["fair", "fifo"];
+const NICS: [&str; 3] = ["fair", "fifo", "rdma"];
 
 /// The keys.
 pub(crate) fn visit(form: &mut impl Form, host: &mut HostSetting) {
     let HostSetting { nic, buffer, marking } = host;
-    let fair = nic.queueing != Queueing::Fifo;
-    let mut word = NICS[usize::from(!fair)];
+    let of = |queueing: &Queueing| match queueing {
+        Queueing::Fair { .. } => NICS[0],
+        Queueing::Fifo => NICS[1],
+        Queueing::Rdma => NICS[2],
+    };
+    let mut word = of(&nic.queueing);
     form.kind(
         "nic",
         Choice(&NICS),
         &mut word,
         "How packets wait in a host. Fair: data wait in their connection, and the card takes packets from the \
          connections in turn, by bytes, as Linux's fq. FIFO: what a window lets out waits in one queue at the port, as \
-         in ns-3 and htsim.",
+         in ns-3 and htsim. RDMA: whenever the port is free, the card takes one packet of the next connection in turn, \
+         as cards do with their queue pairs.",
     );
-    if fair != (word == NICS[0]) {
-        nic.queueing = if word == NICS[0] { Nic::FAIR.queueing } else { Queueing::Fifo };
+    if word != of(&nic.queueing) {
+        nic.queueing = match word {
+            "fifo" => Queueing::Fifo,
+            "rdma" => Queueing::Rdma,
+            _ => Nic::FAIR.queueing,
+        };
     }
     match &mut nic.queueing {
         Queueing::Fair { limit } => form.key(
@@ -49,6 +58,7 @@ pub(crate) fn visit(form: &mut impl Form, host: &mut HostSetting) {
             "Most that one connection's data may fill in the card at once, one packet at least; the rest waits unsent \
              (Linux: TCP Small Queues).",
         ),
+        Queueing::Rdma => {}
         Queueing::Fifo => {
             form.key(
                 "buffer",

@@ -13,6 +13,16 @@ impl Network {
         if cards.is_empty(host) {
             return Served::Nobody;
         }
+        let one = cards.one_at_a_time();
+        if one {
+            if !self.is_free(port) {
+                return Served::Nobody;
+            }
+            if let Some(starved) = self.cards.as_mut().and_then(|cards| cards.end_served(host)) {
+                return Served::Half(starved);
+            }
+        }
+        let Some(cards) = &mut self.cards else { return Served::Nobody };
         if self.classed.is_some() {
             if !self.park(host, port) {
                 return Served::Nobody;
@@ -21,6 +31,14 @@ impl Network {
             return Served::Nobody;
         }
         let Some(cards) = &mut self.cards else { return Served::Nobody };
+        if one {
+            let packets = &mut self.packets;
+            let turn = cards.take_one(host, |id| packets.get(id).frame_bytes.into(), self.now_ps);
+            if let Turn::Packet(id) = turn {
+                self.enqueue_at::<true>(port, id);
+            }
+            return Served::Nobody;
+        }
         cards.begin_turn(host);
         loop {
             let Some(cards) = &mut self.cards else { return Served::Nobody };
@@ -42,7 +60,7 @@ impl Network {
     /// Sets the time of a card's next turns, which may have changed with its port's rate.
     pub(crate) fn time_card(&mut self, host: u32, port: u32) {
         let Some(cards) = &mut self.cards else { return };
-        let free_ps = if self.classed.is_some() {
+        let free_ps = if self.classed.is_some() && !cards.one_at_a_time() {
             self.now_ps
         } else {
             self.ports[port as usize].free_ps().max(self.now_ps)

@@ -328,9 +328,20 @@ impl Network {
     pub(super) fn waits_in_card(&self, host: u32, port: u32, queue: usize) -> bool {
         let (Some(classed), Some(cards)) = (self.classed.as_deref(), &self.cards) else { return false };
         queue >= Class::Data as usize
-            && (!cards.is_empty(host)
+            && (cards.one_at_a_time()
+                || !cards.is_empty(host)
                 || cards.has_parked(host, queue)
                 || !classed.ports[port as usize].queues.takes(queue, cards.ahead_bytes))
+    }
+
+    /// Whether a port is free for what its host chooses now: what waits at the port itself goes first.
+    #[inline(never)]
+    pub(super) fn is_free(&mut self, port: u32) -> bool {
+        if self.classed.is_some() {
+            self.complete(port);
+            self.serve_line(port);
+        }
+        self.ports[port as usize].free_ps() <= self.now_ps
     }
 
     /// Parks the queues in a host's card whose class the port does not take now, up to the first that it does. Whether there
@@ -346,6 +357,10 @@ impl Network {
             let queue = self.packets.get(id).class() as usize;
             if queues.takes(queue, cards.ahead_bytes) {
                 return true;
+            }
+            // What is only busy is asked again when it is free.
+            if cards.one_at_a_time() && !queues.is_paused(queue) {
+                return false;
             }
             cards.park(host, queue);
             queues.set_awaited(queue, true);

@@ -135,6 +135,8 @@ pub(super) fn draw_host(dice: &mut Dice, framing: Framing, draft: &mut Draft) {
         if dice.chance(0.6) {
             table.set("limit", room(dice, framing));
         }
+    } else if dice.chance(0.4) {
+        table.set("nic", quoted("rdma"));
     } else {
         table.set("nic", quoted("fifo"));
         if dice.chance(0.6) {
