@@ -14,7 +14,7 @@ const HEADER_BYTES: u64 = 70;
 const FRAME_BYTES_MIN: u64 = 64;
 const GAP_BYTES: u64 = 20;
 const INITIAL_WINDOW: f64 = 10.0 * PAYLOAD_BYTES as f64;
-/// As the scenarios' `window_max`.
+/// Largest window, the `window_max` of the scenarios.
 const WINDOW_MAX: f64 = 6_291_456.0;
 /// RFC 8257, section 4.2.
 const GAIN: f64 = 1.0 / 16.0;
@@ -70,7 +70,7 @@ struct Connection {
     dst: u32,
 }
 
-/// What a run came to.
+/// Results of a run.
 pub(crate) struct Totals {
     pub(crate) packet_hops: u64,
     pub(crate) finished: usize,
