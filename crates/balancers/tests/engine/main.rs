@@ -27,6 +27,7 @@ mod received;
 mod roce;
 mod saps;
 mod setup;
+mod shared_buffers;
 mod ties;
 mod uec;
 mod wino;
