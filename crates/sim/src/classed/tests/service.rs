@@ -60,8 +60,10 @@ fn a_class_that_was_idle_or_paused_has_no_claim_to_the_past() {
         assert_eq!(queues.begin(&settings, 0).unwrap().0, data);
         queues.complete();
     }
-    queues.push(second, frame(1000), 0);
-    queues.push(second, frame(1000), 0);
+    // More than it would send in six turns of its own.
+    for _ in 0..6 {
+        queues.push(second, frame(1000), 0);
+    }
     queues.resume(Class::SecondData, 500);
     let turns: Vec<usize> = (0..6)
         .map(|_| {
@@ -70,6 +72,20 @@ fn a_class_that_was_idle_or_paused_has_no_claim_to_the_past() {
             turn
         })
         .collect();
+    assert_eq!(turns.iter().filter(|&&turn| turn == second).count(), 3, "{turns:?}");
+    // Idle instead of paused.
+    let mut queues = Queues::new();
+    for _ in 0..100 {
+        queues.push(data, frame(1000), 0);
+    }
+    for _ in 0..50 {
+        queues.begin(&settings, 0).unwrap();
+        queues.complete();
+    }
+    for _ in 0..6 {
+        queues.push(second, frame(1000), 0);
+    }
+    let turns: Vec<usize> = (0..6).map(|_| queues.begin(&settings, 0).unwrap().0).collect();
     assert_eq!(turns.iter().filter(|&&turn| turn == second).count(), 3, "{turns:?}");
 }
 
