@@ -12,11 +12,12 @@ import numpy.typing as npt
 import polars as pl
 from matplotlib.figure import Figure
 
-from anabranch.plot import class_ranges, distribution, fabric, load_curves, slowdown_sizes
+from anabranch.plot import class_ranges, distribution, fabric, load_curves, slowdown_sizes, step_times
 from anabranch.plot import traces as trace_figure
 from anabranch.plot.series import Series
 from anabranch.report.explore import traces
 from anabranch.report.material import Group, Material
+from anabranch.report.step_section import shown, step_panels
 from anabranch.stats.lazily import collected
 from anabranch.stats.size_classes import ALL_FLOWS, SizeClass
 from anabranch.stats.starts import last_start_ns
@@ -29,6 +30,8 @@ EXPLORED = ("curves", "classes", "cdf", "slowdown-by-size", "fabric", "queues", 
 """Beginnings of the names of figures that scripts draw as well."""
 TRACES = {"queues": ("Queues", "backlog, KB"), "windows": ("Congestion windows", "congestion window, KB")}
 """Heading and unit of each table of traces."""
+STEPS = "steps"
+"""Name of the figure of steps, which stands in a section of its own."""
 CURVES = (("slowdown_mean", "mean slowdown"), ("slowdown_p99", "slowdown p99"))
 
 
@@ -50,6 +53,9 @@ class Drawn:
 
 def draw(material: Material, classes: Sequence[SizeClass]) -> Iterator[Drawn]:
     """Draws all figures, in the order of the page."""
+    with_steps = shown(material)
+    if with_steps:
+        yield Drawn(STEPS, "Steps", "Step times", step_times.draw(step_panels(with_steps)))
     if material.study is not None and material.study.swept_axis is not None:
         yield from _curves(material.study, classes)
     for kind in (_ranges, _distributions, _sizes):

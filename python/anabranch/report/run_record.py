@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.report.steps_table import has_steps
 from anabranch.stats.fct import by_class
+from anabranch.stats.moments import moments
 from anabranch.stats.starts import last_start_ns
+from anabranch.stats.steps import phases
 from anabranch.stats.tier_load import achieved
 
 if TYPE_CHECKING:
@@ -17,8 +19,11 @@ if TYPE_CHECKING:
 
 
 def record(run: Run, classes: Sequence[SizeClass]) -> dict[str, Any]:
-    """Folder, manifest, completion by size class, and load by tier."""
-    found = {"steps": run.steps.to_dicts()} if has_steps(run) else {}
+    """Folder, manifest, completion by size class, load by tier, and steps of workload graphs."""
+    found: dict[str, Any] = {}
+    if has_steps(run):
+        found["steps"] = run.steps.to_dicts()
+        found["phases"] = [asdict(one) for one in phases(run.steps, moments(run.topology))]
     return found | {
         "results": str(run.folder),
         "manifest": run.manifest,

@@ -11,9 +11,10 @@ import polars as pl
 from anabranch._core import VERSION
 from anabranch.plot.style import svg
 from anabranch.report.explore.payload import payload
-from anabranch.report.figures import Drawn
+from anabranch.report.figures import STEPS, Drawn
 from anabranch.report.material import ABSENT, SEED, Material, flatten, text
 from anabranch.report.run_table import record_rows
+from anabranch.report.step_section import step_section
 from anabranch.report.web_page import LIBRARY, LIBRARY_STYLE, RUNS, render, source
 from anabranch.runs.class_table import class_rows
 from anabranch.runs.results import Run
@@ -47,7 +48,11 @@ def page(material: Material, classes: Sequence[SizeClass], figures: Sequence[Dra
         ],
         "comparison": _comparison(material),
         "summary": _summary(material),
-        "figures": [(drawn, svg(drawn.figure, drawn.caption or drawn.heading)) for drawn in figures],
+        "steps": step_section(material),
+        "step_figures": [(drawn, svg(drawn.figure, drawn.caption)) for drawn in figures if drawn.name == STEPS],
+        "figures": [
+            (drawn, svg(drawn.figure, drawn.caption or drawn.heading)) for drawn in figures if drawn.name != STEPS
+        ],
         "loads": []
         if material.study
         else [

@@ -1,12 +1,15 @@
-"""Table of workload graphs on a terminal: one row per job."""
+"""Tables of workload graphs: jobs, their steps before and after each change, and what held each step."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from anabranch.runs.class_table import ABSENT
+from anabranch.stats.lazily import collected
+from anabranch.stats.moments import moments
+from anabranch.stats.steps import phases
 from anabranch.terminal.plain_table import plain_table
-from anabranch.units import bit_rate, count, duration
+from anabranch.units import amount, bit_rate, count, duration, pct
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,6 +32,22 @@ HEADER = (
     "for",
 )
 
+PHASES = ("job", "when", "steps", "unfinished", "step median", "step longest", "cost", "bus bandwidth", "behind median")
+HOLDERS = (
+    "job",
+    "step",
+    "time",
+    "slowdown",
+    "bus bandwidth",
+    "last host",
+    "behind median",
+    "in messages",
+    "slowest message",
+    "size",
+    "took",
+    "times alone",
+)
+
 
 def has_steps(run: Run) -> bool:
     """Whether the run had a workload graph."""
@@ -36,7 +55,7 @@ def has_steps(run: Run) -> bool:
 
 
 def show_steps(run: Run, console: Console) -> None:
-    """Prints, for each job, its completion, its steps, and what held its longest step."""
+    """Prints, for each job, its completion, its steps, what held its longest step, and what each change costs it."""
     if not has_steps(run):
         return
     table = plain_table(*((head.replace(" ", "\n", 1), True) for head in HEADER))
@@ -44,6 +63,76 @@ def show_steps(run: Run, console: Console) -> None:
         table.add_row(*row)
     console.print(table)
     console.print()
+    rows = phase_rows(run)
+    if rows:
+        table = plain_table(*((head.replace(" ", "\n", 1), head not in ("job", "when")) for head in PHASES))
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+        console.print()
+
+
+def phase_rows(run: Run) -> list[list[str]]:
+    """Cells of each phase, in the order of `PHASES`; none if the fabric stays as it is."""
+    changes = moments(run.topology)
+    if not changes:
+        return []
+    return [
+        [
+            str(one.job),
+            one.when,
+            count(one.steps),
+            count(one.unfinished),
+            _time(one.median_ns),
+            _time(one.longest_ns),
+            ABSENT if one.cost is None else f"{100 * (one.cost - 1):+.1f} %",
+            ABSENT if one.bus_bps is None else bit_rate(one.bus_bps),
+            _time(one.straggler_ns),
+        ]
+        for one in phases(run.steps, changes)
+    ]
+
+
+def holder_rows(run: Run, most: int) -> list[list[str]]:
+    """Cells of the `most` longest steps, in the order of `HOLDERS`: which message of the critical path held each."""
+    import polars as pl
+
+    kinds = run.steps.with_columns(pl.col("kind").cast(pl.String))
+    each = kinds.filter(pl.col("kind") == "step").sort(
+        "time_ns", descending=True, nulls_last=False, maintain_order=True
+    )
+    rates = kinds.filter(pl.col("bus_bps").is_not_null()).group_by("job", "step").agg(pl.col("bus_bps").median())
+    of_step = {(job, step): rate for job, step, rate in rates.iter_rows()}
+    shown = each.head(most)
+    messages = collected(run.scanned_flows.filter(pl.col("flow").is_in(shown["slowest_flow"].drop_nulls().to_list())))
+    flows = {flow["flow"]: flow for flow in messages.iter_rows(named=True)}
+    names = run.topology["nodes"]["name"]
+    rows = []
+    for row in shown.iter_rows(named=True):
+        flow = None if row["slowest_flow"] is None else flows[row["slowest_flow"]]
+        rate = of_step.get((row["job"], row["step"]))
+        on_path = row["path_network_ns"] + row["path_compute_ns"]
+        rows.append(
+            [
+                str(row["job"]),
+                str(row["step"]),
+                "unfinished" if row["time_ns"] is None else duration(row["time_ns"]),
+                ABSENT if row["slowdown"] is None else f"{row['slowdown']:.2f}",
+                ABSENT if rate is None else bit_rate(rate),
+                ABSENT if row["last_host"] is None else str(names[row["last_host"]]),
+                _time(row["straggler_ns"]),
+                ABSENT if on_path <= 0 else f"{pct(100 * row['path_network_ns'] / on_path)} %",
+                ABSENT if flow is None else f"{flow['src_name']} to {flow['dst_name']}",
+                ABSENT if flow is None else amount(flow["size_bytes"]),
+                _time(row["slowest_ns"]),
+                ABSENT if flow is None or flow["slowdown"] is None else f"{flow['slowdown']:.2f}",
+            ]
+        )
+    return rows
+
+
+def _time(value: float | None) -> str:
+    return ABSENT if value is None else duration(value)
 
 
 def step_rows(steps: pl.DataFrame) -> list[list[str]]:
@@ -59,23 +148,20 @@ def step_rows(steps: pl.DataFrame) -> list[list[str]]:
         longest = done.row(0, named=True) if done.height else whole
         rate = found["bus_bps"].median()
 
-        def time(value: float | None) -> str:
-            return ABSENT if value is None else duration(value)
-
         rows.append(
             [
                 str(job),
                 count(whole["ranks"]),
                 count(each.height) if done.height == each.height else f"{count(done.height)} of {count(each.height)}",
-                time(whole["time_ns"]),
+                _time(whole["time_ns"]),
                 ABSENT if whole["slowdown"] is None else f"{whole['slowdown']:.2f}",
-                time(done["time_ns"].median()),  # type: ignore[arg-type]
-                time(longest["time_ns"]),
+                _time(done["time_ns"].median()),  # type: ignore[arg-type]
+                _time(longest["time_ns"]),
                 ABSENT if rate is None else bit_rate(rate),  # type: ignore[arg-type]
                 ABSENT if longest["last_host"] is None else str(longest["last_host"]),
-                time(longest["straggler_ns"]),
+                _time(longest["straggler_ns"]),
                 ABSENT if longest["slowest_flow"] is None else str(longest["slowest_flow"]),
-                time(longest["slowest_ns"]),
+                _time(longest["slowest_ns"]),
             ]
         )
     return rows

@@ -1,0 +1,92 @@
+"""Section of workload graphs on the page of a report: jobs, what changes cost their steps, and what held each step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from anabranch.plot.step_times import JobPanel, Steps
+from anabranch.report.material import Material
+from anabranch.report.steps_table import HEADER, HOLDERS, PHASES, has_steps, holder_rows, phase_rows, step_rows
+from anabranch.runs.results import Run
+from anabranch.stats.moments import moments
+
+LONGEST = 50
+"""Most steps of a run in the table of what held them."""
+
+Table = tuple[list[str], list[list[str]]]
+
+
+@dataclass(frozen=True)
+class StepSection:
+    """Tables as header and rows; the first columns name the run, where there are several."""
+
+    jobs: Table
+    phases: Table | None
+    holders: Table
+    left_out: int
+    """Steps that are shorter than those in `holders`."""
+    words: int
+    """Columns on the left that name the run."""
+
+
+def step_section(material: Material) -> StepSection | None:
+    """Section of a report; `None` if no run has a workload graph."""
+    found = shown(material)
+    if not found:
+        return None
+    several = len(found) > 1
+
+    def table(head: tuple[str, ...], rows: list[tuple[str, list[str]]]) -> Table:
+        names = ["run"] if several else []
+        return [*names, *head], [[label, *row] if several else row for label, row in rows]
+
+    held = [(label, row) for label, run in found for row in holder_rows(run, LONGEST)]
+    phases = [(label, row) for label, run in found for row in phase_rows(run)]
+    steps = sum(int((run.steps["kind"].cast(pl.String) == "step").sum()) for _, run in found)
+    return StepSection(
+        jobs=table(HEADER, [(label, row) for label, run in found for row in step_rows(run.steps)]),
+        phases=table(PHASES, phases) if phases else None,
+        holders=table(HOLDERS, held),
+        left_out=steps - len(held),
+        words=int(several),
+    )
+
+
+def shown(material: Material) -> list[tuple[str, Run]]:
+    """Runs with a workload graph and their labels; of several seeds the first."""
+    found = []
+    for group in material.groups:
+        for one, run in zip(group.series, group.runs, strict=True):
+            if has_steps(run):
+                found.append((", ".join(part for part in (one.label, group.title) if part), run))
+    return found
+
+
+def step_panels(runs: list[tuple[str, Run]]) -> list[JobPanel]:
+    """One panel for each job."""
+    each = [(label, run, run.steps.with_columns(pl.col("kind").cast(pl.String))) for label, run in runs]
+    jobs = sorted({job for _, _, steps in each for job in steps["job"]})
+    made = []
+    for job in jobs:
+        of_runs, ideals = [], []
+        for label, _, steps in each:
+            mine = steps.filter((pl.col("job") == job) & (pl.col("kind") == "step"))
+            ended = mine.drop_nulls("time_ns").sort("start_ns")
+            of_runs.append(Steps(label, ended["start_ns"].to_list(), ended["time_ns"].to_list()))
+            ideals.append(mine["ideal_time_ns"].median())
+        known: list[Any] = [value for value in ideals if value is not None]
+        # Changes that not all runs share would be taken for those of all.
+        changes = [moments(run.topology) for _, run, _ in each]
+        common = changes[0] if all(one == changes[0] for one in changes) else []
+        ideal_ns = float(min(known)) if known else None
+        made.append(JobPanel(f"job {job}: {_parts(each[0][2], job)}", of_runs, ideal_ns, common))
+    return made
+
+
+def _parts(steps: pl.DataFrame, job: int) -> str:
+    """What a step of the job consists of: `compute, all-reduce`."""
+    mine = steps.filter((pl.col("job") == job) & ~pl.col("kind").is_in(["job", "step"]))
+    return ", ".join(mine["kind"].unique(maintain_order=True))
