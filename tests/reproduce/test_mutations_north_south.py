@@ -24,6 +24,7 @@ SMALLER = {
 WINO = 'wino = { routing.balance = "wino" }'
 BREAKS = {
     "UDP at a tenth of its rate": {'rate = "400 Mbps"': 'rate = "40 Mbps"', 'rate = "800 Mbps"': 'rate = "80 Mbps"'},
+    "UDP a fifth too fast": {'rate = "400 Mbps"': 'rate = "480 Mbps"', 'rate = "800 Mbps"': 'rate = "960 Mbps"'},
     "nothing measured": {WINO: 'wino = { routing.balance = "wino", routing.scheme.poll = "1000 s" }'},
     "no slices": {WINO: 'wino = { routing.balance = "spray" }'},
 }

@@ -61,7 +61,7 @@ def kinds(claim: Claim) -> tuple[str, str]:
     # A claim of no difference, or of a side alone, is met a step beyond it.
     middle += (claim.compare in ("rank", "sign")) * (1e-3 if below else -1e-3)
     evidence = Given(Cells({}, []), value=middle)
-    plain = replace(claim, fair=None, fields={}, alternatives=(), theory=None)
+    plain = replace(claim, fair=None, fields={}, alternatives=(), theories=())
     return judge("p/f", plain, evidence).kind, judge("p/f", plain, replace(evidence, value=wrong)).kind
 
 
@@ -88,7 +88,7 @@ def test_a_study_loads_names_its_source_and_can_be_judged(group: Group, tmp_path
         if claim.compare == "none":
             assert judge("p/f", claim, Given(Cells({}, []))).kind == INCOMPARABLE
         elif claim.compare == "order":
-            plain = replace(claim, theory=None)
+            plain = replace(claim, theories=())
             found = {judge("p/f", plain, Given(Cells({}, []), value=value)).kind for value in (0.0, 1.0)}
             assert found == {DIFFERS, AGREES}, claim
         else:

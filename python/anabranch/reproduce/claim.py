@@ -69,7 +69,7 @@ class Claim:
     own: bool = False
     chosen: Mapping[str, str] = field(default_factory=dict)
     """Settings that were chosen knowing the answer: their texts by name."""
-    theory: TheoryClaim | None = None
+    theories: tuple[TheoryClaim, ...] = ()
     repeats: str = ""
     replaced: str = ""
     """What a quick run measures in place of what is published; empty if it measures the same."""
@@ -103,7 +103,7 @@ class Expected:
     def quantities(self) -> list[Quantity]:
         """Everything that claims and figures measure of cells."""
         measures = [measure for claim in self.claims for measure in (claim.measure, claim.fair, *claim.fields.values())]
-        measures += [claim.theory.measure for claim in self.claims if claim.theory is not None]
+        measures += [theory.measure for claim in self.claims for theory in claim.theories]
         found = [measure.quantity for measure in measures if isinstance(measure, CellMeasure)]
         return list(dict.fromkeys([*found, *(figure.quantity for figure in self.figures)]))
 

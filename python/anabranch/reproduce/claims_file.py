@@ -173,7 +173,7 @@ def _claim(row: Mapping[str, Any], file: _File) -> Claim:
         main=bool(row.get("main", False)),
         own=file.own,
         chosen={name: _named("chosen", name, file.chosen) for name in row.get("chosen", ())},
-        theory=_named("theory", row["theory"], file.theories) if "theory" in row else None,
+        theories=tuple(_named("theory", name, file.theories) for name in _names(row.get("theory", ()))),
         repeats=row.get("repeats", ""),
         replaced=_replaced(measured or {}, smaller),
     )
@@ -259,6 +259,10 @@ def _cause(given: Any) -> Cause:
             "it in shown_by"
         )
     return cause
+
+
+def _names(given: Any) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
 
 
 def _theory(row: Mapping[str, Any], classes: Mapping[str, SizeClass], read: Reader) -> TheoryClaim:

@@ -81,7 +81,11 @@ CLAIM = (
     Key("fixed", "date", "Date of this claim's statistic and tolerance, where it is not the file's."),
     Key("main", "true", "The claim carries the paper's main statement: the report's header shows its verdict."),
     Key("chosen", "list of texts", "Names in the file's table `chosen` on which the verdict depends."),
-    Key("theory", "text", "Name of the file's `[[theory]]` that ours must pass before the claim is judged."),
+    Key(
+        "theory",
+        "text or list of texts",
+        "Names of the file's `[[theory]]` that ours must pass before the claim is judged.",
+    ),
     Key(
         "repeats",
         "text",

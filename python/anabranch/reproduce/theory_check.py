@@ -31,8 +31,7 @@ def against_theory(claim: Claim, found: Estimates | Ranking, evidence: Evidence)
     held = []
     if found.broken:
         return TheoryCheck(FAILS, found.broken)
-    if claim.theory is not None:
-        wanted = claim.theory
+    for wanted in claim.theories:
         law = evidence.estimates(wanted.measure)
         if law.broken:
             return TheoryCheck(FAILS, law.broken)
