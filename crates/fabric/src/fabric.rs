@@ -1,15 +1,19 @@
 //! Nodes and ports of a fabric.
 
-use crate::{Rate, SwitchSettings};
+use crate::{Rate, Servers, SwitchSettings};
 
 /// Largest number of ports of a node: members of a group are numbered in 16 bits.
 const PORTS_MAX: usize = 65_535;
 
-/// Distance of a node from the hosts. Paths go up the tiers and down again.
+/// Kind of a node by its distance from the hosts. Paths go up the tiers and down again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
     /// Host.
     Host,
+    /// Switch within a server that joins its accelerators; it leads nowhere else.
+    Server,
+    /// Network card with a port in each of several planes.
+    Nic,
     /// Switch with hosts: leaf, edge, top of rack.
     Leaf,
     /// Switch above the leaves of a pod, in a fabric of three tiers.
@@ -80,6 +84,8 @@ pub struct Port {
     pub rate: Rate,
     /// Propagation delay of the link, in picoseconds.
     pub delay_ps: u64,
+    /// Cost of the link to routing, 1 or more: next hops are those of least sum.
+    pub cost: u32,
     /// Room for waiting frames.
     pub buffer: Buffer,
     /// Rule by which frames are marked.
@@ -93,6 +99,7 @@ pub struct Fabric {
     ports: Vec<Port>,
     hosts: u32,
     switches: Option<SwitchSettings>,
+    servers: Option<Servers>,
     /// Ports of each node, ascending: `ports_of[first_port[n]..first_port[n + 1]]`.
     ports_of: Vec<u32>,
     first_port: Vec<u32>,
@@ -165,7 +172,7 @@ impl Fabric {
             ports_of[next[port.from as usize] as usize] = index;
             next[port.from as usize] += 1;
         }
-        let fabric = Self { nodes, ports, hosts, switches: None, ports_of, first_port };
+        let fabric = Self { nodes, ports, hosts, switches: None, servers: None, ports_of, first_port };
         for (node, Node { name, .. }) in (0..).zip(&fabric.nodes) {
             let links = fabric.ports_of(node).len();
             let problem = if links > PORTS_MAX {
@@ -203,6 +210,23 @@ impl Fabric {
         self.switches.as_ref()
     }
 
+    /// The same fabric with servers, whose accelerators are its hosts, each twice.
+    pub(crate) fn with_servers(self, servers: Servers) -> Self {
+        Self { servers: Some(servers), ..self }
+    }
+
+    /// Servers with scale-up switches; `None` if hosts are single.
+    #[must_use]
+    pub fn servers(&self) -> Option<Servers> {
+        self.servers
+    }
+
+    /// Number of hosts that traffic may name: all, but for the scale-up ports of servers.
+    #[must_use]
+    pub fn named_hosts(&self) -> u32 {
+        self.servers.map_or(self.hosts, |servers| servers.accelerators)
+    }
+
     /// All nodes, hosts first.
     #[must_use]
     pub fn nodes(&self) -> &[Node] {
@@ -232,6 +256,14 @@ impl Fabric {
     #[must_use]
     pub fn leaf_of(&self, host: u32) -> u32 {
         self.ports[self.ports_of(host)[0] as usize].to
+    }
+
+    /// Leaves that join servers, ascending: all but scale-up switches.
+    #[must_use]
+    pub fn racks(&self) -> Vec<u32> {
+        let mut leaves = self.leaves();
+        leaves.retain(|&leaf| self.nodes[leaf as usize].tier != Tier::Server);
+        leaves
     }
 
     /// Leaves: switches with hosts, ascending.

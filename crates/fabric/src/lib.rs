@@ -1,8 +1,8 @@
 //! Fabrics: nodes, ports, changes and failures, and the paths between hosts.
 //!
 //! A fabric is a list of nodes and a list of ports. A port is the sending end of one direction of a link; the two
-//! directions of a link are two ports that name each other. Hosts are the first nodes, numbered leaf by leaf, so a
-//! host's number is its node's number.
+//! directions of a link are two ports that name each other. Hosts are the first nodes, so a host's number is its node's
+//! number; they are numbered leaf by leaf, but in a fabric of rails server by server.
 
 pub mod capacity;
 mod change;
@@ -15,6 +15,7 @@ pub mod paths;
 pub mod quantity;
 mod rate;
 mod round_trip;
+mod servers;
 mod switch;
 pub mod topology;
 
@@ -24,4 +25,5 @@ pub use graph::{Graph, GraphLink, GraphNode};
 pub use next_hops::{LinkState, NextHops};
 pub use rate::{Rate, Serialization};
 pub use round_trip::longest_round_trip_ps;
+pub use servers::Servers;
 pub use switch::{CLASSES, ClassSettings, MarkAt, Refresh, Service, SharedBuffer, SwitchSettings};

@@ -1,7 +1,8 @@
-//! Shortest-path next hops: for every switch and every destination leaf, the ports on a shortest path.
+//! Shortest-path next hops: for every switch and every destination leaf, the ports on a path of least cost.
 
-use crate::{Fabric, Rate, What};
-use std::collections::HashMap;
+use crate::{Fabric, Port, Rate, Tier, What};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 use std::sync::OnceLock;
 
 /// State of the links as routing knows it: which ports carry, and how fast.
@@ -58,16 +59,20 @@ struct Link {
     port: u32,
     /// Switch at the other end, counted from the first switch.
     to: u32,
+    /// Cost of the link.
+    cost: u32,
+    /// Whether that switch forwards what is not for its own hosts: network cards do not.
+    through: bool,
 }
 
 /// Links of a leaf: the switch at the other end of each, and the rate of its port towards the leaf.
 type Uplinks = Vec<(u32, u64)>;
 
-/// Shortest next hops between switches, by number of links.
+/// Shortest next hops between switches, by the sum of the links' costs: their number, where each costs 1.
 ///
 /// Leaves that are linked alike are one class: same neighbours, same rates towards the leaf. From everywhere but their
 /// neighbours and themselves, all leaves of a class have the same distance and the same next hops, as if they were one
-/// leaf. So there is one row of distances per class, and it is computed when it is first asked for: leaf and spine need
+/// leaf. A leaf with a link of another cost than 1 is a class of its own. So there is one row of distances per class, and it is computed when it is first asked for: leaf and spine need
 /// one row, a fat-tree one per pod, and each leaf that lost a link one more.
 #[derive(Debug)]
 pub struct NextHops {
@@ -82,12 +87,12 @@ pub struct NextHops {
     class_of: Vec<u32>,
     /// A leaf of each class, counted from the first switch.
     leaf_of_class: Vec<u32>,
-    /// Number of links from each switch to any leaf of a class but itself; `u32::MAX` if there is no path.
+    /// Cost of the path from each switch to any leaf of a class but itself; `u32::MAX` if there is no path.
     distance: Vec<OnceLock<Box<[u32]>>>,
 }
 
 impl NextHops {
-    /// Finds shortest paths over the links that carry. No path leads through a host.
+    /// Finds shortest paths over the links that carry. No path leads through a host or a network card.
     #[must_use]
     pub fn shortest(fabric: &Fabric, state: &LinkState) -> Self {
         let hosts = fabric.hosts();
@@ -102,9 +107,10 @@ impl NextHops {
         };
         for switch in hosts..fabric.nodes().len() as u32 {
             for &port in fabric.ports_of(switch) {
-                let to = fabric.ports()[port as usize].to;
+                let &Port { to, cost, .. } = &fabric.ports()[port as usize];
                 if to >= hosts && state.link_up(fabric, port) {
-                    hops.links.push(Link { port, to: to - hosts });
+                    let through = fabric.nodes()[to as usize].tier != Tier::Nic;
+                    hops.links.push(Link { port, to: to - hosts, cost, through });
                 }
             }
             hops.first.push(hops.links.len() as u32);
@@ -115,7 +121,9 @@ impl NextHops {
             let links = hops.links_of((leaf - hosts) as usize);
             let mut uplinks: Uplinks = links.iter().map(|link| (link.to, back_bps(link.port))).collect();
             uplinks.sort_unstable();
-            let class = *known.entry(uplinks).or_insert(hops.leaf_of_class.len() as u32);
+            let new = hops.leaf_of_class.len() as u32;
+            let alike = links.iter().all(|link| link.cost == 1);
+            let class = if alike { *known.entry(uplinks).or_insert(new) } else { new };
             if class as usize == hops.leaf_of_class.len() {
                 hops.leaf_of_class.push(leaf - hosts);
             }
@@ -125,14 +133,22 @@ impl NextHops {
         hops
     }
 
-    /// Distances to a class, breadth-first. A leaf itself is as far as others of its class: there and back again.
+    /// Distances to a class. A leaf itself is as far as others of its class: there and back again.
     fn measure(&self, class: u32) -> Box<[u32]> {
+        if self.links.iter().all(|link| link.cost == 1) {
+            self.breadth_first(class)
+        } else {
+            self.cheapest_first(class)
+        }
+    }
+
+    fn breadth_first(&self, class: u32) -> Box<[u32]> {
         let mut row = vec![u32::MAX; self.switches()].into_boxed_slice();
         let mut queue = Vec::with_capacity(self.switches());
         for link in self.links_of(self.leaf_of_class[class as usize] as usize) {
             if row[link.to as usize] == u32::MAX {
                 row[link.to as usize] = 1;
-                queue.push(link.to);
+                queue.extend(link.through.then_some(link.to));
             }
         }
         let mut head = 0;
@@ -143,7 +159,28 @@ impl NextHops {
                 let known = &mut row[link.to as usize];
                 if *known == u32::MAX {
                     *known = next;
-                    queue.push(link.to);
+                    queue.extend(link.through.then_some(link.to));
+                }
+            }
+        }
+        row
+    }
+
+    /// Distances where links differ in cost (Dijkstra 1959).
+    fn cheapest_first(&self, class: u32) -> Box<[u32]> {
+        let leaf = self.leaf_of_class[class as usize];
+        let mut row = vec![u32::MAX; self.switches()].into_boxed_slice();
+        let mut reached = BinaryHeap::from([Reverse((0, leaf))]);
+        while let Some(Reverse((cost, switch))) = reached.pop() {
+            // The leaf begins at 0, which its row does not show: that is the way there and back.
+            if cost > 0 && cost > row[switch as usize] {
+                continue;
+            }
+            for link in self.links_of(switch as usize) {
+                let known = &mut row[link.to as usize];
+                if cost + link.cost < *known {
+                    *known = cost + link.cost;
+                    reached.extend(link.through.then_some(Reverse((*known, link.to))));
                 }
             }
         }
@@ -190,13 +227,14 @@ impl NextHops {
         self.first.len() - 1
     }
 
-    /// Number of links from a switch (a node) to destination number `destination`; `None` if there is no path.
+    /// Cost of the path from a switch (a node) to destination number `destination`: the number of its links, where each
+    /// costs 1; `None` if there is no path.
     #[must_use]
     pub fn distance(&self, node: u32, destination: u32) -> Option<u32> {
         if node == self.leaves[destination as usize] {
             return Some(0);
         }
-        Some(self.row(self.class(destination))[self.switch(node)]).filter(|&links| links != u32::MAX)
+        Some(self.row(self.class(destination))[self.switch(node)]).filter(|&cost| cost != u32::MAX)
     }
 
     /// Ports of a switch (a node) on a shortest path to destination number `destination`, ascending.
@@ -206,7 +244,10 @@ impl NextHops {
         // Links carry both ways, so whoever is linked to a switch with a path has one too.
         let here = if switch as u32 == leaf { 0 } else { row[switch] };
         // The leaf itself is nearer than others of its class, who are no way to it.
-        let closer = move |link: &&Link| here > 0 && (link.to == leaf || row[link.to as usize] < here);
+        let closer = move |link: &&Link| {
+            let there = if link.to == leaf { 0 } else { row[link.to as usize] };
+            here > 0 && there < here && there + link.cost == here && (link.through || link.to == leaf)
+        };
         self.links_of(switch).iter().filter(closer).map(|link| link.port)
     }
 

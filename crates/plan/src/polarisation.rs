@@ -75,7 +75,7 @@ pub fn upward_use(fabric: &Fabric, groups: &Groups, salts: &[u32]) -> Vec<TierUs
             }
         }
     }
-    [Tier::Leaf, Tier::Aggregation]
+    [Tier::Nic, Tier::Leaf, Tier::Aggregation]
         .into_iter()
         .map(|tier| {
             let ports = fabric.ports().iter().enumerate();

@@ -15,6 +15,8 @@ use anabranch_traffic::{Flow, FlowSource, TierLoad, Workload};
 pub fn tier_name(tier: Tier) -> &'static str {
     match tier {
         Tier::Host => "host",
+        Tier::Server => "server",
+        Tier::Nic => "nic",
         Tier::Leaf => "leaf",
         Tier::Aggregation => "aggregation",
         Tier::Spine => "spine",

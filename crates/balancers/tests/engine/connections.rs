@@ -134,6 +134,7 @@ fn late_packets_are_never_taken_for_another_connections() {
             reverse,
             rate,
             delay_ps,
+            cost: 1,
             buffer,
             marking,
         })

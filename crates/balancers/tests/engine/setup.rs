@@ -44,7 +44,7 @@ pub(crate) fn fabric(nodes: Vec<Node>, links: &[(u32, u32)], link: Link) -> Fabr
         for (from, to, reverse) in [(a, b, first + 1), (b, a, first)] {
             let Link { rate_bps, delay_ps, buffer, marking } = link;
             let rate = Rate::from_bps(rate_bps).unwrap();
-            ports.push(Port { from, to, reverse, rate, delay_ps, buffer, marking });
+            ports.push(Port { from, to, reverse, rate, delay_ps, cost: 1, buffer, marking });
         }
     }
     Fabric::new(nodes, ports).unwrap()

@@ -73,6 +73,13 @@ impl Builder {
         self.duplex(a, b, settings, settings);
     }
 
+    /// Adds a link with equal directions and its cost to routing.
+    pub(super) fn link_of_cost(&mut self, a: u32, b: u32, settings: &LinkSettings, cost: u32) {
+        let first = self.ports.len();
+        self.link(a, b, settings);
+        self.ports[first..].iter_mut().for_each(|port| port.cost = cost);
+    }
+
     /// Adds a link with the directions `a` to `b` and back.
     pub(crate) fn duplex(&mut self, a: u32, b: u32, forth: &LinkSettings, back: &LinkSettings) {
         let first = self.ports.len() as u32;
@@ -84,6 +91,7 @@ impl Builder {
                 reverse,
                 rate: settings.rate,
                 delay_ps: settings.delay_ps,
+                cost: 1,
                 buffer: if at_host { Buffer::UNLIMITED } else { settings.buffer },
                 marking: if at_host { Marking::Off } else { settings.marking },
             });

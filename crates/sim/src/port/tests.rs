@@ -9,7 +9,7 @@ const GAP: u16 = 20;
 
 fn port(rate_bps: u64, delay_ps: u64, buffer: Buffer, marking: Marking) -> EgressPort {
     let rate = Rate::from_bps(rate_bps).unwrap();
-    let port = Port { from: 0, to: 1, reverse: 1, rate, delay_ps, buffer, marking };
+    let port = Port { from: 0, to: 1, reverse: 1, rate, delay_ps, cost: 1, buffer, marking };
     EgressPort::new(&port, GAP, 1)
 }
 
