@@ -14,7 +14,7 @@ pub enum Reference {
     Bisection,
 }
 
-/// Sum of the rates of all ports from one tier to a higher one, in bits per second.
+/// Sum of the rates of all ports from one tier to a higher one, in bits per second. Links within servers do not count.
 #[must_use]
 pub fn upward_bps(fabric: &Fabric, from: Tier) -> u64 {
     let nodes = fabric.nodes();
@@ -22,7 +22,8 @@ pub fn upward_bps(fabric: &Fabric, from: Tier) -> u64 {
     ports
         .filter(|port| {
             let (low, high) = (nodes[port.from as usize].tier, nodes[port.to as usize].tier);
-            low == from && (high > low || (low == Tier::Leaf && high == Tier::Leaf))
+            let up = high > low || (low == Tier::Leaf && high == Tier::Leaf);
+            low == from && up && high != Tier::Server
         })
         .map(|port| port.rate.bps())
         .sum()
@@ -45,8 +46,7 @@ pub fn reference_bps(fabric: &Fabric, reference: Reference) -> u64 {
 /// (Ford and Fulkerson), found by augmenting shortest paths (Edmonds and Karp 1972).
 #[must_use]
 pub fn bisection_bps(fabric: &Fabric) -> u64 {
-    let mut leaves: Vec<u32> = (0..fabric.hosts()).map(|host| fabric.leaf_of(host)).collect();
-    leaves.dedup();
+    let leaves = fabric.racks();
     let (left, right) = leaves.split_at(leaves.len() / 2);
     let mut residual: Vec<u64> = fabric.ports().iter().map(|port| port.rate.bps()).collect();
     let is_right = |node: u32| right.contains(&node);

@@ -26,6 +26,7 @@ pub(crate) fn topology<'py>(
     whole.set_item("nodes", nodes)?;
     whole.set_item("ports", ports(py, fabric.ports())?)?;
     whole.set_item("hosts", fabric.hosts())?;
+    whole.set_item("named_hosts", fabric.named_hosts())?;
     let changes = changes.iter().map(|one| change(py, one)).collect::<PyResult<Vec<_>>>()?;
     whole.set_item("changes", PyList::new(py, changes)?)?;
     Ok(whole)
@@ -39,6 +40,7 @@ fn ports<'py>(py: Python<'py>, ports: &[Port]) -> PyResult<Bound<'py, PyDict>> {
     columns.set_item("rate_bps", shared(py, ports.iter().map(|port| port.rate.bps()))?)?;
     let delays = shared(py, ports.iter().map(|port| Nanoseconds(port.delay_ps)));
     columns.set_item("delay_ns", delays?)?;
+    columns.set_item("cost", shared(py, ports.iter().map(|port| port.cost))?)?;
     let limits = |of: fn(&Port) -> u32| shared(py, ports.iter().map(|port| limit(of(port))));
     columns.set_item("buffer_bytes", limits(|port| port.buffer.bytes)?)?;
     columns.set_item("buffer_packets", limits(|port| port.buffer.packets)?)?;

@@ -1,5 +1,6 @@
 //! Results of a run: tables whose columns carry units and meanings, and captures.
 
+mod card_loads;
 mod column;
 mod error;
 mod events;

@@ -1,5 +1,6 @@
 //! Tables of workload graphs: completion of jobs, steps and collectives, and the critical path.
 
+use crate::card_loads::CardLoads;
 use crate::column::{Column, Values, column, ns};
 use crate::ideals::Ideals;
 use anabranch_fabric::Fabric;
@@ -144,12 +145,8 @@ pub(crate) fn jobs<'a, B>(
         return Vec::new();
     }
     let messages = messages(fabric, settings, flows);
-    let card_bps = |host: u32| fabric.ports()[fabric.ports_of(host)[0] as usize].rate.bps();
     let placed = settings.works.iter().zip(&outcome.works);
-    placed
-        .zip(messages)
-        .map(|((placed, record), messages)| job(placed, record, messages, &card_bps))
-        .collect()
+    placed.zip(messages).map(|((placed, record), messages)| job(placed, record, messages, fabric)).collect()
 }
 
 /// Flows that carry the messages of each graph, by node.
@@ -170,28 +167,15 @@ fn job<'a>(
     placed: &'a PlacedWork,
     record: &'a WorkRecord,
     messages: Vec<Option<Carried>>,
-    card_bps: &impl Fn(u32) -> u64,
+    fabric: &Fabric,
 ) -> Job<'a> {
     let graph = &*placed.graph;
     let path = critical_path(graph, record);
     let real = spans(graph, &record.times);
     let ideal = spans(graph, &run(graph, &mut Alone(&messages)));
     let sent = sent_bytes(graph);
-    let loads = loads(graph);
+    let loads = CardLoads::of(placed, fabric);
     let mut rows: Vec<Row> = Vec::new();
-    // What the busiest card needs for the bytes that it sends, or receives.
-    let cards_ps = |parts: &[usize]| {
-        let mut sums: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
-        for (rank, [sent, received]) in parts.iter().flat_map(|&part| &loads[part]) {
-            let sum = sums.entry(*rank).or_default();
-            *sum = [sum[0] + sent, sum[1] + received];
-        }
-        let ps = |(rank, [sent, received]): (u32, [u64; 2])| {
-            let rate_bps = card_bps(placed.hosts[rank as usize]);
-            (u128::from(sent.max(received)) * 8_000_000_000_000 / u128::from(rate_bps)) as u64
-        };
-        sums.into_iter().map(ps).max().unwrap_or(0)
-    };
     let sum = |parts: &[usize], step: Option<u32>, kind: &'static str| {
         let mut ends: BTreeMap<u32, u64> = BTreeMap::new();
         for &part in parts {
@@ -218,7 +202,7 @@ fn job<'a>(
             bus: alone.bus.filter(|_| single).map(|(over, under)| f64::from(over) / f64::from(under)),
             start_ps: first(&real),
             ends_ps: ends.into_iter().map(|(rank, end_ps)| (end_ps, rank)).collect(),
-            ideal_ps: alone_ps.max(cards_ps(parts)),
+            ideal_ps: alone_ps.max(loads.busiest_ps(parts, fabric)),
             path: if kind == "job" { path.clone() } else { path.iter().filter(of).copied().collect() },
         }
     };
@@ -235,22 +219,6 @@ fn job<'a>(
         rows.extend(parts.iter().map(|&part| sum(&[part], Some(step), kind(graph, part))));
     }
     Job { rows, path, placed, record, messages }
-}
-
-/// Bytes that each rank sends to others, and receives, in each part.
-fn loads(graph: &Graph) -> Vec<BTreeMap<u32, [u64; 2]>> {
-    let mut loads = vec![BTreeMap::new(); graph.parts().len()];
-    for rank in 0..graph.ranks() {
-        for node in graph.nodes_of(rank) {
-            let Act::Send { to, bytes, .. } = graph.node(node).act else { continue };
-            if to != rank {
-                let part: &mut BTreeMap<u32, [u64; 2]> = &mut loads[graph.node(node).part as usize];
-                part.entry(rank).or_default()[0] += bytes;
-                part.entry(to).or_default()[1] += bytes;
-            }
-        }
-    }
-    loads
 }
 
 /// Bytes of the messages of each part.

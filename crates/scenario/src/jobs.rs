@@ -24,7 +24,7 @@ pub(crate) fn job(
     files: &Files<'_>,
 ) -> Result<Job, FormError> {
     let all: Vec<u32> =
-        if setting.hosts.is_empty() { (0..fabric.hosts()).collect() } else { setting.hosts.clone() };
+        if setting.hosts.is_empty() { (0..fabric.named_hosts()).collect() } else { setting.hosts.clone() };
     let placement = setting.placement;
     let place = |ranks: u32| {
         let hosts = placement.choose(fabric, &all, ranks, seed);

@@ -193,7 +193,7 @@ fn workload(
             Workload::Graph(jobs::job(setting, (start_ps, transport, seed), fabric, origin, files)?)
         }
         Demand::FlowList(file) => {
-            let (name, hosts) = (file.path.clone(), fabric.hosts());
+            let (name, hosts) = (file.path.clone(), fabric.named_hosts());
             let flows = read(file, "file", origin, files, |input| {
                 read_host_flows(BufReader::with_capacity(READ_BYTES, input), &name, hosts, transport)
             })?;

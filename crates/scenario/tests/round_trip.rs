@@ -13,7 +13,25 @@ const TRAFFIC: &str = "[[traffic]]\nload = 0.5\nduration = \"1 ms\"\n";
 const CHOICES: &[(&str, &[&str])] = &[
     ("name", &["a", "\"two words\"", "\"\\\"quoted\\\"\""]),
     ("seed", &["0", "7", "9223372036854775807"]),
-    ("fabric.kind", &["leaf-spine", "fat-tree", "clos", "vl2", "dumbbell", "graph", "graphml"]),
+    (
+        "fabric.kind",
+        &[
+            "leaf-spine",
+            "fat-tree",
+            "clos",
+            "vl2",
+            "dumbbell",
+            "rail-optimised",
+            "multi-plane",
+            "dragonfly",
+            "graph",
+            "graphml",
+        ],
+    ),
+    ("fabric.planes", &["4"]),
+    ("fabric.segments", &["2"]),
+    ("fabric.scale_up.rate", &["900 Gbps"]),
+    ("fabric.groups", &["3", "9"]),
     ("fabric.hosts_per_leaf", &["2", "9"]),
     ("fabric.node", &["[{ name = \"a\", tier = \"host\", pod = 1 }]"]),
     (

@@ -82,9 +82,9 @@ pub fn capture_flows(
 
 /// Hosts in the order in which addresses are dealt to them: the first of each leaf, the second of each leaf, and so on.
 fn dealing_order(fabric: &Fabric) -> Vec<u32> {
-    let leaves = fabric.leaves();
+    let leaves = fabric.racks();
     let mut dealt = vec![0u32; leaves.len()];
-    let mut order: Vec<(u32, usize, u32)> = (0..fabric.hosts())
+    let mut order: Vec<(u32, usize, u32)> = (0..fabric.named_hosts())
         .map(|host| {
             let leaf = leaves.partition_point(|&leaf| leaf < fabric.leaf_of(host));
             dealt[leaf] += 1;

@@ -5,7 +5,7 @@ use crate::merge::{check_number, merged_flows, workload_seed};
 use crate::packed_flows::{PackedFlows, PackedReader};
 use crate::workload::{PoissonDraws, PoissonPass};
 use crate::{Flow, Start, TrafficError, Workload};
-use anabranch_fabric::Fabric;
+use anabranch_fabric::{Fabric, Servers};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub struct DrawnFlows {
     parts: Vec<Part>,
     outline: Outline,
+    /// Servers within which flows go from one scale-up port to another.
+    servers: Option<Servers>,
 }
 
 /// Flows of one workload.
@@ -59,7 +61,7 @@ impl DrawnFlows {
         if parts.len() > 1 && !outline.in_order {
             return Ok(Self::from(merged_flows(workloads, fabric, seed)?));
         }
-        Ok(Self { parts, outline })
+        Ok(Self { parts, outline, servers: fabric.servers() })
     }
 
     /// Number of flows.
@@ -83,14 +85,15 @@ impl DrawnFlows {
             .iter()
             .enumerate()
             .filter_map(|(part, head)| Some(Reverse((start_ps(head.as_ref()?), part))));
-        DrawnPass { due: due.collect(), heads, parts }
+        DrawnPass { due: due.collect(), heads, parts, servers: self.servers }
     }
 }
 
 impl From<Vec<Flow>> for DrawnFlows {
     fn from(flows: Vec<Flow>) -> Self {
         let outline = flows.outline();
-        Self { parts: vec![Part { origin: Origin::Listed(Arc::new(flows)), first_job: 0 }], outline }
+        let parts = vec![Part { origin: Origin::Listed(Arc::new(flows)), first_job: 0 }];
+        Self { parts, outline, servers: None }
     }
 }
 
@@ -120,6 +123,7 @@ pub struct DrawnPass {
     heads: Vec<Option<Flow>>,
     /// Parts that have one, by its start, then number of the part.
     due: BinaryHeap<Reverse<(u64, usize)>>,
+    servers: Option<Servers>,
 }
 
 impl Iterator for DrawnPass {
@@ -133,7 +137,11 @@ impl Iterator for DrawnPass {
             (None, Some(due)) => drop(std::collections::binary_heap::PeekMut::pop(due)),
             (_, None) => {}
         }
-        std::mem::replace(&mut self.heads[part], next)
+        let mut flow = std::mem::replace(&mut self.heads[part], next)?;
+        if let Some(servers) = self.servers {
+            (flow.src, flow.dst) = servers.ends(flow.src, flow.dst);
+        }
+        Some(flow)
     }
 }
 

@@ -83,7 +83,7 @@ struct Counted {
 }
 
 fn counted(fabric: &Fabric, senders: &Senders, reference: Reference) -> Counted {
-    let leaves = fabric.leaves();
+    let leaves = fabric.racks();
     let leaf = |host: u32| leaves.partition_point(|&leaf| leaf < fabric.leaf_of(host));
     let rate_bps = |port: u32| fabric.ports()[port as usize].rate.bps() as f64;
     match reference {

@@ -6,7 +6,7 @@ use anabranch_fabric::Fabric;
 
 /// Merges the flows of several workloads by the earliest time at which they may begin, ties in the order of the
 /// workloads. Every workload draws from a seed of its own, and its jobs follow those of the workloads before it. The
-/// flows of a single workload keep their order.
+/// flows of a single workload keep their order. Flows within a server go from one scale-up port to another.
 ///
 /// # Errors
 /// Returns a workload's error, and refuses more flows or jobs than indexes hold.
@@ -20,6 +20,9 @@ pub fn merged_flows(workloads: &[Workload], fabric: &Fabric, seed: u64) -> Resul
         check_number(index, flows_before + flows.len() as u64, jobs_before + jobs)?;
         let shift = jobs_before as u32;
         for flow in &mut flows {
+            if let Some(servers) = fabric.servers() {
+                (flow.src, flow.dst) = servers.ends(flow.src, flow.dst);
+            }
             flow.job = flow.job.map(|job| job + shift);
             match &mut flow.start {
                 Start::AfterJob { job, .. } => *job += shift,

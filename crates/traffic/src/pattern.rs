@@ -63,7 +63,7 @@ struct Position {
 impl Pattern {
     /// Applies the pattern to a fabric.
     pub(crate) fn on(&self, fabric: &Fabric, seed: u64) -> Result<Senders, TrafficError> {
-        let hosts = fabric.hosts();
+        let hosts = fabric.named_hosts();
         if hosts < 2 {
             return Err(TrafficError::new(
                 format!("traffic in a fabric of {hosts} hosts"),
@@ -86,7 +86,7 @@ impl Pattern {
             Self::InterRack => (all(), all(), Avoid::Rack),
             Self::InterPod => (all(), all(), Avoid::Pod),
             Self::LeftToRight => {
-                let leaves = fabric.leaves();
+                let leaves = fabric.racks();
                 let middle = leaves[leaves.len() / 2];
                 let (right, left) = split(&|position| position.leaf >= middle);
                 (right, left, Avoid::Itself)

@@ -29,7 +29,18 @@ class Fabric(Table):
     """The fabric as built."""
 
     PATH: ClassVar[str] = "fabric"
-    kind: Literal["leaf-spine", "fat-tree", "clos", "vl2", "dumbbell", "graph", "graphml"]
+    kind: Literal[
+        "leaf-spine",
+        "fat-tree",
+        "clos",
+        "vl2",
+        "dumbbell",
+        "rail-optimised",
+        "multi-plane",
+        "dragonfly",
+        "graph",
+        "graphml",
+    ]
     preset: Literal["lossy", "lossless-roce", "uec-trimming"]
     leaves: int
     spines: int
@@ -48,6 +59,17 @@ class Fabric(Table):
     intermediates: int
     hosts_per_side: int
     bottleneck: FabricBottleneck
+    segments: int
+    servers_per_segment: int
+    accelerators_per_server: int
+    scale_up: FabricScaleUp
+    planes: int
+    routers_per_group: int
+    hosts_per_router: int
+    global_links_per_router: int
+    groups: int
+    local_link: FabricLocalLink
+    global_link: FabricGlobalLink
     node: Tables[FabricNode]
     edge: Tables[FabricEdge]
     file: str
@@ -99,6 +121,36 @@ class FabricBottleneck(Table):
     """The link in the middle; keys as below `link`."""
 
     PATH: ClassVar[str] = "fabric.bottleneck"
+    rate: str
+    delay: str
+    buffer: Any
+    ecn: Any
+
+
+class FabricScaleUp(Table):
+    """Links between accelerators and their server's scale-up switch; keys as below `link`."""
+
+    PATH: ClassVar[str] = "fabric.scale_up"
+    rate: str
+    delay: str
+    buffer: Any
+    ecn: Any
+
+
+class FabricLocalLink(Table):
+    """Links between the routers of a group; keys as below `link`."""
+
+    PATH: ClassVar[str] = "fabric.local_link"
+    rate: str
+    delay: str
+    buffer: Any
+    ecn: Any
+
+
+class FabricGlobalLink(Table):
+    """Links between groups; keys as below `link`."""
+
+    PATH: ClassVar[str] = "fabric.global_link"
     rate: str
     delay: str
     buffer: Any

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
+mod accelerator_fabrics;
 mod balancing;
 mod barriers;
 mod cards;

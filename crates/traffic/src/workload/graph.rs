@@ -31,7 +31,7 @@ pub struct Job {
 pub enum Placement {
     /// Rank by rank onto hosts in the order in which they are listed.
     Packed,
-    /// One host of each leaf in turn, then the next of each.
+    /// One host of each leaf in turn, then the next of each; of each server, where servers have several accelerators.
     Spread,
     /// Drawn without replacement.
     Random,
@@ -61,13 +61,15 @@ impl Placement {
             Self::Packed => {}
             Self::Spread => {
                 // By the number of a host among those of its leaf, then by leaf.
+                let leaf =
+                    |host| fabric.servers().map_or_else(|| fabric.leaf_of(host), |servers| servers.of(host));
                 let mut seen = std::collections::BTreeMap::new();
                 let mut turns: Vec<(u32, u32, u32)> = hosts
                     .iter()
                     .map(|&host| {
-                        let turn = seen.entry(fabric.leaf_of(host)).or_insert(0);
+                        let turn = seen.entry(leaf(host)).or_insert(0);
                         *turn += 1;
-                        (*turn, fabric.leaf_of(host), host)
+                        (*turn, leaf(host), host)
                     })
                     .collect();
                 turns.sort_unstable();

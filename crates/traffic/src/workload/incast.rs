@@ -36,7 +36,7 @@ pub enum Clients {
 
 impl Incast {
     pub(super) fn flows(&self, fabric: &Fabric, seed: u64) -> Result<Vec<Flow>, TrafficError> {
-        let hosts = fabric.hosts();
+        let hosts = fabric.named_hosts();
         if self.servers == 0 || self.servers >= hosts {
             return Err(TrafficError::new(
                 format!("incast: {} servers in a fabric of {hosts} hosts", self.servers),

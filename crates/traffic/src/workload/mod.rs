@@ -67,11 +67,11 @@ fn check_hosts(fabric: &Fabric, what: &str, hosts: &[u32]) -> Result<(), Traffic
     let mut sorted = hosts.to_vec();
     sorted.sort_unstable();
     let twice = sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
-    let beyond = sorted.last().copied().filter(|&host| host >= fabric.hosts());
+    let beyond = sorted.last().copied().filter(|&host| host >= fabric.named_hosts());
     match twice.or(beyond) {
         Some(host) => Err(TrafficError::new(
             format!("{what}: host {host}"),
-            format!("name hosts from 0 to {}, each once", fabric.hosts().saturating_sub(1)),
+            format!("name hosts from 0 to {}, each once", fabric.named_hosts().saturating_sub(1)),
         )),
         None => Ok(()),
     }

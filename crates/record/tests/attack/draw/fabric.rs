@@ -4,7 +4,18 @@ use super::Framing;
 use crate::dice::{Dice, quoted, rate, size, time};
 use crate::draft::{Draft, Table};
 
-const KINDS: [&str; 7] = ["leaf-spine", "fat-tree", "clos", "vl2", "dumbbell", "graph", "graphml"];
+const KINDS: [&str; 10] = [
+    "leaf-spine",
+    "fat-tree",
+    "clos",
+    "vl2",
+    "dumbbell",
+    "graph",
+    "graphml",
+    "multi-plane",
+    "dragonfly",
+    "rail-optimised",
+];
 /// GraphML files of this repository's tests.
 const FILES: [&str; 4] = [
     "crates/fabric/tests/graphml/igraph-tiers.graphml",
@@ -18,7 +29,7 @@ pub(super) const LEAST_BPS: u64 = 64_000;
 pub(super) const MOST_BPS: u64 = 8_000_000_000_000;
 
 pub(super) fn draw(dice: &mut Dice, framing: Framing, draft: &mut Draft) {
-    let kind = KINDS[[0, 0, 0, 0, 1, 1, 2, 3, 4, 4, 5, 6][dice.below(12) as usize]];
+    let kind = KINDS[[0, 0, 0, 0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 8, 9, 9][dice.below(18) as usize]];
     let base_bps = some_rate(dice);
     let mut table = Table::new("[fabric]");
     table.set("kind", quoted(kind));
@@ -42,11 +53,29 @@ pub(super) fn draw(dice: &mut Dice, framing: Framing, draft: &mut Draft) {
             (&[("leaves", 1, 5), ("intermediates", 1, 3), ("hosts_per_leaf", 1, 4)], &["host_link", "uplink"])
         }
         "dumbbell" => (&[("hosts_per_side", 1, 5)], &["host_link", "bottleneck"]),
+        "multi-plane" => (
+            &[("planes", 1, 4), ("leaves", 1, 3), ("spines", 1, 3), ("hosts_per_leaf", 1, 4)],
+            &["host_link", "uplink"],
+        ),
+        "rail-optimised" => (
+            &[
+                ("segments", 1, 2),
+                ("servers_per_segment", 1, 3),
+                ("accelerators_per_server", 1, 4),
+                ("spines", 1, 3),
+            ],
+            &["host_link", "uplink", "scale_up"],
+        ),
+        "dragonfly" => (
+            &[("routers_per_group", 1, 3), ("global_links_per_router", 1, 2), ("hosts_per_router", 1, 3)],
+            &["host_link", "local_link", "global_link"],
+        ),
         _ => (&[], &[]),
     };
     match kind {
         "fat-tree" => table.set("k", dice.pick(&["2", "4", "4"])),
         "vl2" => table.set("aggregations", dice.pick(&["2", "4", "6"])),
+        "dragonfly" if dice.chance(0.5) => table.set("groups", dice.between(1, 3).to_string()),
         "graphml" => table.set("file", quoted(dice.pick(&FILES))),
         _ => {}
     }

@@ -1,0 +1,182 @@
+//! Fabrics of accelerators in the engine: rails with scale-up switches, planes, dragonfly. Closed forms on empty fabrics,
+//! dead planes, and every load balancer on each.
+
+use super::setup::*;
+use anabranch_balancers::uec::{Rule, Spraying};
+use anabranch_balancers::{Balancing, Scheme, Settings, registry, simulate};
+use anabranch_fabric::topology::{Dragonfly, LinkSettings, MultiPlane, RailOptimised};
+use anabranch_fabric::{Buffer, Change, Fabric, Marking, Rate, Tier, What};
+use anabranch_sim::transport::{Control, Tcp, Transport};
+use anabranch_sim::{Outcome, Progress};
+use anabranch_traffic::workload::{Job, PlacedWork};
+use anabranch_traffic::{Flow, Workload, merged_flows};
+use anabranch_work::collective::{Algorithm, Collective, Kind, steps};
+use std::sync::Arc;
+
+/// 10 Gbit/s and 1 us.
+fn link() -> LinkSettings {
+    LinkSettings {
+        rate: Rate::from_bps(10_000_000_000).unwrap(),
+        delay_ps: PS_PER_US,
+        buffer: Buffer::UNLIMITED,
+        marking: Marking::Off,
+    }
+}
+
+/// Four servers of four accelerators on four rails; within a server 80 Gbit/s and 0.5 us.
+fn rails() -> Fabric {
+    let scale_up = LinkSettings {
+        rate: Rate::from_bps(80_000_000_000).unwrap(),
+        delay_ps: PS_PER_US / 2,
+        ..RailOptimised::SCALE_UP
+    };
+    RailOptimised {
+        accelerators_per_server: 4,
+        spines: 2,
+        host_link: link(),
+        uplink: link(),
+        scale_up,
+        ..RailOptimised::default()
+    }
+    .build()
+    .unwrap()
+}
+
+fn planes(planes: u32) -> Fabric {
+    let shape = MultiPlane { planes, leaves: 2, spines: 2, hosts_per_leaf: 2, ..MultiPlane::default() };
+    shape.build().unwrap()
+}
+
+/// Frame bytes that left by the ports that `chosen` holds for, given the tiers of both ends.
+fn sent_bytes(fabric: &Fabric, outcome: &Outcome, chosen: impl Fn(Tier, Tier) -> bool) -> u64 {
+    let tier = |node: u32| fabric.nodes()[node as usize].tier;
+    let ends = |port: u32| &fabric.ports()[port as usize];
+    let sent = outcome.ports.iter().filter(|record| {
+        let port = ends(record.port);
+        chosen(tier(port.from), tier(port.to))
+    });
+    sent.map(|record| record.sent_bytes).sum()
+}
+
+/// Datagrams on an empty fabric, store and forward: the first link for all frames, each further one for one.
+#[test]
+fn a_message_goes_by_its_server_by_its_rail_or_over_a_spine() {
+    let fabric = rails();
+    let frames = 100;
+    let given = |src, dst, start_us: u64| flow(src, dst, frames * 1448, start_us * PS_PER_US);
+    let list: Vec<Flow> = vec![given(0, 3, 0), given(0, 4, 1000), given(0, 7, 2000)];
+    let flows = merged_flows(&[Workload::Given(Arc::new(list.into_iter().collect()))], &fabric, 1).unwrap();
+    assert_eq!((flows[0].src, flows[0].dst), (16, 19));
+    let outcome = run(&fabric, &flows, &settings(udp(80_000_000_000)));
+    // 1538 bytes take 153.8 ns within a server and 1230.4 ns outside.
+    let times: Vec<u64> = outcome.flows.iter().map(|flow| flow.fct_ps).collect();
+    assert_eq!(times[0], PS_PER_US + (frames + 1) * 153_800);
+    assert_eq!(times[1], 2 * PS_PER_US + (frames + 1) * 1_230_400);
+    assert_eq!(times[2], 4 * PS_PER_US + (frames + 3) * 1_230_400);
+}
+
+fn all_reduce(fabric: &Fabric, algorithm: Algorithm) -> Outcome {
+    let collective = Collective { group: 4, ..Collective::new(Kind::AllReduce, algorithm, 16 * 16 * 1448) };
+    let graph = Arc::new(steps(16, 1, 0, |_| vec![collective.clone()]).unwrap());
+    let work = PlacedWork { graph, hosts: (0..16).collect(), start_ps: 0 };
+    let flows =
+        merged_flows(&[Workload::Graph(Job { work: work.clone(), transport: 0 })], fabric, 1).unwrap();
+    run(fabric, &flows, &Settings { works: vec![work], ..settings(udp(80_000_000_000)) })
+}
+
+/// A hierarchical all-reduce over servers of four: three quarters of the vector pass each scale-up port twice, three
+/// quarters of a quarter each network card twice, and nothing a spine. A plain ring turns from the last accelerator of a
+/// server to the first of the next, on another rail, over a spine.
+#[test]
+fn a_hierarchical_all_reduce_keeps_to_servers_and_rails() {
+    let fabric = rails();
+    let outcome = all_reduce(&fabric, Algorithm::Hierarchical);
+    let frames = 16 * 16;
+    let bytes = |from: Tier, to: Tier| sent_bytes(&fabric, &outcome, |a, b| (a, b) == (from, to));
+    assert_eq!(bytes(Tier::Leaf, Tier::Spine), 0);
+    assert_eq!(bytes(Tier::Host, Tier::Server), 16 * 2 * (frames * 3 / 4) * 1518);
+    assert_eq!(bytes(Tier::Host, Tier::Leaf), 16 * 2 * (frames / 4 * 3 / 4) * 1518);
+    let ring = all_reduce(&fabric, Algorithm::Ring);
+    // Four of sixteen neighbours are in another server: 30 parts of 16 frames each.
+    assert_eq!(sent_bytes(&fabric, &ring, |a, b| (a, b) == (Tier::Leaf, Tier::Spine)), 4 * 30 * 16 * 1518);
+}
+
+/// A bulk transfer that is sprayed by entropies, to a receiver that takes no reordering for loss.
+fn sprayed(fabric: &Fabric, changes: Vec<Change>) -> Outcome {
+    let scheme = Scheme::new(Spraying::new(Rule::Mixed));
+    let balancing = Balancing { scheme, ..Balancing::ECMP };
+    let tcp = Tcp { dup_ack_threshold: 1000, ..Tcp::plain(Control::Dctcp { gain: 1.0 / 16.0 }) };
+    let settings = Settings { balancing, changes, ..settings(Transport::Tcp(tcp)) };
+    run(fabric, &[flow(0, 3, 20_000_000, 0)], &settings)
+}
+
+#[test]
+fn entropies_use_all_planes_and_leave_a_dead_one() {
+    let time_us = |fabric: &Fabric, changes| {
+        let outcome = sprayed(fabric, changes);
+        assert_eq!(outcome.totals.flows_finished, 1);
+        (outcome.flows[0].fct_ps as f64 / 1e6, outcome)
+    };
+    // 20 MB in frames of 1538 bytes for 1448 of payload, on one link of 10 Gbit/s.
+    let one_us = 20e6 * (1538.0 / 1448.0) * 8.0 / 10e3;
+    let (alone_us, _) = time_us(&planes(1), Vec::new());
+    assert!((1.0..1.05).contains(&(alone_us / one_us)), "{alone_us} {one_us}");
+    // Entropies are hashed, so planes are not loaded alike, and the window follows the fullest.
+    let fabric = planes(4);
+    let (whole_us, outcome) = time_us(&fabric, Vec::new());
+    assert!((0.25..0.36).contains(&(whole_us / one_us)), "{whole_us} {one_us}");
+    let up = |record: &&anabranch_sim::PortRecord| {
+        let port = &fabric.ports()[record.port as usize];
+        fabric.nodes()[port.from as usize].name == "nic0" && port.to != 0
+    };
+    let shares: Vec<u64> = outcome.ports.iter().filter(up).map(|record| record.sent_bytes).collect();
+    let least = *shares.iter().min().unwrap() as f64 / shares.iter().sum::<u64>() as f64;
+    assert!(shares.len() == 4 && least > 0.10, "{shares:?}");
+    // A port of the sender's card is dead from the start: three planes are left.
+    let dead = (0..).zip(fabric.ports()).find(|(_, port)| {
+        let name = |node: u32| fabric.nodes()[node as usize].name.as_str();
+        (name(port.from), name(port.to)) == ("nic0", "leaf2.0")
+    });
+    let (port, ends) = dead.unwrap();
+    let down = |port| Change { at_ps: 0, what: What::PortDown(port) };
+    let (three_us, outcome) = time_us(&fabric, vec![down(port), down(ends.reverse)]);
+    assert!((0.333..0.48).contains(&(three_us / one_us)), "{three_us} {one_us}");
+    assert!(outcome.ports.iter().all(|record| record.port != port || record.sent_bytes == 0));
+}
+
+/// Load balancers that need tiers, which a fabric does not have, say so.
+#[test]
+fn every_load_balancer_runs_on_each_or_says_what_it_needs() {
+    let dragonfly = Dragonfly { groups: 3, hosts_per_router: 1, ..Dragonfly::default() };
+    let dragonfly = Dragonfly { host_link: link(), local_link: link(), global_link: link(), ..dragonfly };
+    let tcp = Tcp { rto_min_ps: 300 * PS_PER_US, ..Tcp::plain(Control::Dctcp { gain: 1.0 / 16.0 }) };
+    let mut refusals = Vec::new();
+    for (name, fabric) in
+        [("rails", rails()), ("planes", planes(2)), ("dragonfly", dragonfly.build().unwrap())]
+    {
+        let hosts = fabric.named_hosts();
+        let pair = |host: u32| flow(host, (host * 7 + 5) % hosts, 30_000, u64::from(host) * PS_PER_US);
+        let list = (0..hosts).map(pair).filter(|flow| flow.src != flow.dst);
+        let flows = merged_flows(&[Workload::Given(Arc::new(list.collect()))], &fabric, 1).unwrap();
+        for descriptor in registry::all() {
+            let settings = Settings {
+                balancing: descriptor.balancing(),
+                end_ps: 100_000 * PS_PER_US,
+                ..settings(Transport::Tcp(tcp.clone()))
+            };
+            match simulate(&fabric, &flows, &settings, &Progress::default()) {
+                Ok(outcome) => assert_eq!(
+                    outcome.totals.flows_finished,
+                    flows.len() as u64,
+                    "{} on {name}",
+                    descriptor.name
+                ),
+                Err(error) => {
+                    assert!(!error.hint.is_empty(), "{error}");
+                    refusals.push((name, descriptor.name));
+                }
+            }
+        }
+    }
+    assert_eq!(refusals, [("planes", "conga"), ("dragonfly", "conga"), ("dragonfly", "hula")]);
+}
