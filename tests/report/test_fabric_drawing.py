@@ -11,9 +11,10 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba_array
 
+from anabranch import _core
 from anabranch.plot.fabric import HEAT, draw
 from anabranch.plot.fabric_changes import DEAD, SLOW, describe
-from anabranch.plot.fabric_geometry import Drawing
+from anabranch.plot.fabric_geometry import BOX_INCHES, Drawing
 from anabranch.plot.fabric_layout import layout
 from anabranch.plot.style import save
 from support.synthetic import fat_tree, leaf_spine, topology
@@ -36,6 +37,48 @@ def test_every_switch_stands_once_and_none_on_another(name: str) -> None:
     for a, b in combinations(laid.boxes, 2):
         if a.row < b.row + b.rows and b.row < a.row + a.rows:
             assert abs(drawing.x(a) - drawing.x(b)) >= (drawing.width(a) + drawing.width(b)) / 2
+
+
+def built(keys: str) -> dict[str, Any]:
+    return _core.Fabric(f"[fabric]\n{keys}", "fabric.toml").topology()
+
+
+def stand_apart(fabric: dict[str, Any]) -> Drawing:
+    """Boxes of a drawing, none on another."""
+    drawing = Drawing(layout(fabric))
+    for a, b in combinations(drawing.laid.boxes, 2):
+        beside = abs(drawing.x(a) - drawing.x(b)) >= (drawing.width(a) + drawing.width(b)) / 2
+        assert beside or abs(drawing.y(a.row) - drawing.y(b.row)) >= BOX_INCHES, (a, b)
+    return drawing
+
+
+@pytest.mark.parametrize(("routers", "boxes"), [(4, 36), (8, 33)])
+def test_routers_of_a_dragonfly_stand_in_rings_and_of_many_their_groups(routers: int, boxes: int) -> None:
+    half = routers // 2
+    keys = f'kind = "dragonfly"\nrouters_per_group = {routers}\nglobal_links_per_router = {half}'
+    fabric = built(keys)
+    drawing = stand_apart(fabric)
+    assert len(drawing.laid.boxes) == boxes
+    assert sorted(drawing.laid.box_of) == list(range(fabric["hosts"], len(fabric["nodes"]["name"])))
+    # A line per direction of each link between boxes: all of them, or those between groups.
+    groups = routers * half + 1
+    joined = groups * (groups - 1) // 2 + (groups * routers * (routers - 1) // 2 if boxes > groups else 0)
+    assert len(_lines(fabric).get_segments()) == 2 * joined
+
+
+def test_network_cards_of_a_server_stand_in_its_box() -> None:
+    fabric = built('kind = "rail-optimised"\nsegments = 2\nservers_per_segment = 3\naccelerators_per_server = 4')
+    drawing = stand_apart(fabric)
+    laid, names = drawing.laid, fabric["nodes"]["name"]
+    for server in range(6):
+        box = laid.box_of[names.index(f"server{server}")]
+        assert [laid.box_of[4 * server + number] for number in range(4)] == [box] * 4
+        assert [names[host] for host in laid.hosts_of[box]] == [f"scaleup{4 * server + number}" for number in range(4)]
+    # Four links of each server to its rails, four spines above eight leaves.
+    assert len(_lines(fabric).get_segments()) == 2 * (6 * 4 + 8 * 4)
+    words = [text.get_text() for text in draw(fabric).axes[0].texts]
+    assert "24 hosts" in words
+    assert "6 servers" in words
 
 
 def test_of_many_pods_those_are_open_in_which_something_happens() -> None:

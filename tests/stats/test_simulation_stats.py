@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch import AnabranchError
+from anabranch import AnabranchError, _core
 from anabranch.stats.confidence import half_width
 from anabranch.stats.fct import by_class, by_size, quantile
 from anabranch.stats.jobs import completion_ns
@@ -137,6 +139,21 @@ def test_a_fat_tree_has_the_paths_of_its_paper(k: int, hosts: int) -> None:
     assert sorted(set(counts.values())) == [(2, half), (4, half**2)]
     assert list(counts.values()).count((2, half)) == k * half * (half - 1)
     assert len(counts) == (k * half) * (k * half - 1)
+
+
+def test_fabrics_of_accelerators_have_the_paths_of_their_papers() -> None:
+    def paths(keys: str) -> dict[tuple[int, int], int]:
+        counts = path_counts(_core.Fabric(f"[fabric]\n{keys}", "fabric.toml").topology())
+        return dict(Counter(counts.values()))
+
+    # 36 routers of a dragonfly (Kim et al., ISCA 2008): one minimal path, of 3 links at most. A router has 3 neighbours
+    # in its group and 2 outside, with 3 behind each of the latter, and 2 behind each of the former.
+    assert paths('kind = "dragonfly"') == {(1, 1): 36 * 5, (2, 1): 36 * (6 + 6), (3, 1): 36 * 18}
+    # Network cards, each linked to a leaf of each of 3 planes, which have 2 spines each.
+    planes = 'kind = "multi-plane"\nplanes = 3\nleaves = 2\nspines = 2\nhosts_per_leaf = 2'
+    assert paths(planes) == {(2, 3): 4, (4, 6): 8}
+    # Leaves of rails, all under 4 spines; nothing joins the scale-up switches.
+    assert paths('kind = "rail-optimised"') == {(2, 4): 8 * 7}
 
 
 def test_parallel_links_are_paths_of_their_own() -> None:

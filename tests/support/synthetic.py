@@ -37,6 +37,7 @@ def topology(
             "reverse": [port ^ 1 for port in range(len(source))],
             "rate_bps": [10_000_000_000] * len(source),
             "delay_ns": [1000] * len(source),
+            "cost": [1] * len(source),
             "buffer_bytes": [300_000] * len(source),
         },
         "hosts": number.get("host", 0),

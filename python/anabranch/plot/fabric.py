@@ -15,6 +15,7 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
+from anabranch.plot.fabric_boxes import Box
 from anabranch.plot.fabric_changes import draw_changes
 from anabranch.plot.fabric_geometry import (
     BOTTOM,
@@ -25,7 +26,7 @@ from anabranch.plot.fabric_geometry import (
     Point,
     link_lines,
 )
-from anabranch.plot.fabric_layout import Box, layout
+from anabranch.plot.fabric_layout import layout
 from anabranch.plot.heat import STOPS
 from anabranch.plot.sheet import PAGE, sheet
 from anabranch.plot.style import FAINT, INK, figure
@@ -158,14 +159,16 @@ def _rectangle(
 def _draw_labels(axes: Axes, drawing: Drawing, topology: Mapping[str, Any]) -> None:
     counts = tier_counts(topology)
     hosts_y = BOTTOM + HOST_INCHES / 2
-    heights = {"host": hosts_y} | {name: drawing.y(row) for row, name in enumerate(drawing.laid.tiers)}
+    heights = {"host": hosts_y} | drawing.tier_heights()
     for name, y in heights.items():
         words = f"{count(counts[name])} {switches(name, counts)}"
         axes.text(0.02, y, words, va="center", fontsize=sheet().label_points, weight="bold")
     for links in tier_links(topology):
-        if links.low == links.high:
+        if links.low == links.high and not drawing.laid.ring:
             continue
-        y = (heights[links.low] + heights[links.high]) / 2
+        # Links of network cards are drawn from the server. Those that stay in a tier are told below its name.
+        low = "server" if links.low == "host" and links.high != "server" and "server" in heights else links.low
+        y = (heights[low] + heights[links.high]) / 2 - (0.22 if links.low == links.high else 0.0)
         lines = [f"{count(links.links)} x {rates(links.rates_bps)}"]
         if links.oversubscription is not None and links.oversubscription > 1.005:
             lines.append(f"over-subscribed {links.oversubscription:.3g} : 1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from anabranch.plot.fabric_layout import Box, Layout
+from anabranch.plot.fabric_boxes import Box, Layout
 from anabranch.plot.sheet import sheet
 
 LEFT, RIGHT, TOP, BOTTOM = 1.55, 0.15, 0.1, 0.12
@@ -26,7 +26,7 @@ class Drawing:
         # A handful of switches does not fill the page.
         self.column = min(1.15, (self.across - LEFT - RIGHT) / laid.columns)
         self.left = LEFT + (self.across - LEFT - RIGHT - self.column * laid.columns) / 2
-        self.height = BOTTOM + HOST_INCHES + HOST_DROP + BOX_INCHES + ROW_INCHES * (len(laid.tiers) - 1) + TOP
+        self.height = BOTTOM + HOST_INCHES + HOST_DROP + BOX_INCHES + ROW_INCHES * laid.height + TOP
 
     def x(self, box: Box) -> float:
         """Centre of a box."""
@@ -35,6 +35,12 @@ class Drawing:
     def y(self, row: float) -> float:
         """Centre of a row."""
         return BOTTOM + HOST_INCHES + HOST_DROP + BOX_INCHES / 2 + ROW_INCHES * row
+
+    def tier_heights(self) -> dict[str, float]:
+        """Height of the name of each tier of switches."""
+        if self.laid.ring:
+            return {name: self.y(self.laid.height / 2) for name in self.laid.tiers}
+        return {name: self.y(row) for row, name in enumerate(self.laid.tiers)}
 
     def width(self, box: Box) -> float:
         """Width of a box."""
@@ -51,16 +57,19 @@ def link_lines(drawing: Drawing, topology: Mapping[str, Any]) -> dict[int, tuple
     between: dict[tuple[int, int], list[int]] = {}
     for port, (source, target) in enumerate(zip(ports["from"], ports["to"], strict=True)):
         low, high = laid.box_of.get(source), laid.box_of.get(target)
-        if low is None or high is None or low == high:
+        if low is None or high is None:
             continue
-        if (laid.boxes[low].row, source) < (laid.boxes[high].row, target):
+        # A link within a box has no line.
+        if low != high and (laid.boxes[low].row, source) < (laid.boxes[high].row, target):
             between.setdefault((low, high), []).append(port)
     lines = {}
     for (low, high), parallel in between.items():
         a, b = laid.boxes[low], laid.boxes[high]
         for number, port in enumerate(parallel):
             shift = (number - (len(parallel) - 1) / 2) * PARALLEL_INCHES
-            if a.row == b.row:
+            if laid.ring:
+                ends = ((drawing.x(a) + shift, drawing.y(a.row)), (drawing.x(b) + shift, drawing.y(b.row)))
+            elif a.row == b.row:
                 ends = _sideways(drawing, a, b, shift)
             else:
                 ends = (

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from anabranch.plot.fabric_boxes import Box, Layout
+from anabranch.plot.fabric_ring import is_ring, ring
 from anabranch.stats.tier_load import TIERS
 
 PODS_DRAWN = 4
@@ -20,43 +21,15 @@ POD_GAP, CLOSED_WIDTH = 0.8, 1.5
 """Widths in units of a switch of the lowest row."""
 
 
-@dataclass(frozen=True)
-class Box:
-    """A switch, or all switches of a closed pod, centred at `x`; `row` counts from the lowest tier."""
-
-    x: float
-    row: float
-    name: str
-    nodes: tuple[int, ...]
-    width: float = 1.0
-    rows: int = 1
-
-
-@dataclass
-class Layout:
-    """All boxes, and the box of each node."""
-
-    boxes: list[Box] = field(default_factory=list)
-    box_of: dict[int, int] = field(default_factory=dict)
-    hosts_of: dict[int, list[int]] = field(default_factory=dict)
-    """Hosts by the box of their switch."""
-    columns: float = 0.0
-    """Width, in columns of one box each."""
-    tiers: list[str] = field(default_factory=list)
-    """Names of the rows, from below, without the hosts."""
-
-    def add(self, box: Box) -> None:
-        """Adds a box and records the nodes in it."""
-        for node in box.nodes:
-            self.box_of[node] = len(self.boxes)
-        self.boxes.append(box)
-
-
 def layout(topology: Mapping[str, Any]) -> Layout:
-    """Lays out rows by tier, pods side by side, the top row spread over the whole width."""
+    """Lays out rows by tier, pods side by side, the top row spread over the whole width.
+
+    Groups of routers that are linked with each other stand in a ring.
+    """
+    if is_ring(topology):
+        return ring(topology)
     names, tier, pod = (topology["nodes"][key] for key in ("name", "tier", "pod"))
-    hosts = int(topology["hosts"])
-    switches = range(hosts, len(names))
+    switches = range(int(topology["hosts"]), len(names))
     found = Layout(tiers=[name for name in TIERS[1:] if any(tier[node] == name for node in switches)])
     top = found.tiers[-1]
     podded = any(pod[node] is not None for node in switches)
@@ -75,13 +48,23 @@ def layout(topology: Mapping[str, Any]) -> Layout:
             x += CLOSED_WIDTH
         x += POD_GAP if podded else 0.0
     top_nodes = [node for node in switches if tier[node] == top] if len(found.tiers) > 1 else []
+    found.height = len(found.tiers) - 1
     found.columns = max(x - (POD_GAP if podded else 0.0), float(len(top_nodes)) * 0.6)
     _row(found, top_nodes, names, len(found.tiers) - 1, 0.0, found.columns)
-    ports = topology["ports"]
-    for host, switch in zip(ports["from"], ports["to"], strict=True):
-        if host < hosts:
-            found.hosts_of.setdefault(found.box_of[switch], []).append(host)
+    _place_hosts(found, topology)
     return found
+
+
+def _place_hosts(found: Layout, topology: Mapping[str, Any]) -> None:
+    """Hosts below the box of their switch; accelerators below their server, with their network cards in its box."""
+    ports, hosts = topology["ports"], int(topology["hosts"])
+    cards = int(topology.get("named_hosts", hosts))
+    for host, switch in zip(ports["from"], ports["to"], strict=True):
+        if host >= cards and host < hosts:
+            found.box_of[host - cards] = found.box_of[switch]
+    for host, switch in zip(ports["from"], ports["to"], strict=True):
+        if host < hosts and host not in found.box_of:
+            found.hosts_of.setdefault(found.box_of[switch], []).append(host)
 
 
 def _open_pods(topology: Mapping[str, Any], pods: Sequence[Any]) -> set[Any]:

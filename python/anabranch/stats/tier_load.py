@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-TIERS = ("host", "leaf", "aggregation", "spine")
+TIERS = ("host", "server", "nic", "leaf", "aggregation", "spine")
 
 
 @dataclass(frozen=True)

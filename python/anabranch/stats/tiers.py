@@ -31,8 +31,11 @@ class TierLinks:
 
 
 def tier_counts(topology: Mapping[str, Any]) -> Counter[str]:
-    """Number of nodes by tier."""
-    return Counter(topology["nodes"]["tier"])
+    """Number of nodes by tier; an accelerator with a network card and a scale-up port is one host."""
+    counts = Counter(topology["nodes"]["tier"])
+    if topology.get("named_hosts"):
+        counts["host"] = int(topology["named_hosts"])
+    return counts
 
 
 def tier_links(topology: Mapping[str, Any]) -> list[TierLinks]:

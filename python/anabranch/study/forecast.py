@@ -30,7 +30,7 @@ TRIAL_SECONDS = 0.3
 TRIAL_HOPS_MIN = 1000
 """Packet-hops of a trial below which it says nothing."""
 PAYLOAD_BYTES = 1448
-HOPS = {"host": 2, "leaf": 2, "aggregation": 6, "spine": 4}
+HOPS = {"host": 2, "server": 2, "nic": 6, "leaf": 2, "aggregation": 6, "spine": 4}
 """Ports that a packet passes, by the fabric's tiers: with aggregations up to the spine and down again."""
 ACKNOWLEDGEMENTS = 0.6
 """Frames back for a frame with payload: one for two, and those that losses and short flows add."""

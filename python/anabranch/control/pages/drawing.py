@@ -11,8 +11,9 @@ from functools import lru_cache
 from typing import Any
 
 from anabranch.control.state import LinkState, NodeState, Snapshot, SwitchState
+from anabranch.plot.fabric_boxes import Box
 from anabranch.plot.fabric_geometry import BOTTOM, BOX_INCHES, HOST_INCHES, NAME_INCHES, Drawing, link_lines
-from anabranch.plot.fabric_layout import Box, layout
+from anabranch.plot.fabric_layout import layout
 from anabranch.plot.heat import heat
 from anabranch.stats.tiers import switches as tier_words
 from anabranch.stats.tiers import tier_counts

@@ -51,7 +51,7 @@ def shape(topology: Mapping[str, Any]) -> dict[str, Any]:
     laid, names, ports = drawing.laid, topology["nodes"]["name"], topology["ports"]
     counts = tier_counts(topology)
     hosts_y = drawing.height - BOTTOM - HOST_INCHES / 2
-    tiers = [("host", hosts_y)] + [(name, drawing.height - drawing.y(row)) for row, name in enumerate(laid.tiers)]
+    tiers = [("host", hosts_y)] + [(name, drawing.height - y) for name, y in drawing.tier_heights().items()]
     return {
         "width": drawing.across - LEFT - RIGHT,
         "height": drawing.height,
@@ -74,7 +74,8 @@ def shape(topology: Mapping[str, Any]) -> dict[str, Any]:
         "carriers": [{"ports": one.ports, "label": one.label, "line": one.line} for one in carriers(topology)],
         "names": names,
         "hosts": topology["hosts"],
-        "graph": {key: pack(ports[key], "u4") for key in ("from", "to", "reverse")},
+        "cards": [node for node, tier in enumerate(topology["nodes"]["tier"]) if tier == "nic"],
+        "graph": {key: pack(ports[key], "u4") for key in ("from", "to", "reverse", "cost")},
         "changes": [_change(change, topology) for change in topology["changes"]],
     }
 

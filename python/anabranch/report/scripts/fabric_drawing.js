@@ -123,6 +123,8 @@ function drawPaths(drawing, shape, { ports, dead, taken }) {
 /** Marks the boxes of a flow's two hosts. */
 function markHosts(drawing, shape, hosts) {
   shape.boxes.forEach((box, index) => {
-    drawing.boxes[index].hosts?.classList.toggle("end", box.hosts.some((host) => hosts.includes(host)));
+    // A server's box has the network cards of its accelerators among its nodes.
+    const ends = [...box.hosts, ...box.nodes.filter((node) => node < shape.hosts)];
+    drawing.boxes[index].hosts?.classList.toggle("end", ends.some((host) => hosts.includes(host)));
   });
 }
