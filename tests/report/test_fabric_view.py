@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import anabranch as ab
+from anabranch import _core
 from anabranch.report.explore.cells import Cells
 from anabranch.report.explore.fabric_shape import carriers, shape
 from anabranch.report.explore.fabric_view import BYTES_MAX, RUNS_MAX, _chosen
@@ -260,6 +261,50 @@ def test_shortest_paths_are_those_that_one_finds_by_walking(browser: Browser, fi
                 }})()""")
                 count, links, over = enumerated(fabric, *pair, dead)
                 assert (found[0], found[1], set(found[2])) == (count, links, over), (pair, dead)
+
+
+def cheapest(fabric: dict[str, Any], source_: int, target: int, dead: set[int]) -> tuple[int, set[int]]:
+    """Number of paths of least cost and their ports, of all paths of seven links; cards pass on what hosts send or get."""
+    ports, tier, hosts = fabric["ports"], fabric["nodes"]["tier"], fabric["hosts"]
+    found: list[tuple[int, list[int]]] = []
+
+    def walk(path: list[int], nodes: list[int]) -> None:
+        if nodes[-1] == target:
+            found.append((sum(ports["cost"][port] for port in path), path))
+            return
+        for port, (start, end) in enumerate(zip(ports["from"], ports["to"], strict=True)):
+            of_host = min(nodes[-2:]) < hosts or end < hosts
+            bridge = tier[start] == "nic" and not of_host
+            if start == nodes[-1] and port not in dead and end not in nodes and len(path) < 7 and not bridge:
+                walk([*path, port], [*nodes, end])
+
+    walk([], [source_])
+    least = min((cost for cost, _ in found), default=0)
+    best = [path for cost, path in found if cost == least]
+    return len(best), {port for path in best for port in path}
+
+
+def test_paths_of_dragonflies_and_planes_are_the_cheapest(browser: Browser, file: Path) -> None:
+    page = browser.open(file)
+    random = np.random.default_rng(3)
+    for keys in (
+        'kind = "dragonfly"\nrouters_per_group = 2\nglobal_links_per_router = 1\nhosts_per_router = 1',
+        'kind = "multi-plane"\nleaves = 2\nspines = 1\nhosts_per_leaf = 2',
+    ):
+        fabric = _core.Fabric(f"[fabric]\n{keys}", "fabric.toml").topology()
+        shape_ = {"names": fabric["nodes"]["name"], "hosts": fabric["hosts"], "cards": shape(fabric)["cards"]}
+        graph = {key: {"values": fabric["ports"][key]} for key in ("from", "to", "reverse", "cost")}
+        number = len(fabric["ports"]["from"])
+        for share in (0.0, 0.1, 0.2, 0.3):
+            dead = {int(port) for port in np.flatnonzero(random.uniform(size=number) < share)}
+            for pair in ((0, 3), (1, 2), (2, 0)):
+                found = page.evaluate(f"""(() => {{ {source("shortest_paths.js")};
+                    const dead = new Set({sorted(dead)});
+                    const shape = {json.dumps({**shape_, "graph": graph})};
+                    const found = shortestPaths(shape, {pair[0]}, {pair[1]}, (port) => !dead.has(port));
+                    return [found.count, [...found.ports]];
+                }})()""")
+                assert (found[0], set(found[1])) == cheapest(fabric, *pair, dead), (keys, pair, dead)
 
 
 def test_joined_intervals_keep_mean_most_and_sum() -> None:
