@@ -264,7 +264,7 @@ def test_shortest_paths_are_those_that_one_finds_by_walking(browser: Browser, fi
 
 
 def cheapest(fabric: dict[str, Any], source_: int, target: int, dead: set[int]) -> tuple[int, set[int]]:
-    """Number of paths of least cost and their ports, of all paths of seven links; cards pass on what hosts send or get."""
+    """Number of paths of least cost and their ports, of all up to seven links; cards serve their own hosts alone."""
     ports, tier, hosts = fabric["ports"], fabric["nodes"]["tier"], fabric["hosts"]
     found: list[tuple[int, list[int]]] = []
 

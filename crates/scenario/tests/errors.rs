@@ -51,6 +51,15 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
             "s.toml:2: routing.weights: leaf0: all of its next hops to some leaf weigh 0, so nothing gets there; give one of them a weight above 0",
         ),
         (
+            "[fabric]\nkind = \"dragonfly\"\ngroups = 10",
+            "s.toml:3: fabric.groups: 10; give at most routers_per_group x global_links_per_router + 1 = 9",
+        ),
+        (
+            "[fabric]\nkind = \"multi-plane\"\nplanes = 1000",
+            "s.toml:3: fabric.planes: 1000 of 10000000000 bps are more than links can carry; give at most 800 planes at this \
+             rate of host_link",
+        ),
+        (
             "[fabric]\nkind = \"graph\"\n[[fabric.node]]\nname = \"h0\"\n[[fabric.node]]\nname = \"h0\"\n[[fabric.edge]]\nfrom = \"h0\"\nto = \"s\"\n[[fabric.edge]]\nfrom = \"h1\"\nto = \"s\"",
             "s.toml:3: fabric: node h0: two nodes have this name; give every node a name of its own",
         ),

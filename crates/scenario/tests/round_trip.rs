@@ -28,10 +28,6 @@ const CHOICES: &[(&str, &[&str])] = &[
             "graphml",
         ],
     ),
-    ("fabric.planes", &["4"]),
-    ("fabric.segments", &["2"]),
-    ("fabric.scale_up.rate", &["900 Gbps"]),
-    ("fabric.groups", &["3", "9"]),
     ("fabric.hosts_per_leaf", &["2", "9"]),
     ("fabric.node", &["[{ name = \"a\", tier = \"host\", pod = 1 }]"]),
     (
