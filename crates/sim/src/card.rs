@@ -78,6 +78,8 @@ struct Card {
     serving: bool,
     /// Whether the first queue has sent the one packet of its turn, which lasts as long as that packet's service.
     served: bool,
+    /// Queues of senders.
+    senders: u32,
     waiting_bytes: u64,
     /// Integral of the waiting bytes: each packet's bytes times when it left, less when it came.
     waiting_byte_ps: u128,
@@ -128,6 +130,7 @@ impl Cards {
             own: NONE,
             serving: false,
             served: false,
+            senders: 0,
             waiting_bytes: 0,
             waiting_byte_ps: 0,
         };
@@ -162,6 +165,11 @@ impl Cards {
             queue.packets < self.limit.packets && queue.bytes.saturating_add(frame_bytes) <= self.limit.bytes;
         queue.wants_room |= !fits;
         fits
+    }
+
+    /// Senders whose queues are there at a host, and this one.
+    pub(crate) fn contenders(&self, host: u32, owner: Owner, slot: u32) -> u32 {
+        self.cards[host as usize].senders + u32::from(!self.waits(owner, slot))
     }
 
     /// Whether packets of a half wait.
@@ -219,6 +227,7 @@ impl Cards {
             }
         };
         let wakes = card.first == NONE && !card.serving;
+        card.senders += u32::from(matches!(owner, Owner::Sender(_)));
         self.line_up(host, slot);
         (slot, wakes)
     }
@@ -353,6 +362,7 @@ impl Cards {
             card.last = NONE;
         }
         if queue.packets == 0 {
+            card.senders -= u32::from(matches!(queue.owner, Owner::Sender(_)));
             queue.owner = Owner::Nobody;
             self.free.push(slot);
         } else {

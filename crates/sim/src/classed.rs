@@ -107,6 +107,11 @@ impl Classed {
         self.from[port as usize] < self.hosts
     }
 
+    /// Whether a port leads to a host.
+    pub(crate) fn is_last(&self, port: u32) -> bool {
+        self.at_host(self.reverse[port as usize])
+    }
+
     /// Queue of a packet.
     #[inline(always)]
     pub(crate) fn queue_of(packet: &Packet) -> usize {

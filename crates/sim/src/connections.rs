@@ -247,6 +247,11 @@ impl Host for Outlet<'_> {
         self.network.room(self.owner, *self.slot, frame_bytes)
     }
 
+    fn contenders(&mut self) -> u32 {
+        let Self { network, address, owner, slot, .. } = self;
+        network.cards.as_ref().map_or(1, |cards| cards.contenders(address.host, *owner, **slot))
+    }
+
     fn waits(&mut self) -> bool {
         self.network.waits(self.owner, *self.slot)
     }

@@ -2,6 +2,7 @@
 
 mod attention;
 mod counters;
+mod credits;
 mod ends;
 mod flow_table;
 mod foresight;
@@ -19,6 +20,7 @@ use crate::pinning::Pins;
 use crate::slab::PacketId;
 use crate::timers::Timer;
 use crate::transport::Transport;
+use crate::transport::uec::Pacer;
 use crate::{FlowRecord, Framing, Kind, Packet, Settings, SimulationError, WindowSample, marks};
 use anabranch_fabric::Fabric;
 use anabranch_split::picks::mix;
@@ -41,6 +43,8 @@ pub(crate) struct Hosts<'a> {
     /// Port of each host.
     port_of: Vec<u32>,
     connections: Connections,
+    /// Pacer of each host's grants of credit; none if no transport needs credit.
+    pacers: Vec<Pacer>,
     multipaths: Multipaths,
     /// Flows that wait for another: `(awaited, waiting)`, sorted.
     waiting: Vec<(u32, u32)>,
@@ -86,6 +90,7 @@ impl<'a> Hosts<'a> {
             pins,
             port_of: (0..fabric.hosts()).map(|host| fabric.ports_of(host)[0]).collect(),
             connections: Connections::default(),
+            pacers: credits::pacers(&settings.transports, fabric.hosts()),
             multipaths: Multipaths::default(),
             waiting,
             awaited_jobs,
@@ -113,6 +118,7 @@ impl<'a> Hosts<'a> {
             Timer::Sender(name) => self.wake_sender(name, network),
             Timer::Receiver(name) => self.wake_receiver(name, network),
             Timer::Work(number) => self.work_due(number, network),
+            Timer::Pacer(host) => self.grant(host, network),
             Timer::SwitchBalancer(..) | Timer::HostBalancer(..) | Timer::Pause(..) => {}
         }
         Ok(())
@@ -246,7 +252,7 @@ impl<'a> Hosts<'a> {
             Kind::HostProbe => {
                 network.with_host_balancer(|host, network| host.probe(packet.destination, &packet, network));
             }
-            Kind::Data | Kind::Syn => self.reach_receiver(&packet, network),
+            Kind::Data | Kind::Syn | Kind::Request => self.reach_receiver(&packet, network),
             Kind::Ack | Kind::SynAck | Kind::Sack | Kind::Nack | Kind::Cnp | Kind::Credit => {
                 self.reach_sender(&packet, network);
             }

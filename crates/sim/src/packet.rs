@@ -23,6 +23,8 @@ pub enum Kind {
     Cnp,
     /// Grants the sender bytes that it may send: [`Packet::seq`] is the sum of all grants.
     Credit,
+    /// Asks the receiver for credit: [`Packet::demand`] is the sum of grants that the sender wants.
+    Request,
     /// A message between switches, of the load balancer's own: [`Packet::connection`] names a host of the leaf that sent
     /// it, [`Packet::destination`] one of the leaf it is for.
     Probe,
@@ -47,6 +49,7 @@ impl Kind {
             Self::Nack => "nack",
             Self::Cnp => "cnp",
             Self::Credit => "credit",
+            Self::Request => "request",
             Self::Probe | Self::HostProbe => "probe",
             Self::Pause => "pause",
         }
@@ -236,6 +239,30 @@ impl Packet {
             frame_bytes: third.start,
             waiting: third.end,
         }
+    }
+
+    /// Writes the sum of grants that the sender of data or of a [`Kind::Request`] wants, where acknowledgements have their
+    /// first SACK block.
+    pub fn set_demand(&mut self, sum: u64) {
+        self.sack[0] = SackBlock { start: sum as u32, end: (sum >> 32) as u32 };
+    }
+
+    /// Sum of grants that the sender wants.
+    #[must_use]
+    pub fn demand(&self) -> u64 {
+        u64::from(self.sack[0].end) << 32 | u64::from(self.sack[0].start)
+    }
+
+    /// Notes that the last port before the receiver trimmed these data, or that a [`Kind::Nack`] is about such a packet (in
+    /// Ultra Ethernet 1.0 a code point of its own, DSCP_TRIMMED_LASTHOP), where acknowledgements have their second block.
+    pub fn set_trimmed_last(&mut self) {
+        self.sack[1].start = 1;
+    }
+
+    /// Whether the last port before the receiver trimmed it.
+    #[must_use]
+    pub fn trimmed_last(&self) -> bool {
+        self.sack[1].start == 1
     }
 
     /// Writes the leaf at which a tunnel of the load balancer's own begins: the source in the outer header. Data carry it

@@ -20,6 +20,8 @@ pub(crate) enum Timer {
     Work(u32),
     /// The pause of a port's other end, in one class: the port and the class.
     Pause(u32, u32),
+    /// The pacer of a host's grants of credit.
+    Pacer(u32),
 }
 
 /// Bits of a key below the kind of timer, and below the switch or host.
@@ -37,6 +39,7 @@ impl Timer {
             Self::HostBalancer(host, token) => (4, host, token),
             Self::Work(number) => (5, 0, number),
             Self::Pause(port, class) => (6, port, class),
+            Self::Pacer(host) => (7, 0, host),
         };
         debug_assert!(node >> (KIND_AT - NODE_AT) == 0, "a key has room for the node");
         kind << KIND_AT | u64::from(node) << NODE_AT | u64::from(rest)
@@ -52,7 +55,8 @@ impl Timer {
             3 => Self::SwitchBalancer(node, rest),
             4 => Self::HostBalancer(node, rest),
             5 => Self::Work(rest),
-            _ => Self::Pause(node, rest),
+            6 => Self::Pause(node, rest),
+            _ => Self::Pacer(rest),
         }
     }
 }
@@ -227,13 +231,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn timer() -> impl Strategy<Value = Timer> {
-        (0..6, 0u32..1 << 29, any::<u32>()).prop_map(|(kind, node, rest)| match kind {
+        (0..8, 0u32..1 << 29, any::<u32>()).prop_map(|(kind, node, rest)| match kind {
             0 => Timer::Start(rest),
             1 => Timer::Sender(rest),
             2 => Timer::Receiver(rest),
             3 => Timer::SwitchBalancer(node, rest),
             4 => Timer::HostBalancer(node, rest),
-            _ => Timer::Work(rest),
+            5 => Timer::Work(rest),
+            6 => Timer::Pause(node, rest),
+            _ => Timer::Pacer(rest),
         })
     }
 

@@ -213,7 +213,13 @@ impl<R: EntropyRule> HostBalancer for EntropyHosts<R> {
                 let mut env = self.streams.at(host, network);
                 self.rule.learn(&mut sending.state, &Feedback::Acknowledged(acknowledged), rtt_ns, &mut env);
             }
-            Kind::Datagram | Kind::Probe | Kind::HostProbe | Kind::Cnp | Kind::Credit | Kind::Pause => {}
+            Kind::Datagram
+            | Kind::Probe
+            | Kind::HostProbe
+            | Kind::Cnp
+            | Kind::Credit
+            | Kind::Request
+            | Kind::Pause => {}
         }
     }
 

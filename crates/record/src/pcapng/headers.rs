@@ -111,7 +111,9 @@ fn tcp(packet: &Packet, framing: Framing, out: &mut Vec<u8>) {
         Kind::Syn => (0, 0, SYN),
         Kind::SynAck => (0, 1, SYN | ACK),
         Kind::Ack | Kind::Sack | Kind::Nack | Kind::Cnp | Kind::Credit => (1, number, ACK),
-        Kind::Data | Kind::Datagram | Kind::Probe | Kind::HostProbe | Kind::Pause => (number, 1, ACK),
+        Kind::Data | Kind::Datagram | Kind::Request | Kind::Probe | Kind::HostProbe | Kind::Pause => {
+            (number, 1, ACK)
+        }
     };
     for (mark, flag) in [(marks::ECHO, ECE), (marks::REDUCED, CWR)] {
         flags |= if packet.marks & mark != 0 { flag } else { 0 };

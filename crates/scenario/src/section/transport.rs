@@ -1,6 +1,7 @@
 //! `[transport]`: what end hosts do.
 
 mod rdma;
+mod uec;
 
 use anabranch_fabric::Rate;
 use anabranch_form::Form;
@@ -27,6 +28,7 @@ pub(crate) fn variants() -> Vec<(&'static str, Transport)> {
     }
     let selective = rdma::selective();
     variants.push(("roce, selective", Transport::Roce(selective)));
+    variants.push(("uec with rccc", Transport::Uec(uec::with_credits())));
     variants
 }
 
@@ -108,7 +110,7 @@ pub(crate) fn visit(form: &mut impl Form, transport: &mut Transport) {
             visit_tcp(form, &mut mptcp.tcp, false);
         }
         Transport::Roce(roce) => rdma::visit_roce(form, roce),
-        Transport::Uec(uec) => rdma::visit_uec(form, uec),
+        Transport::Uec(settings) => uec::visit(form, settings),
         Transport::Udp(udp) => form.required(
             "rate",
             Speed,

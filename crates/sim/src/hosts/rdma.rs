@@ -7,7 +7,7 @@ use crate::telemetry::Carried;
 use crate::transport::Transport;
 use crate::transport::roce::{Completion, Roce};
 use crate::transport::uec::Uec;
-use crate::{Framing, Packet, marks};
+use crate::{Framing, Kind, Packet, marks};
 use anabranch_fabric::{Fabric, longest_round_trip_ps};
 
 /// The transports, each with the longest round trip of the empty fabric where it was given none.
@@ -47,6 +47,7 @@ impl Hosts<'_> {
     pub(super) fn reach_rdma_receiver(&mut self, packet: &Packet, network: &mut Network) {
         let Some(connection) = self.connections.get(packet.connection) else { return };
         let transport = &self.transports[usize::from(connection.transport)];
+        let completion = completion(transport);
         let flow = connection.message.flow;
         let (end, mut outlet) = connection.receiver(network);
         let delivered = match (end, transport) {
@@ -60,11 +61,12 @@ impl Hosts<'_> {
             }
             _ => return,
         };
-        if packet.marks & marks::TRIMMED != 0 {
+        self.line_up(packet.connection, network);
+        if packet.marks & marks::TRIMMED != 0 || packet.kind == Kind::Request {
             return;
         }
         attention::note_arrival(flow, packet, network);
-        if completion(transport) == Completion::Delivered {
+        if completion == Completion::Delivered {
             self.account(packet.connection, delivered, network);
         }
     }

@@ -188,6 +188,9 @@ impl Network {
     fn note_trimmed(&mut self, port: u32, id: PacketId) {
         if let Some(classed) = self.classed.as_deref_mut() {
             classed.ports[port as usize].queues.trimmed_packets += 1;
+            if classed.is_last(port) {
+                self.packets.get(id).set_trimmed_last();
+            }
         }
         self.note_event(EventKind::Trimmed, port, id);
     }

@@ -59,6 +59,10 @@ pub trait Host {
     fn room(&mut self, _frame_bytes: u16) -> bool {
         true
     }
+    /// Senders that wait for their turn in the host's card, this one included.
+    fn contenders(&mut self) -> u32 {
+        1
+    }
     /// Whether packets of this half have not left the host's card yet.
     fn waits(&mut self) -> bool {
         false

@@ -5,7 +5,6 @@ use anabranch_form::Form;
 use anabranch_form::unit::{Bytes, Choice, Count, Flag, Positive, Speed, Time};
 use anabranch_sim::transport::control::{DcqcnSettings, HpccSettings, Law, SwiftSettings, TimelySettings};
 use anabranch_sim::transport::roce::{Completion, Recovery, Roce};
-use anabranch_sim::transport::uec::Uec;
 
 /// Congestion controls of RoCE.
 pub(crate) const CONTROLS: [&str; 5] = ["dcqcn", "timely", "swift", "hpcc", "none"];
@@ -118,7 +117,7 @@ fn visit_recovery(form: &mut impl Form, roce: &mut Roce) {
     );
 }
 
-fn refuse_nothing(form: &mut impl Form, key: &str, time_ps: u64) {
+pub(super) fn refuse_nothing(form: &mut impl Form, key: &str, time_ps: u64) {
     if time_ps == 0 {
         form.refuse(
             key,
@@ -150,7 +149,7 @@ fn visit_notification(form: &mut impl Form, roce: &mut Roce) {
     );
 }
 
-fn visit_completion(form: &mut impl Form, completion: &mut Completion) {
+pub(super) fn visit_completion(form: &mut impl Form, completion: &mut Completion) {
     let mut word = COMPLETIONS[usize::from(*completion == Completion::Acknowledged)];
     form.key(
         "completion",
@@ -162,59 +161,10 @@ fn visit_completion(form: &mut impl Form, completion: &mut Completion) {
     *completion = if word == COMPLETIONS[1] { Completion::Acknowledged } else { Completion::Delivered };
 }
 
-fn visit_answer(form: &mut impl Form, answer_bytes: &mut u16) {
+pub(super) fn visit_answer(form: &mut impl Form, answer_bytes: &mut u16) {
     let mut bytes = u64::from(*answer_bytes);
     form.key("answer", ANSWER, &mut bytes, "Frame of an acknowledgement or notification.");
     *answer_bytes = bytes as u16;
-}
-
-/// The keys of UEC.
-pub(crate) fn visit_uec(form: &mut impl Form, uec: &mut Uec) {
-    if let Law::Nscc(nscc) = &mut uec.law {
-        form.optional(
-            "target",
-            Time,
-            &mut nscc.target_ps,
-            "Queueing delay that NSCC aims for; where it is not given, three quarters of the longest round trip of the empty \
-             fabric.",
-        );
-        if nscc.target_ps == Some(0) {
-            form.refuse(
-                "target",
-                "it is no time at all".to_owned(),
-                "give a time such as \"9 us\"".to_owned(),
-            );
-        }
-        form.optional(
-            "first_window",
-            Bytes::SOME,
-            &mut nscc.window_bytes,
-            "First window, in frames with their headers; where it is not given, the largest: what the host's link carries \
-             in 1.5 round trips.",
-        );
-        let mut gate = u32::from(nscc.gate);
-        form.key(
-            "quick_gate",
-            Count { least: 0, most: 62 },
-            &mut gate,
-            "Quick adaptation cuts the window where packets are trimmed and less arrived than the largest window divided \
-             by 2 to this power.",
-        );
-        nscc.gate = gate as u8;
-    }
-    let mut ack_bytes = u64::from(uec.ack_bytes);
-    form.key(
-        "ack_bytes",
-        Bytes { least: 1, most: 1 << 30 },
-        &mut ack_bytes,
-        "Frames that arrive between two acknowledgements; the first packet, the last, marked ones and those sent again are \
-         acknowledged at once.",
-    );
-    uec.ack_bytes = ack_bytes as u32;
-    form.key("rto", Time, &mut uec.rto_ps, "Timeout of a packet.");
-    refuse_nothing(form, "rto", uec.rto_ps);
-    visit_completion(form, &mut uec.completion);
-    visit_answer(form, &mut uec.answer_bytes);
 }
 
 /// A step of the rate, which follows the link's rate where it is not given.

@@ -75,6 +75,21 @@ pub struct Answer<'a> {
     pub hops: &'a [Hop],
 }
 
+/// Notice that a packet was trimmed, as laws take it.
+#[derive(Clone, Copy, Debug)]
+pub struct Trim {
+    /// When it came, in picoseconds.
+    pub now_ps: u64,
+    /// Frame of the packet, in bytes.
+    pub bytes: u64,
+    /// Time since the packet was sent, in picoseconds.
+    pub rtt_ps: u64,
+    /// Bytes of frames in flight, those of the packet included.
+    pub in_flight_bytes: u64,
+    /// Whether somebody else looks after the place where it was trimmed: the receiver that grants credit after its own link.
+    pub elsewhere: bool,
+}
+
 /// Law of one sender.
 pub trait CongestionControl {
     /// Bytes of frames that may be in flight; `u64::MAX` if only the rate limits.
@@ -91,9 +106,8 @@ pub trait CongestionControl {
     /// A congestion notification came.
     fn on_mark(&mut self, _now_ps: u64) {}
 
-    /// A packet with a frame of `bytes` was trimmed; the notice took `rtt_ps` since it was sent, and `in_flight_bytes`
-    /// count it still.
-    fn on_trim(&mut self, _now_ps: u64, _bytes: u64, _rtt_ps: u64, _in_flight_bytes: u64) {}
+    /// A packet was trimmed.
+    fn on_trim(&mut self, _trim: &Trim) {}
 
     /// Packets are missing: those behind them arrived.
     fn on_loss(&mut self, _now_ps: u64) {}

@@ -4,7 +4,7 @@
 //! Bytes and times are whole numbers, and fractions are cut off where they are there, so that its traces can be replayed
 //! without tolerance (`vectors/uec`).
 
-use super::{Answer, CongestionControl, PathFacts};
+use super::{Answer, CongestionControl, PathFacts, Trim};
 
 /// Round trip for which the constants hold, in picoseconds.
 const REFERENCE_RTT_PS: f64 = 12e6;
@@ -236,12 +236,13 @@ impl CongestionControl for Nscc {
         self.clamp();
     }
 
-    fn on_trim(&mut self, now_ps: u64, bytes: u64, rtt_ps: u64, in_flight_bytes: u64) {
+    fn on_trim(&mut self, trim: &Trim) {
+        let &Trim { now_ps, bytes, rtt_ps, in_flight_bytes, elsewhere } = trim;
         self.measure(rtt_ps);
         self.ignored += bytes as i64;
         self.average(self.rtt_ps as f64);
         self.trimmed = true;
-        if !self.adapt(now_ps, true, true, 0, in_flight_bytes) {
+        if !self.adapt(now_ps, true, true, 0, in_flight_bytes) && !elsewhere {
             self.window -= bytes as i64;
             self.clamp();
         }

@@ -2,20 +2,56 @@
 //! for each flow: packets may take any path, the receiver keeps whatever arrives and names it, ports trim what they have no
 //! room for, and the receiver asks for that again at once.
 
+mod credit;
+mod grants;
+mod pacer;
 mod receiver;
 mod sender;
 
+pub(crate) use grants::Granted;
+pub(crate) use pacer::{Pacer, Turn};
 pub use receiver::UecReceiver;
 pub use sender::UecSender;
 
-use super::control::Law;
+use super::Host;
+use super::control::{Law, PathFacts};
 use super::roce::Completion;
+use crate::Framing;
+
+/// Settings of credit that receivers grant (RCCC).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Credits {
+    /// Share of its host's link for which a receiver grants credit, above 0 and at most 1.
+    pub share: f64,
+    /// Most bytes of one grant, a multiple of 256.
+    pub grant_bytes: u32,
+    /// Bytes that a flow may send before it hears from its receiver, and most credit that a sender holds; what its link
+    /// carries in one and a half round trips if `None`.
+    pub most_bytes: Option<u64>,
+}
+
+impl Credits {
+    /// Defaults of `uet-htsim`.
+    pub const DEFAULT: Self = Self { share: 0.99, grant_bytes: 16_384, most_bytes: None };
+
+    /// Most credit that a sender holds whose link carries `bdp_bytes` in a round trip.
+    fn most(&self, bdp_bytes: u64, frame_bytes: u64) -> u64 {
+        self.most_bytes.unwrap_or((1.5 * bdp_bytes as f64) as u64).max(frame_bytes)
+    }
+
+    /// Time of a quantum of credit on a link, in picoseconds (`UecPullPacer`: cut off, too).
+    pub(crate) fn quantum_ps(&self, link_bps: u64) -> u64 {
+        (8.0 * credit::QUANTUM_BYTES as f64 * 1e12 / link_bps as f64 / self.share) as u64
+    }
+}
 
 /// Settings of UEC. Times in picoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Uec {
-    /// Congestion control.
+    /// Congestion control at senders.
     pub law: Law,
+    /// Credit that receivers grant; `None` if senders need none.
+    pub credits: Option<Credits>,
     /// Bytes of frames that arrive between two acknowledgements, where nothing asks for one at once.
     pub ack_bytes: u32,
     /// Timeout of a packet.
@@ -31,9 +67,22 @@ pub struct Uec {
 }
 
 impl Uec {
+    /// The path of a half that runs on `host`.
+    fn path<H: Host>(&self, framing: Framing, host: &H) -> PathFacts {
+        let payload_bytes = self.payload_bytes_max.unwrap_or(framing.payload_bytes_max);
+        PathFacts {
+            rate_bps: host.link_bps(),
+            rtt_ps: self.rtt_ps,
+            frame_bytes: framing.frame_bytes(payload_bytes).into(),
+            header_bytes: framing.header_bytes.into(),
+            began_ps: host.now_ps(),
+        }
+    }
+
     /// Defaults of `uet-htsim`.
     pub const DEFAULT: Self = Self {
         law: Law::Nscc(super::control::NsccSettings::DEFAULT),
+        credits: None,
         ack_bytes: 16_384,
         rto_ps: 100_656_000,
         answer_bytes: 64,

@@ -1,6 +1,7 @@
 //! The receiving half.
 
-use super::Uec;
+use super::grants::{Granted, Grants};
+use super::{Credits, Uec};
 use crate::transport::ranges::Ranges;
 use crate::transport::{Host, ReceiverCounters};
 use crate::{Arrivals, Framing, Kind, Packet, marks};
@@ -27,6 +28,8 @@ pub struct UecReceiver {
     owes: bool,
     /// Highest number of any packet.
     highest: u64,
+    /// Credit for the sender, where it needs any.
+    grants: Grants,
     /// Counters so far.
     pub counters: ReceiverCounters,
 }
@@ -38,8 +41,45 @@ impl UecReceiver {
         self.delivered
     }
 
-    /// Takes a packet, or the header of one that was trimmed.
+    /// Whether the pacer of its host is to give it turns. To be asked after each packet, and to be followed.
+    pub(crate) fn lines_up(&mut self) -> bool {
+        self.grants.lines_up()
+    }
+
+    /// Its turn at the pacer: grants the sender credit, in advance if it wants none.
+    pub(crate) fn grant<H: Host>(
+        &mut self,
+        uec: &Uec,
+        framing: Framing,
+        credits: &Credits,
+        ahead: bool,
+        host: &mut H,
+    ) -> Granted {
+        let most = u64::from(credits.grant_bytes);
+        let granted = if ahead {
+            let path = uec.path(framing, host);
+            self.grants.grant_ahead(most, credits.most(path.bdp_bytes(), path.frame_bytes))
+        } else {
+            self.grants.grant(most)
+        };
+        host.send(Packet {
+            seq: self.grants.sum(),
+            stamp_ns: (host.now_ps() / 1000) as u32,
+            frame_bytes: uec.answer_bytes,
+            kind: Kind::Credit,
+            // No packet caused it, so no round trip may be measured by it.
+            marks: marks::CAPABLE | marks::RETRANSMITTED,
+            ..Packet::default()
+        });
+        granted
+    }
+
+    /// Takes a packet, the header of one that was trimmed, or a request for credit.
     pub fn receive<H: Host>(&mut self, uec: &Uec, framing: Framing, packet: &Packet, host: &mut H) {
+        if packet.kind == Kind::Request {
+            self.grants.demand(packet.demand());
+            return self.grants.call();
+        }
         let payload_bytes = u64::from(uec.payload_bytes_max.unwrap_or(framing.payload_bytes_max));
         let number = packet.seq / payload_bytes;
         let known = number < self.expected || self.ahead.around(number).is_some();
@@ -47,10 +87,17 @@ impl UecReceiver {
             if known {
                 self.acknowledge(uec, packet, number, host);
             } else {
-                self.answer(uec, packet, Kind::Nack, packet.seq, host);
+                self.grants.demand(packet.demand());
+                self.grants.call();
+                let mut answer = Packet { kind: Kind::Nack, ..Packet::default() };
+                if packet.trimmed_last() {
+                    answer.set_trimmed_last();
+                }
+                self.send(uec, packet, answer, packet.seq, host);
             }
             return;
         }
+        self.grants.demand(packet.demand());
         self.counters.count(packet);
         if number >= self.highest {
             self.highest = number;
@@ -116,10 +163,6 @@ impl UecReceiver {
         });
         answer.kind = Kind::Sack;
         self.send(uec, packet, answer, self.expected, host);
-    }
-
-    fn answer<H: Host>(&mut self, uec: &Uec, packet: &Packet, kind: Kind, seq: u64, host: &mut H) {
-        self.send(uec, packet, Packet { kind, ..Packet::default() }, seq, host);
     }
 
     fn send<H: Host>(&mut self, uec: &Uec, cause: &Packet, answer: Packet, seq: u64, host: &mut H) {

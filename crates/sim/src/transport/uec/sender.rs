@@ -1,8 +1,12 @@
 //! The sending half.
 
+mod answers;
+mod requests;
+
 use super::Uec;
+use super::credit::{Backlog, Credit};
 use crate::transport::alarm::Alarm;
-use crate::transport::control::{Answer, CongestionControl, PathFacts, Unlimited};
+use crate::transport::control::{CongestionControl, Unlimited};
 use crate::transport::{Host, SenderCounters};
 use crate::{Framing, Kind, Packet, marks};
 use std::collections::{BTreeSet, VecDeque};
@@ -37,6 +41,8 @@ pub struct UecSender {
     /// When packets were sent, in order: of packets that were sent again, or have arrived, entries are stale.
     log: VecDeque<(u64, u64)>,
     missing: BTreeSet<u64>,
+    /// Bytes of frames of the missing.
+    missing_bytes: u64,
     /// Payload of a full packet, of all, and the number of packets.
     payload_bytes: u64,
     size_bytes: u64,
@@ -45,6 +51,8 @@ pub struct UecSender {
     in_flight: i64,
     arrived_bytes: u32,
     law: Box<dyn CongestionControl + Send>,
+    /// Credit of the receiver, where the transport needs it.
+    credit: Option<Credit>,
     /// Rounds of timeouts since the last answer.
     silent: u32,
     alarm: Alarm,
@@ -59,12 +67,14 @@ impl Default for UecSender {
             sent: VecDeque::new(),
             log: VecDeque::new(),
             missing: BTreeSet::new(),
+            missing_bytes: 0,
             payload_bytes: 1,
             size_bytes: 0,
             packets: 0,
             in_flight: 0,
             arrived_bytes: 0,
             law: Box::new(Unlimited),
+            credit: None,
             silent: 0,
             alarm: Alarm::default(),
             counters: SenderCounters::default(),
@@ -78,13 +88,11 @@ impl UecSender {
         self.payload_bytes = uec.payload_bytes_max.unwrap_or(framing.payload_bytes_max).into();
         self.size_bytes = bytes;
         self.packets = bytes.div_ceil(self.payload_bytes);
-        self.law = uec.law.begin(&PathFacts {
-            rate_bps: host.link_bps(),
-            rtt_ps: uec.rtt_ps,
-            frame_bytes: framing.frame_bytes(self.payload_bytes as u16).into(),
-            header_bytes: framing.header_bytes.into(),
-            began_ps: host.now_ps(),
-        });
+        let path = uec.path(framing, host);
+        self.law = uec.law.begin(&path);
+        self.credit = uec
+            .credits
+            .map(|credits| Credit::new(credits.most(path.bdp_bytes(), path.frame_bytes), path.began_ps));
         self.transmit(uec, framing, host);
     }
 
@@ -94,18 +102,26 @@ impl UecSender {
         self.first == self.packets
     }
 
-    /// Bytes of frames that congestion control would have in flight.
+    /// Bytes of frames that congestion control would have in flight: by the sender's law, or by credit if it has none.
     #[must_use]
     pub fn window_bytes(&self) -> u64 {
-        self.law.window_bytes()
+        match (self.law.window_bytes(), &self.credit) {
+            (u64::MAX, Some(credit)) => self.in_flight.max(0) as u64 + credit.held_bytes(),
+            (window_bytes, _) => window_bytes,
+        }
     }
 
     /// Takes an answer.
     pub fn receive<H: Host>(&mut self, uec: &Uec, framing: Framing, packet: &Packet, host: &mut H) {
         self.silent = 0;
-        match packet.kind {
-            Kind::Sack => self.acknowledge(packet, host.now_ps()),
-            Kind::Nack => self.trimmed(packet.seq / self.payload_bytes, host.now_ps()),
+        let now_ps = host.now_ps();
+        if let Some(credit) = &mut self.credit {
+            credit.hear(now_ps);
+        }
+        match (packet.kind, &mut self.credit) {
+            (Kind::Sack, _) => self.acknowledge(packet, now_ps),
+            (Kind::Nack, _) => self.trimmed(packet, now_ps),
+            (Kind::Credit, Some(credit)) => credit.grant(packet.seq),
             _ => {}
         }
         self.transmit(uec, framing, host);
@@ -123,11 +139,15 @@ impl UecSender {
             }
             self.counters.timeouts += 1;
             host.timed_out();
+            if let Some(credit) = self.credit.as_mut().filter(|_| !self.missing.is_empty()) {
+                credit.stop_speculating();
+            }
             let frame_bytes = self.lose(number);
             self.law.on_timeout(now_ps, frame_bytes);
         }
         self.silent += u32::from(self.counters.timeouts > timeouts);
         self.transmit(uec, framing, host);
+        self.request(uec, framing, self.counters.timeouts > timeouts, host);
     }
 
     /// The host's card has room again.
@@ -156,72 +176,6 @@ impl UecSender {
         None
     }
 
-    fn acknowledge(&mut self, packet: &Packet, now_ps: u64) {
-        let arrivals = packet.arrivals();
-        // An acknowledgement that was overtaken says nothing new.
-        let newly = arrivals.frame_bytes.wrapping_sub(self.arrived_bytes) as i32;
-        let bytes = newly.max(0) as u64;
-        self.arrived_bytes = self.arrived_bytes.wrapping_add(bytes as u32);
-        self.in_flight -= bytes as i64;
-        let echoes_again = packet.marks & marks::RETRANSMITTED != 0;
-        let rtt_ps = self
-            .of(arrivals.cause.into())
-            .filter(|sent| sent.state == State::InFlight && sent.again == u32::from(echoes_again))
-            .map(|sent| now_ps - sent.at_ps);
-        let expected = packet.seq;
-        while self.first < expected {
-            self.arrived(self.first);
-            self.sent.pop_front();
-            self.first += 1;
-        }
-        let mut bits = arrivals.bits;
-        while bits != 0 {
-            self.arrived(u64::from(arrivals.base) + u64::from(bits.trailing_zeros()));
-            bits &= bits - 1;
-        }
-        let next = (self.first + self.sent.len() as u64) * self.payload_bytes;
-        self.law.on_ack(&Answer {
-            now_ps,
-            bytes,
-            marked: packet.marks & marks::ECHO != 0,
-            rtt_ps,
-            una: self.first * self.payload_bytes,
-            next,
-            in_flight_bytes: self.in_flight.max(0) as u64,
-            hops: &[],
-        });
-    }
-
-    fn arrived(&mut self, number: u64) {
-        let Some(sent) = self.of(number) else { return };
-        let before = std::mem::replace(&mut sent.state, State::Arrived);
-        let frame_bytes = i64::from(sent.frame_bytes);
-        if before == State::Missing {
-            // It was taken off when it was believed lost, and again by the receiver's sum.
-            self.missing.remove(&number);
-            self.in_flight += frame_bytes;
-        }
-    }
-
-    /// Only its header arrived.
-    fn trimmed(&mut self, number: u64, now_ps: u64) {
-        let Some(sent) = self.of(number).filter(|sent| sent.state == State::InFlight) else { return };
-        let (rtt_ps, bytes) = (now_ps - sent.at_ps, u64::from(sent.frame_bytes));
-        let in_flight_bytes = self.in_flight.max(0) as u64;
-        self.law.on_trim(now_ps, bytes, rtt_ps, in_flight_bytes);
-        self.lose(number);
-    }
-
-    /// It is to be sent again. Bytes of its frame.
-    fn lose(&mut self, number: u64) -> u64 {
-        let Some(sent) = self.of(number) else { return 0 };
-        sent.state = State::Missing;
-        let frame_bytes = sent.frame_bytes;
-        self.in_flight -= i64::from(frame_bytes);
-        self.missing.insert(number);
-        frame_bytes.into()
-    }
-
     /// Sends what window and card allow: what is missing first.
     fn transmit<H: Host>(&mut self, uec: &Uec, framing: Framing, host: &mut H) {
         loop {
@@ -235,41 +189,52 @@ impl UecSender {
             let frame_bytes = framing.frame_bytes(payload);
             let window = i64::try_from(self.law.window_bytes()).unwrap_or(i64::MAX);
             let with = self.in_flight + i64::from(frame_bytes);
-            if with > window.max(frame_bytes.into()) || !host.room(frame_bytes) {
+            let allowed = with <= window.max(frame_bytes.into()) && self.has_credit();
+            if !allowed || !host.room(frame_bytes) {
                 break;
             }
             let again = number < fresh;
-            self.in_flight = with;
-            let last = number + 1 == self.packets;
-            let asks = again || last || with.saturating_add(frame_bytes.into()) >= window;
             let now_ps = host.now_ps();
-            host.send(Packet {
-                seq: first,
-                stamp_ns: (now_ps / 1000) as u32,
-                frame_bytes,
-                payload_bytes: payload,
-                kind: Kind::Data,
-                marks: marks::CAPABLE
-                    | if again { marks::RETRANSMITTED } else { 0 }
-                    | if asks { marks::ASKS } else { 0 },
-                ..Packet::default()
-            });
+            self.in_flight = with;
             self.log.push_back((now_ps, number));
             if again {
                 self.missing.remove(&number);
+                self.missing_bytes -= u64::from(frame_bytes);
                 if let Some(sent) = self.of(number) {
                     *sent = Sent { at_ps: now_ps, state: State::InFlight, again: sent.again + 1, ..*sent };
                 }
             } else {
                 self.sent.push_back(Sent { at_ps: now_ps, frame_bytes, state: State::InFlight, again: 0 });
             }
+            let last = number + 1 == self.packets;
+            let mut asks = again || last || with.saturating_add(frame_bytes.into()) >= window;
+            let mut packet = Packet {
+                seq: first,
+                stamp_ns: (now_ps / 1000) as u32,
+                frame_bytes,
+                payload_bytes: payload,
+                ..Packet::default()
+            };
+            if let Some(demand) = self.pay(frame_bytes, framing, host) {
+                packet.set_demand(demand);
+                asks |= !self.has_credit();
+            }
+            packet.marks = marks::CAPABLE
+                | if again { marks::RETRANSMITTED } else { 0 }
+                | if asks { marks::ASKS } else { 0 };
+            host.send(packet);
             self.counters.sent_bytes += u64::from(payload);
             self.counters.sent_packets += 1;
             self.counters.retransmitted_packets += u64::from(again);
         }
+        self.set_alarm(uec, host);
+    }
+
+    /// Wants to be woken when the oldest packet in flight times out, or when it is time to ask for credit.
+    fn set_alarm<H: Host>(&mut self, uec: &Uec, host: &mut H) {
         let rto_ps = self.rto_ps(uec);
         let due_ps = match self.oldest() {
-            None => u64::MAX,
+            None => self.request_due_ps(uec),
             // What has not left the host is not lost.
             Some((at_ps, _)) if at_ps.saturating_add(rto_ps) <= host.now_ps() => host.now_ps() + rto_ps,
             Some((at_ps, _)) => at_ps.saturating_add(rto_ps),

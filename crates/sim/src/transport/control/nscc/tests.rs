@@ -57,7 +57,8 @@ fn replay(name: &str, first_window: Option<u64>) -> usize {
                 hops: &[],
             });
         } else {
-            law.on_trim(now_ps, bytes, row.number("base_rtt_ps") as u64, in_flight_bytes);
+            let rtt_ps = row.number("base_rtt_ps") as u64;
+            law.on_trim(&Trim { now_ps, bytes, rtt_ps, in_flight_bytes, elsewhere: false });
         }
         compare(law, &row, number);
     }
