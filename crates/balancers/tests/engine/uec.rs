@@ -1,5 +1,7 @@
 //! The transport of Ultra Ethernet in the engine: one flow to the picosecond, losses, trimming, spraying, sharing.
 
+mod credits;
+
 use super::setup::*;
 use anabranch_balancers::{Balancing, Granularity, Settings};
 use anabranch_fabric::topology::{Clos, LinkSettings};

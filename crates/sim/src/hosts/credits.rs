@@ -51,7 +51,8 @@ impl Hosts<'_> {
             let quantum_ps = credits.quantum_ps(outlet.link_bps());
             let Granted { quanta, place } = receiver.grant(uec, self.framing, credits, ahead, &mut outlet);
             self.pacers[host as usize].put(name, place);
-            network.wake_at(network.now_ps + quanta * quantum_ps, Timer::Pacer(host));
+            let at_ps = network.now_ps.saturating_add(quanta.saturating_mul(quantum_ps));
+            network.wake_at(at_ps, Timer::Pacer(host));
             return;
         }
     }

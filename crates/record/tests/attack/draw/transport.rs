@@ -111,15 +111,24 @@ fn rdma(dice: &mut Dice, pace: Pace, framing: Framing, table: &mut Table) {
 
 /// The keys of UEC.
 fn uec(dice: &mut Dice, pace: Pace, table: &mut Table) {
+    let control = dice.pick(&["nscc", "rccc", "nscc+rccc"]);
+    table.set("control", quoted(control));
     let mut maybe = |probability: f64, key: &str, value: &mut dyn FnMut(&mut Dice) -> String| {
         if dice.chance(probability) {
             let value = value(dice);
             table.set(key, value);
         }
     };
-    maybe(0.3, "target", &mut |dice| time(dice.magnitude(1, pace.traffic_ps)));
-    maybe(0.3, "first_window", &mut |dice| size(dice.magnitude(1, 1_000_000)));
-    maybe(0.3, "quick_gate", &mut |dice| dice.below(63).to_string());
+    if control != "rccc" {
+        maybe(0.3, "target", &mut |dice| time(dice.magnitude(1, pace.traffic_ps)));
+        maybe(0.3, "first_window", &mut |dice| size(dice.magnitude(1, 1_000_000)));
+        maybe(0.3, "quick_gate", &mut |dice| dice.below(63).to_string());
+    }
+    if control != "nscc" {
+        maybe(0.3, "credit_share", &mut |dice| dice.pick(&["0.01", "0.5", "1.0"]).to_owned());
+        maybe(0.3, "grant", &mut |dice| size(256 * dice.magnitude(1, 1000)));
+        maybe(0.3, "credit_window", &mut |dice| size(dice.magnitude(1, 1_000_000)));
+    }
     maybe(0.3, "ack_bytes", &mut |dice| size(dice.magnitude(1, 1_000_000)));
     maybe(0.3, "completion", &mut |_| quoted("acknowledged"));
     maybe(0.3, "answer", &mut |dice| size(dice.magnitude(1, 1500)));

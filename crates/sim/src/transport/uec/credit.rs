@@ -116,3 +116,6 @@ impl Credit {
         self.asked_ps = Some(now_ps);
     }
 }
+
+#[cfg(test)]
+mod tests;

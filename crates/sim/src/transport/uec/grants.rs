@@ -92,3 +92,6 @@ impl Grants {
         Granted { quanta: most / QUANTUM_BYTES, place }
     }
 }
+
+#[cfg(test)]
+mod tests;

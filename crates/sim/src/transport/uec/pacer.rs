@@ -46,3 +46,6 @@ impl Pacer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
