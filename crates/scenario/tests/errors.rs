@@ -132,6 +132,18 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
             "[transport]\nkind = \"mptcp\"\ncoupling = \"olia\"",
             "s.toml:3: transport.coupling: `olia` is unknown; did you mean `lia`?",
         ),
+        (
+            "[transport]\nkind = \"uec\"\ncontrol = \"rcc\"",
+            "s.toml:3: transport.control: `rcc` is unknown; did you mean `rccc`?",
+        ),
+        (
+            "[transport]\nkind = \"uec\"\ncontrol = \"rccc\"\ngrant = \"1000 B\"",
+            "s.toml:4: transport.grant: 1000 B is not a multiple of 256 B, the unit of credit; give a size such as \"16384 B\"",
+        ),
+        (
+            "[transport]\nkind = \"uec\"\ngrant = \"1024 B\"",
+            "s.toml:3: transport.grant: unknown key; known here: kind, control, target, first_window, quick_gate, ack_bytes, rto, completion, answer",
+        ),
         ("[transport]\nsack = 1", "s.toml:2: transport.sack: `1` is not a valid value; give true or false"),
         (
             "[framing]\nmss = \"1 MB\"",
