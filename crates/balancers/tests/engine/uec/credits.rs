@@ -115,3 +115,23 @@ fn a_sender_asks_until_it_is_heard() {
     assert_eq!(record.received_bytes, 2_000_000);
     assert!((3_000 * PS_PER_US..8_000 * PS_PER_US).contains(&record.fct_ps), "{record:?}");
 }
+
+/// A trim notice says whether the port to the receiver trimmed, whose link credits look after, or another.
+#[test]
+fn a_notice_tells_the_last_port_from_others() {
+    let fabric = trimming();
+    let flows: Vec<_> = (0..15).map(|host| flow(host, 15, 400_000, 0)).collect();
+    let own = fabric.ports_of(15)[0];
+    let observe = Observe { capture_ports: vec![own], capture_packets_max: 1_000_000, ..Observe::default() };
+    let outcome = run(&fabric, &flows, &Settings { observe, ..rdma(credited(Law::None)) });
+    let trimmed = |last: bool| {
+        let is_so = |record: &&PortRecord| (record.port == fabric.ports()[own as usize].reverse) == last;
+        outcome.ports.iter().filter(is_so).map(|record| record.trimmed_packets).sum::<u64>()
+    };
+    let notices = |last: bool| {
+        let nacks = outcome.captures.iter().filter(|capture| capture.packet.kind == Kind::Nack);
+        nacks.filter(|capture| capture.packet.trimmed_last() == last).count() as u64
+    };
+    assert!(trimmed(true) > 100 && trimmed(false) > 100, "{} and {}", trimmed(true), trimmed(false));
+    assert_eq!([true, false].map(notices), [true, false].map(trimmed));
+}

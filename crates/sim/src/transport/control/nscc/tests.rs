@@ -95,3 +95,17 @@ fn a_law_counts_time_from_the_beginning_of_its_flow() {
     assert_eq!(windows[0], windows[1]);
     assert_ne!(windows[0], 100_000);
 }
+
+/// `updateCwndOnNack_NSCC` with receiver credits: a packet that was trimmed on the link that they look after counts as any
+/// other, but does not cut the window.
+#[test]
+fn a_trim_that_somebody_else_looks_after_leaves_the_window() {
+    let [here, there] = [false, true].map(|elsewhere| {
+        let mut law = Nscc::new(&NsccSettings::DEFAULT, &PATH);
+        let (now_ps, rtt_ps) = (14_000_000, 14_022_720);
+        law.on_trim(&Trim { now_ps, bytes: 4150, rtt_ps, in_flight_bytes: 100_000, elsewhere });
+        law
+    });
+    assert_eq!(there.window, here.window + 4150);
+    assert_eq!(Nscc { window: here.window, ..there }, here);
+}
