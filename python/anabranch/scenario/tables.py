@@ -517,6 +517,9 @@ class Transport(Table):
     stages: int
     step: str
     rto_low: str
+    credit_share: float
+    grant: str
+    credit_window: str
 
 
 class Host(Table):

@@ -37,8 +37,8 @@ impl Hosts<'_> {
     pub(super) fn grant(&mut self, host: u32, network: &mut Network) {
         while let Some(turn) = self.pacers[host as usize].next() {
             let (name, ahead) = match turn {
-                Turn::Wanted(name) => (name, false),
-                Turn::Ahead(name) => (name, true),
+                Turn::Demand(name) => (name, false),
+                Turn::Advance(name) => (name, true),
             };
             // Its flow may have ended.
             let Some(connection) = self.connections.get(name) else { continue };
@@ -49,8 +49,8 @@ impl Hosts<'_> {
             };
             let (AnyReceiver::Uec(receiver), mut outlet) = connection.receiver(network) else { continue };
             let quantum_ps = credits.quantum_ps(outlet.link_bps());
-            let Granted { quanta, place } = receiver.grant(uec, self.framing, credits, ahead, &mut outlet);
-            self.pacers[host as usize].put(name, place);
+            let Granted { quanta, queue } = receiver.grant(uec, self.framing, credits, ahead, &mut outlet);
+            self.pacers[host as usize].put(name, queue);
             let at_ps = network.now_ps.saturating_add(quanta.saturating_mul(quantum_ps));
             network.wake_at(at_ps, Timer::Pacer(host));
             return;

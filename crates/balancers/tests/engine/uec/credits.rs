@@ -135,3 +135,17 @@ fn a_notice_tells_the_last_port_from_others() {
     assert!(trimmed(true) > 100 && trimmed(false) > 100, "{} and {}", trimmed(true), trimmed(false));
     assert_eq!([true, false].map(notices), [true, false].map(trimmed));
 }
+
+/// Two flows of one host: once both wait for their turns in its card, each asks for half of what it wants. The first wants
+/// a frame, the second a half of one; then both want two frames' worth, of which each asks for one.
+#[test]
+fn senders_of_one_host_share_what_they_ask_for() {
+    let fabric = fat_tree(Marking::Off);
+    let observe =
+        Observe { capture_ports: fabric.ports_of(0).to_vec(), capture_packets_max: 4, ..Observe::default() };
+    let settings = Settings { observe, ..rdma(credited(Law::None)) };
+    let outcome = run(&fabric, &[flow(0, 14, 2_000_000, 0), flow(0, 15, 2_000_000, 0)], &settings);
+    let quanta: Vec<_> =
+        outcome.captures.iter().map(|capture| (capture.flow, capture.packet.demand() / 256)).collect();
+    assert_eq!(quanta, [(0, 17), (1, 9), (0, 17), (1, 17)]);
+}

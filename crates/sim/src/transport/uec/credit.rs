@@ -53,7 +53,7 @@ impl Credit {
     }
 
     /// What it may still send, in bytes.
-    pub(super) fn held_bytes(&self) -> u64 {
+    pub(super) fn available_bytes(&self) -> u64 {
         self.held.max(0) as u64
     }
 

@@ -8,13 +8,13 @@ const EMPTY_QUANTA: u64 = 4;
 
 /// Where a receiver stands in its host's pacer after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Queue {
     /// In line: its sender wants more.
-    InLine,
+    Demand,
     /// Its sender has what it wants, and is given credit in advance where nobody wants any.
-    Satisfied,
-    /// Out, until its sender wants more.
-    Out,
+    Advance,
+    /// In no other than it was: out until its sender wants more, or still to be given credit in advance.
+    Neither,
 }
 
 /// What a turn gave.
@@ -23,7 +23,7 @@ pub(crate) struct Granted {
     /// Quanta that the turn takes.
     pub(crate) quanta: u64,
     /// Where the receiver goes.
-    pub(crate) place: Place,
+    pub(crate) queue: Queue,
 }
 
 /// Grants to one sender, in bytes since the flow began.
@@ -72,14 +72,14 @@ impl Grants {
         let bytes = wanted.min(most);
         self.granted += bytes;
         self.in_line = wanted > bytes;
-        let place = match (self.in_line, self.satisfied) {
-            (true, _) => Place::InLine,
-            (false, true) => Place::Out,
-            (false, false) => Place::Satisfied,
+        let queue = match (self.in_line, self.satisfied) {
+            (true, _) => Queue::Demand,
+            (false, true) => Queue::Neither,
+            (false, false) => Queue::Advance,
         };
         self.satisfied |= !self.in_line;
         let quanta = bytes.div_ceil(QUANTUM_BYTES);
-        Granted { quanta: if quanta == 0 { EMPTY_QUANTA } else { quanta }, place }
+        Granted { quanta: if quanta == 0 { EMPTY_QUANTA } else { quanta }, queue }
     }
 
     /// Its turn among those whose senders have what they want: grants `most` bytes in advance. At `bound` bytes beyond what
@@ -88,8 +88,8 @@ impl Grants {
         self.granted += most;
         let ahead = self.granted.saturating_sub(self.demanded);
         self.satisfied = ahead < bound / QUANTUM_BYTES * QUANTUM_BYTES;
-        let place = if self.satisfied { Place::Satisfied } else { Place::Out };
-        Granted { quanta: most / QUANTUM_BYTES, place }
+        let queue = if self.satisfied { Queue::Advance } else { Queue::Neither };
+        Granted { quanta: most / QUANTUM_BYTES, queue }
     }
 }
 

@@ -1,16 +1,16 @@
 //! Pacer of a host: whose turn it is to be granted credit, so that all senders together fill its link and no more
 //! (`uet-htsim` at 40ccb05, `sim/uec.cpp`, `UecPullPacer`). It knows receivers by name only.
 
-use super::grants::Place;
+use super::grants::Queue;
 use std::collections::VecDeque;
 
 /// Turn of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// Its sender wants more.
-    Wanted(u32),
+    Demand(u32),
     /// Nobody wants more: it is given credit in advance.
-    Ahead(u32),
+    Advance(u32),
 }
 
 /// Receivers of one host by their connections, in the order of their turns.
@@ -31,18 +31,18 @@ impl Pacer {
 
     /// The next turn. If there is none, the pacer stops until [`Self::line_up`].
     pub(crate) fn next(&mut self) -> Option<Turn> {
-        let wanted = self.in_line.pop_front().map(Turn::Wanted);
-        let turn = wanted.or_else(|| self.satisfied.pop_front().map(Turn::Ahead));
+        let wanted = self.in_line.pop_front().map(Turn::Demand);
+        let turn = wanted.or_else(|| self.satisfied.pop_front().map(Turn::Advance));
         self.runs = turn.is_some();
         turn
     }
 
     /// Puts the receiver that had the turn where it belongs now.
-    pub(crate) fn put(&mut self, connection: u32, place: Place) {
-        match place {
-            Place::InLine => self.in_line.push_back(connection),
-            Place::Satisfied => self.satisfied.push_back(connection),
-            Place::Out => {}
+    pub(crate) fn put(&mut self, connection: u32, queue: Queue) {
+        match queue {
+            Queue::Demand => self.in_line.push_back(connection),
+            Queue::Advance => self.satisfied.push_back(connection),
+            Queue::Neither => {}
         }
     }
 }

@@ -176,3 +176,6 @@ impl UecReceiver {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

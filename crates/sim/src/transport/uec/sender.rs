@@ -106,7 +106,7 @@ impl UecSender {
     #[must_use]
     pub fn window_bytes(&self) -> u64 {
         match (self.law.window_bytes(), &self.credit) {
-            (u64::MAX, Some(credit)) => self.in_flight.max(0) as u64 + credit.held_bytes(),
+            (u64::MAX, Some(credit)) => self.in_flight.max(0) as u64 + credit.available_bytes(),
             (window_bytes, _) => window_bytes,
         }
     }
@@ -242,3 +242,6 @@ impl UecSender {
         self.alarm.set(due_ps, host);
     }
 }
+
+#[cfg(test)]
+mod tests;

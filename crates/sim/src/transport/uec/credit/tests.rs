@@ -37,7 +37,7 @@ fn a_flow_begins_with_credit_until_it_hears_something() {
     assert_eq!((credit.held, credit.allows()), (0, false));
     credit.grant(256);
     credit.hear(15_000_000);
-    assert_eq!((credit.held_bytes(), credit.allows()), (256, true));
+    assert_eq!((credit.available_bytes(), credit.allows()), (256, true));
 }
 
 #[test]
@@ -45,9 +45,9 @@ fn grants_are_sums_and_no_more_than_the_most_is_held() {
     let mut credit = granted(0);
     credit.grant(16_384);
     credit.grant(4_096);
-    assert_eq!((credit.held_bytes(), credit.granted), (16_384, 16_384));
+    assert_eq!((credit.available_bytes(), credit.granted), (16_384, 16_384));
     credit.grant(1 << 40);
-    assert_eq!((credit.held_bytes(), credit.granted), (MOST, 1 << 40));
+    assert_eq!((credit.available_bytes(), credit.granted), (MOST, 1 << 40));
 }
 
 /// Worked out by hand from `computePullTarget`, without the offset of its numbers.

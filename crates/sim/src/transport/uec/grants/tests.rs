@@ -9,16 +9,16 @@ fn a_demand_is_granted_in_parts_and_exactly() {
     let mut grants = Grants::default();
     grants.demand(40_960);
     assert!(grants.lines_up());
-    assert_eq!(grants.grant(GRANT), Granted { quanta: 64, place: Place::InLine });
+    assert_eq!(grants.grant(GRANT), Granted { quanta: 64, queue: Queue::Demand });
     grants.demand(36_864);
     assert!(!grants.lines_up());
-    assert_eq!(grants.grant(GRANT), Granted { quanta: 64, place: Place::InLine });
-    assert_eq!(grants.grant(GRANT), Granted { quanta: 32, place: Place::Satisfied });
+    assert_eq!(grants.grant(GRANT), Granted { quanta: 64, queue: Queue::Demand });
+    assert_eq!(grants.grant(GRANT), Granted { quanta: 32, queue: Queue::Advance });
     assert_eq!(grants.sum(), 40_960);
     // It waits among the satisfied already.
     grants.demand(41_216);
     assert!(grants.lines_up());
-    assert_eq!(grants.grant(GRANT), Granted { quanta: 1, place: Place::Out });
+    assert_eq!(grants.grant(GRANT), Granted { quanta: 1, queue: Queue::Neither });
 }
 
 /// A trimmed packet, or a request, calls although its sender names no more than it was granted: the sum is sent again.
@@ -34,7 +34,7 @@ fn who_calls_hears_the_sum_again() {
     assert!(grants.lines_up() && !grants.lines_up());
     grants.call();
     assert!(!grants.lines_up());
-    assert_eq!(grants.grant(GRANT), Granted { quanta: 4, place: Place::Out });
+    assert_eq!(grants.grant(GRANT), Granted { quanta: 4, queue: Queue::Neither });
     assert_eq!(grants.sum(), 256);
 }
 
@@ -42,12 +42,12 @@ fn who_calls_hears_the_sum_again() {
 #[test]
 fn credit_in_advance_is_bounded() {
     let mut grants = Grants::default();
-    let turns = (1..).find(|_| grants.grant_ahead(GRANT, BOUND).place == Place::Out).unwrap();
+    let turns = (1..).find(|_| grants.grant_ahead(GRANT, BOUND).queue == Queue::Neither).unwrap();
     assert_eq!((turns, grants.sum()), (17, 17 * GRANT));
     grants.demand(17 * GRANT);
     assert!(grants.lines_up());
-    assert_eq!(grants.grant(GRANT), Granted { quanta: 4, place: Place::Satisfied });
-    assert_eq!(grants.grant_ahead(GRANT, BOUND), Granted { quanta: 64, place: Place::Satisfied });
+    assert_eq!(grants.grant(GRANT), Granted { quanta: 4, queue: Queue::Advance });
+    assert_eq!(grants.grant_ahead(GRANT, BOUND), Granted { quanta: 64, queue: Queue::Advance });
 }
 
 proptest! {
@@ -55,7 +55,7 @@ proptest! {
     #[test]
     fn sums_follow_demands(steps in prop::collection::vec((0..4u8, 0..400u64), 0..100)) {
         let mut grants = Grants::default();
-        let (mut in_line, mut satisfied, mut demanded) = (false, false, 0);
+        let (mut in_line, mut satisfied, mut demanded, mut calls) = (false, false, 0, 0);
         for (what, quanta) in steps {
             let before = grants.sum();
             match what {
@@ -65,19 +65,22 @@ proptest! {
                 }
                 1 => grants.call(),
                 2 if in_line => {
-                    let Granted { place, .. } = grants.grant(GRANT);
+                    let Granted { queue, .. } = grants.grant(GRANT);
                     prop_assert_eq!(grants.sum(), before.max(demanded.min(before + GRANT)));
-                    in_line = place == Place::InLine;
-                    satisfied |= place == Place::Satisfied;
+                    in_line = queue == Queue::Demand;
+                    satisfied |= queue == Queue::Advance;
                     prop_assert!(in_line || satisfied);
                 }
                 3 if satisfied && !in_line => {
-                    satisfied = grants.grant_ahead(GRANT, BOUND).place == Place::Satisfied;
-                    prop_assert!(grants.sum() <= demanded + BOUND + GRANT);
+                    satisfied = grants.grant_ahead(GRANT, BOUND).queue == Queue::Advance;
+                    // Each call brings it back for once.
+                    prop_assert!(grants.sum() <= demanded + BOUND + GRANT * (1 + calls));
                 }
                 _ => {}
             }
-            in_line |= grants.lines_up();
+            let called = grants.lines_up();
+            calls += u64::from(called);
+            in_line |= called;
             prop_assert!(grants.sum() >= before);
             prop_assert!(in_line || grants.sum() >= demanded);
         }

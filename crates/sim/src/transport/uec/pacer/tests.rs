@@ -7,25 +7,25 @@ fn turns_go_round() {
     assert!(pacer.line_up(1));
     assert!(!pacer.line_up(2) && !pacer.line_up(3));
     let mut turns = Vec::new();
-    for place in [
-        Place::InLine,
-        Place::Satisfied,
-        Place::InLine,
-        Place::Satisfied,
-        Place::Satisfied,
-        Place::Satisfied,
-        Place::Out,
-        Place::Satisfied,
-        Place::Out,
-        Place::Out,
+    for queue in [
+        Queue::Demand,
+        Queue::Advance,
+        Queue::Demand,
+        Queue::Advance,
+        Queue::Advance,
+        Queue::Advance,
+        Queue::Neither,
+        Queue::Advance,
+        Queue::Neither,
+        Queue::Neither,
     ] {
         let turn = pacer.next().unwrap();
-        let (Turn::Wanted(name) | Turn::Ahead(name)) = turn;
-        pacer.put(name, place);
+        let (Turn::Demand(name) | Turn::Advance(name)) = turn;
+        pacer.put(name, queue);
         turns.push(turn);
     }
-    let wanted = [1, 2, 3, 1, 3].map(Turn::Wanted);
-    let ahead = [2, 1, 3, 2, 3].map(Turn::Ahead);
+    let wanted = [1, 2, 3, 1, 3].map(Turn::Demand);
+    let ahead = [2, 1, 3, 2, 3].map(Turn::Advance);
     assert_eq!(turns, [wanted, ahead].concat());
 }
 
@@ -35,9 +35,9 @@ fn a_pacer_stops_and_goes_on() {
     let mut pacer = Pacer::default();
     assert_eq!(pacer.next(), None);
     assert!(pacer.line_up(7));
-    assert_eq!(pacer.next(), Some(Turn::Wanted(7)));
+    assert_eq!(pacer.next(), Some(Turn::Demand(7)));
     assert!(!pacer.line_up(8));
-    assert_eq!(pacer.next(), Some(Turn::Wanted(8)));
+    assert_eq!(pacer.next(), Some(Turn::Demand(8)));
     assert_eq!(pacer.next(), None);
     assert!(pacer.line_up(7));
 }
