@@ -204,9 +204,7 @@ def _room(divisor: int, frames: int, low: int, high: int) -> dict[str, Any]:
     return {"buffer": f"{frames * FRAME_BYTES // divisor} B", "ecn": marks | {"probability": 1.0}}
 
 
-def _graph(
-    ports: int, slow: list[str], slow_link: dict[str, Any], host_link: dict[str, Any]
-) -> dict[str, Any]:
+def _graph(ports: int, slow: list[str], slow_link: dict[str, Any], host_link: dict[str, Any]) -> dict[str, Any]:
     """A fat-tree whose links from `slow` cores down to the first aggregation have less room."""
     half = ports // 2
     tiers: dict[str, list[str]] = {"host": [], "leaf": [], "aggregation": [], "spine": []}

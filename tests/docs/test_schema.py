@@ -114,6 +114,24 @@ def refused(read: Callable[[], object]) -> bool:
     return False
 
 
+@pytest.mark.parametrize(
+    "transport",
+    [
+        {"kind": "roce", "control": "timely", "rtt_low": "50 us"},
+        {"kind": "roce", "recovery": "selective", "rto_low": "1 ms"},
+        {"kind": "uec", "control": "rccc", "grant": "1024 B"},
+        {"kind": "uec", "control": "nscc+rccc", "credit_share": 0.5, "target": "9 us"},
+    ],
+)
+def test_keys_of_a_choice_within_a_kind_are_taken_by_both(transport: dict[str, Any]) -> None:
+    document: dict[str, Any] = tomllib.loads(SCENARIO) | {"transport": transport}
+    assert not refuses_scenario(document)
+    assert problems("scenario", document) == []
+    document["transport"] = transport | {"subflows": 3}
+    assert refuses_scenario(document)
+    assert problems("scenario", document)
+
+
 @pytest.mark.parametrize("path", [path for path, key in keys_of(SCENARIO).items() if key.sort == VALUE])
 def test_a_value_of_no_type_is_refused_by_both(path: str) -> None:
     document = changed(SCENARIO, path, [[{"no": [True]}]])

@@ -36,7 +36,9 @@ def test_completion_times_are_in_the_range_of_theirs(name: str) -> None:
         assert agree == ((name, column) not in rows.APART), (column, theirs[column], ours[column])
 
 
-@pytest.mark.parametrize(("name", "fct_us"), [("single", 176.19952), ("rcv_single", 177.36766), ("both_single", 177.36766)])
+@pytest.mark.parametrize(
+    ("name", "fct_us"), [("single", 176.19952), ("rcv_single", 177.36766), ("both_single", 177.36766)]
+)
 def test_a_flow_alone_takes_what_it_takes_there(name: str, fct_us: float) -> None:
     assert rows.run(rows.ROWS[name], 1).fct_us.to_list() == [fct_us]
     assert set(rows.recorded().filter(pl.col("run") == name)["fct_max_us"]) == {fct_us}

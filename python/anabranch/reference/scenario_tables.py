@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 
+from anabranch.reference.schema.scenario import wanted
 from anabranch.scenario.keys import TABLE, TABLES, Key, every_key
 
 HEAD = '''"""Tables of a scenario by name, with their keys. Written by `make reference`; a test compares."""
@@ -58,6 +59,10 @@ def _type(key: Key) -> str:
         return _name(key.path)
     if key.sort == TABLES:
         return f"Tables[{_name(key.path)}]"
+    # A key of one name may take other words in tables of another kind.
+    wants = wanted()[key.path]
+    if len(wants) > 1 and all(WORDS.fullmatch(words) for words in wants):
+        return f"Literal[{', '.join(dict.fromkeys(QUOTED.findall(' '.join(wants))))}]"
     one = _simple(key.wants.removesuffix(LIST))
     return f"{one} | list[{one}]" if key.wants.endswith(LIST) else one
 

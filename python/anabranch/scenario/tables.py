@@ -363,7 +363,7 @@ class RoutingScheme(Table):
     slice_min: Any
     slice_max: Any
     label_bits: int
-    order: Literal["interleave", "block"]
+    order: Literal["interleave", "block", "lex", "random"]
     share: Literal["none", "active"]
     burst: str
     meter: Literal["police", "shape", "off"]
@@ -378,7 +378,7 @@ class RoutingScheme(Table):
     stale: Literal["keep", "random"]
     resample: Literal["independent", "keep-best"]
     metric: Literal["bytes", "7bit", "utilisation"]
-    probing: Literal["packets", "express", "instant"]
+    probing: Literal["packets", "express", "instant", "pairs-in-use", "all-pairs"]
     probe: str
     cell: str
     flow_idle: str
@@ -483,7 +483,7 @@ class Transport(Table):
     subflows: int
     coupling: Literal["lia", "uncoupled"]
     rate: str
-    control: Literal["dcqcn", "timely", "swift", "hpcc", "none"]
+    control: Literal["dcqcn", "timely", "swift", "hpcc", "none", "nscc", "rccc", "nscc+rccc"]
     alpha_interval: str
     decrease_interval: str
     increase_interval: str

@@ -13,6 +13,8 @@ from anabranch.scenario.keys import TABLE, TABLES, Key, every_key, keys_of
 
 KINDS = ("fabric.kind", "transport.kind", "traffic.kind")
 """Keys on which the other keys of their tables depend."""
+CHOICES = {"transport.kind": ("control", "recovery")}
+"""Keys that some of those kinds have, on which others depend in turn."""
 BALANCE = "routing.balance"
 LIKE_LINKS = {"fabric.edge.back": "fabric.link", "traffic.transport": "transport"}
 """Tables about whose keys the reader says nothing by itself, and those whose keys they have."""
@@ -109,44 +111,56 @@ def _key(key: Key, known: dict[str, Key]) -> Schema:
     if key.default is not None:
         about["default"] = key.default
     # A key of one name may want something else in tables of another kind.
-    wanted = [schema_of(words) for words in _wanted()[key.path]]
-    return {**(wanted[0] if len(wanted) == 1 else either(*wanted)), **about}
+    wants = [schema_of(words) for words in wanted()[key.path]]
+    return {**(wants[0] if len(wants) == 1 else either(*wants)), **about}
 
 
 @cache
-def _wanted() -> dict[str, list[str]]:
+def wanted() -> dict[str, list[str]]:
     """Descriptions of the values of each key, over all kinds of tables and all load balancers."""
     found: dict[str, dict[str, None]] = {}
-    texts = [text for selector in (*KINDS, BALANCE) for text in _drafts(selector).values()]
+    texts = [text for selector in (*KINDS, BALANCE) for drafts in _drafts(selector).values() for text in drafts]
     for keys in [every_key(), *map(keys_of, texts)]:
         for path, key in keys.items():
             found.setdefault(path, {})[key.wants] = None
     return {path: list(wants) for path, wants in found.items()}
 
 
-def _drafts(selector: str) -> dict[str, str]:
-    """A scenario of each kind that a key selects, by the kind."""
+def _drafts(selector: str) -> dict[str, list[str]]:
+    """Scenarios of each kind that a key selects, by the kind: the plain one, and one for each choice that adds keys."""
     table, _, name = selector.rpartition(".")
     head = f"[[{table}]]" if every_key()[table].sort == TABLES else f"[{table}]"
     kinds = schema_of(every_key()[selector].wants)["enum"]
-    return {kind: f"{head}\n{name} = {json.dumps(kind)}\n" for kind in kinds}
+    drafts = {kind: [f"{head}\n{name} = {json.dumps(kind)}\n"] for kind in kinds}
+    for texts in drafts.values():
+        (plain,) = texts
+        known = keys_of(plain)
+        for choice in CHOICES.get(selector, ()):
+            key = known.get(f"{table}.{choice}")
+            words = schema_of(key.wants)["enum"] if key else []
+            texts += [f"{plain}{choice} = {json.dumps(word)}\n" for word in words]
+    return drafts
 
 
 def _condition(path: str, selector: str) -> list[Schema]:
     """Names of the keys that a table has under each of its kinds, and those that it must have."""
     found = []
-    for kind, text in _drafts(selector).items():
-        direct = [key for key in keys_of(text).values() if key.path.rpartition(".")[0] == path]
-        names = [key.path.rpartition(".")[2] for key in direct]
-        required = [key.path.rpartition(".")[2] for key in direct if key.written == "required"]
-        found.append({"if": _chosen(selector, kind), "then": {**_only(names), "required": required}})
+    for kind, texts in _drafts(selector).items():
+        names: dict[str, bool] = {}
+        for text in texts:
+            for key in keys_of(text).values():
+                table, _, name = key.path.rpartition(".")
+                if table == path:
+                    names[name] = names.get(name, True) and key.written == "required"
+        required = [name for name, must in names.items() if must]
+        found.append({"if": _chosen(selector, kind), "then": {**_only([*names]), "required": required}})
     return found
 
 
 def _schemes() -> list[Schema]:
     """Names of the parameters that each load balancer has in `[routing.scheme]`."""
     found = []
-    for balancer, text in _drafts(BALANCE).items():
+    for balancer, (text,) in _drafts(BALANCE).items():
         own = [path.removeprefix("routing.scheme.") for path in keys_of(text) if path.startswith("routing.scheme.")]
         found.append({"if": _chosen(BALANCE, balancer), "then": {"properties": {"scheme": _only(own)}}})
     return found
