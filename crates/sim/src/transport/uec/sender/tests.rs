@@ -72,10 +72,9 @@ fn acknowledgement(expected: u32) -> Packet {
 /// Wakes a sender at each of its wishes up to a time, and returns when it asked.
 fn requests(uec: &Uec, sender: &mut UecSender, host: &mut Endless, until_ps: u64) -> Vec<u64> {
     let mut at_us = Vec::new();
-    while let Some(next_ps) = host.wishes_ps.iter().copied().filter(|&at_ps| at_ps >= host.now_ps).min() {
-        if next_ps > until_ps {
-            break;
-        }
+    for _ in 0..1000 {
+        let next_ps = host.wishes_ps.iter().copied().filter(|&at_ps| at_ps >= host.now_ps).min();
+        let Some(next_ps) = next_ps.filter(|&at_ps| at_ps <= until_ps) else { break };
         host.wishes_ps.retain(|&at_ps| at_ps > next_ps);
         host.now_ps = next_ps;
         sender.wake(uec, FRAMING, host);
