@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from anabranch.learning.environment import Environment
     from anabranch.load_balancers import LoadBalancer, schemes
     from anabranch.own import Scheme
+    from anabranch.runs.interference import Interference, interference
     from anabranch.runs.results import Run
     from anabranch.runs.run import run
     from anabranch.scenario.scenario import Scenario
@@ -33,6 +34,7 @@ __all__ = [
     "Comparison",
     "Environment",
     "Hash",
+    "Interference",
     "LoadBalancer",
     "Run",
     "Scenario",
@@ -50,6 +52,7 @@ __all__ = [
     "generate_trace",
     "generators",
     "hashes",
+    "interference",
     "open",
     "read_trace",
     "run",
@@ -66,6 +69,7 @@ _MODULES = {
     "comparison.outcome": ("Comparison",),
     "load_balancers": ("LoadBalancer", "schemes"),
     "own": ("Scheme",),
+    "runs.interference": ("Interference", "interference"),
     "runs.results": ("Run",),
     "runs.run": ("run",),
     "splitter": ("Hash", "Splitter", "Technique", "Weight", "hashes", "techniques"),

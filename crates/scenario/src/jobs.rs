@@ -46,6 +46,7 @@ pub(crate) fn job(
             (by_name(setting, ranks, seed).map_err(|error| work_error(error, origin))?, hosts)
         }
     };
+    let start_ps = if setting.idle { PlacedWork::NEVER_PS } else { start_ps };
     Ok(Job { work: PlacedWork { graph: Arc::new(graph), hosts, start_ps }, transport })
 }
 

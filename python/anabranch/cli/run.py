@@ -12,6 +12,7 @@ from anabranch.cli import SIMULATE, Json
 from anabranch.errors import AnabranchError
 
 if TYPE_CHECKING:
+    from anabranch._core import Scenario
     from anabranch.own.named import Own
 
 STATUS_NO_PATH = 1
@@ -43,6 +44,14 @@ def run(
     override: Override = None,
     runs: Runs = Path("runs"),
     again: Annotated[bool, typer.Option("--again", help="Run again even if the results are there already.")] = False,
+    apart: Annotated[
+        bool,
+        typer.Option(
+            "--apart",
+            help='Run each job (`[[traffic]]` of `kind = "graph"`) without the others too, and print how much longer '
+            "its steps take because of them, and which links they share.",
+        ),
+    ] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV files beside the Parquet files.")] = False,
     classes: Classes = None,
     trace: Annotated[
@@ -84,6 +93,8 @@ def run(
     pairs, own = taken_out(parse_overrides(override or ()), Path())
     check_live(live, port, own)
     loaded = load(scenario, pairs)
+    if apart:
+        check_apart(loaded, own)
     if trace is not None:
         from anabranch.runs.timeline.target import check_target
 
@@ -129,12 +140,21 @@ def run(
                     found = simulate_own(own, loaded, scenario, folder, together(watches), csv)
             if live:
                 page.end(found, chosen)
+    if apart:
+        from anabranch.runs import interference
+
+        costs = interference.compared(found, scenario, pairs, runs=runs, again=again, progress=not quiet)
     if json is not None:
         from anabranch.report.run_record import record
 
         write_json(json, record(found, chosen))
     if not quiet:
         show(found, chosen, console)
+        if apart:
+            from anabranch.report.interference_table import show_interference
+
+            console.print()
+            show_interference(costs, console)
     if trace is not None:
         found.trace(trace)
         if not quiet:
@@ -143,6 +163,23 @@ def run(
     if flows and found.manifest["flows_unfinished"] == flows == loaded.severed_flows():
         typer.echo(f"{folder}: no path joins the hosts of any flow after the last change, and no flow ended", err=True)
         raise typer.Exit(STATUS_NO_PATH)
+
+
+def check_apart(loaded: Scenario, own: Own | None) -> None:
+    """Refuses a comparison of jobs that could show nothing.
+
+    Raises:
+        AnabranchError: fewer than two jobs, or a load balancer of one's own.
+
+    """
+    from anabranch.runs.interference import check_jobs
+    from anabranch.toml_document import parse_toml
+
+    if own is not None:
+        raise AnabranchError(
+            "--apart: not with a load balancer of one's own; take ab.interference in Python, or leave --apart out"
+        )
+    check_jobs(parse_toml(loaded.resolved_toml(), loaded.name)["traffic"])
 
 
 def check_live(live: bool, port: int, own: Own | None) -> None:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from anabranch.report.steps_table import has_steps
+from anabranch.runs.interference import noted
 from anabranch.stats.fct import by_class
 from anabranch.stats.moments import moments
 from anabranch.stats.starts import last_start_ns
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
 
 
 def record(run: Run, classes: Sequence[SizeClass]) -> dict[str, Any]:
-    """Folder, manifest, completion by size class, load by tier, and steps of workload graphs."""
+    """Folder, manifest, completion by size class, load by tier, steps of workload graphs and the cost of jobs."""
     found: dict[str, Any] = {}
     if has_steps(run):
         found["steps"] = run.steps.to_dicts()
+        costs = noted(run)
+        found["interference"] = None if costs is None else asdict(costs)
         found["phases"] = [asdict(one) for one in phases(run.steps, moments(run.topology))]
     return found | {
         "results": str(run.folder),

@@ -8,8 +8,10 @@ from typing import Any
 import polars as pl
 
 from anabranch.plot.step_times import JobPanel, Steps
+from anabranch.report import interference_table
 from anabranch.report.material import Material
 from anabranch.report.steps_table import HEADER, HOLDERS, PHASES, has_steps, holder_rows, phase_rows, step_rows
+from anabranch.runs.interference import noted
 from anabranch.runs.results import Run
 from anabranch.stats.moments import moments
 
@@ -25,6 +27,10 @@ class StepSection:
 
     jobs: Table
     phases: Table | None
+    costs: Table | None
+    """What the jobs of each run cost each other; None if no run was compared with its jobs alone."""
+    links: list[tuple[str, Table, int]]
+    """Links that the jobs of a run share, by the run's name, and how many more there are."""
     holders: Table
     left_out: int
     """Steps that are shorter than those in `holders`."""
@@ -45,10 +51,18 @@ def step_section(material: Material) -> StepSection | None:
 
     held = [(label, row) for label, run in found for row in holder_rows(run, LONGEST)]
     phases = [(label, row) for label, run in found for row in phase_rows(run)]
+    compared = [(label, costs) for label, run in found if (costs := noted(run)) is not None]
+    cost_cells = [(label, row) for label, costs in compared for row in interference_table.cost_rows(costs)]
     steps = sum(int((run.steps["kind"].cast(pl.String) == "step").sum()) for _, run in found)
     return StepSection(
         jobs=table(HEADER, [(label, row) for label, run in found for row in step_rows(run.steps)]),
         phases=table(PHASES, phases) if phases else None,
+        costs=table(interference_table.HEADER, cost_cells) if cost_cells else None,
+        links=[
+            (label if several else "", interference_table.link_table(costs), interference_table.links_left_out(costs))
+            for label, costs in compared
+            if costs.links
+        ],
         holders=table(HOLDERS, held),
         left_out=steps - len(held),
         words=int(several),

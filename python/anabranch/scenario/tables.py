@@ -571,6 +571,7 @@ class Traffic(Table):
     ranks: int
     hosts: Any
     placement: Literal["packed", "spread", "random"]
+    idle: bool
 
 
 class TrafficTransport(Table):

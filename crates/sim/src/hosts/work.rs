@@ -73,8 +73,8 @@ impl Hosts<'_> {
 
     /// Sets the timers with which graphs begin.
     pub(super) fn schedule_works(&mut self, network: &mut Network) {
-        self.hopeful += self.works.running.len() as u64;
-        for running in &self.works.running {
+        for running in self.works.running.iter().filter(|running| running.start_ps != PlacedWork::NEVER_PS) {
+            self.hopeful += 1;
             let timer = running.first_timer + running.flow_of.len() as u32;
             network.wake_at(running.start_ps, Timer::Work(timer));
         }

@@ -13,8 +13,13 @@ pub struct PlacedWork {
     pub graph: Arc<Graph>,
     /// Host of each rank.
     pub hosts: Vec<u32>,
-    /// When it begins, in picoseconds.
+    /// When it begins, in picoseconds; [`Self::NEVER_PS`] if it does not.
     pub start_ps: u64,
+}
+
+impl PlacedWork {
+    /// Start of a graph that does not begin: its messages have numbers among the flows, and nothing more.
+    pub const NEVER_PS: u64 = u64::MAX;
 }
 
 /// One job: a graph on its hosts, and what carries its messages.

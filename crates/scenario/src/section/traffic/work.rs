@@ -3,7 +3,7 @@
 use crate::file::NamedFile;
 use anabranch_fabric::Rate as LinkRate;
 use anabranch_form::Form;
-use anabranch_form::unit::{Bytes, Choice, Count, Positive, Ranges, Speed, Text, Time};
+use anabranch_form::unit::{Bytes, Choice, Count, Flag, Positive, Ranges, Speed, Text, Time};
 use anabranch_traffic::workload::Placement;
 use anabranch_work::collective::{Algorithm, Kind};
 
@@ -46,6 +46,8 @@ pub struct WorkSetting {
     pub compute_ps: u64,
     /// How many times.
     pub iterations: u32,
+    /// Whether it never begins.
+    pub idle: bool,
 }
 
 /// What a job does by name.
@@ -74,6 +76,7 @@ impl Default for WorkSetting {
             placement: Placement::Packed,
             compute_ps: 0,
             iterations: 1,
+            idle: false,
         }
     }
 }
@@ -141,6 +144,9 @@ pub(super) fn visit(form: &mut impl Form, work: &mut WorkSetting) {
         &mut work.iterations,
         "Steps: how many times the whole is done, each rank in turn.",
     );
+    let idle = "Whether the job never begins. Its messages stay in the tables, unfinished, so that all other flows keep their \
+                numbers and with them their random draws: what `anabranch run --apart` compares with.";
+    form.key("idle", Flag, &mut work.idle, idle);
 }
 
 fn visit_collective(form: &mut impl Form, work: &mut WorkSetting) {
