@@ -162,6 +162,21 @@ def test_parallel_links_are_paths_of_their_own() -> None:
     assert path_counts(fabric) == {(2, 3): (2, 6), (3, 2): (2, 6)}
 
 
+@pytest.mark.parametrize(
+    ("keys", "ratios"),
+    [
+        # Hosts over uplinks; slower uplinks; more hosts than k/2; both tiers of uplinks half of what is below.
+        ('kind = "leaf-spine"\nspines = 4\nhosts_per_leaf = 16', [4.0]),
+        ('kind = "leaf-spine"\nspines = 8\nhosts_per_leaf = 16\nuplink.rate = "5 Gbps"', [4.0]),
+        ('kind = "fat-tree"\nk = 4\nhosts_per_leaf = 8', [4.0, 1.0]),
+        ('kind = "clos"\nhosts_per_leaf = 4\ncore_link.rate = "5 Gbps"', [2.0, 2.0]),
+    ],
+)
+def test_two_and_three_tiers_can_be_oversubscribed(keys: str, ratios: list[float]) -> None:
+    links = tier_links(_core.Fabric(f"[fabric]\n{keys}", "fabric.toml").topology())
+    assert [one.oversubscription for one in links] == [None, *ratios]
+
+
 def test_oversubscription_is_what_comes_in_over_what_goes_out() -> None:
     links = tier_links(leaf_spine(4, 4, 8))
     assert [(one.low, one.high, one.links, one.oversubscription) for one in links] == [
