@@ -8,8 +8,9 @@ use anabranch_fabric::topology::{Dragonfly, LinkSettings, MultiPlane, RailOptimi
 use anabranch_fabric::{Buffer, Change, Fabric, Marking, Rate, Tier, What};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Outcome, Progress};
-use anabranch_traffic::workload::{Job, PlacedWork};
-use anabranch_traffic::{Flow, Workload, merged_flows};
+use anabranch_traffic::sizes::Sizes;
+use anabranch_traffic::workload::{Amount, Arrivals, Clients, Incast, Job, PlacedWork, Placement, Poisson};
+use anabranch_traffic::{DrawnFlows, Flow, Pattern, Workload, merged_flows};
 use anabranch_work::collective::{Algorithm, Collective, Kind, steps};
 use std::sync::Arc;
 
@@ -99,6 +100,55 @@ fn a_hierarchical_all_reduce_keeps_to_servers_and_rails() {
     let ring = all_reduce(&fabric, Algorithm::Ring);
     // Four of sixteen neighbours are in another server: 30 parts of 16 frames each.
     assert_eq!(sent_bytes(&fabric, &ring, |a, b| (a, b) == (Tier::Leaf, Tier::Spine)), 4 * 30 * 16 * 1518);
+}
+
+/// Sixteen accelerators in servers of four: ranks fill servers, or are dealt to them in turn.
+#[test]
+fn ranks_are_spread_over_servers() {
+    let all: Vec<u32> = (0..16).collect();
+    let choose = |placement: Placement| placement.choose(&rails(), &all, 6, 1).unwrap();
+    assert_eq!(choose(Placement::Packed), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(choose(Placement::Spread), [0, 4, 8, 12, 1, 5]);
+    let beyond = Placement::Packed.choose(&rails(), &[16], 1, 1).unwrap_err();
+    assert_eq!(
+        (beyond.problem.as_str(), beyond.hint.as_str()),
+        ("graph: host 16", "name hosts from 0 to 15, each once")
+    );
+}
+
+/// Traffic names accelerators, and goes between two cards, or between two scale-up ports of one server.
+#[test]
+fn no_traffic_joins_a_card_and_a_scale_up_port() {
+    let poisson = |pattern| {
+        Workload::Poisson(Poisson {
+            pattern,
+            sizes: Sizes::Fixed(1000),
+            arrivals: Arrivals::PerSecond(1e6),
+            amount: Amount::Count(500),
+            start_ps: 0,
+            transport: 0,
+        })
+    };
+    let incast = Workload::Incast(Incast {
+        servers: 15,
+        response_bytes: 1000,
+        jobs_per_s: 1e5,
+        clients: Clients::Any,
+        amount: Amount::Count(20),
+        start_ps: 0,
+        transport: 0,
+    });
+    for workload in [poisson(Pattern::RandomPairs), poisson(Pattern::AllToAll), incast] {
+        let (mut inside, mut outside) = (0, 0);
+        for flow in DrawnFlows::of(&[workload], &rails(), 1).unwrap().iter() {
+            let (src, dst) = (flow.src % 16 / 4, flow.dst % 16 / 4);
+            assert_eq!([flow.src >= 16, flow.dst >= 16], [src == dst; 2], "{flow:?}");
+            if src == dst { inside += 1 } else { outside += 1 }
+        }
+        // Three of the fifteen others are in the same server.
+        let share = f64::from(inside) / f64::from(inside + outside);
+        assert!((0.13..0.27).contains(&share), "{share}");
+    }
 }
 
 /// A bulk transfer that is sprayed by entropies, to a receiver that takes no reordering for loss.
