@@ -3,6 +3,9 @@
 //! A card stands before its host's port. While nobody waits, a packet goes to the port as long as the port is busy for
 //! no more than some full frames; otherwise it waits in a queue of its half of a connection. The card takes from those
 //! queues in turn (deficit round robin), some full frames at a time, whenever the port has sent what it was given.
+//!
+//! An RDMA card calls senders in turn, one whenever its port is free, and only then does the sender make a packet, so that
+//! windows, rates and round trips are those of the time at which it leaves. Answers wait as packets.
 
 use crate::nic::Queueing;
 use crate::queue::{EventQueue, NEVER_PS};
@@ -64,6 +67,8 @@ struct Waiting {
     next: u32,
     /// Whether its owner had more to send than it may let wait here.
     wants_room: bool,
+    /// Whether it is the turn of a sender whose packet is made only now.
+    called: bool,
 }
 
 /// One card.
@@ -169,12 +174,59 @@ impl Cards {
 
     /// Senders whose queues are there at a host, and this one.
     pub(crate) fn contenders(&self, host: u32, owner: Owner, slot: u32) -> u32 {
-        self.cards[host as usize].senders + u32::from(!self.waits(owner, slot))
+        self.cards[host as usize].senders + u32::from(!self.lined_up(owner, slot))
+    }
+
+    /// Whether a half has a queue.
+    fn lined_up(&self, owner: Owner, slot: u32) -> bool {
+        self.queues.get(slot as usize).is_some_and(|queue| queue.owner == owner)
+    }
+
+    /// Whether a sender whose packets are made at their turn has its turn now. If not, it lines up, if it has not: returns
+    /// where it is, and whether the card has no time of its next turn yet.
+    #[inline]
+    pub(crate) fn turn(&mut self, host: u32, owner: Owner, slot: u32) -> Result<(), (u32, bool)> {
+        if let Some(queue) = self.queues.get_mut(slot as usize).filter(|queue| queue.owner == owner) {
+            if queue.called {
+                return Ok(());
+            }
+            queue.wants_room = true;
+            return Err((slot, false));
+        }
+        let (first, last) = (PacketId::NONE, PacketId::NONE);
+        Err(self.begin_queue(
+            host,
+            Waiting {
+                owner,
+                first,
+                last,
+                bytes: 0,
+                packets: 0,
+                credit: 0,
+                next: NONE,
+                wants_room: true,
+                called: false,
+            },
+        ))
+    }
+
+    /// The sender whose turn it is, if its packet is yet to be made; nobody if it made none.
+    pub(crate) fn call(&mut self, host: u32) -> Option<Option<u32>> {
+        let queue = &mut self.queues[self.cards[host as usize].first as usize];
+        if queue.packets > 0 {
+            return None;
+        }
+        if std::mem::replace(&mut queue.called, true) {
+            return Some(self.end_turn(host));
+        }
+        queue.wants_room = false;
+        let Owner::Sender(name) = queue.owner else { return Some(self.end_turn(host)) };
+        Some(Some(name))
     }
 
     /// Whether packets of a half wait.
     pub(crate) fn waits(&self, owner: Owner, slot: u32) -> bool {
-        self.queues.get(slot as usize).is_some_and(|queue| queue.owner == owner)
+        self.queues.get(slot as usize).is_some_and(|queue| queue.owner == owner && queue.packets > 0)
     }
 
     /// Lets a packet wait behind those of its owner, whose queue was `slot` when it waited last. Returns where it is now,
@@ -204,6 +256,7 @@ impl Cards {
             queue.last = id;
             queue.bytes += frame_bytes;
             queue.packets += 1;
+            queue.called = false;
             return (slot, false);
         }
         let queue = Waiting {
@@ -215,7 +268,13 @@ impl Cards {
             credit: 0,
             next: NONE,
             wants_room: false,
+            called: false,
         };
+        self.begin_queue(host, queue)
+    }
+
+    /// Puts a queue at the end of the line. Returns where it is, and whether the card has no time of its next turn yet.
+    fn begin_queue(&mut self, host: u32, queue: Waiting) -> (u32, bool) {
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.queues[slot as usize] = queue;
@@ -226,8 +285,9 @@ impl Cards {
                 self.queues.len() as u32 - 1
             }
         };
+        let card = &mut self.cards[host as usize];
         let wakes = card.first == NONE && !card.serving;
-        card.senders += u32::from(matches!(owner, Owner::Sender(_)));
+        card.senders += u32::from(matches!(queue.owner, Owner::Sender(_)));
         self.line_up(host, slot);
         (slot, wakes)
     }
@@ -258,9 +318,10 @@ impl Cards {
         self.frame_bytes
     }
 
-    /// The packet in front of the queue whose turn is next.
-    pub(crate) fn front(&self, host: u32) -> Option<PacketId> {
-        self.queues.get(self.cards[host as usize].first as usize).map(|queue| queue.first)
+    /// The packet in front of the queue whose turn is next, none if it is yet to be made; nothing if nobody waits.
+    pub(crate) fn front(&self, host: u32) -> Option<Option<PacketId>> {
+        let queue = self.queues.get(self.cards[host as usize].first as usize)?;
+        Some((queue.packets > 0).then_some(queue.first))
     }
 
     /// Takes the queue whose turn is next out of the line until its class of data goes on.

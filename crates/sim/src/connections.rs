@@ -244,7 +244,7 @@ impl Host for Outlet<'_> {
 
     #[inline(always)]
     fn room(&mut self, frame_bytes: u16) -> bool {
-        self.network.room(self.owner, *self.slot, frame_bytes)
+        self.network.room(self.address, self.owner, self.slot, frame_bytes)
     }
 
     fn contenders(&mut self) -> u32 {

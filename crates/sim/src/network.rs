@@ -369,8 +369,24 @@ impl Network {
 
     /// Whether a half may let another frame wait at its host; if not, it is told when it may.
     #[inline(always)]
-    pub(crate) fn room(&mut self, owner: Owner, slot: u32, frame_bytes: u16) -> bool {
-        self.cards.as_mut().is_none_or(|cards| cards.room(owner, slot, frame_bytes.into()))
+    pub(crate) fn room(&mut self, address: &Address, owner: Owner, slot: &mut u32, frame_bytes: u16) -> bool {
+        let Some(cards) = &mut self.cards else { return true };
+        if cards.one_at_a_time() {
+            return self.turn(address, owner, slot);
+        }
+        cards.room(owner, *slot, frame_bytes.into())
+    }
+
+    /// Whether a sender whose packets are made at their turn has its turn; if not, it is told when it has.
+    fn turn(&mut self, address: &Address, owner: Owner, slot: &mut u32) -> bool {
+        let Some(cards) = &mut self.cards else { return true };
+        let Err((queue, idle)) = cards.turn(address.host, owner, *slot) else { return true };
+        *slot = queue;
+        if idle {
+            cards.set_due(address.host, self.ports[address.port as usize].free_ps().max(self.now_ps));
+            self.queue.set(source::CARDS, cards.due_ps());
+        }
+        false
     }
 
     /// Whether a half has packets in its host's card.

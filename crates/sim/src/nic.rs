@@ -21,8 +21,8 @@ pub enum Queueing {
         /// Most that a connection's data may fill in the card at once, one packet at least (Linux: TCP Small Queues).
         limit: Buffer,
     },
-    /// Data wait in their connection; whenever the port is free, the card takes one packet of the next connection in
-    /// turn (the queue pairs of an RDMA card).
+    /// Whenever the port is free, the card calls the next connection in turn, which makes one packet (the queue pairs of an
+    /// RDMA card): data wait in their connection, unmade.
     Rdma,
     /// One queue for all: what a window lets out waits at the port, which drops and marks as the fabric has it.
     Fifo,

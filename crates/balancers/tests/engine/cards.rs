@@ -3,6 +3,7 @@
 use super::setup::*;
 use anabranch_balancers::Settings;
 use anabranch_fabric::{Buffer, Change, Fabric, Marking, Rate, What};
+use anabranch_sim::transport::uec::Uec;
 use anabranch_sim::transport::{Control, Mptcp, Tcp, Transport};
 use anabranch_sim::{Framing, Nic, Observe, Outcome, Queueing};
 use proptest::prelude::*;
@@ -277,4 +278,18 @@ fn an_rdma_card_takes_packets_in_turn() {
     assert_eq!(one, alone_ps + 7 * FRAME_PS);
     assert_eq!(other, alone_ps + 8 * FRAME_PS - FRAME_PS / 2);
     assert!(fcts(fair(2))[0] < one);
+}
+
+/// An RDMA card makes a packet when its turn has come, so that round trips are measured from when it leaves: nothing
+/// waits at the host, and a turn of every 250 us is no reason for timeouts of 100 us.
+#[test]
+fn an_rdma_card_makes_packets_at_their_turn() {
+    let fabric = leaf_spine(2, 4, 200, TEN_GIG);
+    let flows: Vec<_> = (0..200).map(|i| flow(0, 200 + i, 30_000, 0)).collect();
+    let uec = Uec { rto_ps: 100 * PS_PER_US, ack_bytes: 1, ..Uec::DEFAULT };
+    let outcome = run(&fabric, &flows, &under(Nic::RDMA, Transport::Uec(uec)));
+    let timeouts: u32 = outcome.flows.iter().map(|record| record.timeouts).sum();
+    assert_eq!((outcome.totals.flows_finished, timeouts), (200, 0));
+    assert_eq!(card(&outcome).backlog_max_bytes, 1518);
+    same_totals(&outcome);
 }

@@ -32,6 +32,9 @@ impl Network {
         }
         let Some(cards) = &mut self.cards else { return Served::Nobody };
         if one {
+            if let Some(called) = cards.call(host) {
+                return Served::Half(called);
+            }
             let packets = &mut self.packets;
             let turn = cards.take_one(host, |id| packets.get(id).frame_bytes.into(), self.now_ps);
             if let Turn::Packet(id) = turn {

@@ -356,8 +356,10 @@ impl Network {
         };
         let queues = &mut classed.ports[port as usize].queues;
         queues.lapse(self.now_ps);
-        while let Some(id) = cards.front(host) {
-            let queue = self.packets.get(id).class() as usize;
+        while let Some(front) = cards.front(host) {
+            // What senders make at their turn is of the first class of data.
+            let class = front.map_or(Class::Data, |id| self.packets.get(id).class());
+            let queue = class as usize;
             if queues.takes(queue, cards.ahead_bytes) {
                 return true;
             }
