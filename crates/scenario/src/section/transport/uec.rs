@@ -91,7 +91,7 @@ pub(crate) fn visit(form: &mut impl Form, uec: &mut Uec) {
          acknowledged at once.",
     );
     uec.ack_bytes = ack_bytes as u32;
-    form.key("rto", Time, &mut uec.rto_ps, "Timeout of a packet.");
+    form.key("rto", Time, &mut uec.rto_ps, "Timeout of a packet; it doubles each time that packets which were sent again time out and nothing is answered, six times at most.");
     refuse_nothing(form, "rto", uec.rto_ps);
     visit_completion(form, &mut uec.completion);
     visit_answer(form, &mut uec.answer_bytes);

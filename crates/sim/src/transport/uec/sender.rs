@@ -53,7 +53,7 @@ pub struct UecSender {
     law: Box<dyn CongestionControl + Send>,
     /// Credit of the receiver, where the transport needs it.
     credit: Option<Credit>,
-    /// Rounds of timeouts since the last answer.
+    /// Rounds of timeouts of packets that had been sent again, since the last answer: each doubles the timeout.
     silent: u32,
     alarm: Alarm,
     /// Counters so far.
@@ -132,12 +132,14 @@ impl UecSender {
         self.alarm.rang();
         let now_ps = host.now_ps();
         let timeouts = self.counters.timeouts;
+        let mut in_vain = false;
         let rto_ps = self.rto_ps(uec);
         while let Some((at_ps, number)) = self.oldest() {
             if at_ps.saturating_add(rto_ps) > now_ps || host.waits() {
                 break;
             }
             self.counters.timeouts += 1;
+            in_vain |= self.of(number).is_some_and(|sent| sent.again > 0);
             host.timed_out();
             if let Some(credit) = self.credit.as_mut().filter(|_| !self.missing.is_empty()) {
                 credit.stop_speculating();
@@ -145,7 +147,7 @@ impl UecSender {
             let frame_bytes = self.lose(number);
             self.law.on_timeout(now_ps, frame_bytes);
         }
-        self.silent += u32::from(self.counters.timeouts > timeouts);
+        self.silent += u32::from(in_vain);
         self.transmit(uec, framing, host);
         self.request(uec, framing, self.counters.timeouts > timeouts, host);
     }
