@@ -37,6 +37,13 @@ def test_few_flows_are_named_by_class(tmp_path: Path) -> None:
     assert "hint: traffic.duration" in few
 
 
+def test_messages_of_a_job_are_as_many_as_it_has(tmp_path: Path) -> None:
+    job = {"kind": "graph", "collective": "all-reduce", "size": "1 MB", "hosts": ["0-3"]}
+    found = run(tmp_path, job)
+    assert 0 < found.flows.height < 100
+    assert not any("few flows" in one for one in found.advice())
+
+
 def test_a_load_that_is_not_reached_is_said(tmp_path: Path) -> None:
     # Flows that take longer than all arrivals: most of their bytes leave after the last began.
     found = run(tmp_path, {"sizes": "4 MB", "load": 0.9, "duration": "4 ms"})

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from anabranch.reference import (
     architecture,
+    collectives,
     command_line,
     fabric_file,
     load_balancers,
@@ -24,12 +25,17 @@ FOLDERS = ("docs/load-balancers", "docs/reproduced")
 
 def pages(root: Path) -> dict[str, str]:
     """Text of each page by its path in the repository at `root`; the papers' verdicts take a while to compute."""
-    return {**pages_of_code(root), **pages_of_records()}
+    return {**pages_of_code(root), **pages_of_records(root)}
 
 
-def pages_of_records() -> dict[str, str]:
-    """Text of each page that is made of the records of full runs, by its path."""
-    return {f"docs/reproduced/{path}": text for path, text in reproduced.pages().items()}
+def pages_of_records(root: Path) -> dict[str, str]:
+    """Text of each page that is made of the records of full runs, by its path.
+
+    Of `which-ai.md`, which is written by hand but for its tables, the text is the one that stands there.
+    """
+    written = (root / "docs/which-ai.md").read_text(encoding="utf-8")
+    papers = {f"docs/reproduced/{path}": text for path, text in reproduced.pages().items()}
+    return {**papers, "docs/which-ai.md": collectives.page(written)}
 
 
 def pages_of_code(root: Path) -> dict[str, str]:

@@ -64,7 +64,9 @@ def trend(batches: np.ndarray[Any, Any]) -> float:
 
 
 def _few_flows(flows: pl.DataFrame | pl.LazyFrame, classes: Sequence[SizeClass]) -> str:
-    numbers = [(one.holds() & pl.col("finished")).sum().alias(str(index)) for index, one in enumerate(classes)]
+    """Messages of a job do not count: their number is the job's, and its steps are what one asks for."""
+    counts = pl.col("finished") & pl.col("job").is_null()
+    numbers = [(one.holds() & counts).sum().alias(str(index)) for index, one in enumerate(classes)]
     few = dict(zip((one.label for one in classes), collected(flows.select(numbers)).row(0), strict=True))
     few = {label: number for label, number in few.items() if 0 < number < FLOWS_MIN}
     if not few:
