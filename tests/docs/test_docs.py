@@ -46,7 +46,7 @@ def test_reference_pages_are_what_the_code_says(name: str) -> None:
 
 
 def test_pages_of_the_papers_are_what_the_records_say() -> None:
-    papers = pages_of_records()
+    papers = pages_of_records(ROOT)
     for name, text in papers.items():
         assert (ROOT / name).read_text() == text, f"{name} is stale: make reference"
         assert "| fails |" not in text, f"{name}: ours contradicts theory"
