@@ -367,44 +367,6 @@ impl Network {
         self.enqueue_at::<true>(port, id);
     }
 
-    /// Whether a half may let another frame wait at its host; if not, it is told when it may.
-    #[inline(always)]
-    pub(crate) fn room(&mut self, address: &Address, owner: Owner, slot: &mut u32, frame_bytes: u16) -> bool {
-        let Some(cards) = &mut self.cards else { return true };
-        if cards.one_at_a_time() {
-            return self.turn(address, owner, slot);
-        }
-        cards.room(owner, *slot, frame_bytes.into())
-    }
-
-    /// Whether a sender whose packets are made at their turn has its turn; if not, it is told when it has.
-    fn turn(&mut self, address: &Address, owner: Owner, slot: &mut u32) -> bool {
-        let Some(cards) = &mut self.cards else { return true };
-        let Err((queue, idle)) = cards.turn(address.host, owner, *slot) else { return true };
-        *slot = queue;
-        if idle {
-            cards.set_due(address.host, self.ports[address.port as usize].free_ps().max(self.now_ps));
-            self.queue.set(source::CARDS, cards.due_ps());
-        }
-        false
-    }
-
-    /// Whether a half has packets in its host's card.
-    pub(crate) fn waits(&self, owner: Owner, slot: u32) -> bool {
-        self.cards.as_ref().is_some_and(|cards| cards.waits(owner, slot))
-    }
-
-    /// The host whose card's turns are due now.
-    pub(crate) fn begin_service(&mut self) -> Option<u32> {
-        self.cards.as_mut()?.begin_service()
-    }
-
-    /// Bytes that wait in a host's card.
-    #[inline]
-    pub(crate) fn waiting_bytes(&self, host: u32) -> u64 {
-        self.cards.as_ref().map_or(0, |cards| cards.waiting_bytes(host))
-    }
-
     /// Sends a message of a switches' load balancer.
     pub fn send_probe(&mut self, port: u32, mut packet: Packet) {
         self.probes += 1;

@@ -1,10 +1,48 @@
-//! Turns of hosts' network cards.
+//! Hosts' network cards: room in them, and turns.
 
-use super::{Network, Served, source};
-use crate::card::Turn;
+use super::{Address, Network, Served, source};
+use crate::card::{Owner, Turn};
 use crate::queue::NEVER_PS;
 
 impl Network {
+    /// Whether a half may let another frame wait at its host; if not, it is told when it may.
+    #[inline(always)]
+    pub(crate) fn room(&mut self, address: &Address, owner: Owner, slot: &mut u32, frame_bytes: u16) -> bool {
+        let Some(cards) = &mut self.cards else { return true };
+        if cards.one_at_a_time() {
+            return self.turn(address, owner, slot);
+        }
+        cards.room(owner, *slot, frame_bytes.into())
+    }
+
+    /// Whether a sender whose packets are made at their turn has its turn; if not, it is told when it has.
+    fn turn(&mut self, address: &Address, owner: Owner, slot: &mut u32) -> bool {
+        let Some(cards) = &mut self.cards else { return true };
+        let Err((queue, idle)) = cards.turn(address.host, owner, *slot) else { return true };
+        *slot = queue;
+        if idle {
+            cards.set_due(address.host, self.ports[address.port as usize].free_ps().max(self.now_ps));
+            self.queue.set(source::CARDS, cards.due_ps());
+        }
+        false
+    }
+
+    /// Whether a half has packets in its host's card.
+    pub(crate) fn waits(&self, owner: Owner, slot: u32) -> bool {
+        self.cards.as_ref().is_some_and(|cards| cards.waits(owner, slot))
+    }
+
+    /// The host whose card's turns are due now.
+    pub(crate) fn begin_service(&mut self) -> Option<u32> {
+        self.cards.as_mut()?.begin_service()
+    }
+
+    /// Bytes that wait in a host's card.
+    #[inline]
+    pub(crate) fn waiting_bytes(&self, host: u32) -> u64 {
+        self.cards.as_ref().map_or(0, |cards| cards.waiting_bytes(host))
+    }
+
     /// Serves the next in turn at a host, if its port has sent most of what it was given. Says whose turn it was, if
     /// that is a sender who waits for room.
     #[inline]

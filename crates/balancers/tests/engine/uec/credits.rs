@@ -136,8 +136,8 @@ fn a_notice_tells_the_last_port_from_others() {
     assert_eq!([true, false].map(notices), [true, false].map(trimmed));
 }
 
-/// Two flows of one host: once both wait for their turns in its card, each asks for half of what it wants. The first wants
-/// a frame, the second a half of one; then both want two frames' worth, of which each asks for one.
+/// Two flows of one host, which wait for their turns in its card: each asks for half of what it wants. At first that is a
+/// frame, of which each asks for a half; then two frames' worth, of which each asks for one.
 #[test]
 fn senders_of_one_host_share_what_they_ask_for() {
     let fabric = fat_tree(Marking::Off);
@@ -147,5 +147,5 @@ fn senders_of_one_host_share_what_they_ask_for() {
     let outcome = run(&fabric, &[flow(0, 14, 2_000_000, 0), flow(0, 15, 2_000_000, 0)], &settings);
     let quanta: Vec<_> =
         outcome.captures.iter().map(|capture| (capture.flow, capture.packet.demand() / 256)).collect();
-    assert_eq!(quanta, [(0, 17), (1, 9), (0, 17), (1, 17)]);
+    assert_eq!(quanta, [(0, 9), (1, 9), (0, 17), (1, 17)]);
 }
