@@ -85,6 +85,8 @@ def test_an_idle_job_keeps_its_place_and_sends_nothing(tmp_path: Path) -> None:
     assert idle.flows.filter(pl.col("finished"))["src"].to_list() == [1]
     times = idle.steps.filter(pl.col("job") == 0)["time_ns"]
     assert times.null_count() == len(times)
+    # Nothing waits for it: the run ends with the other's last byte.
+    assert idle.manifest["end_ns"] == pytest.approx((FRAMES + 2) * FRAME_NS)
 
 
 def test_the_command_prints_it_and_reports_have_it(tmp_path: Path) -> None:
