@@ -244,3 +244,12 @@ def test_show_draws_and_prints(where: Path, tmp_path: Path) -> None:
         done = anabranch("show", str(where / "small.toml"), "--out", str(tmp_path / name))
         assert done.returncode == 2
         assert named in done.stderr
+
+
+def test_results_from_before_links_had_costs_are_read(tmp_path: Path) -> None:
+    run = ab.run({"traffic": [{"sizes": "20 KB", "load": 0.1, "duration": "1 ms"}]}, runs=tmp_path, progress=False)
+    file = run.folder / "topology.json"
+    topology = json.loads(file.read_text())
+    del topology["ports"]["cost"]
+    file.write_text(json.dumps(topology))
+    assert set(ab.open(run.folder).topology["ports"]["cost"]) == {1}

@@ -188,6 +188,8 @@ class Run:
     def topology(self) -> dict[str, Any]:
         """Nodes, ports and changes, as columns."""
         topology: dict[str, Any] = json.loads((self.folder / "topology.json").read_text(encoding="utf-8"))
+        # Results from before links had costs: a path is as long as its links are many.
+        topology["ports"].setdefault("cost", [1] * len(topology["ports"]["from"]))
         return topology
 
     def _read(self, table: str) -> pl.DataFrame:
