@@ -252,4 +252,6 @@ def test_results_from_before_links_had_costs_are_read(tmp_path: Path) -> None:
     topology = json.loads(file.read_text())
     del topology["ports"]["cost"]
     file.write_text(json.dumps(topology))
-    assert set(ab.open(run.folder).topology["ports"]["cost"]) == {1}
+    opened = ab.open(run.folder)
+    assert isinstance(opened, ab.Run)
+    assert set(opened.topology["ports"]["cost"]) == {1}
