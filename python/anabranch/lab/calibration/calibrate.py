@@ -20,6 +20,7 @@ from anabranch.lab.calibration.ceiling import Ceiling, PathCeiling
 from anabranch.lab.calibration.goodput import goodput_bps
 from anabranch.lab.fabric import record, single_path
 from anabranch.lab.fabric.blueprint import Host
+from anabranch.lab.fabric.termination import unwinding
 from anabranch.lab.fabric.topology import Lab, remove
 from anabranch.lab.traffic.bursts import frames, send
 from anabranch.netlink.namespace import inside
@@ -108,7 +109,7 @@ def calibrate(
 
     """
     load_before = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as folder:
+    with unwinding(), tempfile.TemporaryDirectory() as folder:
         scenario = Path(folder) / "chain.toml"
         scenario.write_text(CHAIN)
         lab = Lab.up(scenario, f"calibrate-{secrets.token_hex(4)}", switch=switch, tso=tso, parent=parent)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -19,6 +17,7 @@ from anabranch.lab.calibration.calibrate import ceiling_of, remove_left
 from anabranch.lab.calibration.contention import Contention, judge, usable_scale
 from anabranch.lab.calibration.processor_time import Meter
 from anabranch.lab.fabric import record
+from anabranch.lab.fabric.termination import unwinding
 from anabranch.lab.fabric.topology import Lab, default_name
 from anabranch.lab.run import beside, show
 from anabranch.lab.run.beside import Pairs
@@ -127,12 +126,10 @@ def _lab(request: Request) -> Iterator[Lab]:
     stood = record.read(name) is not None
     lab = Lab.up(request.scenario, name, scale=request.scale, switch=request.switch)
     remove_left(lab)
-    # Ended by SIGTERM as by Ctrl-C: what was made goes first.
-    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
-        yield lab
+        with unwinding():
+            yield lab
     finally:
-        signal.signal(signal.SIGTERM, before)
         if not stood and not request.keep:
             lab.down()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError
+from anabranch.lab.fabric.termination import unwinding
 from anabranch.reproduce.backend import Announcement, Context
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.claim import Claim, Expected
@@ -53,7 +54,8 @@ class LabStudy:
 
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        found: LabEvidence = _experiment(self.experiment).run(self, context)
+        with unwinding():
+            found: LabEvidence = _experiment(self.experiment).run(self, context)
         return found
 
 
