@@ -12,7 +12,7 @@ import pytest
 from anabranch import Splitter
 from anabranch.lab.traffic import paced_sender
 from anabranch.lab.traffic.paced_sender import LostError, PacedSender
-from anabranch.reproduce.backends.lab.valo import ACCURACY_BUFFER, accuracy, completion
+from anabranch.reproduce.backends.lab.valo import accuracy, completion, fig10
 from anabranch.reproduce.backends.lab.valo.accuracy import KERNEL_SCHEMES, SCHEMES
 from anabranch.reproduce.backends.lab.valo.expectation import expectation
 from anabranch.reproduce.backends.lab.valo.fabric import fabric
@@ -58,12 +58,9 @@ def test_real_connections_split_as_theory_has_it_under_every_scheme() -> None:
     need_lab()
 
     async def one_trial() -> accuracy.Trial:
-        async with fabric(new_name(), 3, 1, ACCURACY_BUFFER) as made:
-            trials = accuracy.measure([(made, list(SCHEMES))], 3, CONNECTIONS, lambda: None)
-            try:
-                return await anext(trials)
-            finally:
-                await trials.aclose()
+        async with fabric(new_name(), 3, 1, fig10.BUFFER) as made:
+            with accuracy.senders([made]) as sending:
+                return await accuracy.measure([(made, list(SCHEMES))], sending, (3, 0), CONNECTIONS, lambda: None)
 
     trial = asyncio.run(one_trial())
     assert set(trial.counts) == set(SCHEMES)
@@ -79,12 +76,8 @@ def test_datapaths_in_the_kernel_split_as_theory_has_it() -> None:
     need_kernel_lab()
 
     async def one_trial() -> accuracy.Trial:
-        with kernel_fabric(new_name(), 3, 1, ACCURACY_BUFFER) as made:
-            trials = accuracy.measure([(made, list(KERNEL_SCHEMES))], 3, CONNECTIONS, lambda: None)
-            try:
-                return await anext(trials)
-            finally:
-                await trials.aclose()
+        with kernel_fabric(new_name(), 3, 1, fig10.BUFFER) as made, accuracy.senders([made]) as sending:
+            return await accuracy.measure([(made, list(KERNEL_SCHEMES))], sending, (3, 0), CONNECTIONS, lambda: None)
 
     trial = asyncio.run(one_trial())
     assert set(trial.counts) == set(KERNEL_SCHEMES)

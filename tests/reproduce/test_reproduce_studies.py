@@ -69,6 +69,7 @@ def test_all_backends_have_studies() -> None:
     assert {group.backend for group in groups()} == set(BACKENDS)
     assert {group.label for group in groups() if group.backend == "lab"} == {
         "valo/lab",
+        "valo/lab-fct",
         "wino/lab",
         "wino/lab-meters",
         "dbb/lab",
@@ -101,13 +102,15 @@ def test_a_study_loads_names_its_source_and_can_be_judged(group: Group, tmp_path
 def test_claims_of_the_lab_name_what_its_experiment_has(group: Group, tmp_path: Path) -> None:
     """Nothing has run; a scheme or an axis that there is not would be refused all the same."""
     from anabranch.reproduce.backends.lab import dbb, meters, wino
+    from anabranch.reproduce.backends.lab.valo import evidence as valo
 
     study = prepared(group, False, tmp_path)
     cells = {
         "dbb/lab": lambda: dbb.cells([], 1, study.settings),  # type: ignore[attr-defined]
-        "wino/lab": lambda: replace_axes(wino.cells([])),
+        "wino/lab": lambda: wino.cells([], [point for point, _ in study.settings.steps(group.folder)]),  # type: ignore[attr-defined]
         "wino/lab-meters": lambda: meters.cells(study.settings),  # type: ignore[attr-defined]
-        "valo/lab": lambda: Cells(VALO, [1]),
+        "valo/lab": lambda: valo.accuracy_cells({paths: [] for paths in study.settings.paths}),  # type: ignore[attr-defined]
+        "valo/lab-fct": lambda: valo.completion_cells([], study.settings.workloads),  # type: ignore[attr-defined]
     }[group.label]()
     for claim in study.expected.claims:
         if claim.measure is not None:
@@ -143,23 +146,6 @@ def test_settings_that_are_known_to_be_chosen_are_marked() -> None:
             assert names == {"300 duplicates"}, label
         if label.startswith("luopan/") and label not in ("luopan/fig2", "luopan/overhead"):
             assert names == {"probes overtake"}, label
-
-
-VALO: dict[str, list[Any]] = {
-    "scheme": ["hash", "hash-gravity", "ideal"],
-    "paths": [2, 4, 8],
-    "workload": ["web-search", "data-mining"],
-}
-
-
-def replace_axes(cells: Cells) -> Cells:
-    """Cells of Wino's experiment at one point."""
-    axes: dict[str, list[Any]] = {
-        "fabric": ["100-50", "100-10", "N-S"],
-        "workload": ["web search", "data mining"],
-        "load": [0.4, 0.8],
-    }
-    return Cells({**cells.axes, **axes}, [1])
 
 
 def test_the_page_has_every_key_of_the_splitters_study() -> None:

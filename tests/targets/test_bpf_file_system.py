@@ -51,10 +51,11 @@ from dataclasses import replace
 from pathlib import Path
 from rich.console import Console
 from anabranch.reproduce.backend import Context
-from anabranch.reproduce.backends.lab import BACKEND, valo
+from anabranch.reproduce.backends.lab import BACKEND
+from anabranch.reproduce.backends.lab.valo import fig10
 from anabranch.reproduce.selection import select
 study = BACKEND.prepare(select(["valo/lab"])[0], True, Path("runs"))
-small = valo.Settings((2, 4), 2000, 1, 1, 0.0, ("web-search",), 2, 1, 500, 40_000_000, False)
+small = fig10.Settings((2, 4), 2000, 1, 1, 0.0)
 replace(study, settings=small).run(Context([], True, print)).show(Console(width=300))
 """
 DATAPATHS = "tests/lab/test_lab_ebpf.py::test_weights_that_fit_no_group_are_refused"
@@ -151,4 +152,3 @@ def test_a_study_leaves_out_what_the_machine_cannot_do(tmp_path: Path) -> None:
     found = json.loads((tmp_path / "runs" / "lab-valo-quick" / "result.json").read_text())
     schemes = {line["scheme"] for line in found["accuracy"]}
     assert schemes == set(SCHEMES)
-    assert {line["scheme"] for line in found["completion"]} == schemes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -218,13 +219,20 @@ def reproduce(
     record: Annotated[
         bool, typer.Option("--record", help="Keep a full run's numbers for `reproduce --recorded`.")
     ] = False,
+    minutes: Annotated[
+        float,
+        typer.Option(min=0, metavar="N", help="Begin no run after N minutes; the same command goes on from there."),
+    ] = math.inf,
     allow_busy: AllowBusy = False,
     json: Json = None,
 ) -> int:
     """Run published evaluations again on real switches: their claims, what this machine measures, and verdicts.
 
+    A full study is measured in as many pieces as it takes: each run is kept as it ends, and the same command goes on
+    with the runs that are missing, among them those that other programs of the machine disturbed.
+
     The status is 1 if the machine was too busy for the results to be used, or ours contradicts theory. `--record` keeps
-    each study as it ends, but none that was measured on a busy machine.
+    each study as it ends, with the runs there are, but none of a busy machine.
     """
     from anabranch.reproduce import lab as studies
     from anabranch.reproduce import session
@@ -244,7 +252,8 @@ def reproduce(
         if record and (one.evidence.usable or allow_busy):
             session.record([one], lambda text: terminal(json).print(text, markup=False, soft_wrap=True))
 
-    found = studies.reproduce(papers, quick, terminal(json), ["anabranch", *sys.argv[1:]], done)
+    piece = studies.Piece(quick, minutes, allow_busy)
+    found = studies.reproduce(papers, piece, terminal(json), ["anabranch", *sys.argv[1:]], done)
     usable = all(one.evidence.usable for one in found) or allow_busy
     if json is not None:
         from anabranch.reproduce.document import document

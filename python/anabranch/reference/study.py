@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 
 from anabranch.reference.markdown import GENERATED, code, table
-from anabranch.reproduce.backends.lab import QUANTITIES, dbb, meters, valo, wino
+from anabranch.reproduce.backends.lab import QUANTITIES, dbb, meters, wino
 from anabranch.reproduce.backends.lab import study as lab
+from anabranch.reproduce.backends.lab.valo import fig10, fig15
 from anabranch.reproduce.backends.meter import QUANTITIES as METERED
 from anabranch.reproduce.backends.meter.study import Meters
 from anabranch.reproduce.backends.simulator.measured import SIMULATED
@@ -84,19 +85,20 @@ SETTINGS = {
         "draws": "Draws of ports, which a hash sees; they are the seeds of the claims.",
         "seeds": "Seeds of the simulator beside it.",
     },
-    "valo": {
+    "valo.fig10": {
         "paths": "Numbers of paths.",
         "connections": "Connections of a trial.",
         "trials_min": "Least number of trials.",
         "trials_max": "Largest number of trials.",
         "budget_s": "Time in seconds after which no further round of trials begins.",
+    },
+    "valo.fig15": {
         "workloads": "Distributions of flow sizes.",
         "hosts": "Hosts of each edge.",
-        "draws": "Draws of weights for completion times; they are the seeds of the claims.",
+        "draws": "Draws of weights; they are the seeds of the claims.",
         "duration_ms": "Time in which flows begin, in milliseconds.",
         "total_bps": "Rate of all paths together at most, in bit/s.",
-        "kernel_completion": "Whether completion times are measured over datapaths in the kernel too, at the rate that "
-        "the machine carries.",
+        "kernel": "Whether datapaths in the kernel are measured too, at the rate that the machine carries.",
     },
     "wino": {
         "degraded": "Fabrics where all schemes run under web search: `100-50` and `100-10`, rates in Mb/s.",
@@ -293,7 +295,13 @@ def _meanings(meanings: Mapping[str, str], known: Collection[str], first: str = 
 
 
 def _settings() -> str:
-    kinds = {"dbb": dbb.Settings, "meters": meters.Settings, "valo": valo.Settings, "wino": wino.Settings}
+    kinds = {
+        "dbb": dbb.Settings,
+        "meters": meters.Settings,
+        "valo.fig10": fig10.Settings,
+        "valo.fig15": fig15.Settings,
+        "wino": wino.Settings,
+    }
     parts = [
         f"Settings of `{name}`:\n\n{_meanings(SETTINGS[name], [field.name for field in fields(kinds[name])])}\n"
         for name in lab.EXPERIMENTS

@@ -12,6 +12,7 @@ claims, verdicts and reports is the engine's, and the same for all.
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,10 @@ class Context:
     quiet: bool
     report: Callable[[str], None]
     """Reports a line to the user."""
+    ends_at: float = math.inf
+    """Reading of `time.monotonic()` from which no further run of a lab begins."""
+    busy_too: bool = False
+    """Whether runs count that other programs of the machine disturbed."""
 
 
 class Evidence(Protocol):

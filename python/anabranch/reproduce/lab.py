@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,8 +38,19 @@ def folder(group: Group, quick: bool) -> Path:
     return RUNS / f"{group.study}{'-quick' if quick else ''}"
 
 
+@dataclass(frozen=True)
+class Piece:
+    """What is measured now."""
+
+    quick: bool = False
+    minutes: float = math.inf
+    """Time after which no further run begins; what is missing then is for the next piece."""
+    busy_too: bool = False
+    """Whether runs count that other programs of the machine disturbed."""
+
+
 def reproduce(
-    wanted: Sequence[str], quick: bool, console: Console, command: Sequence[str], done: Callable[[Evaluated], None]
+    wanted: Sequence[str], piece: Piece, console: Console, command: Sequence[str], done: Callable[[Evaluated], None]
 ) -> list[Evaluated]:
     """Runs papers one after the other, prints what each came to with its verdicts, and writes its report.
 
@@ -58,13 +72,15 @@ def reproduce(
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     found: list[Evaluated] = []
+    ends_at = time.monotonic() + 60 * piece.minutes
+    context = Context(command, not console.is_terminal, report, ends_at, piece.busy_too)
     for group in of_lab(wanted):
-        (one,) = run([group], RUNS, quick, Context(command, not console.is_terminal, report))
+        (one,) = run([group], RUNS, piece.quick, context)
         # matplotlib takes a second to load: not before there is something to draw.
         from anabranch.reproduce.report import write
         from anabranch.reproduce.table import show
 
-        results = folder(group, quick)
+        results = folder(group, piece.quick)
         page = write([one], results, f"Reproduction: {results.name}", command)
         one.evidence.show(console)
         console.print()

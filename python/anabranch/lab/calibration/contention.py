@@ -49,7 +49,7 @@ class Contention:
     excess: float
     """The worst value over its limit."""
     processors: int
-    load_before: float
+    load_before: float | None
     load_max: float
     others_share: float
     """Share of the time of all processors while runs were under way; so are the next three."""
@@ -96,7 +96,7 @@ def judge(
     if stolen > limits["stolen"]:
         what = f"the hypervisor took {_pct(stolen)} of the processors' time ({_pct(limits['stolen'])} at most)"
         found.append((stolen / limits["stolen"], what))
-    if meter.load_before > limits["load"]:
+    if meter.load_before is not None and meter.load_before > limits["load"]:
         what = f"the load in the minute before was {meter.load_before:.1f} ({limits['load']:g} at most)"
         found.append((meter.load_before / limits["load"], what))
     if len(late) > LATE_RUNS_MAX * len(meter.late_ms):
@@ -137,9 +137,10 @@ def usable_scale(found: Contention, link_bps: float, scale: float) -> float:
 def lines(found: Contention, hint: str) -> list[str]:
     """The verdict for people."""
     if found.usable:
+        load = "" if found.load_before is None else f"; load {found.load_before:.1f} in the minute before"
         return [
             f"machine: usable: other programs took {_pct(found.others_share)} of the processors' time, the hypervisor "
-            f"{_pct(found.stolen_share)}; load {found.load_before:.1f} in the minute before"
+            f"{_pct(found.stolen_share)}{load}"
         ]
     return [f"not usable: the machine was busy: {'; '.join(found.causes)}", f"hint: {hint}"]
 

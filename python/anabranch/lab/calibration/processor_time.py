@@ -39,8 +39,9 @@ class ProcessorTime:
 class Meter:
     """Processor time of the runs of one command, and causes that disturbed them."""
 
-    load_before: float = field(default_factory=lambda: os.getloadavg()[0])
-    """Processes that wanted a processor in the minute before the first run (getloadavg(3))."""
+    load_before: float | None = field(default_factory=lambda: os.getloadavg()[0])
+    """Processes that wanted a processor in the minute before the first run (getloadavg(3)); `None` if it does not count
+    since what others take is known of each run."""
     spent: ProcessorTime = ProcessorTime()
     """While runs were under way."""
     late_ms: list[float] = field(default_factory=list)

@@ -46,9 +46,11 @@ class LabBackend:
 
     def recall(self, group: Group, record: Record) -> tuple[Expected, CellEvidence]:
         """See `backend.Backend`."""
+        from anabranch.reproduce.backends.lab.valo.evidence import with_theory
         from anabranch.reproduce.cell_evidence import recall
 
-        return recall(group, record, self.read_measure)
+        expected, evidence = recall(group, record, self.read_measure)
+        return expected, with_theory(evidence, record)
 
 
 BACKEND = LabBackend()

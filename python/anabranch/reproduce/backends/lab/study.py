@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError
+from anabranch.lab.calibration.contention import LATE_MAX_MS
 from anabranch.lab.fabric.termination import unwinding
 from anabranch.reproduce.backend import Announcement, Context
+from anabranch.reproduce.backends.lab.journal import FILE, Journal
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.claim import Claim, Expected
 from anabranch.reproduce.experiment_settings import check_keys, read_settings
 from anabranch.reproduce.group import Group
 from anabranch.reproduce.measure import CellMeasure
 from anabranch.reproduce.positions import key_line
+from anabranch.reproduce.record import identity, recorded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,8 +27,8 @@ if TYPE_CHECKING:
 
     from anabranch.lab.calibration.contention import Contention
 
-EXPERIMENTS = ("dbb", "meters", "valo", "wino")
-"""Packages with the code of an experiment: `SETTINGS`, a dataclass, and `run(study, context)`."""
+EXPERIMENTS = ("dbb", "meters", "valo.fig10", "valo.fig15", "wino")
+"""Modules with the code of an experiment: `SETTINGS`, a dataclass, and `run(study, context)`."""
 KEYS = ("backend", "name", "title", "experiment", "settings", "quick")
 NOTE = "note"
 HINT = "leave the machine to the study, and run it again"
@@ -45,6 +48,14 @@ class LabStudy:
     quick_note: str
 
     announcement: Announcement | None = None
+
+    def journal(self, context: Context, late_max_ms: float = LATE_MAX_MS, *, counted: bool = False) -> Journal:
+        """Runs that have been measured: of a full study those of earlier pieces too; see `Journal`."""
+        made = Journal(
+            self.folder / FILE, identity(self.group), late_max_ms, counted, context.busy_too or bool(self.quick_note)
+        )
+        made.begin(None if self.quick_note else recorded(self.group), anew=bool(self.quick_note))
+        return made
 
     def run(self, context: Context) -> LabEvidence:
         """Makes the lab, measures, writes what it measured into `folder`, and removes the lab.
@@ -68,6 +79,14 @@ class LabEvidence(CellEvidence):
     tables: Callable[[Console], None] | None = None
     """Prints what was measured beside the claims."""
     drawn: Sequence[tuple[str, str, Figure]] = ()
+    journal: Journal | None = None
+    """Runs that the values are of, where the study is measured in pieces."""
+    missing: str = ""
+    """Runs that are still to be measured, in words; empty if there is none."""
+
+    def parts(self) -> Mapping[str, bytes]:
+        """See `backend.Evidence`; the journal too, so that another machine can go on."""
+        return {**super().parts(), **(self.journal.parts() if self.journal is not None else {})}
 
     def figures(self) -> Iterable[tuple[str, str, Figure]]:
         """The experiment's own figure, and those of the claims' file."""
@@ -81,6 +100,8 @@ class LabEvidence(CellEvidence):
 
         if self.tables is not None:
             self.tables(console)
+        if self.missing:
+            console.print(self.missing, style="bold", markup=False, highlight=False, soft_wrap=True)
         if self.machine is not None:
             contention.show(self.machine, HINT, console)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -12,8 +11,6 @@ from typing import Any
 from anabranch._core import VERSION
 from anabranch.atomic_file import write_whole
 from anabranch.lab.calibration import contention
-from anabranch.lab.calibration.contention import Contention
-from anabranch.lab.calibration.processor_time import Meter
 from anabranch.reproduce.backend import Context
 from anabranch.reproduce.backends.lab.dbb import rows, table
 from anabranch.reproduce.backends.lab.dbb.cases import (
@@ -31,6 +28,7 @@ from anabranch.reproduce.backends.lab.dbb.fabric import PATHS, Fabric, fabric
 from anabranch.reproduce.backends.lab.dbb.measure import LAB, Row, run_lab
 from anabranch.reproduce.backends.lab.dbb.schemes import ONE_PATH, SCHEMES, Scheme
 from anabranch.reproduce.backends.lab.dbb.simulate import run_simulator
+from anabranch.reproduce.backends.lab.journal import Journal, still_missing, time_is_up, to_run
 from anabranch.reproduce.backends.lab.study import LabEvidence, LabStudy, published
 from anabranch.reproduce.cells import LEFT_OUT, Cells
 from anabranch.reproduce.quantity import Quantity
@@ -89,31 +87,52 @@ def run(study: LabStudy, context: Context) -> LabEvidence:
         AnabranchError: no lab with datapaths can be made here, or something in it refuses.
 
     """
-    began = time.monotonic()
     size: Settings = study.settings
-    steps = list(_steps(size))
-    seconds = len(steps) * (sum(size.span) + SETTLE_S)
-    context.report(f"{study.group.study}: {len(steps)} runs over real TCP, about {-(-seconds // 60):.0f} minutes")
-    found: list[Row] = []
-    meter = Meter()
-    with fabric(SCHEMES[-1]) as made, Bar(study.group.study, len(steps), quiet=context.quiet) as bar:
-        installed, whole = SCHEMES[-1], False
-        for number, step in enumerate(steps):
-            bar.draw(number, f"{step.case.name}, {step.scheme.name}, {step.recovery.name}")
-            if whole != step.gso:
-                made.whole_segments(step.gso)
-                whole = step.gso
-            if installed != step.scheme:
-                made.install(step.scheme)
-                installed = step.scheme
-            with meter.running(made.lab.record.mark):
-                row = run_lab(made, step.case, step.recovery, step.scheme, size.span, draw=step.draw, gso=step.gso)
-            found.append(row)
-            meter.late_ms.append(row.late_p99_ms)
-            found += _simulated(made, step, size)
-    machine = contention.judge(meter, late_max_ms=table.LATE_MS)
-    context.report(f"{time.monotonic() - began:.0f} s")
-    return _evidence(study, found, made.link_bps, made.ceiling_bps, machine)
+    name = study.group.study
+    steps = {_key(step): step for step in _steps(size)}
+    journal = study.journal(context, table.LATE_MS)
+    missing = [steps[key] for key in journal.lacks(steps)]
+    context.report(to_run(name, missing, list(steps), len(missing) * (sum(size.span) + SETTLE_S)))
+    if missing and not time_is_up(context):
+        # All pieces have links of one rate, which the first has chosen by what its machine carries.
+        rates = {journal[key]["link_bps"] for key in steps if key in journal}
+        with (
+            fabric(SCHEMES[-1], next(iter(rates), 0) // 1_000_000 or None) as made,
+            Bar(name, len(missing), quiet=context.quiet) as bar,
+        ):
+            _measure(made, missing, size, journal, context, bar)
+    found = [journal[key] for key in steps if key in journal]
+    return _evidence(study, found, journal, still_missing(name, journal, list(steps)))
+
+
+def _key(step: Run) -> str:
+    """Name of a run in the journal."""
+    whole = ", whole" if step.gso else ""
+    return f"{step.case.name}, {step.recovery.name}, {step.scheme.name}{whole}, draw {step.draw}"
+
+
+def _measure(made: Fabric, steps: Sequence[Run], size: Settings, journal: Journal, context: Context, bar: Bar) -> None:
+    """Runs of one lab, until the time is up."""
+    installed, whole = SCHEMES[-1], False
+    for number, step in enumerate(steps):
+        if time_is_up(context):
+            return
+        bar.draw(number, f"{step.case.name}, {step.scheme.name}, {step.recovery.name}")
+        if whole != step.gso:
+            made.whole_segments(step.gso)
+            whole = step.gso
+        if installed != step.scheme:
+            made.install(step.scheme)
+            installed = step.scheme
+        simulated = list(_simulated(made, step, size))
+        with journal.running(_key(step), made.lab.record.mark) as run:
+            row = run_lab(made, step.case, step.recovery, step.scheme, size.span, draw=step.draw, gso=step.gso)
+            run.late_ms = [row.late_p99_ms]
+            run.found = {
+                "link_bps": made.link_bps,
+                "ceiling_bps": made.ceiling_bps,
+                "rows": [asdict(one) for one in (row, *simulated)],
+            }
 
 
 def _steps(size: Settings) -> Iterator[Run]:
@@ -135,10 +154,15 @@ def _simulated(made: Fabric, step: Run, size: Settings) -> Iterator[Row]:
             yield run_simulator(made.link_bps, step.case, step.recovery, step.scheme, size.span, draw=seed)
 
 
-def _evidence(
-    study: LabStudy, found: Sequence[Row], link_bps: int, ceiling_bps: float, machine: Contention
-) -> LabEvidence:
+def _evidence(study: LabStudy, runs: Sequence[Mapping[str, Any]], journal: Journal, missing: str) -> LabEvidence:
     """Writes what was measured, and puts it into cells."""
+    machine = journal.machine()
+    contention.write(machine, study.folder)
+    if not runs:
+        nothing = cells([], 1, study.settings)
+        return LabEvidence(nothing, [], machine.usable, machine, journal=journal, missing=missing)
+    found = [Row(**row) for one in runs for row in one["rows"]]
+    link_bps, ceiling_bps = runs[0]["link_bps"], min(one["ceiling_bps"] for one in runs)
     # matplotlib takes a second to load: not before there is something to draw.
     from anabranch.plot.style import save
     from anabranch.reproduce.backends.lab.dbb.figure import draw
@@ -157,7 +181,6 @@ def _evidence(
     }
     write_whole(study.folder / "result.json", json.dumps(numbers, indent=1) + "\n")
     write_whole(study.folder / "rows.csv", rows.as_csv(found))
-    contention.write(machine, study.folder)
     figure = draw(lines)
     for ending in ("png", "svg"):
         save(figure, study.folder / f"goodput.{ending}")
@@ -168,6 +191,8 @@ def _evidence(
         machine,
         lambda console: table.show(lines, RECOVERIES, ceiling_bps, console),
         [("goodput", "goodput in the lab, in the simulator and in the paper", figure)],
+        journal,
+        missing,
     )
 
 

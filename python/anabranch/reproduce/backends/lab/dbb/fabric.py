@@ -126,11 +126,12 @@ def fabric(scheme: Scheme, link_mbps: int | None = None) -> Iterator[Fabric]:
         carried = ceiling_bps(made)
         room = HEADROOM * carried / PATHS
         fitting = [rate for rate in RATES_MBPS if rate * 1e6 <= room]
-        if not fitting:
+        wanted = link_mbps or next(iter(fitting), RATES_MBPS[-1])
+        if wanted * 1e6 > room:
             raise AnabranchError(
-                f"links: of {RATES_MBPS[-1]} Mb/s: this machine carries {carried / 1e6:.0f} Mb/s; leave it to this"
+                f"links: of {wanted} Mb/s: this machine carries {carried / 1e6:.0f} Mb/s; leave it to this"
             )
-        link_bps = (link_mbps or fitting[0]) * 1_000_000
+        link_bps = wanted * 1_000_000
         for cable in lab.blueprint.cables:
             lab.set_link(cable.a.node, cable.b.node, rate_bps=link_bps, parallel=cable.parallel)
         yield Fabric(lab, carried, link_bps)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -78,30 +78,40 @@ class Line:
         return self.expected.has(self.measured_pct)
 
 
-async def measure(
-    places: Sequence[tuple[Place, Sequence[str]]], paths: int, connections: int, progress: Callable[[], None]
-) -> AsyncGenerator[Trial, None]:
-    """Runs trials, without end; each scheme sees the same weights and connections.
+@contextmanager
+def senders(places: Sequence[Place]) -> Iterator[list[PacedSender]]:
+    """A sender in each fabric, from the first host of one edge to the first of the other."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(_sender(place)) for place in places]
 
-    `places` are fabrics with the schemes that are tried on each; `progress` is told of each pass of the connections.
+
+async def measure(
+    places: Sequence[tuple[Place, Sequence[str]]],
+    sending: Sequence[PacedSender],
+    trial: tuple[int, int],
+    connections: int,
+    progress: Callable[[], None],
+) -> Trial:
+    """Runs one trial, `trial` being the number of paths and its own: all schemes see its weights and connections.
+
+    `places` are fabrics with the schemes that are tried on each, and `sending` their senders; `progress` is called with
+    each pass of the connections.
 
     Raises:
         AnabranchError: a connection is lost or counted twice.
 
     """
-    random = np.random.Generator(np.random.PCG64([SEED, paths]))
-    with ExitStack() as stack:
-        senders = [stack.enter_context(_sender(place)) for place, _ in places]
-        while True:
-            trial = Trial(random.integers(WEIGHT_MIN, WEIGHT_MAX + 1, paths).tolist())
-            # Addresses and MACs are alike in all places.
-            firsts = _first_packets(places[0][0], connections, random)
-            for (place, schemes), sender in zip(places, senders, strict=True):
-                for scheme in schemes:
-                    await place.split(scheme, trial.weights)
-                    trial.counts[scheme] = await _pass(place, sender, firsts, paths)
-                    progress()
-            yield trial
+    paths, _ = trial
+    random = np.random.Generator(np.random.PCG64([SEED, *trial]))
+    made = Trial(random.integers(WEIGHT_MIN, WEIGHT_MAX + 1, paths).tolist())
+    # Addresses and MACs are alike in all places.
+    firsts = _first_packets(places[0][0], connections, random)
+    for (place, schemes), sender in zip(places, sending, strict=True):
+        for scheme in schemes:
+            await place.split(scheme, made.weights)
+            made.counts[scheme] = await _pass(place, sender, firsts, paths)
+            progress()
+    return made
 
 
 def _sender(place: Place) -> PacedSender:

@@ -36,6 +36,11 @@ RECIPES = {
 }
 
 
+def missing_in_kernel() -> str:
+    """The reason why this machine has no datapaths in the kernel; empty if it has."""
+    return next((f"{feature}: {note}" for feature, there, note in _core.probe_kernel() if not there), "")
+
+
 def shares(recipe: str, weights: Sequence[int]) -> list[float]:
     """Shares that a recipe really gives, under a perfect hash."""
     group = _group("", [], range(1, len(weights) + 1), weights, 0, plain=RECIPES[recipe].plain)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import groupby, product
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import count, groupby, product
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anabranch.atomic_file import write_whole
 from anabranch.errors import AnabranchError
@@ -16,10 +16,10 @@ from anabranch.hints import nearest
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.calibrate import ceiling_of
 from anabranch.lab.calibration.ceiling import HEADROOM, Ceiling, write
-from anabranch.lab.calibration.processor_time import Meter
 from anabranch.lab.fabric.topology import Lab
 from anabranch.marking import nftables as marking
 from anabranch.reproduce.backend import Context
+from anabranch.reproduce.backends.lab.journal import Journal, still_missing, time_is_up, to_run
 from anabranch.reproduce.backends.lab.study import LabEvidence, LabStudy
 from anabranch.reproduce.backends.lab.wino import north_south
 from anabranch.reproduce.backends.lab.wino.cases import ASYMMETRIES, WORKLOADS
@@ -29,6 +29,9 @@ from anabranch.reproduce.backends.lab.wino.table import as_csv, show
 from anabranch.reproduce.cells import Cells
 from anabranch.reproduce.quantity import Quantity
 from anabranch.terminal.bar import Bar
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SWITCHES = 3
 """Switches that a packet passes."""
@@ -77,43 +80,63 @@ SETTINGS = Settings
 
 
 def run(study: LabStudy, context: Context) -> LabEvidence:
-    """Makes the labs one after the other, measures, writes rows and a figure, and removes the labs.
+    """Makes the labs one after the other, measures what the journal lacks, and writes rows and a figure.
 
     Raises:
         AnabranchError: no lab can be made here, or something in it refuses.
 
     """
     name = study.group.study
-    steps = study.settings.steps(study.group.folder)
-    seconds = sum(point.duration_s + DRAIN_S // 2 for point, _ in steps)
-    context.report(f"{name}: {len(steps)} runs over real TCP, about {-(-seconds // 60)} minutes")
-    rows: list[Row] = []
-    meter = Meter()
-    with Bar(name, len(steps), quiet=context.quiet) as bar:
-        for _, some in groupby(steps, key=lambda step: step[0].asymmetry.scenario):
-            ceiling = _run_lab(list(some), bar, rows, meter, context)
+    steps = {_key(point, scheme): (point, scheme) for point, scheme in study.settings.steps(study.group.folder)}
+    journal = study.journal(context)
+    missing = [steps[key] for key in journal.lacks(steps)]
+    seconds = sum(point.duration_s + DRAIN_S // 2 for point, _ in missing)
+    context.report(to_run(name, missing, list(steps), seconds))
+    number = count()
+    with Bar(name, len(missing), quiet=context.quiet) as bar:
+
+        def progress(text: str) -> None:
+            bar.draw(next(number), text)
+
+        for _, some in groupby(missing, key=lambda step: step[0].asymmetry.scenario):
+            if not time_is_up(context):
+                write(_run_lab(list(some), progress, journal, context), study.folder)
+    rows = [Row(**row) for key in steps if key in journal for row in journal[key]]
     write_whole(study.folder / "rows.csv", as_csv(rows))
-    write(ceiling, study.folder)
-    machine = contention.judge(meter)
+    machine = journal.machine()
     contention.write(machine, study.folder)
+    return LabEvidence(
+        cells(rows, [point for point, _ in steps.values()]),
+        study.expected.figures,
+        machine.usable,
+        machine,
+        lambda console: show(rows, console),
+        _drawn(rows, study.folder),
+        journal,
+        still_missing(name, journal, list(steps)),
+    )
+
+
+def _key(point: Point, scheme: Scheme) -> str:
+    """Name of a run in the journal."""
+    return f"{point.asymmetry.name}, {point.workload.name}, load {point.load:g}, {scheme.name}, seed {point.seed}"
+
+
+def _drawn(rows: Sequence[Row], folder: Path) -> list[tuple[str, str, Figure]]:
+    """The experiment's figure; none where nothing has been measured."""
+    if not rows:
+        return []
     # matplotlib takes a second to load: not before there is something to draw.
     from anabranch.plot.style import save
     from anabranch.reproduce.backends.lab.wino.figure import draw
 
     figure = draw(rows)
-    save(figure, study.folder / "afct.png")
-    return LabEvidence(
-        cells(rows),
-        study.expected.figures,
-        machine.usable,
-        machine,
-        lambda console: show(rows, console),
-        [("afct", "mean flow completion time, lab beside simulator", figure)],
-    )
+    save(figure, folder / "afct.png")
+    return [("afct", "mean flow completion time, lab beside simulator", figure)]
 
 
 def _run_lab(
-    steps: Sequence[tuple[Point, Scheme]], bar: Bar, rows: list[Row], meter: Meter, context: Context
+    steps: Sequence[tuple[Point, Scheme]], progress: Callable[[str], None], journal: Journal, context: Context
 ) -> Ceiling:
     """Runs of one lab, which is made and removed; what the machine can forward in it."""
     lab = Lab.up(steps[0][0].file, f"wino-{os.getpid()}")
@@ -132,11 +155,15 @@ def _run_lab(
                 north_south.check(outside_bps, asymmetry)
                 network = Network(rates, outside_bps)
                 for point, scheme in some:
-                    bar.draw(len(rows) // 2, f"{scheme.name}, {asymmetry.name}, load {point.load:g}")
-                    with installed(lab, scheme, network) as sent_as, meter.running(lab.record.mark):
-                        rows.append(run_lab(lab, scheme, point, sent_as))
-                    meter.late_ms.append(rows[-1].late_p99_ms)
-                    rows.append(run_simulator(scheme, point))
+                    if time_is_up(context):
+                        return ceiling
+                    progress(f"{scheme.name}, {asymmetry.name}, load {point.load:g}")
+                    simulated = run_simulator(scheme, point)
+                    key = _key(point, scheme)
+                    with installed(lab, scheme, network) as sent_as, journal.running(key, lab.record.mark) as run:
+                        row = run_lab(lab, scheme, point, sent_as)
+                        run.late_ms = [row.late_p99_ms]
+                        run.found = [asdict(row), asdict(simulated)]
     finally:
         lab.down()
     return ceiling
@@ -154,17 +181,20 @@ def _check(ceiling: Ceiling, steps: Sequence[tuple[Point, Scheme]], context: Con
     )
 
 
-def cells(rows: Sequence[Row]) -> Cells:
-    """Runs in the lab."""
+def cells(rows: Sequence[Row], planned: Sequence[Point] = ()) -> Cells:
+    """Runs in the lab, those that are there and those that are to come."""
+    fabrics = {row.fabric for row in rows} | {point.asymmetry.name for point in planned}
+    workloads = {row.workload for row in rows} | {point.workload.name for point in planned}
     axes: dict[str, list[Any]] = {
         "scheme": [scheme.name for scheme in SCHEMES],
-        "fabric": [name for name in ASYMMETRIES if any(row.fabric == name for row in rows)],
-        "workload": [name for name in WORKLOADS if any(row.workload == name for row in rows)],
-        "load": sorted({row.load for row in rows}),
+        "fabric": [name for name in ASYMMETRIES if name in fabrics],
+        "workload": [name for name in WORKLOADS if name in workloads],
+        "load": sorted({row.load for row in rows} | {point.load for point in planned}),
     }
     known: dict[str, list[Any]] = {"fabric": list(ASYMMETRIES), "workload": list(WORKLOADS)}
     left_out = {axis: [name for name in names if name not in axes[axis]] for axis, names in known.items()}
-    made = Cells(axes, sorted({row.seed for row in rows}), left_out=left_out)
+    seeds = {row.seed for row in rows} | {point.seed for point in planned}
+    made = Cells(axes, sorted(seeds), left_out=left_out)
     for row in rows:
         if row.where != LAB:
             continue
