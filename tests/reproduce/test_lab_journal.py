@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import time
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from anabranch.lab.calibration.processor_time import ProcessorTime
 from anabranch.reproduce import record
 from anabranch.reproduce.backend import Context
 from anabranch.reproduce.backends.lab import BACKEND, wino
-from anabranch.reproduce.backends.lab.journal import Journal, still_missing, time_is_up
+from anabranch.reproduce.backends.lab.journal import RECORDED, Journal, still_missing, time_is_up
 from anabranch.reproduce.backends.lab.study import LabStudy
 from anabranch.reproduce.backends.lab.wino.measure import Row
 from anabranch.reproduce.cell_evidence import CellEvidence
@@ -61,6 +62,8 @@ def test_a_piece_goes_on_where_the_last_one_ended(tmp_path: Path, machine: dict[
     keep(first, "one", {"fct": 1.5})
     machine["now"] = BUSY
     keep(first, "two", {"fct": 9.0})
+    (kept,) = gzip.decompress(first.parts()[RECORDED]).decode().splitlines()
+    assert json.loads(kept)["run"] == "one"
     second = begun(file)
     assert second["one"] == {"fct": 1.5}
     assert second.lacks(["one", "two", "three"]) == ["two", "three"]
