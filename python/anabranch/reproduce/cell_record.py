@@ -78,7 +78,8 @@ def _read(record: Record, quantities: Iterable[Quantity]) -> Cells:
     keys = list(zip(map(cell, rows), table["seed"].to_list(), strict=True))
     missing = {(cell(one["cell"]), one["seed"]): one["why"] for one in about["missing"]}
     cells = Cells(axes, about["seeds"], missing=missing, bounded=about["bounded"])
-    for quantity in dict.fromkeys(quantities):
+    # A study of which no cell has run with all its seeds has no column either.
+    for quantity in dict.fromkeys(quantities) if keys else ():
         name = column(quantity)
         if name not in table.columns:
             raise AnabranchError(f"{record.folder}: it has no {name}, which a claim measures; record the study again")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from anabranch.reproduce.quantity import Quantity
@@ -37,6 +37,16 @@ class Cells:
     """Bound that a run has passed."""
     left_out: dict[str, list[Any]] = field(default_factory=dict)
     """Values of the axes that the whole study has beside these."""
+
+    def whole(self) -> Cells:
+        """The cells that have run with every seed; those that lack one count as not run."""
+        reasons = {cell: why for (cell, _), why in self.missing.items()}
+        missing = {
+            (cell, seed): self.missing.get((cell, seed), why) for cell, why in reasons.items() for seed in self.seeds
+        }
+        numbers = {key: number for key, number in self.numbers.items() if key[0] not in reasons}
+        unfinished = {key: counts for key, counts in self.unfinished.items() if key[0] not in reasons}
+        return replace(self, numbers=numbers, unfinished=unfinished, missing=missing)
 
     def cell(self, labels: Mapping[str, Any]) -> Cell:
         """Labels in the order of the axes."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.errors import AnabranchError
 from anabranch.lab.calibration.contention import LATE_MAX_MS
 from anabranch.lab.fabric.termination import unwinding
+from anabranch.reproduce import cell_record
 from anabranch.reproduce.backend import Announcement, Context
 from anabranch.reproduce.backends.lab.journal import FILE, Journal
 from anabranch.reproduce.cell_evidence import CellEvidence
@@ -85,8 +86,9 @@ class LabEvidence(CellEvidence):
     """Runs that are still to be measured, in words; empty if there is none."""
 
     def parts(self) -> Mapping[str, bytes]:
-        """See `backend.Evidence`; the journal too, so that another machine can go on."""
-        return {**super().parts(), **(self.journal.parts() if self.journal is not None else {})}
+        """See `backend.Evidence`: cells with all their seeds, and the journal, so that another machine can go on."""
+        whole = cell_record.parts(self.cells.whole())
+        return {**whole, **(self.journal.parts() if self.journal is not None else {})}
 
     def figures(self) -> Iterable[tuple[str, str, Figure]]:
         """The experiment's own figure, and those of the claims' file."""

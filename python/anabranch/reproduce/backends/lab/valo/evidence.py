@@ -63,11 +63,11 @@ def with_theory(found: CellEvidence, record: Record) -> CellEvidence:
     return AccuracyEvidence(found.cells, found.wanted, theory=bands)
 
 
-def accuracy_cells(trials: Mapping[int, Sequence[accuracy.Trial]]) -> Cells:
-    """Errors by scheme and number of paths; trials are the seeds, as many as there are of every number of paths."""
+def accuracy_cells(trials: Mapping[int, Sequence[accuracy.Trial]], planned: int = 1) -> Cells:
+    """Errors by scheme and number of paths; trials are the seeds, as many as were planned or have run."""
     schemes = list(accuracy.ALL_SCHEMES)
     axes: dict[str, list[Any]] = {"scheme": schemes, "paths": list(trials)}
-    seeds = list(range(1, max(1, min(map(len, trials.values()))) + 1))
+    seeds = list(range(1, max(planned, *map(len, trials.values())) + 1))
     made = Cells(axes, seeds, left_out={"paths": [paths for paths in ALL_PATHS if paths not in trials]})
     for paths, own in trials.items():
         for scheme in schemes:

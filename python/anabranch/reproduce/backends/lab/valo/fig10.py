@@ -85,7 +85,9 @@ def run(study: LabStudy, context: Context) -> LabEvidence:
     }
     whole = min(map(len, trials.values()))
     if not whole:
-        return LabEvidence(accuracy_cells(trials), [], journal=journal, missing=still_missing(name, journal, [*steps]))
+        return LabEvidence(
+            accuracy_cells(trials, size.trials_min), [], journal=journal, missing=still_missing(name, journal, [*steps])
+        )
     version = next(journal[key]["open_vswitch"] for key in steps if key in journal)
     found = [line for of_paths in trials.values() for line in lines(of_paths, size.connections)]
 
@@ -93,7 +95,7 @@ def run(study: LabStudy, context: Context) -> LabEvidence:
         table.show_accuracy(found, published(study.expected.claims, "MAPE", "paths"), version, unable, console)
 
     return AccuracyEvidence(
-        accuracy_cells(trials),
+        accuracy_cells(trials, size.trials_min),
         study.expected.figures,
         tables=tables,
         drawn=[
