@@ -2,7 +2,7 @@
 
 use crate::card::Owner;
 use crate::network::{Address, Network};
-use crate::prefetch::prefetch;
+use anabranch_split::prefetch::prefetch;
 use crate::timers::Timer;
 use crate::transport::roce::{RoceReceiver, RoceSender};
 use crate::transport::uec::{UecReceiver, UecSender};

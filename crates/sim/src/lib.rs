@@ -23,7 +23,6 @@ mod packet;
 mod partition;
 mod pinning;
 mod port;
-mod prefetch;
 mod progress;
 mod queue;
 mod settings;

@@ -1,7 +1,7 @@
 //! Packets in one block of memory, addressed by typed numbers, with a list of those that are free.
 
 use crate::Packet;
-use crate::prefetch::prefetch;
+use anabranch_split::prefetch::prefetch;
 
 /// Name of a packet in the fabric: its slot among all packets. It is given again once the packet has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -16,6 +16,7 @@ extern crate std;
 mod env;
 pub mod hash;
 pub mod picks;
+pub mod prefetch;
 mod tuple;
 
 #[cfg(feature = "plan")]

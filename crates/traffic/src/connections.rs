@@ -1,8 +1,12 @@
 //! Streaming table of connections: counts packets into how many, how large, how long.
 
+mod index;
+mod row;
+
 use crate::PacketRecord;
 use anabranch_split::FiveTuple;
-use hashbrown::HashTable;
+use index::{Index, Search};
+use row::{Row, Rows};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Unit in which connections are counted.
@@ -15,32 +19,17 @@ pub enum Direction {
     Each,
 }
 
-/// What a packet finds and changes of its connection: one cache line.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Row {
-    /// The first packet's.
-    tuple: FiveTuple,
-    /// Whether the other end has sent ([`Direction::Conversation`] only).
-    answered: bool,
-    packets: u64,
-    bytes: u64,
-    last_ns: u64,
-}
-
-const _: () = assert!(size_of::<Row>() == 64);
-
-/// Packets whose connections are looked up before the first of them is counted. Lookups do not wait for each other, and
-/// most of their time is waiting for memory.
+/// Packets whose connections are looked up before the first of them is counted. Most of that time is waiting for memory, for
+/// the index and then for the row: each is asked for on behalf of all these packets before any of them needs it.
 const LOOKED_UP: usize = 64;
 
 /// Connections in the order of their first packets. Memory grows with connections only.
 #[derive(Debug)]
 pub struct Connections {
     direction: Direction,
-    /// Indexes of rows, by hash. The table is never iterated: its order would change with the hash.
-    table: HashTable<u32>,
-    rows: Vec<Row>,
+    /// Never iterated: its order would change with the hash.
+    index: Index,
+    rows: Rows,
     first_ns: Vec<u64>,
     /// Number of conversations of which both directions were seen.
     two_way: usize,
@@ -79,7 +68,7 @@ impl Direction {
             Self::Conversation => destination,
             Self::Each => destination.rotate_left(1),
         };
-        // The protocol goes to the top bits, the only ones that hashbrown's control bytes compare.
+        // The protocol goes to the top bits, which the index compares.
         end_hash(tuple.source, tuple.source_port)
             .wrapping_add(destination)
             .wrapping_add(u64::from(tuple.protocol) << 57)
@@ -90,7 +79,7 @@ impl Connections {
     /// Makes an empty table.
     #[must_use]
     pub fn new(direction: Direction) -> Self {
-        Self { direction, table: HashTable::new(), rows: Vec::new(), first_ns: Vec::new(), two_way: 0 }
+        Self { direction, index: Index::new(), rows: Rows::default(), first_ns: Vec::new(), two_way: 0 }
     }
 
     /// Counts one packet, and returns the index of its connection.
@@ -99,8 +88,10 @@ impl Connections {
     /// Panics at the 2^32nd connection, which would need 400 GB.
     pub fn observe(&mut self, packet: &PacketRecord) -> u32 {
         let hash = self.direction.hash(&packet.tuple);
-        let found = self.find(hash, &packet.tuple);
-        self.settle(found, hash, packet)
+        match self.find(self.index.search(hash), &packet.tuple) {
+            Some(row) => self.count(row, packet),
+            None => self.insert(hash, packet),
+        }
     }
 
     /// Counts packets in their order, and appends the index of each one's connection to `indexes`.
@@ -109,65 +100,77 @@ impl Connections {
     /// As [`Self::observe`].
     pub fn observe_all(&mut self, packets: &[PacketRecord], indexes: &mut Vec<u32>) {
         let mut hashes = [0; LOOKED_UP];
-        let mut found = [None; LOOKED_UP];
+        let mut likely = [None; LOOKED_UP];
         for packets in packets.chunks(LOOKED_UP) {
             for (hash, packet) in hashes.iter_mut().zip(packets) {
                 *hash = self.direction.hash(&packet.tuple);
+                self.index.prefetch(*hash);
             }
-            for ((found, &hash), packet) in found.iter_mut().zip(&hashes).zip(packets) {
-                *found = self.find(hash, &packet.tuple);
+            for (likely, &hash) in likely.iter_mut().zip(&hashes[..packets.len()]) {
+                *likely = self.index.next(&mut self.index.search(hash));
+                if let Some(row) = *likely {
+                    self.rows.prefetch(row);
+                }
             }
-            for ((found, &hash), packet) in found.iter().zip(&hashes).zip(packets) {
-                // A packet before it may have been its connection's first.
-                let found = found.or_else(|| self.find(hash, &packet.tuple));
-                indexes.push(self.settle(found, hash, packet));
+            for ((likely, &hash), packet) in likely.iter().zip(&hashes).zip(packets) {
+                indexes.push(match likely {
+                    Some(row) if self.is_of(*row, &packet.tuple) => self.count(*row, packet),
+                    // Another connection has the same tag, or a packet before this one was its connection's first.
+                    _ => match self.find(self.index.search(hash), &packet.tuple) {
+                        Some(row) => self.count(row, packet),
+                        None => self.insert(hash, packet),
+                    },
+                });
             }
         }
     }
 
-    /// Index of the connection of a 5-tuple.
+    /// Whether packets of this 5-tuple belong to the connection in a row.
     #[inline]
-    fn find(&self, hash: u64, tuple: &FiveTuple) -> Option<u32> {
+    fn is_of(&self, row: u32, tuple: &FiveTuple) -> bool {
         let reversed = match self.direction {
             Direction::Conversation => tuple.reversed(),
             Direction::Each => *tuple,
         };
-        let is_its_own = |&index: &u32| {
-            let known = &self.rows[index as usize].tuple;
-            (difference(known, tuple) == 0) | (difference(known, &reversed) == 0)
-        };
-        self.table.find(hash, is_its_own).copied()
+        let known = &self.rows.get(row).tuple;
+        (difference(known, tuple) == 0) | (difference(known, &reversed) == 0)
     }
 
-    /// Counts a packet for the connection that was found for it, or for a new one.
+    /// Row of the connection of a 5-tuple among those that a search yields.
     #[inline]
-    fn settle(&mut self, found: Option<u32>, hash: u64, packet: &PacketRecord) -> u32 {
-        let Some(index) = found else { return self.insert(hash, packet) };
-        let row = &mut self.rows[index as usize];
-        row.packets += 1;
-        row.bytes += packet.bytes;
-        // A capture that merges several queues may run back by microseconds.
-        row.last_ns = row.last_ns.max(packet.time_ns);
-        let answers = difference(&row.tuple, &packet.tuple) != 0;
-        self.two_way += usize::from(answers & !row.answered);
-        row.answered |= answers;
-        index
+    fn find(&self, mut search: Search, tuple: &FiveTuple) -> Option<u32> {
+        loop {
+            let row = self.index.next(&mut search)?;
+            if self.is_of(row, tuple) {
+                return Some(row);
+            }
+        }
     }
 
-    #[cold]
+    /// Counts a packet of the connection in a row, and returns the row.
+    #[inline]
+    fn count(&mut self, row: u32, packet: &PacketRecord) -> u32 {
+        let known = self.rows.get_mut(row);
+        known.packets += 1;
+        known.bytes += packet.bytes;
+        // A capture that merges several queues may run back by microseconds.
+        known.last_ns = known.last_ns.max(packet.time_ns);
+        let answers = difference(&known.tuple, &packet.tuple) != 0;
+        self.two_way += usize::from(answers & !known.answered);
+        known.answered |= answers;
+        row
+    }
+
     fn insert(&mut self, hash: u64, packet: &PacketRecord) -> u32 {
-        let index = u32::try_from(self.rows.len()).expect("fewer than 2^32 connections");
         let &PacketRecord { time_ns, bytes, tuple } = packet;
         if self.direction == Direction::Each {
             let reversed = tuple.reversed();
-            let there = self.find(self.direction.hash(&reversed), &reversed);
-            self.two_way += usize::from(there.is_some());
+            let back = self.index.search(self.direction.hash(&reversed));
+            self.two_way += usize::from(self.find(back, &reversed).is_some());
         }
-        let rows = &self.rows;
-        self.table.insert_unique(hash, index, |&i| self.direction.hash(&rows[i as usize].tuple));
         self.rows.push(Row { tuple, answered: false, packets: 1, bytes, last_ns: time_ns });
         self.first_ns.push(time_ns);
-        index
+        self.index.push(hash)
     }
 
     /// Unit in which connections are counted.
@@ -185,22 +188,27 @@ impl Connections {
     /// Whether no packet was seen.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.len() == 0
     }
 
     /// The 5-tuple of each connection's first packet.
     pub fn tuples(&self) -> impl ExactSizeIterator<Item = &FiveTuple> {
-        self.rows.iter().map(|row| &row.tuple)
+        self.tuples_from(0)
+    }
+
+    /// As [`Self::tuples`], without those of the first connections.
+    pub(crate) fn tuples_from(&self, first: usize) -> impl ExactSizeIterator<Item = &FiveTuple> {
+        self.rows.iter_from(first).map(|row| &row.tuple)
     }
 
     /// Number of packets of each connection.
     pub fn packets(&self) -> impl ExactSizeIterator<Item = u64> {
-        self.rows.iter().map(|row| row.packets)
+        self.rows.iter_from(0).map(|row| row.packets)
     }
 
     /// Number of bytes on the wire of each connection.
     pub fn bytes(&self) -> impl ExactSizeIterator<Item = u64> {
-        self.rows.iter().map(|row| row.bytes)
+        self.rows.iter_from(0).map(|row| row.bytes)
     }
 
     /// Time of each connection's first packet in the order seen, in nanoseconds since the Unix epoch.
@@ -211,7 +219,7 @@ impl Connections {
 
     /// Time of the latest packet of each connection, in nanoseconds since the Unix epoch.
     pub fn last_ns(&self) -> impl ExactSizeIterator<Item = u64> {
-        self.rows.iter().map(|row| row.last_ns)
+        self.rows.iter_from(0).map(|row| row.last_ns)
     }
 
     /// Number of distinct directed 5-tuples seen, in either unit of counting.
@@ -235,9 +243,7 @@ impl Connections {
     /// Memory of the table in bytes, spare capacity included.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.table.allocation_size()
-            + self.rows.capacity() * size_of::<Row>()
-            + self.first_ns.capacity() * size_of::<u64>()
+        self.index.memory_bytes() + self.rows.memory_bytes() + self.first_ns.capacity() * size_of::<u64>()
     }
 }
 

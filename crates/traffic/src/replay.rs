@@ -119,7 +119,7 @@ impl<'t> Replay<'t> {
         self.connections.observe_all(records, &mut columns.connections);
         let known = self.keys.len();
         columns.new.clear();
-        columns.new.extend(self.connections.tuples().skip(known));
+        columns.new.extend(self.connections.tuples_from(known));
         self.keys.resize(self.connections.len(), 0);
         self.hash.keys(&columns.new, self.seed, &mut self.keys[known..]);
         self.packets += records.len() as u64;

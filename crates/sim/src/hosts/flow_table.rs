@@ -1,6 +1,6 @@
 //! Flows that the engine holds: from shortly before they begin until nothing can change their records any more.
 
-use crate::prefetch::prefetch;
+use anabranch_split::prefetch::prefetch;
 use crate::{FlowRecord, FlowSink, SimulationError};
 use anabranch_traffic::{Flow, FlowSource, Start};
 use std::collections::{HashMap, VecDeque};

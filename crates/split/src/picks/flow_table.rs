@@ -10,6 +10,7 @@
 //! and a mispredicted branch costs more than four comparisons.
 
 use super::Flows;
+use crate::prefetch::prefetch;
 use std::vec;
 use std::vec::Vec;
 
@@ -264,22 +265,10 @@ impl<N: Copy + Default> Flows for FlowTable<N> {
     /// Fetches the home of `flow`. It saves 30 % at 120 thousand flows with notes and half the time at a million,
     /// nothing below 40 thousand.
     #[inline(always)]
-    #[allow(unsafe_code)]
     fn prefetch(&self, flow: u64) {
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = flow;
-        #[cfg(target_arch = "x86_64")]
-        {
-            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let home = self.home(Self::tag(flow));
-            // SAFETY: SSE is part of x86-64, and a prefetch reads nothing: any address will do.
-            unsafe {
-                _mm_prefetch::<_MM_HINT_T0>(self.words.as_ptr().wrapping_add(home).cast());
-                if size_of::<N>() > 0 {
-                    _mm_prefetch::<_MM_HINT_T0>(self.notes.as_ptr().wrapping_add(home).cast());
-                }
-            }
-        }
+        let home = self.home(Self::tag(flow));
+        prefetch(self.words.as_ptr().wrapping_add(home));
+        prefetch(self.notes.as_ptr().wrapping_add(home));
     }
 
     fn len(&self) -> usize {

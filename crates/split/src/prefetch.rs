@@ -5,7 +5,7 @@ const LINE: usize = 64;
 
 /// Asks for the cache lines of a value; changes nothing but the time it takes to read it.
 #[inline(always)]
-pub(crate) fn prefetch<T>(value: *const T) {
+pub fn prefetch<T>(value: *const T) {
     for line in 0..size_of::<T>().div_ceil(LINE) {
         prefetch_line(value.cast::<u8>().wrapping_add(line * LINE));
     }
@@ -13,6 +13,7 @@ pub(crate) fn prefetch<T>(value: *const T) {
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
+#[allow(unsafe_code)]
 fn prefetch_line(at: *const u8) {
     use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
     // SAFETY: SSE is part of x86-64, and a prefetch reads nothing: any address will do.
