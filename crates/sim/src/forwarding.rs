@@ -6,7 +6,7 @@ mod table;
 use crate::door::{Choice, GroupPlan, Junction, SwitchBalancer};
 use crate::network::Network;
 use crate::slab::PacketId;
-use crate::{SimulationError, marks};
+use crate::{Packet, SimulationError, marks};
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_plan::{Groups, Weighing};
 use std::collections::BTreeMap;
@@ -120,6 +120,20 @@ impl<B: SwitchBalancer> Forwarding<B> {
             self.balancer.depart(switch, port, id, network);
         }
         Step::Port(port)
+    }
+
+    /// Port by which a packet will probably leave `switch`, if that is known before it arrives.
+    #[inline(always)]
+    pub(crate) fn foresee(&self, switch: u32, packet: &Packet) -> Option<u32> {
+        // Pauses have no destination.
+        let &(leaf, host_port) = self.host.get(packet.destination as usize)?;
+        let row = self.table.rows[switch as usize];
+        if leaf == row.own {
+            return Some(host_port);
+        }
+        let part = self.table.parts.flat()[(row.at + leaf) as usize];
+        let Members { first, len, .. } = self.table.groups[(row.first + part) as usize];
+        (len == 1).then(|| self.ports[first as usize])
     }
 
     /// A probe comes to `switch` by the link of port `from`: the balancer's own, with where its labels lead.

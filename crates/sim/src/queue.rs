@@ -5,6 +5,7 @@
 //! chain of minima. Events at the same time are ordered by the ranks of their sources. A source's leaf of the tree is
 //! its number, not its rank: ports that work together stand together.
 
+use anabranch_split::prefetch::prefetch;
 use std::hint::select_unpredictable;
 
 /// Winner tree. Keys are `time << bits | rank`, so that one minimum decides both.
@@ -22,6 +23,9 @@ pub(crate) struct EventQueue {
 
 /// Key of a source without an event.
 const NEVER: u64 = u64::MAX;
+
+/// Levels of the tree, from its leaves, that caches do not hold.
+const COLD_LEVELS: usize = 5;
 
 /// Time of what does not happen.
 pub(crate) const NEVER_PS: u64 = u64::MAX;
@@ -70,6 +74,35 @@ impl EventQueue {
         // SAFETY: there are as many entries as leaves.
         let source = unsafe { *self.source_of.get_unchecked(key as usize & (self.leaves - 1)) };
         Some((key >> self.bits, source as usize))
+    }
+
+    /// Winner of that of `2^depth` parts of the tree in which `source` stands; any source if the part has no event.
+    #[inline(always)]
+    pub(crate) fn winner(&self, source: usize, depth: u32) -> usize {
+        self.source_of[self.winner_rank(source, depth)] as usize
+    }
+
+    /// Fetches the source of the rank that [`Self::winner`] will ask for.
+    #[inline(always)]
+    pub(crate) fn prefetch_source(&self, source: usize, depth: u32) {
+        prefetch(&raw const self.source_of[self.winner_rank(source, depth)]);
+    }
+
+    #[inline(always)]
+    fn winner_rank(&self, source: usize, depth: u32) -> usize {
+        let node = (self.leaves + source) >> (self.bits - depth);
+        self.tree[node] as usize & (self.leaves - 1)
+    }
+
+    /// Fetches what [`Self::set`] of a source will need.
+    #[inline(always)]
+    pub(crate) fn prefetch_path(&self, source: usize) {
+        prefetch(self.rank_of.as_ptr().wrapping_add(source));
+        let mut node = self.leaves + source;
+        for _ in 0..COLD_LEVELS {
+            prefetch(self.tree.as_ptr().wrapping_add(node));
+            node >>= 1;
+        }
     }
 
     /// Key of an event of a source. One after the horizon stands right behind it, where no run comes: its time would wrap
@@ -164,6 +197,12 @@ mod tests {
                     .filter_map(|(rank, &s)| times[s as usize].map(|t| (t, rank, s as usize)))
                     .collect();
                 prop_assert_eq!(queue.first(), sorted.first().map(|&(time, _, source)| (time, source)));
+                for depth in 0..=queue.bits {
+                    let part = |source: usize| source >> (queue.bits - depth);
+                    if let Some(&(.., first)) = sorted.iter().find(|&&(.., s)| part(s) == part(source)) {
+                        prop_assert_eq!(queue.winner(source, depth), first, "of 2^{} parts", depth);
+                    }
+                }
             }
         }
     }

@@ -1,5 +1,7 @@
 //! The simulation: takes the earliest event, lets it happen, until the flows are done.
 
+mod foresight;
+
 use crate::control::{self, Control, Schedule};
 use crate::door::HostBalancer;
 use crate::door::SwitchBalancer;
@@ -44,6 +46,8 @@ pub struct Simulation<'a, B: SwitchBalancer> {
     silence: Silence,
     /// Whether there are more packets or connections than caches hold, so that fetching them ahead of time pays.
     crowded: bool,
+    /// Whether there are so many ports that fetching them ahead of time pays.
+    wide: bool,
     /// Port to which the last packet was forwarded that reached a switch.
     forwarded_to: u32,
     port_records: Vec<PortRecord>,
@@ -106,6 +110,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             interval_start_ps: 0,
             silence: Silence::default(),
             crowded: false,
+            wide: fabric.ports().len() >= foresight::PORTS_MIN,
             forwarded_to: 0,
             port_records: Vec::new(),
             ports_reported: 0,
@@ -155,6 +160,9 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
                 let control = self.schedule.take();
                 self.control(control)?;
                 self.schedule_control();
+            }
+            if self.wide {
+                self.foresee(source);
             }
             if self.network.attention {
                 self.attend(source);
