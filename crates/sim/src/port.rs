@@ -7,10 +7,10 @@
 mod change;
 mod count;
 mod faults;
+mod foresight;
 mod line;
 
 use crate::lots::Lots;
-use anabranch_split::prefetch::prefetch;
 use crate::queue::NEVER_PS;
 use crate::slab::PacketId;
 use crate::{Packet, marks};
@@ -344,20 +344,6 @@ impl EgressPort {
         self.head = self.head.wrapping_add(1);
         let next_ps = self.at(self.head).arrive_ps;
         (first.packet, select_unpredictable(self.head != self.tail, next_ps, NEVER_PS))
-    }
-
-    /// Fetches what every packet touches, see [`Self`].
-    #[inline(always)]
-    pub(crate) fn prefetch(&self) {
-        prefetch((&raw const *self).cast::<[u8; 128]>());
-    }
-
-    /// Fetches where the next two packets stand.
-    #[inline(always)]
-    pub(crate) fn prefetch_ring(&self) {
-        let mask = self.ring.len() - 1;
-        prefetch(self.ring.as_ptr().wrapping_add(self.head as usize & mask));
-        prefetch(self.ring.as_ptr().wrapping_add(self.head.wrapping_add(1) as usize & mask));
     }
 
     /// The packet that arrives next, if there is one.

@@ -1,0 +1,20 @@
+//! What a packet will touch of a port, fetched ahead.
+
+use super::EgressPort;
+use anabranch_split::prefetch::prefetch;
+
+impl EgressPort {
+    /// Fetches what every packet touches, see [`Self`].
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        prefetch((&raw const *self).cast::<[u8; 128]>());
+    }
+
+    /// Fetches where the next two packets stand.
+    #[inline(always)]
+    pub(crate) fn prefetch_ring(&self) {
+        let mask = self.ring.len() - 1;
+        prefetch(self.ring.as_ptr().wrapping_add(self.head as usize & mask));
+        prefetch(self.ring.as_ptr().wrapping_add(self.head.wrapping_add(1) as usize & mask));
+    }
+}
