@@ -9,7 +9,7 @@ use super::Simulation;
 use crate::door::SwitchBalancer;
 use crate::network::source;
 
-/// Ports from which on it pays: measured, 5,184 run a tenth to a third slower with it, 69,984 run 1.4 times as fast
+/// Ports from which on it pays: 5,184 mostly ran slower with it, 69,984 run 1.4 times as fast; none between was measured
 /// (`bench/size.md`).
 pub(super) const PORTS_MIN: usize = 1 << 15;
 
