@@ -23,6 +23,7 @@ pub mod hula;
 pub mod ideal;
 pub mod luopan;
 pub mod mp_rdma;
+pub mod mrc;
 pub mod omniscient;
 pub mod plb;
 pub mod presto;

@@ -5,7 +5,7 @@ use crate::descriptor::{Build, DefaultWeights, Descriptor};
 use crate::load_balancer::Scheme;
 use crate::tables::TABLES;
 use crate::{
-    ars, clove, conga, conweave, dbb, flowbender, flowcut, glb, hermes, hula, ideal, luopan, mp_rdma,
+    ars, clove, conga, conweave, dbb, flowbender, flowcut, glb, hermes, hula, ideal, luopan, mp_rdma, mrc,
     omniscient, plb, presto, reps, saps, tdlb, uec, vms, wino,
 };
 use anabranch_plan::Weighing;
@@ -42,6 +42,7 @@ static SCHEMES: &[&Descriptor] = &[
     &reps::REPS,
     &uec::REPS_LEGACY,
     &mp_rdma::MP_RDMA,
+    &mrc::MRC,
 ];
 
 /// Every load balancer, in the order in which tables show them.

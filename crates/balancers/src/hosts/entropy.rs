@@ -1,21 +1,16 @@
 //! Hosts that choose what switches hash.
 //!
-//! The entropy value of a packet travels in its tag. The receiving host writes value and mark of the packet that
-//! causes an acknowledgement into the acknowledgement's tag, and the sending host's learns from it. How many bytes were
-//! acknowledged and how many of them were marked it reads, as a kernel does, from the number and the echo in the
-//! acknowledgement.
+//! The entropy value of a packet travels in its tag, and back in that of its acknowledgement ([`Returned`]), from which the
+//! sending host learns. How many bytes were acknowledged and how many of them were marked it reads, as a kernel does, from
+//! the number and the echo in the acknowledgement.
 
 use crate::hosts::host_env::{HostEnv, HostStreams};
 use crate::hosts::per_connection::PerConnection;
+use crate::hosts::returned::{Answers, Returned};
 use anabranch_sim::{Address, HostBalancer, Kind, Network, Opened, Packet, marks};
 use anabranch_split::picks::acknowledgement::{Acknowledged, Feedback, Round};
 use anabranch_split::picks::mix;
 use anabranch_split::{Pick, picks};
-
-/// Bits of an acknowledgement's tag above the entropy value it returns.
-const RETURNED: u32 = 1 << 16;
-const RETURNED_MARKED: u32 = 1 << 17;
-const RETURNED_TRIMMED: u32 = 1 << 18;
 
 /// A scheme that picks an entropy value for each packet of a flow.
 pub(crate) trait Spraying: Pick<Plan: Clone, State: Sized, Feedback = Feedback> {
@@ -79,35 +74,11 @@ struct Sending<T> {
 /// A connection at its receiver.
 #[derive(Default)]
 struct Receiving {
-    /// Packets that arrived and are not acknowledged yet: a packet's end, and the tag that returns its value.
-    arrived: Vec<(u64, u32)>,
-    /// Number of the last acknowledgement.
-    acknowledged: u64,
+    answers: Answers,
     /// Entropy value of acknowledgements.
     back: u16,
     /// End of the last packet that arrived although it was acknowledged before, and its entropy value.
     repeated: (u64, u16),
-}
-
-impl Receiving {
-    /// The tag of an answer to the packet that arrived last. It stands for those before it too.
-    fn answer_last(&mut self) -> u32 {
-        let tag = self.arrived.pop().map_or(0, |(_, tag)| tag);
-        self.arrived.clear();
-        tag
-    }
-
-    /// The tag of an acknowledgement of everything before `number`: it is the answer to the packet that ends there,
-    /// or, if that was answered before, to the last one that arrived. A receiver that holds packets back answers
-    /// them later and in their own order; the one that it waited for came by the worst path and must not be taken
-    /// for them all.
-    fn answer(&mut self, number: u64) -> u32 {
-        let cause = self.arrived.iter().rposition(|&(end, _)| end == number);
-        let cause = cause.or_else(|| self.arrived.len().checked_sub(1));
-        let tag = cause.map_or(0, |cause| self.arrived.remove(cause).1);
-        self.arrived.retain(|&(end, _)| end > number);
-        tag
-    }
 }
 
 /// Hosts that give packets the values of a rule.
@@ -130,7 +101,7 @@ impl<R: EntropyRule> EntropyHosts<R> {
 }
 
 /// Hash that switches take of a flow's packets that carry this value; the value zero changes nothing.
-fn hashed(of_flow: u32, value: u16) -> u32 {
+pub(crate) fn hashed(of_flow: u32, value: u16) -> u32 {
     if value == 0 { of_flow } else { mix::finalise(mix::absorb(of_flow, value.into())) }
 }
 
@@ -139,14 +110,7 @@ impl<R: EntropyRule> HostBalancer for EntropyHosts<R> {
         if packet.kind.is_answer() {
             let Some(receiving) = self.receiving.get(packet.connection) else { return };
             packet.entropy = hashed(from.entropy, receiving.back);
-            match packet.kind {
-                Kind::Ack | Kind::SynAck => {
-                    packet.tag = receiving.answer(packet.seq);
-                    receiving.acknowledged = packet.seq;
-                }
-                Kind::Sack | Kind::Nack => packet.tag = receiving.answer_last(),
-                _ => {}
-            }
+            receiving.answers.write(packet);
             return;
         }
         let Some(sending) = self.sending.get(packet.connection) else { return };
@@ -176,15 +140,8 @@ impl<R: EntropyRule> HostBalancer for EntropyHosts<R> {
         match packet.kind {
             Kind::Data | Kind::Syn => {
                 let Some(receiving) = self.receiving.get(packet.connection) else { return };
-                let marked = packet.marks & marks::EXPERIENCED != 0;
-                let trimmed = packet.marks & marks::TRIMMED != 0;
-                let tag = (packet.tag & 0xffff)
-                    | RETURNED
-                    | if marked { RETURNED_MARKED } else { 0 }
-                    | if trimmed { RETURNED_TRIMMED } else { 0 };
-                let (end, value) = (packet.seq + u64::from(packet.payload_bytes), packet.tag as u16);
-                receiving.arrived.push((end, tag));
-                if end <= receiving.acknowledged && packet.kind == Kind::Data {
+                if receiving.answers.note(packet) {
+                    let (end, value) = (packet.seq + u64::from(packet.payload_bytes), packet.tag as u16);
                     // The same again, by another path: it is the acknowledgements that are lost. Linux moves them as
                     // well (`tcp_rcv_spurious_retrans`).
                     let (before, by) = std::mem::replace(&mut receiving.repeated, (end, value));
@@ -193,17 +150,18 @@ impl<R: EntropyRule> HostBalancer for EntropyHosts<R> {
             }
             Kind::Ack | Kind::SynAck | Kind::Sack | Kind::Nack => {
                 let Some(sending) = self.sending.get(packet.connection) else { return };
-                if packet.tag & RETURNED_TRIMMED != 0 {
-                    let feedback = Feedback::Trimmed { entropy: packet.tag as u16 };
+                let returned = Returned::read(packet.tag);
+                if let Some(Returned { value: entropy, trimmed: true, .. }) = returned {
+                    let feedback = Feedback::Trimmed { entropy };
                     let mut env = self.streams.at(host, network);
                     return self.rule.learn(&mut sending.state, &feedback, 0, &mut env);
                 }
                 let bytes = packet.seq.saturating_sub(sending.unacknowledged) as u32;
                 sending.unacknowledged = sending.unacknowledged.max(packet.seq);
                 let acknowledged = Acknowledged {
-                    entropy: (packet.tag & RETURNED != 0).then_some(packet.tag as u16),
+                    entropy: returned.map(|returned| returned.value),
                     packet: (packet.kind == Kind::Sack).then(|| packet.arrivals().cause),
-                    marked: packet.tag & RETURNED_MARKED != 0,
+                    marked: returned.is_some_and(|returned| returned.marked),
                     bytes,
                     marked_bytes: if packet.marks & marks::ECHO != 0 { bytes } else { 0 },
                     round_ended: sending.round.ended(sending.unacknowledged, sending.next),

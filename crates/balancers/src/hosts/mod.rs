@@ -9,3 +9,4 @@ pub(crate) mod pairs;
 pub(crate) mod per_connection;
 pub(crate) mod prober;
 pub(crate) mod relayed;
+pub(crate) mod returned;

@@ -38,6 +38,11 @@ impl<T> Pairs<T> {
     }
 
     /// All values.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.all.iter()
+    }
+
+    /// All values, to be changed.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.all.iter_mut()
     }

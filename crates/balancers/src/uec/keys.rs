@@ -5,14 +5,16 @@ use anabranch_form::Keys;
 use anabranch_form::unit::Count;
 
 pub(crate) fn visit(form: &mut impl Keys, parameters: &mut Parameters) {
-    entropies(form, &mut parameters.entropies);
-    if !parameters.entropies.is_power_of_two() {
-        let below = parameters.entropies.next_power_of_two() / 2;
-        form.refuse(
-            "entropies",
-            format!("{} is no power of two", parameters.entropies),
-            format!("give {below} or {}", below * 2),
-        );
+    permuted_entropies(form, &mut parameters.entropies);
+}
+
+/// A number of values that are taken in turn ([`crate::uec::pick::Permutation`]).
+pub(crate) fn permuted_entropies(form: &mut impl Keys, count: &mut u32) {
+    entropies(form, count);
+    if !count.is_power_of_two() {
+        let below = count.next_power_of_two() / 2;
+        let hint = format!("give {below} or {}", below * 2);
+        form.refuse("entropies", format!("{count} is no power of two"), hint);
     }
 }
 

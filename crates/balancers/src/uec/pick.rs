@@ -47,8 +47,9 @@ pub struct Permutation {
 }
 
 impl Permutation {
+    /// Draws the first order, once.
     #[inline]
-    fn begin<E: Env>(&mut self, mask: u16, env: &mut E) {
+    pub(crate) fn begin<E: Env>(&mut self, mask: u16, env: &mut E) {
         if !self.begun {
             let drawn = env.random_u32();
             *self = Self {
@@ -62,12 +63,13 @@ impl Permutation {
 
     /// Value of the current turn, without its fixed bits.
     #[inline]
-    const fn low(&self, mask: u16) -> u16 {
+    pub(crate) const fn low(&self, mask: u16) -> u16 {
         (self.count ^ self.flips) & mask
     }
 
+    /// Passes the turn on.
     #[inline]
-    fn step<E: Env>(&mut self, mask: u16, env: &mut E) {
+    pub(crate) fn step<E: Env>(&mut self, mask: u16, env: &mut E) {
         self.count = self.count.wrapping_add(1) & mask;
         if self.count == 0 {
             self.flips = env.random_u32() as u16 & mask;

@@ -18,6 +18,7 @@ mod failures;
 mod host_schemes;
 mod mp_rdma;
 mod mptcp;
+mod mrc;
 mod own_scheme;
 mod paced;
 mod partitions;

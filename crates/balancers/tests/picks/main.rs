@@ -15,6 +15,7 @@ mod hermes;
 mod host_feedback;
 mod hula;
 mod mp_rdma;
+mod mrc;
 mod presto;
 mod queues_environment;
 mod recorded_choices;

@@ -1,0 +1,14 @@
+#![doc = include_str!("page.md")]
+
+#[cfg(feature = "engine")]
+mod descriptor;
+#[cfg(feature = "engine")]
+mod host;
+#[cfg(feature = "engine")]
+mod keys;
+pub mod pick;
+#[cfg(feature = "engine")]
+mod sent;
+
+#[cfg(feature = "engine")]
+pub use descriptor::MRC;

@@ -1,0 +1,57 @@
+//! Packets of a connection that are under way, with the values that they carry.
+
+use std::collections::VecDeque;
+
+/// A packet that was sent.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// Its first byte.
+    seq: u64,
+    /// When it left last.
+    at_ns: u64,
+    /// The value it carried; none if its value is not to blame, should it be sent again.
+    value: Option<u16>,
+}
+
+/// Packets that are not acknowledged, in the order of their bytes.
+#[derive(Debug, Default)]
+pub(super) struct Sent(VecDeque<Entry>);
+
+impl Sent {
+    /// A packet leaves. If it left before, returns when, and the value that is to blame for its loss.
+    pub(super) fn leave(&mut self, seq: u64, value: u16, now_ns: u64) -> Option<(u16, u64)> {
+        let entry = Entry { seq, at_ns: now_ns, value: Some(value) };
+        let at = self.0.partition_point(|entry| entry.seq < seq);
+        match self.0.get_mut(at) {
+            Some(known) if known.seq == seq => {
+                let before = std::mem::replace(known, entry);
+                before.value.map(|value| (value, before.at_ns))
+            }
+            _ => {
+                self.0.insert(at, entry);
+                None
+            }
+        }
+    }
+
+    /// All bytes before this one arrived.
+    pub(super) fn acknowledge(&mut self, before: u64) {
+        while self.0.front().is_some_and(|entry| entry.seq < before) {
+            self.0.pop_front();
+        }
+    }
+
+    /// A packet is sent again for a reason that its path is not to blame for.
+    pub(super) fn excuse(&mut self, seq: u64) {
+        let at = self.0.partition_point(|entry| entry.seq < seq);
+        if let Some(entry) = self.0.get_mut(at).filter(|entry| entry.seq == seq) {
+            entry.value = None;
+        }
+    }
+
+    /// All packets behind this one are sent again, whether they arrived or not.
+    pub(super) fn excuse_behind(&mut self, seq: u64) {
+        let at = self.0.partition_point(|entry| entry.seq <= seq);
+        self.0.range_mut(at..).for_each(|entry| entry.value = None);
+    }
+}
