@@ -1,6 +1,6 @@
 use super::*;
 use crate::transport::control::Law;
-use crate::transport::uec::Credits;
+use crate::transport::uec::{Credits, UecReceiver};
 use crate::{Arrivals, Kind};
 
 const FRAMING: Framing =
@@ -125,4 +125,36 @@ fn a_timeout_without_credit_asks_for_some() {
     assert_eq!(requests(&uec, &mut sender, &mut host, 150 * US), [100]);
     assert!(sender.counters.timeouts > 0);
     assert_eq!(sender.counters.retransmitted_packets, 0);
+}
+
+/// Packet 1 is lost. 70 to 72 arrive, and then 0 once more: its acknowledgement names what it can, up to 65, and the count of
+/// what is unacknowledged begins anew, so that nothing names 70 to 72 when 73 comes. They time out though they arrived. So
+/// does uet-htsim (40ccb05, uec.cpp:2654: `_accepted_bytes = 0;  // careful about this one.`), and Linux' ultraeth counts
+/// anew at every packet that was sent again (RFC of 2025-03-06, `uet_pdc_rx_req_handle_ack`).
+#[test]
+fn what_arrived_may_time_out_behind_a_packet_that_came_twice() {
+    let uec = Uec { law: Law::None, rto_ps: RTO_PS, rtt_ps: RTT_PS, ..Uec::DEFAULT };
+    let outcome = |twice: bool| {
+        let (mut sender, mut host) = (UecSender::default(), Endless::default());
+        sender.begin(&uec, FRAMING, 80 * 4086, &mut host);
+        let sent = std::mem::take(&mut host.sent);
+        let mut receiver = UecReceiver::default();
+        let again = twice.then_some(0);
+        for number in [Some(0), Some(70), Some(71), Some(72), again, Some(73)].into_iter().flatten() {
+            let packet = Packet { marks: marks::CAPABLE, ..sent[number] };
+            receiver.receive(&uec, FRAMING, &packet, &mut host);
+        }
+        let answers = std::mem::take(&mut host.sent);
+        host.now_ps = 20 * US;
+        for answer in &answers {
+            sender.receive(&uec, FRAMING, answer, &mut host);
+        }
+        host.now_ps = RTO_PS;
+        sender.wake(&uec, FRAMING, &mut host);
+        let mut again: Vec<_> = host.sent.iter().map(|packet| packet.seq / 4086).collect();
+        again.retain(|number| (70..74).contains(number));
+        (answers.len(), again)
+    };
+    assert_eq!(outcome(false), (2, vec![]));
+    assert_eq!(outcome(true), (2, vec![70, 71, 72, 73]));
 }
