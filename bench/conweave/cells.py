@@ -95,15 +95,17 @@ def _address(host: int) -> int:
     return 0x0B000001 + (host // 256 << 16) + (host % 256 << 8)
 
 
-def run(recovery: str, routing: dict[str, Any] | ab.Scheme, flows: pl.DataFrame, seed: int) -> Cell:
-    """Sends `flows` (src, dst, size_bytes, start_ns) through one of the scenarios beside this file."""
+def run(
+    recovery: str, routing: dict[str, Any] | ab.Scheme, flows: pl.DataFrame, seed: int, other: dict[str, Any] | None = None
+) -> Cell:
+    """Sends `flows` (src, dst, size_bytes, start_ns) through one of the scenarios beside this file, with `other` settings."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         listed = flows.select(pl.int_range(pl.len()).alias("id"), "src", "dst", "size_bytes", "start_ns")
         listed.write_csv(folder / "flows.csv")
         scenario = shutil.copy(FOLDER / f"{recovery}.toml", folder)
         own = routing if isinstance(routing, ab.Scheme) else None
-        changes = {"seed": seed} | (ROUTING["ecmp"] if isinstance(routing, ab.Scheme) else routing)
+        changes = {"seed": seed} | (ROUTING["ecmp"] if isinstance(routing, ab.Scheme) else routing) | (other or {})
         begun_s = time.process_time()
         found = ab.run(scenario, changes, scheme=own, runs=folder / "runs", progress=False)
         processor_s = time.process_time() - begun_s
@@ -123,8 +125,6 @@ def cases() -> dict[tuple[str, str, str], pl.DataFrame]:
     }
 
 
-CASES_APART = {("incast100", "ecmp", "go-back-n")}
-"""Both programs drop there, and in the recorded one three flows wait for a timeout: docs/validation/conweave.md."""
 CASE_SEEDS = 8
 
 
@@ -140,12 +140,12 @@ class Beside:
     """Whether theirs may be one more of ours: within the 99 % interval of Student's t."""
 
 
-def beside(case: tuple[str, str, str], flows: pl.DataFrame) -> Beside:
-    """A small case of theirs beside several seeds here; ECMP takes the paths that it took there."""
+def beside(case: tuple[str, str, str], flows: pl.DataFrame, other: dict[str, Any] | None = None) -> Beside:
+    """A small case of theirs beside several seeds here, with `other` settings; ECMP takes the paths that it took there."""
     _, scheme, recovery = case
     routing = TheirHash(flows) if scheme == "ecmp" else ROUTING[scheme]
     means_ns = [
-        float(run(recovery, routing, flows, seed).fct_ns.to_numpy().mean()) for seed in range(1, CASE_SEEDS + 1)
+        float(run(recovery, routing, flows, seed, other).fct_ns.to_numpy().mean()) for seed in range(1, CASE_SEEDS + 1)
     ]
     theirs_ns = float(flows["fct_ns"].to_numpy().mean())
     ours_ns, chance_ns = statistics.fmean(means_ns), statistics.stdev(means_ns)

@@ -48,6 +48,9 @@ pub struct SharedBuffer {
     pub bytes: u64,
     /// Share of the free pool that one queue of a lossy class may fill (dynamic threshold, Choudhury and Hahne 1998).
     pub alpha: f64,
+    /// Times what queues of data leave free of the buffer, guarantees apart, that one queue of a lossless class may fill, if
+    /// there is such a bound: beyond it frames are dropped.
+    pub lossless_alpha: Option<f64>,
     /// Share of the free pool that one ingress may fill, in one lossless class, before it is paused.
     pub pause_alpha: f64,
     /// Bytes of one ingress and class that never cause a pause and are set aside from the pool.
@@ -100,6 +103,7 @@ impl Default for SharedBuffer {
         Self {
             bytes: 9 << 20,
             alpha: 1.0,
+            lossless_alpha: None,
             pause_alpha: 1.0 / 16.0,
             guarantee_bytes: 2096,
             headroom_bytes: None,

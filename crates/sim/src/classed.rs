@@ -94,8 +94,10 @@ impl Classed {
                         }
                     }
                 }
-                let pool_bytes = rules.bytes.saturating_sub(aside_bytes(fabric, &settings, framing, node));
-                classed.buffers.push(SharedBuffer::new(rules, pool_bytes));
+                let [guaranteed, headroom] = aside_bytes(fabric, &settings, framing, node);
+                let queues_bytes = rules.bytes.saturating_sub(guaranteed);
+                let pool_bytes = queues_bytes.saturating_sub(headroom);
+                classed.buffers.push(SharedBuffer::new(rules, pool_bytes, queues_bytes));
             }
         }
         Some(Box::new(classed))
@@ -156,7 +158,9 @@ impl Classed {
         if frame.ingress == NOWHERE {
             return self.buffers[switch].enqueue(queue_bytes, frame_bytes);
         }
-        self.buffers[switch].arrive(&mut self.ingress[frame.ingress as usize][queue], frame_bytes)
+        let buffer = &mut self.buffers[switch];
+        buffer.may_queue(queue_bytes, frame_bytes)
+            && buffer.arrive(&mut self.ingress[frame.ingress as usize][queue], frame_bytes)
     }
 
     /// Counts a frame out at a port.
@@ -245,7 +249,7 @@ pub fn check_switches(fabric: &Fabric, framing: Framing) -> Result<(), Simulatio
     let Some(settings) = fabric.switches() else { return Ok(()) };
     let Some(shared) = &settings.shared else { return Ok(()) };
     for (number, node) in fabric.nodes().iter().enumerate().skip(fabric.hosts() as usize) {
-        let aside_bytes = aside_bytes(fabric, settings, framing, number as u32);
+        let aside_bytes = aside_bytes(fabric, settings, framing, number as u32).iter().sum::<u64>();
         if aside_bytes > shared.bytes {
             return Err(SimulationError::new(
                 format!(
@@ -277,15 +281,14 @@ pub fn check_switches(fabric: &Fabric, framing: Framing) -> Result<(), Simulatio
     Ok(())
 }
 
-/// Bytes of a switch's buffer that the pool does not have: headroom and guarantees.
-fn aside_bytes(fabric: &Fabric, settings: &SwitchSettings, framing: Framing, node: u32) -> u64 {
-    let Some(shared) = &settings.shared else { return 0 };
+/// Bytes of a switch's buffer that the pool does not have: guarantees and headroom.
+fn aside_bytes(fabric: &Fabric, settings: &SwitchSettings, framing: Framing, node: u32) -> [u64; 2] {
+    let Some(shared) = &settings.shared else { return [0; 2] };
     let classes = settings.classes.iter().filter(|class| class.lossless).count() as u64;
-    let ports = fabric.ports_of(node).iter().map(|&port| {
-        let into = fabric.ports()[port as usize].reverse;
-        headroom_bytes(fabric, settings, framing, into) + u64::from(shared.guarantee_bytes)
-    });
-    classes * ports.sum::<u64>()
+    let ports = fabric.ports_of(node);
+    let into = |&port: &u32| fabric.ports()[port as usize].reverse;
+    let headroom = ports.iter().map(into).map(|into| headroom_bytes(fabric, settings, framing, into));
+    [classes * ports.len() as u64 * u64::from(shared.guarantee_bytes), classes * headroom.sum::<u64>()]
 }
 
 /// Most bytes that come in by a port's link after its switch has sent a pause.

@@ -192,6 +192,13 @@ fn visit_shared(form: &mut impl Form, shared: &mut SharedBuffer) {
         &mut shared.alpha,
         "How much of a lossy class may wait at a port: so many times what is free of the pool.",
     );
+    form.optional(
+        "lossless_alpha",
+        MOST,
+        &mut shared.lossless_alpha,
+        "As in conweave-ns3 (1.0), where a lossless class is dropped all the same: how much of it may wait at a port, so many \
+         times what lossless classes leave of the buffer without guarantees. Where none is given, it is paused alone.",
+    );
     form.key(
         "pause_alpha",
         MOST,

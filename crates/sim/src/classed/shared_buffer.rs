@@ -47,11 +47,23 @@ pub(crate) struct SharedBuffer {
     used_bytes: u64,
     /// Bytes of the pool that are taken: beyond guarantees, outside of headroom.
     taken_bytes: u64,
+    /// Bytes of all frames in the buffer, headroom included.
+    held_bytes: u64,
+    /// Bytes that guarantees leave: what queues of lossless classes share, where they are bounded.
+    queues_bytes: u64,
 }
 
 impl SharedBuffer {
-    pub(crate) fn new(rules: Rules, pool_bytes: u64) -> Self {
-        Self { rules, pool_bytes, used_bytes: 0, taken_bytes: 0 }
+    /// `pool_bytes` is what guarantees and headroom leave, `queues_bytes` what guarantees alone do.
+    pub(crate) fn new(rules: Rules, pool_bytes: u64, queues_bytes: u64) -> Self {
+        Self { rules, pool_bytes, used_bytes: 0, taken_bytes: 0, held_bytes: 0, queues_bytes }
+    }
+
+    /// Whether a queue of a lossless class that holds so much may take a frame more, where there is a bound.
+    pub(crate) fn may_queue(&self, queue_bytes: u64, frame_bytes: u64) -> bool {
+        let free_bytes = self.queues_bytes.saturating_sub(self.held_bytes);
+        let within = |alpha| (queue_bytes + frame_bytes) as f64 <= free_bytes as f64 * alpha;
+        self.rules.lossless_alpha.is_none_or(within)
     }
 
     /// Bytes that the pool has left by the count that thresholds follow.
@@ -79,6 +91,7 @@ impl SharedBuffer {
             return false;
         }
         *ingress = grown;
+        self.held_bytes += frame_bytes;
         true
     }
 
@@ -89,6 +102,7 @@ impl SharedBuffer {
         ingress.headroom_bytes -= from_headroom;
         ingress.bytes -= frame_bytes;
         ingress.departed += 1;
+        self.held_bytes -= frame_bytes;
         self.used_bytes -= frame_bytes - from_headroom;
         self.taken_bytes -= before - self.beyond(ingress);
     }

@@ -12,7 +12,7 @@ fn every_decision_is_that_of_conweave() {
     assert_eq!(rows.len(), 16_000);
     let number = |row: &[String], cell: usize| row[cell].parse::<u64>().unwrap();
     let rules = Rules { refresh: Refresh::Arrival, ..Rules::default() };
-    let mut buffer = SharedBuffer::new(rules, number(&rows[0], 7));
+    let mut buffer = SharedBuffer::new(rules, number(&rows[0], 7), number(&rows[0], 7));
     let mut all: BTreeMap<u64, Ingress> = BTreeMap::new();
     let mut sent = (0, 0);
     for (line, row) in (2..).zip(&rows) {
@@ -36,6 +36,23 @@ fn every_decision_is_that_of_conweave() {
     assert_eq!(sent, (128, 4));
 }
 
+/// Of 1,000 bytes a lone queue may hold half: as much as it leaves. Headroom counts, and nothing binds where no bound is given.
+#[test]
+fn a_lossless_queue_is_bounded_by_what_queues_leave() {
+    for (lossless_alpha, most) in [(Some(1.0), 500), (Some(3.0), 800), (None, 900)] {
+        let rules = Rules { guarantee_bytes: 0, lossless_alpha, ..Rules::default() };
+        let mut buffer = SharedBuffer::new(rules, 600, 1_000);
+        let mut ingress = Ingress { headroom_most: 300, ..Ingress::default() };
+        let mut queue_bytes = 0;
+        while buffer.may_queue(queue_bytes, 100) && buffer.arrive(&mut ingress, 100) {
+            queue_bytes += 100;
+        }
+        assert_eq!(queue_bytes, most, "{lossless_alpha:?}");
+        buffer.depart(&mut ingress, 100);
+        assert!(buffer.may_queue(queue_bytes - 100, 100));
+    }
+}
+
 proptest! {
     /// Sums of the buffer are those of its frames, headroom is used only when the pool is full, and who obeys pauses is never
     /// refused.
@@ -45,7 +62,7 @@ proptest! {
         pool_bytes in 0u64..60_000,
     ) {
         let rules = Rules { guarantee_bytes: 3200, ..Rules::default() };
-        let mut buffer = SharedBuffer::new(rules, pool_bytes);
+        let mut buffer = SharedBuffer::new(rules, pool_bytes, pool_bytes);
         let mut ingress = [Ingress { headroom_most: 5000, ..Ingress::default() }; 4];
         let mut frames: [Vec<u64>; 4] = Default::default();
         let mut since_pause = [0; 4];
