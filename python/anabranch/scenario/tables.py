@@ -239,6 +239,7 @@ class FabricSwitchShared(Table):
     PATH: ClassVar[str] = "fabric.switch.shared"
     size: str
     alpha: float
+    lossless_alpha: float
     pause_alpha: float
     guarantee: str
     headroom: str
@@ -311,6 +312,7 @@ class Routing(Table):
         "reps",
         "reps-legacy",
         "mp-rdma",
+        "mrc",
     ]
     granularity: Literal["flow", "flowlet", "flowcell", "packet"]
     weights: Any
