@@ -96,9 +96,13 @@ def _address(host: int) -> int:
 
 
 def run(
-    recovery: str, routing: dict[str, Any] | ab.Scheme, flows: pl.DataFrame, seed: int, other: dict[str, Any] | None = None
+    recovery: str,
+    routing: dict[str, Any] | ab.Scheme,
+    flows: pl.DataFrame,
+    seed: int,
+    other: dict[str, Any] | None = None,
 ) -> Cell:
-    """Sends `flows` (src, dst, size_bytes, start_ns) through one of the scenarios beside this file, with `other` settings."""
+    """Sends `flows` (src, dst, size_bytes, start_ns) through a scenario beside this file, with `other` settings."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         listed = flows.select(pl.int_range(pl.len()).alias("id"), "src", "dst", "size_bytes", "start_ns")
@@ -141,7 +145,7 @@ class Beside:
 
 
 def beside(case: tuple[str, str, str], flows: pl.DataFrame, other: dict[str, Any] | None = None) -> Beside:
-    """A small case of theirs beside several seeds here, with `other` settings; ECMP takes the paths that it took there."""
+    """A small case of theirs beside several seeds here, with `other` settings; ECMP takes their paths."""
     _, scheme, recovery = case
     routing = TheirHash(flows) if scheme == "ecmp" else ROUTING[scheme]
     means_ns = [

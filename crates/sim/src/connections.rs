@@ -2,7 +2,6 @@
 
 use crate::card::Owner;
 use crate::network::{Address, Network};
-use anabranch_split::prefetch::prefetch;
 use crate::timers::Timer;
 use crate::transport::roce::{RoceReceiver, RoceSender};
 use crate::transport::uec::{UecReceiver, UecSender};
@@ -10,6 +9,7 @@ use crate::transport::{
     DatagramReceiver, Datagrams, Host, Receiver, ReceiverCounters, Sender, SenderCounters, Transport,
 };
 use crate::{FlowRecord, Kind, Packet, SimulationError};
+use anabranch_split::prefetch::prefetch;
 use std::collections::HashMap;
 use std::mem::offset_of;
 

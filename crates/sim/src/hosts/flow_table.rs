@@ -1,7 +1,7 @@
 //! Flows that the engine holds: from shortly before they begin until nothing can change their records any more.
 
-use anabranch_split::prefetch::prefetch;
 use crate::{FlowRecord, FlowSink, SimulationError};
+use anabranch_split::prefetch::prefetch;
 use anabranch_traffic::{Flow, FlowSource, Start};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

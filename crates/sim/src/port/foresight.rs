@@ -1,4 +1,4 @@
-//! What a packet will touch of a port, fetched ahead.
+//! Lines of a port that a packet will touch, fetched ahead.
 
 use super::EgressPort;
 use anabranch_split::prefetch::prefetch;

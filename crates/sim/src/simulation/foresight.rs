@@ -1,4 +1,4 @@
-//! What the next events of ports will need, fetched ahead of its use: the ports of a large fabric are in no cache.
+//! Memory that the next events of ports will need, fetched ahead of its use: the ports of a large fabric are in no cache.
 //!
 //! One thing leads to another: a key of the event queue to a port, the port to its ring, the ring to a packet, the packet
 //! to the next port. Nobody knows the order of the next events, but the winner of a part of the queue's tree is among them:

@@ -37,7 +37,7 @@ impl Index {
     #[inline]
     fn home(&self, tag: u32) -> usize {
         // Lines are at most 2^32, so that this is below their number.
-        (u64::from(tag) * self.lines.len() as u64 >> 32) as usize
+        ((u64::from(tag) * self.lines.len() as u64) >> 32) as usize
     }
 
     #[inline]

@@ -36,7 +36,7 @@ fn every_decision_is_that_of_conweave() {
     assert_eq!(sent, (128, 4));
 }
 
-/// Of 1,000 bytes a lone queue may hold half: as much as it leaves. Headroom counts, and nothing binds where no bound is given.
+/// A lone queue may hold half of 1,000 bytes: as much as it leaves. Headroom counts, and nothing binds where no bound is given.
 #[test]
 fn a_lossless_queue_is_bounded_by_what_queues_leave() {
     for (lossless_alpha, most) in [(Some(1.0), 500), (Some(3.0), 800), (None, 900)] {
