@@ -67,11 +67,17 @@ def test_a_piece_goes_on_where_the_last_one_ended(tmp_path: Path, machine: dict[
     second = begun(file)
     assert second["one"] == {"fct": 1.5}
     assert second.lacks(["one", "two", "three"]) == ["two", "three"]
-    assert second.machine().usable
-    assert second.machine().runs == 1
-    assert second.machine().load_before is None
+    found = second.machine(["one", "three"])
+    assert found is not None
+    assert (found.usable, found.runs, found.load_before) == (True, 1, None)
+    assert second.machine(["three"]) is None
+    assert second.disturbed(["one", "two", "three"]) == ["two"]
+    # One disturbed run is the verdict, however many others were not.
+    found = second.machine(["one", "two", "three"])
+    assert found is not None
+    assert (found.usable, found.runs) == (False, 1)
     assert still_missing("lab-x", second, ["one", "two", "three"]) == (
-        "lab-x: 2 of 3 runs are missing, 1 of them measured on a busy machine; the same command goes on"
+        "lab-x: 2 of 3 runs are missing, 1 of them because the machine disturbed them; the same command goes on"
     )
     machine["now"] = QUIET
     keep(second, "two", {"fct": 2.0})
@@ -86,7 +92,10 @@ def test_disturbed_runs_count_where_that_is_asked_for(tmp_path: Path, machine: d
     journal = begun(tmp_path / "runs.jsonl", busy_too=True)
     keep(journal, "one", 1)
     assert "one" in journal
-    assert not journal.machine().usable
+    found = journal.machine(["one"])
+    assert found is not None
+    assert not found.usable
+    assert journal.disturbed(["one"]) == []
     counted = begun(tmp_path / "counted.jsonl", counted=True)
     keep(counted, "one", 1)
     assert "one" in counted
@@ -103,7 +112,13 @@ def test_late_senders_disturb_a_run(tmp_path: Path, machine: dict[str, Processor
 def test_runs_of_another_study_are_not_taken(tmp_path: Path, machine: dict[str, ProcessorTime]) -> None:
     assert machine["now"] is QUIET
     keep(begun(tmp_path / "runs.jsonl"), "one", 1)
-    assert begun(tmp_path / "runs.jsonl", "another").lacks(["one"]) == ["one"]
+    another = begun(tmp_path / "runs.jsonl", "another")
+    assert another.lacks(["one"]) == ["one"]
+    keep(another, "one", 2)
+    # They are there again once the study is what it was.
+    assert begun(tmp_path / "runs.jsonl")["one"] == 1
+    assert begun(tmp_path / "runs.jsonl", "another")["one"] == 2
+    assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == 2
 
 
 def test_a_killed_command_leaves_half_a_line_and_nothing_else_is_wrong(
@@ -152,6 +167,11 @@ def test_a_record_takes_the_runs_along(
     monkeypatch.setattr(wino, "write", lambda *_: None)
     monkeypatch.setattr(wino, "_drawn", lambda *_: [])
     said: list[str] = []
+    machine["now"] = BUSY
+    disturbed = study.run(Context(["pytest"], True, said.append))
+    assert (disturbed.usable, disturbed.recordable) == (False, True)
+    assert not disturbed.cells.numbers
+    machine["now"] = QUIET
     evidence = study.run(Context(["pytest"], True, said.append))
     assert evidence.usable
     total = len(study.settings.steps(folder))

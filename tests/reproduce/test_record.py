@@ -171,8 +171,13 @@ def test_cells_come_back_as_they_were(tmp_path: Path) -> None:
         cells.numbers[(scheme, load), seed, share] = 50.0 + number
         cells.unfinished[(scheme, load), seed, fct] = (number, 10)
     cells.missing[("y", 0.3), 3] = "it has not run"
+    for seed, why in ((3, "a"), (7, "a")):
+        cells.missing[("x", 1), seed] = why
+        cells.missing[("y", 1), seed] = why if seed == 3 else "b"
     for name, content in cell_record.parts(cells).items():
         (tmp_path / name).write_bytes(content)
+    told = json.loads((tmp_path / cell_record.AXES).read_text())["missing"]
+    assert [one["seed"] for one in told] == [3, None, 3, 7]
     back = cell_record.read(Record(tmp_path, "", "", 0, ""), [fct, share])
     assert (back.axes, back.seeds, back.missing, back.bounded) == (axes, [3, 7], cells.missing, True)
     assert back.unfinished == cells.unfinished

@@ -231,8 +231,8 @@ def reproduce(
     A full study is measured in as many pieces as it takes: each run is kept as it ends, and the same command goes on
     with the runs that are missing, among them those that other programs of the machine disturbed.
 
-    The status is 1 if the machine was too busy for the results to be used, or ours contradicts theory. `--record` keeps
-    each study as it ends, with the runs there are, but none of a busy machine.
+    The status is 1 if other programs disturbed a run, or ours contradicts theory. `--record` keeps each study as it
+    ends, with the runs there are; those that were disturbed are left out unless `--allow-busy` is given.
     """
     from anabranch.reproduce import lab as studies
     from anabranch.reproduce import session
@@ -249,7 +249,7 @@ def reproduce(
         refuse_installed(studies.of_lab(papers))
 
     def done(one: session.Evaluated) -> None:
-        if record and (one.evidence.usable or allow_busy):
+        if record and (one.evidence.recordable or allow_busy):
             session.record([one], lambda text: terminal(json).print(text, markup=False, soft_wrap=True))
 
     piece = studies.Piece(quick, minutes, allow_busy)

@@ -101,6 +101,10 @@ class Evidence(Protocol):
     def usable(self) -> bool:
         """Whether the machine was quiet enough for the values."""
 
+    @property
+    def recordable(self) -> bool:
+        """Whether the values may be recorded: the machine has disturbed nothing that they are of."""
+
 
 class Prepared(Protocol):
     """A study that has been read and not yet run."""

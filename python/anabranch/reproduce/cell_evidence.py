@@ -35,6 +35,11 @@ class CellEvidence:
     wanted: Sequence[FigureWanted] = field(default_factory=list)
     usable: bool = True
 
+    @property
+    def recordable(self) -> bool:
+        """See `backend.Evidence`."""
+        return self.usable
+
     def estimates(self, measure: CellMeasure) -> Estimates:
         """See `backend.Evidence`."""
         return evaluate(measure, self.cells)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import polars as pl
@@ -47,11 +47,20 @@ def parts(cells: Cells) -> dict[str, bytes]:
     table = io.BytesIO()
     pl.DataFrame(list(columns.values())).write_parquet(table, compression="zstd", compression_level=19)
     missing = [
-        {"cell": [str(label) for label in cell], "seed": seed, "why": why}
-        for (cell, seed), why in cells.missing.items()
+        {"cell": [str(label) for label in cell], "seed": seed, "why": why} for cell, seed, why in _missing(cells)
     ]
     about = {"axes": cells.axes, "seeds": cells.seeds, "bounded": cells.bounded, "missing": missing}
     return {NUMBERS: table.getvalue(), AXES: (json.dumps(about, indent=1) + "\n").encode()}
+
+
+def _missing(cells: Cells) -> Iterator[tuple[Cell, int | None, str]]:
+    """Cells and seeds that have not run, and why; no seed stands for all of them, for one reason."""
+    for cell in dict.fromkeys(cell for cell, _ in cells.missing):
+        reasons = {seed: cells.missing[cell, seed] for seed in cells.seeds if (cell, seed) in cells.missing}
+        if len(reasons) == len(cells.seeds) and len(set(reasons.values())) == 1:
+            yield cell, None, next(iter(reasons.values()))
+        else:
+            yield from ((cell, seed, why) for seed, why in reasons.items())
 
 
 def read(record: Record, quantities: Iterable[Quantity]) -> Cells:
@@ -76,7 +85,11 @@ def _read(record: Record, quantities: Iterable[Quantity]) -> Cells:
 
     rows = table.select(*axes).rows() if axes else [()] * table.height
     keys = list(zip(map(cell, rows), table["seed"].to_list(), strict=True))
-    missing = {(cell(one["cell"]), one["seed"]): one["why"] for one in about["missing"]}
+    missing = {
+        (cell(one["cell"]), seed): one["why"]
+        for one in about["missing"]
+        for seed in (about["seeds"] if one["seed"] is None else [one["seed"]])
+    }
     cells = Cells(axes, about["seeds"], missing=missing, bounded=about["bounded"])
     # A study of which no cell has run with all its seeds has no column either.
     for quantity in dict.fromkeys(quantities) if keys else ():

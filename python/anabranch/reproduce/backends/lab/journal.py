@@ -56,6 +56,8 @@ class Journal:
     """Whether runs that the machine disturbed are taken too."""
     entries: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Lines of the file by the key of the run."""
+    others: list[str] = field(default_factory=list)
+    """Lines of the file with runs of another study, as one whose settings were changed: they are kept as they are."""
 
     def begin(self, record: Record | None, *, anew: bool) -> None:
         """Takes the runs of a record and of the file, unless all are to be measured `anew`, and writes the file.
@@ -67,10 +69,11 @@ class Journal:
         if record is not None and (record.folder / RECORDED).is_file():
             with record.reading():
                 self._take(gzip.decompress((record.folder / RECORDED).read_bytes()).decode(), record.folder)
+            self.others.clear()
         if not anew and self.file.is_file():
             self._take(self.file.read_text(encoding="utf-8"), self.file)
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(self.file, "".join(map(_line, self.entries.values())))
+        write_whole(self.file, "".join([*self.others, *map(_line, self.entries.values())]))
 
     def __contains__(self, key: str) -> bool:
         """Whether a run has been measured, and counts."""
@@ -83,6 +86,10 @@ class Journal:
     def lacks(self, keys: Iterable[str]) -> list[str]:
         """Those of these runs that are still to be measured."""
         return [key for key in keys if key not in self]
+
+    def disturbed(self, keys: Iterable[str]) -> list[str]:
+        """Those of these runs that were measured while the machine disturbed them, and do not count."""
+        return [key for key in keys if key in self.entries and key not in self]
 
     @contextmanager
     def running(self, key: str, *marks: str) -> Iterator[Run]:
@@ -105,13 +112,15 @@ class Journal:
         with self.file.open("a", encoding="utf-8") as file:
             file.write(_line(entry))
 
-    def machine(self) -> Contention:
-        """Verdict on the machine over all runs that count."""
+    def machine(self, keys: Iterable[str]) -> Contention | None:
+        """Verdict on the machine over those of these runs that it disturbed, or over all if it disturbed none."""
         meter = Meter(load_before=None)
-        for entry in self.entries.values():
-            if self._counts(entry):
-                meter.spent += ProcessorTime(**entry["spent"])
-                meter.late_ms += entry["late_ms"]
+        known = [key for key in keys if key in self.entries]
+        if not known:
+            return None
+        for entry in map(self.entries.__getitem__, self.disturbed(known) or known):
+            meter.spent += ProcessorTime(**entry["spent"])
+            meter.late_ms += entry["late_ms"]
         return contention.judge(meter, late_max_ms=self.late_max_ms)
 
     def parts(self) -> Mapping[str, bytes]:
@@ -132,6 +141,8 @@ class Journal:
                     raise AnabranchError(f"{origin}:{number}: is no run of a study; hint: remove the line")
             elif entry["study"] == self.study:
                 self.entries[entry["run"]] = entry
+            else:
+                self.others.append(_line(entry))
 
 
 def _entry(line: str) -> dict[str, Any] | None:
@@ -157,8 +168,8 @@ def still_missing(name: str, journal: Journal, keys: Sequence[str]) -> str:
     missing = journal.lacks(keys)
     if not missing:
         return ""
-    busy = sum(key in journal.entries for key in missing)
-    disturbed = f", {busy} of them measured on a busy machine" if busy else ""
+    busy = len(journal.disturbed(keys))
+    disturbed = f", {busy} of them because the machine disturbed them" if busy else ""
     return f"{name}: {len(missing)} of {len(keys)} runs are missing{disturbed}; the same command goes on"
 
 

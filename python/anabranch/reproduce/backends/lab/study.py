@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError
+from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.contention import LATE_MAX_MS
 from anabranch.lab.fabric.termination import unwinding
 from anabranch.reproduce import cell_record
@@ -58,6 +59,14 @@ class LabStudy:
         made.begin(None if self.quick_note else recorded(self.group), anew=bool(self.quick_note))
         return made
 
+    def verdict(self, journal: Journal, keys: Collection[str]) -> tuple[bool, Contention | None]:
+        """Whether no run was disturbed by the machine, and the verdict on it, which is written to `folder`."""
+        machine = journal.machine(keys)
+        if machine is None:
+            return True, None
+        contention.write(machine, self.folder)
+        return machine.usable and not journal.disturbed(keys), machine
+
     def run(self, context: Context) -> LabEvidence:
         """Makes the lab, measures, writes what it measured into `folder`, and removes the lab.
 
@@ -85,6 +94,11 @@ class LabEvidence(CellEvidence):
     missing: str = ""
     """Runs that are still to be measured, in words; empty if there is none."""
 
+    @property
+    def recordable(self) -> bool:
+        """See `backend.Evidence`: runs that the machine disturbed are in no value of a study with a journal."""
+        return self.usable or self.journal is not None
+
     def parts(self) -> Mapping[str, bytes]:
         """See `backend.Evidence`: cells with all their seeds, and the journal, so that another machine can go on."""
         whole = cell_record.parts(self.cells.whole())
@@ -97,9 +111,6 @@ class LabEvidence(CellEvidence):
 
     def show(self, console: Console) -> None:
         """See `backend.Evidence`."""
-        # numpy takes a moment to load: not before there is something to show.
-        from anabranch.lab.calibration import contention
-
         if self.tables is not None:
             self.tables(console)
         if self.missing:

@@ -35,7 +35,7 @@ class SplitterEvidence:
     outcome: Outcome
     claims: Sequence[Claim]
 
-    usable = True
+    usable = recordable = True
 
     def estimates(self, measure: ValueMeasure) -> Estimates:
         """See `backend.Evidence`."""

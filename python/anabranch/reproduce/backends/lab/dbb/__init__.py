@@ -10,7 +10,6 @@ from typing import Any
 
 from anabranch._core import VERSION
 from anabranch.atomic_file import write_whole
-from anabranch.lab.calibration import contention
 from anabranch.reproduce.backend import Context
 from anabranch.reproduce.backends.lab.dbb import rows, table
 from anabranch.reproduce.backends.lab.dbb.cases import (
@@ -102,7 +101,7 @@ def run(study: LabStudy, context: Context) -> LabEvidence:
         ):
             _measure(made, missing, size, journal, context, bar)
     found = [journal[key] for key in steps if key in journal]
-    return _evidence(study, found, journal, still_missing(name, journal, list(steps)))
+    return _evidence(study, found, journal, list(steps))
 
 
 def _key(step: Run) -> str:
@@ -154,13 +153,12 @@ def _simulated(made: Fabric, step: Run, size: Settings) -> Iterator[Row]:
             yield run_simulator(made.link_bps, step.case, step.recovery, step.scheme, size.span, draw=seed)
 
 
-def _evidence(study: LabStudy, runs: Sequence[Mapping[str, Any]], journal: Journal, missing: str) -> LabEvidence:
+def _evidence(study: LabStudy, runs: Sequence[Mapping[str, Any]], journal: Journal, keys: Sequence[str]) -> LabEvidence:
     """Writes what was measured, and puts it into cells."""
-    machine = journal.machine()
-    contention.write(machine, study.folder)
+    usable, machine = study.verdict(journal, keys)
+    missing = still_missing(study.group.study, journal, keys)
     if not runs:
-        nothing = cells([], 1, study.settings)
-        return LabEvidence(nothing, [], machine.usable, machine, journal=journal, missing=missing)
+        return LabEvidence(cells([], 1, study.settings), [], usable, machine, journal=journal, missing=missing)
     found = [Row(**row) for one in runs for row in one["rows"]]
     link_bps, ceiling_bps = runs[0]["link_bps"], min(one["ceiling_bps"] for one in runs)
     # matplotlib takes a second to load: not before there is something to draw.
@@ -187,7 +185,7 @@ def _evidence(study: LabStudy, runs: Sequence[Mapping[str, Any]], journal: Journ
     return LabEvidence(
         cells(found, link_bps, study.settings),
         study.expected.figures,
-        machine.usable,
+        usable,
         machine,
         lambda console: table.show(lines, RECOVERIES, ceiling_bps, console),
         [("goodput", "goodput in the lab, in the simulator and in the paper", figure)],

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from anabranch.lab.calibration import contention
+from anabranch.errors import AnabranchError
 from anabranch.lab.calibration.calibrate import ceiling_of
 from anabranch.lab.calibration.ceiling import HEADROOM
 from anabranch.reproduce.backend import Context
@@ -61,21 +61,26 @@ def run(study: LabStudy, context: Context) -> LabEvidence:
     """
     size: Settings = study.settings
     name = study.group.study
-    steps = {_key(workload, draw): (workload, draw) for draw in range(size.draws) for workload in size.workloads}
+    unable = missing_in_kernel() if size.kernel else ""
+    with_kernel = size.kernel and not unable
+    # A machine without datapaths in the kernel has trials of its own, which are no whole ones for others.
+    steps = {
+        _key(workload, draw, with_kernel=with_kernel): (workload, draw)
+        for draw in range(size.draws)
+        for workload in size.workloads
+    }
     journal = study.journal(context)
     missing = [steps[key] for key in journal.lacks(steps)]
-    unable = missing_in_kernel() if size.kernel else ""
     if unable:
         context.report(f"{name}: rows kernel-... are left out: {unable}")
-    schemes = 1 + len(SCHEMES) + (len(KERNEL_SCHEMES) if size.kernel and not unable else 0)
+    schemes = 1 + len(SCHEMES) + len(KERNEL_SCHEMES) * with_kernel
     seconds = len(missing) * schemes * (size.duration_ms / 1e3 + DRAIN_NS / 2e9)
     context.report(to_run(name, missing, list(steps), seconds))
     if missing and not time_is_up(context):
-        asyncio.run(_measure(missing, size, journal, context, size.kernel and not unable))
+        asyncio.run(_measure(missing, size, journal, context, with_kernel))
     kept = [journal[key] for key in steps if key in journal]
     trials = [Trial(**one["trial"]) for one in kept]
-    machine = journal.machine()
-    contention.write(machine, study.folder)
+    usable, machine = study.verdict(journal, steps)
 
     def tables(console: Console) -> None:
         if trials:
@@ -85,7 +90,7 @@ def run(study: LabStudy, context: Context) -> LabEvidence:
     return LabEvidence(
         completion_cells(trials, size.workloads),
         study.expected.figures,
-        machine.usable,
+        usable,
         machine,
         tables,
         journal=journal,
@@ -93,9 +98,25 @@ def run(study: LabStudy, context: Context) -> LabEvidence:
     )
 
 
-def _key(workload: str, draw: int) -> str:
+def _rate(size: Settings, journal: Journal, carried_bps: int) -> int:
+    """Rate of all paths together: in all pieces that which the first has chosen by what its machine carries.
+
+    Raises:
+        AnabranchError: this machine carries less.
+
+    """
+    chosen = {entry["found"]["total_bps"] for entry in journal.entries.values() if entry["quiet"]}
+    if chosen and carried_bps < min(chosen):
+        raise AnabranchError(
+            f"paths: of together {min(chosen) / 1e6:.0f} Mb/s in earlier pieces: this machine carries "
+            f"{carried_bps / 1e6:.0f} Mb/s; leave it to the study, or remove {journal.file} to begin anew"
+        )
+    return min(chosen, default=min(size.total_bps, carried_bps))
+
+
+def _key(workload: str, draw: int, *, with_kernel: bool) -> str:
     """Name of a trial in the journal."""
-    return f"{workload}, draw {draw}"
+    return f"{workload}, draw {draw}" + ("" if with_kernel else ", Open vSwitch alone")
 
 
 async def _measure(
@@ -103,10 +124,9 @@ async def _measure(
 ) -> None:
     """Trials of one lab, or two, until the time is up."""
     async with fabric(f"valo-{os.getpid()}", PATHS, size.hosts, BUFFER) as made:
-        # All pieces have paths of one rate, which the first has chosen by what its machine carries.
-        total_bps = next((entry["found"]["total_bps"] for entry in journal.entries.values()), size.total_bps)
+        total_bps = size.total_bps
         if size.kernel:
-            total_bps = min(total_bps, round(HEADROOM * ceiling_of(made.lab).tcp_bps(SWITCHES) / LOAD))
+            total_bps = _rate(size, journal, round(HEADROOM * ceiling_of(made.lab).tcp_bps(SWITCHES) / LOAD))
         with ExitStack() as stack:
             more: list[tuple[Place, list[str]]] = []
             if with_kernel:
@@ -125,7 +145,7 @@ async def _measure(
                     bar.draw(done, f"{workload} under {scheme}")
                     done += 1
 
-                with journal.running(_key(workload, draw), *marks) as run:
+                with journal.running(_key(workload, draw, with_kernel=with_kernel), *marks) as run:
                     trial = await measure(made, more, workload, draw, PATHS, total_bps, size.duration_ms, progress)
                     run.late_ms = list(trial.late_p99_ms.values())
                     run.found = {"total_bps": total_bps, "trial": asdict(trial)}

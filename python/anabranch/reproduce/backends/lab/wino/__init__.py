@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from anabranch.atomic_file import write_whole
 from anabranch.errors import AnabranchError
 from anabranch.hints import nearest
-from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.calibrate import ceiling_of
 from anabranch.lab.calibration.ceiling import HEADROOM, Ceiling, write
 from anabranch.lab.fabric.topology import Lab
@@ -103,12 +102,11 @@ def run(study: LabStudy, context: Context) -> LabEvidence:
                 write(_run_lab(list(some), progress, journal, context), study.folder)
     rows = [Row(**row) for key in steps if key in journal for row in journal[key]]
     write_whole(study.folder / "rows.csv", as_csv(rows))
-    machine = journal.machine()
-    contention.write(machine, study.folder)
+    usable, machine = study.verdict(journal, steps)
     return LabEvidence(
         cells(rows, [point for point, _ in steps.values()]),
         study.expected.figures,
-        machine.usable,
+        usable,
         machine,
         lambda console: show(rows, console),
         _drawn(rows, study.folder),
