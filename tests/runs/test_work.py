@@ -143,6 +143,24 @@ def test_the_summary_names_what_held_a_step(run: ab.Run, tmp_path: Path) -> None
     assert "slowest" in shown.stdout
 
 
+def test_a_critical_path_ends_where_a_message_answers_the_start_of_its_receive(tmp_path: Path) -> None:
+    """Rank 0 asks when its receive starts, and the receive ends by the answer: the path must not go round in circles."""
+    (tmp_path / "ask.goal").write_text(
+        "num_ranks 2\n"
+        "rank 0 {\nl1: recv 1000b from 1 tag 0\nl2: send 2000b to 1 tag 1\nl2 irequires l1\n}\n"
+        "rank 1 {\nl1: recv 2000b from 0 tag 1\nl2: send 1000b to 0 tag 0\nl2 requires l1\n}\n"
+    )
+    file = tmp_path / "ask.toml"
+    file.write_text(
+        'name = "ask"\n[fabric]\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n'
+        '[[traffic]]\nkind = "graph"\nfile = "ask.goal"\nhosts = "3-4"\n'
+    )
+    path = ab.run(file, runs=tmp_path).critical
+    assert path["kind"].cast(pl.String).to_list() == ["message", "message"]
+    assert path["rank"].to_list() == [0, 1]
+    assert path["start_ns"][1] == path["end_ns"][0]
+
+
 def test_graph_prints_the_ends_that_loggopsim_prints() -> None:
     rows = (VECTORS / "end_times.csv").read_text().splitlines()
     row = next(row for row in rows if row.startswith("any_source_4.goal,loggopsim,2500,1500,1000,6,0,65535"))

@@ -118,8 +118,18 @@ fn critical_path(graph: &Graph, record: &WorkRecord) -> Vec<NodeId> {
     let nodes = (0..graph.nodes().len() as u32).filter(ended);
     let mut path = Vec::new();
     let mut next = nodes.max_by_key(|&node| (record.times[node as usize].end_ps, std::cmp::Reverse(node)));
+    // Whether what follows waited for the end of `next`, or only for its start (`irequires` of GOAL).
+    let mut by_end = true;
     while let Some(node) = next {
-        let cause = record.causes[node as usize];
+        let (start_cause, end_cause) = (record.start_causes[node as usize], record.causes[node as usize]);
+        let times = record.times[node as usize];
+        // A receive ends by its message; everything else ends by itself once it has started.
+        let (cause, at_ps) = if by_end && end_cause != start_cause {
+            (end_cause, times.end_ps)
+        } else {
+            (start_cause, times.start_ps)
+        };
+        by_end = record.times[cause as usize].end_ps <= at_ps;
         let passes = match graph.node(node).act {
             Act::Recv { .. } => true,
             Act::Wait { ps } | Act::Calc { ps } => ps == 0,

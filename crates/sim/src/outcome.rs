@@ -9,8 +9,10 @@ use crate::{Kind, Packet};
 pub struct WorkRecord {
     /// Start and end of each node, in picoseconds; `u64::MAX` of what has not happened.
     pub times: Vec<anabranch_work::NodeTimes>,
-    /// Last node that each node waited for; itself if there was none.
+    /// Last node that each node waited for before it ended; itself if there was none.
     pub causes: Vec<u32>,
+    /// Last node that each node waited for before it started; itself if there was none. It differs for receives alone.
+    pub start_causes: Vec<u32>,
 }
 
 /// One flow, in the order of the flow list.

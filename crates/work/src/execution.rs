@@ -42,6 +42,8 @@ pub struct Execution<G: AsRef<Graph>> {
     times: Vec<NodeTimes>,
     /// Node whose start or end let this one start, or end if it is a receive.
     cause: Vec<NodeId>,
+    /// Node whose start or end let this one start.
+    start_cause: Vec<NodeId>,
     left: u64,
     /// Nodes that may start now, each with what let it.
     ready: VecDeque<(NodeId, NodeId)>,
@@ -67,6 +69,7 @@ impl<G: AsRef<Graph>> Execution<G> {
             processors: (0..processors).map(|_| (NONE, VecDeque::new())).collect(),
             times: vec![NodeTimes { start_ps: NEVER_PS, end_ps: NEVER_PS }; count],
             cause: vec![NONE; count],
+            start_cause: vec![NONE; count],
             left: count as u64,
             ready: VecDeque::new(),
             graph: held,
@@ -94,6 +97,7 @@ impl<G: AsRef<Graph>> Execution<G> {
             if let Some(next) = self.processors[processor].1.pop_front() {
                 self.processors[processor].0 = next;
                 self.cause[next as usize] = node;
+                self.start_cause[next as usize] = node;
                 self.compute(next, now_ps, effects);
             }
         }
@@ -126,6 +130,13 @@ impl<G: AsRef<Graph>> Execution<G> {
         Some(self.cause[node as usize]).filter(|&cause| cause != NONE)
     }
 
+    /// Node that let this one start; of a receive it may be another than the one that let it end. None for a node that
+    /// waited for nothing.
+    #[must_use]
+    pub fn start_cause(&self, node: NodeId) -> Option<NodeId> {
+        Some(self.start_cause[node as usize]).filter(|&cause| cause != NONE)
+    }
+
     /// A receive that waits in vain and a message that nobody has received, of the first rank that has either.
     pub(crate) fn stuck(&self) -> (Option<NodeId>, Option<NodeId>) {
         let found = |left: &(Option<NodeId>, Option<NodeId>)| left.0.is_some() || left.1.is_some();
@@ -141,6 +152,7 @@ impl<G: AsRef<Graph>> Execution<G> {
     fn go_on(&mut self, now_ps: u64, effects: &mut Vec<Effect>) {
         while let Some((node, cause)) = self.ready.pop_front() {
             self.cause[node as usize] = cause;
+            self.start_cause[node as usize] = cause;
             match self.graph().node(node).act {
                 Act::Calc { .. } => {
                     let processor = self.processor_of(node);

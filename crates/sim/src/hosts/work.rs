@@ -58,7 +58,8 @@ impl Works {
             let nodes = 0..execution.graph().nodes().len() as u32;
             WorkRecord {
                 times: execution.times().to_vec(),
-                causes: nodes.map(|node| execution.cause(node).unwrap_or(node)).collect(),
+                causes: nodes.clone().map(|node| execution.cause(node).unwrap_or(node)).collect(),
+                start_causes: nodes.map(|node| execution.start_cause(node).unwrap_or(node)).collect(),
             }
         };
         self.running.iter().map(record).collect()
