@@ -76,7 +76,8 @@ impl EventQueue {
         Some((key >> self.bits, source as usize))
     }
 
-    /// Winner of that of `2^depth` parts of the tree in which `source` stands; any source if the part has no event.
+    /// Winner of that of `2^depth` equal parts of the tree in which `source` stands, or `source` if there are fewer; any
+    /// source if the part has no event.
     #[inline(always)]
     pub(crate) fn winner(&self, source: usize, depth: u32) -> usize {
         self.source_of[self.winner_rank(source, depth)] as usize
@@ -90,7 +91,7 @@ impl EventQueue {
 
     #[inline(always)]
     fn winner_rank(&self, source: usize, depth: u32) -> usize {
-        let node = (self.leaves + source) >> (self.bits - depth);
+        let node = (self.leaves + source) >> self.bits.saturating_sub(depth);
         self.tree[node] as usize & (self.leaves - 1)
     }
 
@@ -197,8 +198,8 @@ mod tests {
                     .filter_map(|(rank, &s)| times[s as usize].map(|t| (t, rank, s as usize)))
                     .collect();
                 prop_assert_eq!(queue.first(), sorted.first().map(|&(time, _, source)| (time, source)));
-                for depth in 0..=queue.bits {
-                    let part = |source: usize| source >> (queue.bits - depth);
+                for depth in 0..queue.bits + 3 {
+                    let part = |source: usize| source >> queue.bits.saturating_sub(depth);
                     if let Some(&(.., first)) = sorted.iter().find(|&&(.., s)| part(s) == part(source)) {
                         prop_assert_eq!(queue.winner(source, depth), first, "of 2^{} parts", depth);
                     }
