@@ -46,11 +46,17 @@ pub(crate) fn job(
             (by_name(setting, ranks, seed).map_err(|error| work_error(error, origin))?, hosts)
         }
     };
+    let graph = match setting.rendezvous {
+        None => graph,
+        Some(by) => {
+            graph.with_rendezvous(by, setting.eager_bytes).map_err(|error| work_error(error, origin))?
+        }
+    };
     let start_ps = if setting.idle { PlacedWork::NEVER_PS } else { start_ps };
     Ok(Job { work: PlacedWork { graph: Arc::new(graph), hosts, start_ps }, transport })
 }
 
-fn work_error(error: WorkError, origin: &Origin) -> FormError {
+pub(crate) fn work_error(error: WorkError, origin: &Origin) -> FormError {
     origin.error(&format!("{}: {}", error.position, error.problem), error.hint)
 }
 

@@ -4,7 +4,7 @@ use crate::Scenario;
 use crate::section::fabric::Shape;
 use crate::section::routing::Routing;
 use crate::section::switch::SwitchSetting;
-use crate::section::traffic::Traffic;
+use crate::section::traffic::{Demand, Traffic, WorkSetting};
 use crate::section::{fabric, switch, traffic, transport};
 use anabranch_balancers::{Build, Descriptor, registry};
 use anabranch_form::unit::quoted;
@@ -158,7 +158,11 @@ pub(crate) fn variants(table: &str) -> Vec<(&'static str, Scenario)> {
                 .map(kind)
                 .collect()
         }
-        "traffic" => traffic::KINDS.into_iter().map(traffic).collect(),
+        "traffic" => {
+            let waiting = Traffic { demand: Demand::Graph(WorkSetting::waiting()), ..Traffic::default() };
+            let waiting = ("graph with rendezvous", Scenario { traffic: vec![waiting], ..base() });
+            traffic::KINDS.into_iter().map(traffic).chain([waiting]).collect()
+        }
         "transport" => transport::variants().into_iter().map(transport).collect(),
         _ => vec![("", base())],
     }

@@ -8,6 +8,7 @@ use anabranch_fabric::Fabric;
 use anabranch_form::FormError;
 use anabranch_form::Origin;
 use anabranch_sim::Framing;
+use anabranch_sim::transport::roce::{Roce, Semantics};
 use anabranch_sim::transport::{Mptcp, Pace, Transport};
 use anabranch_traffic::load::Load;
 use anabranch_traffic::random::Stream;
@@ -50,6 +51,7 @@ impl Workloads {
             let transport = made.transport(traffic, scenario.framing)?;
             let seed = Stream::of_entity(seed, "workload", index).bits();
             let workload = workload(traffic, (transport, seed), fabric, files)?;
+            check_sends(&workload, &made.transports[usize::from(transport)], &traffic.origin)?;
             let mut flows_per_s = 0.0;
             if let Workload::Poisson(poisson) = &workload {
                 let rate = poisson.flows_per_s(fabric, scenario.seed);
@@ -112,6 +114,17 @@ fn own_transport(traffic: &Traffic, common: &Transport, framing: Framing) -> Res
         Transport::Udp(_) => Err(traffic
             .origin
             .error("rate: UDP has a rate of its own", "give the rate in its transport alone")),
+    }
+}
+
+/// Refuses a graph whose messages would wait forever for receives to be posted.
+fn check_sends(workload: &Workload, transport: &Transport, origin: &Origin) -> Result<(), FormError> {
+    match (workload, transport) {
+        (Workload::Graph(job), Transport::Roce(Roce { semantics: Semantics::Send { .. }, .. })) => {
+            let checked = job.work.graph.check_posted(|_| true, "under semantics = \"send\"");
+            checked.map_err(|error| jobs::work_error(error, origin))
+        }
+        _ => Ok(()),
     }
 }
 

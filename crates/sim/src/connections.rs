@@ -182,7 +182,8 @@ impl Connection {
         (end, Outlet { network, address, wake_ps, timer, owner, slot })
     }
 
-    pub(crate) fn write_counters(&self, record: &mut FlowRecord) {
+    /// What both halves counted.
+    pub(crate) fn counters(&self) -> (&SenderCounters, &ReceiverCounters) {
         let sent = match &self.sending.end {
             AnySender::Stream(sender) => &sender.counters,
             AnySender::Datagrams(datagrams) => &datagrams.counters,
@@ -195,12 +196,22 @@ impl Connection {
             AnyReceiver::Roce(receiver) => &receiver.counters,
             AnyReceiver::Uec(receiver) => &receiver.counters,
         };
+        (sent, received)
+    }
+
+    pub(crate) fn write_counters(&self, record: &mut FlowRecord) {
+        let (sent, received) = self.counters();
         record.count(sent, received);
         self.write_received(record);
     }
 
     /// Writes down what the application has of the message, if it is no subflow's.
     pub(crate) fn write_received(&self, record: &mut FlowRecord) {
+        record.received_bytes = self.received_bytes();
+    }
+
+    /// What the application has of the message, if it is no subflow's.
+    pub(crate) fn received_bytes(&self) -> u64 {
         let Message { first, end, .. } = self.message;
         let delivered = match &self.receiving.end {
             AnyReceiver::Stream(receiver) => receiver.delivered(),
@@ -208,7 +219,7 @@ impl Connection {
             AnyReceiver::Roce(receiver) => receiver.delivered(),
             AnyReceiver::Uec(receiver) => receiver.delivered(),
         };
-        record.received_bytes = delivered.min(end) - first;
+        delivered.min(end) - first
     }
 }
 

@@ -7,6 +7,7 @@ mod ends;
 mod flow_table;
 mod foresight;
 mod multipath;
+mod queue_pairs;
 mod rdma;
 mod starts;
 mod windows;
@@ -28,6 +29,7 @@ use anabranch_traffic::FlowSource;
 use flow_table::{CHUNK_BITS, FlowTable};
 use foresight::Foreseen;
 use multipath::Multipaths;
+use queue_pairs::Striped;
 use std::collections::HashMap;
 use work::Works;
 
@@ -46,6 +48,8 @@ pub(crate) struct Hosts<'a> {
     /// Pacer of each host's grants of credit; none if no transport needs credit.
     pacers: Vec<Pacer>,
     multipaths: Multipaths,
+    /// Messages over queue pairs that are not theirs alone.
+    striped: Striped,
     /// Flows that wait for another: `(awaited, waiting)`, sorted.
     waiting: Vec<(u32, u32)>,
     /// Jobs that flows wait for.
@@ -57,6 +61,8 @@ pub(crate) struct Hosts<'a> {
     pub(crate) finished: u64,
     /// Flows that have begun, or will at a time that is known, and may yet finish.
     pub(crate) hopeful: u64,
+    /// RNR NAKs after which senders waited, of flows that have ended.
+    pub(crate) not_ready: u64,
     /// Window of each flow that is watched as it was written down last; [`windows::NO_WINDOW`] before the first.
     watched: HashMap<u32, u64>,
     pub(crate) windows: Vec<WindowSample>,
@@ -92,12 +98,14 @@ impl<'a> Hosts<'a> {
             connections: Connections::default(),
             pacers: credits::pacers(&settings.transports, fabric.hosts()),
             multipaths: Multipaths::default(),
+            striped: Striped::default(),
             waiting,
             awaited_jobs,
             foreseen: Foreseen::default(),
             begun: 0,
             finished: 0,
             hopeful: 0,
+            not_ready: 0,
             works: Works::new(&settings.works, flows),
             watched: observe.window_flows.iter().map(|&flow| (flow, windows::NO_WINDOW)).collect(),
             windows: Vec::new(),
@@ -131,7 +139,15 @@ impl<'a> Hosts<'a> {
         if subflow == 0 { of_flow } else { mix::finalise(mix::absorb(of_flow, subflow.into())) }
     }
 
+    /// Hashes of a flow's connection, forth and back.
+    fn entropies(&self, flow: u32, subflow: u8) -> [u32; 2] {
+        [false, true].map(|back| self.entropy(flow, subflow, back))
+    }
+
     fn begin(&mut self, index: u32, network: &mut Network) -> Result<(), SimulationError> {
+        if self.striped.carries(index) {
+            return self.begin_waiting_parts(index, network);
+        }
         if self.flows.is_last_loaded(index) {
             self.load(network)?;
         }
@@ -143,6 +159,9 @@ impl<'a> Hosts<'a> {
         if let Transport::Mptcp(mptcp) = transport {
             let (subflows, window_max_bytes) = (mptcp.subflows, mptcp.tcp.window_max_bytes);
             return self.begin_multipath(message, subflows, window_max_bytes, network);
+        }
+        if let Some(pairs) = transport.queue_pairs().filter(|pairs| !pairs.is_one_each()) {
+            return self.begin_parts(message, pairs, network);
         }
         let persistent = matches!(transport, Transport::Tcp(tcp) if tcp.persistent) && flow.path.is_none();
         let idle =
@@ -157,7 +176,7 @@ impl<'a> Hosts<'a> {
                 ends::announce(&opened, network);
                 name
             }
-            None => self.connect(message, None, network)?,
+            None => self.connect(message, None, self.entropies(index, 0), network)?,
         };
         let transport = &self.transports[usize::from(flow.transport)];
         let Some(connection) = self.connections.get(name) else { return Ok(()) };
@@ -173,10 +192,10 @@ impl<'a> Hosts<'a> {
                 datagrams.write(udp, self.framing, flow.size_bytes, &mut outlet);
             }
             (AnySender::Roce(sender), Transport::Roce(roce)) => {
-                sender.begin(roce, self.framing, flow.size_bytes, &mut outlet);
+                sender.begin(roce, self.framing, flow.size_bytes, None, &mut outlet);
             }
             (AnySender::Uec(sender), Transport::Uec(uec)) => {
-                sender.begin(uec, self.framing, flow.size_bytes, &mut outlet);
+                sender.begin(uec, self.framing, flow.size_bytes, None, &mut outlet);
             }
             _ => {}
         }
@@ -184,18 +203,16 @@ impl<'a> Hosts<'a> {
         Ok(())
     }
 
-    /// A connection for a flow, or for one of its subflows; still closed.
+    /// A connection for a flow, or for a part of it; still closed.
     fn connect(
         &mut self,
         message: Message,
         subflow: Option<Subflow>,
+        [entropy_forth, entropy_back]: [u32; 2],
         network: &mut Network,
     ) -> Result<u32, SimulationError> {
         let flow = *self.flows.flow(message.flow);
         let pinned = self.pins.of(&flow);
-        let number = subflow.map_or(0, |subflow| subflow.index);
-        let (entropy_forth, entropy_back) =
-            (self.entropy(message.flow, number, false), self.entropy(message.flow, number, true));
         let connection = self.connections.open(Connection::blank)?;
         let name = connection.sending.address.connection;
         connection.message = message;
@@ -253,7 +270,13 @@ impl<'a> Hosts<'a> {
                 network.with_host_balancer(|host, network| host.probe(packet.destination, &packet, network));
             }
             Kind::Data | Kind::Syn | Kind::Request => self.reach_receiver(&packet, network),
-            Kind::Ack | Kind::SynAck | Kind::Sack | Kind::Nack | Kind::Cnp | Kind::Credit => {
+            Kind::Ack
+            | Kind::SynAck
+            | Kind::Sack
+            | Kind::Nack
+            | Kind::Cnp
+            | Kind::Credit
+            | Kind::NotReady => {
                 self.reach_sender(&packet, network);
             }
             Kind::Datagram => {
@@ -426,8 +449,11 @@ impl<'a> Hosts<'a> {
     /// The last byte of a flow was handed to the application.
     fn deliver_last(&mut self, name: u32, network: &mut Network) {
         let Some(connection) = self.connections.get(name) else { return };
-        connection.message.delivered = true;
         let flow = connection.message.flow;
+        let is_whole = self.striped.delivered(flow, &mut connection.message.delivered);
+        if !is_whole {
+            return;
+        }
         let record = self.flows.record(flow);
         record.fct_ps = network.now_ps - record.start_ps;
         self.finished += 1;
@@ -438,6 +464,9 @@ impl<'a> Hosts<'a> {
     /// Nothing of a flow is left: its counters are final and its connection is free, or idle.
     fn end(&mut self, name: u32, network: &mut Network) {
         let Some(connection) = self.connections.get(name) else { return };
+        if self.striped.carries(connection.message.flow) {
+            return self.end_part(name, network);
+        }
         // A late acknowledgement on an idle connection ends nothing: its message has ended before.
         if std::mem::replace(&mut connection.message.ended, true) {
             return;
@@ -447,6 +476,7 @@ impl<'a> Hosts<'a> {
             self.hopeful -= 1;
         }
         let Connection { transport, message, .. } = *connection;
+        self.not_ready += u64::from(connection.counters().0.not_ready);
         let record = self.flows.record(message.flow);
         connection.write_counters(record);
         let leaves_some = record.left_packets() > 0;

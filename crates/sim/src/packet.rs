@@ -33,6 +33,8 @@ pub enum Kind {
     /// A pause of a class between the two ends of a link, or its end (PFC, IEEE 802.1Qbb): [`Packet::tag`] is the class,
     /// [`Packet::seq`] the time in picoseconds.
     Pause,
+    /// Receiver not ready (RNR NAK of the InfiniBand specification): no receive was posted for a message that is sent.
+    NotReady,
 }
 
 impl Kind {
@@ -52,6 +54,7 @@ impl Kind {
             Self::Request => "request",
             Self::Probe | Self::HostProbe => "probe",
             Self::Pause => "pause",
+            Self::NotReady => "rnr-nak",
         }
     }
 
@@ -72,7 +75,10 @@ impl Kind {
     #[inline(always)]
     #[must_use]
     pub const fn is_answer(self) -> bool {
-        matches!(self, Self::Ack | Self::SynAck | Self::Sack | Self::Nack | Self::Cnp | Self::Credit)
+        matches!(
+            self,
+            Self::Ack | Self::SynAck | Self::Sack | Self::Nack | Self::Cnp | Self::Credit | Self::NotReady
+        )
     }
 
     /// Whether it belongs to no stream.

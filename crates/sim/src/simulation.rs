@@ -471,6 +471,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             ("packets dropped by meters", policed),
             ("headers of trimmed packets that reached hosts", headers_arrived),
             ("packets without a path to their destination", unroutable),
+            ("RNR NAKs: sends that came before their receive was posted", self.hosts.not_ready),
         ];
         counts.extend(sums.into_iter().filter(|&(_, count)| count > 0));
         let (captures, events) =

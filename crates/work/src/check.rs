@@ -134,21 +134,7 @@ impl Graph {
 
     /// Executed without time, everything ends.
     fn check_end(&self) -> Result<(), WorkError> {
-        let mut execution = Execution::new(self);
-        let mut effects = Vec::new();
-        execution.begin(0, &mut effects);
-        let mut next = 0;
-        while let Some(&effect) = effects.get(next) {
-            next += 1;
-            match effect {
-                Effect::Carry(send) => execution.delivered(send, 0, &mut effects),
-                Effect::Time(node, _) => execution.elapsed(node, 0, &mut effects),
-            }
-            if next == 1 << 16 {
-                effects.drain(..next);
-                next = 0;
-            }
-        }
+        let execution = self.executed(|_| false).0;
         let (recv, send) = execution.stuck();
         if let Some(recv) = recv {
             return Err(WorkError::new(
@@ -163,6 +149,52 @@ impl Graph {
         }
         debug_assert!(execution.left() == 0, "without circles and waiting receives, all has ended");
         Ok(())
+    }
+
+    /// Refuses a graph that has passed [`Self::check`] if it cannot end where messages for which `waits` says so are carried
+    /// only once their receive has begun. `rule` names that in the error.
+    ///
+    /// # Errors
+    /// The first message that waits forever, with its place and a hint.
+    pub fn check_posted(&self, waits: impl Fn(NodeId) -> bool, rule: &str) -> Result<(), WorkError> {
+        let Some(&send) = self.executed(waits).1.first() else { return Ok(()) };
+        Err(WorkError::new(
+            self.position(send),
+            format!("this message waits forever {rule}: its receive begins only when it has been delivered"),
+            "let the receive begin before, as real programs have to, or let messages go at once",
+        ))
+    }
+
+    /// The graph executed without time, and the messages that still wait for their receive.
+    fn executed(&self, waits: impl Fn(NodeId) -> bool) -> (Execution<&Self>, Vec<NodeId>) {
+        let mut execution = Execution::new(self);
+        let (mut effects, mut waiting) = (Vec::new(), Vec::new());
+        execution.begin(0, &mut effects);
+        let mut next = 0;
+        loop {
+            let Some(&effect) = effects.get(next) else {
+                let before = waiting.len();
+                waiting.retain(|&send| {
+                    let accepted = execution.accept(send);
+                    effects.extend(accepted.then_some(Effect::Carry(send)));
+                    !accepted
+                });
+                if waiting.len() == before {
+                    return (execution, waiting);
+                }
+                continue;
+            };
+            next += 1;
+            match effect {
+                Effect::Carry(send) if waits(send) && !execution.accept(send) => waiting.push(send),
+                Effect::Carry(send) => execution.delivered(send, 0, &mut effects),
+                Effect::Time(node, _) => execution.elapsed(node, 0, &mut effects),
+            }
+            if next == 1 << 16 {
+                effects.drain(..next);
+                next = 0;
+            }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::mailbox::Mailbox;
 use crate::{Act, Graph, NodeId};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 /// Time of what has not happened.
 pub const NEVER_PS: u64 = u64::MAX;
@@ -35,6 +35,8 @@ pub struct Execution<G: AsRef<Graph>> {
     graph: G,
     missing: Vec<u32>,
     mailboxes: Vec<Mailbox>,
+    /// Receives of messages that were accepted and have not been delivered, by their send.
+    accepted: HashMap<NodeId, NodeId>,
     /// Processors of each rank begin here.
     first_processor: Vec<u32>,
     /// Node that each processor computes, and those that wait for it.
@@ -65,6 +67,7 @@ impl<G: AsRef<Graph>> Execution<G> {
         Self {
             missing: graph.needs().to_vec(),
             mailboxes: (0..graph.ranks()).map(|_| Mailbox::default()).collect(),
+            accepted: HashMap::new(),
             first_processor,
             processors: (0..processors).map(|_| (NONE, VecDeque::new())).collect(),
             times: vec![NodeTimes { start_ps: NEVER_PS, end_ps: NEVER_PS }; count],
@@ -109,6 +112,20 @@ impl<G: AsRef<Graph>> Execution<G> {
     pub fn delivered(&mut self, send: NodeId, now_ps: u64, effects: &mut Vec<Effect>) {
         self.arrive(send, now_ps);
         self.go_on(now_ps, effects);
+    }
+
+    /// Whether a receive has been posted for a message that begins to arrive: one that no message before it takes. It
+    /// takes it then.
+    pub fn accept(&mut self, send: NodeId) -> bool {
+        let graph = self.graph.as_ref();
+        let Act::Send { to, tag, .. } = graph.node(send).act else { return false };
+        if self.accepted.contains_key(&send) {
+            return true;
+        }
+        let label = (graph.rank_of(send), tag, graph.step_of(send));
+        let recv = self.mailboxes[to as usize].take(label);
+        self.accepted.extend(recv.map(|recv| (send, recv)));
+        recv.is_some()
     }
 
     /// Number of nodes that have not ended.
@@ -211,7 +228,8 @@ impl<G: AsRef<Graph>> Execution<G> {
         let graph = self.graph();
         if let Act::Send { to, tag, .. } = graph.node(send).act {
             let label = (graph.rank_of(send), tag, graph.step_of(send));
-            let recv = self.mailboxes[to as usize].arrive(label, send);
+            let accepted = self.accepted.remove(&send);
+            let recv = accepted.or_else(|| self.mailboxes[to as usize].arrive(label, send));
             self.end(send, now_ps);
             if let Some(recv) = recv {
                 self.cause[recv as usize] = send;

@@ -196,6 +196,12 @@ impl Graph {
         }
     }
 
+    /// File or collective that it was made of.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
     /// The same work several times over. Each rank begins a step with `compute_ps` of computing, once it has ended the
     /// step before.
     ///

@@ -15,8 +15,10 @@ pub mod loggops;
 mod mailbox;
 pub mod msccl;
 pub mod read;
+mod rendezvous;
 mod work_error;
 
 pub use execution::{Effect, Execution, NEVER_PS, NodeTimes};
 pub use graph::{Act, Builder, Graph, Node, NodeId, Part};
+pub use rendezvous::{CONTROL_BYTES, Rendezvous};
 pub use work_error::WorkError;

@@ -32,6 +32,17 @@ pub(crate) struct Mailbox {
 impl Mailbox {
     /// A message arrives. Returns the receive that takes it.
     pub(crate) fn arrive(&mut self, label: Label, send: u32) -> Option<u32> {
+        let recv = self.take(label);
+        if recv.is_none() {
+            self.arrived.insert(self.next, (label, send));
+            self.by_label.entry(label).or_default().push_back(self.next);
+            self.next += 1;
+        }
+        recv
+    }
+
+    /// The receive that takes a message, if one was posted.
+    pub(crate) fn take(&mut self, label: Label) -> Option<u32> {
         let exact = self.exact.get(&label).and_then(VecDeque::front).copied();
         let wild = self.wild.iter().position(|&(_, wanted, _)| fits(wanted, label));
         let wild_number = wild.map(|index| self.wild[index].0);
@@ -41,12 +52,7 @@ impl Mailbox {
                 Some(recv)
             }
             (_, Some(index)) => self.wild.remove(index).map(|(_, _, recv)| recv),
-            _ => {
-                self.arrived.insert(self.next, (label, send));
-                self.by_label.entry(label).or_default().push_back(self.next);
-                self.next += 1;
-                None
-            }
+            _ => None,
         }
     }
 

@@ -177,6 +177,7 @@ impl<R: EntropyRule> HostBalancer for EntropyHosts<R> {
             | Kind::Cnp
             | Kind::Credit
             | Kind::Request
+            | Kind::NotReady
             | Kind::Pause => {}
         }
     }

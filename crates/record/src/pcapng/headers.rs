@@ -110,7 +110,7 @@ fn tcp(packet: &Packet, framing: Framing, out: &mut Vec<u8>) {
     let (seq, ack, mut flags) = match packet.kind {
         Kind::Syn => (0, 0, SYN),
         Kind::SynAck => (0, 1, SYN | ACK),
-        Kind::Ack | Kind::Sack | Kind::Nack | Kind::Cnp | Kind::Credit => (1, number, ACK),
+        Kind::Ack | Kind::Sack | Kind::Nack | Kind::Cnp | Kind::Credit | Kind::NotReady => (1, number, ACK),
         Kind::Data | Kind::Datagram | Kind::Request | Kind::Probe | Kind::HostProbe | Kind::Pause => {
             (number, 1, ACK)
         }

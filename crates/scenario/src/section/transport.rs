@@ -1,5 +1,6 @@
 //! `[transport]`: what end hosts do.
 
+mod messages;
 mod rdma;
 mod uec;
 
@@ -28,6 +29,7 @@ pub(crate) fn variants() -> Vec<(&'static str, Transport)> {
     }
     let selective = rdma::selective();
     variants.push(("roce, selective", Transport::Roce(selective)));
+    variants.push(("roce, send", Transport::Roce(rdma::send())));
     variants.push(("uec with rccc", Transport::Uec(uec::with_credits())));
     variants
 }
@@ -98,7 +100,7 @@ pub(crate) fn visit(form: &mut impl Form, transport: &mut Transport) {
         Choice(&KINDS),
         &mut kind,
         "Congestion control: DCTCP (RFC 8257), NewReno (RFC 5681, 6582), CUBIC (RFC 9438); or MPTCP over several \
-         connections of NewReno (RFC 6356, 8684); or UDP at a constant rate; or RoCE, one queue pair for each flow; or the transport of Ultra Ethernet, whose packets may take any path.",
+         connections of NewReno (RFC 6356, 8684); or UDP at a constant rate; or RoCE, with queue pairs for each flow; or the transport of Ultra Ethernet, whose packets may take any path.",
     );
     if kind != kind_of(transport) {
         *transport = of_kind(kind);

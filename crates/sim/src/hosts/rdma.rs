@@ -5,7 +5,7 @@ use crate::connections::{AnyReceiver, AnySender};
 use crate::network::Network;
 use crate::telemetry::Carried;
 use crate::transport::Transport;
-use crate::transport::roce::{Completion, Roce};
+use crate::transport::roce::{Completion, Roce, Semantics};
 use crate::transport::uec::Uec;
 use crate::{Framing, Kind, Packet, marks};
 use anabranch_fabric::{Fabric, longest_round_trip_ps};
@@ -52,6 +52,13 @@ impl Hosts<'_> {
         let (end, mut outlet) = connection.receiver(network);
         let delivered = match (end, transport) {
             (AnyReceiver::Roce(receiver), Transport::Roce(roce)) => {
+                if matches!(roce.semantics, Semantics::Send { .. }) {
+                    let start = self.flows.flow(flow).start;
+                    let has_receive = || self.works.accept(start);
+                    if !receiver.is_ready(roce, packet, has_receive, &mut outlet) {
+                        return;
+                    }
+                }
                 receiver.receive(roce, self.framing, packet, &mut outlet);
                 receiver.delivered()
             }

@@ -13,13 +13,14 @@ impl Hosts<'_> {
             return;
         }
         let Some(connection) = self.connections.get(name) else { return };
+        let flow = connection.message.flow;
         let window_bytes = match &connection.sending.end {
             AnySender::Stream(sender) => sender.window_bytes(),
             AnySender::Roce(sender) => sender.window_bytes(),
             AnySender::Uec(sender) => sender.window_bytes(),
             AnySender::Datagrams(_) => return,
         };
-        let flow = connection.message.flow;
+        let window_bytes = self.window_of_parts(flow).unwrap_or(window_bytes);
         self.note_window(flow, window_bytes, now_ps);
     }
 

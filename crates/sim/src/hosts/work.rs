@@ -52,6 +52,15 @@ impl Works {
         Self { running, effects: Vec::new() }
     }
 
+    /// Whether a message may go to its receive: that of a graph needs one that was posted and that no other takes, all
+    /// others find one.
+    pub(super) fn accept(&mut self, start: Start) -> bool {
+        match start {
+            Start::Ready { work, node } => self.running[work as usize].execution.accept(node),
+            Start::At(_) | Start::After { .. } | Start::AfterJob { .. } => true,
+        }
+    }
+
     pub(super) fn records(&self) -> Vec<WorkRecord> {
         let record = |running: &Running| {
             let execution = &running.execution;

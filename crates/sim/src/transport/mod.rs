@@ -16,6 +16,7 @@ pub(crate) mod mptcp;
 mod newreno;
 mod pace;
 mod prr;
+mod queue_pairs;
 mod rack;
 mod ranges;
 mod receiver;
@@ -32,6 +33,7 @@ pub mod uec;
 pub use datagrams::{DatagramReceiver, Datagrams};
 pub use mptcp::{Coupling, Mptcp};
 pub use pace::Pace;
+pub use queue_pairs::{QueuePairMode, QueuePairs};
 pub use receiver::{Receiver, ReceiverCounters};
 pub use sender::{Sender, SenderCounters};
 
@@ -117,6 +119,17 @@ impl Transport {
         match self {
             Self::Tcp(_) | Self::Mptcp(_) | Self::Udp(_) | Self::Roce(_) => false,
             Self::Uec(_) => true,
+        }
+    }
+
+    /// Queue pairs of its messages, if it has any.
+    #[must_use]
+    pub const fn queue_pairs(&self) -> Option<QueuePairs> {
+        match self {
+            Self::Tcp(_) | Self::Mptcp(_) | Self::Udp(_) => None,
+            Self::Roce(roce::Roce { queue_pairs, .. }) | Self::Uec(uec::Uec { queue_pairs, .. }) => {
+                Some(*queue_pairs)
+            }
         }
     }
 

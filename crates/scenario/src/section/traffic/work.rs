@@ -5,6 +5,7 @@ use anabranch_fabric::Rate as LinkRate;
 use anabranch_form::Form;
 use anabranch_form::unit::{Bytes, Choice, Count, Flag, Positive, Ranges, Speed, Text, Time};
 use anabranch_traffic::workload::Placement;
+use anabranch_work::Rendezvous;
 use anabranch_work::collective::{Algorithm, Kind};
 
 /// Names of collectives.
@@ -12,6 +13,7 @@ const COLLECTIVES: [&str; 6] =
     ["all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "moe"];
 const ALGORITHMS: [&str; 7] =
     ["ring", "halving-doubling", "double-tree", "hierarchical", "tree", "direct", "pairwise"];
+const RENDEZVOUS: [&str; 3] = ["none", "clear-to-send", "request-to-send"];
 const PLACEMENTS: [&str; 3] = ["packed", "spread", "random"];
 const MANY: Count = Count { least: 1, most: 1 << 20 };
 
@@ -46,6 +48,10 @@ pub struct WorkSetting {
     pub compute_ps: u64,
     /// How many times.
     pub iterations: u32,
+    /// How messages wait for their receive; none if they do not.
+    pub rendezvous: Option<Rendezvous>,
+    /// Largest message that does not wait.
+    pub eager_bytes: u64,
     /// Whether it never begins.
     pub idle: bool,
 }
@@ -76,8 +82,17 @@ impl Default for WorkSetting {
             placement: Placement::Packed,
             compute_ps: 0,
             iterations: 1,
+            rendezvous: None,
+            eager_bytes: 0,
             idle: false,
         }
+    }
+}
+
+impl WorkSetting {
+    /// Defaults with rendezvous.
+    pub(crate) fn waiting() -> Self {
+        Self { rendezvous: Some(Rendezvous::ClearToSend), ..Self::default() }
     }
 }
 
@@ -144,9 +159,35 @@ pub(super) fn visit(form: &mut impl Form, work: &mut WorkSetting) {
         &mut work.iterations,
         "Steps: how many times the whole is done, each rank in turn.",
     );
+    visit_rendezvous(form, work);
     let idle = "Whether the job never begins. Its messages stay in the tables, unfinished, so that all other flows keep their \
                 numbers and with them their random draws: what `anabranch run --apart` compares with.";
     form.key("idle", Flag, &mut work.idle, idle);
+}
+
+fn visit_rendezvous(form: &mut impl Form, work: &mut WorkSetting) {
+    let mut word = match work.rendezvous {
+        None => RENDEZVOUS[0],
+        Some(Rendezvous::ClearToSend) => RENDEZVOUS[1],
+        Some(Rendezvous::RequestToSend) => RENDEZVOUS[2],
+    };
+    form.kind(
+        "rendezvous",
+        Choice(&RENDEZVOUS),
+        &mut word,
+        "Whether messages wait for their receive. `clear-to-send`: until the receiver, whose `recv` has begun, has sent 64 B \
+         (NCCL: the address to write to). `request-to-send`: the sender asks first, by 64 B too (MPI). These small messages \
+         are flows like any other.",
+    );
+    work.rendezvous = match word {
+        "clear-to-send" => Some(Rendezvous::ClearToSend),
+        "request-to-send" => Some(Rendezvous::RequestToSend),
+        _ => None,
+    };
+    if work.rendezvous.is_some() {
+        let meaning = "Largest message that does not wait (S of LogGOPS; the eager limit of MPI).";
+        form.key("eager", Bytes { least: 0, most: u64::MAX >> 1 }, &mut work.eager_bytes, meaning);
+    }
 }
 
 fn visit_collective(form: &mut impl Form, work: &mut WorkSetting) {

@@ -1,10 +1,11 @@
 //! Keys of RDMA transports.
 
+use super::messages::{visit_queue_pairs, visit_semantics};
 use anabranch_fabric::Rate;
 use anabranch_form::Form;
 use anabranch_form::unit::{Bytes, Choice, Count, Flag, Positive, Speed, Time};
 use anabranch_sim::transport::control::{DcqcnSettings, HpccSettings, Law, SwiftSettings, TimelySettings};
-use anabranch_sim::transport::roce::{Completion, Recovery, Roce};
+use anabranch_sim::transport::roce::{Completion, Recovery, Roce, Semantics};
 
 /// Congestion controls of RoCE.
 pub(crate) const CONTROLS: [&str; 5] = ["dcqcn", "timely", "swift", "hpcc", "none"];
@@ -29,6 +30,11 @@ pub(crate) fn roce(control: &str) -> Roce {
 pub(crate) fn selective() -> Roce {
     let recovery = Recovery::Selective { rto_low_ps: 100 * PS_PER_US };
     Roce { recovery, rto_ps: 320 * PS_PER_US, ..roce(CONTROLS[0]) }
+}
+
+/// The same with send semantics.
+pub(crate) fn send() -> Roce {
+    Roce { semantics: Semantics::SEND, ..roce(CONTROLS[0]) }
 }
 
 fn law(control: &str) -> Law {
@@ -73,6 +79,8 @@ pub(crate) fn visit_roce(form: &mut impl Form, roce: &mut Roce) {
     }
     visit_recovery(form, roce);
     visit_notification(form, roce);
+    visit_queue_pairs(form, &mut roce.queue_pairs);
+    visit_semantics(form, &mut roce.semantics);
     visit_completion(form, &mut roce.completion);
     visit_answer(form, &mut roce.answer_bytes);
 }

@@ -1,5 +1,6 @@
 //! Keys of UEC.
 
+use super::messages::visit_queue_pairs;
 use super::rdma::{refuse_nothing, visit_answer, visit_completion};
 use anabranch_form::Form;
 use anabranch_form::unit::{Bytes, Choice, Count, Positive, Time};
@@ -93,6 +94,7 @@ pub(crate) fn visit(form: &mut impl Form, uec: &mut Uec) {
     uec.ack_bytes = ack_bytes as u32;
     form.key("rto", Time, &mut uec.rto_ps, "Timeout of a packet; it doubles each time that packets which were sent again time out and nothing is answered, six times at most.");
     refuse_nothing(form, "rto", uec.rto_ps);
+    visit_queue_pairs(form, &mut uec.queue_pairs);
     visit_completion(form, &mut uec.completion);
     visit_answer(form, &mut uec.answer_bytes);
 }

@@ -171,6 +171,33 @@ impl CongestionControl for Unlimited {
     }
 }
 
+/// What a queue pair keeps from one message to the next.
+pub(crate) struct Kept {
+    pub(crate) law: Box<dyn CongestionControl + Send>,
+    /// Payload of the messages so far: laws count bytes through all of them.
+    pub(crate) sent_bytes: u64,
+    /// When the rate allows the next packet, in picoseconds.
+    pub(crate) next_at_ps: u64,
+}
+
+impl Kept {
+    /// Nothing but a law: of a queue pair that has carried no message.
+    pub(crate) fn fresh(law: Box<dyn CongestionControl + Send>) -> Self {
+        Self { law, sent_bytes: 0, next_at_ps: 0 }
+    }
+
+    /// What is kept, as it is at `now_ps`, or a law that begins.
+    pub(crate) fn or_begin(kept: Option<Self>, law: &Law, path: &PathFacts) -> Self {
+        match kept {
+            Some(mut kept) => {
+                kept.law.wake(path.began_ps);
+                kept
+            }
+            None => Self::fresh(law.begin(path)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod convergence;
 #[cfg(test)]

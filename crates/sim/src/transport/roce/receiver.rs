@@ -19,6 +19,10 @@ pub struct RoceReceiver {
     notify_at_ps: u64,
     /// Highest first byte of any packet.
     highest: u64,
+    /// Whether the message has its receive, where it needs one.
+    posted: bool,
+    /// Whether its first packet came and was answered with RNR NAK.
+    refused: bool,
     /// Counters so far.
     pub counters: ReceiverCounters,
 }
@@ -28,6 +32,37 @@ impl RoceReceiver {
     #[must_use]
     pub fn delivered(&self) -> u64 {
         self.expected
+    }
+
+    /// Whether a packet is for [`Self::receive`] under send semantics. `has_receive` says whether a receive was posted and
+    /// is asked by the first packet of the message: without one that packet is answered by RNR NAK, and those behind it are
+    /// discarded without a word. Nor does selective recovery keep what comes before the first packet.
+    pub fn is_ready<H: Host>(
+        &mut self,
+        roce: &Roce,
+        packet: &Packet,
+        has_receive: impl FnOnce() -> bool,
+        host: &mut H,
+    ) -> bool {
+        if packet.seq == 0 && !self.posted {
+            self.posted = has_receive();
+            self.refused |= !self.posted;
+        }
+        if self.posted || packet.seq > 0 && !self.refused && matches!(roce.recovery, Recovery::GoBackN { .. })
+        {
+            return true;
+        }
+        self.counters.count(packet);
+        if packet.seq == 0 {
+            host.send(Packet {
+                stamp_ns: packet.stamp_ns,
+                frame_bytes: roce.answer_bytes,
+                kind: Kind::NotReady,
+                marks: marks::CAPABLE | packet.marks & marks::RETRANSMITTED,
+                ..Packet::default()
+            });
+        }
+        false
     }
 
     /// Takes a packet.

@@ -1,8 +1,8 @@
 //! The sending half of a queue pair.
 
-use super::{Recovery, Roce};
+use super::{Recovery, Roce, Semantics};
 use crate::transport::alarm::Alarm;
-use crate::transport::control::{Answer, CongestionControl, Hop, PathFacts, Unlimited};
+use crate::transport::control::{Answer, CongestionControl, Hop, Kept, PathFacts, Unlimited};
 use crate::transport::ranges::Ranges;
 use crate::transport::rtt::Rtt;
 use crate::transport::{Host, SenderCounters};
@@ -33,6 +33,8 @@ pub struct RoceSender {
     /// End of what was looked through for gaps, and of the present recovery: gaps are found once in each.
     searched: u64,
     law: Box<dyn CongestionControl + Send>,
+    /// Payload of the messages before on the same queue pair.
+    sent_before: u64,
     link_bps: u64,
     window_bytes: u64,
     /// When the rate allows the next packet.
@@ -73,6 +75,7 @@ impl Default for RoceSender {
             missing: Ranges::default(),
             searched: 0,
             law: Box::new(Unlimited),
+            sent_before: 0,
             link_bps: u64::MAX,
             window_bytes: u64::MAX,
             next_at_ps: 0,
@@ -85,8 +88,15 @@ impl Default for RoceSender {
 }
 
 impl RoceSender {
-    /// Sends a message of so many bytes.
-    pub fn begin<H: Host>(&mut self, roce: &Roce, framing: Framing, bytes: u64, host: &mut H) {
+    /// Sends a message of so many bytes, with what its queue pair `kept` of the message before, if it did.
+    pub(crate) fn begin<H: Host>(
+        &mut self,
+        roce: &Roce,
+        framing: Framing,
+        bytes: u64,
+        kept: Option<Kept>,
+        host: &mut H,
+    ) {
         let cx = Context { roce, framing };
         let packet_bytes = cx.packet_bytes();
         let path = PathFacts {
@@ -102,9 +112,16 @@ impl RoceSender {
             None if cx.selective() => path.bdp_bytes().max(packet_bytes),
             None => u64::MAX,
         };
-        self.law = roce.law.begin(&path);
+        Kept { law: self.law, sent_bytes: self.sent_before, next_at_ps: self.next_at_ps } =
+            Kept::or_begin(kept, &roce.law, &path);
         self.written = bytes;
         self.transmit(cx, host);
+    }
+
+    /// What its queue pair keeps for the next message. To be called when it is idle.
+    pub(crate) fn keep(&mut self) -> Kept {
+        let law = std::mem::replace(&mut self.law, Box::new(Unlimited));
+        Kept { law, sent_bytes: self.sent_before + self.written, next_at_ps: self.next_at_ps }
     }
 
     /// Whether all is acknowledged.
@@ -136,6 +153,9 @@ impl RoceSender {
             return self.arm(host);
         }
         self.silent = 0;
+        if packet.kind == Kind::NotReady {
+            return self.wait_for_receive(cx, host);
+        }
         let before = self.una + self.sacked.bytes();
         self.advance(packet.seq);
         if packet.kind == Kind::Sack {
@@ -153,8 +173,8 @@ impl RoceSender {
             bytes: frames_bytes(cx, bytes),
             marked,
             rtt_ps: (!again).then(|| Rtt::since(packet.stamp_ns, now_ps)),
-            una: self.una,
-            next: self.next,
+            una: self.sent_before + self.una,
+            next: self.sent_before + self.next,
             in_flight_bytes: frames_bytes(cx, self.flight()),
             hops,
         });
@@ -228,6 +248,26 @@ impl RoceSender {
             self.next = self.una;
         }
         self.rto_at_ps = u64::MAX;
+    }
+
+    /// The receiver has no receive for the message: all of it goes again, after the time that the receiver asks for. While
+    /// nothing is in flight the sender waits already.
+    fn wait_for_receive<H: Host>(&mut self, cx: Context<'_>, host: &mut H) {
+        let now_ps = host.now_ps();
+        let Semantics::Send { rnr_ps } = cx.roce.semantics else { return };
+        if self.una > 0 || self.flight() == 0 {
+            return;
+        }
+        self.counters.not_ready += 1;
+        if cx.selective() {
+            self.missing.insert_except(self.una..self.next, &self.sacked);
+            self.searched = self.next;
+        } else {
+            self.next = self.una;
+        }
+        self.next_at_ps = now_ps + rnr_ps;
+        self.rto_at_ps = u64::MAX;
+        self.arm(host);
     }
 
     /// Payload in flight.

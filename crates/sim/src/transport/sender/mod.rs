@@ -27,6 +27,8 @@ pub struct SenderCounters {
     pub timeouts: u32,
     /// Times that a third duplicate acknowledgement in a row arrived, whatever the sender takes for a loss.
     pub triple_duplicates: u32,
+    /// RNR NAKs after which it waited.
+    pub not_ready: u32,
 }
 
 impl SenderCounters {
@@ -37,6 +39,7 @@ impl SenderCounters {
         self.retransmitted_packets += other.retransmitted_packets;
         self.timeouts += other.timeouts;
         self.triple_duplicates += other.triple_duplicates;
+        self.not_ready += other.not_ready;
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) use pacer::{Pacer, Turn};
 pub use receiver::UecReceiver;
 pub use sender::UecSender;
 
-use super::Host;
+use super::{Host, QueuePairs};
 use super::control::{Law, PathFacts};
 use super::roce::Completion;
 use crate::Framing;
@@ -60,6 +60,8 @@ pub struct Uec {
     pub answer_bytes: u16,
     /// When a flow has finished.
     pub completion: Completion,
+    /// Packet delivery contexts of messages.
+    pub queue_pairs: QueuePairs,
     /// Longest round trip of the empty fabric; computed if zero.
     pub rtt_ps: u64,
     /// Largest payload of a packet, where it is less than [`crate::Framing::payload_bytes_max`].
@@ -87,6 +89,7 @@ impl Uec {
         rto_ps: 100_656_000,
         answer_bytes: 64,
         completion: Completion::Delivered,
+        queue_pairs: QueuePairs::ONE,
         rtt_ps: 0,
         payload_bytes_max: None,
     };

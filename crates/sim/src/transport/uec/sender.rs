@@ -6,7 +6,7 @@ mod requests;
 use super::Uec;
 use super::credit::{Backlog, Credit};
 use crate::transport::alarm::Alarm;
-use crate::transport::control::{CongestionControl, Unlimited};
+use crate::transport::control::{CongestionControl, Kept, Unlimited};
 use crate::transport::{Host, SenderCounters};
 use crate::{Framing, Kind, Packet, marks};
 use std::collections::{BTreeSet, VecDeque};
@@ -51,6 +51,8 @@ pub struct UecSender {
     in_flight: i64,
     arrived_bytes: u32,
     law: Box<dyn CongestionControl + Send>,
+    /// Payload of the messages before on the same context.
+    sent_before: u64,
     /// Credit of the receiver, where the transport needs it.
     credit: Option<Credit>,
     /// Rounds of timeouts of packets that had been sent again, since the last answer: each doubles the timeout.
@@ -74,6 +76,7 @@ impl Default for UecSender {
             in_flight: 0,
             arrived_bytes: 0,
             law: Box::new(Unlimited),
+            sent_before: 0,
             credit: None,
             silent: 0,
             alarm: Alarm::default(),
@@ -83,17 +86,30 @@ impl Default for UecSender {
 }
 
 impl UecSender {
-    /// Sends a message of so many bytes.
-    pub fn begin<H: Host>(&mut self, uec: &Uec, framing: Framing, bytes: u64, host: &mut H) {
+    /// Sends a message of so many bytes, with what its context `kept` of the message before, if it did.
+    pub(crate) fn begin<H: Host>(
+        &mut self,
+        uec: &Uec,
+        framing: Framing,
+        bytes: u64,
+        kept: Option<Kept>,
+        host: &mut H,
+    ) {
         self.payload_bytes = uec.payload_bytes_max.unwrap_or(framing.payload_bytes_max).into();
         self.size_bytes = bytes;
         self.packets = bytes.div_ceil(self.payload_bytes);
         let path = uec.path(framing, host);
-        self.law = uec.law.begin(&path);
+        Kept { law: self.law, sent_bytes: self.sent_before, .. } = Kept::or_begin(kept, &uec.law, &path);
         self.credit = uec
             .credits
             .map(|credits| Credit::new(credits.most(path.bdp_bytes(), path.frame_bytes), path.began_ps));
         self.transmit(uec, framing, host);
+    }
+
+    /// What its context keeps for the next message. To be called when it is idle.
+    pub(crate) fn keep(&mut self) -> Kept {
+        let law = std::mem::replace(&mut self.law, Box::new(Unlimited));
+        Kept { sent_bytes: self.sent_before + self.packets * self.payload_bytes, ..Kept::fresh(law) }
     }
 
     /// Whether all is acknowledged.

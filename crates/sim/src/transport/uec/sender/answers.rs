@@ -28,13 +28,13 @@ impl UecSender {
             self.arrived(u64::from(arrivals.base) + u64::from(bits.trailing_zeros()));
             bits &= bits - 1;
         }
-        let next = (self.first + self.sent.len() as u64) * self.payload_bytes;
+        let next = self.sent_before + (self.first + self.sent.len() as u64) * self.payload_bytes;
         self.law.on_ack(&Answer {
             now_ps,
             bytes,
             marked: packet.marks & marks::ECHO != 0,
             rtt_ps,
-            una: self.first * self.payload_bytes,
+            una: self.sent_before + self.first * self.payload_bytes,
             next,
             in_flight_bytes: self.in_flight.max(0) as u64,
             hops: &[],

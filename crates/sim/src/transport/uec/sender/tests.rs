@@ -53,7 +53,7 @@ fn begun() -> (Uec, UecSender, Endless) {
         ..Uec::DEFAULT
     };
     let (mut sender, mut host) = (UecSender::default(), Endless::default());
-    sender.begin(&uec, FRAMING, 1000 * 4086, &mut host);
+    sender.begin(&uec, FRAMING, 1000 * 4086, None, &mut host);
     (uec, sender, host)
 }
 
