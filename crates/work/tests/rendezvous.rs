@@ -65,7 +65,9 @@ fn collectives_wait_for_each_step() {
         end_ps(&by.map_or_else(|| graph.clone(), |by| graph.with_rendezvous(by, 0).unwrap()))
     };
     let (word_ps, part_ps) = (message_ps(CONTROL_BYTES), message_ps(64_000));
-    for (kind, algorithm, each) in [(Kind::AllReduce, Algorithm::Ring, 14), (Kind::AllToAll, Algorithm::Direct, 1)] {
+    for (kind, algorithm, each) in
+        [(Kind::AllReduce, Algorithm::Ring, 14), (Kind::AllToAll, Algorithm::Direct, 1)]
+    {
         let [plain, cleared, requested] =
             [None, Some(BY[0]), Some(BY[1])].map(|by| time(kind, algorithm, by));
         assert_eq!(plain, 2 * each * part_ps, "{kind:?}");
@@ -134,9 +136,8 @@ fn messages_that_wait_for_each_other_are_refused_with_their_place() {
 
 #[test]
 fn receives_of_any_source_can_allow_none() {
-    let graph = read(
-        "num_ranks 2\nrank 0 {\nl1: send 10b to 1 tag 0\n}\nrank 1 {\nl1: recv 10b from -1 tag 0\n}\n",
-    );
+    let graph =
+        read("num_ranks 2\nrank 0 {\nl1: send 10b to 1 tag 0\n}\nrank 1 {\nl1: recv 10b from -1 tag 0\n}\n");
     let error = graph.with_rendezvous(BY[0], 0).unwrap_err();
     assert_eq!(error.position, "work.goal:6");
     assert!(error.problem.contains("any source"), "{}", error.problem);

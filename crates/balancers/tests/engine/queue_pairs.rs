@@ -37,14 +37,19 @@ fn whole(outcome: &Outcome, flows: &[Flow]) {
     for (record, flow) in outcome.flows.iter().zip(flows) {
         assert_ne!(record.fct_ps, u64::MAX);
         assert_eq!(record.received_bytes, flow.size_bytes);
-        assert_eq!(record.sent_packets, record.delivered_packets + record.dropped_packets + record.lost_packets);
+        assert_eq!(
+            record.sent_packets,
+            record.delivered_packets + record.dropped_packets + record.lost_packets
+        );
         assert_eq!(record.sent_bytes, record.delivered_bytes + record.dropped_bytes + record.lost_bytes);
     }
 }
 
 /// Bytes on each uplink of the first leaf.
 fn uplinks(outcome: &Outcome, leaves: u32, spines: u32, hosts_per_leaf: u32) -> Vec<u64> {
-    let of = |port| outcome.ports.iter().filter(|record| record.port == port).map(|record| record.sent_bytes).sum();
+    let of = |port| {
+        outcome.ports.iter().filter(|record| record.port == port).map(|record| record.sent_bytes).sum()
+    };
     (0..spines).map(|spine| of(uplink(leaves, spines, hosts_per_leaf, 0, spine))).collect()
 }
 
@@ -80,7 +85,10 @@ fn uplinks_carry_balls_in_bins() {
             let mean = sum / SEEDS as f64;
             let error = ((square / SEEDS as f64 - mean * mean) / SEEDS as f64).sqrt();
             let expected = most_in_a_bin(count.into(), 4);
-            assert!((mean - expected).abs() <= 4.0 * error + 1e-9, "{count}: {mean} +- {error}, not {expected}");
+            assert!(
+                (mean - expected).abs() <= 4.0 * error + 1e-9,
+                "{count}: {mean} +- {error}, not {expected}"
+            );
         }
     }
 }
@@ -116,7 +124,8 @@ fn a_message_over_one_path_takes_its_bytes_whatever_its_queue_pairs() {
             let packets = (u64::from(count) - 1) * part_bytes.div_ceil(1448) + last_bytes.div_ceil(1448);
             assert_eq!(outcome.flows[0].sent_packets, packets);
             let wire_bytes = frames * 1448 + packets * 90;
-            let answer_ps = if completion == Completion::Acknowledged { 2 * PS_PER_US + 2 * 84 * 800 } else { 0 };
+            let answer_ps =
+                if completion == Completion::Acknowledged { 2 * PS_PER_US + 2 * 84 * 800 } else { 0 };
             let least_ps = 2 * PS_PER_US + wire_bytes * 800 + answer_ps;
             // The last frame is stored once more.
             let fct_ps = outcome.flows[0].fct_ps;
@@ -162,7 +171,9 @@ fn kept_queue_pairs_keep_their_path() {
             assert!(used.iter().all(|bytes| bytes % share == 0), "{used:?}");
             let parts = run(&fabric, &flows, &over(transport(kept(count, QueuePairMode::Split)), 3));
             whole(&parts, &flows);
-            assert!(uplinks(&parts, 2, 8, 1).iter().filter(|&&bytes| bytes > 0).count() <= usize::from(count));
+            assert!(
+                uplinks(&parts, 2, 8, 1).iter().filter(|&&bytes| bytes > 0).count() <= usize::from(count)
+            );
         }
         let outcome = run(&fabric, &flows, &over(transport(split(1)), 3));
         assert!(uplinks(&outcome, 2, 8, 1).iter().all(|&bytes| bytes > 0));
@@ -178,7 +189,8 @@ fn counters_are_sums_over_parts() {
     let lossy = |transport, end_ps| {
         let lossy = (0..4).map(|spine| uplink(2, 4, 4, 0, spine));
         let what = anabranch_fabric::What::PortLoss;
-        let changes = lossy.map(|port| anabranch_fabric::Change { at_ps: 0, what: what(port, 0.01) }).collect();
+        let changes =
+            lossy.map(|port| anabranch_fabric::Change { at_ps: 0, what: what(port, 0.01) }).collect();
         Settings { changes, end_ps, ..over(transport, 5) }
     };
     let selective = |queue_pairs| {

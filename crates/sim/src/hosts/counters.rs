@@ -6,7 +6,10 @@ use crate::connections::{Connection, Connections};
 
 impl Hosts<'_> {
     /// Connections with a flow of their own that has not ended.
-    fn in_use<'a>(connections: &'a Connections, striped: &'a Striped) -> impl Iterator<Item = &'a Connection> {
+    fn in_use<'a>(
+        connections: &'a Connections,
+        striped: &'a Striped,
+    ) -> impl Iterator<Item = &'a Connection> {
         connections.iter().filter(|connection| {
             let Connection { open, subflow, message, .. } = connection;
             *open && subflow.is_none() && !message.ended && !striped.carries(message.flow)

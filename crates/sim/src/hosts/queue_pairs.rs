@@ -5,12 +5,12 @@
 //! it carries one at a time, and the next begins when the one before is acknowledged.
 
 use super::Hosts;
+use crate::SimulationError;
 use crate::connections::{AnySender, Message};
 use crate::network::Network;
 use crate::timers::Timer;
 use crate::transport::control::Kept;
 use crate::transport::{QueuePairMode, QueuePairs, ReceiverCounters, SenderCounters, Transport};
-use crate::SimulationError;
 use anabranch_split::picks::mix;
 use anabranch_traffic::Flow;
 use std::collections::{HashMap, VecDeque};

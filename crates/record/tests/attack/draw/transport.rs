@@ -107,6 +107,24 @@ fn rdma(dice: &mut Dice, pace: Pace, framing: Framing, table: &mut Table) {
     maybe(0.4, "cnp_interval", &mut |dice| time(dice.magnitude(1, pace.traffic_ps)));
     maybe(0.3, "cnp_in_answer", &mut |_| "true".to_owned());
     maybe(0.3, "cnp_out_of_order", &mut |_| "true".to_owned());
+    if dice.chance(0.2) {
+        table.set("semantics", quoted("send"));
+        table.set("rnr_timer", quoted(dice.pick(&["10 us", "640 us", "655.36 ms"])));
+    }
+    queue_pairs(dice, table);
+}
+
+/// Queue pairs of RDMA.
+fn queue_pairs(dice: &mut Dice, table: &mut Table) {
+    if dice.chance(0.5) {
+        return;
+    }
+    table.set("queue_pairs", dice.magnitude(1, 64).to_string());
+    let persistent = dice.chance(0.5);
+    table.set("persistent", persistent.to_string());
+    if persistent && dice.chance(0.5) {
+        table.set("queue_pair_mode", quoted("round-robin"));
+    }
 }
 
 /// The keys of UEC.
@@ -133,6 +151,7 @@ fn uec(dice: &mut Dice, pace: Pace, table: &mut Table) {
     maybe(0.3, "completion", &mut |_| quoted("acknowledged"));
     maybe(0.3, "answer", &mut |dice| size(dice.magnitude(1, 1500)));
     table.set("rto", rdma_timeout(dice, pace));
+    queue_pairs(dice, table);
 }
 
 /// Timeout of RDMA, mostly as long as the longest of a stream: it doubles six times and then no more, so a flow that cannot

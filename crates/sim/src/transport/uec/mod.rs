@@ -13,9 +13,9 @@ pub(crate) use pacer::{Pacer, Turn};
 pub use receiver::UecReceiver;
 pub use sender::UecSender;
 
-use super::{Host, QueuePairs};
 use super::control::{Law, PathFacts};
 use super::roce::Completion;
+use super::{Host, QueuePairs};
 use crate::Framing;
 
 /// Settings of credit that receivers grant (RCCC).
