@@ -501,6 +501,9 @@ class Transport(Table):
     cnp_interval: str
     cnp_in_answer: bool
     cnp_out_of_order: bool
+    queue_pairs: int
+    queue_pair_mode: Literal["split", "round-robin"]
+    semantics: Literal["write", "send"]
     completion: Literal["delivered", "acknowledged"]
     answer: str
     target: str
@@ -519,6 +522,7 @@ class Transport(Table):
     stages: int
     step: str
     rto_low: str
+    rnr_timer: str
     credit_share: float
     grant: str
     credit_window: str
@@ -573,7 +577,9 @@ class Traffic(Table):
     ranks: int
     hosts: Any
     placement: Literal["packed", "spread", "random"]
+    rendezvous: Literal["none", "clear-to-send", "request-to-send"]
     idle: bool
+    eager: str
 
 
 class TrafficTransport(Table):
