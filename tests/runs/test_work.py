@@ -41,6 +41,19 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> ab.Run:
     return ab.run(scenario, runs=tmp_path_factory.mktemp("runs"))
 
 
+@pytest.mark.parametrize("rendezvous", ["clear-to-send", "request-to-send"])
+def test_critical_paths_come_to_their_beginning_under_rendezvous(rendezvous: str, tmp_path: Path) -> None:
+    """Who allows a message waits for the start of a receive that the message itself will end."""
+    scenario = {"name": "meet", "fabric": FABRIC, "traffic": [{**REDUCE, "rendezvous": rendezvous}]}
+    met = ab.run(scenario, runs=tmp_path)
+    path = met.critical
+    assert (path["start_ns"].diff().drop_nulls() >= 0).all()
+    assert (path["end_ns"] >= path["start_ns"]).all()
+    assert path["kind"].cast(pl.String)[0] == "compute"
+    # 3 steps of 4 exchanges, each a message and what allowed it; computing before each step.
+    assert 3 * 5 <= path.height <= 3 * (1 + 3 * 6)
+
+
 def test_steps_add_up(run: ab.Run) -> None:
     steps = run.steps.with_columns(pl.col("kind").cast(pl.String))
     kinds = steps.group_by("job", "kind").len().sort("job", "kind")

@@ -182,7 +182,7 @@ impl Connection {
         (end, Outlet { network, address, wake_ps, timer, owner, slot })
     }
 
-    /// What both halves counted.
+    /// Counters of both halves.
     pub(crate) fn counters(&self) -> (&SenderCounters, &ReceiverCounters) {
         let sent = match &self.sending.end {
             AnySender::Stream(sender) => &sender.counters,
@@ -210,7 +210,7 @@ impl Connection {
         record.received_bytes = self.received_bytes();
     }
 
-    /// What the application has of the message, if it is no subflow's.
+    /// Bytes of the message that the application has, if it is no subflow's.
     pub(crate) fn received_bytes(&self) -> u64 {
         let Message { first, end, .. } = self.message;
         let delivered = match &self.receiving.end {

@@ -4,6 +4,7 @@ mod attention;
 mod counters;
 mod credits;
 mod ends;
+mod entropy;
 mod flow_table;
 mod foresight;
 mod multipath;
@@ -130,18 +131,6 @@ impl<'a> Hosts<'a> {
             Timer::SwitchBalancer(..) | Timer::HostBalancer(..) | Timer::Pause(..) => {}
         }
         Ok(())
-    }
-
-    /// Hash of a connection's header fields, as switches compute it, in one direction. A flow's first subflow
-    /// has what a flow of one connection would have.
-    fn entropy(&self, flow: u32, subflow: u8, back: bool) -> u32 {
-        let of_flow = mix::finalise(mix::absorb(mix::absorb(self.salt, flow), back.into()));
-        if subflow == 0 { of_flow } else { mix::finalise(mix::absorb(of_flow, subflow.into())) }
-    }
-
-    /// Hashes of a flow's connection, forth and back.
-    fn entropies(&self, flow: u32, subflow: u8) -> [u32; 2] {
-        [false, true].map(|back| self.entropy(flow, subflow, back))
     }
 
     fn begin(&mut self, index: u32, network: &mut Network) -> Result<(), SimulationError> {

@@ -41,7 +41,7 @@ struct KeptPair {
     busy: bool,
     /// Flows whose parts wait for it, each with the bytes of the part.
     waiting: VecDeque<(u32, u64)>,
-    /// What is kept between two messages; nothing before the first.
+    /// State between two messages; none before the first.
     kept: Option<Kept>,
 }
 

@@ -171,7 +171,7 @@ impl CongestionControl for Unlimited {
     }
 }
 
-/// What a queue pair keeps from one message to the next.
+/// State that a queue pair keeps from one message to the next.
 pub(crate) struct Kept {
     pub(crate) law: Box<dyn CongestionControl + Send>,
     /// Payload of the messages so far: laws count bytes through all of them.
