@@ -136,7 +136,7 @@ fn what_arrived_may_time_out_behind_a_packet_that_came_twice() {
     let uec = Uec { law: Law::None, rto_ps: RTO_PS, rtt_ps: RTT_PS, ..Uec::DEFAULT };
     let outcome = |twice: bool| {
         let (mut sender, mut host) = (UecSender::default(), Endless::default());
-        sender.begin(&uec, FRAMING, 80 * 4086, &mut host);
+        sender.begin(&uec, FRAMING, 80 * 4086, None, &mut host);
         let sent = std::mem::take(&mut host.sent);
         let mut receiver = UecReceiver::default();
         let again = twice.then_some(0);
