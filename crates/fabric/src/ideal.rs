@@ -125,6 +125,31 @@ pub fn ideal_fct_ps(stages: &[Stage], full: u64, full_bytes: u32, last_bytes: u3
     ideal_ps + delay_ps
 }
 
+/// Least completion time of a flow whose frames go in no order, over any paths: as many as said of each size in bytes (with
+/// preamble and gap). No load balancer that keeps to shortest paths can be faster.
+///
+/// All frames pass each stage, the first of them not before the smallest could be there, and the last has the rest of its
+/// path before it.
+#[must_use]
+pub fn least_fct_ps(stages: &[Stage], frames: &[(u64, u32)]) -> u64 {
+    let smallest_bytes = frames.iter().map(|&(_, bytes)| bytes).min().unwrap_or(0);
+    let bytes: u64 = frames.iter().map(|&(count, bytes)| count * u64::from(bytes)).sum();
+    let smallest_ps = |stage: &Stage| stage.fastest.serialization.frame_ps(smallest_bytes);
+    let mut behind_ps: u64 = stages.iter().map(smallest_ps).sum();
+    let (mut before_ps, mut least_ps) = (0, 0);
+    for stage in stages {
+        behind_ps -= smallest_ps(stage);
+        let all_ps = if stage.links == 1 {
+            frames.iter().map(|&(count, bytes)| count * stage.fastest.serialization.frame_ps(bytes)).sum()
+        } else {
+            stage.time_ps(bytes)
+        };
+        least_ps = least_ps.max(before_ps + all_ps.max(smallest_ps(stage)) + behind_ps);
+        before_ps += smallest_ps(stage);
+    }
+    least_ps + stages.iter().map(|stage| stage.fastest.delay_ps).sum::<u64>()
+}
+
 /// Time until the last byte has arrived, in picoseconds, if `full` frames of `full_bytes` and then one of
 /// `last_bytes` (both with preamble and gap) are sent one after the other over an empty path: no window, no
 /// handshake, no acknowledgements. Every node stores a frame whole before it forwards it.
@@ -279,6 +304,12 @@ mod tests {
             ];
             let ideal_ps = ideal_fct_ps(&stages, full as u64, full_bytes, last_bytes);
             prop_assert!(ideal_ps <= end_ps, "{} {}", ideal_ps, end_ps);
+            let least_ps = least_fct_ps(&stages, &[(full as u64, full_bytes), (1, last_bytes)]);
+            prop_assert!(least_ps <= ideal_ps, "{} {}", least_ps, ideal_ps);
+            // Equal frames have no order: nothing is lost.
+            let equal = [full as u64 + 1, 0].map(|more| (more, full_bytes));
+            let exact_ps = ideal_fct_ps(&stages, full as u64, full_bytes, full_bytes);
+            prop_assert_eq!(least_fct_ps(&stages, &equal), exact_ps);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Ideal completion times of flows.
 
 use anabranch_fabric::Fabric;
-use anabranch_fabric::ideal::{Stage, Stages, ideal_fct_ps};
+use anabranch_fabric::ideal::{Stage, Stages, ideal_fct_ps, least_fct_ps};
 use anabranch_sim::Framing;
 use anabranch_sim::transport::Transport;
 use anabranch_traffic::Flow;
@@ -39,6 +39,16 @@ impl Ideals {
         });
         let transport = transports.get(usize::from(flow.transport));
         let most = transport.map_or(framing.payload_bytes_max, |one| one.payload_bytes_max(framing)).into();
+        let parts = transport.and_then(Transport::queue_pairs).map(|pairs| pairs.parts(flow.size_bytes));
+        let parts: Vec<u64> = parts.into_iter().flatten().collect();
+        if parts.len() > 1 {
+            let frames_of = |&part: &u64| {
+                let full = (part - 1) / most;
+                [(full, wire(most)), (1, wire(part - full * most))]
+            };
+            let frames = parts.iter().flat_map(frames_of).filter(|&(count, _)| count > 0);
+            return least_fct_ps(stages, &frames.collect::<Vec<_>>());
+        }
         let full = (flow.size_bytes - 1) / most;
         ideal_fct_ps(stages, full, wire(most), wire(flow.size_bytes - full * most))
     }

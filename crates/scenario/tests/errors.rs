@@ -142,7 +142,7 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
         ),
         (
             "[transport]\nkind = \"uec\"\ngrant = \"1024 B\"",
-            "s.toml:3: transport.grant: unknown key; known here: kind, control, target, first_window, quick_gate, ack_bytes, rto, completion, answer",
+            "s.toml:3: transport.grant: unknown key; known here: kind, control, target, first_window, quick_gate, ack_bytes, rto, queue_pairs, queue_pair_mode, persistent, completion, answer",
         ),
         ("[transport]\nsack = 1", "s.toml:2: transport.sack: `1` is not a valid value; give true or false"),
         (

@@ -64,7 +64,7 @@ fn what_makes_no_sense_is_refused_with_its_line_and_a_hint() {
         ),
         (
             "kind = \"uec\"\nqueue_pairs = 0",
-            "s.toml:6: transport.queue_pairs: `0` is out of range; give a whole number, from 1 to 64",
+            "s.toml:6: transport.queue_pairs: `0` is out of range; give a whole number from 1 to 64",
         ),
         (
             "kind = \"roce\"\nqueue_pair_mode = \"round-robin\"",

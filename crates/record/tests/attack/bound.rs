@@ -57,8 +57,10 @@ pub(crate) fn check(resolved: &Resolved, flows: &[Flow], records: &[FlowRecord])
         if record.fct_ps == u64::MAX {
             continue;
         }
+        let pairs = settings.transports[usize::from(flow.transport)].queue_pairs();
+        let parts = pairs.map_or(1, |pairs| pairs.parts(flow.size_bytes).count());
         let smallest = match frames(settings, flow) {
-            1 => wire_bytes(settings, flow),
+            1 if parts == 1 => wire_bytes(settings, flow),
             _ => u64::from(settings.framing.frame_bytes(1)) + gap,
         };
         let way =

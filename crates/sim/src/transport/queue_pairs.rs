@@ -34,7 +34,7 @@ impl QueuePairs {
     }
 
     /// Bytes of each part of a message, one part for each queue pair that carries any.
-    pub(crate) fn parts(self, bytes: u64) -> impl Iterator<Item = u64> {
+    pub fn parts(self, bytes: u64) -> impl Iterator<Item = u64> {
         let part_bytes = match self.mode {
             QueuePairMode::Split => {
                 bytes.div_ceil(self.count.into()).div_ceil(ALIGNMENT_BYTES) * ALIGNMENT_BYTES
