@@ -2,6 +2,7 @@
 
 use crate::setup::{Link, PS_PER_US, TEN_GIG, flow, leaf_spine, run, settings, uplink};
 use anabranch_balancers::Settings;
+use anabranch_sim::transport::control::{Law, TimelySettings};
 use anabranch_sim::transport::roce::{Completion, Recovery, Roce};
 use anabranch_sim::transport::uec::Uec;
 use anabranch_sim::transport::{QueuePairMode, QueuePairs, Transport};
@@ -178,6 +179,27 @@ fn kept_queue_pairs_keep_their_path() {
         let outcome = run(&fabric, &flows, &over(transport(split(1)), 3));
         assert!(uplinks(&outcome, 2, 8, 1).iter().all(|&bytes| bytes > 0));
     }
+}
+
+/// A kept queue pair keeps its congestion control: after two senders have shared a receiver's link by TIMELY, a message
+/// begins with the rate that was left of that; on a new queue pair it goes at the link's.
+#[test]
+fn kept_queue_pairs_keep_their_rate() {
+    let fabric = leaf_spine(1, 1, 3, TEN_GIG);
+    // The second message of host 0 begins when both first ones have ended.
+    let flows = [flow(0, 2, 2_000_000, 0), flow(1, 2, 2_000_000, 0), flow(0, 2, 300_000, 50_000 * PS_PER_US)];
+    let fct_ps = |law, queue_pairs| {
+        let transport = Transport::Roce(Roce { law, queue_pairs, ..Roce::plain() });
+        let outcome = run(&fabric, &flows, &over(transport, 1));
+        whole(&outcome, &flows);
+        assert!(outcome.flows[..2].iter().all(|record| record.fct_ps < 50_000 * PS_PER_US));
+        outcome.flows[2].fct_ps
+    };
+    let timely = Law::Timely(TimelySettings::DEFAULT);
+    let alone_ps = fct_ps(Law::None, split(1));
+    let (fresh_ps, kept_ps) = (fct_ps(timely, split(1)), fct_ps(timely, kept(1, QueuePairMode::Split)));
+    assert_eq!(fresh_ps, alone_ps);
+    assert!(kept_ps as f64 > 1.5 * fresh_ps as f64, "{kept_ps} {fresh_ps}");
 }
 
 /// Losses: only the parts that lost something send again, counters are the sums, and every message ends; also where the
