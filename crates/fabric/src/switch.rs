@@ -48,8 +48,8 @@ pub struct SharedBuffer {
     pub bytes: u64,
     /// Share of the free pool that one queue of a lossy class may fill (dynamic threshold, Choudhury and Hahne 1998).
     pub alpha: f64,
-    /// Times what queues of data leave free of the buffer, guarantees apart, that one queue of a lossless class may fill, if
-    /// there is such a bound: beyond it frames are dropped.
+    /// Bound of one queue of a lossless class, as a multiple of what all of them leave free of the buffer (guarantees apart);
+    /// frames beyond it are dropped. `None`: the class is paused and never bounded.
     pub lossless_alpha: Option<f64>,
     /// Share of the free pool that one ingress may fill, in one lossless class, before it is paused.
     pub pause_alpha: f64,

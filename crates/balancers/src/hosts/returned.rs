@@ -8,7 +8,7 @@ const RETURNED: u32 = 1 << 16;
 const RETURNED_MARKED: u32 = 1 << 17;
 const RETURNED_TRIMMED: u32 = 1 << 18;
 
-/// What became of a packet, as a tag says it.
+/// Fate of a packet, as a tag says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Returned {
     /// Entropy value of the packet.
@@ -20,13 +20,13 @@ pub(crate) struct Returned {
 }
 
 impl Returned {
-    /// What became of a packet that arrived.
+    /// Fate of a packet that arrived.
     pub(crate) fn of(packet: &Packet) -> Self {
         let is = |mark| packet.marks & mark != 0;
         Self { value: packet.tag as u16, marked: is(marks::EXPERIENCED), trimmed: is(marks::TRIMMED) }
     }
 
-    /// As it travels.
+    /// Tag that says so.
     pub(crate) fn tag(self) -> u32 {
         let bit = |set, bit| if set { bit } else { 0 };
         u32::from(self.value)
@@ -35,7 +35,7 @@ impl Returned {
             | bit(self.trimmed, RETURNED_TRIMMED)
     }
 
-    /// What a tag says, if it returns anything.
+    /// Fate that a tag says, if it returns anything.
     pub(crate) fn read(tag: u32) -> Option<Self> {
         (tag & RETURNED != 0).then_some(Self {
             value: tag as u16,
@@ -45,7 +45,7 @@ impl Returned {
     }
 }
 
-/// What a receiver still has to say about packets that arrived.
+/// Packets that arrived and whose fate the receiver has not returned.
 #[derive(Default)]
 pub(crate) struct Answers {
     /// Packets that are not acknowledged yet: a packet's end, and the tag that returns its value.

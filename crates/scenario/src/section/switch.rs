@@ -196,8 +196,8 @@ fn visit_shared(form: &mut impl Form, shared: &mut SharedBuffer) {
         "lossless_alpha",
         MOST,
         &mut shared.lossless_alpha,
-        "As in conweave-ns3 (1.0), where a lossless class is dropped all the same: how much of it may wait at a port, so many \
-         times what lossless classes leave of the buffer without guarantees. Where none is given, it is paused alone.",
+        "Bound of a lossless class at a port, as a multiple of what lossless classes leave free of the buffer (guarantees \
+         apart). Frames beyond it are dropped, pauses or not, as conweave-ns3 does (1.0). Default: there is no bound.",
     );
     form.key(
         "pause_alpha",
