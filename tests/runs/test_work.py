@@ -157,7 +157,7 @@ def test_the_summary_names_what_held_a_step(run: ab.Run, tmp_path: Path) -> None
 
 
 def test_a_critical_path_ends_where_a_message_answers_the_start_of_its_receive(tmp_path: Path) -> None:
-    """Rank 0 asks when its receive starts, and the receive ends by the answer: the path must not go round in circles."""
+    """Rank 0 asks when its receive starts, and it ends by the answer: the path must not go round in circles."""
     (tmp_path / "ask.goal").write_text(
         "num_ranks 2\n"
         "rank 0 {\nl1: recv 1000b from 1 tag 0\nl2: send 2000b to 1 tag 1\nl2 irequires l1\n}\n"

@@ -11,7 +11,7 @@ use crate::network::source;
 
 /// Ports from which on it pays: 5,184 mostly ran slower with it, 69,984 run 1.4 times as fast; none between was measured
 /// (`bench/size.md`). With debug assertions, which tests have, every fabric is looked at ahead: results are the same.
-pub(super) const PORTS_MIN: usize = if cfg!(debug_assertions) { 0 } else { 1 << 15 };
+pub(super) const PORTS_MIN: usize = if cfg!(debug_assertions) { 1 } else { 1 << 15 };
 
 /// Steps, the first first: each is taken by the winner of one of so many parts of the queue's tree, as a power of two.
 const TO_SOURCE: u32 = 9;
