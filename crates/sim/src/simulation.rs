@@ -440,6 +440,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             self.end_silence();
             self.add_last_instant();
         }
+        self.hosts.attend(&mut self.network);
         self.hosts.finish();
         self.report(progress);
         let sum = |count: fn(&PortRecord) -> u64| self.port_records.iter().map(count).sum();
