@@ -223,7 +223,9 @@ impl<'a> Hosts<'a> {
             entropy: entropy_back,
             labels: pinned.map(|pinned| pinned.back),
         };
-        connection.reset(&self.transports[usize::from(flow.transport)]);
+        let transport = &self.transports[usize::from(flow.transport)];
+        connection.reset(transport);
+        attention::note_opening(name, &flow, &message, (transport, self.framing), network);
         let opened = Opened { connection: name, ..Opened::of(message.flow, &flow) };
         ends::announce(&opened, network);
         Ok(name)

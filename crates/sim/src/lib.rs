@@ -6,6 +6,7 @@
 //! bit.
 
 mod card;
+mod carrier;
 mod check;
 mod classed;
 mod connections;
@@ -32,6 +33,7 @@ mod telemetry;
 mod timers;
 pub mod transport;
 
+pub use carrier::{Carrier, MessagePosition};
 pub use check::check;
 pub use classed::check_switches;
 pub use connections::connection_slot;

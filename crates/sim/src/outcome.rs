@@ -1,5 +1,6 @@
 //! Results of a simulation.
 
+use crate::carrier::Carrier;
 use crate::network::Fate;
 use crate::transport::{ReceiverCounters, SenderCounters};
 use crate::{Kind, Packet};
@@ -201,6 +202,8 @@ pub struct CapturedPacket {
     pub src: u32,
     /// The flow it belongs to.
     pub flow: u32,
+    /// What its headers are made of besides.
+    pub carrier: Carrier,
 }
 
 /// EventKind an event did to a packet.

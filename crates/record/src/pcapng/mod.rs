@@ -1,26 +1,35 @@
 //! Captured packets as pcapng, for Wireshark and other programs that read captures.
 //!
-//! The simulator's packets have no bytes: headers are made from the simulator's fields, payloads are cut off. Times are
-//! those of the simulation, in picoseconds from its start, which reads as 1970.
+//! The simulator's packets have no bytes: headers are made from the simulator's fields, payloads and what is behind them are
+//! cut off. Times are those of the simulation, in picoseconds from its start, which reads as 1970.
 
 mod checksum;
 mod connection_ports;
 mod container;
 mod headers;
+mod pause;
+mod queue_pair_numbers;
+mod roce;
+mod tcp;
+mod uec;
 
 use crate::RecordError;
 use crate::whole_file::write_whole;
 use anabranch_fabric::Fabric;
-use anabranch_sim::{CapturedPacket, Framing};
-use connection_ports::ConnectionPorts;
+use anabranch_sim::{CapturedPacket, Carrier, Framing, Kind, marks};
+use connection_ports::{ConnectionPorts, ends};
 use container::Container;
+use queue_pair_numbers::QueuePairNumbers;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Captured packet and its connection's port at the host that opened it.
-type Addressed<'a> = (&'a CapturedPacket, u16);
+/// Port of the host that a connection of TCP or UDP is opened to.
+const SERVER_PORT: u16 = 5001;
+
+/// Captured packet, and the numbers that its sender and its receiver have in its headers.
+type Addressed<'a> = (&'a CapturedPacket, [u32; 2]);
 
 /// Writes the packets of each port into a file of its own in `folder`, which is created if necessary:
 /// `leaf0-spine1.pcapng`, or `leaf0-spine1-0.pcapng` and so on for parallel links. A connection has the same addresses
@@ -70,16 +79,31 @@ pub fn write_capture<W: Write>(
 }
 
 fn address(captures: &[CapturedPacket]) -> Vec<Addressed<'_>> {
-    let mut ports = ConnectionPorts::default();
-    captures.iter().map(|capture| (capture, ports.of(capture))).collect()
+    let (mut ports, mut queue_pairs) = (ConnectionPorts::default(), QueuePairNumbers::default());
+    let mut numbers = |capture: &CapturedPacket| {
+        let (client, server) = ends(capture);
+        let [at_client, at_server] = match capture.carrier {
+            Carrier::Stream => [ports.of(capture), SERVER_PORT].map(u32::from),
+            Carrier::Roce(..) | Carrier::Uec(_) => queue_pairs.of(capture, [client, server]),
+        };
+        if capture.src == client { [at_client, at_server] } else { [at_server, at_client] }
+    };
+    captures.iter().map(|capture| (capture, numbers(capture))).collect()
 }
 
 /// Checks that the frames have this framing, and are long enough.
 fn check(file: &str, framing: Framing, captures: &[CapturedPacket]) -> Result<(), RecordError> {
     let error = |problem, hint| Err(RecordError::Framing { file: file.to_owned(), problem, hint });
-    for CapturedPacket { packet, .. } in captures {
+    for CapturedPacket { packet, carrier, .. } in captures {
+        let is_stream = *carrier == Carrier::Stream;
+        // Answers of RDMA, load balancers' messages and pauses have lengths of their own.
+        let is_framed = match packet.kind {
+            Kind::Data | Kind::Datagram => true,
+            Kind::Probe | Kind::HostProbe | Kind::Pause => false,
+            _ => is_stream,
+        };
         let least = headers::bytes_min(packet.kind);
-        if framing.header_bytes < least {
+        if is_framed && is_stream && framing.header_bytes < least {
             let transport = if packet.kind.is_datagram() { "UDP" } else { "TCP" };
             let problem = format!(
                 "header_bytes: {} around a payload, but Ethernet, IPv4 and {transport} take {least}",
@@ -88,7 +112,7 @@ fn check(file: &str, framing: Framing, captures: &[CapturedPacket]) -> Result<()
             return error(problem, "simulate with that many or more, or capture no ports");
         }
         let expected = framing.frame_bytes(packet.payload_bytes);
-        if packet.frame_bytes != expected {
+        if is_framed && packet.marks & marks::TRIMMED == 0 && packet.frame_bytes != expected {
             let (frame, payload) = (packet.frame_bytes, packet.payload_bytes);
             let problem = format!("a frame of {frame} bytes around {payload} of payload, not {expected}");
             return error(problem, "give the framing of the simulation that captured it");
@@ -113,9 +137,9 @@ fn write_section<W: Write>(
         container.interface(&port_name(fabric, port, '>'), rate_bps, headers::BYTES_MAX as u32)?;
     }
     let mut bytes = Vec::with_capacity(headers::BYTES_MAX);
-    for &mut (capture, client_port) in packets {
-        headers::write(capture, client_port, framing, &mut bytes);
-        let frame_bytes = u32::from(capture.packet.frame_bytes - headers::FCS_BYTES);
+    for &mut (capture, numbers) in packets {
+        let rate_bps = fabric.ports()[capture.port as usize].rate.bps();
+        let frame_bytes = headers::write(capture, numbers, framing, rate_bps, &mut bytes);
         container.packet(interfaces[&capture.port], capture.time_ps, frame_bytes, &bytes)?;
     }
     container.flush()

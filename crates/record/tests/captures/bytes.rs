@@ -3,7 +3,7 @@
 use super::simulated::*;
 use anabranch_fabric::topology::LeafSpine;
 use anabranch_record::write_capture;
-use anabranch_sim::{CapturedPacket, Framing, Kind, Packet, marks};
+use anabranch_sim::{CapturedPacket, Carrier, Framing, Kind, Packet, marks};
 
 /// Little-endian words of four bytes.
 fn words(words: &[u32]) -> Vec<u8> {
@@ -23,7 +23,14 @@ fn one_segment_is_these_bytes() {
         marks: marks::CAPABLE,
         ..data(5)
     };
-    let capture = CapturedPacket { port: 8, time_ps: 0x0001_2345_6789_abcd, packet, src: 0, flow: 0 };
+    let capture = CapturedPacket {
+        port: 8,
+        time_ps: 0x0001_2345_6789_abcd,
+        packet,
+        src: 0,
+        flow: 0,
+        carrier: Carrier::Stream,
+    };
     let mut file = Vec::new();
     write_capture("memory", &mut file, &fabric, Framing::ETHERNET, &[capture]).unwrap();
 
@@ -68,7 +75,7 @@ fn a_connection_whose_name_comes_again_has_another_port() {
     let capture = |connection, seq, flow, kind, src, destination| {
         let packet = Packet { seq, destination, kind, ..data(connection) };
         let packet = Packet { frame_bytes: Framing::ETHERNET.frame_bytes(0), ..packet };
-        CapturedPacket { port: 0, time_ps: 0, packet, src, flow }
+        CapturedPacket { port: 0, time_ps: 0, packet, src, flow, carrier: Carrier::Stream }
     };
     let captures = [
         capture(7, 0, 0, Kind::Syn, 0, 2),

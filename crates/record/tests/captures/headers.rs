@@ -2,15 +2,22 @@
 
 use super::simulated::*;
 use anabranch_record::write_capture;
-use anabranch_sim::{CapturedPacket, Framing, Kind, Packet, SackBlock, marks};
+use anabranch_sim::{CapturedPacket, Carrier, Framing, Kind, Packet, SackBlock, marks};
 use etherparse::{Ethernet2Header, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
 use proptest::prelude::*;
 
-/// Kept bytes of the only packet of a capture.
-fn kept(file: &[u8]) -> &[u8] {
+/// Kept bytes of each packet of a capture.
+pub(crate) fn all_kept(file: &[u8]) -> Vec<&[u8]> {
+    const ENHANCED_PACKET: usize = 6;
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
-    let block = file.len() - word(file.len() - 4);
-    &file[block + 28..][..word(block + 20)]
+    let (mut at, mut kept) = (0, Vec::new());
+    while at < file.len() {
+        if word(at) == ENHANCED_PACKET {
+            kept.push(&file[at + 28..][..word(at + 20)]);
+        }
+        at += word(at + 4);
+    }
+    kept
 }
 
 fn framings() -> impl Strategy<Value = Framing> {
@@ -56,10 +63,10 @@ proptest! {
     fn etherparse_agrees((mut packet, src) in packets(), framing in framings()) {
         packet.payload_bytes = packet.payload_bytes.min(framing.payload_bytes_max);
         packet.frame_bytes = framing.frame_bytes(packet.payload_bytes);
-        let capture = CapturedPacket { port: 0, time_ps: 0, packet, src, flow: 0 };
+        let capture = CapturedPacket { port: 0, time_ps: 0, packet, src, flow: 0, carrier: Carrier::Stream };
         let mut file = Vec::new();
         write_capture("memory", &mut file, &fabric(), framing, &[capture]).unwrap();
-        let kept = kept(&file);
+        let kept = all_kept(&file)[0];
         let (ethernet, rest) = Ethernet2Header::from_slice(kept).unwrap();
         prop_assert_eq!(&ethernet.source[2..], src.to_be_bytes());
         prop_assert_eq!(&ethernet.destination[2..], packet.destination.to_be_bytes());

@@ -4,6 +4,11 @@
 mod bytes;
 mod files;
 mod headers;
+mod pauses;
 mod reader;
+mod roce;
 mod simulated;
+mod trimming;
+mod tshark;
+mod uec;
 mod wireshark;

@@ -2,7 +2,9 @@
 
 use super::simulated::*;
 use anabranch_record::write_capture;
-use anabranch_sim::transport::Transport;
+use anabranch_sim::transport::roce::Roce;
+use anabranch_sim::transport::uec::Uec;
+use anabranch_sim::transport::{QueuePairs, Transport};
 use anabranch_sim::{Framing, Kind};
 use anabranch_split::{FiveTuple, protocol};
 use anabranch_traffic::PacketRecord;
@@ -54,4 +56,32 @@ fn it_reads_what_was_captured() {
         .collect();
     assert!(expected.len() > 150);
     assert_eq!(read(file), expected);
+}
+
+/// The project's reader has a flow of UDP for each value that switches hash, in each direction.
+#[test]
+fn it_reads_queue_pairs_as_flows_of_udp() {
+    let fabric = fabric();
+    let queue_pairs = QueuePairs { count: 4, ..QueuePairs::ONE };
+    let settings = settings(
+        vec![
+            Transport::Roce(Roce { queue_pairs, ..Roce::plain() }),
+            Transport::Uec(Uec { queue_pairs, ..Uec::DEFAULT }),
+        ],
+        &[0, 1],
+    );
+    for (transport, port) in [(0, 4791), (1, 4793)] {
+        let flows = [anabranch_traffic::Flow { transport, ..flow(0, 2, 40_000) }];
+        let captures = captures(&fabric, &flows, &settings);
+        let mut file = Vec::new();
+        write_capture("memory", &mut file, &fabric, Framing::ETHERNET, &captures).unwrap();
+        let records = read(file);
+        assert_eq!(records.len(), captures.len());
+        let mut tuples: Vec<FiveTuple> = records.iter().map(|record| record.tuple).collect();
+        assert!(tuples.iter().all(|tuple| tuple.protocol == protocol::UDP));
+        assert!(tuples.iter().all(|tuple| u16::from_be_bytes(tuple.destination_port) == port));
+        tuples.sort();
+        tuples.dedup();
+        assert_eq!(tuples.len(), 8);
+    }
 }

@@ -1,9 +1,11 @@
 //! What of an event hosts attend to when it is over: packets that will not arrive, and records that lack a name.
 
 use super::Hosts;
-use crate::connections::connection_slot;
+use crate::connections::{Message, connection_slot};
 use crate::network::{Address, Ended, Fate, Network};
-use crate::{Kind, Packet};
+use crate::transport::Transport;
+use crate::{Carrier, Framing, Kind, Packet};
+use anabranch_traffic::Flow;
 use std::collections::hash_map::Entry;
 
 /// A segment or datagram that counts for a flow reached its host.
@@ -14,22 +16,34 @@ pub(super) fn note_arrival(flow: u32, packet: &Packet, network: &mut Network) {
     }
 }
 
+/// A connection opens for a message of a flow.
+#[inline(always)]
+pub(super) fn note_opening(
+    name: u32,
+    flow: &Flow,
+    message: &Message,
+    (transport, framing): (&Transport, Framing),
+    network: &mut Network,
+) {
+    if let Some(recorder) = &mut network.recorder {
+        let carrier = Carrier::of(transport, framing, name, message.end);
+        recorder.opened(name, message.flow, [flow.src, flow.dst], carrier);
+    }
+}
+
 impl Hosts<'_> {
-    /// Says whose the packets are that were recorded, and tells connections of datagrams that will not arrive.
+    /// Says whose the packets are that were recorded, and tells connections of datagrams that will not arrive. The last time
+    /// is when the ports' last interval ended: ports with classes account then for what they were sending.
     #[cold]
     pub(crate) fn attend(&mut self, network: &mut Network) {
         network.attention = false;
         if let Some(recorder) = &mut network.recorder {
-            for capture in recorder.take_unnamed_captures() {
-                if capture.packet.kind.is_probe() {
-                    capture.src = capture.packet.connection;
-                    continue;
-                }
-                let connection = self.connections.last_user(capture.packet.connection);
+            recorder.name_captures(|packet| {
+                let connection = self.connections.last_user(packet.connection);
                 let Address { host, destination, .. } = connection.sending.address;
-                capture.src = if capture.packet.destination == host { destination } else { host };
-                capture.flow = connection.message.flow;
-            }
+                let src = if packet.destination == host { destination } else { host };
+                (src, connection.message.flow)
+            });
             recorder.name_events(|packet| self.flow_of(packet));
         }
         while let Some(Ended { packet, fate }) = network.ended.pop() {

@@ -43,6 +43,16 @@ struct KeptPair {
     waiting: VecDeque<(u32, u64)>,
     /// State between two messages; none before the first.
     kept: Option<Kept>,
+    past: Option<Past>,
+}
+
+/// What a queue pair carried so far, of which captured packets tell.
+#[derive(Clone, Copy)]
+struct Past {
+    /// Its name: that of its first connection.
+    name: u32,
+    messages: u32,
+    packets: u32,
 }
 
 /// Queue pairs that two hosts keep.
@@ -165,10 +175,20 @@ impl Hosts<'_> {
         if let Some(parts) = self.striped.messages.get_mut(&flow) {
             parts.begun.push(Part { connection: name, queue_pair, ended: false });
         }
-        let kept = self.striped.kept.get_mut(&self.pair_of(flow));
-        let kept = kept.and_then(|kept| kept.pairs[usize::from(queue_pair)].kept.take());
+        let pair = self.pair_of(flow);
+        let transport = &self.transports[usize::from(pair.2)];
+        let kept = self.striped.kept.get_mut(&pair).and_then(|kept| {
+            let queue = &mut kept.pairs[usize::from(queue_pair)];
+            let past = queue.past.get_or_insert(Past { name, messages: 0, packets: 0 });
+            if let Some(recorder) = &mut network.recorder {
+                recorder.continues(name, past.name, past.messages, past.packets);
+            }
+            let packets = bytes.div_ceil(transport.payload_bytes_max(self.framing).into());
+            past.messages = past.messages.wrapping_add(1);
+            past.packets = past.packets.wrapping_add(packets as u32);
+            queue.kept.take()
+        });
         let Some(connection) = self.connections.get(name) else { return Ok(()) };
-        let transport = &self.transports[usize::from(connection.transport)];
         let (end, mut outlet) = connection.sender(network);
         match (end, transport) {
             (AnySender::Roce(sender), Transport::Roce(roce)) => {

@@ -171,9 +171,7 @@ impl Network {
                 self.note_marked(port, serving.id);
             }
         }
-        if let Some(recorder) = &mut self.recorder
-            && queue != PAUSES
-        {
+        if let Some(recorder) = &mut self.recorder {
             let start_ps = self.ports[port as usize].last_start_ps();
             recorder.capture(port, start_ps, self.packets.get(serving.id));
             self.attention |= recorder.has_unnamed();

@@ -1,7 +1,16 @@
 //! Records of single packets: captures of ports, and events such as drops and marks. Who sent a packet, and for which flow,
 //! the hosts fill in at the end of the engine's event, while the connection still carries that flow.
 
-use crate::{CapturedPacket, EventKind, Observe, Packet, PacketEvent};
+use crate::{CapturedPacket, Carrier, EventKind, Kind, MessagePosition, Observe, Packet, PacketEvent};
+use std::collections::HashMap;
+
+/// A connection of RDMA, by whose name its packets are known after it closed.
+struct Carried {
+    /// Hosts of its sending and of its receiving half.
+    hosts: [u32; 2],
+    flow: u32,
+    carrier: Carrier,
+}
 
 /// Records of single packets.
 pub(crate) struct Recorder {
@@ -12,6 +21,8 @@ pub(crate) struct Recorder {
     pub(crate) captures: Vec<CapturedPacket>,
     /// Captured packets whose sender is known: so many of the first.
     captures_named: usize,
+    /// All connections of RDMA, by name, if packets are captured.
+    carried: HashMap<u32, Carried>,
     events_max: u64,
     /// Events written down, by [`EventKind`].
     events_count: [u64; EventKind::ALL.len()],
@@ -38,6 +49,7 @@ impl Recorder {
             capture_packets_max: observe.capture_packets_max,
             captures: Vec::new(),
             captures_named: 0,
+            carried: HashMap::new(),
             events_max: observe.events_max,
             events_count: [0; EventKind::ALL.len()],
             events: Vec::new(),
@@ -52,7 +64,8 @@ impl Recorder {
             return;
         }
         self.captured[port as usize] -= 1;
-        self.captures.push(CapturedPacket { port, time_ps, packet: *packet, src: 0, flow: 0 });
+        let carrier = Carrier::Stream;
+        self.captures.push(CapturedPacket { port, time_ps, packet: *packet, src: 0, flow: 0, carrier });
     }
 
     /// Takes back what was captured of the packet that a port took last, and gives up now.
@@ -110,10 +123,49 @@ impl Recorder {
         !self.unnamed.is_empty() || self.captures_named < self.captures.len()
     }
 
-    /// Captured packets whose sender is not known yet; it is afterwards.
-    pub(crate) fn take_unnamed_captures(&mut self) -> &mut [CapturedPacket] {
-        let first = std::mem::replace(&mut self.captures_named, self.captures.len());
-        &mut self.captures[first..]
+    /// A connection of a flow opens between two hosts.
+    pub(crate) fn opened(&mut self, name: u32, flow: u32, hosts: [u32; 2], carrier: Carrier) {
+        if !self.captured.is_empty() && carrier != Carrier::Stream {
+            self.carried.insert(name, Carried { hosts, flow, carrier });
+        }
+    }
+
+    /// A connection that just opened goes on where others on its queue pair ended.
+    pub(crate) fn continues(
+        &mut self,
+        name: u32,
+        queue_pair: u32,
+        messages_before: u32,
+        packets_before: u32,
+    ) {
+        if let Some(Carried { carrier: Carrier::Roce(position, _) | Carrier::Uec(position), .. }) =
+            self.carried.get_mut(&name)
+        {
+            *position = MessagePosition { queue_pair, messages_before, packets_before, ..*position };
+        }
+    }
+
+    /// Finds who sent the captured packets of which that is not known yet, and for which flow. `name` says it of packets
+    /// of a connection that is not RDMA's.
+    pub(crate) fn name_captures(&mut self, name: impl Fn(&Packet) -> (u32, u32)) {
+        for capture in &mut self.captures[self.captures_named..] {
+            let packet = &capture.packet;
+            if packet.kind == Kind::Pause {
+                continue;
+            }
+            if packet.kind.is_probe() {
+                capture.src = packet.connection;
+                continue;
+            }
+            match self.carried.get(&packet.connection) {
+                Some(&Carried { hosts: [sender, receiver], flow, carrier }) => {
+                    capture.src = if packet.kind.is_answer() { receiver } else { sender };
+                    (capture.flow, capture.carrier) = (flow, carrier);
+                }
+                None => (capture.src, capture.flow) = name(packet),
+            }
+        }
+        self.captures_named = self.captures.len();
     }
 
     /// Finds the flows of events that have none yet.
