@@ -252,7 +252,7 @@ mod tests {
     use super::*;
     use anabranch_split::protocol::{TCP, UDP};
     use proptest::prelude::*;
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::{BTreeMap, BTreeSet, HashMap};
 
     fn packet(tuple: FiveTuple, bytes: u64, time_ns: u64) -> PacketRecord {
         PacketRecord { time_ns, bytes, tuple }
@@ -282,6 +282,51 @@ mod tests {
             table.observe(&packet(same, 1, 0));
             assert_eq!((table.len(), table.five_tuples(), table.conversations()), (1, 1, 1));
         }
+    }
+
+    /// Two connections whose hashes have the same tag.
+    fn same_tag(direction: Direction) -> [FiveTuple; 2] {
+        let mut known = HashMap::new();
+        for number in 0..u32::MAX {
+            let [a, b, p, q] = number.to_be_bytes();
+            let tuple = FiveTuple::v4([10, 0, a, b], [10, 1, 0, 1], TCP, u16::from_be_bytes([p, q]), 80);
+            if let Some(before) = known.insert(direction.hash(&tuple) >> 32, tuple) {
+                return [before, tuple];
+            }
+        }
+        unreachable!("more connections than tags")
+    }
+
+    /// Whoever looks many packets up at once finds the row of the other connection first.
+    #[test]
+    fn connections_of_the_same_tag_are_counted_apart() {
+        for direction in [Direction::Conversation, Direction::Each] {
+            let [one, other] = same_tag(direction);
+            let mut table = Connections::new(direction);
+            let mut indexes = Vec::new();
+            for tuples in [[one, other], [other, one], [other, other]] {
+                table.observe_all(&tuples.map(|tuple| packet(tuple, 100, 0)), &mut indexes);
+            }
+            assert_eq!(indexes, [0, 1, 1, 0, 1, 1]);
+            assert!(table.packets().eq([2, 4]));
+        }
+    }
+
+    /// Rows stand in several blocks.
+    #[test]
+    fn many_connections_have_each_their_row() {
+        let tuple = |number: u16| FiveTuple::v4([10, 0, 0, 1], [10, 0, 0, 2], TCP, number, 80);
+        let mut table = Connections::new(Direction::Conversation);
+        for round in 1..=2 {
+            for number in 0..10_000 {
+                let bytes = u64::from(number) + round;
+                assert_eq!(table.observe(&packet(tuple(number), bytes, round)), number.into());
+            }
+        }
+        assert_eq!(table.len(), 10_000);
+        assert!(table.tuples().copied().eq((0..10_000).map(tuple)));
+        assert!(table.packets().eq((0..10_000).map(|_| 2)));
+        assert!(table.bytes().eq((0..10_000).map(|number| 2 * number + 3)));
     }
 
     /// Few values per field, so that reversals and repetitions are common.

@@ -135,15 +135,16 @@ mod tests {
     /// Rows that a search for a hash yields.
     fn found(index: &Index, hash: u64) -> Vec<u32> {
         let mut search = index.search(hash);
-        std::iter::from_fn(|| index.next(&mut search)).collect()
+        std::iter::from_fn(|| index.next(&mut search)).take(1 + index.rows).collect()
     }
 
     #[test]
     fn every_row_is_found_by_its_tag_and_no_other() {
         let mut index = Index::new();
         let mut expected: HashMap<u32, Vec<u32>> = HashMap::new();
-        // Tags of both ends, where lines wrap, tag zero, which free slots have, and tags that share a line.
-        let tags = (0..3).chain(u32::MAX - 2..=u32::MAX).chain((0..2000u32).map(|n| n * n % 700));
+        // More of the last tags than their line holds, so that they go on in the first, tag zero, which free slots have, and
+        // tags that share a line.
+        let tags = (0..3).chain((0..30).map(|n| u32::MAX - n % 3)).chain((0..2000u32).map(|n| n * n % 700));
         for (row, tag) in (0..).zip(tags) {
             assert_eq!(index.push(u64::from(tag) << 32 | 5), row);
             expected.entry(tag).or_default().push(row);
@@ -154,7 +155,7 @@ mod tests {
             assert_eq!(&there, rows, "tag {tag}");
         }
         assert_eq!(found(&index, 0x1234_5678 << 32), []);
-        assert!(index.memory_bytes() <= 2006 * 8 * 3);
+        assert!(index.memory_bytes() <= 2033 * 8 * 3);
     }
 
     #[test]
