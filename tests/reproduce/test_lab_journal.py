@@ -14,15 +14,16 @@ from typing import Any
 import pytest
 
 from anabranch.errors import AnabranchError
-from anabranch.lab.calibration import processor_time
+from anabranch.lab.calibration import contention, processor_time
 from anabranch.lab.calibration.processor_time import ProcessorTime
 from anabranch.reproduce import record
 from anabranch.reproduce.backend import Context
 from anabranch.reproduce.backends.lab import BACKEND, wino
 from anabranch.reproduce.backends.lab.journal import RECORDED, Journal, still_missing, time_is_up
-from anabranch.reproduce.backends.lab.study import LabStudy
+from anabranch.reproduce.backends.lab.study import LabEvidence, LabStudy
 from anabranch.reproduce.backends.lab.wino.measure import Row
 from anabranch.reproduce.cell_evidence import CellEvidence
+from anabranch.reproduce.cells import Cells
 from anabranch.reproduce.line import INCOMPARABLE, NOT_RUN
 from anabranch.reproduce.selection import select
 from anabranch.reproduce.session import recall
@@ -99,6 +100,37 @@ def test_disturbed_runs_count_where_that_is_asked_for(tmp_path: Path, machine: d
     counted = begun(tmp_path / "counted.jsonl", counted=True)
     keep(counted, "one", 1)
     assert "one" in counted
+
+
+def test_each_disturbed_run_fails_the_verdict(tmp_path: Path, machine: dict[str, ProcessorTime]) -> None:
+    """Two runs, disturbed by unlike things, pass together for a quiet machine; a study with them is not usable."""
+    study = BACKEND.prepare(select(["wino/lab"])[0], False, tmp_path)
+    study.folder.mkdir()
+    journal = begun(study.folder / "runs.jsonl")
+    assert study.verdict(journal, ["one", "two"]) == (True, None)
+    keep(journal, "quiet", 1)
+    assert study.verdict(journal, ["quiet"])[0]
+    machine["now"] = BUSY
+    keep(journal, "one", 1)
+    machine["now"] = ProcessorTime(total_s=200.0, idle_s=90.0, stolen_s=4.2, own_s=100.0)
+    keep(journal, "two", 1)
+    assert journal.disturbed(["one", "two"]) == ["one", "two"]
+    usable, found = study.verdict(journal, ["quiet", "one", "two"])
+    assert found is not None
+    assert (usable, found.usable) == (False, True)
+    assert (study.folder / contention.FILE).is_file()
+    # Runs that are taken although they were disturbed are none that were left out.
+    machine["now"] = BUSY
+    taken = begun(tmp_path / "taken.jsonl", busy_too=True)
+    keep(taken, "one", 1)
+    assert not study.verdict(taken, ["one"])[0]
+
+
+def test_a_disturbed_study_is_recorded_only_without_its_disturbed_runs(tmp_path: Path) -> None:
+    cells = Cells({"scheme": ["hash"]}, [1])
+    assert not LabEvidence(cells, [], usable=False).recordable
+    assert LabEvidence(cells, [], usable=True).recordable
+    assert LabEvidence(cells, [], usable=False, journal=begun(tmp_path / "runs.jsonl")).recordable
 
 
 def test_late_senders_disturb_a_run(tmp_path: Path, machine: dict[str, ProcessorTime]) -> None:
