@@ -129,3 +129,6 @@ pub enum Completion {
     /// When its sender knows of it: the completion of a write or send.
     Acknowledged,
 }
+
+#[cfg(test)]
+mod tests;
