@@ -55,3 +55,39 @@ impl Sent {
         self.0.range_mut(at..).for_each(|entry| entry.value = None);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Five packets of 10 bytes, each with its number as value and as time.
+    fn five() -> Sent {
+        let mut sent = Sent::default();
+        for number in 0..5 {
+            assert_eq!(sent.leave(10 * number, number as u16, number), None);
+        }
+        sent
+    }
+
+    #[test]
+    fn what_leaves_again_tells_its_value_unless_that_is_excused() {
+        let mut sent = five();
+        sent.excuse(20);
+        assert_eq!(sent.leave(10, 7, 9), Some((1, 1)));
+        assert_eq!(sent.leave(10, 8, 10), Some((7, 9)));
+        assert_eq!(sent.leave(20, 8, 10), None);
+        assert_eq!(sent.leave(20, 9, 11), Some((8, 10)));
+        sent.excuse_behind(30);
+        assert_eq!(sent.leave(30, 0, 12), Some((3, 3)));
+        assert_eq!(sent.leave(40, 0, 12), None);
+    }
+
+    #[test]
+    fn what_is_acknowledged_is_forgotten() {
+        let mut sent = five();
+        sent.acknowledge(30);
+        assert_eq!(sent.0.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [30, 40]);
+        sent.acknowledge(50);
+        assert!(sent.0.is_empty());
+    }
+}
