@@ -53,3 +53,49 @@ impl Ideals {
         ideal_fct_ps(stages, full, wire(most), wire(flow.size_bytes - full * most))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_fabric::Rate;
+    use anabranch_fabric::topology::{LeafSpine, LinkSettings};
+    use anabranch_sim::transport::QueuePairs;
+    use anabranch_sim::transport::roce::Roce;
+    use anabranch_traffic::Start;
+
+    const FRAMING: Framing = Framing {
+        payload_bytes_max: 1280,
+        header_bytes: 60,
+        frame_bytes_min: 64,
+        gap_bytes: 20,
+        whole_ns: false,
+    };
+
+    /// Ideal time of a message under one leaf with links of 10 Gbit/s, 800 ps a byte, and 1 us.
+    fn ideal_ps(size_bytes: u64, queue_pairs: u8) -> u64 {
+        let rate = Rate::from_bps(10_000_000_000).expect("a rate");
+        let host_link = LinkSettings { rate, delay_ps: 1_000_000, ..LinkSettings::default() };
+        let fabric = LeafSpine { host_link, ..LeafSpine::default() }.build().expect("a fabric");
+        let queue_pairs = QueuePairs { count: queue_pairs, ..QueuePairs::ONE };
+        let transport = Transport::Roce(Roce { queue_pairs, ..Roce::plain() });
+        let flow =
+            Flow { src: 0, dst: 1, size_bytes, start: Start::At(0), path: None, job: None, transport: 0 };
+        Ideals::new(&fabric).fct_ps(&fabric, FRAMING, &[transport], &flow)
+    }
+
+    /// Four parts of ten full frames are forty frames: the same as of one queue pair.
+    #[test]
+    fn equal_frames_take_as_long_over_any_queue_pairs() {
+        let frames_ps = 41 * (1280 + 80) * 800 + 2_000_000;
+        assert_eq!(ideal_ps(40 * 1280, 1), frames_ps);
+        assert_eq!(ideal_ps(40 * 1280, 4), frames_ps);
+    }
+
+    /// Each of four parts has a full frame and one of 128 B. All pass the first link, and a short one at least the second.
+    #[test]
+    fn every_part_has_a_last_frame_of_its_own() {
+        let (full_bytes, last_bytes) = (1280 + 80, 128 + 80);
+        let expected_ps = (4 * (full_bytes + last_bytes) + last_bytes) * 800 + 2_000_000;
+        assert_eq!(ideal_ps(4 * (1280 + 128), 4), expected_ps);
+    }
+}
