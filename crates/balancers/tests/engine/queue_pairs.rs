@@ -202,6 +202,22 @@ fn kept_queue_pairs_keep_their_rate() {
     assert!(kept_ps as f64 > 1.5 * fresh_ps as f64, "{kept_ps} {fresh_ps}");
 }
 
+/// So does a context of UEC: the window of NSCC that was left of many senders to one receiver is less than that of a new one.
+#[test]
+fn kept_contexts_keep_their_window() {
+    let fabric = leaf_spine(1, 1, 9, TEN_GIG);
+    let mut flows: Vec<Flow> = (0..8).map(|host| flow(host, 8, 500_000, 0)).collect();
+    flows.push(flow(0, 8, 300_000, 50_000 * PS_PER_US));
+    let fct_ps = |queue_pairs| {
+        let outcome = run(&fabric, &flows, &over(uec(queue_pairs), 1));
+        whole(&outcome, &flows);
+        assert!(outcome.flows[..8].iter().all(|record| record.fct_ps < 50_000 * PS_PER_US));
+        outcome.flows[8].fct_ps
+    };
+    let (fresh_ps, kept_ps) = (fct_ps(split(1)), fct_ps(kept(1, QueuePairMode::Split)));
+    assert!(kept_ps as f64 > 1.05 * fresh_ps as f64, "{kept_ps} {fresh_ps}");
+}
+
 /// Losses: only the parts that lost something send again, counters are the sums, and every message ends; also where the
 /// engine stops while some are under way.
 #[test]
