@@ -151,6 +151,11 @@ def test_runs_of_another_study_are_not_taken(tmp_path: Path, machine: dict[str, 
     assert begun(tmp_path / "runs.jsonl")["one"] == 1
     assert begun(tmp_path / "runs.jsonl", "another")["one"] == 2
     assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == 2
+    # A record keeps those of its own study; they are not carried into the results of another.
+    (tmp_path / RECORDED).write_bytes(begun(tmp_path / "runs.jsonl").parts()[RECORDED])
+    elsewhere = Journal(tmp_path / "elsewhere.jsonl", "another")
+    elsewhere.begin(record.Record(tmp_path, "", "", 0, ""), anew=False)
+    assert (tmp_path / "elsewhere.jsonl").read_text() == ""
 
 
 def test_a_killed_command_leaves_half_a_line_and_nothing_else_is_wrong(
