@@ -9,6 +9,7 @@ use anabranch_balancers::uec::{Rule, Spraying};
 use anabranch_balancers::{Balancing, Scheme, Settings};
 use anabranch_fabric::{Buffer, Change, Fabric, Marking, Rate, What};
 use anabranch_sim::Outcome;
+use anabranch_sim::transport::uec::Uec;
 use anabranch_sim::transport::{Control, Reorder, Tcp, Transport};
 use anabranch_traffic::Flow;
 use anabranch_traffic::random::Stream;
@@ -284,4 +285,20 @@ fn a_receiver_that_holds_packets_back_does_not_praise_the_path_it_waited_for() {
     };
     let (blind, reps) = (held(&OBLIVIOUS), held(&REPS));
     assert!(reps < 1.1 * blind, "{reps} us against {blind} us");
+}
+
+/// Every packet is marked, so that each round trip is congested, under UEC as well: FlowBender's flow goes on to another path
+/// after each, PLB's after each few.
+#[test]
+fn rounds_end_under_uec() {
+    let marking = Marking::Ramp { low_bytes: 0, high_bytes: 1, probability: 1.0 };
+    let fabric = leaf_spine(2, 16, 1, Link { marking, ..TEN_GIG });
+    for scheme in [&FLOWBENDER, &PLB] {
+        let settings = Settings {
+            balancing: Balancing { scheme: (*scheme).clone(), ..Balancing::ECMP },
+            ..settings(Transport::Uec(Uec::DEFAULT))
+        };
+        let outcome = run(&fabric, &[flow(0, 1, 3_000_000, 0)], &settings);
+        assert!(outcome.flows[0].paths >= 4, "{:?}", outcome.flows[0]);
+    }
 }

@@ -41,7 +41,7 @@ pub(super) fn write(packet: &Packet, position: &MessagePosition, contexts: [u16;
         Kind::Sack => {
             let arrivals = packet.arrivals();
             // The last packet before the first that is missing.
-            let cumulative = psn(packet.seq).wrapping_sub(1);
+            let cumulative = psn(packet.seq.div_ceil(position.packet_bytes.into())).wrapping_sub(1);
             let offset = |number: u32| psn(number.into()).wrapping_sub(cumulative) as u16;
             prologue(ACK_CC, NO_HEADER, marked | again, out);
             out.extend(offset(arrivals.cause).to_be_bytes());

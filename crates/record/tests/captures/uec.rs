@@ -44,7 +44,7 @@ fn requests_and_answers_are_these_bytes() {
     // Type 8, marked. Two packets are there in order: up to the tenth. The one that caused it is 4 further; of those from
     // 3 further on, the first and the third are there, and two are out of order.
     let acknowledges = header(Kind::Sack, |packet| {
-        packet.seq = 2;
+        packet.seq = 2 * 1448;
         packet.marks = marks::ECHO;
         let arrivals = Arrivals { cause: 5, base: 4, bits: 0b101, frame_bytes: 6000, waiting: 2 };
         packet.set_arrivals(arrivals);

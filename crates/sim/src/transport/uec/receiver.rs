@@ -162,7 +162,7 @@ impl UecReceiver {
             waiting: self.ahead.bytes() as u32,
         });
         answer.kind = Kind::Sack;
-        self.send(uec, packet, answer, self.expected, host);
+        self.send(uec, packet, answer, self.delivered, host);
     }
 
     fn send<H: Host>(&mut self, uec: &Uec, cause: &Packet, answer: Packet, seq: u64, host: &mut H) {

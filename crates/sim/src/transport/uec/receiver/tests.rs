@@ -51,3 +51,16 @@ fn a_grant_names_the_sum_of_all() {
     let sums: Vec<_> = host.0.iter().map(|packet| (packet.kind, packet.seq, packet.frame_bytes)).collect();
     assert_eq!(sums, [16_384, 20_480, 36_864].map(|sum| (Kind::Credit, sum, 64)));
 }
+
+/// As under every transport: packets are numbered from zero in what is said beside it.
+#[test]
+fn an_acknowledgement_names_the_next_byte_expected() {
+    let uec = Uec { ack_bytes: 1, ..Uec::DEFAULT };
+    let (mut receiver, mut host) = (UecReceiver::default(), Sent::default());
+    let last = Packet { payload_bytes: 5, ..data(3, 0) };
+    for packet in [data(0, 0), data(2, 0), last, data(1, 0)] {
+        receiver.receive(&uec, FRAMING, &packet, &mut host);
+    }
+    let named: Vec<_> = host.0.iter().map(|answer| (answer.seq, answer.arrivals().bits)).collect();
+    assert_eq!(named, [(4086, 0), (4086, 1), (4086, 3), (3 * 4086 + 5, 0)]);
+}

@@ -17,7 +17,7 @@ impl UecSender {
             .of(arrivals.cause.into())
             .filter(|sent| sent.state == State::InFlight && sent.again == u32::from(echoes_again))
             .map(|sent| now_ps - sent.at_ps);
-        let expected = packet.seq;
+        let expected = packet.seq.div_ceil(self.payload_bytes);
         while self.first < expected {
             self.arrived(self.first);
             self.sent.pop_front();

@@ -59,7 +59,7 @@ fn begun() -> (Uec, UecSender, Endless) {
 
 /// An acknowledgement of all packets before `expected`.
 fn acknowledgement(expected: u32) -> Packet {
-    let mut packet = Packet { kind: Kind::Sack, seq: expected.into(), ..Packet::default() };
+    let mut packet = Packet { kind: Kind::Sack, seq: u64::from(expected) * 4086, ..Packet::default() };
     packet.set_arrivals(Arrivals {
         cause: expected - 1,
         base: expected,
