@@ -295,10 +295,10 @@ impl<'a> Hosts<'a> {
         let of_another = (ended || packet.seq < first) && packet.kind == Kind::Data;
         let (end, mut outlet) = connection.receiver(network);
         let AnyReceiver::Stream(receiver) = end else { return };
-        let before = of_another.then_some(receiver.counters);
+        let before = of_another.then(|| receiver.counters());
         receiver.receive(tcp, self.framing, packet, &mut outlet);
         if let Some(before) = before {
-            receiver.counters = before;
+            receiver.set_counters(&before);
             return self.count_end(packet, Fate::Delivered);
         }
         let delivered = receiver.delivered();

@@ -16,8 +16,9 @@ pub struct WorkRecord {
     pub start_causes: Vec<u32>,
 }
 
-/// One flow, in the order of the flow list.
+/// One flow, in the order of the flow list. Two cache lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(align(64))]
 pub struct FlowRecord {
     /// When it began, in picoseconds; `u64::MAX` if it never did.
     pub start_ps: u64,
@@ -57,6 +58,8 @@ pub struct FlowRecord {
     /// Distinct paths its segments took.
     pub paths: u32,
 }
+
+const _: () = assert!(size_of::<FlowRecord>() == 128);
 
 impl FlowRecord {
     /// Record of a flow that has not begun.

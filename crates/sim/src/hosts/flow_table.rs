@@ -254,10 +254,16 @@ impl<'a> FlowTable<'a> {
                 )
             });
         }
-        if self.kept.is_empty() {
-            self.kept = vec![FlowRecord::blank(); self.total];
+        if self.kept.capacity() == 0 {
+            self.kept.reserve_exact(self.total);
         }
-        self.kept[first..first + records.len()].copy_from_slice(records);
+        if first > self.kept.len() {
+            self.kept.resize(first, FlowRecord::blank());
+        }
+        // Most come in order, and are written once.
+        let known = (self.kept.len() - first).min(records.len());
+        self.kept[first..first + known].copy_from_slice(&records[..known]);
+        self.kept.extend_from_slice(&records[known..]);
         Ok(())
     }
 

@@ -64,7 +64,7 @@ impl Hosts<'_> {
             self.flows.prefetch(flow.saturating_add(STARTS_AHEAD));
         }
         match network.coming_timer(TIMERS_AHEAD) {
-            Some(Timer::Sender(name)) => self.connections.prefetch(name, Kind::Ack),
+            Some(Timer::Sender(name)) => self.connections.prefetch_sender(name),
             Some(Timer::Receiver(name)) => self.connections.prefetch(name, Kind::Data),
             _ => {}
         }

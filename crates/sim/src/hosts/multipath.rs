@@ -257,8 +257,8 @@ impl Hosts<'_> {
             flow = message.flow;
             if let (AnySender::Stream(sender), AnyReceiver::Stream(receiver)) = (&sending.end, &receiving.end)
             {
-                sent.add(&sender.counters);
-                received.add(&receiver.counters);
+                sent.add(&sender.counters());
+                received.add(&receiver.counters());
             }
         }
         sent.retransmitted_packets += data.reinjected_packets;

@@ -268,8 +268,8 @@ impl Hosts<'_> {
         for part in &parts.begun {
             let Some(connection) = self.connections.get(part.connection) else { continue };
             let (of_sender, of_receiver) = connection.counters();
-            sent.add(of_sender);
-            received.add(of_receiver);
+            sent.add(&of_sender);
+            received.add(&of_receiver);
         }
         self.not_ready += u64::from(sent.not_ready);
         self.flows.record(flow).count(&sent, &received);

@@ -41,51 +41,86 @@ pub(super) struct Acked {
     pub(super) echo: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// CUBIC with what it needs beside its window.
+#[derive(Debug)]
+struct CubicLaw {
+    cubic: Cubic,
+    hystart: Option<Hystart>,
+    /// When something was sent last.
+    sent_ps: u64,
+}
+
+impl CubicLaw {
+    fn new(hystart: bool) -> Self {
+        Self { cubic: Cubic::NEW, hystart: hystart.then_some(Hystart::NEW), sent_ps: 0 }
+    }
+}
+
+#[derive(Debug)]
 enum Law {
     NewReno,
-    Cubic(Cubic, Option<Hystart>),
-    Dctcp(Dctcp, f64),
+    /// Apart, since connections of the other laws have no room to spare for it.
+    Cubic(Box<CubicLaw>),
+    Dctcp(Dctcp),
 }
 
 /// Window and slow start threshold, in bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Congestion {
     pub(super) window: u64,
     pub(super) threshold: u64,
     /// Bytes acknowledged and not yet turned into window.
     credit: u64,
-    /// Least bytes to be acknowledged for a segment of growth in congestion avoidance, where windows are linked
-    /// ([`super::mptcp`]); zero where this one grows by itself.
-    pub(super) interval: u64,
     law: Law,
 }
 
 impl Congestion {
-    /// A connection's beginning; `window` in bytes.
-    pub(super) fn new(control: Control, window: u64) -> Self {
-        let law = match control {
-            Control::NewReno => Law::NewReno,
-            Control::Cubic { hystart } => Law::Cubic(Cubic::NEW, hystart.then_some(Hystart::NEW)),
-            Control::Dctcp { gain } => Law::Dctcp(Dctcp::NEW, gain),
-        };
-        Self { window, threshold: u64::MAX, credit: 0, interval: 0, law }
+    /// No connection's yet.
+    pub(super) fn new() -> Self {
+        Self { window: 0, threshold: u64::MAX, credit: 0, law: Law::NewReno }
+    }
+
+    /// As new; what is allocated stays.
+    pub(super) fn reset(&mut self) {
+        let law = std::mem::replace(&mut self.law, Law::NewReno);
+        *self = Self { law, ..Self::new() };
+    }
+
+    /// A connection begins; `window` in bytes.
+    pub(super) fn begin(&mut self, control: Control, window: u64) {
+        self.window = window;
+        match (control, &mut self.law) {
+            (Control::NewReno, law) => *law = Law::NewReno,
+            (Control::Cubic { hystart }, Law::Cubic(law)) => **law = CubicLaw::new(hystart),
+            (Control::Cubic { hystart }, law) => *law = Law::Cubic(Box::new(CubicLaw::new(hystart))),
+            (Control::Dctcp { .. }, law) => *law = Law::Dctcp(Dctcp::NEW),
+        }
+    }
+
+    /// Something is sent.
+    #[inline(always)]
+    pub(super) fn sent(&mut self, now_ps: u64) {
+        if let Law::Cubic(law) = &mut self.law {
+            law.sent_ps = now_ps;
+        }
     }
 
     /// Each acknowledgement, whether the window may grow or not.
     #[inline]
-    pub(super) fn observe(&mut self, acked: &Acked) {
-        if let Law::Dctcp(dctcp, gain) = &mut self.law {
-            dctcp.observe(acked.delivered, acked.echo, acked.una, acked.next, *gain);
+    pub(super) fn observe(&mut self, acked: &Acked, control: Control) {
+        if let (Law::Dctcp(dctcp), Control::Dctcp { gain }) = (&mut self.law, control) {
+            dctcp.observe(acked.delivered, acked.echo, acked.una, acked.next, gain);
         }
     }
 
     /// Slow start with `bytes`, then congestion avoidance with what is left (RFC 5681, section 3.1; counted in bytes without
-    /// RFC 3465's limit, as in Linux).
+    /// RFC 3465's limit, as in Linux). `interval`: least bytes to be acknowledged for a segment of growth in congestion
+    /// avoidance, where windows are linked ([`super::mptcp`]); zero where this one grows by itself.
     #[inline]
-    pub(super) fn grow(&mut self, acked: &Acked, mut bytes: u64, segment: u64) {
+    pub(super) fn grow(&mut self, acked: &Acked, mut bytes: u64, segment: u64, interval: u64) {
         if self.window < self.threshold {
-            if let (Law::Cubic(_, Some(hystart)), Some(rtt)) = (&mut self.law, acked.rtt_ps)
+            if let (Law::Cubic(law), Some(rtt)) = (&mut self.law, acked.rtt_ps)
+                && let Some(hystart) = &mut law.hystart
                 && hystart.observe(acked, rtt, self.window, segment)
             {
                 self.threshold = self.window;
@@ -96,11 +131,12 @@ impl Congestion {
         }
         if bytes > 0 {
             match &mut self.law {
-                Law::NewReno | Law::Dctcp(..) => {
-                    newreno::avoid(&mut self.window, &mut self.credit, bytes, segment, self.interval);
+                Law::NewReno | Law::Dctcp(_) => {
+                    newreno::avoid(&mut self.window, &mut self.credit, bytes, segment, interval);
                 }
-                Law::Cubic(cubic, _) => {
-                    self.window = cubic.avoid(self.window, bytes, segment, acked.now_ps, acked.least_rtt_ps);
+                Law::Cubic(law) => {
+                    let Acked { now_ps, least_rtt_ps, .. } = *acked;
+                    self.window = law.cubic.avoid(self.window, bytes, segment, now_ps, least_rtt_ps);
                 }
             }
         }
@@ -109,13 +145,13 @@ impl Congestion {
     /// Sets the threshold; the window is left to whoever paces the reduction.
     pub(super) fn reduce(&mut self, signal: Signal, flight: u64, segment: u64) {
         self.threshold = match &mut self.law {
-            Law::Dctcp(dctcp, _) if signal == Signal::Echo => dctcp.reduced(self.window, segment),
+            Law::Dctcp(dctcp) if signal == Signal::Echo => dctcp.reduced(self.window, segment),
             // RFC 8257, section 3.5: losses as without DCTCP.
-            Law::NewReno | Law::Dctcp(..) => newreno::halved(self.window, flight, segment),
-            Law::Cubic(cubic, _) => {
-                let threshold = cubic.reduced(self.window, segment);
+            Law::NewReno | Law::Dctcp(_) => newreno::halved(self.window, flight, segment),
+            Law::Cubic(law) => {
+                let threshold = law.cubic.reduced(self.window, segment);
                 if signal == Signal::Timeout {
-                    cubic.timed_out();
+                    law.cubic.timed_out();
                 }
                 threshold
             }
@@ -123,18 +159,18 @@ impl Congestion {
         self.credit = 0;
     }
 
-    /// Nothing was sent for so long, and nothing is outstanding.
-    pub(super) fn idled(&mut self, idle_ps: u64, now_ps: u64) {
-        if let Law::Cubic(cubic, _) = &mut self.law {
-            cubic.idled(idle_ps, now_ps);
+    /// Nothing was sent until now, and nothing is outstanding.
+    pub(super) fn idled(&mut self, now_ps: u64) {
+        if let Law::Cubic(law) = &mut self.law {
+            law.cubic.idled(now_ps - law.sent_ps, now_ps);
         }
     }
 
     /// DCTCP's alpha.
     pub(super) fn marked_fraction(&self) -> Option<f64> {
         match &self.law {
-            Law::Dctcp(dctcp, _) => Some(dctcp.alpha()),
-            Law::NewReno | Law::Cubic(..) => None,
+            Law::Dctcp(dctcp) => Some(dctcp.alpha()),
+            Law::NewReno | Law::Cubic(_) => None,
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The receiving half of a TCP connection.
 
-use super::alarm::Alarm;
 use super::delayed_ack::DelayedAck;
 use super::echo::Echo;
 use super::ranges::Ranges;
@@ -53,23 +52,55 @@ impl ReceiverCounters {
     }
 }
 
-/// The receiving half. Reusable: [`Receiver::reset`] keeps what is allocated.
+/// What most receivers never need: segments beyond a gap, the reordering layer, and counters of the kind. It stands apart
+/// from the receiver, and a connection that does not need it does not touch it.
 #[derive(Debug, Default)]
+struct Disorder {
+    /// Bytes that arrived beyond the next expected one.
+    ahead: Ranges,
+    recent: Recent,
+    reordered_packets: u64,
+    /// Which paths from number 64 on were seen, a bit each.
+    more_paths: [u64; 3],
+    hold: Hold,
+}
+
+impl Disorder {
+    /// As new; what is allocated stays.
+    fn reset(&mut self) {
+        let mut ahead = std::mem::take(&mut self.ahead);
+        let mut hold = std::mem::take(&mut self.hold);
+        ahead.clear();
+        hold.reset();
+        *self = Self { ahead, hold, ..Self::default() };
+    }
+}
+
+/// The receiving half. Reusable: [`Receiver::reset`] keeps what is allocated.
+///
+/// What every segment touches is in two cache lines, together with the address before it ([`crate::connections`]).
+#[derive(Debug, Default)]
+#[repr(C)]
 pub struct Receiver {
     /// Next byte expected.
     expected: u64,
-    /// Bytes that arrived beyond it.
-    ahead: Ranges,
     /// Highest first byte of any segment.
     highest: u64,
     delayed: DelayedAck,
     echo: Echo,
-    recent: Recent,
-    hold: Hold,
-    alarm: Alarm,
-    /// Counters so far.
-    pub counters: ReceiverCounters,
+    /// Whether bytes beyond the next expected one have arrived.
+    has_gap: bool,
+    /// Whether there is [`Self::disorder`]; if not, what stands there is an earlier connection's.
+    has_disorder: bool,
+    delivered_bytes: u64,
+    delivered_packets: u64,
+    marked_packets: u64,
+    /// Which of the paths below number 64 were seen, a bit each.
+    first_paths: u64,
+    disorder: Option<Box<Disorder>>,
 }
+
+const _: () = assert!(size_of::<Receiver>() <= 88);
 
 impl Receiver {
     /// One that has received nothing.
@@ -78,13 +109,88 @@ impl Receiver {
         Self::default()
     }
 
-    /// Resets to a new receiver; what is allocated stays.
+    /// Resets to a new receiver; what is allocated stays, and is not touched.
     pub fn reset(&mut self) {
-        let mut ahead = std::mem::take(&mut self.ahead);
-        let mut hold = std::mem::take(&mut self.hold);
-        ahead.clear();
-        hold.reset();
-        *self = Self { ahead, hold, ..Self::default() };
+        *self = Self { disorder: self.disorder.take(), ..Self::default() };
+    }
+
+    /// Counters so far.
+    #[must_use]
+    pub fn counters(&self) -> ReceiverCounters {
+        let (reordered_packets, [second, third, fourth]) = self
+            .known_disorder()
+            .map_or((0, [0; 3]), |disorder| (disorder.reordered_packets, disorder.more_paths));
+        ReceiverCounters {
+            delivered_bytes: self.delivered_bytes,
+            delivered_packets: self.delivered_packets,
+            reordered_packets,
+            marked_packets: self.marked_packets,
+            path_set: [self.first_paths, second, third, fourth],
+        }
+    }
+
+    /// Goes on counting from these counters.
+    pub(crate) fn set_counters(&mut self, counters: &ReceiverCounters) {
+        let &ReceiverCounters {
+            delivered_bytes,
+            delivered_packets,
+            reordered_packets,
+            marked_packets,
+            path_set,
+        } = counters;
+        let [first_paths, more_paths @ ..] = path_set;
+        self.delivered_bytes = delivered_bytes;
+        self.delivered_packets = delivered_packets;
+        self.marked_packets = marked_packets;
+        self.first_paths = first_paths;
+        if let Some(disorder) = self.known_disorder_mut() {
+            disorder.reordered_packets = reordered_packets;
+            disorder.more_paths = more_paths;
+        }
+    }
+
+    /// A segment from the network.
+    #[inline(always)]
+    fn count(&mut self, packet: &Packet) {
+        self.delivered_bytes += u64::from(packet.payload_bytes);
+        self.delivered_packets += 1;
+        self.marked_packets += u64::from(packet.marks & marks::EXPERIENCED != 0);
+        match usize::from(packet.path & 255) {
+            path @ ..64 => self.first_paths |= 1 << path,
+            path => self.disorder().more_paths[path / 64 - 1] |= 1 << (path % 64),
+        }
+        if packet.seq >= self.highest {
+            self.highest = packet.seq;
+        } else if packet.marks & marks::RETRANSMITTED == 0 {
+            self.disorder().reordered_packets += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn known_disorder(&self) -> Option<&Disorder> {
+        if self.has_disorder { self.disorder.as_deref() } else { None }
+    }
+
+    #[inline(always)]
+    fn known_disorder_mut(&mut self) -> Option<&mut Disorder> {
+        if self.has_disorder { self.disorder.as_deref_mut() } else { None }
+    }
+
+    /// The disorder there is, from now on. What an earlier connection left there is forgotten.
+    #[inline(always)]
+    fn disorder(&mut self) -> &mut Disorder {
+        if !self.has_disorder {
+            self.begin_disorder();
+        }
+        self.disorder.get_or_insert_default()
+    }
+
+    #[cold]
+    fn begin_disorder(&mut self) {
+        self.has_disorder = true;
+        if let Some(disorder) = &mut self.disorder {
+            disorder.reset();
+        }
     }
 
     /// Contiguous bytes handed to the application.
@@ -102,12 +208,7 @@ impl Receiver {
             answer_syn(cx, packet, host);
             return;
         }
-        self.counters.count(packet);
-        if packet.seq >= self.highest {
-            self.highest = packet.seq;
-        } else if packet.marks & marks::RETRANSMITTED == 0 {
-            self.counters.reordered_packets += 1;
-        }
+        self.count(packet);
         let segment = Segment {
             seq: packet.seq,
             stamp_ns: packet.stamp_ns,
@@ -126,8 +227,9 @@ impl Receiver {
     pub fn wake<H: Host>(&mut self, tcp: &Tcp, framing: Framing, host: &mut H) {
         let cx = Context { tcp, framing };
         let now_ps = host.now_ps();
-        self.alarm.rang();
-        while let Some(segment) = self.hold.expired(cx, now_ps) {
+        while let Some(segment) =
+            self.known_disorder_mut().and_then(|disorder| disorder.hold.expired(cx, now_ps))
+        {
             self.take(cx, segment, host);
         }
         if self.delayed.due_at_ps() <= now_ps {
@@ -138,9 +240,9 @@ impl Receiver {
 
     fn take_through_hold<H: Host>(&mut self, cx: Context<'_>, segment: Segment, host: &mut H) {
         let now_ps = host.now_ps();
-        if self.hold.passes(cx, &segment, now_ps) {
+        if self.disorder().hold.passes(cx, &segment, now_ps) {
             self.take(cx, segment, host);
-            while let Some(next) = self.hold.released(cx) {
+            while let Some(next) = self.disorder().hold.released(cx) {
                 self.take(cx, next, host);
             }
         }
@@ -156,7 +258,7 @@ impl Receiver {
             self.acknowledge(cx, host);
         }
         self.echo.take(cx.tcp, segment.marks);
-        let in_order = segment.seq == self.expected && self.ahead.is_empty();
+        let in_order = segment.seq == self.expected && !self.has_gap;
         if in_order {
             self.expected = end;
             let full = self.delayed.take(cx.tcp, &segment, host.now_ps());
@@ -173,16 +275,21 @@ impl Receiver {
         self.delayed.take(cx.tcp, &segment, host.now_ps());
         self.delayed.caused_by(&segment);
         if segment.seq > self.expected {
-            self.ahead.insert(segment.seq..end);
-            if let Some(block) = self.ahead.around(segment.seq) {
-                self.recent.note(block);
+            let Disorder { ahead, recent, .. } = self.disorder();
+            ahead.insert(segment.seq..end);
+            if let Some(block) = ahead.around(segment.seq) {
+                recent.note(block);
             }
+            self.has_gap = true;
         } else if end > self.expected {
-            self.expected = end;
-            if let Some(block) = self.ahead.first().filter(|block| block.start <= end) {
-                self.expected = end.max(block.end);
-            }
-            self.ahead.remove_below(self.expected);
+            let ahead = &mut self.disorder().ahead;
+            let expected = match ahead.first().filter(|block| block.start <= end) {
+                Some(block) => end.max(block.end),
+                None => end,
+            };
+            ahead.remove_below(expected);
+            self.has_gap = !ahead.is_empty();
+            self.expected = expected;
         }
         self.acknowledge(cx, host);
     }
@@ -198,15 +305,21 @@ impl Receiver {
             marks: again | self.echo.mark() | cx.control_marks(),
             ..Packet::default()
         };
-        if cx.tcp.sack && !self.ahead.is_empty() {
-            packet.sack = self.recent.blocks(&self.ahead, self.expected);
+        if cx.tcp.sack && self.has_gap {
+            let expected = self.expected;
+            let Disorder { ahead, recent, .. } = self.disorder();
+            packet.sack = recent.blocks(ahead, expected);
         }
         host.send(packet);
     }
 
     #[inline]
     fn arm<H: Host>(&mut self, cx: Context<'_>, host: &mut H) {
-        self.alarm.set(self.delayed.due_at_ps().min(self.hold.due_at_ps(cx.tcp)), host);
+        let held_ps = self.known_disorder().map_or(u64::MAX, |disorder| disorder.hold.due_at_ps(cx.tcp));
+        let at_ps = self.delayed.due_at_ps().min(held_ps);
+        if at_ps != u64::MAX {
+            host.wake_at(at_ps);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A sender's reaction to an acknowledgement.
 
-use super::{Sender, State};
+use super::{Sender, State, Trouble};
 use crate::transport::congestion::{Acked, Signal};
 use crate::transport::rtt::Rtt;
 use crate::transport::{Context, Host};
@@ -20,8 +20,10 @@ impl Sender {
             delivered = ack - before;
             self.una = ack;
             self.same_acks = 0;
-            if !self.board.is_empty() {
-                delivered -= self.board.advance(ack);
+            if let Some(trouble) = self.known_trouble_mut()
+                && !trouble.board.is_empty()
+            {
+                delivered -= trouble.board.advance(ack);
             }
             if packet.marks & marks::RETRANSMITTED == 0 {
                 let sample = Rtt::since(packet.stamp_ns, now_ps);
@@ -32,16 +34,19 @@ impl Sender {
             self.restart_timer(cx, now_ps);
         } else if ack == before && self.next > ack {
             self.same_acks = (self.same_acks + 1).min(4);
-            self.counters.triple_duplicates += u32::from(self.same_acks == 3);
+            self.triple_duplicates += u32::from(self.same_acks == 3);
         }
         let mut sacked = 0;
         if cx.tcp.sack && packet.sack[0].end != 0 {
-            sacked = self.board.absorb(packet, self.una, self.next);
+            let (una, next) = (self.una, self.next);
+            sacked = self.trouble().board.absorb(packet, una, next);
             delivered += sacked;
         }
         let mut lost = false;
         if cx.rack() && delivered > 0 {
-            self.rack.arrived(self.una, self.board.sacked(), packet.stamp_ns, &self.rtt, now_ps);
+            let (una, rtt) = (self.una, self.rtt);
+            let Trouble { board, rack, .. } = self.trouble();
+            rack.arrived(una, board.sacked(), packet.stamp_ns, &rtt, now_ps);
             lost = self.find_lost_by_time(cx, now_ps);
         }
         // RFC 6675, section 2: with SACK, whatever SACKs something new. Without: RFC 5681, section 2.
@@ -58,8 +63,8 @@ impl Sender {
             lost,
             echo,
         };
-        self.congestion.observe(&acked);
-        if (self.state == State::Open) & self.board.is_empty() & advanced & !echo {
+        self.congestion.observe(&acked, cx.tcp.control);
+        if (self.state == State::Open) & self.all_in_network() & advanced & !echo {
             self.dup_acks = 0;
             if before < self.limited_end {
                 self.grow(cx, &acked, acked.advanced);
@@ -82,8 +87,9 @@ impl Sender {
             }
         }
         let by_place = cx.tcp.sack && !cx.rack();
-        if by_place {
-            acked.lost = self.board.find_lost(self.una, cx.tcp.dup_ack_threshold, cx.segment());
+        let una = self.una;
+        if by_place && let Some(trouble) = self.known_trouble_mut() {
+            acked.lost = trouble.board.find_lost(una, cx.tcp.dup_ack_threshold, cx.segment());
         }
         // No second reduction for the same window: without SACK, duplicates of what a timeout sent twice say
         // nothing new (RFC 6582, section 3.2, step 1), nor do marks that come until the receiver has heard of the
@@ -92,10 +98,11 @@ impl Sender {
         if self.state == State::Open || self.state == State::Reduced {
             self.dup_acks += u32::from(acked.duplicate);
             let enough = match (cx.tcp.sack, cx.rack()) {
-                (_, true) => self.board.any_lost(),
+                (_, true) => self.known_trouble().is_some_and(|trouble| trouble.board.any_lost()),
                 (true, false) => {
                     acked.duplicate
-                        && (self.dup_acks >= cx.tcp.dup_ack_threshold || self.board.first_is_lost(self.una))
+                        && (self.dup_acks >= cx.tcp.dup_ack_threshold
+                            || self.known_trouble().is_some_and(|trouble| trouble.board.first_is_lost(una)))
                 }
                 (false, false) => acked.duplicate && self.dup_acks >= cx.tcp.dup_ack_threshold && passed,
             };
@@ -125,7 +132,8 @@ impl Sender {
 
     #[inline]
     pub(super) fn grow(&mut self, cx: Context<'_>, acked: &Acked, bytes: u64) {
-        self.congestion.grow(acked, bytes, cx.segment());
+        let interval_bytes = self.known_trouble().map_or(0, |trouble| trouble.interval_bytes);
+        self.congestion.grow(acked, bytes, cx.segment(), interval_bytes);
         self.congestion.window = self.congestion.window.min(cx.tcp.window_max_bytes.max(cx.segment()));
     }
 

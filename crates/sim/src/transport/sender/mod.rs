@@ -3,16 +3,16 @@
 mod acknowledge;
 mod recovery;
 mod transmit;
+mod trouble;
 
-use super::alarm::Alarm;
 use super::congestion::Congestion;
 use super::pace::Bucket;
 use super::prr::Prr;
-use super::rack::Rack;
 use super::rtt::Rtt;
-use super::scoreboard::Scoreboard;
-use super::{Context, Control, Host, Tcp};
+use super::{Context, Host, Tcp};
 use crate::{Framing, Kind, Packet, marks};
+use std::mem::offset_of;
+use trouble::Trouble;
 
 /// Counters of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -66,7 +66,12 @@ enum State {
 }
 
 /// The sending half. Reusable: [`Sender::reset`] keeps what is allocated.
+///
+/// Laid out by how often it is needed: what every acknowledgement touches is in three cache lines, together with the
+/// address before it ([`crate::connections`]) and the message; what reductions touch follows; and what only losses,
+/// reordering, RACK and applications with a rate need is apart.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Sender {
     /// Lowest byte not acknowledged.
     una: u64,
@@ -74,15 +79,14 @@ pub struct Sender {
     next: u64,
     /// End of the stream so far.
     written: u64,
+    /// Deadline of the retransmission timer; `u64::MAX` while nothing is outstanding.
+    rto_at_ps: u64,
     congestion: Congestion,
     /// The window was too small for what there was to send below this byte: only such windows grow (RFC 7661).
     limited_end: u64,
-    /// End of the current episode of reduction; while `una` has not passed it no mark reduces again.
-    recover: u64,
-    /// Deadline of the retransmission timer; `u64::MAX` while nothing is outstanding.
-    rto_at_ps: u64,
-    alarm: Alarm,
     rtt: Rtt,
+    /// Segments sent, retransmissions included.
+    sent_packets: u64,
     dup_acks: u32,
     /// Acknowledgements in a row of the same byte, in every state, at most 4: only counted.
     same_acks: u8,
@@ -90,17 +94,22 @@ pub struct Sender {
     state: State,
     /// The next new segment says that the window is reduced.
     owes_reduced: bool,
+    /// Whether there is [`Self::trouble`]; if not, what stands there is an earlier connection's.
+    has_trouble: bool,
+    trouble: Option<Box<Trouble>>,
+    /// End of the current episode of reduction; while `una` has not passed it no mark reduces again.
+    recover: u64,
+    prr: Prr,
     /// The first segment is to be sent again as soon as the host's card has room: recovery without SACK.
     owes_first: bool,
-    prr: Prr,
-    board: Scoreboard,
-    rack: Rack,
-    last_sent_ps: u64,
-    /// What the application of a flow has written, if it has a rate.
-    bucket: Option<Box<Bucket>>,
-    /// Counters so far.
-    pub counters: SenderCounters,
+    /// Payload bytes sent again, less the position at which counting began; wraps.
+    sent_beyond_next: u64,
+    retransmitted_packets: u64,
+    timeouts: u32,
+    triple_duplicates: u32,
 }
+
+const _: () = assert!(offset_of!(Sender, recover) <= 176 && size_of::<Sender>() <= 240);
 
 impl Default for Sender {
     fn default() -> Self {
@@ -116,34 +125,56 @@ impl Sender {
             una: 0,
             next: 0,
             written: 0,
-            congestion: Congestion::new(Control::NewReno, 0),
-            limited_end: 0,
-            recover: 0,
             rto_at_ps: u64::MAX,
-            alarm: Alarm::default(),
+            congestion: Congestion::new(),
+            limited_end: 0,
             rtt: Rtt::default(),
+            sent_packets: 0,
             dup_acks: 0,
             same_acks: 0,
             phase: Phase::Closed,
             state: State::Open,
             owes_reduced: false,
-            owes_first: false,
+            has_trouble: false,
+            trouble: None,
+            recover: 0,
             prr: Prr::default(),
-            board: Scoreboard::default(),
-            rack: Rack::default(),
-            last_sent_ps: 0,
-            bucket: None,
-            counters: SenderCounters::default(),
+            owes_first: false,
+            sent_beyond_next: 0,
+            retransmitted_packets: 0,
+            timeouts: 0,
+            triple_duplicates: 0,
         }
     }
 
-    /// Resets to a new sender; what is allocated stays.
+    /// Resets to a new sender; what is allocated stays, and is not touched.
     pub fn reset(&mut self) {
-        let mut board = std::mem::take(&mut self.board);
-        let mut rack = std::mem::take(&mut self.rack);
-        board.reset();
-        rack.reset();
-        *self = Self { board, rack, ..Self::new() };
+        let mut congestion = std::mem::replace(&mut self.congestion, Congestion::new());
+        let trouble = self.trouble.take();
+        congestion.reset();
+        *self = Self { congestion, trouble, ..Self::new() };
+    }
+
+    /// Counters so far.
+    #[must_use]
+    pub fn counters(&self) -> SenderCounters {
+        SenderCounters {
+            sent_bytes: self.next.wrapping_add(self.sent_beyond_next),
+            sent_packets: self.sent_packets,
+            retransmitted_packets: self.retransmitted_packets,
+            timeouts: self.timeouts,
+            triple_duplicates: self.triple_duplicates,
+            not_ready: 0,
+        }
+    }
+
+    /// Counts from zero, as nothing is outstanding.
+    pub(crate) fn restart_counters(&mut self) {
+        self.sent_packets = 0;
+        self.sent_beyond_next = 0u64.wrapping_sub(self.next);
+        self.retransmitted_packets = 0;
+        self.timeouts = 0;
+        self.triple_duplicates = 0;
     }
 
     /// Bytes acknowledged.
@@ -187,7 +218,9 @@ impl Sender {
 
     /// Lets the window grow, in congestion avoidance, by no more than a segment for so many acknowledged bytes.
     pub(crate) fn link(&mut self, interval_bytes: u64) {
-        self.congestion.interval = interval_bytes;
+        if interval_bytes > 0 || self.has_trouble {
+            self.trouble().interval_bytes = interval_bytes;
+        }
     }
 
     /// DCTCP's estimate of the fraction of marked bytes (alpha); `None` under other laws.
@@ -199,7 +232,7 @@ impl Sender {
     /// Begins: sends SYN, or is open at once without a handshake.
     pub fn open<H: Host>(&mut self, tcp: &Tcp, framing: Framing, host: &mut H) {
         let cx = Context { tcp, framing };
-        self.congestion = Congestion::new(tcp.control, u64::from(tcp.initial_window.max(1)) * cx.segment());
+        self.congestion.begin(tcp.control, u64::from(tcp.initial_window.max(1)) * cx.segment());
         if tcp.handshake {
             self.phase = Phase::Opening;
             self.send_syn(cx, host);
@@ -213,7 +246,9 @@ impl Sender {
     pub fn write<H: Host>(&mut self, tcp: &Tcp, framing: Framing, bytes: u64, host: &mut H) {
         let now_ps = host.now_ps();
         self.end_idleness(now_ps);
-        self.bucket = tcp.pace.map(|pace| Box::new(Bucket::begin(pace, self.written, now_ps)));
+        if let Some(pace) = tcp.pace {
+            self.trouble().bucket = Some(Bucket::begin(pace, self.written, now_ps));
+        }
         self.written += bytes;
         if self.phase == Phase::Open {
             self.transmit(Context { tcp, framing }, host);
@@ -223,7 +258,7 @@ impl Sender {
     /// New data come. If all before was acknowledged, congestion control learns how long there was nothing to send.
     fn end_idleness(&mut self, now_ps: u64) {
         if self.next > 0 && self.una == self.next {
-            self.congestion.idled(now_ps - self.last_sent_ps, now_ps);
+            self.congestion.idled(now_ps);
         }
     }
 
@@ -249,9 +284,8 @@ impl Sender {
     /// A wake-up.
     pub fn wake<H: Host>(&mut self, tcp: &Tcp, framing: Framing, host: &mut H) {
         let cx = Context { tcp, framing };
-        self.alarm.rang();
         let now_ps = host.now_ps();
-        if self.rack.due_at_ps() <= now_ps && self.find_lost_by_time(cx, now_ps) {
+        if self.rack_due_at_ps() <= now_ps && self.find_lost_by_time(cx, now_ps) {
             if self.state == State::Open || self.state == State::Reduced {
                 self.enter_recovery(cx, 0, host);
             }
@@ -279,7 +313,7 @@ impl Sender {
         if packet.marks & marks::RETRANSMITTED == 0 {
             self.rtt.measure(Rtt::since(packet.stamp_ns, host.now_ps()));
         }
-        if self.counters.timeouts > 1 {
+        if self.timeouts > 1 {
             // RFC 5681, section 3.1, has it so for each lost SYN or SYN-ACK; Linux for the second, since the first may
             // only have waited longer than the timeout. With datacenters' timeouts it often has.
             self.congestion.window = cx.segment();
@@ -290,17 +324,14 @@ impl Sender {
     /// Outstanding bytes that are in the network (RFC 6675's pipe; without SACK all but those a timeout gave up).
     #[inline(always)]
     fn pipe(&self) -> u64 {
-        self.next - self.una - self.board.absent_bytes()
-    }
-
-    /// When the application writes what the window has room for; `u64::MAX` if it has, or need not.
-    #[inline(always)]
-    fn written_at_ps(&self) -> u64 {
-        self.bucket.as_ref().map_or(u64::MAX, |bucket| bucket.due_ps())
+        self.next - self.una - self.known_trouble().map_or(0, |trouble| trouble.board.absent_bytes())
     }
 
     #[inline(always)]
     fn arm<H: Host>(&mut self, host: &mut H) {
-        self.alarm.set(self.rto_at_ps.min(self.rack.due_at_ps()).min(self.written_at_ps()), host);
+        let at_ps = self.rto_at_ps.min(self.rack_due_at_ps()).min(self.written_at_ps());
+        if at_ps != u64::MAX {
+            host.wake_at(at_ps);
+        }
     }
 }

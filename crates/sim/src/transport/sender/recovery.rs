@@ -1,6 +1,6 @@
 //! Reductions of the window: what begins them, paces them, and ends them.
 
-use super::{Phase, Sender, State};
+use super::{Phase, Sender, State, Trouble};
 use crate::transport::congestion::Signal;
 use crate::transport::prr::Prr;
 use crate::transport::{Context, Host};
@@ -30,7 +30,8 @@ impl Sender {
         self.recover = self.next;
         let segment = cx.segment();
         if cx.tcp.sack {
-            self.board.lose_first(self.una, self.next, segment);
+            let (una, next) = (self.una, self.next);
+            self.trouble().board.lose_first(una, next, segment);
             self.pace_reduction(cx, delivered, false, segment);
         } else {
             self.congestion.window =
@@ -79,13 +80,15 @@ impl Sender {
 
     pub(super) fn find_lost_by_time(&mut self, cx: Context<'_>, now_ps: u64) -> bool {
         let enough = u64::from(cx.tcp.dup_ack_threshold) * cx.segment();
-        let impatient =
-            matches!(self.state, State::Recovery | State::Loss) || self.board.sacked().bytes() >= enough;
-        self.rack.find_lost(&mut self.board, &self.rtt, self.una, impatient, now_ps)
+        let (una, rtt) = (self.una, self.rtt);
+        let repairs = matches!(self.state, State::Recovery | State::Loss);
+        let Some(Trouble { board, rack, .. }) = self.known_trouble_mut() else { return false };
+        let impatient = repairs || board.sacked().bytes() >= enough;
+        rack.find_lost(board, &rtt, una, impatient, now_ps)
     }
 
     pub(super) fn timed_out<H: Host>(&mut self, cx: Context<'_>, host: &mut H) {
-        self.counters.timeouts += 1;
+        self.timeouts += 1;
         host.timed_out();
         if self.phase == Phase::Opening {
             self.rtt.back_off();
@@ -102,10 +105,12 @@ impl Sender {
         self.state = State::Loss;
         self.recover = self.next;
         self.dup_acks = 0;
+        let (una, next, rtt) = (self.una, self.next, self.rtt);
+        let Trouble { board, rack, .. } = self.trouble();
         if cx.rack() {
-            self.rack.timed_out(&mut self.board, &self.rtt, self.una, host.now_ps());
+            rack.timed_out(board, &rtt, una, host.now_ps());
         } else {
-            self.board.lose_all(self.una, self.next);
+            board.lose_all(una, next);
         }
         self.congestion.window = self.pipe() + cx.segment();
         self.limited_end = self.next;

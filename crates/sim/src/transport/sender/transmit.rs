@@ -1,6 +1,6 @@
 //! Transmission of all that the window allows.
 
-use super::{Sender, State};
+use super::{Sender, State, Trouble};
 use crate::transport::{Context, Host};
 use crate::{Kind, Packet, marks};
 use std::ops::Range;
@@ -11,7 +11,7 @@ impl Sender {
     #[inline]
     pub(super) fn transmit<H: Host>(&mut self, cx: Context<'_>, host: &mut H) {
         let segment = cx.segment();
-        if let Some(bucket) = &mut self.bucket {
+        if let Some(Trouble { bucket: Some(bucket), .. }) = self.known_trouble_mut() {
             bucket.rest();
         }
         let mut window = self.congestion.window;
@@ -20,12 +20,12 @@ impl Sender {
             window += u64::from(self.dup_acks.min(2)) * segment;
         }
         let mut room = window.saturating_sub(self.pipe());
-        if self.owes_first && !self.pay_first(cx, host) {
+        if self.state == State::Recovery && self.owes_first && !self.pay_first(cx, host) {
             self.arm(host);
             return;
         }
         if matches!(self.state, State::Recovery | State::Loss) {
-            while let Some(span) = self.board.first_lost(segment) {
+            while let Some(span) = self.trouble().board.first_lost(segment) {
                 let bytes = span.end - span.start;
                 if bytes > room || !has_room(cx, bytes, host) {
                     self.arm(host);
@@ -59,7 +59,7 @@ impl Sender {
             bytes = self.next_bytes(cx, host);
         }
         if self.state == State::Recovery && bytes == 0 && !cx.rack() {
-            while let Some(span) = self.board.first_doubtful(self.una, segment)
+            while let Some(span) = self.first_doubtful(segment)
                 && span.end - span.start <= room
                 && has_room(cx, span.end - span.start, host)
             {
@@ -69,6 +69,11 @@ impl Sender {
             }
         }
         self.arm(host);
+    }
+
+    /// The lowest bytes, at most a segment, that are in doubt.
+    fn first_doubtful(&self, segment: u64) -> Option<Range<u64>> {
+        self.known_trouble()?.board.first_doubtful(self.una, segment)
     }
 
     /// Sends again what recovery without SACK owes, if the host's card has room for it.
@@ -92,7 +97,8 @@ impl Sender {
             written => segment.min(written),
         };
         let (end, now_ps) = (self.next + bytes, host.now_ps());
-        let is_written = self.bucket.as_mut().is_none_or(|bucket| bucket.has(end, now_ps));
+        let bucket = self.known_trouble_mut().and_then(|trouble| trouble.bucket.as_mut());
+        let is_written = bucket.is_none_or(|bucket| bucket.has(end, now_ps));
         if is_written { bytes } else { 0 }
     }
 
@@ -109,8 +115,11 @@ impl Sender {
     }
 
     pub(super) fn send_again<H: Host>(&mut self, cx: Context<'_>, span: Range<u64>, host: &mut H) {
-        self.board.sent_again(span.clone());
-        self.counters.retransmitted_packets += 1;
+        if let Some(trouble) = self.known_trouble_mut() {
+            trouble.board.sent_again(span.clone());
+        }
+        self.retransmitted_packets += 1;
+        self.sent_beyond_next = self.sent_beyond_next.wrapping_add(span.end - span.start);
         if span.start == self.una {
             // As Linux does, and RFC 6675, section 6, allows.
             self.rto_at_ps = u64::MAX;
@@ -122,9 +131,8 @@ impl Sender {
     #[inline]
     pub(super) fn send<H: Host>(&mut self, cx: Context<'_>, seq: u64, bytes: u64, bits: u8, host: &mut H) {
         let now_ps = host.now_ps();
-        self.counters.sent_bytes += bytes;
-        self.counters.sent_packets += 1;
-        self.last_sent_ps = now_ps;
+        self.sent_packets += 1;
+        self.congestion.sent(now_ps);
         if matches!(self.state, State::Reduced | State::Recovery) {
             self.prr.sent(bytes);
         }
@@ -132,7 +140,7 @@ impl Sender {
             self.rto_at_ps = now_ps + self.rtt.timeout_ps(cx.tcp);
         }
         if cx.rack() {
-            self.rack.sent(seq..seq + bytes, now_ps, bits & marks::RETRANSMITTED != 0);
+            self.trouble().rack.sent(seq..seq + bytes, now_ps, bits & marks::RETRANSMITTED != 0);
         }
         let payload = bytes as u16;
         host.send(Packet {
@@ -149,7 +157,7 @@ impl Sender {
     pub(super) fn send_syn<H: Host>(&mut self, cx: Context<'_>, host: &mut H) {
         let now_ps = host.now_ps();
         self.rto_at_ps = now_ps + self.rtt.timeout_ps(cx.tcp);
-        let again = if self.counters.timeouts > 0 { marks::RETRANSMITTED } else { 0 };
+        let again = if self.timeouts > 0 { marks::RETRANSMITTED } else { 0 };
         host.send(Packet {
             stamp_ns: (now_ps / 1000) as u32,
             frame_bytes: cx.framing.frame_bytes(0),

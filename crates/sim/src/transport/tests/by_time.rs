@@ -13,8 +13,8 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
         let mut wire = Wire::new(Tcp { rack: rack_on, ..rack() }, drops(&[2, 2]));
         wire.start(400 * MSS);
         wire.run();
-        assert_eq!(wire.sender.counters.timeouts, timeouts);
-        assert_eq!(wire.sender.counters.retransmitted_packets, 2, "{rack_on}");
+        assert_eq!(wire.sender.counters().timeouts, timeouts);
+        assert_eq!(wire.sender.counters().retransmitted_packets, 2, "{rack_on}");
     }
 }
 
@@ -28,7 +28,7 @@ fn two_segments_behind_a_loss_are_enough_after_a_quarter_of_a_round_trip() {
     wire.run();
     let again = wire.data().find(|(_, p)| p.marks & crate::marks::RETRANSMITTED != 0).unwrap();
     assert_eq!((again.0 / US, again.1.seq / MSS), (100 + 100 + 25, 4));
-    assert_eq!(wire.sender.counters.timeouts, 0);
+    assert_eq!(wire.sender.counters().timeouts, 0);
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn reordering_within_its_window_is_no_loss_once_reordering_was_seen() {
     wire.run();
     wire.write(400 * MSS);
     wire.run();
-    assert_eq!(wire.receiver.counters.reordered_packets, 4);
-    assert_eq!(wire.sender.counters.retransmitted_packets, 0);
+    assert_eq!(wire.receiver.counters().reordered_packets, 4);
+    assert_eq!(wire.sender.counters().retransmitted_packets, 0);
     assert_eq!(wire.sender.threshold_bytes(), u64::MAX);
 }

@@ -69,8 +69,8 @@ proptest! {
         prop_assert_eq!(wire.receiver.delivered(), written);
         prop_assert!(wire.deliveries.windows(2).all(|w| w[0].1 < w[1].1));
         let sent = wire.data().map(|(_, p)| u64::from(p.payload_bytes)).sum::<u64>();
-        prop_assert_eq!(wire.sender.counters.sent_bytes, sent);
-        prop_assert_eq!(wire.sender.counters.sent_packets, wire.data().count() as u64);
+        prop_assert_eq!(wire.sender.counters().sent_bytes, sent);
+        prop_assert_eq!(wire.sender.counters().sent_packets, wire.data().count() as u64);
         prop_assert!(wire.data().all(|(_, p)| p.payload_bytes > 0 && u64::from(p.payload_bytes) <= MSS));
     }
 }

@@ -24,9 +24,9 @@ fn a_gap_that_fills_in_time_is_not_seen() {
         wire.start(60 * MSS);
         wire.run();
         assert_eq!(duplicates(&wire) > 0, seen, "{reorder:?} {by_us}");
-        assert_eq!(wire.sender.counters.retransmitted_packets > 0, seen, "{reorder:?} {by_us}");
+        assert_eq!(wire.sender.counters().retransmitted_packets > 0, seen, "{reorder:?} {by_us}");
         // What the network did is counted before the shim.
-        assert_eq!(wire.receiver.counters.reordered_packets, 2);
+        assert_eq!(wire.receiver.counters().reordered_packets, 2);
     }
 }
 
@@ -38,7 +38,7 @@ fn a_loss_is_passed_on_after_the_hold() {
     wire.run();
     let again = wire.data().find(|(_, p)| p.marks & crate::marks::RETRANSMITTED != 0).unwrap();
     assert_eq!(again.0, (50 + 70 + 50) * US);
-    assert_eq!(wire.sender.counters.timeouts, 0);
+    assert_eq!(wire.sender.counters().timeouts, 0);
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn so_many_duplicates_as_the_threshold_says_are_a_loss() {
             // Without a measurement the timeout is the initial one.
             let repaired = if fast { 100 } else { 20_000 };
             assert_eq!(again(&wire), [(repaired, 0)], "{threshold} {sack} {behind}");
-            assert_eq!(wire.sender.counters.timeouts, u32::from(!fast));
+            assert_eq!(wire.sender.counters().timeouts, u32::from(!fast));
         }
     }
 }
@@ -35,7 +35,7 @@ fn with_sack_three_losses_of_a_window_take_one_round_trip() {
     wire.run();
     assert_eq!(again(&wire), [(100, 5), (100, 8), (100, 11)]);
     assert_eq!(wire.delivered_at(20 * MSS), 150 * US);
-    assert_eq!(wire.sender.counters.timeouts, 0);
+    assert_eq!(wire.sender.counters().timeouts, 0);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn losses_of_one_window_halve_it_once() {
         wire.run();
         assert_eq!(wire.sender.threshold_bytes(), 20 * MSS, "{sack}");
         assert_eq!(again(&wire).len(), 5);
-        assert_eq!(wire.sender.counters.timeouts, 0);
+        assert_eq!(wire.sender.counters().timeouts, 0);
     }
 }
 
@@ -95,7 +95,7 @@ fn limited_transmit_sends_new_data_for_the_first_two_duplicates() {
         wire.run_until(100 * US);
         let new = wire.data().filter(|&&(time, _)| time == 100 * US).map(|(_, p)| p.seq / MSS);
         assert_eq!(new.collect::<Vec<_>>(), [10, 11], "{sack}");
-        assert_eq!(wire.sender.counters.triple_duplicates, 0, "two in a row");
+        assert_eq!(wire.sender.counters().triple_duplicates, 0, "two in a row");
     }
 }
 
@@ -113,11 +113,11 @@ fn reordering_beyond_the_threshold_is_taken_for_a_loss() {
         });
         wire.start(200 * MSS);
         wire.run();
-        assert_eq!(wire.sender.counters.retransmitted_packets, spurious);
+        assert_eq!(wire.sender.counters().retransmitted_packets, spurious);
         assert_eq!(wire.sender.threshold_bytes() < u64::MAX, spurious == 1);
-        assert_eq!(wire.receiver.counters.reordered_packets, 1);
+        assert_eq!(wire.receiver.counters().reordered_packets, 1);
         // Whatever is taken for a loss, and however many duplicates come after the third.
-        assert_eq!(wire.sender.counters.triple_duplicates, 1);
+        assert_eq!(wire.sender.counters().triple_duplicates, 1);
     }
 }
 

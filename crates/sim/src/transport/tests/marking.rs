@@ -22,8 +22,8 @@ fn marks_of_one_window_reduce_it_once() {
     wire.run();
     // The first echo finds 19 outstanding.
     assert_eq!(wire.sender.threshold_bytes(), 19 * MSS / 2);
-    assert_eq!(wire.sender.counters.retransmitted_packets, 0);
-    assert_eq!(wire.receiver.counters.marked_packets, 20);
+    assert_eq!(wire.sender.counters().retransmitted_packets, 0);
+    assert_eq!(wire.receiver.counters().marked_packets, 20);
     let reduced = wire.data().filter(|(_, p)| p.marks & marks::REDUCED != 0).map(|(_, p)| p.seq / MSS);
     assert_eq!(reduced.collect::<Vec<_>>(), [20]);
     // Echoes go on until that segment arrives.
@@ -47,7 +47,7 @@ fn only_new_data_is_capable_of_marks_except_under_dctcp() {
         let mut wire = Wire::new(Tcp { handshake: true, ..tcp }, drops(&[3]));
         wire.start(50 * MSS);
         wire.run();
-        assert_eq!(wire.sender.counters.retransmitted_packets, 1);
+        assert_eq!(wire.sender.counters().retransmitted_packets, 1);
         for (_, packet) in &wire.log {
             let new = packet.kind == Kind::Data && packet.marks & marks::RETRANSMITTED == 0;
             assert_eq!(packet.marks & marks::CAPABLE != 0, new || all, "{packet:?}");

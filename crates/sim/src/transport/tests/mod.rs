@@ -8,6 +8,7 @@ mod holding;
 mod loss;
 mod marking;
 mod pacing;
+mod reuse;
 mod slow_start;
 mod timeout;
 mod wire;

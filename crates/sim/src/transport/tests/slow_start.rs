@@ -9,8 +9,8 @@ fn slow_start_doubles_the_window_each_round_trip() {
     wire.run();
     assert_eq!(wire.data_by_round(), [10, 20, 40, 80, 160, 320, 370]);
     assert!(wire.sender.idle());
-    assert_eq!(wire.sender.counters.sent_packets, 1000);
-    assert_eq!(wire.sender.counters.sent_bytes, 1000 * MSS);
+    assert_eq!(wire.sender.counters().sent_packets, 1000);
+    assert_eq!(wire.sender.counters().sent_bytes, 1000 * MSS);
 }
 
 #[test]

@@ -13,8 +13,8 @@ fn each_timeout_doubles_the_next() {
     wire.start(MSS);
     wire.run();
     assert_eq!(times_us(&wire), [0, 20_000, 60_000, 140_000, 300_000]);
-    assert_eq!(wire.sender.counters.timeouts, 4);
-    assert_eq!(wire.sender.counters.retransmitted_packets, 4);
+    assert_eq!(wire.sender.counters().timeouts, 4);
+    assert_eq!(wire.sender.counters().retransmitted_packets, 4);
 }
 
 #[test]
@@ -74,9 +74,9 @@ fn a_timeout_does_not_send_again_what_was_sacked() {
     let mut wire = Wire::new(plain(), drops(&[0, 0]));
     wire.start(10 * MSS);
     wire.run();
-    assert_eq!(wire.sender.counters.timeouts, 1);
-    assert_eq!(wire.sender.counters.retransmitted_packets, 2);
-    assert_eq!(wire.sender.counters.sent_packets, 12);
+    assert_eq!(wire.sender.counters().timeouts, 1);
+    assert_eq!(wire.sender.counters().retransmitted_packets, 2);
+    assert_eq!(wire.sender.counters().sent_packets, 12);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn without_sack_duplicates_after_a_timeout_start_no_recovery() {
     let mut wire = Wire::new(tcp, drops(&[0, 0]));
     wire.start(100 * MSS);
     wire.run();
-    assert_eq!(wire.sender.counters.timeouts, 1);
+    assert_eq!(wire.sender.counters().timeouts, 1);
     // Ten outstanding at the loss: five; and the timeout does not lower it again.
     assert_eq!(wire.sender.threshold_bytes(), 5 * MSS);
     assert!(wire.sender.idle());
@@ -103,6 +103,6 @@ fn a_second_lost_syn_leaves_a_window_of_one_segment() {
         wire.start(3 * MSS);
         wire.run();
         assert_eq!(times_us(&wire), times);
-        assert_eq!(wire.sender.counters.timeouts, lost);
+        assert_eq!(wire.sender.counters().timeouts, lost);
     }
 }

@@ -136,6 +136,12 @@ impl<F: FnMut(&Packet) -> Fate> Wire<F> {
         self.do_what_was_asked(asked, 0);
     }
 
+    /// The receiver takes a packet that the sender did not send.
+    pub(super) fn take(&mut self, packet: &Packet) {
+        let mut asked = Asked { now_ps: self.now_ps, ..Asked::default() };
+        self.receiver.receive(&self.tcp, self.framing, packet, &mut asked);
+    }
+
     /// One event; false if there is none before `end_ps`.
     pub(super) fn step(&mut self, end_ps: u64) -> bool {
         let Some(entry) = self.events.first_entry() else { return false };
