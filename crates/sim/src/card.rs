@@ -11,6 +11,7 @@ use crate::nic::Queueing;
 use crate::queue::{EventQueue, NEVER_PS};
 use crate::slab::PacketId;
 use anabranch_fabric::Buffer;
+use anabranch_split::prefetch::prefetch;
 
 /// No queue.
 const NONE: u32 = u32::MAX;
@@ -79,6 +80,8 @@ struct Card {
     last: u32,
     /// The host's own queue.
     own: u32,
+    /// The packet in front of the first queue when its turn was known to come: fetched ahead, and only that.
+    front: PacketId,
     /// Whether turns are being taken now: they set the time of the next by themselves.
     serving: bool,
     /// Whether the first queue has sent the one packet of its turn, which lasts as long as that packet's service.
@@ -133,6 +136,7 @@ impl Cards {
             first: NONE,
             last: NONE,
             own: NONE,
+            front: PacketId::NONE,
             serving: false,
             served: false,
             senders: 0,
@@ -419,10 +423,15 @@ impl Cards {
         let wanted = std::mem::take(&mut queue.wants_room);
         let starved = if let (true, Owner::Sender(name)) = (wanted, queue.owner) { Some(name) } else { None };
         card.first = queue.next;
-        if card.first == NONE {
+        let is_over = queue.packets == 0;
+        if let Some(next) = self.queues.get(card.first as usize) {
+            card.front = next.first;
+            prefetch(self.queues.as_ptr().wrapping_add(next.next as usize));
+        } else {
             card.last = NONE;
         }
-        if queue.packets == 0 {
+        let queue = &mut self.queues[slot as usize];
+        if is_over {
             card.senders -= u32::from(matches!(queue.owner, Owner::Sender(_)));
             queue.owner = Owner::Nobody;
             self.free.push(slot);
@@ -430,6 +439,16 @@ impl Cards {
             self.line_up(host, slot);
         }
         starved
+    }
+
+    /// Fetches what the next turn of any card will need; the packet in front that it names is the caller's to fetch.
+    #[inline(always)]
+    pub(crate) fn foresee(&self) -> Option<PacketId> {
+        let (_, host) = self.due.first()?;
+        let Card { first, front, .. } = self.cards[host];
+        prefetch(self.queues.as_ptr().wrapping_add(first as usize));
+        prefetch(self.behind.as_ptr().wrapping_add(front.slot()));
+        Some(front)
     }
 
     /// The card whose turns are due, and time is.

@@ -337,10 +337,16 @@ impl Connections {
         prefetch(self.all.as_ptr().wrapping_add(connection_slot(name)).cast::<Lines<2>>());
     }
 
-    /// The flow whose message ends with the byte before `end`, of a connection that was fetched before.
+    /// Fetches what stands apart of a connection that was fetched before, and says which flow's message ends with the byte
+    /// before `end`.
     #[inline(always)]
-    pub(crate) fn ends(&self, name: u32, end: u64) -> Option<u32> {
+    pub(crate) fn prefetch_apart(&self, name: u32, kind: Kind, end: u64) -> Option<u32> {
         let connection = self.all.get(connection_slot(name))?;
+        match (kind, &connection.sending.end, &connection.receiving.end) {
+            (Kind::Ack, AnySender::Stream(sender), _) => sender.prefetch_trouble(),
+            (Kind::Data, _, AnyReceiver::Stream(receiver)) => receiver.prefetch_disorder(),
+            _ => {}
+        }
         (end >= connection.message.end).then_some(connection.message.flow)
     }
 

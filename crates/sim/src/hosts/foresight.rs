@@ -15,16 +15,17 @@ const STARTS_AHEAD: u32 = 4;
 /// Packets between the fetching of a connection and that of the record of a flow that its packet ends.
 const RECORDS_AHEAD: usize = 4;
 
-/// The last packets whose connections were fetched one by one: connection, and end of the bytes they bring or acknowledge.
+/// The last packets whose connections were fetched one by one: connection, kind, and end of the bytes they bring or
+/// acknowledge.
 #[derive(Default)]
 pub(super) struct Foreseen {
-    last: [(u32, u64); RECORDS_AHEAD],
+    last: [(u32, Kind, u64); RECORDS_AHEAD],
     count: usize,
 }
 
 impl Hosts<'_> {
     /// Fetches what the next packets of a link to a host will need, each one step closer: the packet, its connection, and
-    /// the record of a flow that it ends.
+    /// what stands apart of it or the record of a flow that it ends.
     pub(crate) fn foresee(&self, port: usize, network: &mut Network) {
         let egress = &network.ports[port];
         let (first, second, third) = (egress.coming(0), egress.coming(1), egress.coming(2));
@@ -36,8 +37,8 @@ impl Hosts<'_> {
             self.connections.prefetch(connection, kind);
         }
         if let Some(id) = first {
-            let Packet { connection, seq, payload_bytes, .. } = *network.packets.get(id);
-            self.foresee_end(connection, seq + u64::from(payload_bytes));
+            let Packet { connection, kind, seq, payload_bytes, .. } = *network.packets.get(id);
+            self.foresee_apart(connection, kind, seq + u64::from(payload_bytes));
         }
     }
 
@@ -47,13 +48,14 @@ impl Hosts<'_> {
         self.connections.prefetch(connection, kind);
         let Foreseen { last, count } = &mut self.foreseen;
         let end = seq + u64::from(payload_bytes);
-        let (earlier, end) = std::mem::replace(&mut last[*count % RECORDS_AHEAD], (connection, end));
+        let (earlier, kind, end) =
+            std::mem::replace(&mut last[*count % RECORDS_AHEAD], (connection, kind, end));
         *count += 1;
-        self.foresee_end(earlier, end);
+        self.foresee_apart(earlier, kind, end);
     }
 
-    fn foresee_end(&self, name: u32, end: u64) {
-        if let Some(flow) = self.connections.ends(name, end) {
+    fn foresee_apart(&self, name: u32, kind: Kind, end: u64) {
+        if let Some(flow) = self.connections.prefetch_apart(name, kind, end) {
             self.flows.prefetch_record(flow);
         }
     }

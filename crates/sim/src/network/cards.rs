@@ -1,7 +1,7 @@
 //! Hosts' network cards: room in them, and turns.
 
 use super::{Address, Network, Served, source};
-use crate::card::{Owner, Turn};
+use crate::card::{Cards, Owner, Turn};
 use crate::queue::NEVER_PS;
 
 impl Network {
@@ -96,6 +96,9 @@ impl Network {
         let Some(cards) = &mut self.cards else { return };
         cards.end_service(host);
         self.time_card(host, port);
+        if let Some(front) = self.cards.as_ref().and_then(Cards::foresee) {
+            self.packets.prefetch(front);
+        }
     }
 
     /// Sets the time of a card's next turns, which may have changed with its port's rate.

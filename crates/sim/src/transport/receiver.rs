@@ -7,6 +7,7 @@ use super::reorder::{Hold, Segment};
 use super::sack::Recent;
 use super::{Context, Host, Reorder, Tcp};
 use crate::{Framing, Kind, Packet, marks};
+use anabranch_split::prefetch::prefetch;
 
 /// Counters of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -55,6 +56,7 @@ impl ReceiverCounters {
 /// What most receivers never need: segments beyond a gap, the reordering layer, and counters of the kind. It stands apart
 /// from the receiver, and a connection that does not need it does not touch it.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 struct Disorder {
     /// Bytes that arrived beyond the next expected one.
     ahead: Ranges,
@@ -174,6 +176,14 @@ impl Receiver {
     #[inline(always)]
     fn known_disorder_mut(&mut self) -> Option<&mut Disorder> {
         if self.has_disorder { self.disorder.as_deref_mut() } else { None }
+    }
+
+    /// Fetches what a segment will need of the disorder there is.
+    #[inline(always)]
+    pub(crate) fn prefetch_disorder(&self) {
+        if let Some(disorder) = self.known_disorder() {
+            prefetch((&raw const *disorder).cast::<[u8; 128]>());
+        }
     }
 
     /// The disorder there is, from now on. What an earlier connection left there is forgotten.

@@ -5,10 +5,13 @@ use super::Sender;
 use crate::transport::pace::Bucket;
 use crate::transport::rack::Rack;
 use crate::transport::scoreboard::Scoreboard;
+use anabranch_split::prefetch::prefetch;
 
 /// What losses, reordering, RACK, linked windows and applications with a rate need.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 pub(super) struct Trouble {
+    /// What acknowledgements touch while there is reordering or loss.
     pub(super) board: Scoreboard,
     pub(super) rack: Rack,
     /// What the application of a flow has written, if it has a rate.
@@ -56,6 +59,14 @@ impl Sender {
         self.has_trouble = true;
         if let Some(trouble) = &mut self.trouble {
             trouble.reset();
+        }
+    }
+
+    /// Fetches what an acknowledgement will need of the trouble there is.
+    #[inline(always)]
+    pub(crate) fn prefetch_trouble(&self) {
+        if let Some(trouble) = self.known_trouble() {
+            prefetch(&raw const trouble.board);
         }
     }
 
