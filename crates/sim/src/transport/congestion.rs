@@ -174,3 +174,59 @@ impl Congestion {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEGMENT: u64 = 1448;
+
+    /// Slow start, a loss, congestion avoidance, and a pause.
+    fn live(congestion: &mut Congestion, control: Control) {
+        for round in 1..100 {
+            let una = round * 10 * SEGMENT;
+            let acked = Acked {
+                delivered: 10 * SEGMENT,
+                advanced: 10 * SEGMENT,
+                una,
+                next: una + 20 * SEGMENT,
+                rtt_ps: Some(100_000_000),
+                least_rtt_ps: 90_000_000,
+                now_ps: round * 100_000_000,
+                duplicate: false,
+                lost: round == 30,
+                echo: round % 7 == 0,
+            };
+            congestion.sent(acked.now_ps);
+            congestion.observe(&acked, control);
+            congestion.grow(&acked, acked.advanced, SEGMENT, 0);
+            if acked.lost {
+                congestion.reduce(Signal::Loss, 20 * SEGMENT, SEGMENT);
+                congestion.window = congestion.threshold;
+            }
+        }
+        congestion.idled(20_000_000_000);
+    }
+
+    #[test]
+    fn what_served_another_connection_begins_as_a_new_one() {
+        let controls = [
+            Control::NewReno,
+            Control::Cubic { hystart: true },
+            Control::Cubic { hystart: false },
+            Control::Dctcp { gain: 0.0625 },
+        ];
+        for before in controls {
+            for after in controls {
+                let (mut used, mut fresh) = (Congestion::new(), Congestion::new());
+                used.begin(before, 10 * SEGMENT);
+                live(&mut used, before);
+                used.reset();
+                assert_eq!((used.window, used.threshold), (0, u64::MAX), "no window before it begins");
+                used.begin(after, 10 * SEGMENT);
+                fresh.begin(after, 10 * SEGMENT);
+                assert_eq!(format!("{used:?}"), format!("{fresh:?}"), "{before:?} {after:?}");
+            }
+        }
+    }
+}
