@@ -75,10 +75,28 @@ struct Sending<T> {
 #[derive(Default)]
 struct Receiving {
     answers: Answers,
-    /// Entropy value of acknowledgements.
+    /// Entropy value of acknowledgements that name no packet.
     back: u16,
+    /// Entropy value of the last credit.
+    credit: u16,
     /// End of the last packet that arrived although it was acknowledged before, and its entropy value.
     repeated: (u64, u16),
+}
+
+impl Receiving {
+    /// Entropy value of an answer whose tag is written. One that names a packet takes that of its packet, and credits take
+    /// all in turn, as in uet-htsim (`UecSink::sack`, `nack` and `nextEntropy`): no path is lost to a connection's answers for
+    /// good.
+    fn value(&mut self, answer: &Packet) -> u16 {
+        match (answer.kind, Returned::read(answer.tag)) {
+            (Kind::Sack | Kind::Nack, Some(cause)) => cause.value,
+            (Kind::Credit, _) => {
+                self.credit = self.credit.wrapping_add(1);
+                self.credit
+            }
+            _ => self.back,
+        }
+    }
 }
 
 /// Hosts that give packets the values of a rule.
@@ -109,8 +127,8 @@ impl<R: EntropyRule> HostBalancer for EntropyHosts<R> {
     fn send(&mut self, from: &Address, packet: &mut Packet, network: &mut Network) {
         if packet.kind.is_answer() {
             let Some(receiving) = self.receiving.get(packet.connection) else { return };
-            packet.entropy = hashed(from.entropy, receiving.back);
             receiving.answers.write(packet);
+            packet.entropy = hashed(from.entropy, receiving.value(packet));
             return;
         }
         let Some(sending) = self.sending.get(packet.connection) else { return };

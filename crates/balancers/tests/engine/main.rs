@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 mod accelerator_fabrics;
+mod answers;
 mod balancing;
 mod barriers;
 mod cards;
