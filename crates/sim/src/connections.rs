@@ -103,7 +103,7 @@ pub(crate) struct Connection {
     pub(crate) receiving: Half<AnyReceiver>,
 }
 
-/// What begins a cache line.
+/// Start of a cache line.
 #[repr(align(64))]
 struct Line;
 
@@ -288,7 +288,7 @@ impl Host for Outlet<'_> {
     }
 }
 
-/// So many cache lines.
+/// Cache lines.
 type Lines<const COUNT: usize> = [[u8; 64]; COUNT];
 
 /// A part of a connection, which need not be there.

@@ -80,7 +80,7 @@ impl Congestion {
         Self { window: 0, threshold: u64::MAX, credit: 0, law: Law::NewReno }
     }
 
-    /// As new; what is allocated stays.
+    /// Makes it new again; what is allocated stays.
     pub(super) fn reset(&mut self) {
         let law = std::mem::replace(&mut self.law, Law::NewReno);
         *self = Self { law, ..Self::new() };

@@ -68,7 +68,7 @@ struct Disorder {
 }
 
 impl Disorder {
-    /// As new; what is allocated stays.
+    /// Makes it new again; what is allocated stays.
     fn reset(&mut self) {
         let mut ahead = std::mem::take(&mut self.ahead);
         let mut hold = std::mem::take(&mut self.hold);

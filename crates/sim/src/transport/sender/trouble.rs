@@ -1,4 +1,4 @@
-//! What most senders never need: the scoreboard, RACK's record, the token bucket of an application with a rate. It stands
+//! State that most senders never need: the scoreboard, RACK's record, the token bucket of an application with a rate. It stands
 //! apart from the sender, and a connection that does not need it does not touch it.
 
 use super::Sender;
@@ -22,7 +22,7 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
-    /// As new; what is allocated stays.
+    /// Makes it new again; what is allocated stays.
     fn reset(&mut self) {
         let Self { board, rack, bucket, interval_bytes } = self;
         board.reset();

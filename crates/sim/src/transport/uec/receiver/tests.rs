@@ -52,7 +52,7 @@ fn a_grant_names_the_sum_of_all() {
     assert_eq!(sums, [16_384, 20_480, 36_864].map(|sum| (Kind::Credit, sum, 64)));
 }
 
-/// As under every transport: packets are numbered from zero in what is said beside it.
+/// The number is a position in bytes, as under every transport.
 #[test]
 fn an_acknowledgement_names_the_next_byte_expected() {
     let uec = Uec { ack_bytes: 1, ..Uec::DEFAULT };
