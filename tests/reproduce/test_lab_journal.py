@@ -130,7 +130,12 @@ def test_a_disturbed_study_is_recorded_only_without_its_disturbed_runs(tmp_path:
     cells = Cells({"scheme": ["hash"]}, [1])
     assert not LabEvidence(cells, [], usable=False).recordable
     assert LabEvidence(cells, [], usable=True).recordable
-    assert LabEvidence(cells, [], usable=False, journal=begun(tmp_path / "runs.jsonl")).recordable
+    journal = begun(tmp_path / "runs.jsonl")
+    evidence = LabEvidence(cells, [], usable=False, journal=journal)
+    keep(journal, "late", 1, late_ms=5.1)
+    assert not evidence.recordable
+    keep(journal, "in time", 1)
+    assert evidence.recordable
 
 
 def test_late_senders_disturb_a_run(tmp_path: Path, machine: dict[str, ProcessorTime]) -> None:
@@ -206,7 +211,7 @@ def test_a_record_takes_the_runs_along(
     said: list[str] = []
     machine["now"] = BUSY
     disturbed = study.run(Context(["pytest"], True, said.append))
-    assert (disturbed.usable, disturbed.recordable) == (False, True)
+    assert (disturbed.usable, disturbed.recordable) == (False, False)
     assert not disturbed.cells.numbers
     machine["now"] = QUIET
     evidence = study.run(Context(["pytest"], True, said.append))

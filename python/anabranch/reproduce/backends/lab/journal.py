@@ -83,6 +83,10 @@ class Journal:
         """What a run has found."""
         return self.entries[key]["found"]
 
+    def has_any(self) -> bool:
+        """Whether it has a run that counts."""
+        return any(map(self._counts, self.entries.values()))
+
     def lacks(self, keys: Iterable[str]) -> list[str]:
         """Those of these runs that are still to be measured."""
         return [key for key in keys if key not in self]

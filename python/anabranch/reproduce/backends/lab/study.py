@@ -97,7 +97,7 @@ class LabEvidence(CellEvidence):
     @property
     def recordable(self) -> bool:
         """See `backend.Evidence`: runs that the machine disturbed are in no value of a study with a journal."""
-        return self.usable or self.journal is not None
+        return self.usable if self.journal is None else self.journal.has_any()
 
     def parts(self) -> Mapping[str, bytes]:
         """See `backend.Evidence`: cells with all their seeds, and the journal, so that another machine can go on."""
