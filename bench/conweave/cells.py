@@ -43,6 +43,11 @@ class Cell:
     ports: pl.DataFrame
     processor_s: float
 
+    @property
+    def pauses(self) -> int:
+        """Pause frames of all ports, repetitions included."""
+        return int(self.ports["pauses_sent"].sum())
+
 
 def udp_ports(flows: pl.DataFrame) -> list[tuple[int, int]]:
     """UDP ports of each flow there: how many its source has begun before, and how many its destination has received."""
