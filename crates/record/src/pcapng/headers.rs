@@ -40,7 +40,7 @@ pub(super) fn write(
     out: &mut Vec<u8>,
 ) -> u32 {
     let packet = &capture.packet;
-    let frame_bytes = usize::from(packet.frame_bytes - FCS_BYTES);
+    let frame_bytes = usize::from(packet.frame_bytes.saturating_sub(FCS_BYTES));
     out.clear();
     if packet.kind == Kind::Pause {
         pause::write(packet, capture.port, rate_bps, out);

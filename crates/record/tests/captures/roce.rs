@@ -83,20 +83,26 @@ fn a_write_is_a_first_a_middle_and_a_last_packet_and_their_answers() {
 /// Frames of the simulator that are too short for a card's headers are written as long as a card's are.
 #[test]
 fn short_answers_are_as_long_as_a_cards() {
-    let captures = roce_captures(&Roce::plain(), &[flow(0, 2, 4001)]);
+    for answer_bytes in [64, 1] {
+        answers_are_as_long_as_a_cards(answer_bytes);
+    }
+}
+
+fn answers_are_as_long_as_a_cards(answer_bytes: u16) {
+    let captures = roce_captures(&Roce { answer_bytes, ..Roce::plain() }, &[flow(0, 2, 4001)]);
     let fields = ["frame.len", "ip.len", "udp.length", "udp.dstport", "ip.dsfield.ecn", "udp.srcport"];
     let Some(rows) = tshark(&fabric(), &captures, &fields) else { return };
     let mut first = true;
     for (row, capture) in rows.iter().zip(&captures) {
         let packet = capture.packet;
         let datagram_bytes = if packet.kind == Kind::Ack {
-            assert_eq!(packet.frame_bytes, 64);
+            assert_eq!(packet.frame_bytes, answer_bytes);
             48
         } else {
             let remote_address_bytes = if std::mem::take(&mut first) { 16 } else { 0 };
             44 + remote_address_bytes + packet.payload_bytes.next_multiple_of(4)
         };
-        let frame_bytes = (packet.frame_bytes - 4).max(14 + datagram_bytes);
+        let frame_bytes = packet.frame_bytes.saturating_sub(4).max(14 + datagram_bytes);
         let port = 0xc000 | packet.entropy & 0x3fff;
         let expected = [
             frame_bytes.to_string(),
