@@ -174,6 +174,23 @@ def test_a_critical_path_ends_where_a_message_answers_the_start_of_its_receive(t
     assert path["start_ns"][1] == path["end_ns"][0]
 
 
+def test_a_critical_path_ends_where_a_message_to_oneself_takes_no_time(tmp_path: Path) -> None:
+    """The receive ends at the very time at which its start let the message go."""
+    (tmp_path / "self.goal").write_text(
+        "num_ranks 2\n"
+        "rank 0 {\nl1: recv 1000b from 0 tag 0\nl2: send 1000b to 0 tag 0\nl2 irequires l1\n"
+        "l3: calc 100\nl3 requires l1\n}\n"
+        "rank 1 {\nl1: calc 5\n}\n"
+    )
+    file = tmp_path / "self.toml"
+    file.write_text(
+        'name = "self"\n[fabric]\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n'
+        '[[traffic]]\nkind = "graph"\nfile = "self.goal"\nhosts = "3-4"\n'
+    )
+    path = ab.run(file, runs=tmp_path).critical
+    assert path["kind"].cast(pl.String).to_list() == ["message", "compute"]
+
+
 def test_graph_prints_the_ends_that_loggopsim_prints() -> None:
     rows = (VECTORS / "end_times.csv").read_text().splitlines()
     row = next(row for row in rows if row.startswith("any_source_4.goal,loggopsim,2500,1500,1000,6,0,65535"))

@@ -121,15 +121,11 @@ fn critical_path(graph: &Graph, record: &WorkRecord) -> Vec<NodeId> {
     // Whether what follows waited for the end of `next`, or only for its start (`irequires` of GOAL).
     let mut by_end = true;
     while let Some(node) = next {
-        let (start_cause, end_cause) = (record.start_causes[node as usize], record.causes[node as usize]);
-        let times = record.times[node as usize];
         // A receive ends by its message; everything else ends by itself once it has started.
-        let (cause, at_ps) = if by_end && end_cause != start_cause {
-            (end_cause, times.end_ps)
-        } else {
-            (start_cause, times.start_ps)
-        };
-        by_end = record.times[cause as usize].end_ps <= at_ps;
+        let causes = if by_end { &record.causes } else { &record.start_causes };
+        let cause = causes[node as usize];
+        // Times do not tell: a message that takes none ends its receive at the time at which it started.
+        by_end = graph.after_end(cause).contains(&node) || !graph.after_start(cause).contains(&node);
         let passes = match graph.node(node).act {
             Act::Recv { .. } => true,
             Act::Wait { ps } | Act::Calc { ps } => ps == 0,
