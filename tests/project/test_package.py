@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import py_compile
 import shutil
 import subprocess
 import sys
@@ -46,6 +47,8 @@ main()
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder with the package as it is packed, and the compiled core."""
     folder = tmp_path_factory.mktemp("package")
+    # As whoever imports an example does: the package is the same.
+    py_compile.compile(str(ROOT / "examples" / "learn.py"))
     packed = subprocess.run(
         ["maturin", "sdist", "--out", str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
     )
