@@ -126,7 +126,10 @@ def test_each_disturbed_run_fails_the_verdict(tmp_path: Path, machine: dict[str,
     assert not study.verdict(taken, ["one"])[0]
 
 
-def test_a_disturbed_study_is_recorded_only_without_its_disturbed_runs(tmp_path: Path) -> None:
+def test_a_disturbed_study_is_recorded_only_without_its_disturbed_runs(
+    tmp_path: Path, machine: dict[str, ProcessorTime]
+) -> None:
+    assert machine["now"] is QUIET
     cells = Cells({"scheme": ["hash"]}, [1])
     assert not LabEvidence(cells, [], usable=False).recordable
     assert LabEvidence(cells, [], usable=True).recordable
