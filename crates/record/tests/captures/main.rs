@@ -4,6 +4,7 @@
 mod bytes;
 mod files;
 mod headers;
+mod late;
 mod pauses;
 mod reader;
 mod roce;

@@ -2,7 +2,7 @@
 
 use super::Hosts;
 use crate::connections::{Message, connection_slot};
-use crate::network::{Address, Ended, Fate, Network};
+use crate::network::{Ended, Fate, Network};
 use crate::transport::Transport;
 use crate::{Carrier, Framing, Kind, Packet};
 use anabranch_traffic::Flow;
@@ -38,12 +38,7 @@ impl Hosts<'_> {
     pub(crate) fn attend(&mut self, network: &mut Network) {
         network.attention = false;
         if let Some(recorder) = &mut network.recorder {
-            recorder.name_captures(|packet| {
-                let connection = self.connections.last_user(packet.connection);
-                let Address { host, destination, .. } = connection.sending.address;
-                let src = if packet.destination == host { destination } else { host };
-                (src, connection.message.flow)
-            });
+            recorder.name_captures(|packet| self.flow_of(packet));
             recorder.name_events(|packet| self.flow_of(packet));
         }
         while let Some(Ended { packet, fate }) = network.ended.pop() {

@@ -4,7 +4,7 @@
 use crate::{CapturedPacket, Carrier, EventKind, Kind, MessagePosition, Observe, Packet, PacketEvent};
 use std::collections::HashMap;
 
-/// A connection of RDMA, by whose name its packets are known after it closed.
+/// A connection, by whose name its packets are known after it closed.
 struct Carried {
     /// Hosts of its sending and of its receiving half.
     hosts: [u32; 2],
@@ -21,7 +21,7 @@ pub(crate) struct Recorder {
     pub(crate) captures: Vec<CapturedPacket>,
     /// Captured packets whose sender is known: so many of the first.
     captures_named: usize,
-    /// All connections of RDMA, by name, if packets are captured.
+    /// All connections, by name, if packets are captured.
     carried: HashMap<u32, Carried>,
     events_max: u64,
     /// Events written down, by [`EventKind`].
@@ -125,7 +125,7 @@ impl Recorder {
 
     /// A connection of a flow opens between two hosts.
     pub(crate) fn opened(&mut self, name: u32, flow: u32, hosts: [u32; 2], carrier: Carrier) {
-        if !self.captured.is_empty() && carrier != Carrier::Stream {
+        if !self.captured.is_empty() {
             self.carried.insert(name, Carried { hosts, flow, carrier });
         }
     }
@@ -145,9 +145,9 @@ impl Recorder {
         }
     }
 
-    /// Finds who sent the captured packets of which that is not known yet, and for which flow. `name` says it of packets
-    /// of a connection that is not RDMA's.
-    pub(crate) fn name_captures(&mut self, name: impl Fn(&Packet) -> (u32, u32)) {
+    /// Finds who sent the captured packets of which that is not known yet, and for which flow. `flow_of` says it of packets of
+    /// streams, whose connection may carry one flow after the other, as long as it is known.
+    pub(crate) fn name_captures(&mut self, flow_of: impl Fn(&Packet) -> Option<u32>) {
         for capture in &mut self.captures[self.captures_named..] {
             let packet = &capture.packet;
             if packet.kind == Kind::Pause {
@@ -157,13 +157,14 @@ impl Recorder {
                 capture.src = packet.connection;
                 continue;
             }
-            match self.carried.get(&packet.connection) {
-                Some(&Carried { hosts: [sender, receiver], flow, carrier }) => {
-                    capture.src = if packet.kind.is_answer() { receiver } else { sender };
-                    (capture.flow, capture.carrier) = (flow, carrier);
-                }
-                None => (capture.src, capture.flow) = name(packet),
-            }
+            let Some(&Carried { hosts: [sender, receiver], flow, carrier }) =
+                self.carried.get(&packet.connection)
+            else {
+                continue;
+            };
+            capture.src = if packet.destination == sender { receiver } else { sender };
+            capture.flow = if carrier == Carrier::Stream { flow_of(packet).unwrap_or(flow) } else { flow };
+            capture.carrier = carrier;
         }
         self.captures_named = self.captures.len();
     }
