@@ -2,15 +2,16 @@
 
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
-use anabranch_balancers::{Balancing, Settings, simulate};
+use anabranch_balancers::{Balancing, Settings, registry, simulate};
 use anabranch_fabric::topology::LeafSpine;
 use anabranch_fabric::{Fabric, Rate};
 use anabranch_sim::transport::roce::Roce;
+use anabranch_sim::transport::uec::Uec;
 use anabranch_sim::transport::{Control, Coupling, Mptcp, Tcp, Transport, Udp};
 use anabranch_sim::{FlowRecord, FlowSink, Framing, Nic, Observe, Progress};
 use anabranch_traffic::sizes::Sizes;
 use anabranch_traffic::workload::{Amount, Arrivals, Poisson};
-use anabranch_traffic::{DrawnFlows, Flow, Pattern, Workload};
+use anabranch_traffic::{DrawnFlows, Flow, Pattern, Start, Workload};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -162,4 +163,36 @@ fn flows_that_have_ended_cost_no_memory() {
     // A list of the others would take 25 MB. The kilobyte of a connection serves 256 flows, and the table of connections
     // doubles when it is full.
     assert!(many <= some + (2 << 20), "{some} and {many} bytes");
+}
+
+/// Most bytes that a flow of this size has in use under MRC.
+fn peak_under_mrc(size_bytes: u64) -> usize {
+    let fabric = LeafSpine::default().build().unwrap();
+    let flow = Flow {
+        src: 0,
+        dst: fabric.hosts() - 1,
+        size_bytes,
+        start: Start::At(0),
+        path: None,
+        job: None,
+        transport: 0,
+    };
+    let settings = Settings {
+        balancing: registry::find("mrc").unwrap().balancing(),
+        nic: Nic::FAIR,
+        ..settings(Transport::Uec(Uec::DEFAULT), 0)
+    };
+    let before = USED.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let outcome = simulate(&fabric, &[flow], &settings, &Progress::default()).unwrap();
+    assert_eq!(outcome.totals.flows_finished, 1);
+    PEAK.load(Ordering::Relaxed) - before
+}
+
+#[test]
+fn mrc_forgets_packets_that_are_acknowledged() {
+    let _alone = ALONE.lock().unwrap();
+    let (short, long) = (peak_under_mrc(1_000_000), peak_under_mrc(40_000_000));
+    // It remembers 32 bytes of each packet under way; those of the longer flow would take 870 KB.
+    assert!(long <= short + 100_000, "{short} and {long} bytes");
 }
