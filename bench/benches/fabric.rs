@@ -5,11 +5,15 @@ use anabranch_fabric::capacity::Reference;
 use anabranch_fabric::topology::{FatTree, LeafSpine};
 use anabranch_fabric::{Change, Fabric, MarkAt, SharedBuffer, SwitchSettings, What};
 use anabranch_sim::transport::{Control, Tcp, Transport};
-use anabranch_sim::{Framing, Nic, Observe, Progress};
+use anabranch_sim::{Framing, HugePages, Nic, Observe, Progress};
 use anabranch_traffic::load::Load;
 use anabranch_traffic::sizes::{Convention, Published, Sizes};
 use anabranch_traffic::{Flow, Pattern, Start, workload};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+
+/// As in the extension module.
+#[global_allocator]
+static ALLOCATOR: HugePages = HugePages;
 
 const US: u64 = 1_000_000;
 

@@ -10,11 +10,15 @@ use anabranch_balancers::simulate;
 use anabranch_bench::processor_time;
 use anabranch_fabric::{Change, What};
 use anabranch_scenario::{Resolved, Scenario};
-use anabranch_sim::{FlowRecord, FlowSink, Progress, Totals};
+use anabranch_sim::{FlowRecord, FlowSink, HugePages, Progress, Totals};
 use anabranch_traffic::{DrawnFlows, Flow, Start, Workload};
 use std::path::Path;
 use std::sync::Arc;
 use std::{fs, io};
+
+/// As in the extension module.
+#[global_allocator]
+static ALLOCATOR: HugePages = HugePages;
 
 const ROUNDS: usize = 3;
 const US: u64 = 1_000_000;

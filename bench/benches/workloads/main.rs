@@ -11,9 +11,13 @@ mod bare_loop;
 use anabranch_balancers::simulate;
 use anabranch_bench::processor_time;
 use anabranch_scenario::{Resolved, Scenario};
-use anabranch_sim::{Progress, Totals};
+use anabranch_sim::{HugePages, Progress, Totals};
 use anabranch_traffic::Flow;
 use std::path::Path;
+
+/// As in the extension module.
+#[global_allocator]
+static ALLOCATOR: HugePages = HugePages;
 
 /// Rows: a name, and a scenario.
 const ROWS: &[(&str, &str)] = &[

@@ -25,7 +25,11 @@ mod topology;
 mod tuples;
 mod work;
 
+use anabranch_sim::HugePages;
 use pyo3::prelude::*;
+
+#[global_allocator]
+static ALLOCATOR: HugePages = HugePages;
 
 #[pymodule]
 mod _core {

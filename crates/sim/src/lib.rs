@@ -15,6 +15,7 @@ mod door;
 mod error;
 mod forwarding;
 mod hosts;
+mod huge_pages;
 mod jobs;
 mod lots;
 mod network;
@@ -39,6 +40,7 @@ pub use classed::check_switches;
 pub use connections::connection_slot;
 pub use door::{Choice, GroupPlan, HostBalancer, Junction, Opened, SwitchBalancer};
 pub use error::SimulationError;
+pub use huge_pages::HugePages;
 pub use network::{Address, Network, horizon_ps};
 pub use nic::{Nic, Queueing};
 pub use outcome::{
