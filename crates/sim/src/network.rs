@@ -299,6 +299,7 @@ impl Network {
         }
         let egress = &mut self.ports[port];
         let (id, next_ps) = egress.arrive();
+        let (to, lost) = (egress.to, egress.loses());
         self.queue.set(source::PORTS + port, next_ps);
         // Most likely the next event: its port, its slot in the ring and its packet are fetched meanwhile.
         if let Some((_, next)) = self.queue.first()
@@ -306,9 +307,7 @@ impl Network {
         {
             self.packets.prefetch(self.ports[next - source::PORTS].next_packet());
         }
-        let egress = &mut self.ports[port];
-        let to = egress.to;
-        if egress.loses() {
+        if lost {
             self.discard(id, Fate::Lost, Some(port as u32));
             return None;
         }

@@ -9,6 +9,7 @@ mod count;
 mod faults;
 mod foresight;
 mod line;
+mod ring;
 
 use crate::lots::Lots;
 use crate::queue::NEVER_PS;
@@ -17,20 +18,8 @@ use crate::{Packet, marks};
 use anabranch_fabric::{Marking, Port, Serialization};
 use anabranch_traffic::random::Stream;
 use faults::{Contest, Faults};
+use ring::{Accepted, Ring};
 use std::hint::select_unpredictable;
-
-/// Packets that a port has room for from its second on, before it needs more.
-const RING: usize = 16;
-
-/// A packet that was accepted: on the wire, in service or waiting.
-#[derive(Clone, Copy, Default)]
-struct Accepted {
-    arrive_ps: u64,
-    packet: PacketId,
-    frame_bytes: u16,
-    /// Bytes' times between the end of its transmission and its entering the link; at hosts only.
-    lag_bytes: u16,
-}
 
 /// Fate of a packet that was passed to a port.
 pub(crate) enum Verdict {
@@ -49,7 +38,7 @@ pub(crate) enum Verdict {
 /// Laid out so that what every packet touches lies in two cache lines.
 #[repr(C, align(64))]
 pub(crate) struct EgressPort {
-    ring: Box<[Accepted]>,
+    ring: Ring,
     /// Next to arrive, first not known to be wholly sent, next free: counts that wrap, masked by the ring's length.
     head: u32,
     serving: u32,
@@ -109,8 +98,7 @@ impl EgressPort {
             }
         };
         let mut egress = Self {
-            // Most ports of a large fabric see no packet for long.
-            ring: vec![Accepted::default(); 1].into(),
+            ring: Ring::new(),
             head: 0,
             serving: 0,
             tail: 0,
@@ -177,11 +165,6 @@ impl EgressPort {
         self.quiet_packets = self.buffer_packets.min(self.mark_packets);
     }
 
-    #[inline(always)]
-    fn at(&self, index: u32) -> Accepted {
-        self.ring[index as usize & (self.ring.len() - 1)]
-    }
-
     /// Takes a packet, or refuses it. A packet that fits neither limit of the buffer is dropped; a packet that may be
     /// marked is marked by the backlog it finds. `HOST`: whether the port is one that may jitter.
     #[inline(always)]
@@ -214,11 +197,10 @@ impl EgressPort {
         self.sent_bytes += u64::from(frame_bytes);
         self.busy_ps += frame_ps;
         let alone = self.head == self.tail;
-        if self.tail.wrapping_sub(self.head) as usize == self.ring.len() {
-            self.grow();
+        if self.ring.is_full(self.head, self.tail) {
+            self.ring.grow(self.head, self.tail);
         }
-        let mask = self.ring.len() - 1;
-        self.ring[self.tail as usize & mask] = Accepted { arrive_ps, packet: id, frame_bytes, lag_bytes };
+        *self.ring.at_mut(self.tail) = Accepted { arrive_ps, packet: id, frame_bytes, lag_bytes };
         self.tail = self.tail.wrapping_add(1);
         if alone { Verdict::Next(arrive_ps) } else { Verdict::Queued }
     }
@@ -233,7 +215,7 @@ impl EgressPort {
         let lag_bytes = self.lots.below(wire_bytes) as u16;
         let mut late = (prompt_ps + self.serialization.frame_ps(lag_bytes.into()), lag_bytes);
         if self.head != self.tail {
-            let last_ps = self.at(self.tail.wrapping_sub(1)).arrive_ps;
+            let last_ps = self.ring.at(self.tail.wrapping_sub(1)).arrive_ps;
             if late.0 < last_ps {
                 late = self.late_until(prompt_ps, last_ps);
             }
@@ -316,7 +298,7 @@ impl EgressPort {
         if self.lots.below(packets) != 0 || self.serving == self.tail {
             return None;
         }
-        let last = self.at(self.tail.wrapping_sub(1));
+        let last = self.ring.at(self.tail.wrapping_sub(1));
         let last_bytes = u64::from(last.frame_bytes);
         let frame_ps = self.serialization.frame_ps(u32::from(last.frame_bytes) + self.gap_bytes);
         // Longer than since the beginning of time if the link was fast when it began and is slow now.
@@ -337,32 +319,32 @@ impl EgressPort {
     /// Takes the packet that arrives now off the link, and tells when the next one will: [`NEVER_PS`] if there is none.
     #[inline(always)]
     pub(crate) fn arrive(&mut self) -> (PacketId, u64) {
-        let first = self.at(self.head);
+        let first = self.ring.at(self.head);
         if self.serving == self.head {
             self.depart(first);
         }
         self.head = self.head.wrapping_add(1);
-        let next_ps = self.at(self.head).arrive_ps;
+        let next_ps = self.ring.at(self.head).arrive_ps;
         (first.packet, select_unpredictable(self.head != self.tail, next_ps, NEVER_PS))
     }
 
     /// The packet that arrives next, if there is one.
     #[inline(always)]
     pub(crate) fn next_packet(&self) -> PacketId {
-        self.at(self.head).packet
+        self.ring.at(self.head).packet
     }
 
     /// The packet that arrives so many after the next, if it is on its way.
     #[inline(always)]
     pub(crate) fn coming(&self, after: u32) -> Option<PacketId> {
         let index = self.head.wrapping_add(after);
-        (self.tail.wrapping_sub(self.head) > after).then(|| self.at(index).packet)
+        (self.tail.wrapping_sub(self.head) > after).then(|| self.ring.at(index).packet)
     }
 
     /// The packet that was accepted last, if it is on its way.
     #[inline(always)]
     pub(crate) fn newest(&self) -> Option<PacketId> {
-        (self.tail != self.head).then(|| self.at(self.tail.wrapping_sub(1)).packet)
+        (self.tail != self.head).then(|| self.ring.at(self.tail.wrapping_sub(1)).packet)
     }
 
     #[inline(always)]
@@ -376,7 +358,7 @@ impl EgressPort {
     #[inline(always)]
     fn advance(&mut self, now_ps: u64) {
         while self.serving != self.tail {
-            let accepted = self.at(self.serving);
+            let accepted = self.ring.at(self.serving);
             if accepted.arrive_ps > now_ps + self.delay_ps
                 && (accepted.lag_bytes == 0 || self.end_ps(accepted) > now_ps)
             {
@@ -390,17 +372,6 @@ impl EgressPort {
     #[inline]
     fn end_ps(&self, accepted: Accepted) -> u64 {
         accepted.arrive_ps - self.delay_ps - self.serialization.frame_ps(accepted.lag_bytes.into())
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let mut ring = vec![Accepted::default(); (2 * self.ring.len()).max(RING)].into_boxed_slice();
-        let mut index = self.head;
-        while index != self.tail {
-            ring[index as usize & (ring.len() - 1)] = self.at(index);
-            index = index.wrapping_add(1);
-        }
-        self.ring = ring;
     }
 
     /// Whether the link loses the frame that arrives now. It took its time on the link all the same.
@@ -431,7 +402,7 @@ impl EgressPort {
 
     /// When the packet accepted last begins, or began, to be sent.
     pub(crate) fn last_start_ps(&self) -> u64 {
-        let last = self.at(self.tail.wrapping_sub(1));
+        let last = self.ring.at(self.tail.wrapping_sub(1));
         self.free_ps.saturating_sub(self.serialization.frame_ps(u32::from(last.frame_bytes) + self.gap_bytes))
     }
 

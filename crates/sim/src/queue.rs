@@ -10,7 +10,9 @@ use std::hint::select_unpredictable;
 
 /// Winner tree. Keys are `time << bits | rank`, so that one minimum decides both.
 pub(crate) struct EventQueue {
-    /// `tree[1]` is the earliest of all; source `s` is the leaf `tree[leaves + s]`.
+    /// Key of the earliest event of all: the tree's root, which stands here instead of in `tree[1]`.
+    first: u64,
+    /// Source `s` is the leaf `tree[leaves + s]`.
     tree: Box<[u64]>,
     /// Rank of each source, and source of each rank. Each has as many entries as the tree has leaves.
     rank_of: Box<[u32]>,
@@ -50,6 +52,7 @@ impl EventQueue {
             source_of[rank as usize] = source;
         }
         Self {
+            first: NEVER,
             tree: vec![NEVER; 2 * leaves].into(),
             rank_of: rank_of.into(),
             source_of: source_of.into(),
@@ -67,13 +70,12 @@ impl EventQueue {
     /// The earliest event: its time and its source.
     #[inline(always)]
     pub(crate) fn first(&self) -> Option<(u64, usize)> {
-        let key = self.tree[1];
-        if key == NEVER {
+        if self.first == NEVER {
             return None;
         }
         // SAFETY: there are as many entries as leaves.
-        let source = unsafe { *self.source_of.get_unchecked(key as usize & (self.leaves - 1)) };
-        Some((key >> self.bits, source as usize))
+        let source = unsafe { *self.source_of.get_unchecked(self.first as usize & (self.leaves - 1)) };
+        Some((self.first >> self.bits, source as usize))
     }
 
     /// Winner of that of `2^depth` equal parts of the tree in which `source` stands, or `source` if there are fewer; any
@@ -92,7 +94,8 @@ impl EventQueue {
     #[inline(always)]
     fn winner_rank(&self, source: usize, depth: u32) -> usize {
         let node = (self.leaves + source) >> self.bits.saturating_sub(depth);
-        self.tree[node] as usize & (self.leaves - 1)
+        let key = if node == 1 { self.first } else { self.tree[node] };
+        key as usize & (self.leaves - 1)
     }
 
     /// Fetches what [`Self::set`] of a source will need.
@@ -121,15 +124,19 @@ impl EventQueue {
     pub(crate) fn set(&mut self, source: usize, at_ps: u64) {
         let mut key = select_unpredictable(at_ps == NEVER_PS, NEVER, self.key(source, at_ps));
         let mut node = self.leaves + source;
-        while node > 1 {
+        // There are two leaves at least, hence a level below the root.
+        loop {
             // SAFETY: `node` is below the tree's length, twice that of its leaves, and only shrinks; so is its sibling.
             unsafe {
                 *self.tree.get_unchecked_mut(node) = key;
                 key = key.min(*self.tree.get_unchecked(node ^ 1));
             }
             node >>= 1;
+            if node == 1 {
+                break;
+            }
         }
-        self.tree[1] = key;
+        self.first = key;
     }
 
     /// The next event of `source`, which had none, is at `at_ps`.
@@ -140,14 +147,17 @@ impl EventQueue {
     pub(crate) fn insert(&mut self, source: usize, at_ps: u64) {
         let key = self.key(source, at_ps);
         let mut node = self.leaves + source;
-        while node > 1 {
+        loop {
             // SAFETY: `node` is below the tree's length and only shrinks.
             let entry = unsafe { self.tree.get_unchecked_mut(node) };
             *entry = key.min(*entry);
             node >>= 1;
+            if node == 1 {
+                break;
+            }
         }
-        if key < self.tree[1] {
-            self.tree[1] = key;
+        if key < self.first {
+            self.first = key;
         }
     }
 }

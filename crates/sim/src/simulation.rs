@@ -133,6 +133,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         });
         self.schedule_control();
         self.hosts.schedule(progress.take_sink(), &mut self.network)?;
+        self.network.attention |= self.wide;
         while self.hosts.hopeful > 0 {
             let Some((now_ps, source)) = self.network.queue.first() else { break };
             if now_ps > end_ps {
@@ -160,9 +161,6 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
                 let control = self.schedule.take();
                 self.control(control)?;
                 self.schedule_control();
-            }
-            if self.wide {
-                self.foresee(source);
             }
             if self.network.attention {
                 self.attend(source);
@@ -250,28 +248,17 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         }
     }
 
-    /// What an event rarely leaves to do: hosts are told of packets that ended, and in a crowd what a link's later packets
-    /// will need is fetched: the next one, which has until the link's next event, and what hosts keep of its connection.
+    /// What an event rarely leaves to do: hosts are told of packets that ended, and memory is fetched ahead.
     #[cold]
     fn attend(&mut self, source: usize) {
         self.hosts.attend(&mut self.network);
-        self.network.attention = self.crowded;
-        if self.crowded && source >= source::PORTS {
-            let port = source - source::PORTS;
-            let egress = &self.network.ports[port];
-            self.network.packets.prefetch(egress.next_packet());
-            if egress.to < self.hosts_count {
-                self.hosts.foresee(port, &mut self.network);
-            } else {
-                let last = &self.network.ports[self.forwarded_to as usize];
-                if last.to < self.hosts_count
-                    && last.coming(2).is_none()
-                    && let Some(id) = last.newest()
-                {
-                    self.hosts.foresee_soon(id, &mut self.network);
-                }
-            }
+        if self.wide {
+            self.foresee_ports(source);
         }
+        if self.crowded && source >= source::PORTS {
+            self.foresee_packets(source - source::PORTS);
+        }
+        self.network.attention = self.crowded || self.wide;
     }
 
     fn schedule_control(&mut self) {

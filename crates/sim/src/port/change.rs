@@ -13,7 +13,7 @@ impl EgressPort {
         self.backlog_byte_ps -= unsent.backlog_byte_ps;
         let mut lost = Vec::new();
         while self.head != self.tail {
-            lost.push(self.at(self.head).packet);
+            lost.push(self.ring.at(self.head).packet);
             self.head = self.head.wrapping_add(1);
         }
         self.lost_packets += lost.len() as u64;
@@ -49,12 +49,11 @@ impl EgressPort {
         self.rate_bps = rate.bps();
         let old = self.serialization;
         self.serialization = old.at(rate);
-        let mask = self.ring.len() - 1;
         let mut last_ps = self.end_lags(now_ps, old);
         let mut free_ps = now_ps;
         let mut index = self.serving;
         while index != self.tail {
-            let accepted = self.at(index);
+            let accepted = self.ring.at(index);
             let lag_bytes = accepted.lag_bytes.into();
             let wire_bytes = u32::from(accepted.frame_bytes) + self.gap_bytes;
             let end_ps = accepted.arrive_ps - self.delay_ps - old.frame_ps(lag_bytes);
@@ -74,7 +73,7 @@ impl EgressPort {
             if late.0 < last_ps {
                 late = self.late_until(prompt_ps, last_ps);
             }
-            let accepted = &mut self.ring[index as usize & mask];
+            let accepted = self.ring.at_mut(index);
             (accepted.arrive_ps, accepted.lag_bytes) = late;
             last_ps = accepted.arrive_ps;
             index = index.wrapping_add(1);
@@ -82,16 +81,15 @@ impl EgressPort {
         // What is left takes its new time.
         self.busy_ps = self.busy_ps - self.free_ps.saturating_sub(now_ps) + (free_ps - now_ps);
         self.free_ps = free_ps;
-        (self.head != self.tail).then(|| self.at(self.head).arrive_ps)
+        (self.head != self.tail).then(|| self.ring.at(self.head).arrive_ps)
     }
 
     /// Ends the lags of frames that are sent: their measure is the old rate's. Returns when the last of them arrives.
     fn end_lags(&mut self, now_ps: u64, old: Serialization) -> u64 {
-        let mask = self.ring.len() - 1;
         let mut last_ps = 0;
         let mut index = self.head;
         while index != self.serving {
-            let accepted = &mut self.ring[index as usize & mask];
+            let accepted = self.ring.at_mut(index);
             if accepted.lag_bytes > 0 {
                 accepted.arrive_ps =
                     (accepted.arrive_ps - old.frame_ps(accepted.lag_bytes.into())).max(now_ps).max(last_ps);

@@ -30,7 +30,7 @@ impl EgressPort {
         let mut unsent = Unsent::default();
         let mut index = self.serving;
         while index != self.tail {
-            let accepted = self.at(index);
+            let accepted = self.ring.at(index);
             let end_ps = self.end_ps(accepted);
             let frame_ps = self.serialization.frame_ps(u32::from(accepted.frame_bytes) + self.gap_bytes);
             if began_ps(self.retimed, index, end_ps, frame_ps) >= now_ps {

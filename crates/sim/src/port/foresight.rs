@@ -13,8 +13,7 @@ impl EgressPort {
     /// Fetches where the next two packets stand.
     #[inline(always)]
     pub(crate) fn prefetch_ring(&self) {
-        let mask = self.ring.len() - 1;
-        prefetch(self.ring.as_ptr().wrapping_add(self.head as usize & mask));
-        prefetch(self.ring.as_ptr().wrapping_add(self.head.wrapping_add(1) as usize & mask));
+        self.ring.prefetch(self.head);
+        self.ring.prefetch(self.head.wrapping_add(1));
     }
 }

@@ -355,7 +355,7 @@ mod jitter {
             // Every second one finds the port idle.
             let now_ps = number / 2 * 4 * frame_ps;
             port.enqueue::<true>(now_ps, PacketId(0), &mut packet(1518, false));
-            let accepted = port.at(port.tail.wrapping_sub(1));
+            let accepted = port.ring.at(port.tail.wrapping_sub(1));
             let prompt_ps = now_ps + (1 + number % 2) * frame_ps;
             tenths[((accepted.arrive_ps - prompt_ps) * 10 / frame_ps) as usize] += 1;
             assert_eq!(port.end_ps(accepted), prompt_ps);

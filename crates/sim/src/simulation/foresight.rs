@@ -1,6 +1,7 @@
-//! Memory that the next events of ports will need, fetched ahead of its use: the ports of a large fabric are in no cache.
+//! Memory that the next events of ports will need, fetched ahead of its use: the ports of a large fabric, and the packets and
+//! connections of a crowd, are in no cache.
 //!
-//! One thing leads to another: a key of the event queue to a port, the port to its ring, the ring to a packet, the packet
+//! Of ports, one thing leads to another: a key of the event queue to a port, the port to its ring, the ring to a packet, the packet
 //! to the next port. Nobody knows the order of the next events, but the winner of a part of the queue's tree is among them:
 //! that of one of 2^n equal parts comes on average after as many events. So whenever an event gives its part a new winner,
 //! the new winners of larger and larger parts, which it may be or may not, are each taken one step further.
@@ -23,7 +24,7 @@ const TO_NEXT_PORT: u32 = 1;
 impl<B: SwitchBalancer> Simulation<'_, B> {
     /// Fetches ahead what became known when the source `at` got another next event.
     #[inline(always)]
-    pub(super) fn foresee(&mut self, at: usize) {
+    pub(super) fn foresee_ports(&mut self, at: usize) {
         let network = &mut self.network;
         network.queue.prefetch_source(at, TO_SOURCE);
         let coming = network.queue.winner(at, TO_PORT);
@@ -42,6 +43,24 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
         {
             network.queue.prefetch_path(source::PORTS + port as usize);
             network.ports[port as usize].prefetch();
+        }
+    }
+    /// Fetches what the later packets of a port's link will need, which had an event: the next one, which has until the
+    /// link's next event, and what hosts keep of its connection.
+    #[inline(always)]
+    pub(super) fn foresee_packets(&mut self, port: usize) {
+        let egress = &self.network.ports[port];
+        self.network.packets.prefetch(egress.next_packet());
+        if egress.to < self.hosts_count {
+            self.hosts.foresee(port, &mut self.network);
+            return;
+        }
+        let last = &self.network.ports[self.forwarded_to as usize];
+        if last.to < self.hosts_count
+            && last.coming(2).is_none()
+            && let Some(id) = last.newest()
+        {
+            self.hosts.foresee_soon(id, &mut self.network);
         }
     }
 }
