@@ -11,7 +11,7 @@ use anabranch_traffic::sizes::{Convention, Published, Sizes};
 use anabranch_traffic::{Flow, Pattern, Start, workload};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
-/// As in the extension module.
+/// The allocator of the extension module.
 #[global_allocator]
 static ALLOCATOR: HugePages = HugePages;
 

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::{fs, io};
 
-/// As in the extension module.
+/// The allocator of the extension module.
 #[global_allocator]
 static ALLOCATOR: HugePages = HugePages;
 

@@ -15,7 +15,7 @@ use anabranch_sim::{HugePages, Progress, Totals};
 use anabranch_traffic::Flow;
 use std::path::Path;
 
-/// As in the extension module.
+/// The allocator of the extension module.
 #[global_allocator]
 static ALLOCATOR: HugePages = HugePages;
 
