@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -193,6 +194,13 @@ def test_records_of_the_repository_are_of_its_studies() -> None:
         if group.label in kept:
             again = f"anabranch reproduce {group.label} --record"
             assert kept[group.label].study == identity(group), f"study.toml has changed; {again}"
+
+
+def test_causes_of_recorded_verdicts_have_all_their_numbers() -> None:
+    pages = list((Path(__file__).parents[2] / "docs" / "reproduced").glob("*.md"))
+    assert pages
+    for page in pages:
+        assert not re.findall(r"\{[a-z_]+\}", page.read_text(encoding="utf-8")), page
 
 
 def test_a_quick_run_that_contradicts_the_record_says_so(where: Path) -> None:
