@@ -133,7 +133,6 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         });
         self.schedule_control();
         self.hosts.schedule(progress.take_sink(), &mut self.network)?;
-        self.network.attention |= self.wide;
         while self.hosts.hopeful > 0 {
             let Some((now_ps, source)) = self.network.queue.first() else { break };
             if now_ps > end_ps {
@@ -161,6 +160,9 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
                 let control = self.schedule.take();
                 self.control(control)?;
                 self.schedule_control();
+            }
+            if self.wide {
+                self.foresee_ports(source);
             }
             if self.network.attention {
                 self.attend(source);
@@ -248,17 +250,14 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         }
     }
 
-    /// What an event rarely leaves to do: hosts are told of packets that ended, and memory is fetched ahead.
+    /// What an event rarely leaves to do: hosts are told of packets that ended, and in a crowd memory is fetched ahead.
     #[cold]
     fn attend(&mut self, source: usize) {
         self.hosts.attend(&mut self.network);
-        if self.wide {
-            self.foresee_ports(source);
-        }
         if self.crowded && source >= source::PORTS {
             self.foresee_packets(source - source::PORTS);
         }
-        self.network.attention = self.crowded || self.wide;
+        self.network.attention = self.crowded;
     }
 
     fn schedule_control(&mut self) {
