@@ -189,6 +189,12 @@ impl Connection {
         (end, Outlet { network, address, wake_ps, timer, owner, slot })
     }
 
+    /// Whether nothing follows from so many bytes in order: the message has more, or its end is known.
+    #[inline(always)]
+    pub(crate) fn waits_for_more_than(&self, delivered: u64) -> bool {
+        self.subflow.is_none() && (delivered < self.message.end || self.message.delivered)
+    }
+
     /// Counters of both halves.
     pub(crate) fn counters(&self) -> (SenderCounters, ReceiverCounters) {
         let sent = match &self.sending.end {

@@ -102,8 +102,9 @@ impl<B: SwitchBalancer> Forwarding<B> {
         let ports = &self.ports[first as usize..][..usize::from(len)];
         let mut port = ports[0];
         if len > 1 {
-            let carries = &self.carries[first as usize..][..usize::from(len)];
-            let choice = match by_label(carries, id, network) {
+            let labelled = packet.marks & marks::LABELLED != 0;
+            let label = if labelled { by_label(self.carries_of(first, len), packet) } else { None };
+            let choice = match label {
                 Some(label) => label,
                 None => match self.balancer.choose(&Junction { switch, leaf, group, ports }, id, network) {
                     Choice::Member(member) => member,
@@ -147,8 +148,7 @@ impl<B: SwitchBalancer> Forwarding<B> {
             let Members { first, len, .. } = self.members[self.table.group(switch, leaf) as usize];
             let ports = &self.ports[first as usize..][..usize::from(len)];
             if len > 1 {
-                let carries = &self.carries[first as usize..][..usize::from(len)];
-                by_label(carries, id, network).map(|label| ports[usize::from(label)])
+                by_label(self.carries_of(first, len), packet).map(|label| ports[usize::from(label)])
             } else {
                 ports.first().copied()
             }
@@ -200,6 +200,12 @@ impl<B: SwitchBalancer> Forwarding<B> {
         Ok(())
     }
 
+    /// Whether each member of a group carries that has its ports from `first` on.
+    #[inline(always)]
+    fn carries_of(&self, first: u32, len: u16) -> &[bool] {
+        &self.carries[first as usize..][..usize::from(len)]
+    }
+
     fn ports_of(&self, group: u32) -> &[u32] {
         let Members { first, len, .. } = self.members[group as usize];
         &self.ports[first as usize..][..usize::from(len)]
@@ -231,14 +237,10 @@ impl<B: SwitchBalancer> Forwarding<B> {
     }
 }
 
-/// Takes the label for this choice off a packet; nothing if it has none, or if it leads to a member that does not carry:
-/// behind a next hop that is none any more a packet could run in circles.
+/// Takes the label for this choice off a packet that has labels; nothing if it leads to a member that does not carry: behind a
+/// next hop that is none any more a packet could run in circles.
 #[inline(always)]
-fn by_label(carries: &[bool], id: PacketId, network: &mut Network) -> Option<u16> {
-    let packet = network.packets.get(id);
-    if packet.marks & marks::LABELLED == 0 {
-        return None;
-    }
+fn by_label(carries: &[bool], packet: &mut Packet) -> Option<u16> {
     let label = ((packet.labels & 0xff) as u16).min(carries.len() as u16 - 1);
     packet.labels >>= 8;
     carries[usize::from(label)].then_some(label)

@@ -302,10 +302,13 @@ impl<'a> Hosts<'a> {
             return self.count_end(packet, Fate::Delivered);
         }
         let delivered = receiver.delivered();
+        let waits = connection.waits_for_more_than(delivered);
         if packet.kind == Kind::Data {
             attention::note_arrival(flow, packet, network);
         }
-        self.account(packet.connection, delivered, network);
+        if !waits {
+            self.account(packet.connection, delivered, network);
+        }
     }
 
     /// A receiver has so many bytes in order.

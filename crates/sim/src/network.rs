@@ -291,13 +291,21 @@ impl Network {
         }
     }
 
+    /// The port of an event, whose number the queue gave.
+    #[inline(always)]
+    fn egress(&mut self, port: usize) -> &mut EgressPort {
+        debug_assert!(port < self.ports.len(), "a port of this network");
+        // SAFETY: the queue has a source for each port, and gives no other an event.
+        unsafe { self.ports.get_unchecked_mut(port) }
+    }
+
     /// Takes the packet that arrives at the end of `port`'s link now; `None` if the link lost it.
     #[inline(always)]
     pub(crate) fn arrival(&mut self, port: usize) -> Option<(u32, PacketId)> {
         if self.classed.is_some() {
             return self.classed_event(port as u32);
         }
-        let egress = &mut self.ports[port];
+        let egress = self.egress(port);
         let (id, next_ps) = egress.arrive();
         let (to, lost) = (egress.to, egress.loses());
         self.queue.set(source::PORTS + port, next_ps);
@@ -305,7 +313,8 @@ impl Network {
         if let Some((_, next)) = self.queue.first()
             && next >= source::PORTS
         {
-            self.packets.prefetch(self.ports[next - source::PORTS].next_packet());
+            let next = self.egress(next - source::PORTS).next_packet();
+            self.packets.prefetch(next);
         }
         if lost {
             self.discard(id, Fate::Lost, Some(port as u32));
@@ -325,9 +334,17 @@ impl Network {
             packet.labels = labels;
             packet.marks |= marks::LABELLED;
         } else if self.host_balancer.is_some() {
-            self.with_host_balancer(|host, network| host.send(address, &mut packet, network));
+            packet = self.balance_at_host(address, packet);
         }
         self.originate(address.host, address.port, owner, slot, packet);
+    }
+
+    /// What the hosts' load balancer makes of a packet that is about to leave. By value: a packet to which a reference is
+    /// given away is put together in memory and copied, all others' fields go straight to their slot.
+    #[inline(never)]
+    fn balance_at_host(&mut self, address: &Address, mut packet: Packet) -> Packet {
+        self.with_host_balancer(|host, network| host.send(address, &mut packet, network));
+        packet
     }
 
     /// Sends a packet that is complete: to the port if nobody waits at the host, or else to its queue in the card.
@@ -339,7 +356,7 @@ impl Network {
         let waits = classed && self.waits_in_card(host, port, packet.class() as usize);
         let id = self.packets.insert(packet);
         if let Some(telemetry) = &mut self.telemetry {
-            telemetry.originate(id, &packet);
+            telemetry.originate(id, self.packets.get(id));
         }
         let now_ps = self.now_ps;
         if let Some(cards) = &mut self.cards {

@@ -31,7 +31,7 @@ pub struct FlowRecord {
     pub sent_packets: u64,
     /// Payload bytes that reached the receiving host, duplicates included.
     pub delivered_bytes: u64,
-    /// Segments that reached the receiving host, duplicates included. EventKind was sent was delivered, dropped or lost, or
+    /// Segments that reached the receiving host, duplicates included. What was sent was delivered, dropped or lost, or
     /// is left in the fabric at the end.
     pub delivered_packets: u64,
     /// Payload bytes that the receiving application had, in order, at the end of the flow or of the simulation, without
@@ -209,7 +209,7 @@ pub struct CapturedPacket {
     pub carrier: Carrier,
 }
 
-/// EventKind an event did to a packet.
+/// What an event did to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum EventKind {
@@ -235,7 +235,7 @@ impl EventKind {
 pub struct PacketEvent {
     /// When, in picoseconds.
     pub time_ps: u64,
-    /// EventKind happened.
+    /// What happened.
     pub what: EventKind,
     /// The port at which it happened, if it was at one.
     pub port: Option<u32>,

@@ -20,6 +20,7 @@ use anabranch_traffic::random::Stream;
 use faults::{Contest, Faults};
 use ring::{Accepted, Ring};
 use std::hint::select_unpredictable;
+use std::mem::offset_of;
 
 /// Fate of a packet that was passed to a port.
 pub(crate) enum Verdict {
@@ -35,7 +36,7 @@ pub(crate) enum Verdict {
     Lost,
 }
 
-/// Laid out so that what every packet touches lies in two cache lines.
+/// Laid out by who needs it: a packet that arrives the first cache line, one that is accepted the first two.
 #[repr(C, align(64))]
 pub(crate) struct EgressPort {
     ring: Ring,
@@ -45,23 +46,25 @@ pub(crate) struct EgressPort {
     tail: u32,
     /// Node at the other end.
     pub(crate) to: u32,
+    /// Bytes and packets from `serving` on: no less than what waits, and what waits after [`Self::advance`].
+    backlog_bytes: u64,
+    backlog_packets: u32,
+    /// Backlogs up to these can neither fill the buffer, nor mark, nor be the largest yet: no need to know better.
+    quiet_packets: u32,
+    quiet_bytes: u64,
+    gap_bytes: u16,
+    /// Whether [`Self::faults`] must be looked at.
+    special: bool,
+    backlog_byte_ps: u128,
     /// Transmission of everything accepted ends.
     free_ps: u64,
     delay_ps: u64,
     serialization: Serialization,
-    /// Bytes and packets from `serving` on: no less than what waits, and what waits after [`Self::advance`].
-    backlog_bytes: u64,
-    backlog_packets: u32,
-    gap_bytes: u32,
-    /// Backlogs up to these can neither fill the buffer, nor mark, nor be the largest yet: no need to know better.
-    quiet_bytes: u64,
-    quiet_packets: u32,
     sent_bytes: u64,
-    backlog_byte_ps: u128,
     /// Time of transmission of all accepted since the interval began.
     busy_ps: u64,
-    /// Whether [`Self::faults`] must be looked at.
-    special: bool,
+    /// Random numbers for the lag, and for the last slot of a full queue.
+    lots: Lots,
     buffer_bytes: u64,
     mark_bytes: u64,
     backlog_max_bytes: u64,
@@ -81,12 +84,11 @@ pub(crate) struct EgressPort {
     faults: Option<Box<Faults>>,
     /// Seed of [`Faults::stream`].
     seed: u64,
-    /// Random numbers for the lag, and for the last slot of a full queue.
-    lots: Lots,
 }
 
-// What every packet touches is in the first two cache lines, and a port takes no more than four.
-const _: () = assert!(size_of::<EgressPort>() == 256 && std::mem::offset_of!(EgressPort, special) < 128);
+// Which lines they are, see above; a port takes no more than four.
+const _: () = assert!(size_of::<EgressPort>() == 256 && offset_of!(EgressPort, backlog_byte_ps) == 64);
+const _: () = assert!(offset_of!(EgressPort, special) < 64 && offset_of!(EgressPort, lots) == 120);
 
 impl EgressPort {
     pub(crate) fn new(port: &Port, gap_bytes: u16, seed: u64) -> Self {
@@ -106,7 +108,7 @@ impl EgressPort {
             free_ps: 0,
             delay_ps: port.delay_ps,
             serialization: port.rate.serialization(),
-            gap_bytes: gap_bytes.into(),
+            gap_bytes,
             backlog_bytes: 0,
             backlog_packets: 0,
             quiet_bytes: 0,
@@ -175,8 +177,8 @@ impl EgressPort {
         packet: &mut Packet,
     ) -> Verdict {
         let frame_bytes = u32::from(packet.frame_bytes);
-        let loud = self.backlog_bytes + u64::from(frame_bytes) > self.quiet_bytes
-            || self.backlog_packets >= self.quiet_packets;
+        let loud = (self.backlog_bytes + u64::from(frame_bytes) > self.quiet_bytes)
+            | (self.backlog_packets >= self.quiet_packets);
         if loud && let Some(verdict) = self.judge::<HOST>(now_ps, id, packet) {
             return verdict;
         }
@@ -185,7 +187,7 @@ impl EgressPort {
 
     #[inline(always)]
     fn accept<const HOST: bool>(&mut self, now_ps: u64, id: PacketId, frame_bytes: u16) -> Verdict {
-        let wire_bytes = u32::from(frame_bytes) + self.gap_bytes;
+        let wire_bytes = u32::from(frame_bytes) + u32::from(self.gap_bytes);
         let frame_ps = self.serialization.frame_ps(wire_bytes);
         let free_ps = self.free_ps.max(now_ps) + frame_ps;
         let prompt_ps = free_ps + self.delay_ps;
@@ -300,7 +302,7 @@ impl EgressPort {
         }
         let last = self.ring.at(self.tail.wrapping_sub(1));
         let last_bytes = u64::from(last.frame_bytes);
-        let frame_ps = self.serialization.frame_ps(u32::from(last.frame_bytes) + self.gap_bytes);
+        let frame_ps = self.on_wire_ps(last.frame_bytes);
         // Longer than since the beginning of time if the link was fast when it began and is slow now.
         let begun = self.free_ps.saturating_sub(frame_ps) <= now_ps;
         if begun || self.backlog_bytes - last_bytes + frame_bytes > self.buffer_bytes {
@@ -320,15 +322,17 @@ impl EgressPort {
     #[inline(always)]
     pub(crate) fn arrive(&mut self) -> (PacketId, u64) {
         let first = self.ring.at(self.head);
-        if self.serving == self.head {
-            self.depart(first);
-        }
+        // Without a branch, since nobody knows.
+        let departs = self.serving == self.head;
+        self.backlog_bytes -= select_unpredictable(departs, u64::from(first.frame_bytes), 0);
+        self.backlog_packets -= u32::from(departs);
+        self.serving = self.serving.wrapping_add(u32::from(departs));
         self.head = self.head.wrapping_add(1);
         let next_ps = self.ring.at(self.head).arrive_ps;
         (first.packet, select_unpredictable(self.head != self.tail, next_ps, NEVER_PS))
     }
 
-    /// The packet that arrives next, if there is one.
+    /// The packet that arrives next at a port that has had one, if there is one.
     #[inline(always)]
     pub(crate) fn next_packet(&self) -> PacketId {
         self.ring.at(self.head).packet
@@ -377,14 +381,14 @@ impl EgressPort {
     /// Whether the link loses the frame that arrives now. It took its time on the link all the same.
     #[inline(always)]
     pub(crate) fn loses(&mut self) -> bool {
-        let lost = self.special && self.strikes();
-        self.lost_packets += u64::from(lost);
-        lost
+        self.special && self.strikes()
     }
 
     fn strikes(&mut self) -> bool {
         let faults = self.faults();
-        faults.loss > 0.0 && faults.stream.unit() < faults.loss
+        let lost = faults.loss > 0.0 && faults.stream.unit() < faults.loss;
+        self.lost_packets += u64::from(lost);
+        lost
     }
 
     /// RED: whether the packet that comes now is to be marked, or dropped if it cannot be.
@@ -400,16 +404,21 @@ impl EgressPort {
         backlog >= high || faults.stream.unit() < probability * along
     }
 
+    /// Time that a frame takes on the wire, preamble and gap included.
+    fn on_wire_ps(&self, frame_bytes: u16) -> u64 {
+        self.serialization.frame_ps(u32::from(frame_bytes) + u32::from(self.gap_bytes))
+    }
+
     /// When the packet accepted last begins, or began, to be sent.
     pub(crate) fn last_start_ps(&self) -> u64 {
         let last = self.ring.at(self.tail.wrapping_sub(1));
-        self.free_ps.saturating_sub(self.serialization.frame_ps(u32::from(last.frame_bytes) + self.gap_bytes))
+        self.free_ps.saturating_sub(self.on_wire_ps(last.frame_bytes))
     }
 
     /// Whether it is busy with no more than so many bytes from now on.
     #[inline(always)]
     pub(crate) fn is_ready(&self, now_ps: u64, bytes: u32) -> bool {
-        self.free_ps <= now_ps + self.serialization.frame_ps(bytes + self.gap_bytes)
+        self.free_ps <= now_ps + self.serialization.frame_ps(bytes + u32::from(self.gap_bytes))
     }
 
     /// When it has sent all that it was given.

@@ -133,6 +133,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         });
         self.schedule_control();
         self.hosts.schedule(progress.take_sink(), &mut self.network)?;
+        let mut until_report = EVENTS_PER_REPORT;
         while self.hosts.hopeful > 0 {
             let Some((now_ps, source)) = self.network.queue.first() else { break };
             if now_ps > end_ps {
@@ -141,8 +142,10 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             }
             debug_assert!(now_ps >= self.network.now_ps, "time runs back");
             self.network.now_ps = now_ps;
-            self.events += 1;
-            if self.events.is_multiple_of(EVENTS_PER_REPORT) {
+            until_report -= 1;
+            if until_report == 0 {
+                self.events += EVENTS_PER_REPORT;
+                until_report = EVENTS_PER_REPORT;
                 self.report(progress);
                 if progress.is_cancelled() {
                     break;
@@ -168,6 +171,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
                 self.attend(source);
             }
         }
+        self.events += EVENTS_PER_REPORT - until_report;
         self.report(progress);
         Ok(())
     }

@@ -4,7 +4,7 @@ use crate::Packet;
 use anabranch_split::prefetch::prefetch;
 
 /// Name of a packet in the fabric: its slot among all packets. It is given again once the packet has ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct PacketId(pub(crate) u32);
 
@@ -36,23 +36,24 @@ impl Slab {
     /// Stores a packet. Allocates only beyond the largest number of packets there ever was.
     #[inline(always)]
     pub(crate) fn insert(&mut self, packet: Packet) -> PacketId {
-        if let Some(id) = self.free.pop() {
-            self.packets[id.slot()] = packet;
-            return id;
-        }
-        if self.packets.len() == self.packets.capacity() {
-            self.grow();
-        }
-        self.packets.push(packet);
-        PacketId(self.packets.len() as u32 - 1)
+        let id = match self.free.pop() {
+            Some(id) => id,
+            None => self.another(),
+        };
+        *self.get(id) = packet;
+        id
     }
 
-    /// Grows by an eighth: doubling would spend up to 128 bytes a packet.
+    /// A slot that no packet has used yet. Room grows by an eighth: doubling would spend up to 128 bytes a packet.
     #[cold]
-    fn grow(&mut self) {
-        self.packets.reserve_exact((self.packets.len() / 8).max(1024));
-        // The list of free slots can then never grow while packets are freed.
-        self.free.reserve_exact(self.packets.capacity() - self.free.len());
+    fn another(&mut self) -> PacketId {
+        if self.packets.len() == self.packets.capacity() {
+            self.packets.reserve_exact((self.packets.len() / 8).max(1024));
+            // The list of free slots can then never grow while packets are freed.
+            self.free.reserve_exact(self.packets.capacity() - self.free.len());
+        }
+        self.packets.push(Packet::default());
+        PacketId(self.packets.len() as u32 - 1)
     }
 
     /// Frees the slot of a packet that has ended.
@@ -61,10 +62,12 @@ impl Slab {
         self.free.push(id);
     }
 
-    /// The packet of this name.
+    /// The packet of this name, which is one that [`Self::insert`] gave.
     #[inline(always)]
     pub(crate) fn get(&mut self, id: PacketId) -> &mut Packet {
-        &mut self.packets[id.slot()]
+        debug_assert!(id.slot() < self.packets.len(), "a packet of this slab");
+        // SAFETY: names are given for slots that there are, and slots stay.
+        unsafe { self.packets.get_unchecked_mut(id.slot()) }
     }
 
     /// Most packets there ever were at once.

@@ -29,7 +29,7 @@ PIECE_ROWS = 1 << 14
 """Flows that are made at once while their table is written; polars holds a few such pieces."""
 
 GROUP_ROWS = 1 << 16
-"""Rows of a Parquet file that are encoded together, of a table that is written in pieces."""
+"""Rows of a Parquet file that are encoded together: they bound the memory that it takes."""
 
 
 def frame(columns: Mapping[str, npt.NDArray[np.generic] | list[int | None]]) -> pl.DataFrame:
@@ -99,11 +99,15 @@ def write_frames(tables: Mapping[str, pl.DataFrame | pl.LazyFrame], folder: Path
     """
     rows: dict[str, int] = {}
     for name, table in tables.items():
-        writers: dict[str, Callable[[Any], object]] = (
-            {"parquet": partial(table.sink_parquet, row_group_size=GROUP_ROWS), "csv": table.sink_csv}
+        to_parquet, to_csv = (
+            (table.sink_parquet, table.sink_csv)
             if isinstance(table, pl.LazyFrame)
-            else {"parquet": table.write_parquet, "csv": table.write_csv}
+            else (table.write_parquet, table.write_csv)
         )
+        writers: dict[str, Callable[[Any], object]] = {
+            "parquet": partial(to_parquet, row_group_size=GROUP_ROWS),
+            "csv": to_csv,
+        }
         for ending in ("parquet", "csv") if csv else ("parquet",):
             with (folder / f"{name}.{ending}").open("wb") as file:
                 _write(writers[ending], _Sink(file))

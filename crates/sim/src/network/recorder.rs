@@ -35,7 +35,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// EventKind is asked for on a fabric with so many ports; `None` if that is nothing.
+    /// What is asked for on a fabric with so many ports; `None` if that is nothing.
     pub(super) fn of(observe: &Observe, ports: usize) -> Option<Self> {
         if observe.capture_ports.is_empty() && observe.events_max == 0 {
             return None;

@@ -55,7 +55,7 @@ impl EgressPort {
         while index != self.tail {
             let accepted = self.ring.at(index);
             let lag_bytes = accepted.lag_bytes.into();
-            let wire_bytes = u32::from(accepted.frame_bytes) + self.gap_bytes;
+            let wire_bytes = u32::from(accepted.frame_bytes) + u32::from(self.gap_bytes);
             let end_ps = accepted.arrive_ps - self.delay_ps - old.frame_ps(lag_bytes);
             let (before_ps, after_ps) = (old.frame_ps(wire_bytes), self.serialization.frame_ps(wire_bytes));
             let began_ps = began_ps(self.retimed, index, end_ps, before_ps);

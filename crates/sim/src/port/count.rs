@@ -32,7 +32,7 @@ impl EgressPort {
         while index != self.tail {
             let accepted = self.ring.at(index);
             let end_ps = self.end_ps(accepted);
-            let frame_ps = self.serialization.frame_ps(u32::from(accepted.frame_bytes) + self.gap_bytes);
+            let frame_ps = self.on_wire_ps(accepted.frame_bytes);
             if began_ps(self.retimed, index, end_ps, frame_ps) >= now_ps {
                 unsent.bytes += u64::from(accepted.frame_bytes);
                 unsent.packets += 1;

@@ -21,6 +21,9 @@ impl EgressPort {
     /// When the next packet arrives; [`NEVER_PS`] if there is none.
     #[inline(always)]
     pub(crate) fn next_arrival_ps(&self) -> u64 {
+        if !self.ring.has_room() {
+            return NEVER_PS;
+        }
         let next_ps = self.ring.at(self.head).arrive_ps;
         select_unpredictable(self.head != self.tail, next_ps, NEVER_PS)
     }

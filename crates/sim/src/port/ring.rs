@@ -7,7 +7,7 @@ use anabranch_split::prefetch::prefetch;
 const ROOM: usize = 16;
 
 /// A packet that was accepted: on the wire, in service or waiting.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Accepted {
     pub(super) arrive_ps: u64,
     pub(super) packet: PacketId,
@@ -16,30 +16,42 @@ pub(super) struct Accepted {
     pub(super) lag_bytes: u16,
 }
 
+/// A slot that no packet has had.
+const EMPTY: Accepted = Accepted { arrive_ps: 0, packet: PacketId::NONE, frame_bytes: 0, lag_bytes: 0 };
+
 /// Slots, a power of two of them, which counts name that wrap.
 pub(super) struct Ring(Box<[Accepted]>);
 
 impl Ring {
-    /// Room for one packet: most ports of a large fabric see none for long.
+    /// No room: most ports of a large fabric see no packet for long.
     pub(super) fn new() -> Self {
-        Self(vec![Accepted::default(); 1].into())
+        Self(Box::default())
+    }
+
+    /// Whether there has been a packet.
+    #[inline(always)]
+    pub(super) fn has_room(&self) -> bool {
+        !self.0.is_empty()
     }
 
     #[inline(always)]
     fn slot(&self, count: u32) -> usize {
-        count as usize & (self.0.len() - 1)
+        count as usize & self.0.len().wrapping_sub(1)
     }
 
+    /// The packet of a count, or what is left of one, if there has ever been room for any.
     #[inline(always)]
     pub(super) fn at(&self, count: u32) -> Accepted {
-        // SAFETY: there is a slot for each count that is masked by a power of two less one.
+        debug_assert!(self.has_room(), "a ring with room");
+        // SAFETY: there is room, hence a slot for each count that is masked by a power of two less one.
         unsafe { *self.0.get_unchecked(self.slot(count)) }
     }
 
     #[inline(always)]
     pub(super) fn at_mut(&mut self, count: u32) -> &mut Accepted {
+        debug_assert!(self.has_room(), "a ring with room");
         let slot = self.slot(count);
-        // SAFETY: as above.
+        // SAFETY: there is room, as above.
         unsafe { self.0.get_unchecked_mut(slot) }
     }
 
@@ -49,10 +61,11 @@ impl Ring {
         tail.wrapping_sub(head) as usize == self.0.len()
     }
 
-    /// Makes room for as many packets again as there are from `head` to `tail`.
+    /// Makes room for as many packets again as there are from `head` to `tail`; for one if there are none.
     #[cold]
     pub(super) fn grow(&mut self, head: u32, tail: u32) {
-        let mut grown = Self(vec![Accepted::default(); (2 * self.0.len()).max(ROOM)].into());
+        let room = if self.has_room() { (2 * self.0.len()).max(ROOM) } else { 1 };
+        let mut grown = Self(vec![EMPTY; room].into());
         let mut count = head;
         while count != tail {
             *grown.at_mut(count) = self.at(count);

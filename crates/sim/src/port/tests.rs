@@ -126,6 +126,13 @@ proptest! {
     }
 }
 
+/// A port has no room for packets before the first one comes.
+#[test]
+fn a_port_without_a_packet_has_none_to_come() {
+    let port = port(10_000_000_000, 1_000_000, Buffer::UNLIMITED, Marking::Off);
+    assert_eq!((port.next_arrival_ps(), port.coming(0), port.newest()), (NEVER_PS, None, None));
+}
+
 #[test]
 fn a_slower_rate_stretches_what_is_left_and_what_waits() {
     let mut port = port(10_000_000_000, 1_000_000, Buffer::UNLIMITED, Marking::Off);

@@ -33,8 +33,9 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
         let coming = network.queue.winner(at, TO_RING);
         network.ports[coming.saturating_sub(source::PORTS)].prefetch_ring();
         let coming = network.queue.winner(at, TO_PACKET);
-        let id = network.ports[coming.saturating_sub(source::PORTS)].next_packet();
-        network.packets.prefetch(id);
+        if let Some(id) = network.ports[coming.saturating_sub(source::PORTS)].coming(0) {
+            network.packets.prefetch(id);
+        }
         let coming = network.queue.winner(at, TO_NEXT_PORT);
         let egress = &network.ports[coming.saturating_sub(source::PORTS)];
         let (node, Some(id)) = (egress.to, egress.coming(0)) else { return };
