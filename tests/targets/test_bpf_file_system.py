@@ -96,7 +96,9 @@ def test_two_processes_at_the_same_time_mount_one() -> None:
 
 
 def test_without_the_privilege_the_command_is_named() -> None:
-    nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+    # A user who may read the checkout, wherever it is, and nothing else.
+    reads = "--inh-caps=+dac_read_search --ambient-caps=+dac_read_search"
+    nobody = f"setpriv --reuid=65534 --regid=65534 --clear-groups {reads}"
     run = bare(f"{nobody} {REQUIRE}; {FILE_SYSTEMS}")
     assert "this user may not mount one; hint: as root, mount -t bpf bpf /sys/fs/bpf\n" in run.stderr
     # Root without CAP_SYS_ADMIN, as in most containers.
