@@ -61,7 +61,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
         # By hand: Python knows how to leave out what is unsafe since 3.10.12 and 3.11.4 only, and Debian 12 has 3.11.2.
         for member in chosen:
             content = file.extractfile(member)
-            assert content is not None and ".." not in member.name
+            assert content is not None, member.name
             (folder / member.name).parent.mkdir(parents=True, exist_ok=True)
             (folder / member.name).write_bytes(content.read())
     tree = folder / top / "python"
