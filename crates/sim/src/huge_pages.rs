@@ -74,7 +74,6 @@ fn advise(start: *mut u8, bytes: usize) {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may fail")]
 mod tests {
     use super::*;
     use std::{fs, path::Path};
