@@ -62,12 +62,10 @@ impl Slab {
         self.free.push(id);
     }
 
-    /// The packet of this name, which is one that [`Self::insert`] gave.
+    /// The packet of this name.
     #[inline(always)]
     pub(crate) fn get(&mut self, id: PacketId) -> &mut Packet {
-        debug_assert!(id.slot() < self.packets.len(), "a packet of this slab");
-        // SAFETY: names are given for slots that there are, and slots stay.
-        unsafe { self.packets.get_unchecked_mut(id.slot()) }
+        &mut self.packets[id.slot()]
     }
 
     /// Most packets there ever were at once.
