@@ -133,6 +133,15 @@ def test_a_band_decides() -> None:
     assert verdict(claim(0.90, "trials"), known(slack=0.03))[0] == AGREES
 
 
+def test_trials_that_are_asked_for_place_the_band_well_enough() -> None:
+    # 1.02 lies 0.05 above the band, 0.045 beyond the rounding of what is published.
+    published = claim(1.02, "trials")
+    assert verdict(published, known(slack=0.0449))[0] == DIFFERS
+    assert verdict(published, known(slack=0.0451))[0] == UNDECIDED
+    # Five trials place it to 0.06; Student's factor over the root falls from 2.776 / 5**0.5 to 2.447 / 7**0.5.
+    assert judge("p/f", published, known(slack=0.06)).needed == 7
+
+
 def test_ours_is_held_against_theory_before_the_paper_is_held_against_ours() -> None:
     right, wrong = (Oracle(0.9, low, 1.0, "a closed form") for low in (0.8, 0.95))
     line = judge("p/f", claim(0.95, "trials"), known(oracle=right))

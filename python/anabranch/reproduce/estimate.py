@@ -63,6 +63,11 @@ class Spread:
             return True
         return None if self.band.holds(published, possible) else False
 
+    def margin(self, published: float, rounding: float) -> float:
+        """How well the band's place has to be known for a published value to lie inside or outside."""
+        beyond = max(self.band.low - published, published - self.band.high)
+        return abs(beyond - rounding)
+
 
 @dataclass(frozen=True)
 class Oracle:

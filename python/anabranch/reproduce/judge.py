@@ -35,6 +35,7 @@ from anabranch.reproduce.zone import (
     seeds_deciding,
     side,
 )
+from anabranch.stats.confidence import seeds_needed
 from anabranch.units import significant
 
 LEAST_SEEDS = 5
@@ -155,8 +156,10 @@ def _among_trials(claim: Claim, found: Estimates) -> _Verdict:
         return _Verdict(AGREES, "agrees")
     if held is False:
         return _Verdict(DIFFERS, "above" if published > spread.band.high else "below")
-    edge = min(abs(published - end) for end in (spread.band.low, spread.band.high))
-    return _undecided([(one, edge) for one in (found.mean,) if one is not None], found)
+    why = "the published value lies at the end of what as many trials as the paper's come to"
+    if not found.seeds:
+        return _Verdict(UNDECIDED, "", why)
+    return _more(why, seeds_needed(spread.slack, found.seeds, spread.margin(published, claim.tolerance)), found)
 
 
 def _by_side(
@@ -200,7 +203,11 @@ def _undecided(
         return _Verdict(UNDECIDED, "", f"{why}; a quieter machine decides it")
     if not found.seeds:
         return _Verdict(UNDECIDED, "", why)
-    needed = most_needed([seeds_deciding(one, found.seeds, distance) for one, distance in apart])
+    return _more(why, most_needed([seeds_deciding(one, found.seeds, distance) for one, distance in apart]), found)
+
+
+def _more(why: str, needed: int | None, found: Estimates) -> _Verdict:
+    """Undecided, and how many seeds, or what else was repeated, would decide it."""
     more = f"about {needed:,} {found.repeated} would decide it" if needed else f"no number of {found.repeated} in sight"
     return _Verdict(UNDECIDED, "", f"{why}; {more}", needed)
 
