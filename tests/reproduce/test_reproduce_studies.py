@@ -107,7 +107,7 @@ def test_claims_of_the_lab_name_what_its_experiment_has(group: Group, tmp_path: 
     study = prepared(group, False, tmp_path)
     cells = {
         "dbb/lab": lambda: dbb.cells([], 1, study.settings),  # type: ignore[attr-defined]
-        "wino/lab": lambda: wino.cells([], [point for point, _ in study.settings.steps(group.folder)]),  # type: ignore[attr-defined]
+        "wino/lab": lambda: wino.cells([], study.settings.steps(group.folder)),  # type: ignore[attr-defined]
         "wino/lab-meters": lambda: meters.cells(study.settings),  # type: ignore[attr-defined]
         "valo/lab": lambda: valo.accuracy_cells({paths: [] for paths in study.settings.paths}),  # type: ignore[attr-defined]
         "valo/lab-fct": lambda: valo.completion_cells([], study.settings.workloads),  # type: ignore[attr-defined]
@@ -115,6 +115,16 @@ def test_claims_of_the_lab_name_what_its_experiment_has(group: Group, tmp_path: 
     for claim in study.expected.claims:
         if claim.measure is not None:
             assert judge(group.label, claim, CellEvidence(cells)).kind == NOT_RUN
+
+
+def test_points_outside_winos_lab_are_told_from_runs_that_lack(tmp_path: Path) -> None:
+    from anabranch.reproduce.backends.lab import wino
+
+    study = prepared(next(group for group in groups() if group.label == "wino/lab"), False, tmp_path)
+    made = wino.cells([], study.settings.steps(study.group.folder))  # type: ignore[attr-defined]
+    beside = {"scheme": "saps", "fabric": "N-S", "workload": "web search"}
+    assert made.missing[made.cell({**beside, "load": 0.8}), 1] == "it has not run"
+    assert made.missing[made.cell({**beside, "load": 0.6}), 1] == "N-S, web search, 0.6: the study does not have it"
 
 
 def test_a_published_number_counts_once() -> None:

@@ -104,7 +104,7 @@ def run(study: LabStudy, context: Context) -> LabEvidence:
     write_whole(study.folder / "rows.csv", as_csv(rows))
     usable, machine = study.verdict(journal, steps)
     return LabEvidence(
-        cells(rows, [point for point, _ in steps.values()]),
+        cells(rows, list(steps.values())),
         study.expected.figures,
         usable,
         machine,
@@ -179,19 +179,20 @@ def _check(ceiling: Ceiling, steps: Sequence[tuple[Point, Scheme]], context: Con
     )
 
 
-def cells(rows: Sequence[Row], planned: Sequence[Point] = ()) -> Cells:
+def cells(rows: Sequence[Row], planned: Sequence[tuple[Point, Scheme]] = ()) -> Cells:
     """Runs in the lab, those that are there and those that are to come."""
-    fabrics = {row.fabric for row in rows} | {point.asymmetry.name for point in planned}
-    workloads = {row.workload for row in rows} | {point.workload.name for point in planned}
+    points = [point for point, _ in planned]
+    fabrics = {row.fabric for row in rows} | {point.asymmetry.name for point in points}
+    workloads = {row.workload for row in rows} | {point.workload.name for point in points}
     axes: dict[str, list[Any]] = {
         "scheme": [scheme.name for scheme in SCHEMES],
         "fabric": [name for name in ASYMMETRIES if name in fabrics],
         "workload": [name for name in WORKLOADS if name in workloads],
-        "load": sorted({row.load for row in rows} | {point.load for point in planned}),
+        "load": sorted({row.load for row in rows} | {point.load for point in points}),
     }
     known: dict[str, list[Any]] = {"fabric": list(ASYMMETRIES), "workload": list(WORKLOADS)}
     left_out = {axis: [name for name in names if name not in axes[axis]] for axis, names in known.items()}
-    seeds = {row.seed for row in rows} | {point.seed for point in planned}
+    seeds = {row.seed for row in rows} | {point.seed for point in points}
     made = Cells(axes, sorted(seeds), left_out=left_out)
     for row in rows:
         if row.where != LAB:
@@ -207,8 +208,10 @@ def cells(rows: Sequence[Row], planned: Sequence[Point] = ()) -> Cells:
             made.numbers[cell, row.seed, Quantity(name)] = None if isnan(value) else value
             made.unfinished[cell, row.seed, Quantity(name)] = (row.unfinished, row.flows)
     ran = {(cell, seed) for cell, seed, _ in made.numbers}
+    wanted = {(scheme.name, point.asymmetry.name, point.workload.name, point.load) for point, scheme in planned}
     for cell in product(*axes.values()):
+        why = "it has not run" if cell in wanted else f"{', '.join(map(str, cell[1:]))}: the study does not have it"
         for seed in made.seeds:
             if (cell, seed) not in ran:
-                made.missing[cell, seed] = "it has not run"
+                made.missing[cell, seed] = why
     return made
