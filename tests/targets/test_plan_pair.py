@@ -34,7 +34,6 @@ def printed(text: str, title: str) -> list[list[str]]:
 
 # Tables I to IV of the paper, packet by packet. In the last row of Table II it prints 0 and 1 where its own choices
 # leave 1 and 0: packet 3 takes S5, packet 4 takes S4.
-# 1 and 0: packet 3 takes S5, packet 4 takes S4.
 TABLE_1 = [(2, 2, "S2"), (1, 2, "S3"), (1, 1, "S2"), (0, 1, "S3")]
 TABLE_2 = [("S2", 2, 2, "S4"), ("S3", 1, 2, "S5"), ("S2", 1, 1, "S5"), ("S3", 1, 0, "S4")]
 TABLE_3 = ["S1 S2 S4 S6", "S1 S3 S5 S6", "S1 S2 S5 S6", "S1 S3 S4 S6"]
