@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from anabranch.stats.lazily import collected, numbers
+from anabranch.stats.lazily import collected, numbers, numbers_by
 from anabranch.stats.size_classes import SizeClass, size_classes
 from anabranch.stats.window import counts
 
@@ -41,15 +41,18 @@ def by_class(flows: pl.DataFrame | pl.LazyFrame, classes: Sequence[SizeClass] | 
     `slowdown_p99.9` over the finished ones; null where there are too few. Of a lazy frame, one column is in memory at a
     time.
     """
-    rows: list[dict[str, object]] = []
-    for one in size_classes() if classes is None else classes:
-        chosen = one.holds() & counts(flows)
-        total, ended = collected(flows.filter(chosen).select(pl.len(), pl.col("finished").sum())).row(0)
-        row: dict[str, object] = {"size_class": one.label, "flows": total, "unfinished": total - ended}
-        for measure in MEASURES:
-            values = numbers(flows, measure, chosen & pl.col("finished"))
+    wanted = size_classes() if classes is None else classes
+    chosen = [one.holds() & counts(flows) for one in wanted]
+    ended = [one & pl.col("finished") for one in chosen]
+    numbers_of = [one.sum().alias(str(number)) for number, one in enumerate([*chosen, *ended])]
+    known = collected(flows.select(numbers_of)).row(0)
+    rows: list[dict[str, object]] = [
+        {"size_class": one.label, "flows": total, "unfinished": total - finished}
+        for one, total, finished in zip(wanted, known, known[len(wanted) :], strict=False)
+    ]
+    for measure in MEASURES:
+        for row, values in zip(rows, numbers_by(flows, measure, ended), strict=True):
             row |= {f"{measure}_{name}": value for name, value in statistics(values, overwrite=True).items()}
-        rows.append(row)
     schema: dict[str, type[pl.DataType]] = {"size_class": pl.String, "flows": pl.Int64, "unfinished": pl.Int64}
     schema |= {f"{measure}_{name}": pl.Float64 for measure in MEASURES for name in STATISTICS}
     return pl.DataFrame(rows, schema=schema, orient="row")
