@@ -369,6 +369,21 @@ def test_a_number_that_holds_under_several_settings_counts_once(tmp_path: Path) 
     assert sum(paper.kinds.values()) == 1
 
 
+def test_a_cause_sets_the_number_of_another_setting_beside_its_own(tmp_path: Path) -> None:
+    text = (
+        'paper = 1000\ncompare = "value"\ntolerance = 20\nper = { traffic.load = [0.2, 0.8] }\n'
+        'measure = { quantity = "fct", of = "bad", over = "good", as = "increase" }\n'
+        'because = "{own} here, {high} at 0.8"\n'
+        'fields.own = { quantity = "fct", of = "bad", over = "good", as = "increase" }\n'
+        'fields.high = { quantity = "fct", of = "bad", over = "good", as = "increase", at = { traffic.load = 0.8 } }\n'
+    )
+    (tmp_path / "expected.toml").write_text(HEAD + text)
+    low, _ = load_expected(tmp_path).claims
+    line = judge("p/f", low, CellEvidence(values()))
+    assert line.because.startswith("100.0 here, ")
+    assert line.because != "100.0 here, 100.0 at 0.8"
+
+
 THEORY = """
 [[theory]]
 name = "twice"

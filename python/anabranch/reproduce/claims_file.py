@@ -132,7 +132,7 @@ def _each(row: Mapping[str, Any], known: Mapping[str, str]) -> Iterator[Mapping[
             if key in plain
         }
         fields = {
-            name: {**given, "at": {**given.get("at", {}), axis: value}}
+            name: {**given, "at": {axis: value, **given.get("at", {})}}
             for name, given in plain.get("fields", {}).items()
         }
         name = axis.rpartition(".")[2]

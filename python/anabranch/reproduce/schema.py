@@ -121,7 +121,11 @@ CLAIM = (
         "and the names in `fields`. A text without braces is a table `{ text, shown_by }`, whose `shown_by` is the "
         "command that shows it.",
     ),
-    Key("fields", "table of measures", "Further numbers that `because` names."),
+    Key(
+        "fields",
+        "table of measures",
+        "Further numbers that `because` names, at the verdict's value of `per` where a measure names no other.",
+    ),
     Key(
         "alternatives",
         "list of tables",
