@@ -44,8 +44,8 @@ def by_class(flows: pl.DataFrame | pl.LazyFrame, classes: Sequence[SizeClass] | 
     wanted = size_classes() if classes is None else classes
     chosen = [one.holds() & counts(flows) for one in wanted]
     ended = [one & pl.col("finished") for one in chosen]
-    numbers_of = [one.sum().alias(str(number)) for number, one in enumerate([*chosen, *ended])]
-    known = collected(flows.select(numbers_of)).row(0)
+    totals = [one.sum().alias(str(number)) for number, one in enumerate([*chosen, *ended])]
+    known = collected(flows.select(totals)).row(0)
     rows: list[dict[str, object]] = [
         {"size_class": one.label, "flows": total, "unfinished": total - finished}
         for one, total, finished in zip(wanted, known, known[len(wanted) :], strict=False)
