@@ -9,9 +9,12 @@ lost, though no qdisc counts them. The default cannot be set for a namespace, so
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from anabranch.errors import AnabranchError
@@ -29,26 +32,36 @@ RECEIVE_BYTES = 2**22
 def widen(pid: int) -> bool:
     """Widens the packet sockets of a process; whether that which sends has been among them.
 
+    A socket that the process closes meanwhile is none of its sockets any more, and a process that ends has none.
+
     Raises:
         AnabranchError: the kernel does not hand sockets over.
 
     """
-    handle = os.pidfd_open(pid)
     sends = False
-    try:
+    # A process that ends meanwhile takes its entry in /proc along.
+    with suppress(FileNotFoundError, ProcessLookupError), _handle(pid) as handle:
         for path in Path(f"/proc/{pid}/fd").iterdir():
-            if not _is_socket(path):
+            found = _copy(handle, int(path.name)) if _is_socket(path) else None
+            if found is None:
                 continue
-            with _copy(handle, int(path.name)) as found:
+            with found:
                 if found.family != socket.AF_PACKET:
                     continue
                 found.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BYTES)
                 found.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BYTES)
                 # Receiving sockets are bound to a device, the sending one is not.
                 sends = sends or not found.getsockname()[0]
+    return sends
+
+
+@contextmanager
+def _handle(pid: int) -> Iterator[int]:
+    handle = os.pidfd_open(pid)
+    try:
+        yield handle
     finally:
         os.close(handle)
-    return sends
 
 
 def _is_socket(path: Path) -> bool:
@@ -58,12 +71,21 @@ def _is_socket(path: Path) -> bool:
         return False
 
 
-def _copy(handle: int, descriptor: int) -> socket.socket:
-    """The other process's socket, in this one."""
+def _copy(handle: int, descriptor: int) -> socket.socket | None:
+    """The other process's socket, in this one; nothing if the process has closed it since it was listed."""
     library = ctypes.CDLL(None, use_errno=True)
     copied = library.syscall(SYS_PIDFD_GETFD, handle, descriptor, 0)
     if copied < 0:
-        reason = os.strerror(ctypes.get_errno())
+        error = OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        if error.errno == errno.EBADF:
+            return None
+        if error.errno == errno.ESRCH:
+            raise error
         kernel = f"Linux 5.6 or newer; here is {platform.release()}"
-        raise AnabranchError(f"ovs-vswitchd: its sockets cannot be widened: {reason}; take {kernel}")
-    return socket.socket(fileno=copied)
+        raise AnabranchError(f"ovs-vswitchd: its sockets cannot be widened: {error.strerror}; take {kernel}")
+    try:
+        return socket.socket(fileno=copied)
+    except OSError:
+        # The number was used again, for a file of another kind.
+        os.close(copied)
+        return None
