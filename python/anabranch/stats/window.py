@@ -35,8 +35,11 @@ def counts(flows: pl.DataFrame | pl.LazyFrame) -> pl.Expr:
 
 
 def measured(flows: Table) -> Table:
-    """Flows that count."""
-    return flows.filter(counts(flows))
+    """Flows that count; the frame in memory itself where all of them do."""
+    condition = counts(flows)
+    if isinstance(flows, pl.DataFrame) and flows.select(condition.all()).item():
+        return flows
+    return flows.filter(condition)
 
 
 def clipped(ports: pl.DataFrame, window: Window) -> pl.DataFrame:

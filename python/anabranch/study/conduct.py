@@ -127,7 +127,7 @@ def conduct(
     if missing:
         report.say(f"{len(missing)} cells are left for other shards; the last one to end writes the summary")
         return None
-    return finish(sweep, classes, command)
+    return finish(sweep, classes, command, quiet=not report.progress)
 
 
 def sweep(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ STATISTIC_COLUMNS = [f"{measure}_{name}" for measure in MEASURES for name in STA
 PACKET_COLUMNS = ["dropped_packets", "lost_packets", "marked_packets"]
 
 
-def cell_table(cells: Sequence[Cell], classes: Sequence[SizeClass]) -> pl.DataFrame:
+def cell_table(cells: Iterable[Cell], classes: Sequence[SizeClass]) -> pl.DataFrame:
     """One row per cell and size class: axes, seed, run, the columns of `by_class`, packets dropped, lost and marked."""
     parts = []
     for cell in cells:

@@ -173,14 +173,15 @@ def shard_of(sweep: Sweep, part: int, parts: int) -> list[Job]:
     return [job for job in sweep.missing if job.folder in mine]
 
 
-def finish(sweep: Sweep, classes: Sequence[SizeClass], command: Sequence[str]) -> StudyOutcome:
-    """Writes the tables, and the study's own file last."""
+def finish(sweep: Sweep, classes: Sequence[SizeClass], command: Sequence[str], quiet: bool) -> StudyOutcome:
+    """Writes the tables, and the study's own file last; draws how far it is, if not quiet."""
     # Polars takes a while to load.
     from anabranch.atomic_file import write_whole
     from anabranch.study.summary import cell_table, compare, summarise
+    from anabranch.terminal.read_progress import each
 
     axes = table_values(sweep.study.axes)
-    table = cell_table(sweep.cells, classes)
+    table = cell_table(each(sweep.cells, sweep.study.name, quiet), classes)
     for name, made in ((CELLS, table), (SUMMARY, summarise(table, list(axes))), (COMPARISON, compare(table, axes))):
         for ending, writer in (("parquet", made.write_parquet), ("csv", made.write_csv)):
             table_bytes = BytesIO()

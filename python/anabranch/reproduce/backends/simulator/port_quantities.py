@@ -35,7 +35,7 @@ def of_ports(quantity: Quantity, run: Run) -> float | None:
         return 100.0 * float((chosen["utilization"] * chosen["length_ns"]).sum()) / weight if weight else None
     if quantity.name == "split deviation":
         return _split_deviation(run, quantity)
-    part, whole = (_sent_bytes(run, wanted) for wanted in (quantity.ports, quantity.out_of))
+    part, whole = _sent_bytes(run, quantity.ports, quantity.out_of)
     return 100.0 * part / whole if whole else None
 
 
@@ -49,7 +49,7 @@ def _split_deviation(run: Run, quantity: Quantity) -> float | None:
     sizes = run.measured_flows["size_bytes"].cast(pl.Float64)
     if not len(sizes):
         return None
-    sent = np.array([_sent_bytes(run, [name]) for name in quantity.ports], dtype=np.float64)
+    sent = np.array(_sent_bytes(run, *([name] for name in quantity.ports)), dtype=np.float64)
     shares = np.array(quantity.weights) / sum(quantity.weights)
     # The ports' bytes hold headers and what was sent again: shares are compared, and payload says what chance does.
     apart = sent / sent.sum() - shares if sent.sum() else -shares
@@ -57,9 +57,13 @@ def _split_deviation(run: Run, quantity: Quantity) -> float | None:
     return float(np.sum(apart**2 / shares) / per_flow / (len(shares) - 1))
 
 
-def _sent_bytes(run: Run, wanted: Sequence[str]) -> int:
-    """Bytes that ports have sent, by their names."""
-    return int(run.measured_ports.filter(pl.col("port").is_in(_numbers(run, wanted)))["sent_bytes"].sum())
+def _sent_bytes(run: Run, *wanted: Sequence[str]) -> tuple[int, ...]:
+    """Bytes that each group of ports has sent, by their names."""
+    sums = [
+        pl.col("sent_bytes").filter(pl.col("port").is_in(_numbers(run, names))).sum().alias(str(group))
+        for group, names in enumerate(wanted)
+    ]
+    return run.measured_ports.select(sums).row(0)
 
 
 def _numbers(run: Run, wanted: Sequence[str]) -> list[int]:

@@ -27,6 +27,7 @@ from anabranch.study.job import Job
 from anabranch.study.local import run_local
 from anabranch.study.study import Study, load_study, table_values
 from anabranch.study.sweep import Sweep, finish, resolve
+from anabranch.terminal.read_progress import each
 from anabranch.terminal.sweep_progress import SweepProgress
 from anabranch.units import coarse_duration
 
@@ -76,13 +77,13 @@ class SimulatorStudy:
 
         with SweepProgress(self.group.label, len(self.sweep.missing), context.quiet) as watch:
             run_local(self.sweep.missing, context.command, watch, hear)
-        cells = collect(self.sweep, self.whole, self.expected.quantities, failed)
+        cells = collect(self.sweep, self.whole, self.expected.quantities, failed, context.quiet)
         for cell, reason in cells.missing.items():
             cells.missing[cell] = _shortened(reason)
         if not cells.missing:
             from anabranch.stats.size_classes import size_classes
 
-            finish(self.sweep, size_classes(), context.command)
+            finish(self.sweep, size_classes(), context.command, context.quiet)
         return CellEvidence(cells, self.expected.figures)
 
 
@@ -104,7 +105,9 @@ def prepare(group: Group, runs: Path, quick: bool) -> SimulatorStudy:
     return SimulatorStudy(group, expected, whole, sweep, forecast(sweep.missing, done))
 
 
-def collect(sweep: Sweep, whole: Study, quantities: Iterable[Quantity], failed: Mapping[str, str]) -> Cells:
+def collect(
+    sweep: Sweep, whole: Study, quantities: Iterable[Quantity], failed: Mapping[str, str], quiet: bool
+) -> Cells:
     """Measures every run once; frames are let go of in between.
 
     Args:
@@ -112,6 +115,7 @@ def collect(sweep: Sweep, whole: Study, quantities: Iterable[Quantity], failed: 
         whole: The study before it was made small.
         quantities: What to measure.
         failed: Why cells could not be run, by the name of their folder.
+        quiet: Whether no progress is drawn.
 
     """
     axes = table_values(sweep.study.axes)
@@ -123,7 +127,7 @@ def collect(sweep: Sweep, whole: Study, quantities: Iterable[Quantity], failed: 
     wanted = list(dict.fromkeys(quantities))
     for refused in sweep.refused:
         cells.missing[cells.cell(refused.point), refused.seed] = refused.reason
-    for one in sweep.cells:
+    for one in each(sweep.cells, sweep.study.name, quiet):
         cell = cells.cell(one.point)
         if read_manifest(one.folder) is None:
             cells.missing[cell, one.seed] = failed.get(one.folder.name, "it has not run")
