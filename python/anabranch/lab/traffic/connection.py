@@ -8,11 +8,11 @@ import select
 import socket
 import struct
 import time
+from collections.abc import Mapping
 from typing import Protocol
 
 from anabranch.lab.traffic import tcp_info
 
-PORT = 5001
 SEND_CHUNK = 256 * 1024
 RECEIVE_CHUNK = 1024 * 1024
 WAKE_BYTES = 32 * 1024
@@ -38,7 +38,10 @@ class Loop(Protocol):
     congestion_control: str
     ran: set[str]
     poll: select.epoll
-    unaccepted: dict[tuple[str, int, int], Connection]
+    unaccepted: dict[tuple[str, int, int, int], Connection]
+    """By address and port of the sender, host and port of the receiver."""
+    ports: Mapping[int, int]
+    """Where hosts listen for connections whose answers bear a mark."""
 
     def open_socket(self, host: int) -> socket.socket:
         """A TCP socket in the namespace of a host."""
@@ -75,37 +78,43 @@ class Flow:
 class Connection:
     """A sending end and, once it is accepted, its receiving end."""
 
-    def __init__(self, player: Loop, source: int, target: int, source_port: int = 0, mark: int = 0) -> None:
-        self.player, self.source, self.target = player, source, target
-        self.key: tuple[str, int, int] | None = None
+    def __init__(self, player: Loop, opened_for: Flow) -> None:
+        self.player, self.source, self.target = player, opened_for.source, opened_for.target
+        self.mark, self.back_mark = opened_for.mark, opened_for.back_mark
+        self.key: tuple[str, int, int, int] | None = None
         self.flow: Flow | None = None
         self.left = 0
         self.waits = True
         self.sent_before = tcp_info.NOTHING_SENT
         self.out_of_order_before = 0
         self.receiver: socket.socket | None = None
-        self.sender = player.open_socket(source)
+        self.sender = player.open_socket(self.source)
         if player.congestion_control:
             self.sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, player.congestion_control.encode())
         self.sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
-        _set_mark(self.sender, mark)
-        if source_port:
-            self.sender.bind((player.addresses[source], source_port))
-        self._refused = self.sender.connect_ex((player.addresses[target], PORT))
+        if self.mark:
+            set_mark(self.sender, self.mark)
+        if opened_for.source_port:
+            self.sender.bind((player.addresses[self.source], opened_for.source_port))
+        target_port = player.ports[self.back_mark]
+        self._refused = self.sender.connect_ex((player.addresses[self.target], target_port))
         if self._refused not in (0, errno.EINPROGRESS):
             return
         player.watch(self.sender.fileno(), self, select.EPOLLOUT)
         address, port = self.sender.getsockname()
-        self.key = (address, port, target)
+        self.key = (address, port, self.target, target_port)
         player.unaccepted[self.key] = self
 
     def begin(self, flow: Flow) -> None:
         """Sends a flow; the connection is idle or has only just been asked for."""
         self.flow, self.left = flow, flow.size
-        _set_mark(self.sender, flow.mark)
-        if self.receiver is not None:
-            _set_mark(self.receiver, flow.back_mark)
+        if flow.mark != self.mark:
+            set_mark(self.sender, flow.mark)
+            self.mark = flow.mark
+        if flow.back_mark != self.back_mark and self.receiver is not None:
+            set_mark(self.receiver, flow.back_mark)
+            self.back_mark = flow.back_mark
         if self._refused not in (0, errno.EINPROGRESS):
             self.fail(self._refused)
         if self.receiver is not None:
@@ -160,7 +169,6 @@ class Connection:
         receiver.setblocking(False)
         receiver.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
         if self.flow is not None:
-            _set_mark(receiver, self.flow.back_mark)
             self._expect()
         self.player.watch(receiver.fileno(), _Receiver(self), select.EPOLLIN)
 
@@ -211,10 +219,12 @@ class Connection:
         self.receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, wanted)
 
 
-def _set_mark(end: socket.socket, mark: int) -> None:
-    """Marks the packets that a socket sends from now on (SO_MARK, socket(7)), which rules of nftables see."""
-    if mark:
-        end.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, mark)
+def set_mark(end: socket.socket, mark: int) -> None:
+    """Marks the packets that a socket sends from now on (SO_MARK, socket(7)), which rules of nftables see.
+
+    The connections that a listening socket accepts have its mark from their first packet on.
+    """
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, mark)
 
 
 class _Receiver:

@@ -21,11 +21,12 @@ from typing import Any
 
 from anabranch.errors import AnabranchError
 from anabranch.lab.traffic import kernel_counters
-from anabranch.lab.traffic.connection import PORT, Connection, Flow, Ready
+from anabranch.lab.traffic.connection import Connection, Flow, Ready, set_mark
 from anabranch.lab.traffic.parent import Parent, asked, say
 from anabranch.lab.traffic.timer import Timer
 from anabranch.netlink.namespace import enter
 
+PORT, MARKED_PORT = 5001, 6001
 BACKLOG = 4096
 EVENTS_MAX = 64
 LEAD_NS = 100_000_000
@@ -64,7 +65,7 @@ class Player:
         self.ran: set[str] = set()
         """Names of the congestion controls that senders were seen to run."""
         self.poll = select.epoll()
-        self.unaccepted: dict[tuple[str, int, int], Connection] = {}
+        self.unaccepted: dict[tuple[str, int, int, int], Connection] = {}
         self._here = ""
         self._handlers: dict[int, Ready] = {}
         self._idle: dict[tuple[int, int], list[Connection]] = {}
@@ -82,12 +83,21 @@ class Player:
         self.watch(self._timer.fileno(), _Clock(self._timer), select.EPOLLIN)
         self.watch(sys.stdin.fileno(), Parent(), select.EPOLLIN)
         self._check_congestion_control()
+        # The kernel acknowledges before this process has accepted: on a busy machine, flows of some packets whole.
+        marks = sorted({*flows["back_mark"]} - {0})
+        self.ports: Mapping[int, int] = {0: PORT} | {mark: MARKED_PORT + nth for nth, mark in enumerate(marks)}
         for host in sorted(set(flows["dst"])):
-            listener = self.open_socket(host)
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind((self.addresses[host], PORT))
-            listener.listen(BACKLOG)
-            self.watch(listener.fileno(), _Listener(self, listener, host), select.EPOLLIN)
+            for mark, port in self.ports.items():
+                self._listen(host, mark, port)
+
+    def _listen(self, host: int, mark: int, port: int) -> None:
+        listener = self.open_socket(host)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if mark:
+            set_mark(listener, mark)
+        listener.bind((self.addresses[host], port))
+        listener.listen(BACKLOG)
+        self.watch(listener.fileno(), _Listener(self, listener, host, port), select.EPOLLIN)
 
     def open_socket(self, host: int) -> socket.socket:
         """A TCP socket in the namespace of a host."""
@@ -162,13 +172,13 @@ class Player:
 
     def _warm_up(self) -> None:
         for pair in sorted({(flow.source, flow.target) for flow in self._flows}):
-            self._idle[pair] = [self._open(*pair) for _ in range(self._warm)]
+            self._idle[pair] = [self._open(Flow(*pair, size=0)) for _ in range(self._warm)]
         deadline = time.monotonic_ns() + WARM_TIMEOUT_NS
         while self.unaccepted and (now := time.monotonic_ns()) < deadline:
             self._timer.set(min(deadline, now + PROGRESS_NS))
             self._step()
         if self.unaccepted:
-            (address, _, target) = next(iter(self.unaccepted))
+            (address, _, target, _) = next(iter(self.unaccepted))
             raise AnabranchError(f"{address} to {self.addresses[target]}: no connection; does the fabric forward?")
 
     def _check_congestion_control(self) -> None:
@@ -183,9 +193,9 @@ class Player:
                     f"congestion control {self.congestion_control}: not in this kernel; it has {', '.join(known)}"
                 ) from None
 
-    def _open(self, source: int, target: int, source_port: int = 0, mark: int = 0) -> Connection:
+    def _open(self, flow: Flow) -> Connection:
         self._opened += 1
-        return Connection(self, source, target, source_port, mark)
+        return Connection(self, flow)
 
     def _start_due(self) -> int:
         """Starts the flows whose time has come; returns the time."""
@@ -198,7 +208,7 @@ class Player:
             flow = self._flows[number]
             idle = self._idle.get((flow.source, flow.target))
             flow.started_ns = time.monotonic_ns()
-            connection = idle.pop() if idle else self._open(flow.source, flow.target, flow.source_port, flow.mark)
+            connection = idle.pop() if idle else self._open(flow)
             connection.begin(flow)
             now = time.monotonic_ns()
         return now
@@ -234,8 +244,8 @@ class _Clock:
 
 
 class _Listener:
-    def __init__(self, player: Player, listener: socket.socket, host: int) -> None:
-        self._player, self._listener, self._host = player, listener, host
+    def __init__(self, player: Player, listener: socket.socket, host: int, port: int) -> None:
+        self._player, self._listener, self._host, self._port = player, listener, host, port
 
     def ready(self, events: int) -> None:
         del events
@@ -243,7 +253,7 @@ class _Listener:
             receiver, (address, port) = self._listener.accept()
         except BlockingIOError:
             return
-        connection = self._player.unaccepted.pop((address, port, self._host), None)
+        connection = self._player.unaccepted.pop((address, port, self._host, self._port), None)
         if connection is None:
             receiver.close()  # its sender has given up meanwhile
         else:

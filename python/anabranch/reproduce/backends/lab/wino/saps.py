@@ -2,7 +2,7 @@
 
 The rule is the simulator's (`crates/balancers/src/saps`). The program that sends knows how long its flow is, as the
 testbed's does, and tells the kernel by a mark on its socket which topology the flow is in; each direction draws for
-itself. Packets that set a connection up bear no mark, and so go by the switch's hash.
+itself.
 """
 
 from __future__ import annotations
