@@ -46,6 +46,12 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Smaller fabrics, fewer seeds: minutes, not hours.")] = False,
     recorded: Annotated[bool, typer.Option("--recorded", help="Full runs, from their records; nothing runs.")] = False,
     record: Annotated[bool, typer.Option("--record", help="Keep a full run's numbers for `--recorded`.")] = False,
+    spot_check: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Run N cells of each record again, drawn by chance, and compare their numbers."
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where results go; runs/reproduce if left out.")
     ] = None,
@@ -57,7 +63,10 @@ def reproduce(
     `--recorded` prints in a second what full runs came to: the numbers are those kept in `studies/`, the verdicts are
     computed from them.
 
-    The status is 1 if ours contradicts theory: then our code is wrong, whatever the papers say.
+    `--spot-check` says whether a record still holds: with `--record` too, the record says so from then on.
+
+    The status is 1 if ours contradicts theory: then our code is wrong, whatever the papers say; and if a number of a
+    spot check is not the record's.
     """
     from anabranch.reproduce.selection import select
 
@@ -67,14 +76,20 @@ def reproduce(
     for other, given in (("--quick", quick), ("--record", record)):
         if recorded and given:
             raise AnabranchError(f"reproduce: {other}: --recorded runs nothing; leave one of the two out")
+    for other, named in (("--quick", quick), ("--recorded", recorded), ("--json", json), ("--output", output)):
+        if spot_check is not None and named:
+            raise AnabranchError(f"reproduce: {other}: --spot-check prints one line a study; leave one of the two out")
     if quick and record:
         raise AnabranchError("reproduce: --quick: a record is of a full run; leave --quick or --record out")
-    chosen = select(studies or [], everything, with_records=recorded)
+    chosen = select(studies or [], everything, with_records=recorded or spot_check is not None)
     name = "all" if everything else "-".join(study.replace("/", "-") for study in studies or [])
     if record:
         from anabranch.reproduce.record import refuse_installed
 
         refuse_installed(chosen)
+    if spot_check is not None:
+        _spot_checked(chosen, spot_check, record, quiet)
+        return
     kind = "-quick" if quick else "-recorded" if recorded else ""
     run = _Run(chosen, f"{name}{kind}", output or Path("runs") / "reproduce", json, quiet, quick, record)
     _show(run, _recalled(run) if recorded else _ran(run))
@@ -106,6 +121,29 @@ class _Run:
 
 def _command() -> list[str]:
     return ["anabranch", *sys.argv[1:]]
+
+
+def _spot_checked(chosen: list[Group], cells: int, record: bool, quiet: bool) -> None:
+    from anabranch.reproduce.backend import Context
+    from anabranch.reproduce.session import spot_check
+    from anabranch.reproduce.spot_check import keep
+    from anabranch.terminal.console import terminal
+
+    console = terminal()
+
+    def report(text: str) -> None:
+        if not quiet:
+            console.print(text, markup=False, soft_wrap=True)
+
+    wrong = False
+    for one in spot_check(chosen, cells, Context(_command(), quiet, report)):
+        for line in one.differing[1:]:
+            report(f"{one.group.label}: {line}")
+        wrong = wrong or bool(one.differing)
+        if record and one.cells and not one.differing:
+            keep(one)
+    if wrong:
+        raise typer.Exit(STATUS_WRONG)
 
 
 def _recalled(run: _Run) -> list[Evaluated]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from anabranch.reproduce.group import Group
     from anabranch.reproduce.ranking import Ranking
     from anabranch.reproduce.record import Record
+    from anabranch.reproduce.spot_check import SpotCheck
     from anabranch.stats.size_classes import SizeClass
 
 
@@ -141,6 +142,10 @@ class Backend(Protocol):
     def by_name_only(self) -> bool:
         """Whether a study runs only if it is named itself: `--all` and a paper's name leave it out."""
 
+    @property
+    def modelled(self) -> bool:
+        """Whether values follow from the simulator's model, the same to the bit whenever a cell runs."""
+
     def read_measure(self, given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> Measure:
         """Reads a measure of a claim.
 
@@ -163,6 +168,14 @@ class Backend(Protocol):
 
         Raises:
             AnabranchError: a file of the group or of the record is wrong.
+
+        """
+
+    def spot_check(self, group: Group, record: Record, cells: int, context: Context) -> SpotCheck:
+        """Some cells of a record, run again; none where values are not modelled.
+
+        Raises:
+            AnabranchError: a file of the group or of the record is wrong, or a cell cannot be run.
 
         """
 

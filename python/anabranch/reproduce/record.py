@@ -43,12 +43,20 @@ class Record:
     version: str
     model_version: int
     date: str
+    same: Mapping[str, Any] | None = None
+    """Spot check that found the same numbers: `model_version`, `cells`, `date`; see `spot_check`."""
 
-    @property
-    def origin(self) -> str:
-        """When and by what it was made, in words."""
-        told = "" if self.model_version == MODEL_VERSION else f" (now {MODEL_VERSION}: results may differ)"
-        return f"recorded {self.date} by anabranch {self.version}, model {self.model_version}{told}"
+    def origin(self, *, modelled: bool) -> str:
+        """When and by what it was made, in words; of values that the simulator's model does not yield, without it."""
+        made = f"recorded {self.date} by anabranch {self.version}"
+        if not modelled:
+            return made
+        told = ""
+        if self.same is not None and self.same["model_version"] == MODEL_VERSION:
+            told = f" ({self.same['cells']} cells drawn by chance are the same in model {MODEL_VERSION})"
+        elif self.model_version != MODEL_VERSION:
+            told = f" (now {MODEL_VERSION}: results may differ)"
+        return f"{made}, model {self.model_version}{told}"
 
     def document(self, name: str) -> Any:
         """Content of one of its JSON files; within `reading`."""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import track
 
-from anabranch.reproduce.backend import Announcement, Context, Evidence, backend
+from anabranch.reproduce.backend import Announcement, Context, Evidence, Prepared, backend
 from anabranch.reproduce.claim import Expected
 from anabranch.reproduce.claims_file import load_expected
 from anabranch.reproduce.group import Group
 from anabranch.reproduce.judge import LEAST_SEEDS, judge
 from anabranch.reproduce.line import FAILS, Line
 from anabranch.reproduce.record import identity, keep, recorded
+from anabranch.reproduce.spot_check import SpotCheck
 from anabranch.reproduce.unrecorded import unrecorded
 from anabranch.study.local import cores
 from anabranch.units import coarse_duration
@@ -52,16 +53,20 @@ def run(groups: Sequence[Group], output: Path, quick: bool, context: Context) ->
     """
     # Hundreds of flow lists are drawn to foresee the time.
     steps = track(groups, "reading the studies", console=Console(stderr=True), transient=True, disable=context.quiet)
-    prepared = [backend(group.backend).prepare(group, quick, output) for group in steps]
-    for line in _announced([one.announcement for one in prepared if one.announcement is not None], quick):
+    prepared = [(one, one.announcement) for one in (_prepared(group, quick, output) for group in steps)]
+    for line in _announced([work for _, work in prepared if work is not None], quick):
         context.report(line)
     found = []
-    for one in prepared:
+    for one, _ in prepared:
         evidence = one.run(context)
         least = 2 if one.quick_note else LEAST_SEEDS
         lines = [judge(one.group.label, claim, evidence, least) for claim in one.expected.claims]
         found.append(Evaluated(one.group, one.expected, evidence, lines, one.quick_note))
     return found
+
+
+def _prepared(group: Group, quick: bool, output: Path) -> Prepared:
+    return backend(group.backend).prepare(group, quick, output)
 
 
 def recall(groups: Sequence[Group]) -> list[Evaluated]:
@@ -72,6 +77,25 @@ def recall(groups: Sequence[Group]) -> list[Evaluated]:
 
     """
     return [_recalled(group) for group in groups]
+
+
+def spot_check(groups: Sequence[Group], cells: int, context: Context) -> Iterator[SpotCheck]:
+    """Runs so many cells of each record again, and yields what each study has come to as it ends.
+
+    Raises:
+        AnabranchError: a file of a group or of its record is wrong, or a cell cannot be run.
+
+    """
+    for group in groups:
+        record = recorded(group)
+        if record is None:
+            one = SpotCheck(group, why_not="no record")
+        elif record.study != identity(group):
+            one = SpotCheck(group, why_not="study.toml has changed since")
+        else:
+            one = backend(group.backend).spot_check(group, record, cells, context)
+        context.report(f"{group.label}: {one.cells} of {one.of} cells: {one.result}")
+        yield one
 
 
 def record(evaluated: Sequence[Evaluated], report: Callable[[str], None]) -> None:
@@ -96,7 +120,9 @@ def _recalled(group: Group) -> Evaluated:
         evidence, origin = unrecorded(group), "no record"
     else:
         expected, evidence = backend(group.backend).recall(group, known)
-        origin = known.origin + ("" if known.study == identity(group) else "; study.toml has changed since")
+        origin = known.origin(modelled=backend(group.backend).modelled) + (
+            "" if known.study == identity(group) else "; study.toml has changed since"
+        )
     lines = [judge(group.label, claim, evidence, LEAST_SEEDS) for claim in expected.claims]
     return Evaluated(group, expected, evidence, lines, origin=origin, recorded=known is not None)
 

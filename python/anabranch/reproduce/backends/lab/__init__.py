@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from anabranch.reproduce.measure import CellMeasure, read_measure
 
 if TYPE_CHECKING:
+    from anabranch.reproduce.backend import Context
     from anabranch.reproduce.backends.lab.study import LabStudy
     from anabranch.reproduce.cell_evidence import CellEvidence
     from anabranch.reproduce.claim import Expected
     from anabranch.reproduce.group import Group
     from anabranch.reproduce.record import Record
+    from anabranch.reproduce.spot_check import SpotCheck
     from anabranch.stats.size_classes import SizeClass
 
 QUANTITIES = ("MAPE", "fct", "goodput", "reordered", "retransmitted", "dropped", "meter error")
@@ -25,6 +27,7 @@ class LabBackend:
 
     by_name_only = True
     """It needs root, and a machine that does nothing else."""
+    modelled = False
 
     def read_measure(self, given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> CellMeasure:
         """Reads a measure of cells."""
@@ -51,6 +54,13 @@ class LabBackend:
 
         expected, evidence = recall(group, record, self.read_measure)
         return expected, with_theory(evidence, record)
+
+    def spot_check(self, group: Group, record: Record, cells: int, context: Context) -> SpotCheck:
+        """See `backend.Backend`."""
+        from anabranch.reproduce.spot_check import SpotCheck
+
+        del record, cells, context
+        return SpotCheck(group, why_not="its values are of real switches, and repeat only by chance")
 
 
 BACKEND = LabBackend()

@@ -10,11 +10,13 @@ from anabranch.reproduce.backends.simulator.measured import read_simulated
 from anabranch.reproduce.measure import CellMeasure
 
 if TYPE_CHECKING:
+    from anabranch.reproduce.backend import Context
     from anabranch.reproduce.backends.simulator.simulate import SimulatorStudy
     from anabranch.reproduce.cell_evidence import CellEvidence
     from anabranch.reproduce.claim import Expected
     from anabranch.reproduce.group import Group
     from anabranch.reproduce.record import Record
+    from anabranch.reproduce.spot_check import SpotCheck
     from anabranch.stats.size_classes import SizeClass
 
 
@@ -22,6 +24,7 @@ class Simulator:
     """See `backend.Backend`."""
 
     by_name_only = False
+    modelled = True
 
     def read_measure(self, given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> CellMeasure:
         """Reads a measure of cells."""
@@ -38,6 +41,12 @@ class Simulator:
         from anabranch.reproduce.cell_evidence import recall
 
         return recall(group, record, read_simulated)
+
+    def spot_check(self, group: Group, record: Record, cells: int, context: Context) -> SpotCheck:
+        """See `backend.Backend`."""
+        from anabranch.reproduce.backends.simulator.again import again
+
+        return again(group, record, cells, context)
 
 
 BACKEND = Simulator()

@@ -22,7 +22,7 @@ from anabranch.reproduce.positions import key_line
 from anabranch.reproduce.quantity import Quantity
 from anabranch.runs.folder import check_writable, read_manifest
 from anabranch.runs.results import Run
-from anabranch.study.forecast import Forecast, forecast
+from anabranch.study.forecast import forecast
 from anabranch.study.job import Job
 from anabranch.study.local import run_local
 from anabranch.study.study import Study, load_study, table_values
@@ -45,7 +45,6 @@ class SimulatorStudy:
     whole: Study
     """The study before it was made small."""
     sweep: Sweep
-    forecast: Forecast
 
     @property
     def quick_note(self) -> str:
@@ -54,12 +53,14 @@ class SimulatorStudy:
 
     @cached_property
     def announcement(self) -> Announcement:
-        """Cells and time."""
+        """Cells and time; many flow lists are drawn to foresee it."""
         missing, cells = len(self.sweep.missing), len(self.sweep.jobs)
         unknown = f", {len(self.sweep.refused)} of schemes that there are not" if self.sweep.refused else ""
-        time = f": about {coarse_duration(self.forecast.seconds)}" if missing else ""
+        done = [folder for folder in self.sweep.jobs if read_manifest(folder) is not None]
+        foreseen = forecast(self.sweep.missing, done)
+        time = f": about {coarse_duration(foreseen.seconds)}" if missing else ""
         text = f"{self.group.label}: {cells} cells, {cells - missing} complete, {missing} to run{time}{unknown}"
-        return Announcement(text, self.forecast.seconds, missing > 0, self.forecast.measured)
+        return Announcement(text, foreseen.seconds, missing > 0, foreseen.measured)
 
     def run(self, context: Context) -> CellEvidence:
         """Runs what is missing, and measures. A cell that cannot be run is reported, and the others go on.
@@ -68,6 +69,15 @@ class SimulatorStudy:
             AnabranchError: results cannot be written.
 
         """
+        cells = self.measure(context)
+        if not cells.missing:
+            from anabranch.stats.size_classes import size_classes
+
+            finish(self.sweep, size_classes(), context.command, context.quiet)
+        return CellEvidence(cells, self.expected.figures)
+
+    def measure(self, context: Context) -> Cells:
+        """Runs what is missing, and measures every cell; see `run`."""
         check_writable(self.sweep.folder)
         failed: dict[str, str] = {}
 
@@ -80,11 +90,7 @@ class SimulatorStudy:
         cells = collect(self.sweep, self.whole, self.expected.quantities, failed, context.quiet)
         for cell, reason in cells.missing.items():
             cells.missing[cell] = _shortened(reason)
-        if not cells.missing:
-            from anabranch.stats.size_classes import size_classes
-
-            finish(self.sweep, size_classes(), context.command, context.quiet)
-        return CellEvidence(cells, self.expected.figures)
+        return cells
 
 
 def prepare(group: Group, runs: Path, quick: bool) -> SimulatorStudy:
@@ -101,8 +107,7 @@ def prepare(group: Group, runs: Path, quick: bool) -> SimulatorStudy:
         line = key_line(file.read_text(encoding="utf-8"), 0, "seeds")
         raise AnabranchError(f"{file}:{line}: seeds: {len(whole.seeds)}: claims need {LEAST_SEEDS} at least")
     sweep = resolve(study, runs, lambda message: SCHEME_MISSING.search(message) is not None)
-    done = [folder for folder in sweep.jobs if read_manifest(folder) is not None]
-    return SimulatorStudy(group, expected, whole, sweep, forecast(sweep.missing, done))
+    return SimulatorStudy(group, expected, whole, sweep)
 
 
 def collect(

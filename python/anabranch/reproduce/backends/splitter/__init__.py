@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from anabranch.reproduce.backends.splitter.evidence import SplitterEvidence
     from anabranch.reproduce.group import Group
     from anabranch.reproduce.record import Record
+    from anabranch.reproduce.spot_check import SpotCheck
     from anabranch.stats.size_classes import SizeClass
 
 
@@ -52,6 +53,7 @@ class SplitterBackend:
     """See `backend.Backend`."""
 
     by_name_only = False
+    modelled = False
 
     def read_measure(self, given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> ValueMeasure:
         """Reads names of values; size classes do not matter."""
@@ -70,6 +72,13 @@ class SplitterBackend:
 
         expected = load_expected(group.folder, read=self.read_measure)
         return expected, SplitterEvidence(read(load(group.folder, quick=False), record), expected.claims)
+
+    def spot_check(self, group: Group, record: Record, cells: int, context: Context) -> SpotCheck:
+        """See `backend.Backend`."""
+        from anabranch.reproduce.spot_check import SpotCheck
+
+        del record, cells, context
+        return SpotCheck(group, why_not="its values are of the splitter, not of the simulator's model")
 
 
 BACKEND = SplitterBackend()
