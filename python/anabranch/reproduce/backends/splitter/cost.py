@@ -96,21 +96,31 @@ class List:
             self.bytes_at[load], at = self.splitter.state_bytes, load
 
 
+@dataclass(frozen=True)
+class _Timed:
+    """What is timed for one `Cost`."""
+
+    technique: str
+    paths: int
+    connections: int
+    splitter: Splitter
+    packets: Keys
+    state_bytes: int
+
+
 def by_load_and_paths(study: Study, filled: List, tell: Callable[[], None]) -> tuple[list[Cost], list[Cost]]:
     """Cost by load at four paths, and by number of paths at one load."""
-    loads, paths = [], []
-    for connections in study.cost.connections:
-        loads += [_cost(study, technique, 4, connections, filled) for technique in study.cost.techniques]
-        tell()
-    for count in study.cost.paths:
-        paths += [
-            _cost(study, technique, count, study.cost.paths_connections, filled) for technique in study.cost.techniques
-        ]
-        tell()
-    return loads, paths
+    wanted = study.cost
+    loads = [_timed(study, choice, 4, load, filled) for load in wanted.connections for choice in wanted.techniques]
+    paths = [
+        _timed(study, choice, count, wanted.paths_connections, filled)
+        for count in wanted.paths
+        for choice in wanted.techniques
+    ]
+    return _costs(loads, wanted.repetitions, tell), _costs(paths, wanted.repetitions, tell)
 
 
-def _cost(study: Study, technique: Choice, paths: int, connections: int, filled: List) -> Cost:
+def _timed(study: Study, technique: Choice, paths: int, connections: int, filled: List) -> _Timed:
     wanted = study.cost
     present = filled.keys[:connections]
     listed = is_list(technique)
@@ -123,17 +133,29 @@ def _cost(study: Study, technique: Choice, paths: int, connections: int, filled:
         state_bytes = splitter.state_bytes
     packets = wanted.packets_list if listed else wanted.packets
     sample = _evenly(present, packets, stream(study.seed, "packets", paths, connections))
-    throughput = splitter.time_pick(sample, repetitions=wanted.repetitions)
-    latency = splitter.time_chain(sample[:LATENCY_PACKETS], repetitions=wanted.repetitions)
-    return Cost(
-        technique.label,
-        paths,
-        connections,
-        packets,
-        tuple(map(float, throughput)),
-        tuple(map(float, latency)),
-        state_bytes,
-    )
+    return _Timed(technique.label, paths, connections, splitter, sample, state_bytes)
+
+
+def _costs(timed: list[_Timed], repetitions: int, tell: Callable[[], None]) -> list[Cost]:
+    """Every repetition goes over all of them, so that a clock that rises or falls meanwhile does so for all."""
+    throughput_ns, latency_ns = np.empty((2, len(timed), repetitions))
+    for repetition in range(repetitions):
+        for row, one in enumerate(timed):
+            (throughput_ns[row, repetition],) = one.splitter.time_pick(one.packets, repetitions=1)
+            (latency_ns[row, repetition],) = one.splitter.time_chain(one.packets[:LATENCY_PACKETS], repetitions=1)
+        tell()
+    return [
+        Cost(
+            one.technique,
+            one.paths,
+            one.connections,
+            one.packets.size,
+            tuple(map(float, throughput_ns[row])),
+            tuple(map(float, latency_ns[row])),
+            one.state_bytes,
+        )
+        for row, one in enumerate(timed)
+    ]
 
 
 def _evenly(present: Keys, packets: int, rng: np.random.Generator) -> Keys:

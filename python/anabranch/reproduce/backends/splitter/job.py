@@ -86,5 +86,5 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
 
 def _units(study: Study) -> int:
     trials = sum(connections for one in study.sweeps.values() for _, connections in one.points)
-    steps = len(study.cost.connections) + len(study.cost.paths) + len(study.changes.per_second)
+    steps = 2 * study.cost.repetitions + len(study.changes.per_second)
     return trials * study.trials * len(study.techniques) + steps * COST_STEP_UNITS
