@@ -262,7 +262,7 @@ Settings that were chosen knowing the answer stand below the verdict.
 Intervals are Student's over seeds (draws of the lab); a ratio of schemes is paired on the same flows. Those of the
 splitter are a jackknife over trials, whose mean is moved from the weights that were drawn to all weights by what theory
 expects of both (a control variate). Times of decisions have the least and the most of six repetitions around their
-median.
+median; a repetition goes over all that is compared, and is the fastest of five passes over each.
 
 ## Records of full runs
 
