@@ -47,7 +47,11 @@ def test_a_record_that_holds_says_so_from_then_on(where: Path) -> None:
     assert "same" not in json.loads(path.read_text())
     said("--record")
     shown = " ".join(anabranch("reproduce", "paper/fig1", "--recorded").stdout.split())
-    assert f"model 1 (6 cells drawn by chance are the same in model {MODEL_VERSION})" in shown
+    assert f"model 1 (6 of 20 cells, drawn by chance, are the same in model {MODEL_VERSION})" in shown
+    done = anabranch("reproduce", "paper/fig1", "--spot-check", "20", "--record")
+    assert done.returncode == 0, done.stderr
+    shown = " ".join(anabranch("reproduce", "paper/fig1", "--recorded").stdout.split())
+    assert f"model 1 (all 20 cells are the same in model {MODEL_VERSION})" in shown
     # What was checked under an older model says nothing of this one.
     written = json.loads(path.read_text())
     path.write_text(json.dumps({**written, "same": {**written["same"], "model_version": 2}}))

@@ -44,7 +44,7 @@ class Record:
     model_version: int
     date: str
     same: Mapping[str, Any] | None = None
-    """Spot check that found the same numbers: `model_version`, `cells`, `date`; see `spot_check`."""
+    """Spot check that found the same numbers: `model_version`, `cells`, `of`, `date`; see `spot_check`."""
 
     def origin(self, *, modelled: bool) -> str:
         """When and by what it was made, in words; of values that the simulator's model does not yield, without it."""
@@ -53,7 +53,9 @@ class Record:
             return made
         told = ""
         if self.same is not None and self.same["model_version"] == MODEL_VERSION:
-            told = f" ({self.same['cells']} cells drawn by chance are the same in model {MODEL_VERSION})"
+            cells, of = self.same["cells"], self.same["of"]
+            which = f"all {of:,} cells" if cells == of else f"{cells:,} of {of:,} cells, drawn by chance,"
+            told = f" ({which} are the same in model {MODEL_VERSION})"
         elif self.model_version != MODEL_VERSION:
             told = f" (now {MODEL_VERSION}: results may differ)"
         return f"{made}, model {self.model_version}{told}"

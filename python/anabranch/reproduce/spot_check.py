@@ -88,5 +88,10 @@ def keep(found: SpotCheck) -> None:
     assert record is not None, "it has been read"
     path = record.folder / MANIFEST
     manifest = json.loads(path.read_bytes())
-    manifest["same"] = {"model_version": MODEL_VERSION, "cells": found.cells, "date": datetime.date.today().isoformat()}
+    manifest["same"] = {
+        "model_version": MODEL_VERSION,
+        "cells": found.cells,
+        "of": found.of,
+        "date": datetime.date.today().isoformat(),
+    }
     write_whole(path, json.dumps(manifest, indent=1) + "\n")

@@ -41,7 +41,7 @@ class Loop(Protocol):
     unaccepted: dict[tuple[str, int, int, int], Connection]
     """By address and port of the sender, host and port of the receiver."""
     ports: Mapping[int, int]
-    """Where hosts listen for connections whose answers bear a mark."""
+    """Port at which hosts listen, by the mark that the answers of a connection bear; 0 for none."""
 
     def open_socket(self, host: int) -> socket.socket:
         """A TCP socket in the namespace of a host."""
