@@ -12,8 +12,9 @@ pub fn event_columns(events: &[PacketEvent]) -> Vec<Column> {
         column(
             "event",
             "`drop`: refused for want of room, by RED or by a meter. `loss`: a dead port, a lossy link, a blackhole, no \
-             path. `mark`: a congestion mark set. `trim`: payload cut off for want of room. `path`: a segment arrived by another path than the one before it on its \
-             connection, or was the first of its flow there.",
+             path. `mark`: a congestion mark set. `trim`: payload cut off for want of room. `path`: a segment arrived by \
+             another path than the one before it on its connection, or was the first of its flow there. `discard`: a \
+             segment arrived and its receiver discarded it, behind a gap under go-back-N or without a posted receive.",
             Values::Word(events.iter().map(|event| word(event.what)).collect()),
         ),
         column(
@@ -48,5 +49,6 @@ fn word(what: EventKind) -> &'static str {
         EventKind::Marked => "mark",
         EventKind::Trimmed => "trim",
         EventKind::OtherPath => "path",
+        EventKind::Discarded => "discard",
     }
 }

@@ -121,7 +121,8 @@ fn own_transport(traffic: &Traffic, common: &Transport, framing: Framing) -> Res
 fn check_sends(workload: &Workload, transport: &Transport, origin: &Origin) -> Result<(), FormError> {
     match (workload, transport) {
         (Workload::Graph(job), Transport::Roce(Roce { semantics: Semantics::Send { .. }, .. })) => {
-            let checked = job.work.graph.check_posted(|_| true, "under semantics = \"send\"");
+            let graph = &job.work.graph;
+            let checked = graph.check_posted(|send| graph.needs_receive(send), "under semantics = \"send\"");
             checked.map_err(|error| jobs::work_error(error, origin))
         }
         _ => Ok(()),

@@ -27,6 +27,7 @@ use crate::{FlowRecord, Framing, Kind, Packet, Settings, SimulationError, Window
 use anabranch_fabric::Fabric;
 use anabranch_split::picks::mix;
 use anabranch_traffic::FlowSource;
+use counters::Refused;
 use flow_table::{CHUNK_BITS, FlowTable};
 use foresight::Foreseen;
 use multipath::Multipaths;
@@ -62,8 +63,7 @@ pub(crate) struct Hosts<'a> {
     pub(crate) finished: u64,
     /// Flows that have begun, or will at a time that is known, and may yet finish.
     pub(crate) hopeful: u64,
-    /// RNR NAKs after which senders waited, of flows that have ended.
-    pub(crate) not_ready: u64,
+    pub(crate) refused: Refused,
     /// Window of each flow that is watched as it was written down last; [`windows::NO_WINDOW`] before the first.
     watched: HashMap<u32, u64>,
     pub(crate) windows: Vec<WindowSample>,
@@ -106,7 +106,7 @@ impl<'a> Hosts<'a> {
             begun: 0,
             finished: 0,
             hopeful: 0,
-            not_ready: 0,
+            refused: Refused::default(),
             works: Works::new(&settings.works, flows),
             watched: observe.window_flows.iter().map(|&flow| (flow, windows::NO_WINDOW)).collect(),
             windows: Vec::new(),
@@ -470,7 +470,7 @@ impl<'a> Hosts<'a> {
             self.hopeful -= 1;
         }
         let Connection { transport, message, .. } = *connection;
-        self.not_ready += u64::from(connection.counters().0.not_ready);
+        self.refused.not_ready += u64::from(connection.counters().0.not_ready);
         let record = self.flows.record(message.flow);
         connection.write_counters(record);
         let leaves_some = record.left_packets() > 0;

@@ -223,11 +223,14 @@ pub enum EventKind {
     Trimmed,
     /// It arrived by another path than the segment before it on its connection, or was the first of its flow there.
     OtherPath,
+    /// It arrived and its receiver discarded it: behind a gap under go-back-N, or without a posted receive.
+    Discarded,
 }
 
 impl EventKind {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 5] = [Self::Dropped, Self::Lost, Self::Marked, Self::Trimmed, Self::OtherPath];
+    pub const ALL: [Self; 6] =
+        [Self::Dropped, Self::Lost, Self::Marked, Self::Trimmed, Self::OtherPath, Self::Discarded];
 }
 
 /// An event of a single packet.

@@ -462,7 +462,11 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             ("packets dropped by meters", policed),
             ("headers of trimmed packets that reached hosts", headers_arrived),
             ("packets without a path to their destination", unroutable),
-            ("RNR NAKs: sends that came before their receive was posted", self.hosts.not_ready),
+            (
+                "segments that receivers discarded: behind a gap, or without a posted receive",
+                self.hosts.refused.discarded,
+            ),
+            ("RNR NAKs: sends that came before their receive was posted", self.hosts.refused.not_ready),
         ];
         counts.extend(sums.into_iter().filter(|&(_, count)| count > 0));
         let (captures, events) =

@@ -110,6 +110,8 @@ pub struct Graph {
     needs: Vec<u32>,
     parts: Vec<Part>,
     file: String,
+    /// Least tag of the messages by which sender and receiver meet; see [`Graph::needs_receive`].
+    pub(crate) control_tag: Option<u32>,
 }
 
 impl Graph {
@@ -441,6 +443,7 @@ impl Builder {
             needs,
             parts: self.parts,
             file: self.file,
+            control_tag: None,
         }
     }
 }

@@ -57,7 +57,18 @@ impl Graph {
         }
         let waits = |node| self.label(node).is_some_and(|label| tags.contains_key(&label));
         self.check_posted(waits, "under rendezvous")?;
-        self.rebuilt(by, &tags)
+        let mut graph = self.rebuilt(by, &tags)?;
+        graph.control_tag = tags.values().min().copied();
+        Ok(graph)
+    }
+
+    /// Whether the message of a send goes to a receive that its rank posts for it. The words by which sender and receiver
+    /// meet do not: a clear-to-send is written into memory that the other rank knows (NCCL: `ctsFifo`), and libraries of MPI
+    /// keep receives posted for their envelopes.
+    #[must_use]
+    pub fn needs_receive(&self, send: NodeId) -> bool {
+        let Act::Send { tag, .. } = self.node(send).act else { return false };
+        self.control_tag.is_none_or(|least| tag < least)
     }
 
     /// Label of a send or receive between two ranks.

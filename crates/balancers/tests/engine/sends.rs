@@ -2,13 +2,14 @@
 
 use crate::setup::{Link, PS_PER_US, TEN_GIG, leaf_spine, run, settings};
 use anabranch_balancers::{Balancing, Granularity, Settings};
+use anabranch_fabric::Rate;
 use anabranch_sim::transport::control::{DcqcnSettings, Law};
 use anabranch_sim::transport::roce::{Recovery, Roce, Semantics};
 use anabranch_sim::transport::{QueuePairs, Transport};
-use anabranch_sim::{Nic, Outcome};
+use anabranch_sim::{EventKind, Nic, Observe, Outcome};
 use anabranch_traffic::Workload;
 use anabranch_traffic::workload::{Job, PlacedWork};
-use anabranch_work::goal;
+use anabranch_work::{Rendezvous, goal};
 use std::sync::Arc;
 
 /// 10 Gbit/s and 1 us a link, frames of 1538 B on the wire, answers of 84: a message and its answer under one leaf.
@@ -146,4 +147,74 @@ fn sends_arrive_over_sprayed_and_lossy_paths() {
         }
     }
     assert!(waited >= 7 * 4, "{waited}");
+}
+
+/// Segments that receivers discarded.
+fn discarded(outcome: &Outcome) -> u64 {
+    let counted =
+        outcome.counts.iter().find(|(name, _)| name.starts_with("segments that receivers discarded"));
+    counted.map_or(0, |&(_, count)| count)
+}
+
+/// A word of rendezvous is written into memory that the other rank knows: it finds a receive that has not begun. Both ranks
+/// of a pair are told at once and begin their messages when the word has arrived.
+#[test]
+fn words_of_rendezvous_need_no_receive() {
+    let text = "num_ranks 2\nrank 0 {\nl1: recv 14480b from 1 tag 0\nl2: send 14480b to 1 tag 0\n}\n\
+                rank 1 {\nl1: calc 50000\nl2: recv 14480b from 0 tag 0\nl2 requires l1\nl3: send 14480b to 0 tag 0\n\
+                l3 requires l1\n}\n";
+    let graph = goal::read_text(text, "w").unwrap();
+    let fabric = leaf_spine(1, 1, 2, TEN_GIG);
+    for by in [Rendezvous::ClearToSend, Rendezvous::RequestToSend] {
+        let [sent, written] = [SEND, Semantics::Write].map(|semantics| {
+            let graph = Arc::new(graph.with_rendezvous(by, 0).unwrap());
+            let work = PlacedWork { graph, hosts: vec![0, 1], start_ps: 0 };
+            let jobs = [Workload::Graph(Job { work: work.clone(), transport: 0 })];
+            let flows = anabranch_traffic::merged_flows(&jobs, &fabric, 1).unwrap();
+            let settings =
+                Settings { works: vec![work], nic: Nic::RDMA, ..settings(Transport::Roce(roce(semantics))) };
+            run(&fabric, &flows, &settings)
+        });
+        assert_eq!(not_ready(&sent), 0, "{by:?}");
+        assert_eq!(sent.flows, written.flows, "{by:?}");
+        assert!(sent.flows.iter().all(|record| record.fct_ps != u64::MAX), "{by:?}");
+    }
+}
+
+/// Where recovery is selective, a packet that overtakes the first of its message takes the posted receive: sprayed sends
+/// are sprayed writes, bit for bit.
+#[test]
+fn sends_that_overtake_each_other_are_kept() {
+    let fabric = leaf_spine(2, 2, 1, TEN_GIG);
+    let change = anabranch_fabric::Change {
+        at_ps: 0,
+        what: anabranch_fabric::What::PortRate(
+            crate::setup::uplink(2, 2, 1, 0, 0),
+            Rate::from_bps(1_000_000_000).unwrap(),
+        ),
+    };
+    let selective = Recovery::Selective { rto_low_ps: 1_000 * PS_PER_US };
+    let of = |semantics, recovery| {
+        let settings = Settings {
+            nic: Nic::RDMA,
+            balancing: Balancing { granularity: Granularity::Packet, ..Balancing::ECMP },
+            changes: vec![change.clone()],
+            observe: Observe { events_max: 1_000, ..Observe::default() },
+            ..settings(Transport::Roce(Roce { recovery, ..roce(semantics) }))
+        };
+        let flows: Vec<_> =
+            (0..8).map(|number| crate::setup::flow(0, 1, 14_480, number * 200 * PS_PER_US)).collect();
+        run(&fabric, &flows, &settings)
+    };
+    let sent = of(SEND, selective);
+    assert!(sent.flows.iter().any(|record| record.reordered_packets > 0), "some overtake");
+    assert_eq!(sent.flows, of(Semantics::Write, selective).flows);
+    assert_eq!(sent.flows.iter().map(|record| record.timeouts).sum::<u32>(), 0);
+    assert_eq!(discarded(&sent), 0);
+
+    // Go-back-N keeps none of them, and each is an event.
+    let outcome = of(SEND, Recovery::GoBackN { nack_ps: 4 * PS_PER_US });
+    let events = outcome.events.iter().filter(|event| event.what == EventKind::Discarded).count() as u64;
+    assert!(events > 0);
+    assert_eq!(discarded(&outcome), events);
 }

@@ -28,6 +28,11 @@ pub(crate) fn check(resolved: &Resolved, outcome: &Outcome) -> Result<(), Broken
                 let trimmed = outcome.ports.iter().map(|record| record.trimmed_packets).sum();
                 same_totals(&events, most, trimmed, outcome)?;
             }
+            EventKind::Discarded => {
+                let counted =
+                    outcome.counts.iter().find(|(name, _)| name.starts_with("segments that receivers"));
+                same_totals(&events, most, counted.map_or(0, |&(_, count)| count), outcome)?;
+            }
             EventKind::OtherPath => {}
         }
         if recorded < most {
@@ -49,6 +54,7 @@ fn same_totals(events: &[&PacketEvent], most: u64, total: u64, outcome: &Outcome
         EventKind::Lost => |record| record.lost_packets,
         EventKind::Trimmed => |record| record.trimmed_packets,
         EventKind::Marked | EventKind::OtherPath => |record| record.marked_packets,
+        EventKind::Discarded => |_| 0,
     };
     let ports = outcome.ports.iter().map(|record| record.port as usize + 1).max().unwrap_or(0);
     let (mut counted, mut recorded) = (vec![0; ports], vec![0; ports]);
@@ -83,6 +89,10 @@ fn by_flow(what: EventKind, events: &[&PacketEvent], outcome: &Outcome) -> Resul
                 holds(recorded >= marked_packets, "marks that arrive were set", told(recorded))?;
             }
             EventKind::Trimmed => {}
+            EventKind::Discarded => {
+                let arrived = record.delivered_packets;
+                holds(recorded <= arrived, "what is discarded has arrived", told(recorded))?;
+            }
             EventKind::OtherPath => {
                 // Counters tell 256 paths apart.
                 let seen: BTreeSet<u16> = segments(flow).map(|event| event.path & 255).collect();

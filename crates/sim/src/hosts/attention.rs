@@ -16,6 +16,14 @@ pub(super) fn note_arrival(flow: u32, packet: &Packet, network: &mut Network) {
     }
 }
 
+/// A segment reached its host, whose receiver discards it.
+#[cold]
+pub(super) fn note_discard(flow: u32, packet: &Packet, network: &mut Network) {
+    if let Some(recorder) = &mut network.recorder {
+        recorder.discarded(network.now_ps, flow, packet);
+    }
+}
+
 /// A connection opens for a message of a flow.
 #[inline(always)]
 pub(super) fn note_opening(

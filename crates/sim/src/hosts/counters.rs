@@ -4,6 +4,15 @@ use super::Hosts;
 use super::queue_pairs::Striped;
 use crate::connections::{Connection, Connections};
 
+/// What receivers of RoCE did not take.
+#[derive(Default)]
+pub(crate) struct Refused {
+    /// RNR NAKs after which senders waited, of flows that have ended.
+    pub(crate) not_ready: u64,
+    /// Segments that arrived and that their receivers discarded.
+    pub(crate) discarded: u64,
+}
+
 impl Hosts<'_> {
     /// Connections with a flow of their own that has not ended.
     fn in_use<'a>(
@@ -29,7 +38,7 @@ impl Hosts<'_> {
     /// Writes down the counters of the flows that are still open.
     pub(crate) fn finish(&mut self) {
         for connection in Self::in_use(&self.connections, &self.striped) {
-            self.not_ready += u64::from(connection.counters().0.not_ready);
+            self.refused.not_ready += u64::from(connection.counters().0.not_ready);
             connection.write_counters(self.flows.record(connection.message.flow));
         }
         self.finish_multipath();

@@ -271,7 +271,7 @@ impl Hosts<'_> {
             sent.add(&of_sender);
             received.add(&of_receiver);
         }
-        self.not_ready += u64::from(sent.not_ready);
+        self.refused.not_ready += u64::from(sent.not_ready);
         self.flows.record(flow).count(&sent, &received);
         self.write_received_parts(flow);
     }

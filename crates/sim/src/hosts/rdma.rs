@@ -50,16 +50,21 @@ impl Hosts<'_> {
         let completion = completion(transport);
         let flow = connection.message.flow;
         let (end, mut outlet) = connection.receiver(network);
+        let mut is_discarded = false;
         let delivered = match (end, transport) {
             (AnyReceiver::Roce(receiver), Transport::Roce(roce)) => {
-                if matches!(roce.semantics, Semantics::Send { .. }) {
-                    let start = self.flows.flow(flow).start;
-                    let has_receive = || self.works.accept(start);
-                    if !receiver.is_ready(roce, packet, has_receive, &mut outlet) {
-                        return;
+                let is_ready = match roce.semantics {
+                    Semantics::Write => true,
+                    Semantics::Send { .. } => {
+                        let start = self.flows.flow(flow).start;
+                        let has_receive = || self.works.accept(start);
+                        receiver.is_ready(roce, packet, has_receive, &mut outlet)
                     }
+                };
+                is_discarded = !is_ready || receiver.discards(roce, packet);
+                if is_ready {
+                    receiver.receive(roce, self.framing, packet, &mut outlet);
                 }
-                receiver.receive(roce, self.framing, packet, &mut outlet);
                 receiver.delivered()
             }
             (AnyReceiver::Uec(receiver), Transport::Uec(uec)) => {
@@ -73,6 +78,10 @@ impl Hosts<'_> {
             return;
         }
         attention::note_arrival(flow, packet, network);
+        if is_discarded {
+            self.refused.discarded += 1;
+            attention::note_discard(flow, packet, network);
+        }
         if completion == Completion::Delivered {
             self.account(packet.connection, delivered, network);
         }

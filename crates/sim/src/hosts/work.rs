@@ -52,11 +52,14 @@ impl Works {
         Self { running, effects: Vec::new() }
     }
 
-    /// Whether a message may go to its receive: that of a graph needs one that was posted and that no other takes, all
-    /// others find one.
+    /// Whether a message may go to its receive: that of a graph needs one that was posted and that no other takes; all
+    /// others, and the words of rendezvous, find one.
     pub(super) fn accept(&mut self, start: Start) -> bool {
         match start {
-            Start::Ready { work, node } => self.running[work as usize].execution.accept(node),
+            Start::Ready { work, node } => {
+                let execution = &mut self.running[work as usize].execution;
+                !execution.graph().needs_receive(node) || execution.accept(node)
+            }
             Start::At(_) | Start::After { .. } | Start::AfterJob { .. } => true,
         }
     }

@@ -103,9 +103,20 @@ impl Recorder {
             self.last.resize(slot + 1, None);
         }
         let now = Some((flow, packet.path));
-        if std::mem::replace(&mut self.last[slot], now) != now && self.counts(EventKind::OtherPath) {
-            let (kind, path) = (packet.kind, packet.path);
-            let (what, flow) = (EventKind::OtherPath, Some(flow));
+        if std::mem::replace(&mut self.last[slot], now) != now {
+            self.note_at_host(EventKind::OtherPath, time_ps, flow, packet);
+        }
+    }
+
+    /// A segment of a flow arrived and its receiver discarded it.
+    pub(crate) fn discarded(&mut self, time_ps: u64, flow: u32, packet: &Packet) {
+        self.note_at_host(EventKind::Discarded, time_ps, flow, packet);
+    }
+
+    /// Writes an event at a host down, unless there are enough of its kind.
+    fn note_at_host(&mut self, what: EventKind, time_ps: u64, flow: u32, packet: &Packet) {
+        if self.counts(what) {
+            let (kind, path, flow) = (packet.kind, packet.path, Some(flow));
             self.events.push(PacketEvent { time_ps, what, port: None, flow, kind, path });
         }
     }

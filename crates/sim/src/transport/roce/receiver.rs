@@ -34,9 +34,11 @@ impl RoceReceiver {
         self.expected
     }
 
-    /// Whether a packet is for [`Self::receive`] under send semantics. `has_receive` says whether a receive was posted and
-    /// is asked by the first packet of the message: without one that packet is answered by RNR NAK, and those behind it are
-    /// discarded without a word. Nor does selective recovery keep what comes before the first packet.
+    /// Whether a packet is for [`Self::receive`] under send semantics. `has_receive` says whether a receive was posted.
+    /// The first packet of the message asks for it: without one it is answered by RNR NAK, and the packets behind it are
+    /// discarded without an answer. Selective recovery places packets into their receive in any order, so whichever
+    /// arrives first asks; without a receive, one that is not the first of the message is discarded without an answer
+    /// (IRN, section 5.3).
     pub fn is_ready<H: Host>(
         &mut self,
         roce: &Roce,
@@ -44,16 +46,18 @@ impl RoceReceiver {
         has_receive: impl FnOnce() -> bool,
         host: &mut H,
     ) -> bool {
-        if packet.seq == 0 && !self.posted {
+        let is_first = packet.seq == 0;
+        let selective = matches!(roce.recovery, Recovery::Selective { .. });
+        if !self.posted && (is_first || selective && !self.refused) {
             self.posted = has_receive();
-            self.refused |= !self.posted;
+            self.refused |= is_first && !self.posted;
         }
-        if self.posted || packet.seq > 0 && !self.refused && matches!(roce.recovery, Recovery::GoBackN { .. })
-        {
+        // Go-back-N discards what comes before the first packet by its order.
+        if self.posted || !is_first && !self.refused && !selective {
             return true;
         }
         self.counters.count(packet);
-        if packet.seq == 0 {
+        if is_first {
             host.send(Packet {
                 stamp_ns: packet.stamp_ns,
                 frame_bytes: roce.answer_bytes,
@@ -63,6 +67,11 @@ impl RoceReceiver {
             });
         }
         false
+    }
+
+    /// Whether [`Self::receive`] will discard a packet: go-back-N keeps nothing that comes behind a gap.
+    pub fn discards(&self, roce: &Roce, packet: &Packet) -> bool {
+        matches!(roce.recovery, Recovery::GoBackN { .. }) && packet.seq > self.expected
     }
 
     /// Takes a packet.
