@@ -19,6 +19,8 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 # Tests and lints use the extension's profile, so that what is not ours is compiled once; in our crates tests have debug
 # assertions and overflow checks (Cargo.toml).
 CHECKED := CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true
+# Several times what either half takes; past it a run is ended, and says where it stands.
+LIMIT_S := 2400
 WORKERS := $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 2))))
 
 DEMO_TRACE := examples/datacenter.pcap.zst
@@ -75,13 +77,13 @@ test:
 
 test-python:
 	@echo "Python tests; beside them clippy, mypy and Rust tests write into .make/rust.log"
-	@pytest --quiet --numprocesses $(WORKERS) --dist loadgroup -rs | tee .make/python.log
+	@tests/limit.sh $(LIMIT_S) pytest --quiet --numprocesses $(WORKERS) --dist loadgroup -rs | tee .make/python.log
 
 test-rust:
 	@nice $(MAKE) --no-print-directory clippy types cargo-test >.make/rust.log 2>&1 || { cat .make/rust.log >&2; exit 1; }
 
 cargo-test:
-	$(CHECKED) cargo test --release --workspace --exclude anabranch-bench --quiet
+	$(CHECKED) tests/limit.sh $(LIMIT_S) cargo test --release --workspace --exclude anabranch-bench --quiet
 
 test-slow: build
 	pytest --quiet -m slow

@@ -14,6 +14,7 @@ need nft nftables
 need ethtool ethtool
 need iperf3 iperf3
 need openssl openssl
+need eu-stack elfutils
 need unshare util-linux
 need chromium chromium
 # DPDK's libraries, in whose pipeline P4 entries run; packages have the number of the ABI, which is each Debian's own.

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from anabranch.targets.ovs.daemons import DATABASE, SWITCH
-from support.controller_process import ControllerProcess, controller, wait
+from support.controller_process import ControllerProcess, controller
 from support.dummy_bridges import DummyBridges, dummy_bridges
 from support.held_tables import answer, assert_same, empty, held, operate
 from support.reserved_port import reserved_port
+from support.waiting import wait
 
 KILLS = 3
 QUIET_S = 1.0

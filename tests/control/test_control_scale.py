@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from support.controller_process import DEADLINE_S, ControllerProcess, controller, wait
+from support.controller_process import ControllerProcess, controller
 from support.dummy_bridges import DummyBridges, dummy_bridges
 from support.reserved_port import reserved_port
+from support.waiting import DEADLINE_S, wait
 
 LEAVES, SPINES = 65, 4
 FLAPS_BEFORE, FLAP_S = 5, 0.2

@@ -15,9 +15,10 @@ from anabranch.control.file import read
 from anabranch.openflow.tls import Tls
 from support.certificates import make_certificates
 from support.command import anabranch
-from support.controller_process import ControllerProcess, controller, wait
+from support.controller_process import ControllerProcess, controller
 from support.dummy_bridges import DummyBridges, dummy_bridges
 from support.reserved_port import reserved_port
+from support.waiting import wait
 
 
 @dataclass

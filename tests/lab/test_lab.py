@@ -22,8 +22,8 @@ from anabranch.lab.fabric.topology import Lab, remove
 from anabranch.lab.traffic.queue_counters import QueueReader
 from anabranch.netlink.namespace import inside
 from anabranch.targets.ovs.lab import open_vswitch
-from support.controller_process import DEADLINE_S
 from support.lab_fixture import assert_goodput, lab_of, need_ovs_lab, new_name, reaches
+from support.waiting import DEADLINE_S
 
 SMALL = 'kind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\nlink = { rate = "50 Mbps" }'
 

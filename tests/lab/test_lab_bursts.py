@@ -13,8 +13,8 @@ from anabranch.lab.traffic.bursts import frames, send
 from anabranch.lab.traffic.play import Options, play
 from anabranch.lab.traffic.queue_counters import QueueReader
 from anabranch.netlink.namespace import inside
-from support.controller_process import DEADLINE_S, wait
 from support.lab_pair import device_bytes, shaped_pair
+from support.waiting import DEADLINE_S, wait
 
 MACS = "02:ab:00:00:00:01", "02:ab:00:00:00:02"
 ETH_P_ALL = 3

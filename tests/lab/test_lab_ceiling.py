@@ -24,8 +24,8 @@ from anabranch.lab.fabric.processes import marked
 from anabranch.lab.fabric.record import Record
 from anabranch.lab.fabric.topology import remove
 from support.command import anabranch
-from support.controller_process import wait
 from support.lab_fixture import SCENARIO, UNHURRIED, need_ovs_lab, new_name
+from support.waiting import wait
 
 PATHS = tuple(PathCeiling(n, 100e3 / n, 80e3 / n, 900e6 / n, 1500.0) for n in (1, 2, 3))
 KNOWN = Ceiling(PATHS, False, 2, 0.1, "6.1", "3.1.0", "2026-01-01T00:00:00+00:00")

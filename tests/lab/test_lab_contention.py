@@ -24,8 +24,8 @@ from anabranch.reproduce import lab
 from anabranch.reproduce.backends.lab.study import LabEvidence
 from anabranch.reproduce.cells import Cells
 from support.command import anabranch
-from support.controller_process import wait
 from support.lab_fixture import SCENARIO, need_ovs_lab, new_name
+from support.waiting import wait
 
 MBPS = 1e6
 IDLE = ProcessorTime(total_s=20.0, idle_s=14.5, stolen_s=0.02, own_s=4.5, others_s=0.2)

@@ -14,8 +14,8 @@ from anabranch.lab.calibration import outage
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.processes import marked
 from anabranch.lab.fabric.topology import Lab
-from support.controller_process import wait
 from support.lab_fixture import carried, failure, lab_of, reaches, status
+from support.waiting import wait
 
 FABRIC = 'kind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\nlink = { rate = "1 Gbps" }'
 

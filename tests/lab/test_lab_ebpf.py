@@ -25,8 +25,8 @@ from anabranch.targets.ebpf import lab_pins as pins
 from anabranch.targets.ebpf.folder import ROOT, folder_of
 from anabranch.targets.ovs.lab import open_vswitch
 from anabranch.tuples import five_tuples
-from support.controller_process import DEADLINE_S
 from support.lab_fixture import assert_goodput, kernel_lab_of, need_kernel_lab, new_name, reaches
+from support.waiting import DEADLINE_S
 
 SMALL = 'kind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nlink = { rate = "50 Mbps" }'
 PACKETS = 4000

@@ -17,8 +17,8 @@ from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
 from anabranch.netlink.namespace import inside
 from anabranch.targets.ebpf.lab import kernel_switches
-from support.controller_process import wait
 from support.lab_fixture import failure, kernel_lab_of, reaches, status
+from support.waiting import wait
 
 FABRIC = 'kind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\nlink = { rate = "1 Gbps" }'
 QUICK = '\n[measure]\ninterval = "100 ms"\naudit = "200 ms"\n'

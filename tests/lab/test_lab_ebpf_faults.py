@@ -15,8 +15,9 @@ from anabranch import _core
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
 from anabranch.targets.ebpf.lab import kernel_switches
-from support.controller_process import DEADLINE_S, ControllerProcess, wait
+from support.controller_process import ControllerProcess
 from support.lab_fixture import kernel_lab_of, reaches
+from support.waiting import DEADLINE_S, wait
 
 FABRIC = 'kind = "leaf-spine"\nleaves = 2\nspines = 3\nhosts_per_leaf = 1\nlink = { rate = "100 Mbps" }'
 ROUNDS, QUIET_S = 5, 0.2

@@ -16,9 +16,9 @@ from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
 from anabranch.targets.ovs.daemons import DATABASE, SWITCH
 from anabranch.targets.ovs.lab import open_vswitch
-from support.controller_process import DEADLINE_S, wait
 from support.held_tables import answer, assert_same, empty, held, operate
 from support.lab_fixture import lab_of, reaches
+from support.waiting import DEADLINE_S, wait
 
 FABRIC = 'kind = "leaf-spine"\nleaves = 2\nspines = 3\nhosts_per_leaf = 1\nlink = { rate = "100 Mbps" }'
 CONTROLLER = "controller"

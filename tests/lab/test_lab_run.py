@@ -24,9 +24,9 @@ from anabranch.lab.run.transport import options
 from anabranch.stats.size_classes import size_classes
 from anabranch.targets.ovs.lab_forwarding import choose
 from support.command import anabranch
-from support.controller_process import DEADLINE_S, wait
 from support.lab_fixture import SCENARIO, assert_dead, need_ovs_lab, new_name
 from support.proc import children_of, command_of
+from support.waiting import DEADLINE_S, wait
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -20,9 +20,9 @@ from anabranch.lab.traffic.flow_results import COLUMNS
 from anabranch.lab.traffic.iperf3 import long_flows
 from anabranch.lab.traffic.play import Endpoint, Options, play
 from anabranch.netlink.namespace import inside
-from support.controller_process import DEADLINE_S
 from support.lab_pair import device_bytes, shaped_pair
 from support.proc import children_of, command_of
+from support.waiting import DEADLINE_S
 
 RATE_MBPS = 50
 FRAME, PAYLOAD = 1514, 1448

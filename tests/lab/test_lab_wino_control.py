@@ -22,8 +22,8 @@ from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
 from anabranch.marking import nftables as marking
 from anabranch.targets.ovs.lab import open_vswitch
-from support.controller_process import DEADLINE_S, wait
 from support.lab_fixture import lab_of
+from support.waiting import DEADLINE_S, wait
 
 FABRIC = """
 kind = "leaf-spine"

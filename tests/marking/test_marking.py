@@ -267,8 +267,10 @@ def test_an_agent_follows_the_file_and_leaves_nothing_behind(
             # Nonsense is said, and the labels stay.
             write_whole(str(served), "no json")
             assert agent.stdout is not None
-            while "marks stay as they are" not in agent.stdout.readline():
-                pass
+            line = agent.stdout.readline()
+            while "marks stay as they are" not in line:
+                assert line, "the agent ended"
+                line = agent.stdout.readline()
             assert labels() == 4
         finally:
             agent.terminate()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -238,9 +239,12 @@ def test_counters(switch: OpenVSwitch) -> None:
             for _ in range(5):
                 switch.appctl("netdev-dummy/receive", "p3", packet)
             # They are handed up from the datapath now and then, not all in one step.
+            deadline = time.monotonic() + PATIENCE_S
             while (rule := (await connection.flow_counters(17, 0xFF))[0]).packets < 5:
+                assert time.monotonic() < deadline, rule
                 await asyncio.sleep(0.05)
-            while sum((await connection.bucket_counters(4))[0].packets) < 5:
+            while sum((buckets := await connection.bucket_counters(4))[0].packets) < 5:
+                assert time.monotonic() < deadline, buckets
                 await asyncio.sleep(0.05)
             assert (rule.table, rule.priority, rule.match, rule.cookie, rule.packets) == (0, 1, flow.match, 17, 5)
             assert rule.bytes_ >= 5 * 42

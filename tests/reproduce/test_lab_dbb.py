@@ -25,8 +25,8 @@ from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.judge import judge
 from anabranch.reproduce.line import AGREES, DIFFERS, NOT_RUN
 from anabranch.reproduce.selection import select
-from support.controller_process import wait
 from support.lab_fixture import need_kernel_lab
+from support.waiting import wait
 
 LINK_BPS = 20_000_000
 HASH, RPS, SHARED, INDEPENDENT = SCHEMES

@@ -20,6 +20,7 @@ from anabranch.reproduce.experiment_settings import read_settings
 from anabranch.targets.ovs.lab import open_vswitch
 from anabranch.tuples import five_tuples
 from support.lab_fixture import need_ovs_lab
+from support.waiting import wait
 
 STUDY = Path(__file__).parents[2] / "studies" / "wino" / "lab-meters"
 
@@ -63,8 +64,8 @@ def test_frames_are_stamped_in_order_and_none_is_lost_unseen(lab: Lab) -> None:
     with Arrivals(target.namespace, target.interface, 100) as arrivals:
         with open_outlet(source.namespace, source.interface) as outlet:
             send_batch(outlet, sent)
-        while len(times_ns := arrivals.read()[0]) < len(sent):
-            pass
+        wait(lambda: len(arrivals.read()[0]) >= len(sent), lambda: f"{len(arrivals.read()[0])} of 40 frames came")
+        times_ns = arrivals.read()[0]
         assert (np.diff(times_ns) >= 0).all()
         assert began_ns <= times_ns[0] <= times_ns[-1] <= time.time_ns()
         assert arrivals.read()[1].tolist() == [342] * 40

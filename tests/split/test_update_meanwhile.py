@@ -23,7 +23,7 @@ def test_a_failure_holds_within_the_batch_under_way(technique: str) -> None:
         splitter, out = ab.Splitter(technique, [1] * PATHS), np.full(keys.size, UNTOUCHED, np.uint16)
         worker = threading.Thread(target=splitter.pick, args=(keys, out))
         worker.start()
-        while out[0] == UNTOUCHED:
+        while out[0] == UNTOUCHED and worker.is_alive():
             pass
         splitter.update(up=[path != 3 for path in range(PATHS)])
         under_way = out[-1] == UNTOUCHED

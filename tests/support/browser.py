@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 from support.needs import brings
+from support.waiting import wait
 
 PROGRAM = "chromium"
 OPTIONS = (
@@ -151,15 +151,18 @@ class Browser:
 
     def new_tab(self, prefix: str) -> Page:
         """Tab that a page opens by itself, whose address begins with `prefix`, once it is loaded."""
-        while True:
+
+        def opened() -> list[str]:
             targets = self.call("Target.getTargets")["targetInfos"]
-            found = [one["targetId"] for one in targets if one["url"].startswith(prefix) and not one["attached"]]
-            if found:
-                break
-            time.sleep(0.02)
-        page = self._attached(found[0])
-        while page.evaluate(f"document.readyState !== 'complete' || !location.href.startsWith({json.dumps(prefix)})"):
-            time.sleep(0.02)
+            return [one["targetId"] for one in targets if one["url"].startswith(prefix) and not one["attached"]]
+
+        def loaded() -> bool:
+            is_there = f"location.href.startsWith({json.dumps(prefix)})"
+            return bool(page.evaluate(f"document.readyState === 'complete' && {is_there}"))
+
+        wait(lambda: bool(opened()), lambda: f"no tab opened at {prefix}")
+        page = self._attached(opened()[0])
+        wait(loaded, lambda: f"{prefix} is not loaded")
         return page
 
     def _attached(self, target: str) -> Page:

@@ -7,22 +7,12 @@ import json
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-DEADLINE_S = 120.0
-"""Deadline of everything that is waited for: no measure of speed, only of never."""
-
-
-def wait(true: Callable[[], bool], what: Callable[[], str]) -> None:
-    """Waits until something holds."""
-    deadline = time.monotonic() + DEADLINE_S
-    while not true():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.02)
+from support.waiting import DEADLINE_S, wait
 
 
 class ControllerProcess:

@@ -24,8 +24,8 @@ from anabranch.lab.fabric.machine import check_machine
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.traffic.paced_sender import TX_PACKETS, DeviceCounters
 from anabranch.netlink.namespace import inside
-from support.controller_process import DEADLINE_S, wait
 from support.needs import brings, need_open_vswitch
+from support.waiting import DEADLINE_S, wait
 
 GOODPUTS = 10
 SCENARIO = """

@@ -20,8 +20,8 @@ from anabranch.targets.ebpf import plan_file as ebpf_plan
 from anabranch.targets.ebpf.change import put
 from anabranch.targets.ebpf.observe import devices_now
 from anabranch.targets.ebpf.plan_file import EbpfPlan
-from support.controller_process import DEADLINE_S, wait
 from support.own_datapaths import frame, ip, pairs, receiver, sender, with_own_datapaths
+from support.waiting import DEADLINE_S, wait
 
 PORTS = ["pe1", "pe2", "pe3"]
 PLAN = """\
