@@ -276,6 +276,10 @@ impl Host for Outlet<'_> {
         network.cards.as_ref().map_or(1, |cards| cards.contenders(address.host, *owner, **slot))
     }
 
+    fn leaves_ps(&self) -> u64 {
+        self.network.leaves_ps(self.address.port)
+    }
+
     fn waits(&mut self) -> bool {
         self.network.waits(self.owner, *self.slot)
     }

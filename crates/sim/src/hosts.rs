@@ -89,7 +89,7 @@ impl<'a> Hosts<'a> {
         };
         let (seed, observe) = (settings.seed, &settings.observe);
         Self {
-            transports: rdma::with_round_trips(&settings.transports, fabric, settings.framing),
+            transports: rdma::with_times(&settings.transports, fabric, &settings.changes, settings.framing),
             framing: settings.framing,
             salt: mix::finalise(seed as u32 ^ mix::finalise((seed >> 32) as u32)),
             flows: FlowTable::new(flows, outline.flows as usize, observe.omit_ps > 0, CHUNK_BITS),

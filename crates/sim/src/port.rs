@@ -452,6 +452,11 @@ impl EgressPort {
         self.serialization.frame_ps(wire_bytes)
     }
 
+    /// Time that any number of bytes takes.
+    pub(crate) fn bytes_ps(&self, wire_bytes: u64) -> u64 {
+        self.serialization.bytes_ps(wire_bytes)
+    }
+
     /// The rate it sends at.
     pub(crate) fn rate_bps(&self) -> u64 {
         self.rate_bps

@@ -1,6 +1,7 @@
 //! The transport of Ultra Ethernet in the engine: one flow to the picosecond, losses, trimming, spraying, sharing.
 
 mod credits;
+mod timeouts;
 
 use super::setup::*;
 use anabranch_balancers::{Balancing, Granularity, Settings};

@@ -6,19 +6,23 @@ use crate::network::Network;
 use crate::telemetry::Carried;
 use crate::transport::Transport;
 use crate::transport::roce::{Completion, Roce, Semantics};
-use crate::transport::uec::Uec;
+use crate::transport::uec::{Uec, timeout_ps};
 use crate::{Framing, Kind, Packet, marks};
-use anabranch_fabric::{Fabric, longest_round_trip_ps};
+use anabranch_fabric::{Change, Fabric, longest_round_trip_ps};
 
-/// The transports, each with the longest round trip of the empty fabric where it was given none.
-pub(super) fn with_round_trips(
+/// The transports, each with the longest round trip of the empty fabric, and UEC with a timeout, where it was given none.
+pub(super) fn with_times(
     transports: &[Transport],
     fabric: &Fabric,
+    changes: &[Change],
     framing: Framing,
 ) -> Vec<Transport> {
     let mut transports = transports.to_vec();
     for transport in &mut transports {
         let payload_bytes = transport.payload_bytes_max(framing);
+        if let Transport::Uec(Uec { rto_ps: rto_ps @ 0, .. }) = transport {
+            *rto_ps = timeout_ps(fabric, changes, framing.frame_bytes(payload_bytes));
+        }
         let (rtt_ps, answer_bytes) = match transport {
             Transport::Roce(Roce { rtt_ps, answer_bytes, .. })
             | Transport::Uec(Uec { rtt_ps, answer_bytes, .. }) => (rtt_ps, *answer_bytes),

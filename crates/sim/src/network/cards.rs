@@ -32,6 +32,18 @@ impl Network {
         self.cards.as_ref().is_some_and(|cards| cards.waits(owner, slot))
     }
 
+    /// When a packet that a host sends now begins to leave by its port: at once where cards keep data until their turn, and
+    /// else behind all that waits there. A pause prolongs it.
+    pub(crate) fn leaves_ps(&self, port: u32) -> u64 {
+        if self.cards.is_some() {
+            return self.now_ps;
+        }
+        let egress = &self.ports[port as usize];
+        let waiting_bytes =
+            self.classed.as_deref().map_or(0, |classed| classed.ports[port as usize].queues.waiting_bytes());
+        egress.free_ps().max(self.now_ps) + egress.bytes_ps(waiting_bytes)
+    }
+
     /// The host whose card's turns are due now.
     pub(crate) fn begin_service(&mut self) -> Option<u32> {
         self.cards.as_mut()?.begin_service()

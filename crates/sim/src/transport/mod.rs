@@ -65,6 +65,11 @@ pub trait Host {
     fn contenders(&mut self) -> u32 {
         1
     }
+    /// When a packet that is sent now begins to leave the host: later than now where it waits behind others in the one queue
+    /// of a FIFO card.
+    fn leaves_ps(&self) -> u64 {
+        self.now_ps()
+    }
     /// Whether packets of this half have not left the host's card yet.
     fn waits(&mut self) -> bool {
         false

@@ -92,8 +92,20 @@ pub(crate) fn visit(form: &mut impl Form, uec: &mut Uec) {
          acknowledged at once.",
     );
     uec.ack_bytes = ack_bytes as u32;
-    form.key("rto", Time, &mut uec.rto_ps, "Timeout of a packet; it doubles each time that packets which were sent again time out and nothing is answered, six times at most.");
-    refuse_nothing(form, "rto", uec.rto_ps);
+    let mut rto_ps = (uec.rto_ps > 0).then_some(uec.rto_ps);
+    form.optional(
+        "rto",
+        Time,
+        &mut rto_ps,
+        "Timeout of a packet; it doubles each time that packets which were sent again time out and nothing is answered, six \
+         times at most. Where it is not given, 15 us and six full ports, of the port that takes longest to send what it has \
+         room for by the lowest rate that it has in the run, and 100,656 ns at least: uet-htsim's rule, whose own ports \
+         (178,450 B at 100 Gbps) it reads off before any failure or change.",
+    );
+    if let Some(rto_ps) = rto_ps {
+        refuse_nothing(form, "rto", rto_ps);
+        uec.rto_ps = rto_ps;
+    }
     visit_queue_pairs(form, &mut uec.queue_pairs);
     visit_completion(form, &mut uec.completion);
     visit_answer(form, &mut uec.answer_bytes);

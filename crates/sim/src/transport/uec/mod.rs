@@ -7,11 +7,13 @@ mod grants;
 mod pacer;
 mod receiver;
 mod sender;
+mod timeout;
 
 pub(crate) use grants::Granted;
 pub(crate) use pacer::{Pacer, Turn};
 pub use receiver::UecReceiver;
 pub use sender::UecSender;
+pub(crate) use timeout::timeout_ps;
 
 use super::control::{Law, PathFacts};
 use super::roce::Completion;
@@ -54,7 +56,7 @@ pub struct Uec {
     pub credits: Option<Credits>,
     /// Bytes of frames that arrive between two acknowledgements, where nothing asks for one at once.
     pub ack_bytes: u32,
-    /// Timeout of a packet.
+    /// Timeout of a packet; computed from the fabric's slowest port if zero.
     pub rto_ps: u64,
     /// Frame of an answer.
     pub answer_bytes: u16,
@@ -86,7 +88,7 @@ impl Uec {
         law: Law::Nscc(super::control::NsccSettings::DEFAULT),
         credits: None,
         ack_bytes: 16_384,
-        rto_ps: 100_656_000,
+        rto_ps: 0,
         answer_bytes: 64,
         completion: Completion::Delivered,
         queue_pairs: QueuePairs::ONE,

@@ -30,6 +30,14 @@ struct Sent {
     again: u32,
 }
 
+/// When a packet was sent, and when it began to leave its host: from then on it may be lost.
+#[derive(Clone, Copy, Debug)]
+struct Departure {
+    at_ps: u64,
+    leaves_ps: u64,
+    number: u64,
+}
+
 /// Timeouts in a row that double the time to the next: a path that is gone is asked for less and less.
 const DOUBLINGS: u32 = 6;
 
@@ -38,8 +46,8 @@ pub struct UecSender {
     /// First packet that is not acknowledged, and what is known of it and those after it.
     first: u64,
     sent: VecDeque<Sent>,
-    /// When packets were sent, in order: of packets that were sent again, or have arrived, entries are stale.
-    log: VecDeque<(u64, u64)>,
+    /// Packets in the order in which they were sent: of those that were sent again, or have arrived, entries are stale.
+    log: VecDeque<Departure>,
     missing: BTreeSet<u64>,
     /// Bytes of frames of the missing.
     missing_bytes: u64,
@@ -150,8 +158,8 @@ impl UecSender {
         let timeouts = self.counters.timeouts;
         let mut in_vain = false;
         let rto_ps = self.rto_ps(uec);
-        while let Some((at_ps, number)) = self.oldest() {
-            if at_ps.saturating_add(rto_ps) > now_ps || host.waits() {
+        while let Some((left_ps, number)) = self.oldest() {
+            if left_ps.saturating_add(rto_ps) > now_ps || host.waits() {
                 break;
             }
             self.counters.timeouts += 1;
@@ -182,12 +190,12 @@ impl UecSender {
         self.sent.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// The packet in flight that was sent first.
+    /// The packet in flight that was sent first, and when it left.
     fn oldest(&mut self) -> Option<(u64, u64)> {
-        while let Some(&(at_ps, number)) = self.log.front() {
+        while let Some(&Departure { at_ps, leaves_ps, number }) = self.log.front() {
             let waits = |sent: &mut Sent| sent.state == State::InFlight && sent.at_ps == at_ps;
             if self.of(number).is_some_and(waits) {
-                return Some((at_ps, number));
+                return Some((leaves_ps, number));
             }
             self.log.pop_front();
         }
@@ -214,7 +222,7 @@ impl UecSender {
             let again = number < fresh;
             let now_ps = host.now_ps();
             self.in_flight = with;
-            self.log.push_back((now_ps, number));
+            self.log.push_back(Departure { at_ps: now_ps, leaves_ps: host.leaves_ps(), number });
             if again {
                 self.missing.remove(&number);
                 self.missing_bytes -= u64::from(frame_bytes);
@@ -254,8 +262,8 @@ impl UecSender {
         let due_ps = match self.oldest() {
             None => self.request_due_ps(uec),
             // What has not left the host is not lost.
-            Some((at_ps, _)) if at_ps.saturating_add(rto_ps) <= host.now_ps() => host.now_ps() + rto_ps,
-            Some((at_ps, _)) => at_ps.saturating_add(rto_ps),
+            Some((left_ps, _)) if left_ps.saturating_add(rto_ps) <= host.now_ps() => host.now_ps() + rto_ps,
+            Some((left_ps, _)) => left_ps.saturating_add(rto_ps),
         };
         self.alarm.set(due_ps, host);
     }
