@@ -61,7 +61,7 @@ impl EgressPort {
             let began_ps = began_ps(self.retimed, index, end_ps, before_ps);
             let left_ps = if began_ps < now_ps {
                 self.retimed = Some((index, began_ps));
-                (u128::from(end_ps - now_ps) * u128::from(after_ps) / u128::from(before_ps)) as u64
+                (u128::from(end_ps - now_ps) * u128::from(after_ps)).div_ceil(u128::from(before_ps)) as u64
             } else {
                 after_ps
             };

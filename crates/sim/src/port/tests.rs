@@ -152,6 +152,26 @@ fn a_slower_rate_stretches_what_is_left_and_what_waits() {
     assert_eq!(record.busy_ps, 3_500_000);
 }
 
+/// A rate that falls for a picosecond makes no frame faster: shares of a frame that are no whole picoseconds round up.
+#[test]
+fn a_rate_that_falls_and_returns_saves_no_time() {
+    let fast = Rate::from_bps(19_204_011_856).unwrap();
+    let mut prompt = port(fast.bps(), 0, Buffer::UNLIMITED, Marking::Off);
+    let Verdict::Next(end_ps) = prompt.enqueue::<false>(0, PacketId(0), &mut packet(377, false)) else {
+        panic!("a port that is free sends at once");
+    };
+    for slow_bps in [11_976_366_515, 19_204_011_855, 7_000_000_001, 64_000] {
+        for at_ps in [1, 1_000, end_ps / 3, end_ps - 2] {
+            let mut port = port(fast.bps(), 0, Buffer::UNLIMITED, Marking::Off);
+            port.enqueue::<false>(0, PacketId(0), &mut packet(377, false));
+            port.set_rate(at_ps, Rate::from_bps(slow_bps).unwrap());
+            let late_ps = port.set_rate(at_ps + 1, fast).unwrap();
+            assert!(late_ps >= end_ps, "{slow_bps} bps at {at_ps} ps: {late_ps} ps, not {end_ps}");
+            assert!(late_ps <= end_ps + 2, "{slow_bps} bps at {at_ps} ps: {late_ps} ps, not {end_ps}");
+        }
+    }
+}
+
 /// A frame that is being sent when the rate falls has begun, however long it takes from then on: once in the interval
 /// in which it began.
 #[test]
