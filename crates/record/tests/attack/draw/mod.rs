@@ -88,6 +88,17 @@ pub(crate) fn scenario(seed: u64, number: u32, folder: &Path) -> Draft {
     if dice.chance(0.3) {
         draft.table_mut("[record]").set("events", dice.pick(&["1", "20", "1_000_000"]));
     }
+    if dice.chance(0.3) {
+        let mut measured = draft.clone();
+        let from_ps = if dice.chance(0.5) { 0 } else { dice.magnitude(1, 1_000_000_000_000) };
+        let table = measured.table_mut("[measure]");
+        table.set("from", time(from_ps));
+        table.set("to", time(from_ps + dice.magnitude(1, 1_000_000_000_000)));
+        // A window in which no flow begins is refused.
+        if resolved(&measured, folder).is_some_and(|resolved| resolved.flows().is_ok()) {
+            draft = measured;
+        }
+    }
     draft
 }
 

@@ -10,6 +10,17 @@ use anabranch_fabric::Fabric;
 const FLOW_LIST: &str = "crates/record/tests/attack/pinned.csv";
 /// Transports whose applications cannot have a rate.
 const KINDS_WITHOUT_RATE: [&str; 2] = ["\"udp\"", "\"mptcp\""];
+/// Tells the stream of workload graphs from others.
+const GRAPHS: u64 = 1 << 63;
+/// Collectives with the algorithms that each may have.
+const COLLECTIVES: [(&str, &[&str]); 6] = [
+    ("all-reduce", &["ring", "halving-doubling", "double-tree", "hierarchical"]),
+    ("all-gather", &["ring", "halving-doubling", "direct"]),
+    ("reduce-scatter", &["ring", "halving-doubling", "direct"]),
+    ("broadcast", &["tree", "ring"]),
+    ("all-to-all", &["direct", "pairwise", "ring"]),
+    ("moe", &[]),
+];
 const SIZES: &str = "{ file = \"crates/scenario/tests/sizes.csv\" }";
 
 pub(super) fn draw(dice: &mut Dice, pace: Pace, framing: Framing, fabric: &Fabric, draft: &mut Draft) {
@@ -39,6 +50,16 @@ pub(super) fn draw(dice: &mut Dice, pace: Pace, framing: Framing, fabric: &Fabri
             table.set("transport", format!("{{ {} }}", keys.join(", ")));
             let one_connection = |(_, kind): &(String, String)| !KINDS_WITHOUT_RATE.contains(&kind.as_str());
             application(&mut of_its_own, pace, framing, own.keys.iter().all(one_connection), &mut table);
+        }
+        // So do graphs.
+        let mut of_graphs = Dice::new(pace.traffic_ps ^ pace.packets << 40 ^ GRAPHS, entry as u32);
+        if of_graphs.chance(0.15) {
+            let transport = table.get("transport").map(str::to_owned);
+            table = Table::new("[[traffic]]");
+            graph(&mut of_graphs, payload, fabric, &mut table);
+            if let Some(transport) = transport {
+                table.set("transport", transport);
+            }
         }
         draft.tables.push(table);
     }
@@ -173,5 +194,39 @@ fn training(dice: &mut Dice, pace: Pace, payload: Payload, fabric: &Fabric, tabl
     table.set("iterations", iterations.to_string());
     if dice.chance(0.5) {
         table.set("compute", time(pace.moment(dice) / 4));
+    }
+}
+
+/// A collective as a workload graph. It computes nothing: how long its flows wait is then known from the fabric.
+fn graph(dice: &mut Dice, payload: Payload, fabric: &Fabric, table: &mut Table) {
+    let ranks = dice.between(2, u64::from(fabric.hosts()).min(8));
+    let iterations = dice.magnitude(1, 4);
+    let (collective, algorithms) = dice.pick(&COLLECTIVES);
+    table.set("kind", quoted("graph"));
+    table.set("collective", quoted(collective));
+    if !algorithms.is_empty() && dice.chance(0.7) {
+        let algorithm = dice.pick(algorithms);
+        table.set("algorithm", quoted(algorithm));
+        if algorithm == "hierarchical" {
+            table.set("group", dice.between(1, ranks).to_string());
+        }
+    }
+    table.set("ranks", ranks.to_string());
+    table.set("size", size(payload.size(dice, ranks * iterations)));
+    table.set("iterations", iterations.to_string());
+    table.set("placement", quoted(dice.pick(&["packed", "spread", "random"])));
+    if dice.chance(0.3) {
+        table.set("channels", dice.between(1, 3).to_string());
+        table.set("segments", dice.between(1, 3).to_string());
+    }
+    if dice.chance(0.5) {
+        table.set("rendezvous", quoted(dice.pick(&["clear-to-send", "request-to-send"])));
+        if dice.chance(0.5) {
+            table.set("eager", size(payload.size(dice, ranks)));
+        }
+    }
+    // What is left where `anabranch run --apart` runs the other jobs.
+    if dice.chance(0.15) {
+        table.set("idle", "true");
     }
 }
