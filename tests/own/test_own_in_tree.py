@@ -92,6 +92,16 @@ def test_the_template_has_the_parts_of_a_folder() -> None:
     assert {path.name for path in TEMPLATE.iterdir()} == FILES
 
 
+def test_the_tree_compiles_with_it(checkout: Path) -> None:
+    done = anabranch("schemes", "new", "two-choices", "--in-tree", "--source", str(checkout))
+    assert done.returncode == 0, done.stderr
+    add_lines(checkout, done.stdout)
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target" / "in-tree")}
+    command = ["cargo", "check", "--locked", "-p", "anabranch-balancers", "--lib"]
+    checked = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
 @pytest.mark.slow
 def test_the_tree_builds_with_it_and_its_test_says_what_to_fill_in(checkout: Path) -> None:
     done = anabranch("schemes", "new", "two-choices", "--in-tree", "--source", str(checkout))

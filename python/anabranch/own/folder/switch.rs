@@ -40,7 +40,7 @@ impl SwitchBalancer for Switches {
             flow: u64::from(packet.connection) << 32 | u64::from(packet.entropy),
             bytes: packet.frame_bytes.into(),
             destination: at.leaf,
-            ..scheme::Packet::default()
+            ..picks::Packet::default()
         };
         let weights = &*self.groups[at.group as usize];
         let up = |member: u16| weights[usize::from(member)] > 0;
