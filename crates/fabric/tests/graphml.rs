@@ -129,6 +129,75 @@ fn a_host_by_type_is_one_whatever_its_layer() {
     assert_eq!(tiers, [None, None, None, Some(Tier::Host), Some(Tier::Leaf)]);
 }
 
+/// Settings of the third link of [`file`], an edge with this attribute.
+fn third_link(attribute: &str, value: &str) -> Result<LinkSettings, String> {
+    let keys = format!("<key id=\"k\" for=\"edge\" attr.name=\"{attribute}\"/>");
+    let edge =
+        format!("<node id=\"c\"/><edge source=\"s\" target=\"c\">\n<data key=\"k\">{value}</data></edge>");
+    let graph = parse(&file(&keys, "", &edge), "zoo.graphml", &LinkSettings::default());
+    graph.map(|graph| graph.links[2].settings).map_err(|error| error.to_string())
+}
+
+#[test]
+fn rates_and_delays_of_other_names_are_read_where_they_say_what_they_are() {
+    for (attribute, value, expected) in [
+        ("LinkSpeedRaw", "100000000000.0", link(100, 1_000_000)),
+        ("rate_gbps", "40", link(40, 1_000_000)),
+        ("Bandwidth_Mbps", "25000", link(25, 1_000_000)),
+        ("capacity_gbps", "40000 Mbps", link(40, 1_000_000)),
+        ("delay_us", "2.5", link(10, 2_500_000)),
+        ("latency-ns", "300", link(10, 300_000)),
+    ] {
+        assert_eq!(third_link(attribute, value), Ok(expected), "{attribute}");
+    }
+    // The Topology Zoo's own three.
+    let keys = "<key id=\"a\" for=\"edge\" attr.name=\"LinkSpeed\"/>\
+                <key id=\"b\" for=\"edge\" attr.name=\"LinkSpeedUnits\"/>\
+                <key id=\"c\" for=\"edge\" attr.name=\"LinkSpeedRaw\"/>";
+    let edge = "<node id=\"c\"/><edge source=\"s\" target=\"c\"><data key=\"a\">40</data><data key=\"b\">G</data>\
+                <data key=\"c\">40000000000.0</data></edge>";
+    let graph = parse(&file(keys, "", edge), "file", &LinkSettings::default()).unwrap();
+    assert_eq!(graph.links[2].settings, link(40, 1_000_000));
+}
+
+#[test]
+fn what_looks_like_a_rate_or_a_delay_and_is_not_understood_is_refused() {
+    for attribute in
+        ["LinkSpeed", "linkRate", "link-rate", "bw", "max_throughput", "propagation_delay", "RTT"]
+    {
+        let error = third_link(attribute, "10").unwrap_err();
+        assert_eq!(
+            error,
+            format!(
+                "zoo.graphml:8: edge: {attribute}: `10`: it looks like a rate or a delay and is not understood; give \
+                 edges their rate as rate, capacity, bandwidth, LinkSpeedRaw in bits per second and their delay as \
+                 delay, latency in seconds, with a unit in the value or at the end of the name (`rate_gbps`, \
+                 `delay_us`), or give it a name that does not say rate or delay"
+            )
+        );
+    }
+    for attribute in ["weight", "generated", "LinkLabel", "Latitude", "length"] {
+        assert_eq!(third_link(attribute, "10"), Ok(LinkSettings::default()), "{attribute}");
+    }
+    let error = |keys: &str, nodes: &str| {
+        parse(&file(keys, nodes, ""), "dc.graphml", &LinkSettings::default()).unwrap_err().to_string()
+    };
+    let node = error(
+        "<key id=\"k\" for=\"node\" attr.name=\"bandwidth\"/>",
+        "<node id=\"c\">\n<data key=\"k\">1e9</data></node>",
+    );
+    assert!(node.starts_with("dc.graphml:6: node: bandwidth: `1e9`: it looks like a rate"), "{node}");
+    let graph = error("<key id=\"k\" for=\"graph\" attr.name=\"delay\"/>", "<data key=\"k\">1 ms</data>");
+    assert!(graph.starts_with("dc.graphml:5: graph: delay: `1 ms`: it looks like a rate"), "{graph}");
+    let keys = "<key id=\"a\" for=\"edge\" attr.name=\"rate\"/><key id=\"b\" for=\"edge\" attr.name=\"capacity\">\
+                <default>1e9</default></key>";
+    let twice = "<node id=\"c\"/><edge source=\"s\" target=\"c\"><data key=\"a\">2e9</data></edge>";
+    assert!(
+        error(keys, twice)
+            .ends_with(": edge: capacity: `1e9` is another rate than `2e9` of rate; keep one of them")
+    );
+}
+
 #[test]
 fn what_is_refused_is_named_with_line_and_mend() {
     let error = |text: &str| parse(text, "dc.graphml", &LinkSettings::default()).unwrap_err().to_string();

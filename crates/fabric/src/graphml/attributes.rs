@@ -11,14 +11,15 @@ struct Key<'a> {
     id: &'a str,
     /// Kind of element that has it: `node`, `edge`, `graph` or `all`.
     domain: &'a str,
-    /// Name in lower case.
-    name: String,
+    name: &'a str,
     default: Option<Node<'a, 'a>>,
 }
 
 /// Value of an attribute of one element.
 pub(super) struct Value<'a> {
-    /// Name of the attribute in lower case.
+    /// Name of the attribute as the file has it.
+    pub(super) name: &'a str,
+    /// The same in lower case.
     pub(super) key: String,
     /// Text without blanks around it, not empty.
     pub(super) text: &'a str,
@@ -36,7 +37,7 @@ impl<'a> Keys<'a> {
             Some(Key {
                 id,
                 domain: key.attribute("for").unwrap_or("all"),
-                name: key.attribute("attr.name").unwrap_or(id).to_ascii_lowercase(),
+                name: key.attribute("attr.name").unwrap_or(id),
                 default: children(key, "default").next(),
             })
         });
@@ -50,13 +51,18 @@ impl<'a> Keys<'a> {
             let given = children(element, "data").find(|data| data.attribute("key") == Some(key.id));
             let element = given.or(key.default)?;
             let text = element.text().map(str::trim).filter(|text| !text.is_empty())?;
-            Some(Value { key: key.name.clone(), text, element })
+            Some(Value { name: key.name, key: key.name.to_ascii_lowercase(), text, element })
         });
         Attributes(values.collect())
     }
 }
 
 impl<'a> Attributes<'a> {
+    /// All values, in the order in which the file declares their attributes.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Value<'a>> {
+        self.0.iter()
+    }
+
     /// Finds the value of the first of these names that has one.
     pub(super) fn first(&self, names: &[&str]) -> Option<&Value<'a>> {
         names.iter().find_map(|name| self.0.iter().find(|value| value.key == *name))
@@ -66,10 +72,18 @@ impl<'a> Attributes<'a> {
 impl<'a> Value<'a> {
     /// Completes a bare number with the unit that the graph declares for this attribute.
     pub(super) fn with_unit(&self, graph: &Attributes<'_>) -> Cow<'a, str> {
-        let unit = graph.first(&[&format!("{}_unit", self.key)]);
-        match unit.filter(|_| self.text.parse::<f64>().is_ok()) {
-            Some(unit) => Cow::Owned(format!("{} {}", self.text, unit.text)),
+        match graph.first(&[&format!("{}_unit", self.key)]) {
+            Some(unit) => self.with(unit.text),
             None => Cow::Borrowed(self.text),
+        }
+    }
+
+    /// Completes a bare number with `unit`.
+    pub(super) fn with(&self, unit: &str) -> Cow<'a, str> {
+        if self.text.parse::<f64>().is_ok() {
+            Cow::Owned(format!("{} {unit}", self.text))
+        } else {
+            Cow::Borrowed(self.text)
         }
     }
 }

@@ -2,9 +2,12 @@
 
 mod attributes;
 mod pairing;
+mod rates;
+
+pub use rates::{DELAY_NAMES, RATE_NAMES};
 
 use crate::topology::LinkSettings;
-use crate::{Fabric, Graph, GraphNode, Tier, quantity};
+use crate::{Fabric, Graph, GraphNode, Tier};
 use attributes::{Attributes, Keys};
 use pairing::{Edge, pair};
 use roxmltree::{Document, Node};
@@ -43,8 +46,6 @@ const NAMES: [&str; 2] = ["name", "label"];
 /// `host` in `type` and `leaf` in `layer`.
 const TIERS: [&str; 4] = ["type", "role", "tier", "layer"];
 const PODS: [&str; 1] = ["pod"];
-const RATES: [&str; 3] = ["rate", "capacity", "bandwidth"];
-const DELAYS: [&str; 2] = ["delay", "latency"];
 
 /// Words that files use for tiers. The tier of a switch or router is derived from its distance to the hosts.
 const TIER_WORDS: [(&str, Option<Tier>); 19] = [
@@ -88,16 +89,17 @@ pub fn read(path: &Path, defaults: &LinkSettings) -> Result<Fabric, GraphmlError
 ///
 /// - of nodes `name` or `label` (else the id), `type`, `role`, `tier` or `layer` (words such as `host`, `leaf`, `tor`, `agg`,
 ///   `core`; `switch` leaves the tier to be derived), and `pod`, a whole number;
-/// - of edges `rate`, `capacity` or `bandwidth` in bits per second, and `delay` or `latency` in seconds, or as text
-///   with a unit, `10 Gbps`, `1 us`. The graph's attribute `capacity_unit`, or that of another of these names, is
-///   the unit of bare numbers.
+/// - of edges [`RATE_NAMES`] in bits per second and [`DELAY_NAMES`] in seconds, or as text with a unit, `10 Gbps`,
+///   `1 us`. The unit of bare numbers is the one at the end of the name, as in `rate_gbps`, or the value of the graph's
+///   attribute `rate_unit`, or that of another of these names.
 ///
 /// An undirected edge is a link with equal directions. The n-th directed edge from one node to another and the n-th
 /// edge back are the two directions of a link.
 ///
 /// # Errors
 /// Refuses text that is no XML or no GraphML, nested graphs, hyperedges, values that are not understood, edges to nodes
-/// that do not exist, and a directed edge without one back.
+/// that do not exist, a directed edge without one back, and attributes that look like rates or delays of links and are
+/// none of these.
 pub fn parse(text: &str, file: &str, defaults: &LinkSettings) -> Result<Graph, GraphmlError> {
     let document = Document::parse(text).map_err(|error| GraphmlError {
         file: file.to_owned(),
@@ -135,6 +137,7 @@ fn graph(document: &Document<'_>, defaults: &LinkSettings) -> Result<Graph, Faul
     }
     let keys = Keys::of(root);
     let of_graph = keys.attributes("graph", element);
+    rates::refuse_elsewhere("graph", &of_graph)?;
     let mut nodes = Vec::new();
     let mut numbers = HashMap::new();
     for node in children(element, "node") {
@@ -146,7 +149,9 @@ fn graph(document: &Document<'_>, defaults: &LinkSettings) -> Result<Graph, Faul
                 "give every node its own",
             ));
         }
-        nodes.push(graph_node(id, &keys.attributes("node", node))?);
+        let of_node = keys.attributes("node", node);
+        rates::refuse_elsewhere("node", &of_node)?;
+        nodes.push(graph_node(id, &of_node)?);
     }
     let directed_default = element.attribute("edgedefault") == Some("directed");
     let mut edges = Vec::new();
@@ -159,7 +164,7 @@ fn graph(document: &Document<'_>, defaults: &LinkSettings) -> Result<Graph, Faul
             })
         };
         let (source, target) = (end("source")?, end("target")?);
-        let settings = settings(&keys.attributes("edge", edge), &of_graph, defaults)?;
+        let settings = rates::settings(&keys.attributes("edge", edge), &of_graph, defaults)?;
         let directed = edge.attribute("directed").map_or(directed_default, |value| value == "true");
         edges.push(Edge { source, target, settings, directed, element: edge });
     }
@@ -199,25 +204,4 @@ fn graph_node(id: &str, attributes: &Attributes<'_>) -> Result<GraphNode, Fault>
         })
     });
     Ok(GraphNode { name: name.to_owned(), tier, pod: pod.transpose()? })
-}
-
-fn settings(
-    edge: &Attributes<'_>,
-    graph: &Attributes<'_>,
-    defaults: &LinkSettings,
-) -> Result<LinkSettings, Fault> {
-    let mut settings = *defaults;
-    if let Some(value) = edge.first(&RATES) {
-        settings.rate = quantity::rate(&value.with_unit(graph)).ok_or_else(|| {
-            let hint = "give bits per second from 64 kbps to 8 Tbps, or text such as 10 Gbps";
-            Fault::new(value.element, format!("edge: {}: `{}` is no rate", value.key, value.text), hint)
-        })?;
-    }
-    if let Some(value) = edge.first(&DELAYS) {
-        settings.delay_ps = quantity::time_ps(&value.with_unit(graph)).ok_or_else(|| {
-            let hint = "give seconds, or text such as 1 us";
-            Fault::new(value.element, format!("edge: {}: `{}` is no delay", value.key, value.text), hint)
-        })?;
-    }
-    Ok(settings)
 }

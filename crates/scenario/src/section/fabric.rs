@@ -109,6 +109,13 @@ impl Shape {
     }
 }
 
+/// What `file` is, and which of its attributes are links' rates and delays.
+const GRAPHML: &str = "GraphML, as networkx writes it. Rates are the edges' `rate`, `capacity`, `bandwidth` or \
+                       `LinkSpeedRaw` (the Topology Zoo's) in bits per second, delays their `delay` or `latency` in \
+                       seconds; another unit stands in the value (`10 Gbps`), in the name (`rate_gbps`, `delay_us`) or \
+                       in the graph's attribute `rate_unit`. Other attributes that look like a rate or a delay are an \
+                       error.";
+
 /// The keys.
 pub(crate) fn visit(form: &mut impl Form, shape: &mut Shape, setting: &mut Option<SwitchSetting>) {
     let mut kind = shape.kind();
@@ -140,7 +147,7 @@ pub(crate) fn visit(form: &mut impl Form, shape: &mut Shape, setting: &mut Optio
         Shape::Dragonfly(shape) => sizes::dragonfly(form, shape, link),
         Shape::Graph(shape) => graph::visit(form, shape, link),
         Shape::GraphMl(file, defaults) => {
-            file::visit(form, file, "GraphML, as networkx writes it.");
+            file::visit(form, file, GRAPHML);
             if link != LinkSettings::default() {
                 *defaults = link;
             }
@@ -151,5 +158,17 @@ pub(crate) fn visit(form: &mut impl Form, shape: &mut Shape, setting: &mut Optio
     }
     if !listed {
         switch::visit(form, setting);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_names_every_attribute_that_is_read() {
+        for name in graphml::RATE_NAMES.iter().chain(&graphml::DELAY_NAMES) {
+            assert!(GRAPHML.contains(&format!("`{name}`")), "{name}");
+        }
     }
 }
