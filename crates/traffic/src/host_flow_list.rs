@@ -9,6 +9,9 @@ use std::io::{self, Read, Write};
 const FORM: &str =
     "begin the list with the line id,src,dst,size_bytes,start_ns and, if flows are pinned, path";
 
+/// Columns that a list may have.
+const NAMES: [&str; 6] = ["id", "src", "dst", "size_bytes", "start_ns", "path"];
+
 /// Positions of the columns.
 struct Columns {
     id: usize,
@@ -21,11 +24,11 @@ struct Columns {
 
 /// Reads flows between hosts `0..hosts`, numbered leaf by leaf. `id` counts the rows from 0, because it names the flow
 /// in results. `start_ns` may have up to three decimals, which are picoseconds. `path` may be empty; without it flows
-/// are not pinned. Lines that start with `#` are comments, and columns of other names are ignored. All flows get the
-/// given transport. `file` names the input in errors.
+/// are not pinned. Lines that start with `#` are comments. All flows get the given transport. `file` names the input in errors.
 ///
 /// # Errors
-/// Refuses a header without these columns, a list without rows, and the first row that is no such flow.
+/// Refuses a header without these columns, with one twice or with another, which would be a setting that nothing heeds; a
+/// list without rows; and the first row that is no such flow.
 pub fn read_host_flows<C: Default + Extend<Flow>>(
     input: impl Read,
     file: &str,
@@ -42,6 +45,9 @@ pub fn read_host_flows<C: Default + Extend<Flow>>(
         start_ns: required("start_ns")?,
         path: rows.column("path"),
     };
+    if let Some(fault) = stray_column(rows.header()) {
+        return Err(rows.fault(fault));
+    }
     let (mut flows, mut count) = (C::default(), 0);
     while let Some(row) = rows.read()? {
         let flow = columns.flow(row, count, hosts, transport);
@@ -52,6 +58,25 @@ pub fn read_host_flows<C: Default + Extend<Flow>>(
         true => Err(rows.fault_of_file(("no flow".to_string(), "give one flow per row".to_string()))),
         false => Ok(flows),
     }
+}
+
+/// First column that a list does not have, or has already.
+fn stray_column(header: &StringRecord) -> Option<Fault> {
+    let stray = |(at, name): (usize, &str)| {
+        let twice = header.iter().take(at).any(|before| before == name);
+        if NAMES.contains(&name) && !twice {
+            return None;
+        }
+        let meant = NAMES.iter().find(|known| known.eq_ignore_ascii_case(name));
+        let hint = match meant {
+            _ if twice => "keep one of the two".to_string(),
+            Some(known) => format!("write it `{known}`"),
+            None => format!("leave it out; columns are {}", NAMES.join(", ")),
+        };
+        let problem = if twice { "stands twice" } else { "is unknown" };
+        Some((format!("column `{name}` {problem}"), hint))
+    };
+    header.iter().enumerate().find_map(stray)
 }
 
 impl Columns {
@@ -186,6 +211,22 @@ mod tests {
         }
         assert!(read("id,src,dst,size_bytes\n").unwrap_err().to_string().contains("no column `start_ns`"));
         assert!(read("id,src,dst,size_bytes,start_ns\n").unwrap_err().to_string().contains("no flow"));
+    }
+
+    #[test]
+    fn columns_that_nothing_would_heed_are_refused() {
+        for (column, expected) in [
+            ("Path", "flows.csv:1: column `Path` is unknown; write it `path`"),
+            (
+                "prio",
+                "flows.csv:1: column `prio` is unknown; leave it out; columns are id, src, dst, size_bytes, start_ns, path",
+            ),
+            ("dst", "flows.csv:1: column `dst` stands twice; keep one of the two"),
+        ] {
+            let error =
+                read(&format!("id,src,dst,size_bytes,start_ns,{column}\n0,0,2,1000,0,1\n")).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
     }
 
     #[test]

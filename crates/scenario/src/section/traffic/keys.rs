@@ -62,7 +62,8 @@ pub(crate) fn visit(form: &mut impl Form, traffic: &mut Traffic) {
         Demand::FlowList(file) => file::visit(
             form,
             file,
-            "CSV with the columns `id,src,dst,size_bytes,start_ns` and perhaps `path`, hosts numbered leaf by leaf.",
+            "CSV with the columns `id,src,dst,size_bytes,start_ns` and perhaps `path`, and no others; hosts numbered \
+             leaf by leaf.",
         ),
         Demand::Capture(file) => file::visit(
             form,
