@@ -63,7 +63,9 @@ impl Graph {
             if links.len() != 1 {
                 return Err(FabricError::new(
                     format!("host {}: it has {} links", self.nodes[host].name, links.len()),
-                    "give every host exactly one link, to a switch",
+                    "give every host exactly one link, to a switch; hosts of several links are built by \
+                     `kind = \"rail-optimised\"` (a link from each accelerator of a server) and `kind = \"multi-plane\"` (a \
+                     link to each plane), and no graph has them",
                 ));
             }
         }

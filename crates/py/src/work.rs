@@ -1,14 +1,15 @@
 //! Workload graphs from Python: read, checked, described, timed by LogGOPS.
 
 use crate::error::AnabranchError;
+use anabranch_work::chakra::read_ranks;
 use anabranch_work::loggops::{LogGops, end_times_ns};
-use anabranch_work::read::{Format, names_of_ranks, read_bytes};
+use anabranch_work::read::{Format, read_bytes};
 use anabranch_work::{Graph, WorkError};
 use pyo3::prelude::*;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Ranks, nodes, messages, bytes of all messages.
-type Described = (u32, usize, u64, u64);
+/// Ranks, nodes, messages, bytes of all messages, warnings.
+type Described = (u32, usize, u64, u64, Vec<String>);
 
 /// Describes the graph of a file, with its end times under LogGOPS if parameters are given; see `_core.pyi`.
 #[pyfunction]
@@ -36,7 +37,10 @@ pub(crate) fn describe_work(
                 end_times_ns(&graph, model)
             },
         );
-        Ok(((graph.ranks(), graph.nodes().len(), messages, bytes), ends.transpose()?))
+        Ok((
+            (graph.ranks(), graph.nodes().len(), messages, bytes, graph.warnings().to_vec()),
+            ends.transpose()?,
+        ))
     });
     described.map_err(|error: WorkError| AnabranchError::new_err(error.to_string()))
 }
@@ -46,17 +50,10 @@ fn read(name: &str, size_bytes: u64) -> Result<Graph, WorkError> {
     let format = Format::of_name(name)?;
     let unreadable =
         |error: std::io::Error| WorkError::new(name, error.to_string(), "give a file that can be read");
-    let mut contents = Vec::new();
-    match if format == Format::Chakra { names_of_ranks(name) } else { None } {
-        Some(name_of) => {
-            while let Ok(content) = std::fs::read(name_of(contents.len() as u32)) {
-                contents.push((name_of(contents.len() as u32), content));
-            }
-            if contents.is_empty() {
-                contents.push((name.to_owned(), std::fs::read(name_of(0)).map_err(unreadable)?));
-            }
-        }
-        None => contents.push((name.to_owned(), std::fs::read(name).map_err(unreadable)?)),
-    }
+    let contents = if format == Format::Chakra {
+        read_ranks(Path::new(""), name)?
+    } else {
+        vec![(name.to_owned(), std::fs::read(name).map_err(unreadable)?)]
+    };
     read_bytes(&contents, format, size_bytes)
 }

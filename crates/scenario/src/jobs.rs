@@ -7,8 +7,9 @@ use anabranch_fabric::Fabric;
 use anabranch_form::{FormError, Origin};
 use anabranch_traffic::TrafficError;
 use anabranch_traffic::workload::{Job, PlacedWork, skewed_blocks};
+use anabranch_work::chakra::read_ranks;
 use anabranch_work::collective::{Collective, steps};
-use anabranch_work::read::{Format, names_of_ranks, read_bytes};
+use anabranch_work::read::{Format, read_bytes};
 use anabranch_work::{Graph, WorkError};
 use std::sync::Arc;
 
@@ -76,28 +77,22 @@ fn from_file(setting: &mut WorkSetting, origin: &Origin, files: &Files<'_>) -> R
     };
     let unreadable = |error: WorkError| file_error("file", &error, origin);
     let format = Format::of_name(&file.path).map_err(unreadable)?;
-    let mut contents = Vec::new();
-    let name_of = if format == Format::Chakra { names_of_ranks(&file.path) } else { None };
-    match name_of {
+    let contents = if format == Format::Chakra {
+        let contents = read_ranks(files.folder, &file.path).map_err(unreadable)?;
         // The digest is that of all ranks' files together.
-        Some(name_of) => {
-            let mut whole = Vec::new();
-            while let Ok(content) = std::fs::read(files.folder.join(name_of(contents.len() as u32))) {
-                whole.extend_from_slice(&content);
-                contents.push((name_of(contents.len() as u32), content));
-            }
-            let found = digest(&whole);
-            if contents.is_empty() || file.digest.as_ref().is_some_and(|noted| *noted != found) {
-                let problem =
-                    format!("file: `{}` cannot be read, or is another than `digest` says", file.path);
-                return Err(
-                    origin.error(&problem, "give the file of rank 0, with those of the others beside it")
-                );
-            }
-            file.digest = Some(found);
+        let mut whole = Vec::new();
+        contents.iter().for_each(|(_, content)| whole.extend_from_slice(content));
+        let found = digest(&whole);
+        if let Some(noted) = file.digest.as_ref().filter(|noted| **noted != found) {
+            let problem =
+                format!("file: `{}` and those beside it have the digest {found}, not {noted}", file.path);
+            return Err(origin.error(&problem, "give the files that were meant, or leave `digest` out"));
         }
-        None => contents.push((file.path.clone(), content(file, "file", origin, files)?)),
-    }
+        file.digest = Some(found);
+        contents
+    } else {
+        vec![(file.path.clone(), content(file, "file", origin, files)?)]
+    };
     let graph = read_bytes(&contents, format, setting.size_bytes).map_err(unreadable)?;
     graph.check().map_err(unreadable)?;
     check_messages(graph.messages().0, setting.iterations, origin)?;

@@ -30,16 +30,23 @@ fn tier_word(fabric: &Fabric, tier: Tier) -> &'static str {
 }
 
 impl Resolved {
-    /// Each in a sentence: flows that no path carries, an end that the clock does not reach, offered loads above what
+    /// Each in a sentence: traffic without a flow, hosts in another order than the file's, flows that no path carries, an end that the clock does not reach, offered loads above what
     /// links carry, polarisation, ECN that nobody marks, what the load balancer cannot do on this fabric, and by which
     /// convention sizes are drawn.
     #[must_use]
     pub fn warnings(&self, flows: &impl FlowSource, offered: &[TierLoad]) -> Vec<String> {
-        let mut warnings = Vec::from_iter(self.severed(flows));
+        let mut warnings = Vec::from_iter(self.without_flows(flows));
+        warnings.extend(self.severed(flows));
+        warnings.extend(self.renumbered_hosts());
         warnings.extend(self.beyond_the_clock());
         warnings.extend(overloads(self.fabric(), offered));
         warnings.extend(self.polarised());
         warnings.extend(self.unmarked());
+        for workload in self.workloads() {
+            if let Workload::Graph(job) = workload {
+                warnings.extend_from_slice(job.work.graph.warnings());
+            }
+        }
         if let Some(load_balancer) = self.settings().balancing.scheme.get() {
             warnings.extend(load_balancer.warnings(self.fabric(), &self.links_at(0)));
         }
@@ -52,6 +59,43 @@ impl Resolved {
             convention(index, sizes)
         }));
         warnings
+    }
+
+    /// Traffic that has no flow at all, so that nothing is simulated.
+    fn without_flows(&self, flows: &impl FlowSource) -> Option<String> {
+        (flows.outline().flows == 0).then(|| {
+            "no flow begins, so that nothing is measured: what the traffic draws comes to none; give a longer \
+             traffic.duration, a higher load or rate, or another seed"
+                .to_owned()
+        })
+    }
+
+    /// Hosts whose names count otherwise than the fabric, which numbers them leaf by leaf, where traffic names hosts by
+    /// number.
+    fn renumbered_hosts(&self) -> Option<String> {
+        if !self.scenario().traffic.iter().any(|traffic| traffic.demand.names_hosts()) {
+            return None;
+        }
+        let names =
+            self.fabric().nodes()[..self.fabric().named_hosts() as usize].iter().map(|node| &*node.name);
+        let counted = |name: &str| -> Option<(String, u64)> {
+            let before = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+            Some((before.to_owned(), name[before.len()..].parse().ok()?))
+        };
+        let names: Vec<(&str, String, u64)> = names
+            .map(|name| counted(name).map(|(before, number)| (name, before, number)))
+            .collect::<Option<_>>()?;
+        let alike = names.windows(2).all(|pair| pair[0].1 == pair[1].1);
+        let at = names.windows(2).position(|pair| pair[0].2 > pair[1].2)? + 1;
+        alike.then(|| {
+            format!(
+                "hosts are numbered leaf by leaf, not by their names: host {} is {}, and host {at} is {}; traffic that \
+                 names hosts means these numbers",
+                at - 1,
+                names[at - 1].0,
+                names[at].0
+            )
+        })
     }
 
     /// Number of flows between hosts that no path joins after the last change.

@@ -58,7 +58,8 @@ pub fn read(text: &str, file: &str) -> Result<Graph, WorkError> {
                     ["count", count, "barrier"] => trigger.count = Some(number(count)?),
                     _ => {
                         let problem = format!("trigger `{}`", rest.join(" "));
-                        return Err(error(&problem, "write `oneshot` or `count N barrier`"));
+                        let hint = "write `oneshot` or `count N barrier`: multishot triggers are not read";
+                        return Err(error(&problem, hint));
                     }
                 }
             }

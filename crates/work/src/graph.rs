@@ -112,9 +112,16 @@ pub struct Graph {
     file: String,
     /// Least tag of the messages by which sender and receiver meet; see [`Graph::needs_receive`].
     pub(crate) control_tag: Option<u32>,
+    warnings: Vec<String>,
 }
 
 impl Graph {
+    /// What its file leaves out, in sentences for the user.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
     /// Number of ranks.
     #[must_use]
     pub fn ranks(&self) -> u32 {
@@ -211,6 +218,7 @@ impl Graph {
     /// More nodes than identities hold.
     pub fn repeated(&self, iterations: u32, compute_ps: u64) -> Result<Self, WorkError> {
         let mut builder = Builder::new(&self.file, self.ranks())?;
+        self.warnings.iter().for_each(|warning| builder.warn(warning.clone()));
         for step in 0..iterations {
             builder.begin_step(compute_ps)?;
             for part in &self.parts {
@@ -256,6 +264,7 @@ pub struct Builder {
     gates: Vec<u32>,
     /// Tags of messages made here begin at 2^31, beyond those that files use.
     next_tag: u32,
+    warnings: Vec<String>,
 }
 
 impl Builder {
@@ -279,7 +288,13 @@ impl Builder {
             gates_first: 0,
             gates: Vec::new(),
             next_tag: 1 << 31,
+            warnings: Vec::new(),
         })
+    }
+
+    /// Notes what the file leaves out, in a sentence for the user.
+    pub(crate) fn warn(&mut self, warning: String) {
+        self.warnings.push(warning);
     }
 
     /// Begins a part: nodes made from now on belong to it.
@@ -444,6 +459,7 @@ impl Builder {
             parts: self.parts,
             file: self.file,
             control_tag: None,
+            warnings: self.warnings,
         }
     }
 }

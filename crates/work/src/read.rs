@@ -50,16 +50,6 @@ impl Format {
     }
 }
 
-/// Names of the files of all ranks, given that of one: `all_reduce.0.et` has `all_reduce.1.et` beside it. None if the name
-/// has no number before its ending.
-#[must_use]
-pub fn names_of_ranks(name: &str) -> Option<impl Fn(u32) -> String + use<>> {
-    let (stem, number) = name.strip_suffix(".et")?.rsplit_once('.')?;
-    number.parse::<u32>().ok()?;
-    let stem = stem.to_owned();
-    Some(move |rank| format!("{stem}.{rank}.et"))
-}
-
 /// Reads a graph from the files of all ranks, or the only one, each with the name that errors state. `bytes` is the buffer
 /// that an MSCCL algorithm divides into chunks.
 ///

@@ -85,6 +85,7 @@ impl Graph {
     /// The graph with a node more, or two, for each send and receive in `tags`, whose messages have that tag and the next.
     fn rebuilt(&self, by: Rendezvous, tags: &BTreeMap<Label, u32>) -> Result<Self, WorkError> {
         let mut builder = Builder::new(self.file(), self.ranks())?;
+        self.warnings().iter().for_each(|warning| builder.warn(warning.clone()));
         self.parts().iter().for_each(|part| builder.begin_part(part.clone()));
         for rank in 0..self.ranks() {
             for node in self.nodes_of(rank) {

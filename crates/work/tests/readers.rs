@@ -93,8 +93,132 @@ fn chakra_errors_name_file_byte_and_node() {
     assert!(
         read(&[node(5, 1, &[], 0, &[("comm_dst", 4), ("comm_size", 1)])]).contains("no rank of the traces")
     );
-    assert!(read(&[node(7, 1, &[], 0, &[("comm_type", 9)])]).contains("comm_type 9"));
+    assert_eq!(
+        read(&[node(7, 1, &[], 0, &[("comm_type", 9)])]),
+        "t.0.et: byte 9 (node 1, `node`): comm_type 9 (BARRIER) is not expanded here; write it as an ALL_REDUCE of a few \
+         bytes. Expanded are ALL_REDUCE, ALL_GATHER, BROADCAST, ALL_TO_ALL, REDUCE_SCATTER"
+    );
+    for (kind, name) in [(1, "REDUCE"), (3, "GATHER"), (4, "SCATTER")] {
+        let error = read(&[node(7, 1, &[], 0, &[("comm_type", kind)])]);
+        assert!(
+            error.contains(&format!("({name}) is not expanded here; write it as sends and receives. ")),
+            "{error}"
+        );
+    }
     assert!(read(&[node(5, 1, &[], 0, &[])]).contains("`comm_dst` is missing"));
+}
+
+/// A collective with one more attribute, whose value is written as it is.
+fn collective(kind: u64, name: &str, value: &[u8]) -> Vec<u8> {
+    let own = counted(10, &[counted(1, name.as_bytes()), value.to_vec()].concat());
+    [node(7, 1, &[], 0, &[("comm_type", kind), ("comm_size", 4096)]), own].concat()
+}
+
+fn graph_of(ranks: &[Vec<u8>]) -> Result<Graph, WorkError> {
+    let traces = (0..).zip(ranks).map(|(rank, node)| {
+        Trace::read(&trace(std::slice::from_ref(node)), &format!("t.{rank}.et")).unwrap()
+    });
+    chakra::graph(&traces.collect::<Vec<_>>(), &Groups::new())
+}
+
+#[test]
+fn groups_of_a_part_of_the_ranks_are_refused_for_what_they_are() {
+    // PyTorch names groups by text, others by numbers; STAGE calls the attribute otherwise.
+    let named = |name: &'static str, value: fn(u64) -> Vec<u8>| {
+        let ranks: Vec<_> = (0..4).map(|rank| collective(0, name, &value(rank / 2))).collect();
+        graph_of(&ranks).unwrap_err().to_string()
+    };
+    for error in [
+        named("pg_name", |group| counted(29, format!("{group}").as_bytes())),
+        named("pg_name", |group| integer(7, group)),
+        named("comm_group", |group| counted(29, format!("{group}").as_bytes())),
+    ] {
+        assert!(
+            error.starts_with("t.0.et: byte 9 (node 1, `node`): collective 0 of communicator group `0`: rank 2 never joins it; "),
+            "{error}"
+        );
+        assert!(error.contains("not read yet"), "{error}");
+    }
+    let all = |value: &[u8]| {
+        graph_of(&[collective(0, "involved_dim", value), collective(0, "involved_dim", value)])
+    };
+    assert!(all(&counted(28, &counted(1, &[1, 1]))).is_ok());
+    let error = all(&counted(28, &counted(1, &[1, 0]))).unwrap_err().to_string();
+    assert!(error.contains("`involved_dim` leaves out a dimension"), "{error}");
+}
+
+#[test]
+fn a_broadcast_comes_from_its_root() {
+    let senders = |root: Option<u64>| {
+        let broadcast = || match root {
+            Some(root) => collective(5, "root", &integer(7, root)),
+            None => node(7, 1, &[], 0, &[("comm_type", 5), ("comm_size", 4096)]),
+        };
+        let graph = graph_of(&(0..4).map(|_| broadcast()).collect::<Vec<_>>()).unwrap();
+        let sends = |rank: u32| {
+            graph.nodes_of(rank).filter(|&node| matches!(graph.node(node).act, Act::Send { .. })).count()
+        };
+        (0..4).map(sends).collect::<Vec<_>>()
+    };
+    assert_eq!(senders(None), [2, 1, 0, 0]);
+    assert_eq!(senders(Some(0)), [2, 1, 0, 0]);
+    assert_eq!(senders(Some(2)), [0, 0, 2, 1]);
+    let error =
+        graph_of(&(0..2).map(|_| collective(5, "root", &integer(7, 5))).collect::<Vec<_>>()).unwrap_err();
+    assert_eq!(error.problem, "`root` is 5, which is no rank of its group");
+    let error = graph_of(&(0..2).map(|rank| collective(5, "root", &integer(7, rank))).collect::<Vec<_>>())
+        .unwrap_err();
+    assert!(error.problem.starts_with("another collective, size or root than"), "{error}");
+}
+
+#[test]
+fn operations_without_a_duration_are_warned_of() {
+    let graph = graph_of(&[node(4, 7, &[], 0, &[("num_ops", 1 << 40)])]).unwrap();
+    assert_eq!(
+        graph.warnings(),
+        [
+            "t.0.et: 1 of 1 nodes compute, load or store without a duration (`duration_micros`) and take no time here, the \
+          first of them node 7, `node`; operations and sizes of tensors are not turned into time"
+        ]
+    );
+    assert_eq!(graph.repeated(2, 0).unwrap().warnings(), graph.warnings());
+    assert!(graph_of(&[node(4, 7, &[], 1, &[])]).unwrap().warnings().is_empty());
+    assert!(graph_of(&[node(1, 7, &[], 0, &[])]).unwrap().warnings().is_empty(), "metadata take none");
+}
+
+#[test]
+fn the_files_of_all_ranks_are_found_whatever_stands_before_the_rank() {
+    let folder = std::env::temp_dir().join(format!("anabranch-ranks-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("in")).unwrap();
+    let write = |name: &str| std::fs::write(folder.join(name), name).unwrap();
+    let found = |name: &str| {
+        let read = chakra::read_ranks(&folder, name);
+        read.map(|files| files.into_iter().map(|(name, _)| name).collect::<Vec<_>>())
+            .map_err(|error| error.to_string())
+    };
+    for name in
+        ["rank_0.et", "rank_1.et", "trace0.et", "trace1.et", "in/0.et", "in/1.et", "all.09.et", "alone.et"]
+    {
+        write(name);
+    }
+    (0..11).filter(|rank| *rank != 9).for_each(|rank| write(&format!("all.{rank}.et")));
+    assert_eq!(found("rank_0.et").unwrap(), ["rank_0.et", "rank_1.et"]);
+    assert_eq!(found("trace1.et").unwrap(), ["trace0.et", "trace1.et"]);
+    assert_eq!(found("in/0.et").unwrap(), ["in/0.et", "in/1.et"]);
+    assert_eq!(found("alone.et").unwrap(), ["alone.et"]);
+    let eleven = found("all.0.et").unwrap();
+    assert_eq!((eleven.len(), &*eleven[9], &*eleven[10]), (11, "all.09.et", "all.10.et"));
+    write("all.9.et");
+    assert!(found("all.0.et").unwrap_err().contains("are both of rank 9; leave one of them"));
+    std::fs::remove_file(folder.join("all.9.et")).unwrap();
+    std::fs::remove_file(folder.join("all.2.et")).unwrap();
+    assert_eq!(
+        found("all.0.et").unwrap_err(),
+        "all.2.et: the trace of rank 2 is not there, and that of rank 10 is; put the files of all ranks beside each other, \
+         numbered from 0"
+    );
+    assert!(found("none.0.et").unwrap_err().starts_with("none.0.et: cannot be read: "));
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 fn escaped(text: &str) -> String {
@@ -106,6 +230,7 @@ fn attribute(attribute: &Attribute) -> String {
         Setting::Whole(7, number) => format!("int32_val: {number}"),
         Setting::Whole(_, number) => format!("int64_val: {number}"),
         Setting::Bool(truth) => format!("bool_val: {truth}"),
+        Setting::Bools(truths) => format!("bool_list: {truths:?}"),
         Setting::Text(text) => format!("string_val: \"{}\"", escaped(text)),
         Setting::Other(field) => format!("field {field}"),
     };

@@ -23,8 +23,8 @@ def graph(
         str,
         typer.Argument(
             metavar="FILE",
-            help="Workload graph: .goal or .bin (GOAL), .et (Chakra, NAME.0.et for all ranks), .xml (MSCCL) or .cm "
-            "(htsim).",
+            help="Workload graph: .goal or .bin (GOAL), .et (Chakra: the file of rank 0, the others beside it), .xml "
+            "(MSCCL) or .cm (htsim).",
         ),
     ],
     loggops: Annotated[
@@ -47,9 +47,18 @@ def graph(
     from anabranch.terminal.plain_table import plain_table
     from anabranch.units import count
 
-    (ranks, nodes, messages, size_bytes), ends = describe_work(file, size, parameters(loggops) if loggops else None)
+    (ranks, nodes, messages, size_bytes, warnings), ends = describe_work(
+        file, size, parameters(loggops) if loggops else None
+    )
     if json is not None:
-        sums = {"file": file, "ranks": ranks, "nodes": nodes, "messages": messages, "bytes": size_bytes}
+        sums = {
+            "file": file,
+            "ranks": ranks,
+            "nodes": nodes,
+            "messages": messages,
+            "bytes": size_bytes,
+            "warnings": warnings,
+        }
         write_json(json, {"graph": sums, "end_ns": ends})
     if json == "-":
         return
@@ -59,6 +68,8 @@ def graph(
         markup=False,
         soft_wrap=True,
     )
+    for warning in warnings:
+        console.print(f"warning: {warning}", style="yellow", markup=False, soft_wrap=True)
     if ends is not None:
         table = plain_table(("rank", True), ("end, ns", True))
         for rank, end in enumerate(ends):

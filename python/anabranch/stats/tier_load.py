@@ -37,7 +37,8 @@ def port_utilization(
         ((pl.col("utilization") * pl.col("length_ns")).sum() / pl.col("length_ns").sum()).alias("utilization")
     )
     utilization = np.zeros(len(topology["ports"]["from"]))
-    utilization[busy["port"].to_numpy()] = busy["utilization"].to_numpy()
+    # A run that no flow begins takes no time: nothing over nothing.
+    utilization[busy["port"].to_numpy()] = busy["utilization"].fill_nan(0.0).to_numpy()
     return utilization
 
 

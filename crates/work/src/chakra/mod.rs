@@ -1,8 +1,10 @@
 //! Chakra execution traces (MLCommons, `et_def.proto`): one file a rank, messages behind their lengths.
 
+mod rank_files;
 mod trace;
 mod wire;
 
+pub use rank_files::read_ranks;
 pub use trace::{Attribute, Kind, Metadata, Setting, Trace, TraceNode};
 
 use crate::collective::{Collective, Kind as CollectiveKind, expand};
@@ -15,17 +17,34 @@ const PS_PER_US: u64 = 1_000_000;
 /// Groups of ranks by name, as the JSON file beside a trace lists them.
 pub type Groups = BTreeMap<String, Vec<u32>>;
 
+/// Names of the schema's collectives, by `comm_type`.
+const COMM_TYPES: [&str; 10] = [
+    "ALL_REDUCE",
+    "REDUCE",
+    "ALL_GATHER",
+    "GATHER",
+    "SCATTER",
+    "BROADCAST",
+    "ALL_TO_ALL",
+    "REDUCE_SCATTER",
+    "REDUCE_SCATTER_BLOCK",
+    "BARRIER",
+];
+
 /// A collective that ranks meet in: what is known of it, and node by node where each rank does.
 struct Meeting {
     kind: CollectiveKind,
     bytes: u64,
+    /// Rank that a broadcast comes from; the first of its group if the traces do not say.
+    root: Option<u32>,
     begun_at: String,
     /// Node after which it begins and node that its end releases, by rank.
     gates: BTreeMap<u32, (NodeId, NodeId)>,
 }
 
 /// Makes one graph of the traces of all ranks, in their order. The k-th collectives that ranks of a group ask for are
-/// one; they are expanded by their usual algorithm. Nodes that neither communicate nor take time pass at once.
+/// one; they are expanded by their usual algorithm, a broadcast from the rank that `root` names. Nodes that neither
+/// communicate nor take time pass at once; the graph warns of those that compute, load or store for no time.
 ///
 /// # Errors
 /// The first node at fault, with file and byte.
@@ -46,14 +65,17 @@ pub fn graph(traces: &[Trace], groups: &Groups) -> Result<Graph, WorkError> {
     }
     for ((group, number), meeting) in &meetings {
         let all = || (0..traces.len() as u32).collect();
-        let ranks = groups.get(group).cloned().unwrap_or_else(all);
+        let mut ranks = groups.get(group).cloned().unwrap_or_else(all);
         let absent = ranks.iter().find(|rank| !meeting.gates.contains_key(rank));
-        if let Some(absent) = absent {
-            return Err(WorkError::new(
-                meeting.begun_at.clone(),
-                format!("rank {absent} never joins collective {number} of its group"),
-                "give all ranks of a group the same collectives in the same order",
-            ));
+        if let Some(&absent) = absent {
+            return Err(absence(absent, group, *number, meeting, groups));
+        }
+        if let Some(root) = meeting.root {
+            let Some(at) = ranks.iter().position(|&rank| rank == root) else {
+                let problem = format!("`root` is {root}, which is no rank of its group");
+                return Err(WorkError::new(meeting.begun_at.clone(), problem, "name a rank, counted from 0"));
+            };
+            ranks.rotate_left(at);
         }
         let count = ranks.len() as u64;
         let bytes = match meeting.kind {
@@ -76,6 +98,23 @@ pub fn graph(traces: &[Trace], groups: &Groups) -> Result<Graph, WorkError> {
     Ok(builder.finish())
 }
 
+/// Error of a collective that a rank never joins.
+fn absence(absent: u32, group: &str, number: u32, meeting: &Meeting, groups: &Groups) -> WorkError {
+    if group.is_empty() || groups.contains_key(group) {
+        return WorkError::new(
+            meeting.begun_at.clone(),
+            format!("rank {absent} never joins collective {number} of its group"),
+            "give all ranks of a group the same collectives in the same order",
+        );
+    }
+    WorkError::new(
+        meeting.begun_at.clone(),
+        format!("collective {number} of communicator group `{group}`: rank {absent} never joins it"),
+        "groups of a part of the ranks are not read yet, every collective is taken as one of all ranks: write those of a \
+         part as sends and receives, or give each group a trace and a `[[traffic]]` with its `hosts`",
+    )
+}
+
 fn add_rank(
     builder: &mut Builder,
     rank: u32,
@@ -88,6 +127,7 @@ fn add_rank(
     let mut ends: HashMap<u64, NodeId> = HashMap::with_capacity(trace.nodes.len());
     let mut starts: Vec<NodeId> = Vec::with_capacity(trace.nodes.len());
     let mut met: HashMap<String, u32> = HashMap::new();
+    let (mut timeless, mut timeless_count) = (None, 0);
     for node in &trace.nodes {
         let time =
             |us: u64| us.checked_mul(PS_PER_US).ok_or_else(|| trace.error(node, "a duration of years"));
@@ -99,7 +139,7 @@ fn add_rank(
                 let peer = u32::try_from(peer).ok().filter(|&peer| peer < ranks);
                 let peer = peer.ok_or_else(|| trace.error(node, "a peer that is no rank of the traces"))?;
                 let bytes = trace.number(node, "comm_size")?;
-                let tag = trace.number_or(node, "comm_tag", 0)? as u32;
+                let tag = trace.optional_number(node, "comm_tag")?.unwrap_or(0) as u32;
                 if bytes == 0 {
                     return Err(trace.error(node, "a message of 0 bytes"));
                 }
@@ -112,10 +152,20 @@ fn add_rank(
             }
             Kind::Collective => {
                 let kind = trace.number(node, "comm_type")?;
-                let kind = CollectiveKind::of_chakra(kind).ok_or_else(|| {
-                    trace.error(node, &format!("comm_type {kind}, which is not expanded here"))
-                })?;
-                let group = trace.text(node, "pg_name");
+                let kind = CollectiveKind::of_chakra(kind).ok_or_else(|| not_expanded(trace, node, kind))?;
+                if trace.is_partial(node) {
+                    return Err(WorkError::new(
+                        trace.position(node),
+                        "`involved_dim` leaves out a dimension of the ranks",
+                        "groups of a part of the ranks are not read yet: write the collective as sends and receives",
+                    ));
+                }
+                let root = match kind {
+                    CollectiveKind::Broadcast => trace.optional_number(node, "root")?,
+                    _ => None,
+                };
+                let root = root.map(|root| u32::try_from(root).unwrap_or(u32::MAX));
+                let group = trace.group(node);
                 let members = groups.get(&group);
                 if !group.is_empty() && members.is_none() && !groups.is_empty() {
                     return Err(trace.error(node, &format!("group `{group}`, which the groups' file lacks")));
@@ -132,13 +182,16 @@ fn add_rank(
                 let meeting = meetings.entry((group, *number)).or_insert_with(|| Meeting {
                     kind,
                     bytes,
+                    root,
                     begun_at: trace.position(node),
                     gates: BTreeMap::new(),
                 });
                 *number += 1;
-                if (meeting.kind, meeting.bytes) != (kind, bytes) {
-                    let problem =
-                        format!("another collective or size than that of its group at {}", meeting.begun_at);
+                if (meeting.kind, meeting.bytes, meeting.root) != (kind, bytes, root) {
+                    let problem = format!(
+                        "another collective, size or root than that of its group at {}",
+                        meeting.begun_at
+                    );
                     return Err(trace.error(node, &problem));
                 }
                 meeting.gates.insert(rank, (before, after));
@@ -148,7 +201,11 @@ fn add_rank(
                 let id = add(Act::Wait { ps: 0 })?;
                 (id, id)
             }
-            Kind::Compute | Kind::Other => {
+            Kind::Compute | Kind::Memory | Kind::Other => {
+                if node.duration_us == 0 {
+                    timeless.get_or_insert(node);
+                    timeless_count += 1;
+                }
                 let id = add(Act::Calc { ps: time(node.duration_us)? })?;
                 (id, id)
             }
@@ -158,6 +215,16 @@ fn add_rank(
         }
         starts.push(start);
     }
+    if let Some(first) = timeless {
+        builder.warn(format!(
+            "{}: {timeless_count} of {} nodes compute, load or store without a duration (`duration_micros`) and take no \
+             time here, the first of them node {}, `{}`; operations and sizes of tensors are not turned into time",
+            trace.file,
+            trace.nodes.len(),
+            first.id,
+            first.name
+        ));
+    }
     for (node, &start) in trace.nodes.iter().zip(&starts) {
         for before in node.ctrl_deps.iter().chain(&node.data_deps) {
             let problem =
@@ -166,4 +233,23 @@ fn add_rank(
         }
     }
     Ok(())
+}
+
+fn not_expanded(trace: &Trace, node: &TraceNode, kind: u64) -> WorkError {
+    let name_of = |kind: usize| COMM_TYPES.get(kind).copied();
+    let own = usize::try_from(kind).ok().and_then(name_of);
+    let problem = match own {
+        Some(name) => format!("comm_type {kind} ({name}) is not expanded here"),
+        None => format!("comm_type {kind} is none of the schema's"),
+    };
+    let known: Vec<&str> = (0..COMM_TYPES.len())
+        .filter(|&kind| CollectiveKind::of_chakra(kind as u64).is_some())
+        .filter_map(name_of)
+        .collect();
+    let hint = match own {
+        Some("BARRIER") => "write it as an ALL_REDUCE of a few bytes",
+        Some(_) => "write it as sends and receives",
+        None => "correct the trace, or what wrote it",
+    };
+    WorkError::new(trace.position(node), problem, format!("{hint}. Expanded are {}", known.join(", ")))
 }

@@ -34,7 +34,9 @@ pub enum Kind {
     Recv,
     /// Takes part in a collective (`COMM_COLL_NODE`).
     Collective,
-    /// Anything else: metadata, loads and stores.
+    /// Loads or stores (`MEM_LOAD_NODE`, `MEM_STORE_NODE`).
+    Memory,
+    /// Anything else, such as metadata.
     #[default]
     Other,
 }
@@ -74,10 +76,13 @@ pub struct Attribute {
 /// Value of an attribute: those that this reader looks at.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Setting {
-    /// Integer, with its field in the schema (7 `int32_val`, 9 `int64_val`, 11 `uint32_val`, 13 `uint64_val`).
+    /// Integer, with its field in the schema (7 `int32_val`, 9 `int64_val`, 11 `uint32_val`, 13 `uint64_val`, 15
+    /// `sint32_val`, 17 `sint64_val`).
     Whole(u64, i64),
     /// Truth.
     Bool(bool),
+    /// Truths (28 `bool_list`).
+    Bools(Vec<bool>),
     /// Text.
     Text(String),
     /// Value of another field of the schema.
@@ -124,21 +129,29 @@ impl Trace {
         }
     }
 
-    pub(super) fn number_or(&self, node: &TraceNode, name: &str, default: u64) -> Result<u64, WorkError> {
-        if node.attributes.iter().any(|attribute| attribute.name == name) {
-            self.number(node, name)
-        } else {
-            Ok(default)
+    pub(super) fn optional_number(&self, node: &TraceNode, name: &str) -> Result<Option<u64>, WorkError> {
+        let there = node.attributes.iter().any(|attribute| attribute.name == name);
+        there.then(|| self.number(node, name)).transpose()
+    }
+
+    /// Communicator group of a collective, by the name that PyTorch or STAGE gives it, which may be a number; empty if it
+    /// has none.
+    pub(super) fn group(&self, node: &TraceNode) -> String {
+        let named = |attribute: &&Attribute| ["pg_name", "comm_group"].contains(&attribute.name.as_str());
+        match node.attributes.iter().find(named).map(|attribute| &attribute.value) {
+            Some(Setting::Text(text)) => text.clone(),
+            Some(Setting::Whole(_, number)) => number.to_string(),
+            _ => String::new(),
         }
     }
 
-    /// A text; empty if it is missing.
-    pub(super) fn text(&self, node: &TraceNode, name: &str) -> String {
-        let text = |attribute: &Attribute| match &attribute.value {
-            Setting::Text(text) if attribute.name == name => Some(text.clone()),
-            _ => None,
+    /// Whether a collective leaves out a dimension of the ranks.
+    pub(super) fn is_partial(&self, node: &TraceNode) -> bool {
+        let leaves_out = |attribute: &Attribute| match &attribute.value {
+            Setting::Bools(dimensions) => attribute.name == "involved_dim" && dimensions.contains(&false),
+            _ => false,
         };
-        node.attributes.iter().find_map(text).unwrap_or_default()
+        node.attributes.iter().any(leaves_out)
     }
 }
 
@@ -169,6 +182,7 @@ fn node(mut wire: Wire<'_>, offset: usize) -> Result<TraceNode, WorkError> {
             (3, Value::Varint(kind)) => {
                 made.kind_number = kind;
                 made.kind = match kind {
+                    2 | 3 => Kind::Memory,
                     4 => Kind::Compute,
                     5 => Kind::Send,
                     6 => Kind::Recv,
@@ -204,6 +218,17 @@ fn numbers(wire: &Wire<'_>, value: Value<'_>, at: usize, to: &mut Vec<u64>) -> R
     Ok(())
 }
 
+/// List of truths.
+fn bools(mut wire: Wire<'_>) -> Result<Setting, WorkError> {
+    let mut numbers_read = Vec::new();
+    while let Some((field, value, at)) = wire.field()? {
+        if field == 1 {
+            numbers(&wire, value, at, &mut numbers_read)?;
+        }
+    }
+    Ok(Setting::Bools(numbers_read.into_iter().map(|number| number != 0).collect()))
+}
+
 fn attribute(mut wire: Wire<'_>) -> Result<Attribute, WorkError> {
     let mut made = Attribute { name: String::new(), value: Setting::Other(0) };
     while let Some((field, value, _)) = wire.field()? {
@@ -215,6 +240,10 @@ fn attribute(mut wire: Wire<'_>) -> Result<Attribute, WorkError> {
                 made.value =
                     i64::try_from(number).map_or(Setting::Other(field), |whole| Setting::Whole(field, whole));
             }
+            (15 | 17, Value::Varint(number)) => {
+                made.value = Setting::Whole(field, (number >> 1) as i64 ^ -((number & 1) as i64));
+            }
+            (28, Value::Bytes(bytes, at)) => made.value = bools(Wire::new(wire.file, bytes, at))?,
             (27, Value::Varint(number)) => made.value = Setting::Bool(number != 0),
             (29, Value::Bytes(bytes, at)) => made.value = Setting::Text(text(&wire, bytes, at)?),
             (2, _) => {}

@@ -92,6 +92,21 @@ pub enum Demand {
     Capture(NamedFile),
 }
 
+impl Demand {
+    /// Whether it names hosts by their numbers.
+    pub(crate) fn names_hosts(&self) -> bool {
+        match self {
+            Self::Poisson { pattern, .. } | Self::Once { pattern, .. } => {
+                matches!(pattern, Pattern::Pairs(_))
+            }
+            Self::Incast { clients, .. } => !clients.is_empty(),
+            Self::Graph(work) => !work.hosts.is_empty(),
+            Self::RingAllReduce { .. } | Self::ParameterServer { .. } | Self::FlowList(_) => true,
+            Self::Capture(_) => false,
+        }
+    }
+}
+
 /// How often flows arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {

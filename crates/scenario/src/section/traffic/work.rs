@@ -113,7 +113,8 @@ pub(super) fn visit(form: &mut impl Form, work: &mut WorkSetting) {
         Text { wants: "the name of a file, relative to the scenario's" },
         &mut path,
         "Graph of sends, receives and computing, by the end of its name: `.goal` and `.bin` (GOAL), `.et` (Chakra; the \
-         file of rank 0, those of others beside it: `NAME.0.et`), `.xml` (MSCCL), `.cm` (htsim). Instead of a collective.",
+         file of rank 0, with those of all other ranks beside it: `NAME.0.et`, `rank_0.et`, `trace0.et`; collectives \
+         are of all ranks, a broadcast from its `root`, else from rank 0), `.xml` (MSCCL), `.cm` (htsim). Instead of a collective.",
     );
     let meaning = "XXH3-128 of the file, found where it is not given: another content is another run.";
     form.optional("digest", Text { wants: "32 hexadecimal digits" }, &mut digest, meaning);
