@@ -46,7 +46,14 @@ def test_the_page_needs_nothing_else_and_shows_every_figure(runs: list[Path], tm
         # Publishers refuse fonts of Type 3.
         assert b"/FontFile2" in path.read_bytes(), path.name
         assert b"/Type3" not in path.read_bytes(), path.name
-    assert {"cdf-fct-ns", "classes-slowdown", "slowdown-by-size", "queues-stretch-1.0", "windows-stretch-1.0"} < names
+    assert {
+        "cdf-fct-ns",
+        "classes-slowdown",
+        "slowdown-by-size",
+        "queues-stretch-1.0",
+        "windows-stretch-1.0",
+        "rates-stretch-1.0",
+    } < names
     assert sum(name.startswith("fabric") for name in names) == 2
     assert "one &lt;warning&gt;" in text
     assert "traffic.stretch" in text

@@ -155,12 +155,21 @@ def test_samples_and_windows_are_counters(run: ab.Run, trace: Trace) -> None:
         same_steps(read.pop(paths[port]), list(rows.select("time_ns", "backlog_bytes").iter_rows()))
     assert not read
     assert set(run.windows["flow"]) == {3, 5}
+    rates = 0
     for (flow,), rows in run.windows.partition_by("flow", as_dict=True).items():
         (of_flow,) = read_counters(trace, f"congestion window of flow {flow}").items()
         assert of_flow[0] == f"Hosts/{run.flows['src_name'][flow]}"
         # Windows of one moment, of which the last one counts, are all in the trace.
         last = rows.group_by(pl.col("time_ns").round(mode="half_to_even"), maintain_order=True).last()
         same_steps(of_flow[1], list(last.select("time_ns", "window_bytes").iter_rows()))
+        # A flow whose packets are all lost measures no round trip, and has no rate.
+        known = rows.drop_nulls("rate_bps")
+        known = known.group_by(pl.col("time_ns").round(mode="half_to_even"), maintain_order=True).last()
+        rate = read_counters(trace, f"allowed rate of flow {flow}")
+        rates += len(rate)
+        assert list(rate) == ([of_flow[0]] if known.height else [])
+        same_steps(rate.get(of_flow[0], []), list(known.select("time_ns", "rate_bps").iter_rows()))
+    assert rates
 
 
 def test_single_packets_are_instants_row_by_row(run: ab.Run, trace: Trace) -> None:

@@ -24,7 +24,9 @@ def write_two_runs(where: Path) -> list[Path]:
     at_ns = np.arange(5000) * 1000
     traces = {
         "queues": pl.DataFrame({"port": 64, "time_ns": at_ns, "backlog_bytes": at_ns % 70_000}),
-        "windows": pl.DataFrame({"flow": 3, "time_ns": at_ns, "window_bytes": at_ns % 90_000}),
+        "windows": pl.DataFrame(
+            {"flow": 3, "time_ns": at_ns, "window_bytes": at_ns % 90_000, "rate_bps": at_ns * 1000}
+        ),
     }
     return [
         write_run(where / "first", FABRIC, 1, 1.0, traces),

@@ -99,7 +99,7 @@ pub fn queue_columns(fabric: &Fabric, samples: &[QueueSample]) -> Vec<Column> {
     ]
 }
 
-/// One row per change of a watched flow's congestion window.
+/// One row per change of what congestion control lets a watched flow send.
 #[must_use]
 pub fn window_columns(samples: &[WindowSample]) -> Vec<Column> {
     vec![
@@ -107,8 +107,16 @@ pub fn window_columns(samples: &[WindowSample]) -> Vec<Column> {
         column("time_ns", "From when on.", Values::F64(samples.iter().map(|s| ns(s.time_ps)).collect())),
         column(
             "window_bytes",
-            "Congestion window.",
-            Values::U64(samples.iter().map(|s| s.window_bytes).collect()),
+            "Congestion window. Where the control has a rate only (DCQCN, TIMELY, none): what that sends in the longest \
+             round trip of the empty fabric; nothing for UDP.",
+            Values::OptionalU64(samples.iter().map(|s| s.window_bytes).collect()),
+        ),
+        column(
+            "rate_bps",
+            "Rate at which the control lets the flow send, at most its link's. Where the control has a window only: the \
+             window in each round trip, which is TCP's smoothed one (nothing before the first), otherwise the one \
+             measured last.",
+            Values::OptionalU64(samples.iter().map(|s| s.rate_bps).collect()),
         ),
     ]
 }

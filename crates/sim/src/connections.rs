@@ -327,6 +327,12 @@ impl Connections {
         (connection.sending.address.connection == name && connection.open).then_some(connection)
     }
 
+    /// The open connection of this name, to be looked at.
+    pub(crate) fn peek(&self, name: u32) -> Option<&Connection> {
+        let connection = self.all.get(connection_slot(name))?;
+        (connection.sending.address.connection == name && connection.open).then_some(connection)
+    }
+
     /// Fetches what a packet of this kind will need of a connection.
     #[inline(always)]
     pub(crate) fn prefetch(&self, name: u32, kind: Kind) {

@@ -64,8 +64,8 @@ pub(crate) struct Hosts<'a> {
     /// Flows that have begun, or will at a time that is known, and may yet finish.
     pub(crate) hopeful: u64,
     pub(crate) refused: Refused,
-    /// Window of each flow that is watched as it was written down last; [`windows::NO_WINDOW`] before the first.
-    watched: HashMap<u32, u64>,
+    /// Window and rate of each flow that is watched as they were written down last; `None` before the first time.
+    watched: HashMap<u32, Option<windows::Stated>>,
     pub(crate) windows: Vec<WindowSample>,
     /// Flows of each connection that ended while segments of theirs were under way, each with the position of
     /// its first byte in the stream, ascending.
@@ -108,7 +108,7 @@ impl<'a> Hosts<'a> {
             hopeful: 0,
             refused: Refused::default(),
             works: Works::new(&settings.works, flows),
-            watched: observe.window_flows.iter().map(|&flow| (flow, windows::NO_WINDOW)).collect(),
+            watched: observe.window_flows.iter().map(|&flow| (flow, None)).collect(),
             windows: Vec::new(),
             past: HashMap::new(),
             past_subflows: HashMap::new(),
@@ -188,7 +188,7 @@ impl<'a> Hosts<'a> {
             }
             _ => {}
         }
-        self.watch(name, network.now_ps);
+        self.watch(name, network);
         Ok(())
     }
 
@@ -336,7 +336,7 @@ impl<'a> Hosts<'a> {
         sender.receive(tcp, self.framing, packet, &mut outlet);
         let done = sender.idle() && connection.message.delivered;
         if !self.watched.is_empty() {
-            self.watch(packet.connection, network.now_ps);
+            self.watch(packet.connection, network);
         }
         if done {
             self.end(packet.connection, network);
@@ -359,18 +359,18 @@ impl<'a> Hosts<'a> {
         match (end, transport) {
             (AnySender::Stream(sender), Transport::Tcp(tcp)) => {
                 sender.wake(tcp, framing, &mut outlet);
-                self.watch(name, network.now_ps);
+                self.watch(name, network);
             }
             (AnySender::Datagrams(datagrams), Transport::Udp(udp)) => {
                 datagrams.wake(udp, framing, &mut outlet);
             }
             (AnySender::Roce(sender), Transport::Roce(roce)) => {
                 sender.wake(roce, framing, &mut outlet);
-                self.watch(name, network.now_ps);
+                self.watch(name, network);
             }
             (AnySender::Uec(sender), Transport::Uec(uec)) => {
                 sender.wake(uec, framing, &mut outlet);
-                self.watch(name, network.now_ps);
+                self.watch(name, network);
             }
             _ => {}
         }

@@ -181,15 +181,19 @@ pub struct QueueSample {
     pub backlog_bytes: u64,
 }
 
-/// The congestion window of a flow from a time on.
+/// What congestion control lets a flow send from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowSample {
     /// The flow.
     pub flow: u32,
     /// When it became so, in picoseconds.
     pub time_ps: u64,
-    /// The window, in bytes.
-    pub window_bytes: u64,
+    /// Window in bytes; of a control that has a rate only, what that sends in a round trip of the empty fabric. `None`
+    /// where no round trip is known.
+    pub window_bytes: Option<u64>,
+    /// Rate in bits per second, at most the link's; of a control that has a window only, the window in each round trip:
+    /// TCP's smoothed one, otherwise the one measured last. `None` before TCP has measured one.
+    pub rate_bps: Option<u64>,
 }
 
 /// A packet as it left a port that is captured.

@@ -1,4 +1,4 @@
-"""Queues and congestion windows over time."""
+"""Queues, congestion windows and rates of flows over time."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ POINTS_MAX = 1500
 TRACES_MAX = 8
 
 
-def draw(traces: Mapping[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]], unit: str) -> Figure:
-    """Draws a row per trace: its name, times in nanoseconds and values in bytes; at most `TRACES_MAX` of them.
+def draw(
+    traces: Mapping[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]], unit: str, scale: float
+) -> Figure:
+    """Draws a row per trace: its name, times in nanoseconds and values; at most `TRACES_MAX` of them.
+
+    `unit` is the unit of the axis, of which `scale` is the size in that of the values.
 
     Longer traces are drawn as the range between smallest and largest value in each step of time, so that no peak is
     lost.
@@ -24,7 +28,7 @@ def draw(traces: Mapping[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.floa
     shown = list(traces.items())[:TRACES_MAX]
     with panels(len(shown), 1, 1.15, 0.6, sharex=True) as (drawn, rows):
         for (name, (at_ns, value)), (axes,) in zip(shown, rows, strict=True):
-            times, low, high = spans(at_ns / 1e6, value / 1e3, POINTS_MAX)
+            times, low, high = spans(at_ns / 1e6, value / scale, POINTS_MAX)
             axes.fill_between(times, low, high, step="post", color=ACCENT, alpha=0.45, lw=0)
             axes.step(times, high, where="post", color=ACCENT, lw=0.9)
             axes.set_title(name, fontsize=sheet().title_points, loc="left", color=FAINT)

@@ -26,10 +26,14 @@ from anabranch.study.outcome import StudyOutcome, short
 
 FABRICS_MAX = 8
 FLOWS_DRAWN_MIN = 2
-EXPLORED = ("curves", "classes", "cdf", "slowdown-by-size", "fabric", "queues", "windows")
+EXPLORED = ("curves", "classes", "cdf", "slowdown-by-size", "fabric", "queues", "windows", "rates")
 """Beginnings of the names of figures that scripts draw as well."""
-TRACES = {"queues": ("Queues", "backlog, KB"), "windows": ("Congestion windows", "congestion window, KB")}
-"""Heading and unit of each table of traces."""
+TRACES = {
+    "queues": ("Queues", "backlog, KB", 1e3),
+    "windows": ("Congestion windows", "congestion window, KB", 1e3),
+    "rates": ("Rates", "allowed rate, Gbps", 1e9),
+}
+"""Heading, unit and its size of each kind of traces."""
 STEPS = "steps"
 """Name of the figure of steps, which stands in a section of its own."""
 CURVES = (("slowdown_mean", "mean slowdown"), ("slowdown_p99", "slowdown p99"))
@@ -141,15 +145,16 @@ def _fabrics(material: Material) -> Iterator[Drawn]:
 
 
 def _traces(material: Material) -> Iterator[Drawn]:
-    """Draws a figure for each table of traces and run that has some."""
+    """Draws a figure for each kind of traces and run that has some."""
     of_runs: dict[tuple[str, str], dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]] = {}
     for one in traces.traces(material):
-        times, values = one.frame["time_ns"].to_numpy(), one.frame["bytes"].to_numpy()
-        of_runs.setdefault((one.table, one.label), {})[one.of] = (times, values)
+        times, values = one.frame["time_ns"].to_numpy(), one.frame["value"].to_numpy()
+        of_runs.setdefault((one.kind, one.label), {})[one.of] = (times, values)
     said = ""
-    for (table, label), found in of_runs.items():
-        heading, unit = TRACES[table]
-        yield Drawn(_file_name(table, label), "" if said == heading else heading, label, trace_figure.draw(found, unit))
+    for (kind, label), found in of_runs.items():
+        heading, unit, scale = TRACES[kind]
+        drawn = trace_figure.draw(found, unit, scale)
+        yield Drawn(_file_name(kind, label), "" if said == heading else heading, label, drawn)
         said = heading
 
 

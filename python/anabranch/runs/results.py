@@ -78,7 +78,7 @@ class Run:
 
     @cached_property
     def windows(self) -> pl.DataFrame:
-        """Congestion window of the flows that the scenario chose, one row per change."""
+        """Congestion window and rate of the flows that the scenario chose, one row per change."""
         return self._read("windows")
 
     @cached_property

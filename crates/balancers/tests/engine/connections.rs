@@ -81,7 +81,8 @@ fn captures_and_windows_show_what_happened() {
     let times: Vec<u64> = outcome.captures.iter().map(|capture| capture.time_ps).collect();
     assert!(times[1..11].windows(2).all(|pair| pair[1] - pair[0] == 1538 * 800), "{times:?}");
     assert!(outcome.captures.iter().all(|capture| (capture.src, capture.flow) == (0, 0)));
-    let windows: Vec<u64> = outcome.windows.iter().map(|sample| sample.window_bytes / 1448).collect();
+    let windows: Vec<u64> =
+        outcome.windows.iter().map(|sample| sample.window_bytes.unwrap() / 1448).collect();
     assert_eq!(windows.first(), Some(&10));
     assert!(windows.windows(2).all(|pair| pair[1] == pair[0] + 1), "slow start, ACK by ACK: {windows:?}");
     assert!(outcome.windows.iter().all(|sample| sample.flow == 1 && sample.time_ps >= 1000 * PS_PER_US));

@@ -36,7 +36,9 @@ impl Windows {
     fn of_ours(samples: &[WindowSample]) -> Self {
         let changes: Vec<(u64, f64)> = samples
             .iter()
-            .map(|sample| (sample.time_ps / (1_000 * PS_PER_US), sample.window_bytes as f64 / SEGMENT as f64))
+            .map(|sample| {
+                (sample.time_ps / (1_000 * PS_PER_US), sample.window_bytes.unwrap() as f64 / SEGMENT as f64)
+            })
             .collect();
         Self::sampled(&changes)
     }

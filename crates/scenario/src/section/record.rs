@@ -80,7 +80,7 @@ pub(crate) fn visit(form: &mut impl Form, record: &mut Record) {
         "windows",
         OneOrMore(Count { least: 0, most: u32::MAX }),
         &mut record.windows,
-        "Flows, by number, whose congestion window is written down at each change.",
+        "Flows, by number, whose congestion window and rate are written down at each change, under every control.",
     );
     form.key(
         "captures",

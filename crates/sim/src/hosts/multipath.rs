@@ -1,6 +1,7 @@
 //! Flows over several connections: what MPTCP does with the subflows of a flow.
 
 use super::Hosts;
+use super::windows::Allowance;
 use crate::connections::{AnyReceiver, AnySender, Connection, Message, Outlet, Subflow};
 use crate::network::Network;
 use crate::transport::mptcp::{Coupling, DataStream, Pace, interval_bytes};
@@ -111,7 +112,7 @@ impl Hosts<'_> {
         multipath.joined = false;
         self.step(Subflow { multipath: slot, index: 0 }, Step::Open, network);
         self.push_all(slot, network);
-        self.watch_multipath(slot, network.now_ps);
+        self.watch_multipath(slot, network);
         Ok(())
     }
 
@@ -131,7 +132,7 @@ impl Hosts<'_> {
         if has_room || joins {
             self.push_all(slot, network);
         }
-        self.watch_multipath(slot, network.now_ps);
+        self.watch_multipath(slot, network);
         if ends {
             self.end_multipath(slot, network);
         }
@@ -144,13 +145,13 @@ impl Hosts<'_> {
         if self.multipaths.all[slot as usize].data.has_strays() {
             self.push_all(slot, network);
         }
-        self.watch_multipath(slot, network.now_ps);
+        self.watch_multipath(slot, network);
     }
 
     /// A subflow's sender has room in its host's card again.
     pub(super) fn resume_subflow(&mut self, subflow: Subflow, network: &mut Network) {
         self.step(subflow, Step::Push, network);
-        self.watch_multipath(subflow.multipath, network.now_ps);
+        self.watch_multipath(subflow.multipath, network);
     }
 
     /// A subflow's receiver has so many bytes in order.
@@ -268,19 +269,16 @@ impl Hosts<'_> {
         flow
     }
 
-    /// Writes down the sum of the windows, if it is watched.
-    fn watch_multipath(&mut self, slot: u32, now_ps: u64) {
+    /// Writes down the sums over the subflows, if the flow is watched.
+    fn watch_multipath(&mut self, slot: u32, network: &Network) {
         if self.watched.is_empty() {
             return;
         }
-        let (mut flow, mut window_bytes) = (0, 0);
-        for &name in &self.multipaths.all[slot as usize].connections {
-            let Some(connection) = self.connections.get(name) else { continue };
-            flow = connection.message.flow;
-            if let AnySender::Stream(sender) = &connection.sending.end {
-                window_bytes += sender.window_bytes();
-            }
-        }
-        self.note_window(flow, window_bytes, now_ps);
+        let connections = &self.multipaths.all[slot as usize].connections;
+        let allowances: Vec<Allowance> =
+            connections.iter().filter_map(|&name| self.allowance(name, network)).collect();
+        let Some(first) = connections.iter().find_map(|&name| self.connections.peek(name)) else { return };
+        let flow = first.message.flow;
+        self.note_window(flow, &allowances, network.now_ps);
     }
 }

@@ -5,6 +5,7 @@
 //! it carries one at a time, and the next begins when the one before is acknowledged.
 
 use super::Hosts;
+use super::windows::Allowance;
 use crate::SimulationError;
 use crate::connections::{AnySender, Message};
 use crate::network::Network;
@@ -199,7 +200,7 @@ impl Hosts<'_> {
             }
             _ => {}
         }
-        self.watch(name, network.now_ps);
+        self.watch(name, network);
         Ok(())
     }
 
@@ -249,16 +250,11 @@ impl Hosts<'_> {
         }
     }
 
-    /// Sum of the windows of the parts that have not ended, if a flow is in parts.
-    pub(super) fn window_of_parts(&mut self, flow: u32) -> Option<u64> {
+    /// What bounds the senders of the parts that have not ended, if a flow is in parts.
+    pub(super) fn allowances_of_parts(&self, flow: u32, network: &Network) -> Option<Vec<Allowance>> {
         let parts = self.striped.messages.get(&flow)?;
-        let window_bytes = |part: &Part| match &self.connections.get(part.connection)?.sending.end {
-            AnySender::Roce(sender) => Some(sender.window_bytes()),
-            AnySender::Uec(sender) => Some(sender.window_bytes()),
-            AnySender::Stream(_) | AnySender::Datagrams(_) => None,
-        };
         let open = parts.begun.iter().filter(|part| !part.ended);
-        Some(open.filter_map(window_bytes).fold(0, u64::saturating_add))
+        Some(open.filter_map(|part| self.allowance(part.connection, network)).collect())
     }
 
     /// Writes down the sums over the parts of a flow.

@@ -110,7 +110,7 @@ impl Hosts<'_> {
             }
             _ => return,
         };
-        self.watch(packet.connection, network.now_ps);
+        self.watch(packet.connection, network);
         if !idle {
             return;
         }

@@ -1,34 +1,109 @@
-//! Congestion windows of the flows that are watched, as they change.
+//! What congestion control lets the watched flows send: windows and rates, as they change.
 
 use super::Hosts;
 use crate::WindowSample;
 use crate::connections::AnySender;
+use crate::network::Network;
+use crate::transport::Transport;
 
-/// No window was written down yet.
-pub(super) const NO_WINDOW: u64 = u64::MAX;
+/// Bits of a byte times picoseconds of a second.
+const BIT_PS_PER_BYTE_S: u128 = 8_000_000_000_000;
+
+/// What bounds one sender.
+#[derive(Clone, Copy)]
+pub(super) struct Allowance {
+    /// Bytes in flight; `u64::MAX` if only the rate is bounded.
+    window_bytes: u64,
+    /// Rate in bits per second; `u64::MAX` if only the window, or the link, bounds it.
+    rate_bps: u64,
+    /// Round trip as it is now, in picoseconds; 0 before TCP has measured one.
+    rtt_ps: u64,
+    /// Round trip of the empty fabric, in picoseconds; 0 where the transport does not know it.
+    empty_rtt_ps: u64,
+    link_bps: u64,
+}
+
+/// Window and rate of a flow as its control states them, before one is derived from the other, and whether a rate can be.
+pub(super) type Stated = (u64, u64, bool);
+
+impl Allowance {
+    /// Rate in bits per second, at most the link's; `None` if it depends on a round trip that is not known.
+    fn rate_bps(&self) -> Option<u64> {
+        let by_window = match (self.window_bytes, self.rtt_ps) {
+            (u64::MAX, _) => u64::MAX,
+            (_, 0) if self.rate_bps == u64::MAX => return None,
+            (_, 0) => u64::MAX,
+            (bytes, rtt_ps) => saturated(u128::from(bytes) * BIT_PS_PER_BYTE_S / u128::from(rtt_ps)),
+        };
+        Some(by_window.min(self.rate_bps).min(self.link_bps))
+    }
+
+    /// Window in bytes; where there is none, what the rate sends in a round trip of the empty fabric, if that is known.
+    fn window_bytes(&self) -> Option<u64> {
+        match (self.window_bytes, self.empty_rtt_ps) {
+            (u64::MAX, 0) => None,
+            (u64::MAX, rtt_ps) => {
+                let rate_bps = self.rate_bps.min(self.link_bps);
+                Some(saturated(u128::from(rate_bps) * u128::from(rtt_ps) / BIT_PS_PER_BYTE_S))
+            }
+            (bytes, _) => Some(bytes),
+        }
+    }
+}
+
+fn saturated(value: u128) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
+}
 
 impl Hosts<'_> {
-    pub(super) fn watch(&mut self, name: u32, now_ps: u64) {
+    /// Writes down window and rate of the flow of a connection, if it is watched and they have changed.
+    pub(super) fn watch(&mut self, name: u32, network: &Network) {
         if self.watched.is_empty() {
             return;
         }
-        let Some(connection) = self.connections.get(name) else { return };
+        let Some(connection) = self.connections.peek(name) else { return };
         let flow = connection.message.flow;
-        let window_bytes = match &connection.sending.end {
-            AnySender::Stream(sender) => sender.window_bytes(),
-            AnySender::Roce(sender) => sender.window_bytes(),
-            AnySender::Uec(sender) => sender.window_bytes(),
-            AnySender::Datagrams(_) => return,
-        };
-        let window_bytes = self.window_of_parts(flow).unwrap_or(window_bytes);
-        self.note_window(flow, window_bytes, now_ps);
+        if !self.watched.contains_key(&flow) {
+            return;
+        }
+        let own = || self.allowance(name, network).into_iter().collect();
+        let allowances = self.allowances_of_parts(flow, network).unwrap_or_else(own);
+        self.note_window(flow, &allowances, network.now_ps);
     }
 
-    pub(super) fn note_window(&mut self, flow: u32, window_bytes: u64, now_ps: u64) {
-        let Some(last_bytes) = self.watched.get_mut(&flow) else { return };
-        if *last_bytes != window_bytes {
-            *last_bytes = window_bytes;
-            self.windows.push(WindowSample { flow, time_ps: now_ps, window_bytes });
+    /// What bounds the sender of a connection.
+    pub(super) fn allowance(&self, name: u32, network: &Network) -> Option<Allowance> {
+        let connection = self.connections.peek(name)?;
+        let (window_bytes, rate_bps, rtt_ps, empty_rtt_ps) =
+            match (&connection.sending.end, &self.transports[usize::from(connection.transport)]) {
+                (AnySender::Stream(sender), _) => (sender.window_bytes(), u64::MAX, sender.rtt_ps(), 0),
+                (AnySender::Roce(sender), Transport::Roce(roce)) => {
+                    (sender.window_bytes(), sender.rate_bps(), sender.rtt_ps(), roce.rtt_ps)
+                }
+                (AnySender::Uec(sender), Transport::Uec(uec)) => {
+                    (sender.window_bytes(), u64::MAX, sender.rtt_ps(), uec.rtt_ps)
+                }
+                (AnySender::Datagrams(_), Transport::Udp(udp)) => (u64::MAX, udp.rate.bps(), 0, 0),
+                _ => return None,
+            };
+        let link_bps = network.ports[connection.sending.address.port as usize].rate_bps();
+        Some(Allowance { window_bytes, rate_bps, rtt_ps, empty_rtt_ps, link_bps })
+    }
+
+    /// Writes down the sums over the senders of a watched flow, if they have changed.
+    pub(super) fn note_window(&mut self, flow: u32, allowances: &[Allowance], now_ps: u64) {
+        let Some(last) = self.watched.get_mut(&flow) else { return };
+        let sum = |value: fn(&Allowance) -> Option<u64>| {
+            allowances.iter().map(value).try_fold(0u64, |sum, value| Some(sum.saturating_add(value?)))
+        };
+        let link_bps = allowances.iter().map(|one| one.link_bps).max().unwrap_or(0);
+        let rate_bps = sum(Allowance::rate_bps).map(|bps| bps.min(link_bps));
+        let stated = allowances.iter().fold((0, 0, rate_bps.is_some()), |(bytes, bps, known), one| {
+            (one.window_bytes.saturating_add(bytes), one.rate_bps.saturating_add(bps), known)
+        });
+        if last.replace(stated) != Some(stated) {
+            let window_bytes = sum(Allowance::window_bytes);
+            self.windows.push(WindowSample { flow, time_ps: now_ps, window_bytes, rate_bps });
         }
     }
 }

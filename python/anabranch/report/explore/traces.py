@@ -1,4 +1,4 @@
-"""Queues and congestion windows over time, thinned without losing a peak."""
+"""Queues, congestion windows and rates of flows over time, thinned without losing a peak."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from anabranch.report.explore.packed import pack
 from anabranch.report.material import Material
 from anabranch.runs.results import Run
 
-TABLES = {"queues": ("port", "backlog_bytes"), "windows": ("flow", "window_bytes")}
-"""Tables of traces: whose they are, and what is traced."""
+KINDS = {
+    "queues": ("queues", "port", "backlog_bytes"),
+    "windows": ("windows", "flow", "window_bytes"),
+    "rates": ("windows", "flow", "rate_bps"),
+}
+"""Kinds of traces: the table that has them, whose they are, and what is traced."""
 POINTS_MAX = 800
 POINTS_MIN = 80
 BYTES_MAX = 500_000
@@ -24,31 +28,35 @@ POINT_BYTES = 16
 
 @dataclass(frozen=True)
 class Trace:
-    """One port's backlog or one flow's window in one run."""
+    """One port's backlog or one flow's window or rate in one run."""
 
-    table: str
+    kind: str
     of: str
     """Port or flow in words."""
     label: str
     """Series that the run stands for."""
     frame: pl.DataFrame
-    """Columns `time_ns` and `bytes`."""
+    """Columns `time_ns` and `value`."""
 
 
 def traces(material: Material) -> Iterator[Trace]:
     """All traces of the runs that represent the series, group by group."""
-    for table, (key, value) in TABLES.items():
+    for kind, (table, key, value) in KINDS.items():
         for group in material.groups:
             for one, run in zip(group.series, group.runs, strict=True):
                 if f"{table}.parquet" not in run.manifest["files"]:
                     continue
                 label = ", ".join(part for part in (one.label, group.title) if part)
                 frame: pl.DataFrame = getattr(run, table)
+                # Folders that an earlier version wrote have no rates.
+                if value not in frame.columns:
+                    continue
+                frame = frame.drop_nulls(value)
                 for (number,), part in frame.partition_by(key, as_dict=True, maintain_order=True).items():
                     chosen = part.select(
-                        pl.col("time_ns").cast(pl.Float64), pl.col(value).cast(pl.Float64).alias("bytes")
+                        pl.col("time_ns").cast(pl.Float64), pl.col(value).cast(pl.Float64).alias("value")
                     )
-                    yield Trace(table, trace_name(run, key, int(number)), label, chosen)
+                    yield Trace(kind, trace_name(run, key, int(number)), label, chosen)
 
 
 def trace_name(run: Run, key: str, number: int) -> str:
@@ -60,7 +68,7 @@ def trace_name(run: Run, key: str, number: int) -> str:
 
 
 def packed_traces(material: Material) -> dict[str, Any]:
-    """Traces as data: the smallest and largest bytes from each time on.
+    """Traces as data: the smallest and largest value from each time on.
 
     A trace has at most `points_max` times; `left_out` says for how many traces there was no room.
     """
@@ -69,10 +77,10 @@ def packed_traces(material: Material) -> dict[str, Any]:
     points_max = min(POINTS_MAX, BYTES_MAX // (POINT_BYTES * max(1, len(shown))))
     rows = []
     for trace in shown:
-        times, low, high = spans(trace.frame["time_ns"].to_numpy(), trace.frame["bytes"].to_numpy(), points_max)
+        times, low, high = spans(trace.frame["time_ns"].to_numpy(), trace.frame["value"].to_numpy(), points_max)
         rows.append(
             {
-                "table": trace.table,
+                "kind": trace.kind,
                 "of": trace.of,
                 "label": trace.label,
                 "time_ns": pack(times, "f8"),

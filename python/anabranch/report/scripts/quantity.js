@@ -48,6 +48,7 @@ function tick(value, units) {
 
 const TIMES = [["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]];
 const SIZES = [["GB", 1e9], ["MB", 1e6], ["KB", 1e3], ["B", 1]];
+const RATES = [["Tbps", 1e12], ["Gbps", 1e9], ["Mbps", 1e6], ["kbps", 1e3], ["bps", 1]];
 const PLAIN = [["", 1]];
 
 /** Formats a value that may be absent. */

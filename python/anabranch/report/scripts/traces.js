@@ -1,6 +1,10 @@
-// Queues and congestion windows over time: one port or flow, a line for each run that traced it.
+// Queues, congestion windows and rates of flows over time: one port or flow, a line for each run that traced it.
 
-const TRACE_WORDS = { queues: "backlog", windows: "congestion window" };
+const TRACE_KINDS = {
+  queues: { word: "backlog", units: SIZES, format: bytes },
+  windows: { word: "congestion window", units: SIZES, format: bytes },
+  rates: { word: "allowed rate", units: RATES, format: bitRate },
+};
 
 /** Shows the section, if anything was traced. */
 function startTraces(data) {
@@ -8,13 +12,15 @@ function startTraces(data) {
   if (!rows.length) return;
   const section = document.getElementById("traces");
   section.hidden = false;
-  const names = [...new Set(rows.map(({ table, of }) => `${TRACE_WORDS[table]}: ${of}`))];
-  const draw = (name) => drawTraces(document.getElementById("trace"), name, rows.filter(({ table, of }) => `${TRACE_WORDS[table]}: ${of}` === name));
+  const nameOf = ({ kind, of }) => `${TRACE_KINDS[kind].word}: ${of}`;
+  const names = [...new Set(rows.map(nameOf))];
+  const draw = (name) => drawTraces(document.getElementById("trace"), name, rows.filter((row) => nameOf(row) === name));
   document.getElementById("trace-choice").replaceChildren(chooser("Trace", "trace", names.map((name) => [name, name]), names[0], draw));
   draw(names[0]);
 }
 
 function drawTraces(host, name, rows) {
+  const { units, format } = TRACE_KINDS[rows[0].kind];
   const xs = [...new Set(rows.flatMap((row) => Array.from(row.time_ns.values)))].sort((a, b) => a - b);
   const place = new Map(xs.map((ns, index) => [ns, index]));
   const lines = rows.map((row, number) => {
@@ -28,12 +34,12 @@ function drawTraces(host, name, rows) {
   lineChart(host, {
     name,
     along: { label: "simulated time", units: TIMES, range: (self, low, high) => [low, high > low ? high : low + 1] },
-    across: { label: name.split(":")[0], units: SIZES, range: (self, low, high) => [0, 1.05 * (high || 1)] },
+    across: { label: name.split(":")[0], units, range: (self, low, high) => [0, 1.05 * (high || 1)] },
     xs,
     lines,
     bands: true,
     steps: true,
-    format: bytes,
+    format,
     reach: xs.length,
     where: (index) => `at ${duration(xs[index])}`,
     start: 0,

@@ -1,10 +1,10 @@
-"""Counters: backlog and utilization of ports, sampled backlogs, congestion windows."""
+"""Counters: backlog and utilization of ports, sampled backlogs, congestion windows and rates."""
 
 from __future__ import annotations
 
 import polars as pl
 
-from anabranch.runs.timeline.fabric import WINDOWS, Fabric
+from anabranch.runs.timeline.fabric import RATES, WINDOWS, Fabric
 from anabranch.runs.timeline.rounding import whole_ns
 from anabranch.runs.timeline.stream import Stream
 
@@ -15,6 +15,11 @@ OF_INTERVALS = (
 )
 """Column of `ports.parquet`, name of the counter, unit."""
 SAMPLED = "sampled backlog"
+OF_FLOWS = (
+    ("window_bytes", "congestion window", WINDOWS, "bytes"),
+    ("rate_bps", "allowed rate", RATES, "bits per second"),
+)
+"""Column of `windows.parquet`, name of the counter, position, unit."""
 
 
 def write_ports(stream: Stream, fabric: Fabric, ports: pl.DataFrame) -> None:
@@ -34,12 +39,16 @@ def write_queues(stream: Stream, fabric: Fabric, queues: pl.DataFrame) -> None:
 
 
 def write_windows(stream: Stream, fabric: Fabric, windows: pl.DataFrame, flows: pl.DataFrame) -> None:
-    """Writes a counter per flow whose congestion window was recorded, at the host that sends it."""
+    """Writes a counter of the window and one of the rate per flow that has them, at the host that sends it."""
     senders = dict(flows.select("flow", "src").iter_rows())
     for flow, rows in _each(windows, "flow", "time_ns"):
-        name = f"congestion window of flow {flow}"
-        track = stream.counter(name, fabric.nodes[senders[flow]], WINDOWS, unit="bytes", alike="window")
-        _write(stream, track, rows, "time_ns", "window_bytes")
+        for column, name, rank, unit in OF_FLOWS:
+            # Folders that an earlier version wrote have no rates; UDP has no window.
+            if column in rows.columns and rows[column].count():
+                track = stream.counter(
+                    f"{name} of flow {flow}", fabric.nodes[senders[flow]], rank, unit=unit, alike=name
+                )
+                _write(stream, track, rows.drop_nulls(column), "time_ns", column)
 
 
 def _each(table: pl.DataFrame, key: str, time: str) -> list[tuple[int, pl.DataFrame]]:

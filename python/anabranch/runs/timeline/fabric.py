@@ -9,7 +9,7 @@ from typing import Any
 
 from anabranch.runs.timeline.stream import Stream
 
-SENT, RECEIVED, PATHS, WINDOWS, FIRST_PORT = range(5)
+SENT, RECEIVED, PATHS, WINDOWS, RATES, FIRST_PORT = range(6)
 """Positions below a host; ports come last."""
 
 

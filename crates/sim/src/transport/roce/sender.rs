@@ -37,6 +37,8 @@ pub struct RoceSender {
     sent_before: u64,
     link_bps: u64,
     window_bytes: u64,
+    /// Round trip measured last; that of the empty fabric before the first.
+    rtt_ps: u64,
     /// When the rate allows the next packet.
     next_at_ps: u64,
     rto_at_ps: u64,
@@ -78,6 +80,7 @@ impl Default for RoceSender {
             sent_before: 0,
             link_bps: u64::MAX,
             window_bytes: u64::MAX,
+            rtt_ps: 0,
             next_at_ps: 0,
             rto_at_ps: u64::MAX,
             silent: 0,
@@ -107,6 +110,7 @@ impl RoceSender {
             began_ps: host.now_ps(),
         };
         self.link_bps = path.rate_bps;
+        self.rtt_ps = path.rtt_ps;
         self.window_bytes = match roce.window_bytes {
             Some(bytes) => bytes,
             None if cx.selective() => path.bdp_bytes().max(packet_bytes),
@@ -134,6 +138,18 @@ impl RoceSender {
     #[must_use]
     pub fn window_bytes(&self) -> u64 {
         self.law.window_bytes().min(self.window_bytes)
+    }
+
+    /// Rate that congestion control allows, in bits per second; `u64::MAX` if only a window does, or nothing.
+    #[must_use]
+    pub fn rate_bps(&self) -> u64 {
+        self.law.rate_bps()
+    }
+
+    /// Round trip measured last, in picoseconds; that of the empty fabric before the first.
+    #[must_use]
+    pub fn rtt_ps(&self) -> u64 {
+        self.rtt_ps
     }
 
     /// Takes an answer; `hops` are the ports that the packet came by that caused it, where the fabric tells.
@@ -168,11 +184,13 @@ impl RoceSender {
         let again = packet.marks & marks::RETRANSMITTED != 0;
         let marked = packet.marks & marks::ECHO != 0;
         let bytes = self.una + self.sacked.bytes() - before;
+        let rtt_ps = (!again).then(|| Rtt::since(packet.stamp_ns, now_ps));
+        self.rtt_ps = rtt_ps.unwrap_or(self.rtt_ps);
         self.law.on_ack(&Answer {
             now_ps,
             bytes: frames_bytes(cx, bytes),
             marked,
-            rtt_ps: (!again).then(|| Rtt::since(packet.stamp_ns, now_ps)),
+            rtt_ps,
             una: self.sent_before + self.una,
             next: self.sent_before + self.next,
             in_flight_bytes: frames_bytes(cx, self.flight()),

@@ -198,6 +198,11 @@ impl Sender {
         self.congestion.window
     }
 
+    /// Smoothed round trip, in picoseconds; 0 before the first measurement.
+    pub(crate) fn rtt_ps(&self) -> u64 {
+        self.rtt.smoothed_ps()
+    }
+
     /// The slow start threshold, in bytes; `u64::MAX` before the first reduction.
     #[must_use]
     pub fn threshold_bytes(&self) -> u64 {

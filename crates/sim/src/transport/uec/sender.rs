@@ -59,6 +59,8 @@ pub struct UecSender {
     in_flight: i64,
     arrived_bytes: u32,
     law: Box<dyn CongestionControl + Send>,
+    /// Round trip measured last; that of the empty fabric before the first.
+    rtt_ps: u64,
     /// Payload of the messages before on the same context.
     sent_before: u64,
     /// Credit of the receiver, where the transport needs it.
@@ -84,6 +86,7 @@ impl Default for UecSender {
             in_flight: 0,
             arrived_bytes: 0,
             law: Box::new(Unlimited),
+            rtt_ps: 0,
             sent_before: 0,
             credit: None,
             silent: 0,
@@ -107,6 +110,7 @@ impl UecSender {
         self.size_bytes = bytes;
         self.packets = bytes.div_ceil(self.payload_bytes);
         let path = uec.path(framing, host);
+        self.rtt_ps = path.rtt_ps;
         Kept { law: self.law, sent_bytes: self.sent_before, .. } = Kept::or_begin(kept, &uec.law, &path);
         self.credit = uec
             .credits
@@ -133,6 +137,12 @@ impl UecSender {
             (u64::MAX, Some(credit)) => self.in_flight.max(0) as u64 + credit.available_bytes(),
             (window_bytes, _) => window_bytes,
         }
+    }
+
+    /// Round trip measured last, in picoseconds; that of the empty fabric before the first.
+    #[must_use]
+    pub fn rtt_ps(&self) -> u64 {
+        self.rtt_ps
     }
 
     /// Takes an answer.

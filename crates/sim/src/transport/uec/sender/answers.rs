@@ -17,6 +17,7 @@ impl UecSender {
             .of(arrivals.cause.into())
             .filter(|sent| sent.state == State::InFlight && sent.again == u32::from(echoes_again))
             .map(|sent| now_ps - sent.at_ps);
+        self.rtt_ps = rtt_ps.unwrap_or(self.rtt_ps);
         let expected = packet.seq.div_ceil(self.payload_bytes);
         while self.first < expected {
             self.arrived(self.first);
