@@ -17,6 +17,8 @@ else:
 VALUE_TWICE = re.compile(r"Cannot overwrite a value \(at (?:line (\d+),|end)")
 TABLE_TWICE = re.compile(r"Cannot declare \((.*?),?\) twice \(at (?:line (\d+),|end)")
 INLINE_TWICE = re.compile(r"Duplicate inline table key ['\"](.*)['\"] \(at (?:line (\d+),|end)")
+ENDLESS = re.compile(r"[0-9_]{4300,}")
+"""Integer that Python does not convert."""
 KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 
 
@@ -35,6 +37,12 @@ def parse_toml(text: str, file: str) -> dict[str, Any]:
             line, key = twice
             raise AnabranchError(f"{file}:{line}: {key}: duplicate key; keep one of the two, or rename one") from None
         raise AnabranchError(f"{file}: not TOML: {error}; see the syntax at https://toml.io") from None
+    except RecursionError:
+        raise AnabranchError(f"{file}: its brackets are nested too deeply to be read; nest fewer") from None
+    except ValueError:
+        # Python refuses to convert integers of more digits than it has a limit for.
+        line = next((line for line, content in enumerate(text.splitlines(), 1) if ENDLESS.search(content)), 1)
+        raise AnabranchError(f"{file}:{line}: an integer of more than 64 bits; give one below 2^63") from None
     return found
 
 
@@ -64,3 +72,5 @@ def read_toml(path: Path) -> dict[str, Any]:
         return parse_toml(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
         raise AnabranchError(f"{path}: {error}") from None
+    except UnicodeDecodeError as error:
+        raise AnabranchError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from None

@@ -181,7 +181,7 @@ pub struct QueueSample {
     pub backlog_bytes: u64,
 }
 
-/// What congestion control lets a flow send from a time on.
+/// Window and rate that congestion control gives a flow from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowSample {
     /// The flow.

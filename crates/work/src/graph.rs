@@ -116,7 +116,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// What its file leaves out, in sentences for the user.
+    /// Warnings of what its file leaves out, in sentences for the user.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings

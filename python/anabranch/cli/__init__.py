@@ -99,10 +99,11 @@ def root(
 
 def fail(message: object) -> int:
     """Prints `message` as an error; returns the exit status of bad input."""
-    from rich.console import Console
+    from anabranch.terminal.console import SafeConsole
+    from anabranch.terminal.visible import shortened
 
-    Console(stderr=True, highlight=False, emoji=False, soft_wrap=True).print(
-        f"anabranch: error: {message}", markup=False
+    SafeConsole(stderr=True, highlight=False, emoji=False, soft_wrap=True).print(
+        f"anabranch: error: {shortened(str(message))}", markup=False
     )
     return STATUS_BAD_INPUT
 

@@ -21,11 +21,11 @@ def doctor(json: Json = None) -> None:
 
     The status is 1 if `anabranch split` cannot run well.
     """
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from anabranch.machine import examine
+    from anabranch.terminal.console import SafeConsole
 
     findings = list(examine())
     if json is not None:
@@ -40,6 +40,6 @@ def doctor(json: Json = None) -> None:
         hint = Text() if finding.ok is True else Text(finding.hint)
         table.add_row(marks[finding.ok], Text(finding.what), Text(finding.found), hint)
     if json != "-":
-        Console(highlight=False, emoji=False).print(table)
+        SafeConsole(highlight=False, emoji=False).print(table)
     if any(finding.ok is False for finding in findings):
         raise typer.Exit(STATUS_LACKING)

@@ -32,9 +32,8 @@ def register(app: typer.Typer) -> None:
 def schemes(context: typer.Context, json: Json = None) -> None:
     """List the load balancers with what each keeps together, who decides, what it needs and where it runs."""
     if context.invoked_subcommand is None:
-        from rich.console import Console
-
         from anabranch.report.schemes_table import record, show_all
+        from anabranch.terminal.console import SafeConsole
         from anabranch.terminal.json_document import write_json
 
         if json is not None:
@@ -42,7 +41,7 @@ def schemes(context: typer.Context, json: Json = None) -> None:
         if json == "-":
             return
 
-        show_all(Console(highlight=False, emoji=False))
+        show_all(SafeConsole(highlight=False, emoji=False))
 
 
 @verbs.command()
@@ -53,8 +52,6 @@ def show(
     json: Json = None,
 ) -> None:
     """Print the page of one load balancer: its rule, parameters, limits, and differences from its paper."""
-    from rich.console import Console
-
     from anabranch.report.schemes_table import named, page_record, show_page
 
     balancer = named(name)
@@ -63,7 +60,9 @@ def show(
 
         write_json(json, {"scheme": page_record(balancer)})
     if json != "-":
-        show_page(balancer, Console(highlight=False, emoji=False))
+        from anabranch.terminal.console import SafeConsole
+
+        show_page(balancer, SafeConsole(highlight=False, emoji=False))
 
 
 @verbs.command()

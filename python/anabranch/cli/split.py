@@ -190,10 +190,10 @@ def hashes(
 
 def warn_of_damage(trace: Trace) -> None:
     """One line on stderr, also where nothing else is shown, if not all of a trace was read."""
-    from rich.console import Console
+    from anabranch.terminal.console import SafeConsole
 
     if trace.damage is not None:
         packets = f"{trace.counts['packets']:,}"
-        Console(stderr=True, highlight=False, emoji=False, soft_wrap=True).print(
+        SafeConsole(stderr=True, highlight=False, emoji=False, soft_wrap=True).print(
             f"anabranch: warning: only the first {packets} packets are counted: {trace.damage}", markup=False
         )

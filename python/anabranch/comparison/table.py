@@ -14,6 +14,7 @@ from rich.text import Text
 from anabranch.comparison.frames import STATISTICS, Frames
 from anabranch.stats.confidence import CONFIDENCE, EQUAL, UNDECIDED
 from anabranch.study.outcome import short, with_interval
+from anabranch.terminal.console import SafeConsole
 from anabranch.terminal.plain_table import plain_table
 from anabranch.units import count
 
@@ -63,7 +64,7 @@ def _table(found: Frames, statistic: str) -> Table:
 def text(found: Frames) -> str:
     """The table as text."""
     written = io.StringIO()
-    show(found, Console(file=written, width=TEXT_WIDTH, highlight=False, emoji=False, color_system=None))
+    show(found, SafeConsole(file=written, width=TEXT_WIDTH, highlight=False, emoji=False, color_system=None))
     return written.getvalue()
 
 

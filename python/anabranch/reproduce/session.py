@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import track
 
 from anabranch.reproduce.backend import Announcement, Context, Evidence, Prepared, backend
@@ -19,6 +18,7 @@ from anabranch.reproduce.record import identity, keep, recorded
 from anabranch.reproduce.spot_check import SpotCheck
 from anabranch.reproduce.unrecorded import unrecorded
 from anabranch.study.local import cores
+from anabranch.terminal.console import SafeConsole
 from anabranch.units import coarse_duration
 
 
@@ -52,7 +52,9 @@ def run(groups: Sequence[Group], output: Path, quick: bool, context: Context) ->
 
     """
     # Hundreds of flow lists are drawn to foresee the time.
-    steps = track(groups, "reading the studies", console=Console(stderr=True), transient=True, disable=context.quiet)
+    steps = track(
+        groups, "reading the studies", console=SafeConsole(stderr=True), transient=True, disable=context.quiet
+    )
     prepared = [(one, one.announcement) for one in (_prepared(group, quick, output) for group in steps)]
     for line in _announced([work for _, work in prepared if work is not None], quick):
         context.report(line)

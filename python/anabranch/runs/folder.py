@@ -24,7 +24,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any] | None:
     """Reads the manifest of a run; None if the folder is missing or incomplete."""
     try:
         manifest = json.loads((Path(folder) / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     whole = isinstance(manifest, dict) and all((Path(folder) / name).is_file() for name in manifest.get("files", ()))
     return manifest if whole else None

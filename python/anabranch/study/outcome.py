@@ -173,5 +173,5 @@ def open_study(folder: str | Path) -> StudyOutcome:
         found = json.loads((where / STUDY_FILE).read_text(encoding="utf-8"))
         cells = [Cell(cell["point"], cell["seed"], where / cell["folder"]) for cell in found["cells"]]
         return StudyOutcome(where, found["name"], found["axes"], found["seeds"], cells, found["command"])
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, RecursionError, KeyError):
         raise AnabranchError(f"{folder}: no complete study; give a folder that `anabranch sweep` has written") from None

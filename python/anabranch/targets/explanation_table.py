@@ -54,13 +54,13 @@ def _print(rows: Sequence[Row], sizes: Sizes | None, asked: Mapping[str, float],
         _sums(rows, sizes, asked, console)
         return
     for connection, steps, (last, end) in rows:
-        console.print(f"[bold]{connection}[/bold]")
+        console.print(str(connection), style="bold")
         column = max(len(what) for what, _ in [*steps, (last, end)])
         for what, value in steps[:STEPS_SHOWN]:
             console.print(f"  {what:<{column}}  {value}", markup=False, soft_wrap=True)
         if len(steps) > STEPS_SHOWN:
             console.print(f"  ... {len(steps) - STEPS_SHOWN} more steps: all are in --json", markup=False)
-        console.print(f"  {last:<{column}}  [bold green]{end}[/bold green]")
+        console.print(Text.assemble(f"  {last:<{column}}  ", (end, "bold green")))
 
 
 def _table(rows: Sequence[Row], sizes: Sizes | None, console: Console) -> None:

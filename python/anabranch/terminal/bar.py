@@ -6,8 +6,9 @@ import time
 from types import TracebackType
 from typing import TypeVar
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from anabranch.terminal.console import SafeConsole
 
 SHOWN_AFTER_SECONDS = 1.0
 
@@ -18,7 +19,7 @@ class Bar:
     """Bar that `draw` draws; nothing in the first second, and nothing if stderr is no terminal."""
 
     def __init__(self, name: str, total: float, quiet: bool, remembered_seconds: float = 30.0) -> None:
-        console = Console(stderr=True, emoji=False, highlight=False)
+        console = SafeConsole(stderr=True, emoji=False, highlight=False)
         self._wanted = console.is_terminal and not quiet and total > 0
         self._name, self._total = name, total
         self._began = time.monotonic()

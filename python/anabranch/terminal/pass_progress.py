@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from types import TracebackType
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from anabranch.terminal.console import SafeConsole
 
 SHOWN_AFTER_SECONDS = 2.0
 
@@ -15,7 +16,7 @@ class PassProgress:
     """Draws packets, rate and time left; nothing before two seconds, and nothing where stderr is no terminal."""
 
     def __init__(self, name: str, quiet: bool) -> None:
-        self._console = Console(stderr=True, emoji=False)
+        self._console = SafeConsole(stderr=True, emoji=False)
         self._wanted = self._console.is_terminal and not quiet
         self._name = name
         self._began = time.monotonic()

@@ -20,7 +20,7 @@ const TELLING_PARTS: [&str; 9] =
 /// Words that do so only by themselves: `generated` and `translation` are no rate and no latency.
 const TELLING_WORDS: [&str; 8] = ["rate", "rates", "bw", "rtt", "bps", "kbps", "mbps", "gbps"];
 
-/// What an attribute can hold: a rate or a delay.
+/// Quantity that an attribute can hold: a rate or a delay.
 struct Measure {
     names: &'static [&'static str],
     scales: &'static [Scale],

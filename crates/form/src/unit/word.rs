@@ -69,6 +69,10 @@ impl Unit for Text {
 
     fn read(&self, node: &Node) -> Result<String, Refusal> {
         match &node.value {
+            Value::Text(text) | Value::Bare(text) if text.chars().any(char::is_control) => {
+                let problem = format!("`{}` has a control character", text.escape_debug());
+                Err(self.refuse(node, problem))
+            }
             Value::Text(text) | Value::Bare(text) if !text.is_empty() => Ok(text.clone()),
             _ => Err(self.refuse_type(node)),
         }

@@ -109,7 +109,7 @@ impl Shape {
     }
 }
 
-/// What `file` is, and which of its attributes are links' rates and delays.
+/// Meaning of `file`, with the attributes that are rates and delays of links.
 const GRAPHML: &str = "GraphML, as networkx writes it. Rates are the edges' `rate`, `capacity`, `bandwidth` or \
                        `LinkSpeedRaw` (the Topology Zoo's) in bits per second, delays their `delay` or `latency` in \
                        seconds; another unit stands in the value (`10 Gbps`), in the name (`rate_gbps`, `delay_us`) or \

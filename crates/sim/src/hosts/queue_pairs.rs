@@ -250,7 +250,7 @@ impl Hosts<'_> {
         }
     }
 
-    /// What bounds the senders of the parts that have not ended, if a flow is in parts.
+    /// Bounds of the senders of the parts that have not ended, if a flow is in parts.
     pub(super) fn allowances_of_parts(&self, flow: u32, network: &Network) -> Option<Vec<Allowance>> {
         let parts = self.striped.messages.get(&flow)?;
         let open = parts.begun.iter().filter(|part| !part.ended);

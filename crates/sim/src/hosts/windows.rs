@@ -1,4 +1,4 @@
-//! What congestion control lets the watched flows send: windows and rates, as they change.
+//! Windows and rates that congestion control gives the watched flows, as they change.
 
 use super::Hosts;
 use crate::WindowSample;
@@ -9,7 +9,7 @@ use crate::transport::Transport;
 /// Bits of a byte times picoseconds of a second.
 const BIT_PS_PER_BYTE_S: u128 = 8_000_000_000_000;
 
-/// What bounds one sender.
+/// Bounds of one sender.
 #[derive(Clone, Copy)]
 pub(super) struct Allowance {
     /// Bytes in flight; `u64::MAX` if only the rate is bounded.
@@ -71,7 +71,7 @@ impl Hosts<'_> {
         self.note_window(flow, &allowances, network.now_ps);
     }
 
-    /// What bounds the sender of a connection.
+    /// Bounds of the sender of a connection.
     pub(super) fn allowance(&self, name: u32, network: &Network) -> Option<Allowance> {
         let connection = self.connections.peek(name)?;
         let (window_bytes, rate_bps, rtt_ps, empty_rtt_ps) =

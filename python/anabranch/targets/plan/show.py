@@ -13,6 +13,7 @@ from rich.text import Text
 
 from anabranch.targets.plan.verification import Measured, Verdict, Verified
 from anabranch.targets.verbs import Outcome
+from anabranch.terminal.console import SafeConsole
 from anabranch.terminal.plain_table import plain_table
 from anabranch.units import pct
 
@@ -90,7 +91,7 @@ def _warnings(warnings: list[str], console: Console) -> None:
 @contextmanager
 def waiting(seconds: float) -> Iterator[None]:
     """Shows on stderr how much of a measurement is left, if it is a terminal."""
-    console = Console(stderr=True)
+    console = SafeConsole(stderr=True)
     if seconds <= PROGRESS_FROM_S or not console.is_terminal:
         yield
         return

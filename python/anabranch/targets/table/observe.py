@@ -76,7 +76,7 @@ def _read(file: Path) -> dict[str, Table]:
     try:
         given = json.loads(file.read_text(encoding="utf-8"))
         return {name: _table(table) for name, table in given.items()}
-    except (ValueError, TypeError, AttributeError, KeyError) as error:
+    except (ValueError, RecursionError, TypeError, AttributeError, KeyError) as error:
         raise AnabranchError(f"{file}: no table of anabranch: {error}; remove the file, then apply the plan") from None
 
 
