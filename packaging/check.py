@@ -25,8 +25,8 @@ anabranch examples --into examples
 anabranch split examples/datacenter.pcap.zst --weights 4,3,2
 anabranch plan --weights 3,7,11,13 --target ovs
 anabranch show examples/leaf-spine.toml
-anabranch run examples/leaf-spine.toml -o traffic.duration=5ms
-anabranch compare ecmp examples/own/small_plb.py:SmallPlb --load 0.3,0.6 --seeds 2 -o traffic.duration=5ms
+anabranch run examples/leaf-spine.toml -o traffic.duration=1ms
+anabranch compare ecmp examples/own/small_plb.py:SmallPlb --load 0.3 --seeds 2 -o traffic.duration=1ms
 anabranch sweep examples/study.toml --seeds 1 -o traffic.duration=2ms
 anabranch report runs/one-slow-link
 anabranch reproduce --all --recorded --quiet

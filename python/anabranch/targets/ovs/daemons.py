@@ -11,14 +11,10 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from anabranch.errors import AnabranchError
 from anabranch.hints import install
-
-try:
-    from ovs.unixctl.client import UnixctlClient
-except ModuleNotFoundError as error:
-    raise AnabranchError(f"{error.name}: missing; {install('switches')}") from None
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 DATABASE, SWITCH = "ovsdb-server", "ovs-vswitchd"
@@ -70,9 +66,10 @@ class OpenVSwitch:
         """Makes the database and starts both daemons.
 
         Raises:
-            AnabranchError: Open vSwitch is not installed, or a daemon does not start.
+            AnabranchError: Open vSwitch or its Python package is not installed, or a daemon does not start.
 
         """
+        _control_client()
         for program in (DATABASE, SWITCH, "ovsdb-tool", "ovs-vsctl"):
             if shutil.which(program) is None:
                 raise AnabranchError(f"{program}: not on the PATH; apt install openvswitch-switch")
@@ -155,7 +152,7 @@ class OpenVSwitch:
         pid = self.pid(daemon)
         if pid is None:
             raise AnabranchError(f"{daemon}: not running in {self.folder}; start it")
-        failed, client = UnixctlClient.create(f"{self.folder}/{daemon}.{pid}.ctl")
+        failed, client = _control_client().create(f"{self.folder}/{daemon}.{pid}.ctl")
         if failed:
             raise AnabranchError(f"{daemon}: its control socket does not answer: {os.strerror(failed)}")
         try:
@@ -179,3 +176,12 @@ class OpenVSwitch:
         if run.returncode:
             raise AnabranchError(f"{' '.join(command)}: {run.stderr.strip() or run.returncode}")
         return run.stdout
+
+
+def _control_client() -> Any:
+    """Class of the control sockets' clients, imported when daemons start: studies name this module without a switch."""
+    try:
+        from ovs.unixctl.client import UnixctlClient
+    except ModuleNotFoundError as error:
+        raise AnabranchError(f"{error.name}: missing; {install('switches')}") from None
+    return UnixctlClient
