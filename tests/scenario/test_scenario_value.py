@@ -169,3 +169,20 @@ def test_notebooks_show_keys_meanings_and_errors() -> None:
     assert "<svg" in scenario.draw()._repr_svg_()
     scenario.traffic[0].load = "much"
     assert "error" in scenario._repr_html_()
+
+
+def test_a_load_is_a_part_or_percent_and_more_than_the_capacity_is_remarked() -> None:
+    def resolved(load: object, **more: object) -> tuple[object, list[str]]:
+        given = ab.Scenario(
+            fabric={"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
+            traffic=[{"sizes": "20 KB", "load": load, "flows": 5, **more}],
+        )
+        return given.settings["traffic"][0]["load"], [text for text in given.warnings if "traffic.0.load" in text]
+
+    assert resolved("60 %") == resolved("60%") == resolved(0.6) == (0.6, [])
+    assert resolved(1.2) == (1.2, [])
+    load, (warning,) = resolved("150%")
+    assert load == 1.5
+    assert warning.startswith("traffic.0.load: 1.5 is 1.5 times the capacity")
+    with pytest.raises(ab.AnabranchError, match='60 is 60 times the capacity; give "60 %" if percent are meant'):
+        resolved(60)

@@ -8,7 +8,11 @@ use anabranch_plan::{Groups, TierUse, upward_use};
 use anabranch_sim::transport::Transport;
 use anabranch_sim::{horizon_ps, salt};
 use anabranch_traffic::sizes::{Convention, Sizes};
+use anabranch_traffic::workload::{Arrivals, Poisson};
 use anabranch_traffic::{Flow, FlowSource, TierLoad, Workload};
+
+/// Largest load without a warning: a little above the capacity is how papers show what a full fabric does.
+const LOAD_UNREMARKED_MAX: f64 = 1.2;
 
 /// A tier as columns name it: the highest is `spine` in every fabric.
 #[must_use]
@@ -57,6 +61,12 @@ impl Resolved {
                 _ => return None,
             };
             convention(index, sizes)
+        }));
+        warnings.extend(self.workloads().iter().enumerate().filter_map(|(index, workload)| match workload {
+            Workload::Poisson(Poisson { arrivals: Arrivals::Load(load), .. }) => {
+                above_capacity(index, load.fraction)
+            }
+            _ => None,
         }));
         warnings
     }
@@ -211,6 +221,16 @@ fn overloads(fabric: &Fabric, loads: &[TierLoad]) -> Vec<String> {
         }
     };
     loads.iter().filter(beyond).map(sentence).collect()
+}
+
+/// A load that no queue can hold, which is more often a slip of the pen than an experiment.
+fn above_capacity(index: usize, load: f64) -> Option<String> {
+    (load > LOAD_UNREMARKED_MAX).then(|| {
+        format!(
+            "traffic.{index}.load: {load} is {load} times the capacity, of which hosts can send no more than their links \
+             carry: flows wait at their senders, and their times tell how long flows arrive"
+        )
+    })
 }
 
 /// The mean by the convention in use and by the other one.

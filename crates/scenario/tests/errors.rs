@@ -323,11 +323,15 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
         ),
         (
             "[[traffic]]\nload = 0\nflows = 5",
-            "s.toml:2: traffic.0.load: `0` is out of range; give a number above 0, at most 100",
+            "s.toml:2: traffic.0.load: `0` is out of range; give a part of the capacity above 0, at most 10, such as 0.6 or \"60 %\"",
         ),
         (
-            "[[traffic]]\nload = \"60 %\"\nflows = 5",
-            "s.toml:2: traffic.0.load: `60 %` is not a valid value; give a number above 0, at most 100",
+            "[[traffic]]\nload = \"60\"\nflows = 5",
+            "s.toml:2: traffic.0.load: `60` is not a valid value; give a part of the capacity above 0, at most 10, such as 0.6 or \"60 %\"",
+        ),
+        (
+            "[[traffic]]\nload = 60\nflows = 5",
+            "s.toml:2: traffic.0.load: `60` is out of range; 60 is 60 times the capacity; give \"60 %\" if percent are meant, and `flows_per_s` for more than 10 times",
         ),
         (
             "[[traffic]]\nload = 0.5\nflows = 5\nsizes = \"websearch\"",

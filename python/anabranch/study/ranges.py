@@ -12,17 +12,17 @@ VALUES_MAX = 10_000
 
 
 def parse_numbers(text: str, option: str) -> list[float]:
-    """Parses `0.3,0.6` or `FIRST:LAST:STEP`, whose last value is part of it; decimals stay exact.
+    """Parses `0.3,0.6`, `30%,60%` or `FIRST:LAST:STEP`, whose last value is part of it; decimals stay exact.
 
     Raises:
         AnabranchError: it has another form; the message begins with `option`.
 
     """
-    hint = "give numbers as in 0.3,0.6, or FIRST:LAST:STEP as in 0.2:0.9:0.1"
+    hint = "give numbers as in 0.3,0.6 or 30%,60%, or FIRST:LAST:STEP as in 0.2:0.9:0.1"
     values: list[float] = []
     for part in text.split(","):
         try:
-            ends = [Decimal(end.strip()) for end in part.split(":")]
+            ends = [_decimal(end.strip()) for end in part.split(":")]
         except InvalidOperation:
             raise AnabranchError(f"{option}: {part}: no number; {hint}") from None
         if not all(end.is_finite() for end in ends):
@@ -40,6 +40,11 @@ def parse_numbers(text: str, option: str) -> list[float]:
     if len(set(values)) < len(values):
         raise AnabranchError(f"{option}: {text}: a value stands there twice; give each once")
     return values
+
+
+def _decimal(text: str) -> Decimal:
+    """A number, or percent of one."""
+    return Decimal(text[:-1].rstrip()) / 100 if text.endswith("%") else Decimal(text)
 
 
 def parse_seeds(text: str, option: str) -> list[int]:

@@ -2,6 +2,7 @@
 
 mod backlog;
 mod list;
+mod load;
 mod name;
 mod number;
 mod quantity;
@@ -13,6 +14,7 @@ mod word;
 
 pub use backlog::{Ecn, Room};
 pub use list::OneOrMore;
+pub use load::Load;
 pub use name::Name;
 pub use name::Named;
 pub use number::{Count, Fraction, Positive, Whole};

@@ -72,6 +72,7 @@ def _pattern(found: re.Match[str]) -> Schema:
 TIME, SIZE = quantity(TIMES), quantity(SIZES)
 LIMIT = quantity(SIZES, PACKETS)
 RAMP = table(["low", "high", "probability"], low=SIZE, high=SIZE, probability={"type": "number"})
+PERCENT = r"^[0-9]+(\.[0-9]+)?\s*%$"
 WEIGHT: Schema = {"type": "integer", "minimum": 0, "maximum": 2**32 - 1}
 RULES: tuple[tuple[str, Schema | Callable[[re.Match[str]], Schema]], ...] = (
     (r"true or false", {"type": "boolean"}),
@@ -81,6 +82,13 @@ RULES: tuple[tuple[str, Schema | Callable[[re.Match[str]], Schema]], ...] = (
     (
         rf"a number above 0, at most ({NUMBER})",
         lambda found: {"type": "number", "exclusiveMinimum": 0, "maximum": float(found[1])},
+    ),
+    (
+        rf"a part of the capacity above 0, at most ({NUMBER}), such as .*",
+        lambda found: either(
+            {"type": "number", "exclusiveMinimum": 0, "maximum": float(found[1])},
+            {"type": "string", "pattern": PERCENT},
+        ),
     ),
     (r"a power of two from (\d+) to (\d+)", lambda found: words_of_powers(int(found[1]), int(found[2]))),
     (r"4 or 6", {"enum": [4, 6]}),

@@ -7,7 +7,7 @@ use crate::section::traffic::{Amount, Demand, KINDS, Rate, SizeSource, SizesSett
 use crate::section::{framing, transport};
 use anabranch_fabric::capacity::Reference;
 use anabranch_form::Form;
-use anabranch_form::unit::{Bytes, Capacity, Choice, Count, OneOrMore, Positive, Speed, Time, Whole};
+use anabranch_form::unit::{self, Bytes, Capacity, Choice, Count, OneOrMore, Positive, Speed, Time, Whole};
 use anabranch_sim::transport::Transport;
 use anabranch_traffic::sizes::Convention;
 use anabranch_traffic::{Pattern, load};
@@ -17,6 +17,7 @@ const REFERENCES: [&str; 3] = ["uplink", "host", "bisection"];
 const HOST: Count = Count { least: 0, most: u32::MAX };
 /// Most flows or jobs: half of what their numbers hold.
 const MOST: u64 = (u32::MAX / 2) as u64;
+const LOAD: unit::Load = unit::Load { most: 10.0, unbounded: "flows_per_s" };
 const PER_SECOND: Positive = Positive { most: 1e12 };
 
 /// Shows them.
@@ -120,7 +121,7 @@ fn visit_rate(form: &mut impl Form, rate: &mut Option<Rate>) {
     }
     form.optional(
         "load",
-        Positive { most: 100.0 },
+        LOAD,
         &mut load,
         "Payload offered, as a part of the reference capacity. Headers come on top.",
     );
