@@ -78,11 +78,12 @@ def run(
 ) -> None:
     """Simulate a scenario packet by packet, and write the results to RUNS/NAME-HASH.
 
-    A load balancer of your own runs by `-o routing.balance=FILE.py:CLASS` or `crate:FOLDER` (`docs/own-scheme.md`).
+    A load balancer of your own runs by `routing.balance = "FILE.py:CLASS"` or `"crate:FOLDER"`, in the scenario file or
+    after `-o` (`docs/own-scheme.md`).
     `docs/results.md` describes the columns. The status is 1 if no path joins the hosts of any flow, so that no flow
     could finish.
     """
-    from anabranch.own.override import taken_out
+    from anabranch.own.override import taken_out, taken_out_of_file
     from anabranch.runs.folder import check_writable, read_manifest, run_folder
     from anabranch.runs.load import load, parse_overrides
     from anabranch.runs.own_cell import own_folder, simulate_own
@@ -91,6 +92,8 @@ def run(
     from anabranch.toml_document import parse_toml
 
     pairs, own = taken_out(parse_overrides(override or ()), Path())
+    in_place, of_file = taken_out_of_file(scenario, [key for key, _ in pairs])
+    pairs, own = [*in_place, *pairs], own or of_file
     check_live(live, port, own)
     loaded = load(scenario, pairs)
     if apart:

@@ -36,10 +36,13 @@ def show(
         raise AnabranchError(f"out: {out}: no format of a figure; end it with .svg, .pdf or .png")
     if out is not None and not out.parent.is_dir():
         raise AnabranchError(f"{out}: there is no directory {out.parent}; make it first")
+    from anabranch.own.override import taken_out, taken_out_of_file
     from anabranch.runs.load import load, parse_overrides
     from anabranch.terminal.console import terminal
 
-    loaded = load(scenario, parse_overrides(override or ()))
+    pairs, _ = taken_out(parse_overrides(override or ()), Path())
+    in_place, _ = taken_out_of_file(scenario, [key for key, _ in pairs])
+    loaded = load(scenario, [*in_place, *pairs])
     if json is not None:
         from anabranch.report.show_table import record
         from anabranch.terminal.json_document import write_json

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import copy
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
 from anabranch.errors import AnabranchError
 from anabranch.own.named import Own, is_own, read_own
 from anabranch.own.scheme import Scheme
+from anabranch.toml_document import parse_toml
 
 T = TypeVar("T")
 
@@ -39,9 +41,14 @@ def own_balance(
         changed = overrides if own is None else {**overrides, BALANCE: UNDERNEATH}
     else:
         changed, own = taken_out(overrides, Path())
+    if isinstance(scenario, (str, PathLike)):
+        in_place, of_file = taken_out_of_file(scenario, dict(changed))
+        if isinstance(changed, Mapping):
+            return scenario, {**dict(in_place), **changed}, own or of_file
+        return scenario, [*in_place, *changed], own or of_file
     routing = scenario.get("routing") if isinstance(scenario, Mapping) else None
     if isinstance(routing, Mapping):
-        inner = _own(dict(routing).get("balance"))
+        inner = _own(dict(routing).get("balance"), Path(str(getattr(scenario, "file", ""))).parent)
         if inner is not None:
             without = copy(scenario)
             without["routing"] = {**routing, "balance": UNDERNEATH}  # type: ignore[index]
@@ -49,13 +56,46 @@ def own_balance(
     return scenario, changed, own
 
 
-def _own(value: object) -> Scheme | Own | None:
+def taken_out_of_file(file: str | PathLike[str], changed: Iterable[str]) -> tuple[list[tuple[str, str]], Own | None]:
+    """Override that takes the place of the scheme of one's own that a scenario file names, and that scheme.
+
+    Args:
+        file: The scenario file; a scheme's file is relative to it.
+        changed: Keys that are changed anyway: the file's load balancer does not matter if its key is one of them.
+
+    Raises:
+        AnabranchError: there is no such scheme, or it cannot be used; the message has file, line and key.
+
+    """
+    text = _text(Path(file)) if BALANCE not in changed else ""
+    routing = parse_toml(text, str(file)).get("routing") if ":" in text else None
+    balance = routing.get("balance") if isinstance(routing, dict) else None
+    if not isinstance(balance, str) or not is_own(balance):
+        return [], None
+    try:
+        own = read_own(balance, Path(file).parent)
+    except AnabranchError as error:
+        lines = [number for number, line in enumerate(text.splitlines(), 1) if balance in line.partition("#")[0]]
+        where = f"{file}:{lines[0]}" if lines else str(file)
+        raise AnabranchError(f"{where}: {BALANCE}: {error}") from error
+    return [(BALANCE, UNDERNEATH)], own
+
+
+def _text(file: Path) -> str:
+    """Text of a file, or none where the reader of scenarios will say what is wrong with it."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _own(value: object, folder: Path = Path()) -> Scheme | Own | None:
     """Scheme that a value of `routing.balance` stands for: an object, a class of which a new one is made, or a text."""
     if isinstance(value, Scheme):
         return value
     if isinstance(value, type) and issubclass(value, Scheme):
         return value()
-    return read_own(str(value), Path()) if is_own(value) else None
+    return read_own(str(value), folder) if is_own(value) else None
 
 
 def taken_out(overrides: Iterable[tuple[str, str]], folder: Path) -> tuple[list[tuple[str, str]], Own | None]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch import _core
 from anabranch.atomic_file import write_whole
+from anabranch.own.override import taken_out_of_file
 from anabranch.runs.literal import file_text
 from anabranch.runs.load import UNNAMED, load, read_text
 from anabranch.scenario.tables import ScenarioKeys
@@ -41,11 +42,13 @@ class Scenario(ScenarioKeys):
             AnabranchError: it is no scenario; the message has file, line, key, value and a hint.
 
         """
+        in_place: list[tuple[str, str]] = []
         if isinstance(source, str) and "\n" in source:
             text, file = source, UNNAMED
         else:
             text, file = read_text(source), str(source)
-        _core.Scenario(text, file)
+            in_place, _ = taken_out_of_file(source, ())
+        _core.Scenario(text, file, in_place)
         made = cls()
         vars(made)["file"] = file
         made.update(parse_toml(text, file))

@@ -57,6 +57,34 @@ static TABLES: [&str; Table::ALL.len()] = {
 };
 const ORDERS: [&str; 2] = ["smooth", "block"];
 
+/// A load balancer by name.
+struct LoadBalancer;
+
+impl Unit for LoadBalancer {
+    type Value = &'static str;
+
+    fn read(&self, node: &Node) -> Result<&'static str, Refusal> {
+        Choice(NAMES.as_slice()).read(node).map_err(|mut refusal| {
+            // No load balancer's name has a colon; `FILE.py:CLASS` and `crate:FOLDER` have.
+            if matches!(&node.value, Value::Text(word) | Value::Bare(word) if word.contains(':')) {
+                refusal.hint =
+                    "a load balancer of your own can be named in a scenario that `anabranch run` or ab.run \
+                                runs, in `anabranch compare`, or on the axis `routing.balance` of a study"
+                        .to_owned();
+            }
+            refusal
+        })
+    }
+
+    fn write(&self, value: &&'static str) -> String {
+        quoted(value)
+    }
+
+    fn wants(&self) -> String {
+        Choice(NAMES.as_slice()).wants()
+    }
+}
+
 impl Default for Routing {
     fn default() -> Self {
         let Balancing { granularity, table, scheme, .. } = Balancing::ECMP;
@@ -103,7 +131,7 @@ pub(crate) fn visit(form: &mut impl Form, routing: &mut Routing) {
     let mut balance = routing.balance();
     form.optional(
         "balance",
-        Choice(NAMES.as_slice()),
+        LoadBalancer,
         &mut balance,
         "A load balancer by name, as `anabranch schemes` lists them: a name for granularity, weights and table together, \
          any of which given beside it replaces its part, or a scheme with parameters of its own.",
