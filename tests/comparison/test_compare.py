@@ -225,6 +225,13 @@ def test_what_cannot_be_compared_is_refused_and_nothing_is_written(
     assert not (tmp_path / "runs").exists()
 
 
+def test_an_error_of_a_fabric_file_has_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "deg.toml"
+    file.write_text('[fabric]\nkind = "leaf-spine"\n\n[[change]]\nlink = "leaf1-spine3"\nstate = "down"\n')
+    with pytest.raises(ab.AnabranchError, match=rf"^{file}:6: change\.0\.state: unknown key; did you mean `set`\?$"):
+        ab.compare(["ecmp", "spray"], fabrics=[file], seeds=1, progress=False)
+
+
 def test_the_command_announces_runs_prints_the_table_and_resumes(tmp_path: Path) -> None:
     (tmp_path / "base.toml").write_text(
         '[fabric]\nkind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n'

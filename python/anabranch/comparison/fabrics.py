@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from anabranch._core import Scenario
 from anabranch.errors import AnabranchError
+from anabranch.own.override import BALANCE, UNDERNEATH
 from anabranch.runs.load import read_text
 from anabranch.toml_document import parse_toml
 
@@ -15,6 +17,8 @@ FabricGiven = str | Path | Mapping[str, Any]
 """A kind such as `fat-tree`, a TOML file with `[fabric]` and `[[change]]`, or a table of the keys of `[fabric]`."""
 ChangesGiven = Mapping[str, Sequence[Mapping[str, Any]]]
 
+ONE_FLOW = '[{ sizes = "1 KB", flows = 1, flows_per_s = 1 }]'
+"""Traffic in place of the file's, which need have none."""
 WHOLE = "none"
 """Change of a command line that changes nothing."""
 
@@ -48,12 +52,15 @@ def fabric_values(
 
 
 def _of_file(path: Path) -> tuple[str, dict[str, Any]]:
-    table = parse_toml(read_text(path), str(path))
+    text = read_text(path)
+    table = parse_toml(text, str(path))
     fabric = table.get("fabric")
     if not isinstance(fabric, dict) or "kind" not in fabric:
         raise AnabranchError(
             f"{path}: fabric: there is no table [fabric] with a kind; give a scenario file that has one"
         )
+    # Read by itself first, so that an error names the file's line, not a value of an axis.
+    Scenario(text, str(path), [(BALANCE, UNDERNEATH), ("traffic", ONE_FLOW)])
     if "file" in fabric:
         fabric["file"] = str((path.parent / str(fabric["file"])).resolve())
     return str(table.get("name", path.stem)), {"fabric": fabric, "change": table.get("change", [])}
