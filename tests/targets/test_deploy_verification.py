@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from rich.console import Console
 
-from anabranch.targets.plan.verification import SURE_PCT, Measured, Verdict
+from anabranch.targets.plan.show import show_verified
+from anabranch.targets.plan.verification import SURE_PCT, Measured, Verdict, Verified
 
 PLANNED = (4 / 9, 3 / 9, 2 / 9)
 ASKED_FOR = Measured("a", "hash-gravity", ("p1", "p2", "p3"), (True,) * 3, PLANNED, PLANNED, (0, 0, 0), 1.0)
@@ -66,3 +69,28 @@ def test_without_connections_only_a_near_split_is_right() -> None:
 def test_what_no_statistics_decide(change: dict[str, tuple[int, ...]], verdict: Verdict, why: str) -> None:
     judged, said = replace(ASKED_FOR, **change).judged  # type: ignore[arg-type]
     assert (judged, why in said) == (verdict, True), said
+
+
+def test_a_dead_port_has_both_errors_and_a_sentence() -> None:
+    # Three buckets of which the last is down: its turns fall to the second alone.
+    dead = replace(
+        ASKED_FOR, up=(True, True, False), planned=(4 / 9, 5 / 9, 0.0), packets=(4000, 5000, 0), connections=9000
+    )
+    assert dead.judged[0] is Verdict.RIGHT
+    assert dead.mape_pct == 0
+    # Of the living 4 : 3 is asked, 57.1 % and 42.9 %.
+    assert dead.asked_of_living == pytest.approx((4 / 7, 3 / 7, 0))
+    assert dead.asked_mape_pct == pytest.approx(50 * ((4 / 7 - 4 / 9) / (4 / 7) + (5 / 9 - 3 / 7) / (3 / 7)))
+    assert dead.shortfall is not None
+    port, off_pct = dead.shortfall
+    assert port == "p2"
+    assert off_pct == pytest.approx(100 * (5 / 9 / (3 / 7) - 1))
+    written = io.StringIO()
+    show_verified(Verified([], [], [dead], 1.0), Console(file=written, width=200, color_system=None))
+    assert "error 0 % MAPE to planned, 25.9 % to asked" in written.getvalue()
+    assert "gives p2 29.6 % more than the weights of the living ask for" in written.getvalue()
+
+
+def test_no_sentence_where_the_living_get_what_is_asked() -> None:
+    assert replace(ASKED_FOR, packets=(4000, 3000, 2000)).shortfall is None
+    assert replace(ASKED_FOR, up=(True, True, False), planned=(4 / 7, 3 / 7, 0.0)).shortfall is None

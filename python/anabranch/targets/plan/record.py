@@ -43,6 +43,7 @@ def _group(one: Measured) -> dict[str, Any]:
         "verdict": verdict.value,
         "reason": reason,
         "mape_pct": one.mape_pct,
+        "asked_mape_pct": one.asked_mape_pct,
         "counted": one.counted,
         "total": one.total,
         "paths": [

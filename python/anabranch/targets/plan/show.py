@@ -58,7 +58,9 @@ def show_verified(found: Verified, console: Console) -> None:
 
 def _group(group: Measured, seconds: float, console: Console) -> None:
     verdict, why = group.judged
-    error = "" if group.mape_pct is None else f", error {pct(group.mape_pct)} % MAPE"
+    error = "" if group.mape_pct is None else f", error {pct(group.mape_pct)} % MAPE to planned"
+    if group.asked_mape_pct is not None:
+        error += f", {pct(group.asked_mape_pct)} % to asked"
     head = f" {group.recipe}, {group.total:,} {group.counted} in {seconds:.3g} s{error}"
     console.print(Text.assemble((group.name, "bold"), head))
     table = plain_table(
@@ -76,6 +78,16 @@ def _group(group: Measured, seconds: float, console: Console) -> None:
         table.add_row(Text(port), *shares, f"{packets:,}", "" if up else Text("down", "red"))
     console.print(table)
     console.print(Text.assemble((verdict.value, VERDICT_STYLES[verdict]), f": {why}"))
+    if group.shortfall is not None:
+        port, off_pct = group.shortfall
+        console.print(
+            f"with a port down this switch gives {port} {abs(off_pct):.3g} % {'less' if off_pct < 0 else 'more'} than "
+            "the weights of the living ask for: planned is what it can do as it is; hint: a plan of the living paths "
+            "alone (anabranch plan, then apply) gives what is asked",
+            style="yellow",
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 def _lines(lines: list[str], console: Console) -> None:

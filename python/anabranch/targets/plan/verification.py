@@ -9,6 +9,8 @@ from anabranch.stats.mape import mape, mape_band, mape_floor
 
 LEVEL = 0.999
 """Level of the band: of a thousand right splits one is taken for wrong."""
+SHORTFALL_LEAST_PCT = 1.0
+"""Difference of a path's planned share to the weights of the living that is worth a sentence."""
 SURE_PCT = 5.0
 """Error by chance alone up to which a measurement says something."""
 
@@ -59,6 +61,34 @@ class Measured:
     def mape_pct(self) -> float | None:
         """Mean absolute error of the paths in percent (VALO Eq. 1), by what the recipe gives; None without packets."""
         return mape(self.planned, self.packets) if self.total and any(self.planned) else None
+
+    @property
+    def asked_of_living(self) -> tuple[float, ...]:
+        """Share of each path by the weights of the paths whose ports are up; a dead one none."""
+        living = [share if up else 0.0 for share, up in zip(self.asked, self.up, strict=True)]
+        return tuple(share / (sum(living) or 1.0) for share in living)
+
+    @property
+    def asked_mape_pct(self) -> float | None:
+        """Mean absolute error of the paths in percent by the weights of the living ones; None without packets."""
+        asked = self.asked_of_living
+        return mape(asked, self.packets) if self.total and any(asked) else None
+
+    @property
+    def shortfall(self) -> tuple[str, float] | None:
+        """Port whose planned share is farthest from the weights of the living, and by how many percent of it.
+
+        None where no port is down, or where the plan's own error allows the difference.
+        """
+        if all(self.up):
+            return None
+        off = [
+            (port, 100 * (planned / asked - 1))
+            for port, planned, asked in zip(self.ports, self.planned, self.asked_of_living, strict=True)
+            if asked
+        ]
+        worst = max(off, key=lambda one: abs(one[1]), default=None)
+        return worst if worst is not None and abs(worst[1]) > max(self.error_pct, SHORTFALL_LEAST_PCT) else None
 
     def chance_pct(self, connections: int) -> float:
         """Error that chance alone stays below with so many connections of equal size."""
