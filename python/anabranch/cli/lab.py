@@ -61,7 +61,7 @@ def register(app: typer.Typer) -> None:
 
 
 def up(
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml")],
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file whose fabric is built.")],
     name: Name = None,
     scale: Annotated[float, typer.Option(help="Multiply all rates: 0.01 makes 100 Mbps of 10 Gbps.")] = 1.0,
     switch: Switch = DEFAULT,
@@ -96,7 +96,7 @@ def up(
 
 
 def run(
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml")],
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file whose flows are sent.")],
     override: Override = None,
     name: Name = None,
     scale: Annotated[float, typer.Option(help="Multiply all rates, and divide all times.")] = 1.0,
@@ -159,7 +159,10 @@ def run(
 
 
 def down(
-    labs: Annotated[list[str] | None, typer.Argument(metavar="[LAB]...", autocompletion=lab_names)] = None,
+    labs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[LAB]...", help="The names of the labs to remove.", autocompletion=lab_names),
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All labs.")] = False,
 ) -> None:
     """Remove labs, also half-made ones, and all that runs in them; one that is not there is no error."""
@@ -188,7 +191,7 @@ def list_labs(json: Json = None) -> None:
 
 
 def calibrate(
-    name: Annotated[str, typer.Argument(metavar="LAB", autocompletion=lab_names)],
+    name: Annotated[str, typer.Argument(metavar="LAB", help="The name of the lab.", autocompletion=lab_names)],
     again: Annotated[bool, typer.Option("--again", help="Measure even if it has been.")] = False,
     json: Json = None,
 ) -> None:
@@ -214,7 +217,12 @@ def calibrate(
 
 
 def reproduce(
-    papers: Annotated[list[str] | None, typer.Argument(metavar="PAPER...", autocompletion=paper_names)] = None,
+    papers: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PAPER...", help="The papers to reproduce: names of studies of the lab.", autocompletion=paper_names
+        ),
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer trials: three minutes at most.")] = False,
     record: Annotated[
         bool, typer.Option("--record", help="Keep a full run's numbers for `reproduce --recorded`.")
