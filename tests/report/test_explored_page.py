@@ -287,6 +287,37 @@ def test_the_legend_hides_a_line(browser: Browser, page_of_study: Path) -> None:
     assert page.evaluate(shown) == [True, True]
 
 
+def test_of_many_lines_the_one_pointed_at_has_its_interval(browser: Browser, page_of_study: Path) -> None:
+    page = browser.open(page_of_study)
+    fills = """(() => { const chart = document.getElementById('against-axis').chart;
+        return chart.bands.map((band) => band.fill(chart)); })()"""
+    assert all(fill.startswith("rgba") for fill in page.evaluate(fills)), "two lines have both"
+
+    def shown(hidden: str, focused: str) -> Any:
+        spec = (
+            f"{{ lines: ['a', 'b', 'c'].map((label) => ({{ label }})), hidden: new Set({hidden}), focused: {focused} }}"
+        )
+        return within(page, "line_chart.js", f"[0, 1, 2].map((number) => bandShown({spec}, number))")
+
+    assert shown("[]", "null") == [False, False, False]
+    assert shown("[]", "1") == [False, True, False]
+    assert shown("['b']", "null") == [True, True, True]
+    # The legend points at a line, too.
+    focused = page.evaluate("""(() => { const button = document.querySelectorAll("#against-axis .legend button")[1];
+        button.focus(); return document.activeElement === button; })()""")
+    assert focused
+    quiet(page)
+
+
+@pytest.mark.parametrize("which", ["page_of_study", "page_of_runs"])
+def test_every_column_is_on_the_printed_sheet(browser: Browser, which: str, request: pytest.FixtureRequest) -> None:
+    page = browser.open(request.getfixturevalue(which), width=700)
+    page.call("Emulation.setEmulatedMedia", media="print")
+    wide = page.evaluate("""[...document.querySelectorAll("table")].filter((one) => one.checkVisibility()
+        && one.getBoundingClientRect().right > 701).map((one) => one.textContent.slice(0, 60))""")
+    assert wide == []
+
+
 def test_the_mouse_moves_the_cursor(browser: Browser, page_of_study: Path) -> None:
     page = browser.open(page_of_study)
     x, y, width, height = page.evaluate("""(() => {

@@ -269,3 +269,21 @@ def test_series_differ_without_colours_too() -> None:
 
 def test_the_page_of_a_report_has_the_same_colours_on_white() -> None:
     assert PALETTES["page"] == PALETTES["figures"]
+
+
+def test_loads_stand_at_their_numbers_and_categories_beside_each_other() -> None:
+    def drawn(positions: list[str]) -> tuple[list[list[float]], list[list[float]]]:
+        """Places of the marks, and of the lines that join several."""
+        values = [2.0, 3.0, 4.0]
+        series = [dodged.Points(name, values, values, values, [True] * 3) for name in ("a", "b")]
+        (axes,) = dodged.draw([[dodged.Panel("", series)]], positions, "", ["mean"]).axes
+        places = [[float(x) for x in line.get_xdata()] for line in axes.get_lines()]  # type: ignore[union-attr]
+        marks = [line for line in axes.get_lines() if line.get_marker() not in ("", "None")]
+        return [[float(line.get_xdata()[0])] for line in marks], [one for one in places if len(set(one)) > 1]  # type: ignore[index]
+
+    marks, joined = drawn(["0.3", "0.5", "0.9"])
+    assert marks == [[0.3], [0.5], [0.9]] * 2
+    assert joined == [[0.3, 0.5, 0.9]] * 2
+    marks, joined = drawn(["fat-tree", "clos", "rail"])
+    assert len({place for (place,) in marks}) == 6
+    assert joined == []

@@ -1,4 +1,4 @@
-"""Values with their intervals by category or number, series beside each other."""
+"""Values with their intervals: at their numbers and joined, or by category, series beside each other."""
 
 from __future__ import annotations
 
@@ -59,49 +59,66 @@ def draw(
         row_labels: Titles of the y axes.
         first_style: Number of the style of the first series: those of a scheme are the same in all figures.
         ratios: Whether values are ratios, whose axes are logarithmic with a line at 1; otherwise axes begin at 1, the
-            slowdown of an empty fabric, and points of a series are joined.
+            slowdown of an empty fabric.
 
     """
+    at = numbers(positions)
+    joined = at is not None
+    at = at or [float(index) for index in range(len(positions))]
     columns = max(len(row) for row in rows)
     with panels(len(rows), columns, 0.79 * sheet().panel_inches, 0.6, sharex=True) as (drawn, grid):
         for number, (panels_, axes_row) in enumerate(zip(rows, grid, strict=True)):
             for panel, axes in zip(panels_, axes_row, strict=True):
                 titled = number == 0 or len(axes_row) > sheet().across
-                _panel(panel, axes, panel.title if titled else "", first_style, ratios)
+                _panel(panel, axes, panel.title if titled else "", first_style, ratios, at, joined)
             for axes in leaders(axes_row):
                 axes.set_ylabel(row_labels[number])
-        grid[0][0].set_xticks(range(len(positions)), positions)
-        grid[0][0].set_xlim(-0.5, len(positions) - 0.5)
+        grid[0][0].set_xticks(at, positions)
+        room = 0.06 * (max(at) - min(at)) if joined else 0.5
+        grid[0][0].set_xlim(min(at) - room, max(at) + room)
         drawn.supxlabel(x_label, fontsize=sheet().label_points)
         labels = [points.label for points in rows[0][0].series]
         add_legend(drawn, labels, first_style=first_style, marks=MARKS)
     return drawn
 
 
-def _panel(panel: Panel, axes: Axes, title: str, first_style: int, ratios: bool) -> None:
+def numbers(positions: Sequence[str]) -> list[float] | None:
+    """Positions as numbers where there are several and all are: loads have a place of their own, categories none."""
+    try:
+        found = [float(position) for position in positions]
+    except ValueError:
+        return None
+    return found if len(set(found)) > 1 else None
+
+
+def _panel(
+    panel: Panel, axes: Axes, title: str, first_style: int, ratios: bool, positions: Sequence[float], joined: bool
+) -> None:
+    """Draws a panel: a value at a number stands there and is joined to the next; at a category it stands beside it."""
     if ratios:
         axes.axhline(1.0, color=FAINT, lw=0.9)
         axes.set_yscale("log")
-    step = min(STEP_MAX, SPREAD / max(1, len(panel.series)))
+    step = 0.0 if joined else min(STEP_MAX, SPREAD / max(1, len(panel.series)))
     for index, points in enumerate(panel.series):
         colour = line_style(first_style + index)["color"]
         mark = MARKS[(first_style + index) % len(MARKS)]
         shift = (index - (len(panel.series) - 1) / 2) * step
-        known = [(at + shift, value) for at, value in enumerate(points.value) if value is not None]
-        if not ratios:
+        known = [(at, value) for at, value in zip(positions, points.value, strict=True) if value is not None]
+        if joined and known:
             axes.plot(*zip(*known, strict=True), color=colour, lw=0.8, alpha=0.6)
-        for at, value in enumerate(points.value):
+        for number, value in enumerate(points.value):
             if value is None:
                 continue
-            x = at + shift
-            low, high = points.low[at], points.high[at]
+            x = positions[number] + shift
+            low, high = points.low[number], points.high[number]
             if low is not None and high is not None:
                 axes.plot([x, x], [low, high], color=colour, lw=1.4)
-            face = colour if points.filled[at] else "white"
+            face = colour if points.filled[number] else "white"
             axes.plot([x], [value], ls="", marker=mark, ms=5, color=colour, mfc=face)
     low, high = axes.get_ylim()
     if not ratios:
-        axes.set_ylim(1.0, None)
+        # A panel without values has room, too.
+        axes.set_ylim(1.0, max(high, 1.1))
     elif high < NARROW * low:
         axes.yaxis.set_major_locator(MaxNLocator(5))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -3,6 +3,10 @@
 const PALETTE_SIZE = 8;
 const TICKS_MIN = 3;
 const EVEN_MAX = 12;
+/** Most lines whose intervals are drawn together: of more, only those of the line that is pointed at. */
+const BANDS_MAX = 2;
+/** Distance in pixels from which the cursor points at a line. */
+const FOCUS_PX = 24;
 const DASHES = [[], [8, 4], [2, 3], [8, 3, 2, 3]];
 
 /** Lines that are drawn now, so that a change of theme can redraw them. */
@@ -39,7 +43,12 @@ function lineChart(host, spec) {
   const legend = element("ul", { class: "legend" });
   host.replaceChildren(plot, where, legend);
   const state = { index: spec.start };
-  const outputs = spec.lines.map((line, number) => legendEntry(legend, line, number, spec, () => chart));
+  const focus = (number) => {
+    if (spec.focused === number) return;
+    spec.focused = number;
+    chart.redraw(false);
+  };
+  const outputs = spec.lines.map((line, number) => legendEntry(legend, line, number, spec, () => chart, focus));
   const show = () => {
     where.textContent = spec.where(state.index);
     spec.lines.forEach((line, number) => {
@@ -54,7 +63,7 @@ function lineChart(host, spec) {
     if (index === null || index === undefined || index === state.index) return;
     state.index = index;
     show();
-  });
+  }, focus);
   const chart = new uPlot(options, chartData(spec), plot);
   // Within reach of whoever looks at the page with the browser's tools.
   host.chart = chart;
@@ -82,7 +91,13 @@ function chartData(spec) {
   return [spec.xs, ...spec.lines.flatMap((line) => (spec.bands ? [line.ys, line.low, line.high] : [line.ys]))];
 }
 
-function chartOptions(spec, plot, moved) {
+/** Whether the interval of a line is drawn now. */
+function bandShown(spec, number) {
+  const shown = spec.lines.filter((line) => !spec.hidden.has(line.label)).length;
+  return shown <= BANDS_MAX || spec.focused === number;
+}
+
+function chartOptions(spec, plot, moved, focus) {
   const step = spec.bands ? 3 : 1;
   const series = spec.lines.flatMap((line) => {
     const paths = spec.steps ? { paths: uPlot.paths.stepped({ align: 1 }) } : {};
@@ -99,7 +114,7 @@ function chartOptions(spec, plot, moved) {
     return spec.bands ? [main, end, { ...end }] : [main];
   });
   const bands = spec.bands
-    ? spec.lines.map((line, number) => ({ series: [3 + step * number, 2 + step * number], fill: () => faint(line.style.colour()) }))
+    ? spec.lines.map((line, number) => ({ series: [3 + step * number, 2 + step * number], fill: () => (bandShown(spec, number) ? faint(line.style.colour()) : "transparent") }))
     : [];
   const upright = spec.along.vertical;
   return {
@@ -117,8 +132,13 @@ function chartOptions(spec, plot, moved) {
       drag: { x: true, y: true, uni: 30 },
       points: { show: (self, index) => (index - 1) % step === 0 && pointElement(self, index) },
       dataIdx: (self, _, index) => index,
+      ...(spec.bands ? { focus: { prox: FOCUS_PX } } : {}),
     },
-    hooks: { setCursor: [(self) => moved(self.cursor.idx)] },
+    focus: { alpha: 1 },
+    hooks: {
+      setCursor: [(self) => moved(self.cursor.idx)],
+      setSeries: [(self, index, options) => options.focus && focus(index === null ? null : Math.floor((index - 1) / step))],
+    },
   };
 }
 
@@ -210,7 +230,7 @@ function nearest(ys, index, reach) {
 }
 
 /** Entry of the legend: a button that hides the line, and its number at the cursor. */
-function legendEntry(legend, line, number, spec, chart) {
+function legendEntry(legend, line, number, spec, chart, focus) {
   const swatch = drawn(
     "svg",
     { viewBox: "0 0 28 8", width: 28, height: 8, "aria-hidden": "true" },
@@ -229,6 +249,8 @@ function legendEntry(legend, line, number, spec, chart) {
     const step = spec.bands ? 3 : 1;
     for (let part = 0; part < step; part += 1) chart().setSeries(1 + number * step + part, { show: !hide });
   });
+  for (const name of ["mouseenter", "focus"]) button.addEventListener(name, () => focus(number));
+  for (const name of ["mouseleave", "blur"]) button.addEventListener(name, () => focus(null));
   legend.append(element("li", {}, button, output));
   return output;
 }
