@@ -20,7 +20,8 @@ PAGES = (
     "build/recorded/*/figures/*.png",
     "tests/*/*.md",
 )
-LINKED = ("LICENSE", "docs/tutorials/*.ipynb", "docs/schema/*.json", "examples/*.toml", "tests/*.sh")
+LINKED = re.compile(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)")
+"""Link of a page to another file of the repository."""
 LOAD_BALANCERS = "docs/load-balancers"
 FIGURES = re.compile(r"^Figures: `anabranch reproduce (\S+) --recorded` draws them\.$", re.MULTILINE)
 """Line of a page about a paper, in whose place the figures stand that `make docs` has drawn."""
@@ -42,7 +43,14 @@ def on_files(files: Files, config: Any) -> Files:
     """Takes the repository's pages in place of those of one folder."""
     root = Path(config.config_file_path).parent
     kept = [file for file in files if file.src_dir != config.docs_dir]
-    found = sorted({path for pattern in (*PAGES, *LINKED) for path in root.glob(pattern) if path.is_file()})
+    pages = {path for pattern in PAGES for path in root.glob(pattern) if path.is_file()}
+    linked = {
+        (page.parent / link).resolve()
+        for page in pages
+        if page.suffix == ".md"
+        for link in LINKED.findall(page.read_text(encoding="utf-8"))
+    }
+    found = sorted(pages | {path for path in linked if path.is_file() and path.is_relative_to(root)})
     names = [path.relative_to(root).as_posix() for path in found]
     return Files([*kept, *(File(name, str(root), config.site_dir, config.use_directory_urls) for name in names)])
 
