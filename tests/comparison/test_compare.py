@@ -12,6 +12,7 @@ import pytest
 import anabranch as ab
 from anabranch.comparison import compare as module
 from anabranch.comparison.outcome import KINDS
+from anabranch.comparison.table import percent
 from anabranch.study.study import load_study
 from anabranch.study.sweep import resolve
 from support.command import anabranch
@@ -270,3 +271,10 @@ def test_shards_of_a_comparison_are_all_of_it(tmp_path: Path) -> None:
         ("ecmp", 12),
         ("spray", 12),
     ]
+
+
+def test_bounds_beyond_ten_times_are_not_written_out() -> None:
+    # Two seeds that differ much have an interval of Student's t with one degree of freedom.
+    assert [percent(value) for value in (-12.34, 99.95, 400, 1000, 946e6)] == [
+        "-12.3 %", "+100.0 %", "+400 %", "+1,000 %", "over +1,000 %",
+    ]  # fmt: skip

@@ -23,6 +23,7 @@ ABSENT = "-"
 NAMES = {"slowdown_mean": "mean", "slowdown_p99": "p99"}
 STYLES = {"better": "green", "worse": "red", UNDECIDED: "dim"}
 TEXT_WIDTH = 120
+WIDE_PCT = 1000.0
 
 
 def show(found: Frames, console: Console) -> None:
@@ -86,7 +87,9 @@ def _difference(found: Frames, row: dict[str, Any], axes: list[str], statistic: 
 
 
 def percent(value: float) -> str:
-    """A difference with its sign."""
+    """A difference with its sign; of bounds beyond `WIDE_PCT` nothing is known but that seeds are too few."""
+    if value > WIDE_PCT:
+        return f"over {WIDE_PCT:+,.0f} %"
     return f"{value:+.1f} %" if abs(value) < 100 else f"{value:+,.0f} %"
 
 
