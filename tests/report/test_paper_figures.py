@@ -277,9 +277,9 @@ def test_loads_stand_at_their_numbers_and_categories_beside_each_other() -> None
         values = [2.0, 3.0, 4.0]
         series = [dodged.Points(name, values, values, values, [True] * 3) for name in ("a", "b")]
         (axes,) = dodged.draw([[dodged.Panel("", series)]], positions, "", ["mean"]).axes
-        places = [[float(x) for x in line.get_xdata()] for line in axes.get_lines()]  # type: ignore[union-attr]
-        marks = [line for line in axes.get_lines() if line.get_marker() not in ("", "None")]
-        return [[float(line.get_xdata()[0])] for line in marks], [one for one in places if len(set(one)) > 1]  # type: ignore[index]
+        lines = [(line, np.asarray(line.get_xdata(), dtype=float).tolist()) for line in axes.get_lines()]
+        marks = [places for line, places in lines if line.get_marker() not in ("", "None")]
+        return marks, [places for _, places in lines if len(set(places)) > 1]
 
     marks, joined = drawn(["0.3", "0.5", "0.9"])
     assert marks == [[0.3], [0.5], [0.9]] * 2
