@@ -545,7 +545,7 @@ class Traffic(Table):
     pattern: Any
     sizes: Any
     convention: Literal["linear", "step"]
-    load: float
+    load: Any
     flows_per_s: float
     reference: Literal["uplink", "host", "bisection"]
     capacity: Any
