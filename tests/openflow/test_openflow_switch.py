@@ -243,8 +243,8 @@ def test_counters(switch: OpenVSwitch) -> None:
             while (rule := (await connection.flow_counters(17, 0xFF))[0]).packets < 5:
                 assert time.monotonic() < deadline, rule
                 await asyncio.sleep(0.05)
-            while sum((buckets := await connection.bucket_counters(4))[0].packets) < 5:
-                assert time.monotonic() < deadline, buckets
+            while sum((counted := await connection.bucket_counters(4))[0].packets) < 5:
+                assert time.monotonic() < deadline, counted
                 await asyncio.sleep(0.05)
             assert (rule.table, rule.priority, rule.match, rule.cookie, rule.packets) == (0, 1, flow.match, 17, 5)
             assert rule.bytes_ >= 5 * 42

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from anabranch.report.steps_table import has_steps, show_steps
 from anabranch.runs.class_table import ABSENT, class_rows
-from anabranch.stats import host_queues
+from anabranch.stats import host_queues, retransmission
 from anabranch.stats.fct import STATISTICS, statistics
 from anabranch.stats.jobs import completion_ns
 from anabranch.stats.size_classes import SizeClass
@@ -81,7 +81,7 @@ def show(run: Run, classes: Sequence[SizeClass], console: Console) -> None:
     if counted:
         console.print("; ".join(counted), markup=False, soft_wrap=True)
     for warning in manifest["warnings"]:
-        if warning.startswith(host_queues.BEGINNING):
+        if warning.startswith((host_queues.BEGINNING, retransmission.BEGINNING)):
             console.print(f"warning: {warning}", style="yellow", markup=False, soft_wrap=True)
     for sentence in run.advice(classes):
         console.print(f"advice: {sentence}", markup=False, soft_wrap=True)

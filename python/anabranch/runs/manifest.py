@@ -12,7 +12,7 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.runs.execute import Executed
-from anabranch.stats import host_queues
+from anabranch.stats import host_queues, retransmission
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -54,24 +54,29 @@ def manifest(
     executed: Executed,
     topology: Mapping[str, Any],
     ports: pl.DataFrame,
+    flows: pl.LazyFrame,
     files: dict[str, int],
     command: Sequence[str],
 ) -> dict[str, Any]:
     """Manifest as plain data, ready for JSON."""
-    totals, flows = executed.run.totals, executed.run.flows_total
-    of_hosts = host_queues.warning(topology, ports)
+    totals, flows_total = executed.run.totals, executed.run.flows_total
+    counts = dict(executed.run.counts)
+    found = (
+        host_queues.warning(topology, ports),
+        retransmission.warning(flows, ports, retransmission.refused_sends(counts)),
+    )
     return {
         **origin(scenario, command, executed.started_at),
         **{key: plain(value) for key, value in totals.items()},
-        "balancer": dict(executed.run.counts),
+        "balancer": counts,
         "wall_s": executed.wall_s,
         "cpu_s": executed.cpu_s,
         "peak_rss_bytes": executed.peak_rss_bytes,
         "measure": measure(scenario),
-        "flows_total": flows,
-        "flows_unfinished": flows - int(totals["flows_finished"]),
+        "flows_total": flows_total,
+        "flows_unfinished": flows_total - int(totals["flows_finished"]),
         "offered_load": [{key: plain(value) for key, value in row.items()} for row in scenario.offered_load()],
-        "warnings": [*scenario.warnings(), *([of_hosts] if of_hosts else [])],
+        "warnings": [*scenario.warnings(), *(sentence for sentence in found if sentence)],
         "definitions": DEFINITIONS,
         "columns": {
             table: {name: {"type": kind, "meaning": meaning} for name, kind, meaning in rows}

@@ -24,6 +24,8 @@ def write(
 ) -> None:
     """Writes all files of a run, the manifest last. `own_scheme` describes the scheme of one's own, if it had one."""
     # Polars takes a while to load: not before there is something to write.
+    import polars as pl
+
     from anabranch.runs.frames import flow_frame, frames, write_frames
     from anabranch.runs.manifest import manifest
 
@@ -40,7 +42,8 @@ def write(
         files |= write_frames({"flows": flow_frame(executed.run, nodes), **tables}, part, csv)
         (part / "scenario.toml").write_text(scenario.resolved_toml(), encoding="utf-8")
         files |= {Path(name).name: 1 for name in executed.run.write_captures(str(part))}
-        written = manifest(scenario, executed, topology, tables["ports"], files, command) | dict(own_scheme)
+        flows = pl.scan_parquet(part / "flows.parquet")
+        written = manifest(scenario, executed, topology, tables["ports"], flows, files, command) | dict(own_scheme)
         (part / MANIFEST).write_text(json.dumps(written, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
