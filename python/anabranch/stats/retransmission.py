@@ -62,6 +62,8 @@ def warning(flows: pl.DataFrame | pl.LazyFrame, ports: pl.DataFrame, refused: in
         hints.append("a longer transport.rto (TCP: min_rto)")
     if again and sums["reordered_packets"] > 0:
         hints.append('transport.recovery = "selective" (TCP: transport.reorder), or whole flows on one path')
+    if again and not whole:
+        hints.append('a control that sees queues within the fabric (UEC: transport.control = "nscc+rccc")')
     if not hints:
         hints.append("transport.control, or a smaller transport.window")
     return (

@@ -198,7 +198,7 @@ fn sends_that_overtake_each_other_are_kept() {
         let settings = Settings {
             nic: Nic::RDMA,
             balancing: Balancing { granularity: Granularity::Packet, ..Balancing::ECMP },
-            changes: vec![change.clone()],
+            changes: vec![change],
             observe: Observe { events_max: 1_000, ..Observe::default() },
             ..settings(Transport::Roce(Roce { recovery, ..roce(semantics) }))
         };

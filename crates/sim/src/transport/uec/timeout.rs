@@ -1,6 +1,6 @@
 //! Timeout of a packet where none is given.
 
-use anabranch_fabric::{Buffer, Change, Fabric, Port, Rate, What};
+use anabranch_fabric::{Buffer, Change, Fabric, Port, Rate, SwitchSettings, What};
 
 /// What is there without queues: round trips, hosts.
 const BASE_PS: u64 = 15_000_000;
@@ -12,18 +12,28 @@ const ROOM_BYTES: u64 = 178_450;
 const LEAST_PS: u64 = 100_656_000;
 
 /// Rule of `uet-htsim` (commit 40ccb05, `main_uec.cpp`) for any fabric: 15 us and six full ports, of the port that takes
-/// longest to send what it has room for, by the lowest rate that it has in a run with these `changes`. A timeout that knows
-/// nothing of a slow link's queue calls every packet in it lost, and what is sent again makes the queue longer.
+/// longest to send what it has room for, by the lowest rate that it has in a run with these `changes`. Where switches share
+/// a buffer and pause instead of losing, one port may have to send all of it: that time counts if it is longer. A timeout
+/// that knows nothing of a slow link's queue calls every packet in it lost, and what is sent again makes the queue longer.
 pub(crate) fn timeout_ps(fabric: &Fabric, changes: &[Change], frame_bytes: u16) -> u64 {
-    let longest =
-        |port: &Port, rate: Rate| rate.serialization().bytes_ps(room_bytes(port.buffer, frame_bytes));
-    let built = fabric.ports().iter().map(|port| longest(port, port.rate));
+    let paused_bytes = paused_bytes(fabric);
+    let full_ps = |port: &Port, rate: Rate| {
+        let bytes = FULL_PORTS * room_bytes(port.buffer, frame_bytes);
+        rate.serialization().bytes_ps(bytes.max(paused_bytes))
+    };
+    let built = fabric.ports().iter().map(|port| full_ps(port, port.rate));
     let changed = changes.iter().filter_map(|change| match change.what {
-        What::PortRate(port, rate) => Some(longest(&fabric.ports()[port as usize], rate)),
+        What::PortRate(port, rate) => Some(full_ps(&fabric.ports()[port as usize], rate)),
         _ => None,
     });
-    let full_ps = built.chain(changed).max().unwrap_or(0);
-    LEAST_PS.max(full_ps.saturating_mul(FULL_PORTS).saturating_add(BASE_PS))
+    let longest_ps = built.chain(changed).max().unwrap_or(0);
+    LEAST_PS.max(longest_ps.saturating_add(BASE_PS))
+}
+
+/// Bytes that may wait for one port of a switch that pauses its neighbours; none where no class is lossless.
+fn paused_bytes(fabric: &Fabric) -> u64 {
+    let pauses = |switches: &&SwitchSettings| switches.classes.iter().any(|class| class.lossless);
+    fabric.switches().filter(pauses).and_then(|switches| switches.shared).map_or(0, |shared| shared.bytes)
 }
 
 /// Bytes that a port has room for.
@@ -38,15 +48,15 @@ fn room_bytes(buffer: Buffer, frame_bytes: u16) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_fabric::Marking;
     use anabranch_fabric::topology::{LeafSpine, LinkSettings};
+    use anabranch_fabric::{Marking, SharedBuffer};
 
     /// The published timeout where its ports are, and longer by what a port has become slower.
     #[test]
     fn follows_the_slowest_port() {
         let rate = |bps| Rate::from_bps(bps).expect("a rate");
         let buffer = |bytes| Buffer { bytes, packets: u32::MAX };
-        let timeout = |bytes, changes: &[Change]| {
+        let built = |bytes| {
             let link = LinkSettings {
                 rate: rate(100_000_000_000),
                 delay_ps: 1_000_000,
@@ -61,12 +71,21 @@ mod tests {
                 host_link: link,
                 uplink: link,
             };
-            timeout_ps(&fabric.build().expect("a fabric"), changes, 4150)
+            fabric.build().expect("a fabric")
         };
+        let timeout = |bytes, changes: &[Change]| timeout_ps(&built(bytes), changes, 4150);
         assert_eq!(timeout(178_450, &[]), 100_656_000);
         assert_eq!(timeout(u32::MAX, &[]), 100_656_000);
         assert_eq!(timeout(50_000, &[]), LEAST_PS);
         assert_eq!(timeout(356_900, &[]), 15_000_000 + 2 * 85_656_000);
+        let mut pausing = built(u32::MAX);
+        let mut switches =
+            SwitchSettings { shared: Some(SharedBuffer::default()), ..SwitchSettings::default() };
+        pausing.set_switches(Some(switches.clone()));
+        assert_eq!(timeout_ps(&pausing, &[], 4150), 100_656_000);
+        switches.classes[2].lossless = true;
+        pausing.set_switches(Some(switches));
+        assert_eq!(timeout_ps(&pausing, &[], 4150), 15_000_000 + (9 << 20) * 80);
         let slowed = |bps| [Change { at_ps: 5, what: What::PortRate(3, rate(bps)) }];
         assert_eq!(timeout(178_450, &slowed(10_000_000_000)), 15_000_000 + 10 * 85_656_000);
         assert_eq!(timeout(178_450, &slowed(400_000_000_000)), 100_656_000);
