@@ -81,7 +81,7 @@ mod tests {
         let mut pausing = built(u32::MAX);
         let mut switches =
             SwitchSettings { shared: Some(SharedBuffer::default()), ..SwitchSettings::default() };
-        pausing.set_switches(Some(switches.clone()));
+        pausing.set_switches(Some(switches));
         assert_eq!(timeout_ps(&pausing, &[], 4150), 100_656_000);
         switches.classes[2].lossless = true;
         pausing.set_switches(Some(switches));
