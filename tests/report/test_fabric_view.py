@@ -367,6 +367,19 @@ def test_runs_are_left_out_where_their_intervals_would_be_too_coarse() -> None:
         assert len(indexes) == {10: 40, 100: 40, 1000: RUNS_MAX, 10_000: RUNS_MAX}[links]
 
 
+def test_the_few_runs_that_are_shown_have_the_baseline() -> None:
+    """18 schemes at 7 loads: one load, and the scheme that all others are compared with."""
+    schemes = [f"scheme{number}" for number in range(18)]
+    points = [{"load": load, "routing.balance": name} for load in range(7) for name in schemes]
+    cells = Cells(
+        {"load": list(range(7)), "routing.balance": schemes}, [1], [Cell(point, 1, Path("none")) for point in points]
+    )
+    indexes, _ = _chosen(cells, [10_000 * BYTES] * len(points))
+    shown = [points[index] for index in indexes]
+    assert {point["load"] for point in shown} == {6}
+    assert [point["routing.balance"] for point in shown] == ["scheme0", *schemes[-(RUNS_MAX - 1) :]]
+
+
 FAT_TREE = """\
 name = "recorded"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anabranch.plot.heat import STOPS
@@ -63,9 +63,24 @@ def _chosen(cells: Cells, sizes: Sequence[int]) -> tuple[list[int], int]:
         intervals = BYTES_MAX // sum(sizes[index] for index in indexes)
         if intervals >= INTERVALS_MIN:
             return indexes, intervals
-    # The last values of the axes, as in figures: the highest load.
-    few = of_points[-RUNS_MAX:]
+    few = _compared(cells, first)
     return few, max(1, BYTES_MAX // sum(sizes[index] for index in few))
+
+
+def _compared(cells: Cells, first: Mapping[tuple[Any, ...], int]) -> list[int]:
+    """Numbers of a few cells that differ in what is compared alone, its first value, the baseline, among them.
+
+    All other axes have their last values, as in figures: the highest load. `first` has a cell of each point.
+    """
+    names = list(cells.axes)
+    at = names.index(cells.compared) if cells.compared in names else None
+    last = max(first, key=lambda point: first[point])
+
+    def alike(point: tuple[Any, ...]) -> bool:
+        return all(index == at or value == last[index] for index, value in enumerate(point))
+
+    of_values = sorted(index for point, index in first.items() if alike(point))
+    return of_values[:1] + of_values[1:][-(RUNS_MAX - 1) :]
 
 
 def _label(cells: Cells, cell: Cell) -> str:
