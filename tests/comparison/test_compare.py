@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -278,3 +279,44 @@ def test_bounds_beyond_ten_times_are_not_written_out() -> None:
     assert [percent(value) for value in (-12.34, 99.95, 400, 1000, 946e6)] == [
         "-12.3 %", "+100.0 %", "+400 %", "+1,000 %", "over +1,000 %",
     ]  # fmt: skip
+
+
+def test_a_scheme_with_other_flows_is_not_paired() -> None:
+    """Other sizes or another load are other flows; another transport is not."""
+    schemes: dict[str, str | dict[str, Any]] = {
+        "ecmp": "ecmp",
+        "cubic": {"routing.balance": "ecmp", "transport.kind": "cubic"},
+        "small": {"routing.balance": "ecmp", "traffic.sizes": "50 KB"},
+        "idle": {"routing.balance": "ecmp", "traffic.load": 0.2},
+    }
+    found = ab.compare(schemes, scenario=SCENARIO, seeds=2, jobs=1, progress=False)
+    of = found.differences.filter(size_class="all", statistic="slowdown_mean")
+    verdicts = dict(of.select("scheme", "verdict").rows())
+    assert verdicts["cubic"] in ("better", "worse", "undecided")
+    assert (verdicts["small"], verdicts["idle"]) == ("not paired", "not paired")
+    assert of.filter(scheme="idle").select("low_pct", "high_pct", "seeds_needed").row(0) == (None, None, None)
+    shown = str(found)
+    assert "not paired: small, idle: keys of these schemes change which flows there are" in shown
+    assert re.search(r"^idle .*not paired: other flows", shown, re.MULTILINE)
+    # Nor do they count among what is decided.
+    assert "of 2 differences in both tables" in shown or "of 1 differences in both tables" in shown
+
+
+def test_a_key_of_a_scheme_that_is_an_axis_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ab.AnabranchError, match=r"schemes: idle: traffic\.load: the axis traffic\.load of this"):
+        ab.compare(
+            {"ecmp": "ecmp", "idle": {"routing.balance": "ecmp", "traffic.load": 0.2}},
+            scenario=SCENARIO,
+            loads=[0.5],
+            progress=False,
+        )
+    assert not (tmp_path / "runs").exists()
+
+
+def test_what_went_wrong_stands_below_the_table() -> None:
+    """A scheme of one's own that sends into a dead port loses packets, and a command shows the run."""
+    changes = {"dead": [{"link": "leaf0-spine0", "set": "down"}]}
+    found = ab.compare(["ecmp", "mine.py:First"], scenario=SCENARIO, changes=changes, seeds=2, jobs=1, progress=False)
+    shown = str(found)
+    assert re.search(r"^First: .*[\d,]+ (dropped packets|packets lost to failures)", shown, re.MULTILINE)
+    assert re.search(r"look closer: anabranch report runs\S+First\S*", shown)

@@ -131,14 +131,21 @@ def designed(
     fabric = known.get("fabric")
     link = fabric.get("link") if isinstance(fabric, Mapping) else None
     settings = dict(overrides or {})
-    axes = [LOAD] * (loads is not None) + [FABRIC] * bool(fabrics) + ["change"] * bool(fabrics or changes) + [BALANCE]
+    axes = [LOAD] * (loads is not None) + [FABRIC] * bool(fabrics) + ["change"] * bool(fabrics or changes)
     for key in settings:
-        axis = next((axis for axis in axes if f"{key}.".startswith(f"{axis}.") or axis.startswith(f"{key}.")), None)
-        if axis is not None:
+        if (axis := _axis_of(key, [*axes, BALANCE])) is not None:
             raise AnabranchError(f"{key}: the axis {axis} of this comparison changes it; give another key")
+    entries = read_entries(schemes)
+    for entry in entries:
+        for key in entry.keys:
+            if (axis := _axis_of(key, axes)) is not None:
+                raise AnabranchError(
+                    f"schemes: {entry.label}: {key}: the axis {axis} of this comparison changes it; leave it out of "
+                    "the scheme, or do not compare along that axis"
+                )
     return Design(
         name,
-        read_entries(schemes),
+        entries,
         base,
         settings,
         loads,
@@ -146,6 +153,11 @@ def designed(
         change_values(changes or {}),
         seeds,
     )
+
+
+def _axis_of(key: str, axes: Sequence[str]) -> str | None:
+    """Axis that changes a key, or a part of it, or what it is a part of."""
+    return next((axis for axis in axes if f"{key}.".startswith(f"{axis}.") or axis.startswith(f"{key}.")), None)
 
 
 def run(

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from anabranch.comparison.frames import STATISTICS, Frames
+from anabranch.comparison.frames import NOT_PAIRED, STATISTICS, Frames
 from anabranch.plot import dodged
 from anabranch.stats.confidence import UNDECIDED
 from anabranch.study.outcome import short
@@ -39,7 +39,7 @@ def draw_differences(found: Frames) -> Figure:
         ]
         for statistic in STATISTICS
     ]
-    x_label = "; ".join(word for word in (_x_label(found), "hollow: undecided") if word)
+    x_label = "; ".join(word for word in (_x_label(found), "hollow: undecided, or not paired") if word)
     names = [f"{NAMES[statistic]},\ntimes that of {found.baseline}" for statistic in STATISTICS]
     return dodged.draw(rows, _positions(found), x_label, names, first_style=1, ratios=True)
 
@@ -79,7 +79,7 @@ def _series(
             ends = [
                 (None, None, None) if row is None else (row["ratio"], row["ratio_low"], row["ratio_high"]) for row in at
             ]
-            filled = [row is not None and row["verdict"] not in (None, UNDECIDED) for row in at]
+            filled = [row is not None and row["verdict"] not in (None, UNDECIDED, NOT_PAIRED) for row in at]
         else:
             ends = [_interval(row, statistic) for row in at]
             filled = [True] * len(at)

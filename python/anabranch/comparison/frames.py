@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 STATISTICS = ("slowdown_mean", "slowdown_p99")
 """Statistics of the printed tables and figures."""
+NOT_PAIRED = "not paired"
+"""Verdict where a scheme's flows are others than the baseline's: nothing is decided seed by seed."""
 VERDICTS = {LOWER: "better", HIGHER: "worse", EQUAL: EQUAL}
 """Verdicts on a slowdown, which is better where it is lower."""
 
@@ -42,8 +44,22 @@ class Frames:
     @cached_property
     def ratios(self) -> pl.DataFrame:
         """One row per scheme but the baseline, point, size class and statistic: the ratio to the baseline."""
+        import polars as pl
+
+        from anabranch.comparison.pairing import unpaired
+
         found = self.study.comparison.rename({axis: short(axis) for axis in self.study.axes})
-        return found.with_columns(found["verdict"].replace(VERDICTS))
+        found = found.with_columns(found["verdict"].replace(VERDICTS))
+        others = unpaired(self.study)
+        if not others:
+            return found
+        at = [short(axis) for axis in self.study.axes]
+        is_paired = pl.Series([row not in others for row in found.select(at).rows()], dtype=pl.Boolean)
+        intervals = ("ratio_low", "ratio_high", "seeds_needed")
+        return found.with_columns(
+            *(pl.when(is_paired).then(pl.col(name)).alias(name) for name in intervals),
+            pl.when(is_paired).then(pl.col("verdict")).otherwise(pl.lit(NOT_PAIRED)).alias("verdict"),
+        )
 
     @cached_property
     def differences(self) -> pl.DataFrame:

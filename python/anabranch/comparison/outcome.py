@@ -65,7 +65,8 @@ class Comparison:
 
         Columns: as in `table`, `statistic`, `difference_pct` with the ends of its 95 % interval `low_pct` and
         `high_pct` (Student's t of the logarithms of the ratios of each seed), `seeds`, `verdict` (`better` or `worse`
-        if the interval excludes no difference, `equal` to the last bit, else `undecided`; null for one seed), and
+        if the interval excludes no difference, `equal` to the last bit, `not paired` if keys of the scheme change which
+        flows there are, else `undecided`; null for one seed), and
         `seeds_needed`, the number of seeds that would decide it at the spread seen.
         """
         return self.frames.differences

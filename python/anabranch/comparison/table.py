@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,8 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anabranch.comparison.frames import STATISTICS, Frames
+from anabranch.comparison.frames import NOT_PAIRED, STATISTICS, Frames
+from anabranch.runs.results import Run
 from anabranch.stats.confidence import CONFIDENCE, EQUAL, UNDECIDED
+from anabranch.stats.lazily import collected
 from anabranch.study.outcome import short, with_interval
 from anabranch.terminal.console import SafeConsole
 from anabranch.terminal.plain_table import plain_table
@@ -78,6 +81,8 @@ def _difference(found: Frames, row: dict[str, Any], axes: list[str], statistic: 
     if not rows.height:
         return [ABSENT, "", ""]
     one = rows.row(0, named=True)
+    if one["verdict"] == NOT_PAIRED:
+        return [percent(one["difference_pct"]), "", Text("not paired: other flows", style="yellow")]
     if one["verdict"] is None:
         return [percent(one["difference_pct"]), "", Text("one seed decides nothing", style="dim")]
     needed = f": {count(one['seeds_needed'])} seeds" if one["seeds_needed"] else ""
@@ -109,7 +114,8 @@ def conclusions(found: Frames, statistic: str) -> Iterator[str]:
             needed = mine.filter(verdict=UNDECIDED)["seeds_needed"]
             known = None if needed.null_count() else max(needed.to_list())
             said[-1] += f" ({count(known)} seeds would decide all)" if known else " (no number of seeds in sight)"
-        yield f"  {scheme:{width}}  {', '.join(said) or 'too few flows'}"
+        nothing = NOT_PAIRED if scheme in _others(found) else "too few flows"
+        yield f"  {scheme:{width}}  {', '.join(said) or nothing}"
 
 
 def remarks(found: Frames) -> Iterator[str]:
@@ -125,6 +131,12 @@ def remarks(found: Frames) -> Iterator[str]:
         yield "one seed has no interval, and decides nothing; hint: --seeds 5"
     if found.table.filter(size_class=ALL)["slowdown_p99"].null_count():
         yield "-: a p99 needs 100 flows in each run; hint: longer arrivals, -o traffic.duration=500ms"
+    if others := _others(found):
+        yield (
+            f"not paired: {', '.join(others)}: keys of these schemes change which flows there are, so they are not "
+            f"compared with {found.baseline} flow by flow; hint: change traffic for all schemes, with -o or --load"
+        )
+    yield from losses(found)
     unfinished = {
         scheme: int(found.table.filter(size_class=ALL, scheme=scheme)["unfinished"].sum()) for scheme in found.schemes
     }
@@ -133,7 +145,53 @@ def remarks(found: Frames) -> Iterator[str]:
         yield f"flows that did not finish are in no mean: {words}"
 
 
+LOST = {"dropped_packets": "dropped packets", "lost_packets": "packets lost to failures"}
+"""Totals of a run, of packets of all kinds."""
+RECOVERED = {
+    "timeouts": "timeouts",
+    "reordered_packets": "reordered packets",
+    "retransmitted_packets": "packets sent again",
+}
+"""Columns of `flows`."""
+TROUBLES = LOST | RECOVERED
+
+
+def losses(found: Frames) -> Iterator[str]:
+    """What went wrong under each scheme in all runs, and how to look closer where it is more than the baseline."""
+    sums: dict[str, dict[str, int]] = {}
+    worst: dict[str, tuple[int, Path]] = {}
+    for cell in found.study.cells:
+        scheme, run = str(cell.point["scheme"]), Run(cell.folder)
+        row = {name: int(run.manifest[name]) for name in LOST}
+        row |= collected(run.scanned_flows.select(pl.col(list(RECOVERED)).sum())).row(0, named=True)
+        into = sums.setdefault(scheme, dict.fromkeys(TROUBLES, 0))
+        for name, number in row.items():
+            into[name] += int(number)
+        worst[scheme] = max(worst.get(scheme, (-1, cell.folder)), (int(sum(row.values())), cell.folder))
+    of_baseline = sums[found.baseline]
+    for scheme in found.schemes:
+        words = [f"{count(number)} {TROUBLES[name]}" for name, number in sums[scheme].items() if number]
+        if words:
+            yield f"{scheme}: {', '.join(words)} in all runs"
+    more = [
+        scheme
+        for scheme in found.schemes[1:]
+        if any(sums[scheme][name] > of_baseline[name] for name in (*LOST, "timeouts"))
+    ]
+    if more:
+        folder = worst[more[0]][1]
+        yield f"look closer: anabranch report {folder} (flows, queues and paths of {more[0]}'s worst run)"
+
+
+def _others(found: Frames) -> list[str]:
+    """Schemes that have other flows than the baseline at some point."""
+    return found.differences.filter(verdict=NOT_PAIRED)["scheme"].unique(maintain_order=True).to_list()
+
+
 def _decidable(found: Frames) -> pl.DataFrame:
     return found.differences.filter(
-        pl.col("size_class") == ALL, pl.col("statistic").is_in(STATISTICS), pl.col("verdict").is_not_null()
+        pl.col("size_class") == ALL,
+        pl.col("statistic").is_in(STATISTICS),
+        pl.col("verdict").is_not_null(),
+        pl.col("verdict") != NOT_PAIRED,
     )
