@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
 import time
 from dataclasses import replace
@@ -150,6 +151,37 @@ def test_other_weights_change_the_group_where_the_kernel_can(tmp_path: Path) -> 
     assert f"nhid {GROUP + 1} " in ip("route", "show", "10.2.0.0/16")
     assert f"id {GROUP} " not in ip("nexthop")
     verified_by_look_ups(plan)
+
+
+@in_own_namespace
+def test_buckets_that_wait_for_a_pause_are_told_until_they_have_moved(tmp_path: Path) -> None:
+    links(2)
+    two = PLAN.replace(', "e3"]', "]").replace(', ""]', "]")
+
+    def resilient(weights: str, idle_s: int) -> Path:
+        return written(tmp_path, f'{two.replace("[4, 3, 2]", weights)}buckets = 32\nidle_timer = "{idle_s} s"\n')
+
+    plan = resilient("[1, 1]", 600)
+    assert "still have" not in on_linux("apply", plan).stdout
+    # Every packet's look-up makes its bucket busy; 3,000 ports leave none of 32 out.
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        for port in range(1000, 4000):
+            sender.sendto(b"", ("10.2.0.9", port))
+    resilient("[3, 1]", 600)
+    note = "group to-leaf2: 8 of 32 buckets still have their old path: each waits until no packet has come for 600 s"
+    for verb in ("apply", "diff"):
+        told = on_linux(verb, plan)
+        assert (told.returncode, note in told.stdout) == (0, True), told.stdout
+    assert "nothing to do" in told.stdout
+    assert ip("nexthop", "bucket", "show", "id", str(GROUP)).count(f"nhid {GROUP + 0x8000} ") == 16
+    # Only new settings move them now; the kernel comes round to it by itself.
+    resilient("[3, 1]", 1)
+    assert on_linux("apply", plan).returncode == 0
+    deadline = time.monotonic() + PATIENCE_S
+    while "buckets still have" in (told := on_linux("diff", plan)).stdout:
+        assert time.monotonic() < deadline, told.stdout
+        time.sleep(0.1)
+    assert ip("nexthop", "bucket", "show", "id", str(GROUP)).count(f"nhid {GROUP + 0x8000} ") == 24
 
 
 @in_own_namespace

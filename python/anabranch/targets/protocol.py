@@ -50,6 +50,8 @@ class Change:
     """State of the plan's owner after the change, in a few words."""
     commit: Callable[[], None]
     """Makes all of the changes or none; raises an AnabranchError where the target refuses, and all is as before."""
+    unfinished: Callable[[], list[str]] = list
+    """Notes on what the target itself has yet to do, as it is at the call: after the commit, or before it."""
 
     def __len__(self) -> int:
         return self.count

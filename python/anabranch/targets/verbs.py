@@ -55,4 +55,4 @@ def verify(
 def _outcome(change: Change, warnings: list[str], *, dry_run: bool) -> Outcome:
     if change and not dry_run:
         change.commit()
-    return Outcome(change.lines, len(change), warnings, change.remains)
+    return Outcome(change.lines, len(change), [*warnings, *change.unfinished()], change.remains)

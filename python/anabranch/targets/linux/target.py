@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from anabranch.netlink import kernel
-from anabranch.targets.linux import change, desired, observe, plan_file, predict, verify
+from anabranch.targets.linux import buckets, change, desired, observe, plan_file, predict, verify
 from anabranch.targets.linux.desired import Desired
 from anabranch.targets.linux.observe import LinuxState, Observed
 from anabranch.targets.linux.plan_file import LinuxPlan
@@ -54,7 +54,10 @@ class Linux(Target[LinuxPlan, Observed, Desired]):
     def change(self, plan: LinuxPlan, observed: Observed, desired: Desired | None) -> Change:
         """Steps of rtnetlink, taken back if one is refused."""
         del plan
-        return change.change(observed, LinuxState() if desired is None else desired.state)
+        if desired is None:
+            return change.change(observed, LinuxState())
+        found = change.change(observed, desired.state)
+        return replace(found, unfinished=lambda: buckets.waiting(observed, desired))
 
     def verify(
         self, plan: LinuxPlan, observed: Observed, desired: Desired, seconds: float, connections: int | None

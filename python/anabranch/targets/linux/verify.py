@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from anabranch.netlink import kernel
 from anabranch.netlink.connection import Connection
 from anabranch.netlink.lookup import look_up
-from anabranch.netlink.nexthop import Device, Hop, NexthopGroup, Prefix
+from anabranch.netlink.nexthop import Device, Hop, Prefix
 from anabranch.stats.mape import mape_floor
+from anabranch.targets.linux.buckets import waiting_of
 from anabranch.targets.linux.desired import Desired, Installed
 from anabranch.targets.linux.observe import Observed
 from anabranch.targets.plan.verification import Measured
@@ -30,7 +30,7 @@ def verify(observed: Observed, desired: Desired, connections: int | None) -> tup
     groups, warnings = [], list[str]()
     with Connection() as connection:
         for group in desired.groups:
-            warnings += _unsettled(connection, group, desired.state.groups[group.group_id])
+            warnings += waiting_of(connection, group, desired.state.groups[group.group_id])
             count = connections or _enough(group.recipe.achieved)
             measured = _measured(connection, group, observed.devices, count)
             groups.append(measured)
@@ -40,22 +40,6 @@ def verify(observed: Observed, desired: Desired, connections: int | None) -> tup
                     "routing or addresses of this machine take them"
                 )
     return groups, warnings, time.monotonic() - began
-
-
-def _unsettled(connection: Connection, group: Installed, desired_group: NexthopGroup) -> list[str]:
-    """A resilient group's buckets that are not yet whose they should be: they change hands when they rest."""
-    if desired_group.resilience is None:
-        return []
-    held = Counter(kernel.buckets(connection, group.group_id))
-    due = [round(share * group.recipe.used) for share in group.recipe.achieved if share]
-    has = [held[member] for member, _ in desired_group.members]
-    late = sum(abs(one - other) for one, other in zip(due, has, strict=True)) // 2
-    if not late:
-        return []
-    return [
-        f"group {group.planned.name}: {late} of {group.recipe.used} buckets wait for their new path: they change when "
-        "no packet came for the idle timer; an unbalanced_timer would force them"
-    ]
 
 
 def _enough(shares: Sequence[float]) -> int:
