@@ -69,11 +69,12 @@ def cumulative_slots(weights: list[str], up: list[bool], values: int) -> list[in
 def dp_hash_slots(weights: list[int], max_slots: int, slots_per_bucket: int) -> list[int] | None: ...
 def hash_input(tuples: npt.NDArray[np.uint8], hash_name: str) -> list[bytes | None]: ...
 def ovs_select(
-    tuples: npt.NDArray[np.uint8], buckets: list[tuple[int, int]], parameter: int
+    tuples: npt.NDArray[np.uint8], later_fragments: list[bool], buckets: list[tuple[int, int]], parameter: int
 ) -> list[tuple[int, list[tuple[int, int]], int]]: ...
 
 class Recording:
     tuples: npt.NDArray[np.uint8]
+    headers: npt.NDArray[np.uint8]
     keys: npt.NDArray[np.uint64]
     packets: npt.NDArray[np.uint64]
     bytes: npt.NDArray[np.uint64]

@@ -46,6 +46,9 @@ class Trace:
     name: str
     tuples: npt.NDArray[np.void]
     """Tuple of each connection's first packet (its initiator's); dtype `FIVE_TUPLE`."""
+    headers: npt.NDArray[np.uint8]
+    """Bits of the headers around the 5-tuple (`anabranch.targets.plan.captured`): of all packets of a connection under
+    `each-headers`, else of its first packet."""
     keys: npt.NDArray[np.uint64]
     packets: npt.NDArray[np.uint64]
     bytes: npt.NDArray[np.uint64]
@@ -88,7 +91,8 @@ def read_trace(
     Args:
         path: of the file; `-` is standard input.
         encapsulation: one of `ENCAPSULATIONS`.
-        direction: one of `DIRECTIONS`.
+        direction: one of `DIRECTIONS`, or `each-headers`: as `each`, and packets of a 5-tuple that have other headers
+            around it (fragments, authentication header, stacked VLAN tags, MPLS) count as another connection.
         hash: makes the keys; a name of `hashes()`.
         seed: of the hash.
         online: splitters that are shown every packet, with its bytes and time.
@@ -133,6 +137,7 @@ def _trace(name: str, recording: _core.Recording) -> Trace:
     return Trace(
         name=name,
         tuples=recording.tuples.view(FIVE_TUPLE),
+        headers=recording.headers,
         keys=recording.keys,
         packets=recording.packets,
         bytes=recording.bytes,

@@ -164,7 +164,9 @@ def test_targets_that_do_not_tell_their_hash_are_left_to_chance(capture: Trace) 
 
 def _only(trace: Trace, rows: npt.NDArray[np.bool_]) -> Trace:
     """The trace with some of its connections."""
-    columns = {name: getattr(trace, name)[rows] for name in ("tuples", "keys", "packets", "bytes", "first_ns")}
+    columns = {
+        name: getattr(trace, name)[rows] for name in ("tuples", "headers", "keys", "packets", "bytes", "first_ns")
+    }
     return Trace(**{**vars(trace), **columns})
 
 
@@ -188,7 +190,10 @@ def test_what_a_trace_does_not_tell_is_said(tmp_path: Path) -> None:
     trace = tmp_path / "flows.csv"
     trace.write_text("\n".join(["src,dst,proto,sport,dport,bytes", *rows]) + "\n")
     plan = anabranch("plan", "--weights", "4,3,2", "--trace", str(trace), "--target", "ovs")
-    assert "dp_hash, dp_hash-twin: without 30 messages of ICMP" in " ".join(plan.stdout.split())
+    assert (
+        "dp_hash, dp_hash-twin: without 30 connections of which a trace does not tell what is hashed (ICMP"
+        in " ".join(plan.stdout.split())
+    )
     assert "by bytes" not in plan.stdout
     explained = anabranch("explain", "--weights", "4,3,2", "--file", str(trace))
     for run in (plan, explained):

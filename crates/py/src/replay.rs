@@ -6,7 +6,7 @@ use anabranch_split::hash::Hash;
 use anabranch_traffic::generate::Kind;
 use anabranch_traffic::trace::{Encapsulation, TraceCounts};
 use anabranch_traffic::{
-    Carried, Connections, Direction, PacketRecord, PickBatch, Replay, Source, SourceError,
+    Carried, Connections, Direction, Headers, PacketRecord, PickBatch, Replay, Source, SourceError,
 };
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
@@ -26,6 +26,8 @@ type CarriedColumns = (Column<u64>, Column<u64>, Column<u64>, u64, u64);
 pub(crate) struct Recording {
     /// Tuples of 38 bytes each.
     tuples: Column<u8>,
+    /// Bits of [`anabranch_traffic::Headers`].
+    headers: Column<u8>,
     keys: Column<u64>,
     packets: Column<u64>,
     bytes: Column<u64>,
@@ -60,7 +62,8 @@ pub(crate) fn replay(
     let direction = match direction {
         "conversation" => Direction::Conversation,
         "each" => Direction::Each,
-        other => return Err(unknown("direction", other, "conversation or each")),
+        "each-headers" => Direction::EachHeaders,
+        other => return Err(unknown("direction", other, "conversation, each or each-headers")),
     };
     let encapsulation = match encapsulation {
         "outer" => Encapsulation::Outer,
@@ -145,9 +148,13 @@ fn recording(
         ("truncated_headers", counts.truncated_headers),
         ("malformed", counts.malformed),
         ("fragments", counts.fragments),
+        ("later_fragments", counts.later_fragments),
         ("fragments_without_first", counts.fragments_without_first),
         ("tunnelled", counts.tunnelled),
         ("tunnels", counts.tunnels),
+        ("authenticated", counts.authenticated),
+        ("stacked_tags", counts.stacked_tags),
+        ("mpls", counts.mpls),
     ] {
         named.set_item(name, value)?;
     }
@@ -156,6 +163,7 @@ fn recording(
         .map(|c| (column(&c.connections), column(&c.packets), column(&c.bytes), c.spread, c.crossings));
     Ok(Recording {
         tuples: tuples.into_pyarray(py).unbind(),
+        headers: connections.headers().map(Headers::bits).collect::<Vec<_>>().into_pyarray(py).unbind(),
         packets: connections.packets().collect::<Vec<_>>().into_pyarray(py).unbind(),
         bytes: connections.bytes().collect::<Vec<_>>().into_pyarray(py).unbind(),
         first_ns: column(connections.first_ns()),

@@ -73,10 +73,11 @@ pub(crate) fn hash_input<'py>(
 type Choice = (u32, Vec<(u32, u32)>, u16);
 
 /// Choice of `selection_method=hash` with `parameter` for each tuple; `buckets` are the ids and weights of the live
-/// ones.
+/// ones, `later_fragments` says which tuples are those of later fragments.
 #[pyfunction]
 pub(crate) fn ovs_select(
     tuples: PyReadonlyArray2<'_, u8>,
+    later_fragments: Vec<bool>,
     buckets: Vec<(u32, u16)>,
     parameter: u64,
 ) -> PyResult<Vec<Choice>> {
@@ -89,12 +90,16 @@ pub(crate) fn ovs_select(
         .zip(&buckets)
         .map(|(member, &(id, weight))| Bucket { salt: mix::open_vswitch::salt(id), weight, member })
         .collect::<Vec<_>>();
-    let choose = |tuple| {
-        let basis = open_vswitch::selection_basis(tuple, parameter);
+    let choose = |(tuple, later_fragment)| {
+        let basis = if later_fragment {
+            open_vswitch::selection_basis_of_later_fragment(tuple, parameter)
+        } else {
+            open_vswitch::selection_basis(tuple, parameter)
+        };
         let packet = &mut Packet { flow: basis.into(), bytes: 1, ..Packet::default() };
         let chosen = pick::<Score16, _>(&live[..], &mut (), packet, &mut Still);
         let scores = live.iter().map(|b| (mix::open_vswitch::value(basis, b.salt) & 0xffff, score(basis, b)));
         (basis, scores.collect(), chosen)
     };
-    Ok(rows(&tuples)?.iter().map(choose).collect())
+    Ok(rows(&tuples)?.iter().zip(later_fragments).map(choose).collect())
 }

@@ -98,7 +98,7 @@ fn dealing_order(fabric: &Fabric) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PacketRecord;
+    use crate::{Headers, PacketRecord};
     use anabranch_fabric::topology::LeafSpine;
     use anabranch_split::FiveTuple;
 
@@ -106,7 +106,7 @@ mod tests {
         let mut connections = Connections::new(direction);
         for &(src, dst, bytes, time_ns) in packets {
             let tuple = FiveTuple::v4([10, 0, 0, src], [10, 0, 0, dst], 6, src.into(), dst.into());
-            connections.observe(&PacketRecord { time_ns, bytes, tuple });
+            connections.observe(&PacketRecord { time_ns, bytes, tuple, headers: Headers::default() });
         }
         connections
     }

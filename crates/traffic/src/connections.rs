@@ -3,7 +3,7 @@
 mod index;
 mod row;
 
-use crate::PacketRecord;
+use crate::{Headers, PacketRecord};
 use anabranch_split::FiveTuple;
 use index::{Index, Search};
 use row::{Row, Rows};
@@ -17,6 +17,8 @@ pub enum Direction {
     Conversation,
     /// Every directed 5-tuple is a connection of its own.
     Each,
+    /// As [`Self::Each`], and packets of a 5-tuple with other headers are another one: what a switch may send elsewhere.
+    EachHeaders,
 }
 
 /// Packets whose connections are looked up before the first of them is counted. Most of that time is waiting for memory, for
@@ -33,6 +35,8 @@ pub struct Connections {
     first_ns: Vec<u64>,
     /// Number of conversations of which both directions were seen.
     two_way: usize,
+    /// Number of rows whose 5-tuple has an earlier row, of other headers.
+    repeated: usize,
 }
 
 /// Hash of one end: address and port.
@@ -66,7 +70,8 @@ impl Direction {
         let destination = end_hash(tuple.destination, tuple.destination_port);
         let destination = match self {
             Self::Conversation => destination,
-            Self::Each => destination.rotate_left(1),
+            // Headers are left out, so that one search yields all rows of a 5-tuple.
+            Self::Each | Self::EachHeaders => destination.rotate_left(1),
         };
         // The protocol goes to the top bits, which the index compares.
         end_hash(tuple.source, tuple.source_port)
@@ -79,7 +84,14 @@ impl Connections {
     /// Makes an empty table.
     #[must_use]
     pub fn new(direction: Direction) -> Self {
-        Self { direction, index: Index::new(), rows: Rows::default(), first_ns: Vec::new(), two_way: 0 }
+        Self {
+            direction,
+            index: Index::new(),
+            rows: Rows::default(),
+            first_ns: Vec::new(),
+            two_way: 0,
+            repeated: 0,
+        }
     }
 
     /// Counts one packet, and returns the index of its connection.
@@ -88,7 +100,7 @@ impl Connections {
     /// Panics at the 2^32nd connection, which would need 400 GB.
     pub fn observe(&mut self, packet: &PacketRecord) -> u32 {
         let hash = self.direction.hash(&packet.tuple);
-        match self.find(self.index.search(hash), &packet.tuple) {
+        match self.find(self.index.search(hash), packet) {
             Some(row) => self.count(row, packet),
             None => self.insert(hash, packet),
         }
@@ -114,9 +126,9 @@ impl Connections {
             }
             for ((likely, &hash), packet) in likely.iter().zip(&hashes).zip(packets) {
                 indexes.push(match likely {
-                    Some(row) if self.is_of(*row, &packet.tuple) => self.count(*row, packet),
+                    Some(row) if self.is_of(*row, packet) => self.count(*row, packet),
                     // Another connection has the same tag, or a packet before this one was its connection's first.
-                    _ => match self.find(self.index.search(hash), &packet.tuple) {
+                    _ => match self.find(self.index.search(hash), packet) {
                         Some(row) => self.count(row, packet),
                         None => self.insert(hash, packet),
                     },
@@ -125,26 +137,35 @@ impl Connections {
         }
     }
 
-    /// Whether packets of this 5-tuple belong to the connection in a row.
+    /// Whether a packet belongs to the connection in a row.
     #[inline]
-    fn is_of(&self, row: u32, tuple: &FiveTuple) -> bool {
+    fn is_of(&self, row: u32, packet: &PacketRecord) -> bool {
         let reversed = match self.direction {
-            Direction::Conversation => tuple.reversed(),
-            Direction::Each => *tuple,
+            Direction::Conversation => packet.tuple.reversed(),
+            Direction::Each | Direction::EachHeaders => packet.tuple,
         };
-        let known = &self.rows.get(row).tuple;
-        (difference(known, tuple) == 0) | (difference(known, &reversed) == 0)
+        let known = self.rows.get(row);
+        let same =
+            (difference(&known.tuple, &packet.tuple) == 0) | (difference(&known.tuple, &reversed) == 0);
+        same & (self.direction != Direction::EachHeaders || known.headers == packet.headers)
     }
 
-    /// Row of the connection of a 5-tuple among those that a search yields.
+    /// Row of a packet's connection among those that a search yields.
     #[inline]
-    fn find(&self, mut search: Search, tuple: &FiveTuple) -> Option<u32> {
+    fn find(&self, mut search: Search, packet: &PacketRecord) -> Option<u32> {
         loop {
             let row = self.index.next(&mut search)?;
-            if self.is_of(row, tuple) {
+            if self.is_of(row, packet) {
                 return Some(row);
             }
         }
+    }
+
+    /// Whether there is a row of a directed 5-tuple, whatever its headers.
+    fn has(&self, tuple: &FiveTuple) -> bool {
+        let mut search = self.index.search(self.direction.hash(tuple));
+        std::iter::from_fn(|| self.index.next(&mut search))
+            .any(|row| difference(&self.rows.get(row).tuple, tuple) == 0)
     }
 
     /// Counts a packet of the connection in a row, and returns the row.
@@ -162,13 +183,13 @@ impl Connections {
     }
 
     fn insert(&mut self, hash: u64, packet: &PacketRecord) -> u32 {
-        let &PacketRecord { time_ns, bytes, tuple } = packet;
-        if self.direction == Direction::Each {
-            let reversed = tuple.reversed();
-            let back = self.index.search(self.direction.hash(&reversed));
-            self.two_way += usize::from(self.find(back, &reversed).is_some());
+        let &PacketRecord { time_ns, bytes, tuple, headers } = packet;
+        if self.direction == Direction::EachHeaders && self.has(&tuple) {
+            self.repeated += 1;
+        } else if self.direction != Direction::Conversation {
+            self.two_way += usize::from(self.has(&tuple.reversed()));
         }
-        self.rows.push(Row { tuple, answered: false, packets: 1, bytes, last_ns: time_ns });
+        self.rows.push(Row { tuple, answered: false, headers, packets: 1, bytes, last_ns: time_ns });
         self.first_ns.push(time_ns);
         self.index.push(hash)
     }
@@ -201,6 +222,11 @@ impl Connections {
         self.rows.iter_from(first).map(|row| &row.tuple)
     }
 
+    /// Headers of each connection's packets; under other units than [`Direction::EachHeaders`], of the first packet.
+    pub fn headers(&self) -> impl ExactSizeIterator<Item = Headers> {
+        self.rows.iter_from(0).map(|row| row.headers)
+    }
+
     /// Number of packets of each connection.
     pub fn packets(&self) -> impl ExactSizeIterator<Item = u64> {
         self.rows.iter_from(0).map(|row| row.packets)
@@ -222,21 +248,21 @@ impl Connections {
         self.rows.iter_from(0).map(|row| row.last_ns)
     }
 
-    /// Number of distinct directed 5-tuples seen, in either unit of counting.
+    /// Number of distinct directed 5-tuples seen, in any unit of counting.
     #[must_use]
     pub fn five_tuples(&self) -> usize {
         match self.direction {
             Direction::Conversation => self.len() + self.two_way,
-            Direction::Each => self.len(),
+            Direction::Each | Direction::EachHeaders => self.len() - self.repeated,
         }
     }
 
-    /// Number of distinct conversations seen, in either unit of counting.
+    /// Number of distinct conversations seen, in any unit of counting.
     #[must_use]
     pub fn conversations(&self) -> usize {
         match self.direction {
             Direction::Conversation => self.len(),
-            Direction::Each => self.len() - self.two_way,
+            Direction::Each | Direction::EachHeaders => self.five_tuples() - self.two_way,
         }
     }
 
@@ -255,7 +281,35 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet, HashMap};
 
     fn packet(tuple: FiveTuple, bytes: u64, time_ns: u64) -> PacketRecord {
-        PacketRecord { time_ns, bytes, tuple }
+        PacketRecord { time_ns, bytes, tuple, headers: Headers::default() }
+    }
+
+    #[test]
+    fn other_headers_make_another_connection_of_the_same_tuple() {
+        let tuple = FiveTuple::v4([10, 0, 0, 1], [10, 0, 0, 2], UDP, 1, 2);
+        let plain = packet(tuple, 100, 0);
+        let fragment = PacketRecord { headers: Headers::LATER_FRAGMENT, ..plain };
+        let back = packet(tuple.reversed(), 7, 3);
+        let packets = [plain, fragment, fragment, back, plain];
+        let counted = |direction| {
+            let (mut table, mut indexes) = (Connections::new(direction), Vec::new());
+            table.observe_all(&packets, &mut indexes);
+            let headers: Vec<_> = table.headers().collect();
+            (
+                indexes,
+                headers,
+                table.packets().collect::<Vec<_>>(),
+                table.five_tuples(),
+                table.conversations(),
+            )
+        };
+        let (none, later) = (Headers::default(), Headers::LATER_FRAGMENT);
+        assert_eq!(
+            counted(Direction::EachHeaders),
+            (vec![0, 1, 1, 2, 0], vec![none, later, none], vec![2, 2, 1], 2, 1)
+        );
+        assert_eq!(counted(Direction::Each), (vec![0, 0, 0, 1, 0], vec![none; 2], vec![4, 1], 2, 1));
+        assert_eq!(counted(Direction::Conversation), (vec![0; 5], vec![none], vec![5], 2, 1));
     }
 
     #[test]

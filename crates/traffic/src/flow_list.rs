@@ -1,7 +1,7 @@
 //! Flow lists: CSV files with one 5-tuple per row, for users with flow records and no capture.
 
-use crate::PacketRecord;
 use crate::csv_rows::{CsvError, CsvRows, Fault};
+use crate::{Headers, PacketRecord};
 use anabranch_split::{FiveTuple, protocol};
 use csv::StringRecord;
 use std::io::Read;
@@ -235,7 +235,7 @@ impl Fields<'_> {
         };
         let bytes = self.number(5, 1, "give bytes as digits only, as in 1500")?;
         let time_ns = self.number(6, 0, "give nanoseconds since 1970 as digits only")?;
-        Ok(PacketRecord { time_ns, bytes, tuple })
+        Ok(PacketRecord { time_ns, bytes, tuple, headers: Headers::default() })
     }
 }
 
@@ -270,7 +270,12 @@ mod tests {
             (8, 90, FiveTuple::v6(six(1), six(2), 17, 53, 5353)),
             (9, 64, FiveTuple::v4([10, 0, 0, 1], [10, 0, 0, 2], 1, 0, 0)),
         ];
-        let expected = expected.map(|(time_ns, bytes, tuple)| PacketRecord { time_ns, bytes, tuple });
+        let expected = expected.map(|(time_ns, bytes, tuple)| PacketRecord {
+            time_ns,
+            bytes,
+            tuple,
+            headers: Headers::default(),
+        });
         assert_eq!(records, expected);
     }
 
@@ -282,7 +287,7 @@ mod tests {
         assert!(reader.has_bytes() && !reader.has_times());
         let record = all(text).unwrap()[0];
         let tuple = FiveTuple::v4([10, 0, 0, 1], [10, 0, 0, 2], 6, 1, 2);
-        assert_eq!(record, PacketRecord { time_ns: 0, bytes: 3, tuple });
+        assert_eq!(record, PacketRecord { time_ns: 0, bytes: 3, tuple, headers: Headers::default() });
         assert_eq!(all("sa,da,pr,sp,dp\n10.0.0.1,10.0.0.2,UDP,1,2\n").unwrap()[0].bytes, 1);
     }
 
@@ -343,7 +348,7 @@ mod tests {
                 let (s, d) = (IpAddr::from(source), IpAddr::from(destination));
                 text += &format!("{s},{d},{protocol},{sport},{dport},{bytes},{time_ns}\n");
                 let tuple = FiveTuple::v4(source, destination, protocol, sport, dport);
-                expected.push(PacketRecord { time_ns, bytes, tuple });
+                expected.push(PacketRecord { time_ns, bytes, tuple, headers: Headers::default() });
             }
             prop_assert_eq!(all(&text).unwrap(), expected);
         }

@@ -35,7 +35,7 @@ pub use host_flow_list::{read_host_flows, write_host_flows};
 pub use merge::merged_flows;
 pub use offered::{TierLoad, offered};
 pub use packed_flows::PackedFlows;
-pub use packet::PacketRecord;
+pub use packet::{Headers, PacketRecord};
 pub use pattern::Pattern;
 pub use replay::{Carried, PickBatch, Replay};
 pub use source::{Source, SourceError};

@@ -1,6 +1,54 @@
 //! Records that a trace yields.
 
 use anabranch_split::FiveTuple;
+use std::ops::{BitOr, BitOrAssign};
+
+/// Headers of a packet because of which a switch may read less than its 5-tuple: a set of bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Headers(u8);
+
+impl Headers {
+    /// First fragment of a datagram: it has the ports, and some switches do not read them.
+    pub const FIRST_FRAGMENT: Self = Self(1);
+    /// Later fragment of a datagram: it has no ports, and its 5-tuple is that of the first fragment, if that was seen.
+    pub const LATER_FRAGMENT: Self = Self(2);
+    /// Authentication header (RFC 4302), behind which the protocol and the ports stand.
+    pub const AUTHENTICATED: Self = Self(4);
+    /// Two or more VLAN tags, or one of the older type 0x9100: a switch that reads one tag sees no IP.
+    pub const STACKED_TAGS: Self = Self(8);
+    /// MPLS label stack: a switch that reads labels sees no IP.
+    pub const MPLS: Self = Self(16);
+
+    /// IPv6 extension headers other than these in front of the protocol: hop-by-hop, routing, destination options, or a
+    /// fragment header of a whole packet.
+    pub const EXTENSIONS: Self = Self(32);
+
+    /// Whether all of `other` are there.
+    #[must_use]
+    pub fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The bits, as arrays have them.
+    #[must_use]
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+}
+
+impl BitOr for Headers {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Headers {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
 
 /// Packet with the fields that a split needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,4 +59,6 @@ pub struct PacketRecord {
     pub bytes: u64,
     /// Connection it belongs to, in the packet's own direction.
     pub tuple: FiveTuple,
+    /// Headers around the 5-tuple: none in flow lists and generated traffic.
+    pub headers: Headers,
 }

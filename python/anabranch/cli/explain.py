@@ -96,6 +96,7 @@ def explain(
     from anabranch.splitter import hashes
     from anabranch.targets.explanation_table import show, show_predicted
     from anabranch.targets.plan import explanation
+    from anabranch.targets.plan.captured import with_headers
     from anabranch.targets.plan.group import group
     from anabranch.terminal.console import terminal
     from anabranch.terminal.json_document import write_json
@@ -105,9 +106,13 @@ def explain(
     if file is None:
         tuples = explanation.parse_tuples(connections or ())
     else:
-        trace = read_trace(file, direction="each", partial=True)
+        # A technique of the library gives a 5-tuple one path; what a target reads of it may differ by packet.
+        of_library_only = plan is None and target is None
+        trace = read_trace(file, direction="each" if of_library_only else "each-headers", partial=True)
         warn_of_damage(trace)
         tuples, sizes = explanation.untyped(trace.tuples), trace.bytes
+        if not of_library_only:
+            tuples = with_headers(tuples, trace.headers)
     if plan is not None:
         name = target or DEFAULT
         predicted = registry.target(name).explain(plan, with_plan.of(name), tuples)

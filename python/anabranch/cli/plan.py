@@ -158,7 +158,7 @@ def _show_on_traffic(forecasts: Forecasts, trace: str, json: str | None) -> None
     from anabranch.terminal.console import terminal
     from anabranch.trace import read_trace
 
-    read = read_trace(trace, direction="each", partial=True)
+    read = read_trace(trace, direction="each-headers", partial=True)
     warn_of_damage(read)
     found = OnTraffic(forecasts, read)
     if json is not None:

@@ -44,7 +44,7 @@ def show_predicted(predicted: Sequence[Predicted], sizes: Sizes | None, console:
 
 def _end(one: Explanation, paths: int) -> str:
     if one.path is None:
-        return "not known without ICMP's type and code"
+        return f"not known {one.unknown}"
     return f"{one.path} of {paths}" + ("" if one.bucket_id is None else f", bucket {one.bucket_id}")
 
 

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from anabranch.stats.mape import byte_floor, mape, mape_band, mape_expected, mape_floor
 from anabranch.targets.forecast import Forecasts
-from anabranch.targets.plan.recipe import Forecast, Recipe
+from anabranch.targets.plan.captured import captured
+from anabranch.targets.plan.recipe import OUTSIDE, UNKNOWN, Forecast, Recipe
 from anabranch.trace import Trace
 
 NEAR_FLOOR = 1.1
@@ -32,8 +33,15 @@ class Outcome:
     """And their bytes."""
     unknown: int
     """Connections that do not tell their path to the target's own hash; they are in neither list."""
+    outside: int
+    """Connections that the target does not take for IP, so that they do not come to the group; in neither list."""
     lost: tuple[int, int]
     """Connections and bytes that go into dead ports; the lists do not have them."""
+
+    @property
+    def without_path(self) -> int:
+        """Connections of which the target's own hash gives no path."""
+        return self.unknown + self.outside
 
     @property
     def connections_pct(self) -> float | None:
@@ -54,6 +62,7 @@ class Outcome:
             "bytes": self.bytes,
             "bytes_mape_pct": self.bytes_pct,
             "unknown_connections": self.unknown,
+            "outside_connections": self.outside,
             "lost_connections": self.lost[0],
             "lost_bytes": self.lost[1],
         }
@@ -112,7 +121,7 @@ class OnTraffic:
 
         Not where the target's hash of none of them is known: it may well put all on one path.
         """
-        if outcome.unknown == len(self.trace) or outcome.expected_pct > NEAR_FLOOR * self.floor_pct:
+        if outcome.without_path == len(self.trace) or outcome.expected_pct > NEAR_FLOOR * self.floor_pct:
             return False
         return outcome.connections_pct is None or outcome.connections_pct <= self.band_pct[1]
 
@@ -138,20 +147,21 @@ class OnTraffic:
 
     def _outcome(self, recipe: Recipe) -> Outcome:
         if recipe.per_packet:
-            return Outcome(recipe, recipe.mape_pct, None, None, 0, (0, 0))
+            return Outcome(recipe, recipe.mape_pct, None, None, 0, 0, (0, 0))
         expected = mape_expected(recipe.achieved, recipe.asked, len(self.trace))
         if recipe.own_hash is None:
-            return Outcome(recipe, expected, None, None, 0, (0, 0))
-        paths = recipe.own_hash.paths(self.trace.tuples)
+            return Outcome(recipe, expected, None, None, 0, 0, (0, 0))
+        paths = recipe.own_hash.paths(captured(self.trace))
         known = paths >= 0
+        unknown, outside = int((paths == UNKNOWN).sum()), int((paths == OUTSIDE).sum())
         if not known.any():
-            return Outcome(recipe, expected, None, None, len(paths), (0, 0))
+            return Outcome(recipe, expected, None, None, unknown, outside, (0, 0))
         counts = _by_path(paths[known], np.ones(known.sum()), len(recipe.asked))
         carried = _by_path(paths[known], self.trace.bytes[known], len(recipe.asked))
         up = np.array(self.forecasts.group.up)
         lost = int(counts[~up].sum()), int(carried[~up].sum())
         living = np.where(up, counts, 0).tolist(), np.where(up, carried, 0).tolist()
-        return Outcome(recipe, expected, *living, int((~known).sum()), lost)
+        return Outcome(recipe, expected, *living, unknown, outside, lost)
 
 
 def _by_path(paths: npt.NDArray[np.intp], amounts: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:

@@ -47,8 +47,16 @@ def show(found: OnTraffic, console: Console) -> None:
         unknown = {one.recipe.name: one.unknown for one in outcomes if one.unknown}
         if unknown:
             console.print(
-                f"  {', '.join(unknown)}: without {max(unknown.values()):,} messages of ICMP, whose type and code a "
-                "trace does not tell",
+                f"  {', '.join(unknown)}: without {max(unknown.values()):,} connections of which a trace does not tell "
+                "what is hashed (ICMP's type and code, extension headers, fragments)",
+                style="dim",
+                markup=False,
+            )
+        outside = max(one.outside for one in outcomes)
+        if outside:
+            console.print(
+                f"  without {outside:,} of these connections: stacked VLAN tags or MPLS, where the switch sees no "
+                "IP, so that no rule of a plan takes them",
                 style="dim",
                 markup=False,
             )
@@ -66,7 +74,7 @@ def show(found: OnTraffic, console: Console) -> None:
         console.print(_paths(group, best))
     if found.explained(best):
         near = "; off by no more than an ideal hash"
-    elif best.unknown == len(trace):
+    elif best.without_path == len(trace):
         near = "; by its shares alone, for no hash of these connections is known"
     else:
         near = "; nothing here is as near as a hash can be"
@@ -87,6 +95,7 @@ def _outcomes(found: OnTraffic, outcomes: Sequence[Outcome]) -> Table:
     best = found.recommended(outcomes)
     for one in outcomes:
         error, explained = one.recipe.mape_pct, found.explained(one)
+        unexplained = "-" if one.without_path == len(found.trace) else "no"
         table.add_row(
             Text("*", "bold green") if one is best else "",
             one.recipe.name,
@@ -95,7 +104,7 @@ def _outcomes(found: OnTraffic, outcomes: Sequence[Outcome]) -> Table:
             _known(one.connections_pct),
             _known(one.bytes_pct),
             _worst(one),
-            Text("yes", "green") if explained else Text("-" if one.unknown == len(found.trace) else "no", "red"),
+            Text("yes", "green") if explained else Text(unexplained, "red"),
         )
     return table
 

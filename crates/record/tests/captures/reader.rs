@@ -7,8 +7,8 @@ use anabranch_sim::transport::uec::Uec;
 use anabranch_sim::transport::{QueuePairs, Transport};
 use anabranch_sim::{Framing, Kind};
 use anabranch_split::{FiveTuple, protocol};
-use anabranch_traffic::PacketRecord;
 use anabranch_traffic::trace::{Encapsulation, TraceReader};
+use anabranch_traffic::{Headers, PacketRecord};
 use std::io::Cursor;
 
 fn read(file: Vec<u8>) -> Vec<PacketRecord> {
@@ -51,6 +51,7 @@ fn it_reads_what_was_captured() {
                 time_ns: capture.time_ps / 1000,
                 bytes: u64::from(capture.packet.frame_bytes) - 4,
                 tuple: FiveTuple::v4(src, dst, protocol, sport, dport),
+                headers: Headers::default(),
             }
         })
         .collect();

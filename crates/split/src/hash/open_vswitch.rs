@@ -54,16 +54,23 @@ pub fn hash_uint64(x: u64) -> u32 {
 #[inline(always)]
 #[must_use]
 pub fn selection_basis(tuple: &FiveTuple, parameter: u64) -> u32 {
-    let n = tuple.address_len();
-    let mut basis = hash_uint64(parameter);
-    basis = hash_bytes(&tuple.source[..n], basis);
-    basis = hash_bytes(&tuple.destination[..n], basis);
-    basis = hash_bytes(&[tuple.protocol], basis);
+    let mut basis = selection_basis_of_later_fragment(tuple, parameter);
     if has_ports(tuple) {
         basis = hash_bytes(&tuple.source_port, basis);
         basis = hash_bytes(&tuple.destination_port, basis);
     }
     basis
+}
+
+/// As [`selection_basis`], of a later fragment: whatever its protocol, it has no ports.
+#[inline(always)]
+#[must_use]
+pub fn selection_basis_of_later_fragment(tuple: &FiveTuple, parameter: u64) -> u32 {
+    let n = tuple.address_len();
+    let mut basis = hash_uint64(parameter);
+    basis = hash_bytes(&tuple.source[..n], basis);
+    basis = hash_bytes(&tuple.destination[..n], basis);
+    hash_bytes(&[tuple.protocol], basis)
 }
 
 /// Packet hash that the userspace datapath uses for a packet's RSS hash if the port supplies none (`flow_hash_5tuple`).

@@ -1,5 +1,6 @@
 //! Rows of connections, in blocks that never move: growth copies nothing, and room that is left over is one block at most.
 
+use crate::Headers;
 use anabranch_split::FiveTuple;
 use anabranch_split::prefetch::prefetch;
 
@@ -11,6 +12,8 @@ pub(super) struct Row {
     pub(super) tuple: FiveTuple,
     /// Whether the other end has sent ([`super::Direction::Conversation`] only).
     pub(super) answered: bool,
+    /// Those of all its packets ([`super::Direction::EachHeaders`] only).
+    pub(super) headers: Headers,
     pub(super) packets: u64,
     pub(super) bytes: u64,
     pub(super) last_ns: u64,

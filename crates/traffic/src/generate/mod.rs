@@ -10,7 +10,7 @@ mod port_walk;
 mod schedule;
 mod sequential_ports;
 
-use crate::{Connections, Direction, PacketRecord};
+use crate::{Connections, Direction, Headers, PacketRecord};
 use anabranch_split::FiveTuple;
 use schedule::Schedule;
 
@@ -164,7 +164,7 @@ impl Generator {
         loop {
             let tuple = self.endpoints.draw();
             let before = self.known.len();
-            self.known.observe(&PacketRecord { time_ns: 0, bytes: 0, tuple });
+            self.known.observe(&PacketRecord { time_ns: 0, bytes: 0, tuple, headers: Headers::default() });
             if self.known.len() > before {
                 return tuple;
             }
@@ -298,7 +298,12 @@ mod tests {
         let mut endpoints = nat::Nat::new(1);
         let mut known = Connections::new(Direction::Conversation);
         for _ in 0..nat::CONNECTIONS_MAX {
-            known.observe(&PacketRecord { time_ns: 0, bytes: 0, tuple: endpoints.draw() });
+            known.observe(&PacketRecord {
+                time_ns: 0,
+                bytes: 0,
+                tuple: endpoints.draw(),
+                headers: Headers::default(),
+            });
         }
         assert_eq!(known.len() as u64, nat::CONNECTIONS_MAX);
     }

@@ -1,8 +1,8 @@
 //! Schedule of connections: when they start, and how their bytes interleave.
 
-use crate::PacketRecord;
 use crate::random::Stream;
 use crate::sizes::{Cdf, Convention, Published};
+use crate::{Headers, PacketRecord};
 use anabranch_split::FiveTuple;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -72,6 +72,11 @@ impl Schedule {
                 ..sending
             }));
         }
-        Some(PacketRecord { time_ns: sending.time_ns, bytes, tuple: sending.tuple })
+        Some(PacketRecord {
+            time_ns: sending.time_ns,
+            bytes,
+            tuple: sending.tuple,
+            headers: Headers::default(),
+        })
     }
 }

@@ -3,6 +3,7 @@
 use super::Unreadable;
 use super::fragment::{Fragment, FragmentKey};
 use super::octets::Octets;
+use crate::Headers;
 use anabranch_split::FiveTuple;
 
 /// Largest number of extension headers. Hosts send each kind once, destination options twice (RFC 8200 section 4.1).
@@ -21,6 +22,7 @@ pub(super) struct Datagram<'a> {
     pub(super) fragment: Option<Fragment>,
     /// Bytes from the header of `tuple.protocol` on, unless this is a later fragment.
     pub(super) payload: Octets<'a>,
+    pub(super) headers: Headers,
 }
 
 /// Reads IPv4 or IPv6, as the version field says.
@@ -52,12 +54,16 @@ pub(super) fn v4(octets: Octets<'_>) -> Result<Datagram<'_>, Unreadable> {
         let id = u32::from(u16::from_be_bytes([h[4], h[5]]));
         Fragment { is_first, key: FragmentKey::new(&tuple, id) }
     });
-    if tuple.protocol == AUTHENTICATION && is_first {
+    if tuple.protocol != AUTHENTICATION {
+        return Ok(Datagram { tuple, fragment, payload, headers: Headers::default() });
+    }
+    let headers = Headers::AUTHENTICATED;
+    if is_first {
         let (next, payload) = authentication(payload)?;
         tuple.protocol = next;
-        return Ok(Datagram { tuple, fragment, payload });
+        return Ok(Datagram { tuple, fragment, payload, headers });
     }
-    Ok(Datagram { tuple, fragment, payload })
+    Ok(Datagram { tuple, fragment, payload, headers })
 }
 
 #[inline]
@@ -77,14 +83,19 @@ pub(super) fn v6(octets: Octets<'_>) -> Result<Datagram<'_>, Unreadable> {
 
 fn extensions(mut tuple: FiveTuple, mut payload: Octets<'_>) -> Result<Datagram<'_>, Unreadable> {
     let mut fragment = None;
+    let mut headers = Headers::default();
     for _ in 0..=EXTENSIONS_MAX {
         match tuple.protocol {
             HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS => {
+                headers |= Headers::EXTENSIONS;
                 let (h, _) = payload.split::<2>()?;
                 tuple.protocol = h[0];
                 payload = payload.skip(8 * (usize::from(h[1]) + 1))?;
             }
-            AUTHENTICATION => (tuple.protocol, payload) = authentication(payload)?,
+            AUTHENTICATION => {
+                headers |= Headers::AUTHENTICATED;
+                (tuple.protocol, payload) = authentication(payload)?;
+            }
             FRAGMENT => {
                 let (h, rest) = payload.split::<8>()?;
                 let offset_and_more = u16::from_be_bytes([h[2], h[3]]);
@@ -94,14 +105,24 @@ fn extensions(mut tuple: FiveTuple, mut payload: Octets<'_>) -> Result<Datagram<
                 tuple.protocol = h[0];
                 payload = rest;
                 if !is_first {
-                    return Ok(Datagram { tuple, fragment: Some(Fragment { is_first, key }), payload });
+                    if tuple.protocol == AUTHENTICATION {
+                        headers |= Headers::AUTHENTICATED;
+                    }
+                    return Ok(Datagram {
+                        tuple,
+                        fragment: Some(Fragment { is_first, key }),
+                        payload,
+                        headers,
+                    });
                 }
                 // First and last at once is an atomic fragment, a whole packet (RFC 6946).
                 if offset_and_more & 1 == 1 {
                     fragment = Some(Fragment { is_first, key });
+                } else {
+                    headers |= Headers::EXTENSIONS;
                 }
             }
-            _ => return Ok(Datagram { tuple, fragment, payload }),
+            _ => return Ok(Datagram { tuple, fragment, payload, headers }),
         }
     }
     Err(Unreadable::Malformed)

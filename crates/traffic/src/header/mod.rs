@@ -11,6 +11,7 @@ mod octets;
 mod transport;
 mod tunnel;
 
+use crate::Headers;
 use anabranch_split::FiveTuple;
 use fragment::FragmentTable;
 use ip::Datagram;
@@ -52,6 +53,7 @@ pub(crate) struct Decoded {
     pub(crate) tunnelled: bool,
     /// Whether the tuple is that of a tunnel itself.
     pub(crate) is_tunnel: bool,
+    pub(crate) headers: Headers,
 }
 
 /// Decoder of headers, which remembers first fragments.
@@ -84,6 +86,7 @@ impl HeaderDecoder {
         if fragment.is_first {
             let mut decoded = self.defragmented(datagram, tunnels)?;
             self.fragments.insert(fragment.key, decoded.tuple);
+            decoded.headers |= Headers::FIRST_FRAGMENT;
             if decoded.fragment == FragmentRole::Unfragmented {
                 decoded.fragment = FragmentRole::Known;
             }
@@ -93,13 +96,19 @@ impl HeaderDecoder {
             Some(tuple) => (tuple, FragmentRole::Known),
             None => (datagram.tuple, FragmentRole::WithoutFirst),
         };
-        Ok(Decoded { tuple, fragment: role, tunnelled: tunnels > 0, is_tunnel: tunnel::carries(&tuple) })
+        Ok(Decoded {
+            tuple,
+            fragment: role,
+            tunnelled: tunnels > 0,
+            is_tunnel: tunnel::carries(&tuple),
+            headers: datagram.headers | Headers::LATER_FRAGMENT,
+        })
     }
 
     /// Completes a datagram whose payload starts with the header of its protocol.
     #[inline]
     fn defragmented(&mut self, datagram: &Datagram<'_>, tunnels: u32) -> Result<Decoded, Unreadable> {
-        let Datagram { mut tuple, payload, .. } = *datagram;
+        let Datagram { mut tuple, payload, headers, .. } = *datagram;
         transport::read_ports(&mut tuple, payload)?;
         if self.encapsulation == Encapsulation::Inner
             && tunnels < TUNNELS_MAX
@@ -108,6 +117,12 @@ impl HeaderDecoder {
             return self.connection(&inner, tunnels + 1);
         }
         let is_tunnel = tunnel::carries(&tuple);
-        Ok(Decoded { tuple, fragment: FragmentRole::Unfragmented, tunnelled: tunnels > 0, is_tunnel })
+        Ok(Decoded {
+            tuple,
+            fragment: FragmentRole::Unfragmented,
+            tunnelled: tunnels > 0,
+            is_tunnel,
+            headers,
+        })
     }
 }

@@ -3,6 +3,7 @@
 use super::Unreadable;
 use super::ip::{self, Datagram};
 use super::octets::Octets;
+use crate::Headers;
 
 const LABELS_MAX: usize = 16;
 
@@ -13,11 +14,13 @@ pub(super) fn datagram(mut rest: Octets<'_>) -> Result<Datagram<'_>, Unreadable>
         let (label, below) = rest.split::<4>()?;
         rest = below;
         if label[2] & 1 == 1 {
-            return match rest.first()? >> 4 {
+            let mut datagram = match rest.first()? >> 4 {
                 4 => ip::v4(rest),
                 6 => ip::v6(rest),
                 _ => Err(Unreadable::NonIp),
-            };
+            }?;
+            datagram.headers |= Headers::MPLS;
+            return Ok(datagram);
         }
     }
     Err(Unreadable::Malformed)

@@ -7,7 +7,7 @@ use super::unrecognised;
 use super::window::Window;
 use super::{TraceCounts, TraceError};
 use crate::PacketRecord;
-use crate::header::{Encapsulation, HeaderDecoder, LinkType};
+use crate::header::{Decoded, Encapsulation, HeaderDecoder, LinkType};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -136,7 +136,8 @@ impl TraceReader {
                     self.counts.add(&packet);
                     if let Ok(decoded) = packet {
                         let (time_ns, bytes) = (frame.time_ns, frame.original_bytes);
-                        records.push(PacketRecord { time_ns, bytes, tuple: decoded.tuple });
+                        let Decoded { tuple, headers, .. } = decoded;
+                        records.push(PacketRecord { time_ns, bytes, tuple, headers });
                     }
                 }
                 Ok(None) => {

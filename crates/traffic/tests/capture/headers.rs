@@ -2,6 +2,7 @@
 
 use crate::bytes::*;
 use anabranch_split::{FiveTuple, protocol};
+use anabranch_traffic::Headers;
 use anabranch_traffic::trace::{Encapsulation, TraceCounts};
 use protocol::{ICMP, ICMPV6, SCTP, TCP, UDP};
 
@@ -310,6 +311,9 @@ fn every_snap_length_gives_the_tuple_or_counts_the_packet() {
                 ip_packets: u64::from(snap >= enough),
                 truncated_headers: u64::from(snap < enough),
                 tunnelled: u64::from(snap >= enough && encapsulation == Encapsulation::Inner),
+                authenticated: u64::from(
+                    snap >= enough && packet[14..].starts_with(&[0x60]) && packet[54] == 51,
+                ),
                 ..TraceCounts::default()
             };
             assert_eq!(counts, wanted, "snap length {snap}");
@@ -335,4 +339,35 @@ fn contradictions_are_malformed() {
     let other = [ethernet(0x0806, &[0; 28]), ethernet(46, &[0xaa; 46])];
     assert_eq!(outer(1, &other).counts.non_ip, 2);
     assert_eq!(outer(0, &[vec![7, 0, 0, 0, 1, 2]]).counts.non_ip, 1);
+}
+
+#[test]
+fn headers_because_of_which_a_switch_reads_less_are_told_and_counted() {
+    let whole = ipv4(TCP, &ports(1, 2));
+    let hidden = ipv4(51, &[&[TCP, 1, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1][..], &ports(3, 4)].concat());
+    let label = [0, 0, 0x11, 64];
+    let packets = [
+        (ethernet(0x0800, &whole), Headers::default()),
+        (ethernet(0x8100, &tag(0x0800, &whole)), Headers::default()),
+        (ethernet(0x88a8, &tag(0x8100, &tag(0x0800, &whole))), Headers::STACKED_TAGS),
+        (ethernet(0x9100, &tag(0x0800, &whole)), Headers::STACKED_TAGS),
+        (ethernet(0x8847, &[&label[..], &whole].concat()), Headers::MPLS),
+        (ethernet(0x0800, &hidden), Headers::AUTHENTICATED),
+        (ethernet(0x0800, &ipv4_fragment(UDP, 7, 0x2000, &ports(5, 6))), Headers::FIRST_FRAGMENT),
+        (ethernet(0x0800, &ipv4_fragment(UDP, 7, 3, b"12345678")), Headers::LATER_FRAGMENT),
+        (
+            ethernet(0x86dd, &v6_fragment(51, 0, true, 8, &[&[UDP, 1][..], &[0; 10], &ports(7, 8)].concat())),
+            Headers::FIRST_FRAGMENT | Headers::AUTHENTICATED,
+        ),
+        (ethernet(0x86dd, &v6_fragment(UDP, 0, false, 9, &ports(7, 8))), Headers::EXTENSIONS),
+        (ethernet(0x86dd, &ipv6(60, &extension(UDP, &ports(7, 8)))), Headers::EXTENSIONS),
+    ];
+    let outcome = outer(1, &packets.clone().map(|(packet, _)| packet));
+    let told: Vec<_> = outcome.records.iter().map(|record| record.headers).collect();
+    assert_eq!(told, packets.map(|(_, headers)| headers));
+    let counts = outcome.counts;
+    assert_eq!(
+        (counts.later_fragments, counts.authenticated, counts.stacked_tags, counts.mpls),
+        (1, 2, 2, 1)
+    );
 }

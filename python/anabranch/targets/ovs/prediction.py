@@ -14,11 +14,13 @@ from anabranch.openflow.action import ANY, Multipath, SetField, ToGroup
 from anabranch.openflow.match import IPV4, IPV6, Match
 from anabranch.openflow.tables import FAST_FAILOVER, SELECT, Bucket, Flow, Group, Tables
 from anabranch.targets.ovs import listing
+from anabranch.targets.ovs.headers import as_read, is_no_ip
 from anabranch.targets.ovs.recipes import Switch
 from anabranch.targets.ovs.selection import by_dp_hash, by_selection
 from anabranch.targets.ovs.slots import SLOT, SPLIT
 from anabranch.targets.ovs.symmetric_hash import symmetric_hash
-from anabranch.targets.plan.explanation import PORTED, connection
+from anabranch.targets.plan.captured import LATER_FRAGMENT, has, header_words
+from anabranch.targets.plan.explanation import PORTED, described
 from anabranch.targets.plan.group import Group as Paths
 
 PATH = re.compile(r" \(path \d+\)$")
@@ -50,7 +52,7 @@ class Predicted:
 
 
 class _NotKnownError(Exception):
-    """The connection as given does not tell which bucket it takes."""
+    """The connection as given does not tell which bucket it takes; the message is the reason."""
 
 
 class Predictor:
@@ -77,7 +79,7 @@ class Predictor:
         """Ports of each group in the order of its paths."""
 
     def predict(self, tuples: npt.NDArray[np.void], in_port: int | None) -> list[Predicted]:
-        """The path of each connection; `tuples` of dtype `FIVE_TUPLE`, without VLAN and with DSCP 0.
+        """The path of each connection; `tuples` of dtype `FIVE_TUPLE` or `CAPTURED`, without VLAN and with DSCP 0.
 
         Raises:
             AnabranchError: a rule that asks for the port that packets come in by, where none is given; weights under
@@ -87,13 +89,15 @@ class Predictor:
         return [self._one(tuples[row : row + 1], in_port) for row in range(len(tuples))]
 
     def _one(self, row: npt.NDArray[np.void], in_port: int | None) -> Predicted:
-        fields = _fields(row[0], in_port)
+        name, steps = described(row[0]), list[tuple[str, str]]()
+        if header_words(row[0]):
+            steps.append(("read as", _read_as(row)))
+        fields = _fields(row, in_port)
         rule = next((flow for flow in self._rules if _takes(flow.match, fields)), None)
         if rule is None:
-            return Predicted(
-                connection(row[0]), [("rule", "none of this plan")], None, None, None, None, "others decide"
-            )
-        steps = [("rule", listing.flow(rule, self._names).removeprefix("rule "))]
+            steps.append(("rule", "none of this plan"))
+            return Predicted(name, steps, None, None, None, None, "others decide")
+        steps += [("rule", listing.flow(rule, self._names).removeprefix("rule "))]
         try:
             match rule.actions:
                 case (ToGroup(group_id),):
@@ -102,22 +106,22 @@ class Predictor:
                     bucket = self._in_slot(hashed, rule, group_id, row, steps)
                 case _:
                     raise AnabranchError(f"{listing.flow(rule, self._names)}: no rule of a plan; apply it anew")
-        except _NotKnownError:
-            outcome = "not known without ICMP's type and code"
-            return Predicted(connection(row[0]), steps, group_id, None, None, None, outcome, known=False)
+        except _NotKnownError as error:
+            outcome = f"not known {error}"
+            return Predicted(name, steps, group_id, None, None, None, outcome, known=False)
         if bucket is None:
             outcome = "none, dropped: every bucket is dead"
-            return Predicted(connection(row[0]), steps, group_id, None, None, None, outcome)
+            return Predicted(name, steps, group_id, None, None, None, outcome)
         ports = self._paths[group_id]
         path = ports.index(bucket.watch_port) + 1
         steps.append(("path", f"{path} of {len(ports)}, bucket {bucket.bucket_id}"))
-        name = listing.port(bucket.watch_port, self._names)
-        return Predicted(connection(row[0]), steps, group_id, path, bucket.bucket_id, bucket.watch_port, name)
+        port = listing.port(bucket.watch_port, self._names)
+        return Predicted(name, steps, group_id, path, bucket.bucket_id, bucket.watch_port, port)
 
     def _in_slot(
         self, hashed: Multipath, rule: Flow, group_id: int, row: npt.NDArray[np.void], steps: list[tuple[str, str]]
     ) -> Bucket | None:
-        value = int(symmetric_hash(row, hashed.basis)[0])
+        value = int(symmetric_hash(as_read(row), hashed.basis)[0])
         slot = value % hashed.slots
         steps.append((hashed.algorithm, f"0x{value:08x} (seed {hashed.basis})"))
         steps.append(("slot", f"{slot} of {hashed.slots}"))
@@ -167,12 +171,25 @@ class Predictor:
         # These steps number buckets, not paths.
         steps += [(what, PATH.sub("", text)) for what, text in found.steps]
         if found.path is None:
-            raise _NotKnownError
+            raise _NotKnownError(found.unknown)
         return group.buckets[found.path - 1]
 
 
-def _fields(row: np.void, in_port: int | None) -> dict[str, int | None]:
+def _read_as(row: npt.NDArray[np.void]) -> str:
+    """What the switch reads of a packet with other headers around its 5-tuple, in words."""
+    if is_no_ip(row)[0]:
+        return "no IP: one VLAN tag is read, and no labels"
+    read = as_read(row)[0]
+    hidden = int(read["protocol"]) not in PORTED or has(row, LATER_FRAGMENT)[0]
+    ports = "no ports" if hidden else f"ports {read['source_port']} and {read['destination_port']}"
+    return f"protocol {read['protocol']}, {ports}"
+
+
+def _fields(captured: npt.NDArray[np.void], in_port: int | None) -> dict[str, int | None]:
     """Values of all that a plan's rules match; None is what is not known."""
+    if is_no_ip(captured)[0]:
+        return {"in_port": in_port, "eth_type": 0}
+    row = as_read(captured)[0]
     version = int(row["version"])
     length, family = (16, "ipv6") if version == 6 else (4, "ip")
     found: dict[str, int | None] = {

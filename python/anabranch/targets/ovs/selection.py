@@ -11,13 +11,17 @@ from anabranch import _core
 from anabranch.errors import AnabranchError
 from anabranch.split.change import split_list
 from anabranch.splitter import Splitter
+from anabranch.targets.ovs.headers import as_read, is_no_ip, is_unknown_to_l4
+from anabranch.targets.ovs.own_hash import DP_HASHES, dp_hashes, selected
 from anabranch.targets.ovs.recipes import WEIGHT_MAX, Switch
-from anabranch.targets.plan.explanation import ICMP, PORTED, Explanation, connection, ends_of, is_untyped
+from anabranch.targets.plan.captured import LATER_FRAGMENT, header_words
+from anabranch.targets.plan.explanation import ICMP, PORTED, Explanation, connection, described, ends_of, is_untyped
 from anabranch.targets.plan.group import Group, within
-from anabranch.tuples import flow_keys, tuple_bytes
 
-DP_HASHES = ("ovs-l4", "ovs-sym-l4")
-"""Hashes of dp_hash by the number of their algorithm in the high half of selection_method_param."""
+NO_IP = "because Open vSwitch sees no IP behind these headers"
+UNTYPED = "without ICMP's type and code"
+UNORDERED = "without the number of the first extension header"
+NEEDS_FIRST = "hashes the number of IPv6's first extension header, not the protocol, and a trace does not tell it"
 
 
 def by_selection(
@@ -28,15 +32,19 @@ def by_selection(
     live = [path for path, weight in enumerate(weights) if weight and group.up[path]]
     buckets = [(bucket_ids[path], weights[path]) for path in live]
     found = []
-    for row, (basis, scores, chosen) in zip(
-        tuples, _core.ovs_select(tuple_bytes(tuples), buckets, switch.parameter), strict=True
+    chosen_by_row = selected(tuples, buckets, switch.parameter)
+    for row, read, no_ip, (basis, scores, chosen) in zip(
+        tuples, as_read(tuples), is_no_ip(tuples), chosen_by_row, strict=True
     ):
-        steps = [("fields", _fields(row)), ("basis", f"0x{basis:08x} (selection_method_param {switch.parameter})")]
+        if no_ip:
+            found.append(Explanation(described(row), [], None, unknown=NO_IP))
+            continue
+        steps = [("fields", _fields(read)), ("basis", f"0x{basis:08x} (selection_method_param {switch.parameter})")]
         steps += [
             (f"score of bucket {bucket_id}", f"{score} = {value} x {weight} (path {path + 1})")
             for path, (bucket_id, weight), (value, score) in zip(live, buckets, scores, strict=True)
         ]
-        found.append(Explanation(connection(row), steps, live[chosen] + 1, buckets[chosen][0]))
+        found.append(Explanation(described(row), steps, live[chosen] + 1, buckets[chosen][0]))
     return found
 
 
@@ -62,20 +70,28 @@ def by_dp_hash(
             "Ethernet addresses, which a 5-tuple does not tell; use --method hash, or the weights of `anabranch plan`"
         )
     splitter = Splitter("ovs-dp-hash", weights, group.up, **switch.sizing)
-    keys = flow_keys(tuples, DP_HASHES[algorithm], basis)
-    hidden = is_untyped(tuples) if algorithm == 0 else np.zeros(len(tuples), bool)
+    keys, reads = dp_hashes(tuples, algorithm, basis), as_read(tuples)
+    hidden = is_unknown_to_l4(tuples) if algorithm == 0 else np.zeros(len(tuples), bool)
     found = []
-    for row, key, path, unknown in zip(tuples, keys, splitter.pick(keys), hidden, strict=True):
+    for row, read, no_ip, key, path, unknown in zip(
+        tuples, reads, is_no_ip(tuples), keys, splitter.pick(keys), hidden, strict=True
+    ):
+        if no_ip:
+            found.append(Explanation(described(row), [], None, unknown=NO_IP))
+            continue
         if unknown:
-            found.append(Explanation(connection(row), [("fields", _fields(row)), ("dp_hash", _needs_type(row))], None))
+            typed = not is_untyped(read)
+            needs, reason = (NEEDS_FIRST, UNORDERED) if typed else (_needs_type(row), UNTYPED)
+            steps = [("fields", _fields(read)), ("dp_hash", needs)]
+            found.append(Explanation(described(row), steps, None, unknown=reason))
             continue
         slot = int(key) & (len(slots) - 1)
-        steps = [("fields", _fields(row, udp_ports=algorithm == 0, icmp=algorithm == 0))]
+        steps = [("fields", _fields(read, udp_ports=algorithm == 0, icmp=algorithm == 0))]
         steps.append(("dp_hash", f"0x{int(key):08x} ({DP_HASHES[algorithm].removeprefix('ovs-')}, basis {basis})"))
         owner = slots[slot]
         passed = "" if owner == path else f", bucket {bucket_ids[owner]} is dead: the next slot of a living one"
         steps.append(("slot", f"{slot} of {len(slots)}{passed}"))
-        found.append(Explanation(connection(row), steps, int(path) + 1, bucket_ids[path]))
+        found.append(Explanation(described(row), steps, int(path) + 1, bucket_ids[path]))
     return found
 
 
@@ -104,13 +120,15 @@ def parse_bucket_ids(text: str | None, paths: int) -> list[int]:
 
 
 def _fields(row: np.void, udp_ports: bool = True, icmp: bool = False) -> str:
-    """The fields that Open vSwitch hashes, in its order."""
+    """The fields that Open vSwitch hashes, in its order; `row` is what it reads."""
     source, destination = ends_of(row)
     prefix = "ipv6" if row["version"] == 6 else "ip"
     text = f"{prefix}_src={source} {prefix}_dst={destination} nw_proto={row['protocol']}"
     if icmp and row["protocol"] in ICMP:
         return f"{text} icmp_type={row['source_port']} icmp_code={row['destination_port']}"
     name = PORTED.get(int(row["protocol"]))
+    if header_words(row) and int(row["headers"]) & LATER_FRAGMENT:
+        return f"{text} (a later fragment: no ports)"
     if name is None or (name == "udp" and not udp_ports):
         return text
     return f"{text} {name}_src={row['source_port']} {name}_dst={row['destination_port']}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from anabranch.targets.plan.captured import FIRST_FRAGMENT, LATER_FRAGMENT, has
 from anabranch.tuples import PROTOCOLS
 
 PORTED = tuple(PROTOCOLS[name] for name in ("tcp", "udp", "sctp"))
@@ -19,7 +20,7 @@ def symmetric_hash(tuples: npt.NDArray[np.void], basis: int) -> Words:
     """The hash of each connection, shape (n,); both directions have the same.
 
     Args:
-        tuples: dtype `FIVE_TUPLE`, shape (n,).
+        tuples: dtype `FIVE_TUPLE` or `CAPTURED`, shape (n,); of fragments it skips the ports.
         basis: 32 bits.
 
     """
@@ -28,15 +29,16 @@ def symmetric_hash(tuples: npt.NDArray[np.void], basis: int) -> Words:
     found = np.full(len(tuples), basis, np.uint32)
     for index in range(words.shape[1]):
         # An IPv4 address has one word; the others are skipped, not hashed as zeros.
-        found = np.where((tuples["version"] == 6) | (index == 0), _add(found, words[:, index]), found)
-    found = _add(found, tuples["protocol"].astype(np.uint32))
+        found = np.where((tuples["version"] == 6) | (index == 0), add(found, words[:, index]), found)
+    found = add(found, tuples["protocol"].astype(np.uint32))
     # Ports are in network byte order, read as little-endian numbers.
     ports = (tuples["source_port"] ^ tuples["destination_port"]).astype(">u2").view("<u2").astype(np.uint32)
-    found = np.where(np.isin(tuples["protocol"], PORTED), _add(found, ports), found)
-    return _finished(found ^ np.uint32(basis))
+    ported = np.isin(tuples["protocol"], PORTED) & ~has(tuples, FIRST_FRAGMENT, LATER_FRAGMENT)
+    found = np.where(ported, add(found, ports), found)
+    return finished(found ^ np.uint32(basis))
 
 
-def _add(found: Words, word: Words) -> Words:
+def add(found: Words, word: Words) -> Words:
     """Murmur3's step."""
     mixed = _rotated(word * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
     added: Words = _rotated(found ^ mixed, 13) * np.uint32(5) + np.uint32(0xE6546B64)
@@ -48,9 +50,9 @@ def _rotated(word: Words, by: int) -> Words:
     return rotated
 
 
-def _finished(found: Words) -> Words:
+def finished(found: Words) -> Words:
     """Murmur3's end."""
     found = (found ^ found >> np.uint32(16)) * np.uint32(0x85EBCA6B)
     found = (found ^ found >> np.uint32(13)) * np.uint32(0xC2B2AE35)
-    finished: Words = found ^ found >> np.uint32(16)
-    return finished
+    mixed: Words = found ^ found >> np.uint32(16)
+    return mixed

@@ -16,6 +16,7 @@ from anabranch.errors import AnabranchError
 from anabranch.split.change import split_list
 from anabranch.split.request import Choice
 from anabranch.splitter import Splitter, hashes
+from anabranch.targets.plan.captured import header_words
 from anabranch.targets.plan.group import Group
 from anabranch.tuples import FIVE_TUPLE, PROTOCOLS, five_tuples, flow_keys, tuple_bytes
 
@@ -36,6 +37,8 @@ class Explanation:
     """From 1; None where the connection as given does not tell."""
     bucket_id: int | None = None
     """Number of the target's own for the path, where it has one."""
+    unknown: str = ""
+    """Reason why there is no path; empty where there is one."""
 
 
 class Predicted(Protocol):
@@ -43,7 +46,7 @@ class Predicted(Protocol):
 
     @property
     def connection(self) -> str:
-        """The connection as `explain` takes it."""
+        """The connection as `described` gives it."""
         ...
 
     @property
@@ -151,6 +154,12 @@ def ends_of(row: np.void) -> tuple[str, str]:
     ends = (row[end][:length].tobytes() for end in ("source", "destination"))
     source, destination = (str(ipaddress.ip_address(end)) for end in ends)
     return source, destination
+
+
+def described(row: np.void) -> str:
+    """The connection as `explain` takes it, and the headers around it that a capture has."""
+    words = header_words(row)
+    return f"{connection(row)} ({words})" if words else connection(row)
 
 
 def connection(row: np.void) -> str:

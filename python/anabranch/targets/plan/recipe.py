@@ -12,13 +12,18 @@ import numpy.typing as npt
 from anabranch.stats.mape import mape, path_errors
 from anabranch.targets.plan.group import Group
 
+UNKNOWN = -1
+"""Path of a connection that does not tell its path."""
+OUTSIDE = -2
+"""Path of packets that the target does not take for IP, so that no rule sends them to the group."""
+
 
 @dataclass(frozen=True)
 class OwnHash:
     """The hash by which a target itself chooses, where it is known before anything is installed."""
 
     paths: Callable[[npt.NDArray[np.void]], npt.NDArray[np.intp]]
-    """Path, from 0, of each connection (dtype `FIVE_TUPLE`, shape (n,)); -1 where the connection does not tell."""
+    """Path, from 0, of each connection (dtype `FIVE_TUPLE` or `CAPTURED`, shape (n,)), or `UNKNOWN` or `OUTSIDE`."""
     holds: str
     """Where the target hashes so."""
 

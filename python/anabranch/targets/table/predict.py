@@ -10,11 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch.split.request import Choice
-from anabranch.targets.plan.explanation import Explanation, by_technique, connection
+from anabranch.targets.plan.captured import header_words, headers_of, without_headers
+from anabranch.targets.plan.explanation import Explanation, by_technique, described
 from anabranch.targets.plan.group import Group, group
 from anabranch.targets.table.desired import recipe_of
 from anabranch.targets.table.plan_file import TablePlan, WeightedPorts
 from anabranch.targets.table.recipes import HASH, LABELS
+
+UNREAD = "because each device has its own rule for these headers"
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,19 @@ class Predicted:
     @property
     def last(self) -> tuple[str, str]:
         """The port, for people."""
+        if not self.known:
+            return "port", f"not known {UNREAD}"
         return "port", "others decide" if self.port is None else self.port
 
 
 def explain_group(paths: Group, tuples: npt.NDArray[np.void]) -> list[Explanation]:
     """Chooses by the finest of the small tables, min-move over 4096 slots."""
     label = next(iter(LABELS))
-    return _by_label(paths, label, 0, tuples)
+    explained = _by_label(paths, label, 0, without_headers(tuples))
+    return [
+        Explanation(described(row), [], None, unknown=UNREAD) if header_words(row) else one
+        for row, one in zip(tuples, explained, strict=True)
+    ]
 
 
 def explain(plan: TablePlan, tuples: npt.NDArray[np.void]) -> list[Predicted]:
@@ -47,16 +56,18 @@ def explain(plan: TablePlan, tuples: npt.NDArray[np.void]) -> list[Predicted]:
     rows_by_group: dict[str, list[int]] = {}
     predicted: dict[int, Predicted] = {}
     takers = {}
-    for row in range(len(tuples)):
+    for row, headers in enumerate(headers_of(tuples)):
         taking = _taking(plan, tuples[row])
-        if taking is None:
+        if headers:
+            predicted[row] = Predicted(described(tuples[row]), [], None, None, None, known=False)
+        elif taking is None:
             steps = [("table", "none of this plan")]
-            predicted[row] = Predicted(connection(tuples[row]), steps, None, None, None)
+            predicted[row] = Predicted(described(tuples[row]), steps, None, None, None)
         else:
             takers[taking.name] = taking
             rows_by_group.setdefault(taking.name, []).append(row)
     for name, rows in rows_by_group.items():
-        predicted.update(zip(rows, _of_group(takers[name], tuples[rows]), strict=True))
+        predicted.update(zip(rows, _of_group(takers[name], without_headers(tuples[rows])), strict=True))
     return [predicted[row] for row in range(len(tuples))]
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from anabranch.errors import AnabranchError
 from anabranch.splitter import Splitter
+from anabranch.targets.plan.captured import headers_of, without_headers
 from anabranch.targets.plan.group import Group, exact, short
-from anabranch.targets.plan.recipe import Forecast, OwnHash, Recipe, recipe
+from anabranch.targets.plan.recipe import UNKNOWN, Forecast, OwnHash, Recipe, recipe
 from anabranch.tuples import flow_keys
 
 HASH = "xxh3"
@@ -66,5 +68,11 @@ def table(group: Group, technique: str, parameter: str, entries: int, gain: str)
         gain,
         (),
         [f"anabranch.Splitter({technique!r}, [{weights}], {parameter}={entries})"],
-        OwnHash(lambda tuples: splitter.pick(flow_keys(tuples, HASH)).astype(np.intp), f"with {HASH} and seed 0"),
+        OwnHash(lambda tuples: _paths(splitter, tuples), f"with {HASH} and seed 0"),
     )
+
+
+def _paths(splitter: Splitter, tuples: npt.NDArray[np.void]) -> npt.NDArray[np.intp]:
+    """The path of each connection; of packets with other headers each device reads what it will."""
+    picked = splitter.pick(flow_keys(without_headers(tuples), HASH)).astype(np.intp)
+    return np.where(headers_of(tuples) != 0, UNKNOWN, picked)
