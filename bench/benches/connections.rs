@@ -1,7 +1,7 @@
 //! Cost of counting a packet: `cargo bench -p anabranch-bench --bench connections`.
 
 use anabranch_split::FiveTuple;
-use anabranch_traffic::{Connections, Direction, PacketRecord};
+use anabranch_traffic::{Connections, Direction, Headers, PacketRecord};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 
@@ -25,7 +25,7 @@ fn packets(six: bool) -> Vec<PacketRecord> {
             let scattered = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
             let tuple = tuple(((scattered * u64::from(FLOWS)) >> 32) as u32);
             let tuple = if i % 2 == 0 { tuple } else { tuple.reversed() };
-            PacketRecord { time_ns: i, bytes: 1500, tuple }
+            PacketRecord { time_ns: i, bytes: 1500, tuple, headers: Headers::default() }
         })
         .collect()
 }
