@@ -310,6 +310,8 @@ def test_a_key_of_a_scheme_that_is_an_axis_is_refused(tmp_path: Path) -> None:
             loads=[0.5],
             progress=False,
         )
+    with pytest.raises(ab.AnabranchError, match=r"seed: the axis seed of this comparison changes it"):
+        ab.compare(["ecmp", "spray"], scenario=SCENARIO, overrides={"seed": 7}, progress=False)
     assert not (tmp_path / "runs").exists()
 
 

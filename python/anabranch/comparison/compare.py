@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from anabranch.stats.size_classes import SizeClass
 
 STUDY = "study.toml"
+SEED = "seed"
+"""Axis of every comparison."""
 FIGURES = "figures"
 FIGURE_FORMATS = (".pdf", ".svg", ".png")
 
@@ -131,7 +133,7 @@ def designed(
     fabric = known.get("fabric")
     link = fabric.get("link") if isinstance(fabric, Mapping) else None
     settings = dict(overrides or {})
-    axes = [LOAD] * (loads is not None) + [FABRIC] * bool(fabrics) + ["change"] * bool(fabrics or changes)
+    axes = [LOAD] * (loads is not None) + [FABRIC] * bool(fabrics) + ["change"] * bool(fabrics or changes) + [SEED]
     for key in settings:
         if (axis := _axis_of(key, [*axes, BALANCE])) is not None:
             raise AnabranchError(f"{key}: the axis {axis} of this comparison changes it; give another key")

@@ -13,7 +13,7 @@ fn assert_sent_once(outcome: &anabranch_sim::Outcome) {
 }
 
 /// A link falls to a tenth of its rate under an all-to-all: packets wait there for longer than the timeout of a whole fabric
-/// would be, and the default knows it. `uet-htsim`'s own timeout sends again what waits.
+/// would be, and the default knows it. `uet-htsim`'s own timeout sends again what waits, and does not come to an end.
 #[test]
 fn a_link_that_slows_loses_nothing() {
     let fabric = leaf_spine(2, 1, 4, TEN_GIG);
@@ -21,7 +21,9 @@ fn a_link_that_slows_loses_nothing() {
     let flows: Vec<_> = pairs.map(|(from, to)| flow(from, to, 250_000, 0)).collect();
     let slow = Rate::from_bps(1_000_000_000).unwrap();
     let change = Change { at_ps: 20 * PS_PER_US, what: What::PortRate(uplink(2, 1, 4, 0, 0), slow) };
-    let of = |uec| run(&fabric, &flows, &Settings { nic: Nic::RDMA, changes: vec![change], ..over(uec) });
+    let end_ps = 40_000 * PS_PER_US;
+    let of =
+        |uec| run(&fabric, &flows, &Settings { nic: Nic::RDMA, changes: vec![change], end_ps, ..over(uec) });
     assert_sent_once(&of(Uec::DEFAULT));
     let hasty = of(Uec { rto_ps: 100_656_000, ..Uec::DEFAULT });
     assert!(hasty.flows.iter().any(|record| record.timeouts > 0));
