@@ -322,3 +322,18 @@ def test_what_went_wrong_stands_below_the_table() -> None:
     shown = str(found)
     assert re.search(r"^First: .*[\d,]+ (dropped packets|packets lost to failures)", shown, re.MULTILINE)
     assert re.search(r"look closer: anabranch report runs\S+First\S*", shown)
+
+
+def test_keys_that_leave_the_flows_as_they_are_keep_them_paired() -> None:
+    """Buffers of uplinks are of the fabric and change no flow; a window of measurement changes which of them count."""
+    schemes: dict[str, str | dict[str, Any]] = {
+        "ecmp": "ecmp",
+        "deep": {"routing.balance": "ecmp", "fabric.uplink.buffer": "1 MB"},
+        "late": {"routing.balance": "ecmp", "measure.from": "1 ms"},
+    }
+    found = ab.compare(schemes, scenario=SCENARIO, seeds=2, jobs=1, progress=False)
+    verdicts = dict(
+        found.differences.filter(size_class="all", statistic="slowdown_mean").select("scheme", "verdict").rows()
+    )
+    assert verdicts["deep"] in ("better", "worse", "equal", "undecided")
+    assert verdicts["late"] == "not paired"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import polars as pl
+
 from anabranch.runs.results import Run
 from anabranch.stats.lazily import collected
 from anabranch.study.outcome import Cell, StudyOutcome
@@ -14,15 +16,16 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-DEMAND = ("traffic", "fabric", "seed")
-"""Tables of a scenario that decide when flows begin. Flows that wait for others begin when those let them."""
+DEMAND = ("seed", "traffic", "fabric", "framing", "measure")
+"""Tables of a scenario that decide which flows there are, when they begin, and which of them count."""
 
 
 def unpaired(study: StudyOutcome) -> set[tuple[Any, ...]]:
     """Points, by the values of all axes, whose flows are others than the baseline's at the same point and seed.
 
-    Flows are the same if they have the same hosts and sizes in the same order, and, where the scenarios ask for other
-    traffic or have another fabric, the same starts.
+    What asks for the same flows has them: equal tables are equal flows. Where they differ, flows are the same if they
+    have the same hosts, sizes and starts in the same order, and the same of them are measured. Messages of jobs begin
+    when those before them let them: their starts count only where other traffic is asked for.
     """
     baseline = study.axes["scheme"][0]
     others = [axis for axis in study.axes if axis != "scheme"]
@@ -41,10 +44,15 @@ def _key(cell: Cell, axes: list[str]) -> tuple[Any, ...]:
 
 
 def _same_flows(one: Run, other: Run) -> bool:
-    demands = [_demand(run) for run in (one, other)]
-    columns = ["src", "dst", "size_bytes", *(["start_ns"] if demands[0] != demands[1] else [])]
-    mine, its = (collected(run.scanned_flows.select(columns)) for run in (one, other))
-    return mine.equals(its)
+    mine, its = _demand(one), _demand(other)
+    if mine == its:
+        return True
+    start = pl.col("start_ns")
+    if mine["traffic"] == its["traffic"]:
+        start = pl.when(pl.col("job").is_null()).then(start)
+    columns = ("src", "dst", "size_bytes", "measured", start.alias("start_ns"))
+    flows, others = (collected(run.scanned_flows.select(columns)) for run in (one, other))
+    return flows.equals(others)
 
 
 def _demand(run: Run) -> dict[str, Any]:
