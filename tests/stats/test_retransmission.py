@@ -46,7 +46,7 @@ def flows(**changes: Any) -> pl.DataFrame:
         (
             {"sent_bytes": 9_000, "received_bytes": 1_000, "finished": False, "retransmitted_packets": 8},
             0,
-            "worst: flow 3, 9.00 times",
+            "worst: flow 3 sent 9,000 bytes where 1,000 were needed",
         ),
         ({}, 5, "5 RNR NAKs"),
         ({}, 4, None),

@@ -28,7 +28,7 @@ def warning(flows: pl.DataFrame | pl.LazyFrame, ports: pl.DataFrame, refused: in
     """
     begun = flows.filter(pl.col("sent_bytes") > 0)
     needed = pl.when(pl.col("finished")).then(pl.col("size_bytes")).otherwise(pl.col("received_bytes"))
-    ratio = pl.col("sent_bytes") / pl.max_horizontal(needed, pl.lit(1))
+    in_vain = pl.col("sent_bytes").cast(pl.Int64) - needed.cast(pl.Int64)
     sums = collected(
         begun.select(
             pl.len().alias("flows"),
@@ -48,7 +48,9 @@ def warning(flows: pl.DataFrame | pl.LazyFrame, ports: pl.DataFrame, refused: in
     if not (again or hasty or refuses):
         return None
     worst = collected(
-        begun.select("flow", "timeouts", ratio.alias("ratio")).sort("ratio", "flow", descending=[True, False]).head(1)
+        begun.select("flow", "timeouts", "sent_bytes", needed.alias("needed_bytes"), in_vain.alias("in_vain"))
+        .sort("in_vain", "flow", descending=[True, False])
+        .head(1)
     ).row(0, named=True)
     facts = [f"{sent_over_needed:.2f} times the bytes needed were sent"]
     if sums["timeouts"]:
@@ -67,8 +69,8 @@ def warning(flows: pl.DataFrame | pl.LazyFrame, ports: pl.DataFrame, refused: in
     if not hints:
         hints.append("transport.control, or a smaller transport.window")
     return (
-        f"{BEGINNING}: {', '.join(facts)} (worst: flow {worst['flow']}, {worst['ratio']:.2f} times, "
-        f"{count(worst['timeouts'])} timeouts); hint: {'; '.join(hints)}"
+        f"{BEGINNING}: {', '.join(facts)} (worst: flow {worst['flow']} sent {count(worst['sent_bytes'])} bytes where "
+        f"{count(worst['needed_bytes'])} were needed, {count(worst['timeouts'])} timeouts); hint: {'; '.join(hints)}"
     )
 
 
