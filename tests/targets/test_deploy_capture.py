@@ -16,6 +16,7 @@ import pytest
 from anabranch.targets.ovs.daemons import OpenVSwitch
 from support.command import anabranch
 from support.dummy_switch import BRIDGE, PATIENCE_S, dummy_switch
+from support.egress_captures import numbers
 
 TCP, UDP, ICMP, SCTP, AH, FRAGMENT, OPTIONS = 6, 17, 1, 132, 51, 44, 60
 PLAN = """
@@ -111,16 +112,6 @@ def frames() -> list[tuple[str, bytes]]:
 def pcap(frames: list[bytes]) -> bytes:
     head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
     return head + b"".join(struct.pack("<IIII", 0, 0, len(one), len(one)) + one for one in frames)
-
-
-def numbers(file: bytes) -> Iterator[int]:
-    """Ethernet sources of a capture in this machine's byte order; a packet written by half is left out."""
-    at = 24
-    while at + 16 <= len(file):
-        (length,) = struct.unpack_from("=I", file, at + 8)
-        if at + 16 + length <= len(file):
-            yield int.from_bytes(file[at + 22 : at + 28], "big")
-        at += 16 + length
 
 
 def sent(switch: OpenVSwitch, folder: Path, frames: list[bytes], missing: int) -> dict[int, int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import struct
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from anabranch.targets.plan.explanation import parse_tuples
 from anabranch.tuples import FIVE_TUPLE, five_tuples, flow_keys
 from support.command import anabranch
 from support.dummy_switch import BRIDGE, PATIENCE_S, dummy_switch
+from support.egress_captures import numbers
 
 PROTOCOLS = {6: "tcp", 17: "udp", 132: "sctp"}
 ICMP = {1: "icmp", 58: "icmpv6"}
@@ -210,16 +210,6 @@ def datapath_flow(connection: str, number: int) -> str:
     if int(protocol) in ICMP:
         text += f",{ICMP[int(protocol)]}(type={ports[0]},code={ports[1]})"
     return text
-
-
-def numbers(pcap: bytes) -> Iterator[int]:
-    """Ethernet sources of a capture in this machine's byte order; a packet written by half is left out."""
-    at = 24
-    while at + 16 <= len(pcap):
-        (length,) = struct.unpack_from("=I", pcap, at + 8)
-        if at + 16 + length <= len(pcap):
-            yield int.from_bytes(pcap[at + 22 : at + 28], "big")
-        at += 16 + length
 
 
 def random_tuples(
