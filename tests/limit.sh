@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs a command for at most so many seconds: limit.sh SECONDS COMMAND... Past them it prints what still runs, each process
-# with the stacks of its threads (a Rust test's thread has the test's name), kills all of it and ends with status 124.
+# with the stacks of its threads (in which a Rust test's function stands), kills all of it and ends with status 124.
 set -u
 limit_s=$1
 shift
@@ -19,7 +19,7 @@ over() {
     for pid in $members; do
         ps -o pid=,args= -p "$pid" | cut -c1-200 >&2
         if command -v eu-stack >/dev/null; then
-            timeout 20 eu-stack --pid="$pid" 2>/dev/null | head -60 >&2
+            timeout 20 eu-stack -n 48 --pid="$pid" 2>/dev/null | head -400 >&2
         else
             cat "/proc/$pid"/task/*/comm 2>/dev/null | sed 's/^/    thread /' >&2
         fi
