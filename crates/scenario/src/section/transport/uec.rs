@@ -98,10 +98,10 @@ pub(crate) fn visit(form: &mut impl Form, uec: &mut Uec) {
         Time,
         &mut rto_ps,
         "Timeout of a packet; it doubles each time that packets which were sent again time out and nothing is answered, six \
-         times at most. Where it is not given, 15 us and six full ports, of the port that takes longest to send what it has \
-         room for by the lowest rate that it has in the run, or the time of a whole shared buffer where ports pause, and \
-         100,656 ns at least: uet-htsim's rule, which it applies to its own ports (178,450 B at 100 Gbps) before any \
-         failure or change.",
+         times at most. Default: 15 us and the time in which the slowest port sends six times what it has room for \
+         (178,450 B where its buffer is shared or unlimited), or a whole shared buffer where ports pause; 100,656 ns at \
+         least. A port's lowest rate in the run counts, changes included. uet-htsim has the same rule for its ports as \
+         built, which yields the least, `rto = \"100656 ns\"`.",
     );
     if let Some(rto_ps) = rto_ps {
         refuse_nothing(form, "rto", rto_ps);

@@ -37,8 +37,7 @@ impl RoceReceiver {
     /// Whether a packet is for [`Self::receive`] under send semantics. `has_receive` says whether a receive was posted.
     /// The first packet of the message asks for it: without one it is answered by RNR NAK, and the packets behind it are
     /// discarded without an answer. Selective recovery places packets into their receive in any order, so whichever
-    /// arrives first asks; without a receive, one that is not the first of the message is discarded without an answer
-    /// (IRN, section 5.3).
+    /// arrives first asks. Without a receive, one that is not the first of the message is discarded without an answer.
     pub fn is_ready<H: Host>(
         &mut self,
         roce: &Roce,
