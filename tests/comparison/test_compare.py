@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import anabranch as ab
 from anabranch.comparison import compare as module
-from anabranch.comparison.outcome import KINDS
 from anabranch.comparison.table import percent
 from anabranch.study.study import load_study
 from anabranch.study.sweep import resolve
@@ -43,12 +43,15 @@ class First(ab.Scheme):
 """
 
 
+DRAW = module.draw
+
+
 @pytest.fixture(autouse=True)
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with schemes of one's own, which is the current one."""
     monkeypatch.chdir(tmp_path)
     # Drawing takes longer than all the rest.
-    monkeypatch.setattr(module, "KINDS", ())
+    monkeypatch.setattr(module, "draw", lambda *_: None)
     path = tmp_path / "mine.py"
     path.write_text(OWN)
     return path
@@ -73,7 +76,7 @@ def test_a_copy_differs_by_nothing_and_a_worse_scheme_is_worse() -> None:
 
 
 def test_spraying_beats_hashing_on_a_whole_fabric(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "KINDS", KINDS)
+    monkeypatch.setattr(module, "draw", DRAW)
     crowded = {"fabric.hosts_per_leaf": 12}
     schemes = ["ecmp", "spray"]
     found = ab.compare(schemes, scenario=SCENARIO, overrides=crowded, loads=[0.4, 0.8], seeds=4, progress=False)
@@ -82,7 +85,7 @@ def test_spraying_beats_hashing_on_a_whole_fabric(monkeypatch: pytest.MonkeyPatc
     paired = found.flows.filter(load=0.4).partition_by("scheme", as_dict=True, include_key=False)
     arrivals = ["seed", "src", "dst", "size_bytes", "start_ns"]
     assert paired["ecmp",].select(arrivals).equals(paired["spray",].select(arrivals))
-    for kind in ("slowdown", "difference"):
+    for kind in ("slowdown", "slowdown-difference", "fct-by-class"):
         assert (found.folder / "figures" / f"{kind}.pdf").read_bytes().startswith(b"%PDF")
         assert (found.folder / "figures" / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (found.folder / "figures" / f"{kind}.svg").read_text()
@@ -299,7 +302,7 @@ def test_a_scheme_with_other_flows_is_not_paired() -> None:
     assert "not paired: small, idle: keys of these schemes change which flows there are" in shown
     assert re.search(r"^idle .*not paired: other flows", shown, re.MULTILINE)
     # Nor do they count among what is decided.
-    assert "of 2 differences in both tables" in shown or "of 1 differences in both tables" in shown
+    assert "of 2 differences above" in shown or "of 1 differences above" in shown
 
 
 def test_a_key_of_a_scheme_that_is_an_axis_is_refused(tmp_path: Path) -> None:
@@ -337,3 +340,106 @@ def test_keys_that_leave_the_flows_as_they_are_keep_them_paired() -> None:
     )
     assert verdicts["deep"] in ("better", "worse", "equal", "undecided")
     assert verdicts["late"] == "not paired"
+
+
+GRAPHS = {
+    "name": "graphs",
+    "fabric": {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 4},
+    "traffic": [
+        {"kind": "graph", "collective": "all-to-all", "size": "400 KB", "compute": "20 us", "iterations": 3},
+        {"kind": "graph", "collective": "all-to-all", "size": "100 KB", "hosts": ["0-1"], "idle": True},
+    ],
+    "transport": {"kind": "dctcp"},
+}
+
+
+def test_training_is_judged_by_its_steps_and_jobs() -> None:
+    """The measures of workload graphs are the usual ones, and are those of the runs' own tables, over all seeds."""
+    found = ab.compare(["mine.py:Random", "mine.py:First"], scenario=GRAPHS, seeds=3, jobs=1, progress=False)
+    kept = {cell.folder: ab.Run(cell.folder).steps for cell in found.study.cells if cell.point["scheme"] == "First"}
+    kinds = [steps.with_columns(pl.col("kind").cast(pl.String)).drop_nulls("start_ns") for steps in kept.values()]
+    row = found.table.filter(scheme="First", size_class="all").row(0, named=True)
+    assert (row["jobs"], row["unfinished_jobs"], row["steps"], row["unfinished_steps"]) == (3, 0, 9, 0)
+    for measure, column in (("job", "job_ns_mean"), ("step", "step_ns_mean")):
+        means = [steps.filter(kind=measure)["time_ns"].mean() for steps in kinds]
+        assert row[column] == pytest.approx(sum(means) / 3)  # type: ignore[arg-type]
+        verdict = found.differences.filter(size_class="all", statistic=column)["verdict"].item()
+        # All packets of a leaf over one of two uplinks.
+        assert verdict == "worse"
+    shown = str(found)
+    assert re.search(r"^scheme +mean step time +to Random", shown, re.MULTILINE)
+    assert "mean job time over 1 point, against Random:" in shown
+    assert "slowdown" not in shown
+    assert [one["statistic"] for one in found.record["shown"]] == ["step_ns_mean", "job_ns_mean"]
+
+
+def test_more_throughput_is_better_and_each_class_has_its_own_verdict() -> None:
+    found = ab.compare(
+        ["mine.py:Random", "mine.py:First"],
+        scenario=SCENARIO,
+        sizes=["20 KB", "200 KB"],
+        seeds=3,
+        measures=["fct", "throughput"],
+        statistics="p50",
+        size_classes=["upto100KB", "all"],
+        jobs=1,
+        progress=False,
+    )
+    of = found.differences.filter(size_class="all", sizes="200 KB")
+    verdicts = {one: of.filter(statistic=one)["verdict"].item() for one in ("fct_ns_p50", "throughput_bps_p50")}
+    assert verdicts == {"fct_ns_p50": "worse", "throughput_bps_p50": "worse"}
+    assert of.filter(statistic="throughput_bps_p50")["difference_pct"].item() < 0
+    flows = found.flows.filter(scheme="First", seed=1, sizes="20 KB", finished=True)
+    cells = found.study.table.filter(scheme="First", seed=1, size_class="up to 100 KB")
+    row = cells.filter(pl.col("traffic.sizes") == "20 KB").row(0, named=True)
+    assert row["throughput_bps_mean"] == pytest.approx((8e9 * flows["size_bytes"] / flows["fct_ns"]).mean())
+    shown = str(found)
+    assert re.search(r"^ +p50 FCT\b.*\n.* of flows up to 100 KB", shown, re.MULTILINE)
+    # No flow of 200 KB is in the class up to 100 KB.
+    assert re.search(r"^200 KB Random +- ", shown, re.MULTILINE)
+    assert "-: a p50 needs 2 flows in each run" in shown
+
+
+def test_jobs_of_incasts_stand_beside_the_slowdown_of_other_flows() -> None:
+    mixed = {
+        **SCENARIO,
+        "traffic": [
+            *SCENARIO["traffic"],
+            {"kind": "incast", "servers": 3, "response": "20 KB", "jobs": 4, "jobs_per_s": 4000},
+        ],
+    }
+    found = ab.compare(["ecmp", "spray"], scenario=mixed, seeds=2, jobs=1, progress=False)
+    assert [one.words for one in found.frames.criteria] == [
+        "mean slowdown of all flows",
+        "p99 slowdown of all flows",
+        "mean job time",
+    ]
+    run = ab.Run(found.study.cells[0].folder)
+    jobs = run.flows.drop_nulls("job").group_by("job")
+    spans = jobs.agg((pl.col("start_ns") + pl.col("fct_ns")).max() - pl.col("start_ns").min())
+    cell = found.study.table.filter(scheme="ecmp", seed=1, size_class="all")
+    assert cell["job_ns_mean"].item() == pytest.approx(spans["start_ns"].mean())
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"measures": "fcts"}, "measure: fcts: unknown; did you mean fct"),
+        ({"statistics": ["p90"]}, "statistic: p90: unknown; did you mean p99"),
+        ({"size_classes": "up to 10 KB"}, "class: up to 10 KB: unknown; did you mean up to 100 KB"),
+        ({"sizes": ["web-serch"]}, "compare: at scheme ecmp, traffic.sizes web-serch, .*web-serch"),
+        ({"sizes": ["none.csv"]}, "traffic.sizes none.csv, .*none.csv` cannot be read: No such file"),
+        ({"sizes": ["20 KB"], "overrides": {"traffic.sizes": "1 KB"}}, "traffic.sizes: the axis traffic.sizes"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_before_anything_runs(
+    tmp_path: Path, asked: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ab.AnabranchError, match=message):
+        ab.compare(["ecmp", "spray"], scenario=SCENARIO, seeds=1, progress=False, **asked)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_measure_that_no_run_has_is_refused_by_name() -> None:
+    with pytest.raises(ab.AnabranchError, match=r"measure: step: no run has steps; hint: traffic of kind"):
+        ab.compare(["ecmp", "spray"], scenario=SCENARIO, seeds=1, measures="step", progress=False)

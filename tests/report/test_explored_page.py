@@ -364,7 +364,7 @@ def test_without_scripts_the_page_shows_figures_and_tables(browser: Browser, pag
     quiet(page)
     page.call("Emulation.setScriptExecutionDisabled", value=False)
     visible = "[...document.querySelectorAll({})].filter((one) => one.checkVisibility()).length"
-    assert page.evaluate(visible.format("'figure svg'")) == 8
+    assert page.evaluate(visible.format("'figure svg'")) == 9
     assert page.evaluate(visible.format("'#explore, #theme, canvas'")) == 0
     assert page.evaluate(visible.format("'table.sortable td'")) > 100
     # With scripts, what they draw stands for those figures, except on paper.

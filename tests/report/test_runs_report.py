@@ -16,6 +16,7 @@ from anabranch.report.material import differences, flatten, gather
 from anabranch.stats.lazily import collected
 from anabranch.stats.size_classes import size_classes
 from anabranch.stats.tier_load import port_utilization
+from anabranch.study.criteria import Asked
 from anabranch.study.outcome import open_study
 from support.command import anabranch
 from support.synthetic import write_run
@@ -77,10 +78,29 @@ def test_a_study_is_drawn_against_its_load(study: Path, tmp_path: Path) -> None:
     done = anabranch("report", str(study), "--out", str(out))
     assert done.returncode == 0, done.stderr
     text = out.read_text()
-    assert text.count("<figure>") == text.count("<svg") == 8
+    assert text.count("<figure>") == text.count("<svg") == 9
     assert re.findall(r"<h2>(.*)</h2>", text.rpartition("</section>")[2])[:2] == ["Against load", "By size class"]
     assert re.search(r"\d ±\d", text)
-    assert "Slowdown compared with scheme ecmp" in text
+    assert "Compared with scheme ecmp" in text
+    assert re.findall(r"<h3>(.*: .*)</h3>", text) == ["FCT: below 1 is better", "slowdown: below 1 is better"]
+
+
+def test_a_report_shows_what_is_asked_for(study: Path, runs: list[Path], tmp_path: Path) -> None:
+    page, figures = tmp_path / "report.html", tmp_path / "figures"
+    wanted = ("--measure", "throughput,fct", "--statistic", "p50", "--class", "up to 100KB")
+    done = anabranch("report", str(study), "--out", str(page), "--figures", str(figures), "--format", "svg", *wanted)
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in figures.glob("curves*")} == {"curves-throughput.svg", "curves-fct.svg"}
+    text = page.read_text()
+    assert re.findall(r"<h3>(.*: .*)</h3>", text) == ["throughput: above 1 is better", "FCT: below 1 is better"]
+    # A row for each point in the table of means: one class of four.
+    means = text.partition('aria-label="means over seeds"')[2].partition("</table>")[0]
+    assert means.count("up to 100 KB") == 4
+    assert "above 10 MB" not in means
+    refused = anabranch("report", str(study), "--out", str(page), "--measure", "step")
+    assert "measure: step: no run has steps" in refused.stderr
+    refused = anabranch("report", str(runs[0]), "--out", str(page), "--measure", "fct")
+    assert "--measure, --statistic, --class: a study has these, single runs do not" in refused.stderr
 
 
 def test_a_summary_is_the_mean_over_seeds(study: Path) -> None:
@@ -116,8 +136,15 @@ def test_series_of_a_study_hold_all_seeds(study: Path) -> None:
     (group,) = material.groups
     assert group.point == {"load": 0.6}
     assert [(one.label, collected(one.flows).height) for one in group.series] == [("ecmp", 6000), ("spray", 6000)]
-    names = {drawn.name for drawn in draw(material, size_classes())}
-    assert {"curves", "fabric-ecmp-load-0.6", "fabric-spray-load-0.6", "cdf-fct-ns-load-0.6"} < names
+    criteria = Asked().of_report(open_study(study).summary)
+    names = {drawn.name for drawn in draw(material, size_classes(), criteria)}
+    assert {
+        "curves-fct",
+        "curves-slowdown",
+        "fabric-ecmp-load-0.6",
+        "fabric-spray-load-0.6",
+        "cdf-fct-ns-load-0.6",
+    } < names
 
 
 def test_utilisation_is_that_of_each_port(runs: list[Path]) -> None:

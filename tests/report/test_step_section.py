@@ -62,12 +62,33 @@ def test_tables_have_the_numbers_of_the_frames(two: list[ab.Run]) -> None:
 
 
 def test_the_figure_has_every_step_of_every_run(two: list[ab.Run]) -> None:
-    (panel,) = step_panels([(run.scenario["routing"]["balance"], run) for run in two])
+    (panel,) = step_panels([(run.scenario["routing"]["balance"], [run]) for run in two])
     assert panel.title == "job 0: compute, all-reduce"
-    assert [(one.label, len(one.time_ns)) for one in panel.runs] == [("ecmp", 4), ("spray", 4)]
+    assert [(one.label, [len(run.time_ns) for run in one.seeds]) for one in panel.series] == [
+        ("ecmp", [4]),
+        ("spray", [4]),
+    ]
     assert [moment.words for moment in panel.moments] == ["leaf0-spine0 down"]
     ideal = [run.steps.filter(pl.col("kind").cast(pl.String) == "step")["ideal_time_ns"].median() for run in two]
     assert panel.ideal_ns == min(ideal)  # type: ignore[type-var]
+
+
+def test_steps_are_those_of_all_seeds(two: list[ab.Run], tmp_path: Path) -> None:
+    """Two seeds of one scheme are one row: the median of their completions, the longest of all their steps."""
+    other = ab.run({**SCENARIO, "routing": two[0].scenario["routing"]}, overrides={"seed": 77}, runs=tmp_path)
+    section = step_section(gather([two[0].folder, other.folder]))
+    assert section is not None
+    (row,) = section.jobs[1]
+    kinds = [run.steps.with_columns(pl.col("kind").cast(pl.String)) for run in (two[0], other)]
+    whole = pl.concat([steps.filter(kind="job")["time_ns"] for steps in kinds])
+    times = pl.concat([steps.filter(kind="step")["time_ns"] for steps in kinds])
+    assert whole[0] != whole[1], "seeds that do the same show nothing"
+    assert row[2] == "8"
+    assert (row[3], row[5], row[6]) == (duration(whole.median()), duration(times.median()), duration(times.max()))  # type: ignore[arg-type]
+    assert section.phases is not None
+    assert sum(int(phase[2]) for phase in section.phases[1]) == 8
+    assert section.holders[0][0] == "seed"
+    assert sorted(held[0] for held in section.holders[1]) == ["1"] * 4 + ["77"] * 4
 
 
 def test_a_run_without_graph_has_no_section(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli import SIMULATE, Json
-from anabranch.cli.report import Columns
+from anabranch.cli.report import Columns, Measures, SizeClasses, Statistics, listed
 from anabranch.cli.run import Classes, Override, Quiet, Runs
 from anabranch.cli.sweep import Dask, Jobs, Shard
 
@@ -35,6 +35,14 @@ def compare(
             help="The loads, or FIRST:LAST:STEP. Default: 0.3,0.5,0.7, or the load of --scenario.",
         ),
     ] = None,
+    sizes: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SIZES",
+            help="A distribution of flow sizes to compare under: a name such as data-mining, a size, or a FILE.csv; "
+            "repeatable. Default: that of the scenario.",
+        ),
+    ] = None,
     seeds: Annotated[str, typer.Option(metavar="N", help="Number of seeds, or which: 1,2,5 or 11:20.")] = "5",
     fabric: Annotated[
         list[str] | None,
@@ -59,6 +67,9 @@ def compare(
         ),
     ] = None,
     override: Override = None,
+    measure: Measures = None,
+    statistic: Statistics = None,
+    size_class: SizeClasses = None,
     name: Annotated[str, typer.Option(metavar="NAME", help="The name of the folder of results.")] = "comparison",
     jobs: Jobs = None,
     runs: Runs = Path("runs"),
@@ -79,16 +90,19 @@ def compare(
     from anabranch.runs.load import parse_overrides
     from anabranch.stats.size_classes import DEFAULT_BOUNDS_BYTES, parse_bounds, size_classes
     from anabranch.study.conduct import Where, to_terminal
+    from anabranch.study.criteria import read_asked
     from anabranch.study.ranges import parse_numbers, parse_seeds
     from anabranch.study.study import parse_shard
     from anabranch.terminal.console import terminal
 
     part, parts = parse_shard(shard) if shard is not None else (1, 1)
     chosen = size_classes(parse_bounds(classes) if classes else DEFAULT_BOUNDS_BYTES)
+    asked = read_asked(listed(measure), listed(statistic), size_class or (), [one.label for one in chosen])
     quiet = quiet or json == "-"
     design = designed(
         schemes,
         parse_numbers(load, "load") if load is not None else None,
+        sizes or [],
         parse_seeds(seeds, "seeds"),
         fabric or (),
         parse_changes(change or ()),
@@ -98,7 +112,7 @@ def compare(
     )
     if not quiet:
         terminal().print(design.announcement, markup=False, soft_wrap=True)
-    found = run(design, runs, chosen, Where(part, parts, dask, jobs), to_terminal(quiet), columns)
+    found = run(design, runs, chosen, Where(part, parts, dask, jobs), to_terminal(quiet), asked, columns)
     if found is None:
         return
     if json is not None:

@@ -23,6 +23,37 @@ Columns = Annotated[
     ),
 ]
 
+Measures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure",
+        metavar="M,M,...",
+        help="What tables and figures show: slowdown, fct, throughput, job (time of a job, such as an incast or a "
+        "training job), step (of workload graphs); repeatable. Default: what the scenario has.",
+    ),
+]
+Statistics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--statistic",
+        metavar="S,S,...",
+        help="The statistics of each measure: mean, p50, p95, p99, p99.9; repeatable. Default: mean, and p99 of flows.",
+    ),
+]
+SizeClasses = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--class",
+        metavar="CLASS",
+        help="A size class of flows to show, as in 'up to 100 KB', or each; repeatable. Default: all.",
+    ),
+]
+
+
+def listed(given: list[str] | None) -> list[str]:
+    """Names that were given one by one or with commas."""
+    return [name.strip() for one in given or () for name in one.split(",")]
+
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
@@ -39,6 +70,9 @@ def report(
         str, typer.Option(metavar="F,F,...", help="The formats of the files in --figures: `pdf`, `svg`, `png`.")
     ] = "pdf,svg",
     columns: Columns = None,
+    measure: Measures = None,
+    statistic: Statistics = None,
+    size_class: SizeClasses = None,
     classes: Classes = None,
 ) -> None:
     """Draw runs side by side, or a study with its confidence intervals, in one HTML page."""
@@ -56,17 +90,23 @@ def report(
     from anabranch.report.material import gather
     from anabranch.report.runs import page
     from anabranch.stats.size_classes import DEFAULT_BOUNDS_BYTES, parse_bounds, size_classes
+    from anabranch.study.criteria import Asked, read_asked
 
     check_columns(columns)
     chosen = size_classes(parse_bounds(classes) if classes else DEFAULT_BOUNDS_BYTES)
     material = gather(runs)
-    drawn = list(draw(material, chosen))
-    write_whole(out, page(material, chosen, drawn, ["anabranch", *sys.argv[1:]]))
+    known = material.study.size_classes if material.study else []
+    asked = read_asked(listed(measure), listed(statistic), size_class or (), known)
+    if asked != Asked() and material.study is None:
+        raise AnabranchError("--measure, --statistic, --class: a study has these, single runs do not; leave them out")
+    criteria = asked.of_report(material.study.summary) if material.study else []
+    drawn = list(draw(material, chosen, criteria))
+    write_whole(out, page(material, chosen, drawn, ["anabranch", *sys.argv[1:]], criteria))
     typer.echo(f"report: {out}")
     if figures is not None:
         figures.mkdir(parents=True, exist_ok=True)
         with drawn_on(columns):
-            for one in drawn if columns is None else draw(material, chosen):
+            for one in drawn if columns is None else draw(material, chosen, criteria):
                 for name in formats:
                     save(one.figure, figures / f"{one.name}.{name}")
         typer.echo(f"figures: {len(drawn) * len(formats)} files in {figures}")

@@ -8,15 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anabranch.comparison.design import DEFAULT_LOADS, DEFAULT_SCENARIO, FABRIC, LOAD, Design, check_name
+from anabranch.comparison.design import DEFAULT_LOADS, DEFAULT_SCENARIO, FABRIC, LOAD, SIZES, Design, check_name
 from anabranch.comparison.fabrics import ChangesGiven, FabricGiven, change_values, fabric_values
-from anabranch.comparison.outcome import KINDS, Comparison
+from anabranch.comparison.outcome import FORMATS, Comparison, OneOrMore, several
 from anabranch.comparison.schemes import Given, read_entries
 from anabranch.errors import AnabranchError
 from anabranch.own.override import BALANCE
 from anabranch.plot.sheet import check_columns
 from anabranch.runs.load import read_text
+from anabranch.stats.measures import FCT, SLOWDOWN, Measure
 from anabranch.study.conduct import SILENT, Report, Where, conduct
+from anabranch.study.criteria import EACH_CLASS, Asked, read_asked
 from anabranch.study.sweep import resolve
 from anabranch.toml_document import parse_toml
 
@@ -27,18 +29,23 @@ STUDY = "study.toml"
 SEED = "seed"
 """Axis of every comparison."""
 FIGURES = "figures"
-FIGURE_FORMATS = (".pdf", ".svg", ".png")
+BY_CLASS = "fct-by-class"
+"""Figure of completion times by load, a panel for each size class: what papers print."""
 
 
 def compare(
     schemes: Sequence[Given] | Mapping[str, Given],
     *,
     loads: Iterable[float] | None = None,
+    sizes: Sequence[str] = (),
     seeds: int | Iterable[int] = 5,
     fabrics: Sequence[FabricGiven] | Mapping[str, FabricGiven] = (),
     changes: ChangesGiven | None = None,
     scenario: str | Path | Mapping[str, Any] | None = None,
     overrides: Mapping[str, Any] | None = None,
+    measures: OneOrMore = (),
+    statistics: OneOrMore = (),
+    size_classes: OneOrMore = (),
     name: str = "comparison",
     runs: str | Path = "runs",
     jobs: int | None = None,
@@ -66,12 +73,14 @@ def compare(
         found = ab.compare(["ecmp", "letflow", Shorter], loads=[0.3, 0.6], seeds=5)
         print(found)
         found.plot("slowdown.pdf")
+        found.plot("fct.pdf", "fct", size_classes="each")
     ```
 
     Args:
         schemes: Names of `ab.schemes()`, classes of one's own, `"FILE.py:CLASS"`, `"crate:FOLDER"`; keys of the
             scenario may follow a name, as in `"letflow,routing.gap=200us"`. A dict gives names to them.
         loads: Values of `traffic.load`. Default: 0.3, 0.5, 0.7, or the load of `scenario` if that is given.
+        sizes: Values of `traffic.sizes`, as in `["web-search", "20 KB", "mine.csv"]`. Default: those of `scenario`.
         seeds: Number of seeds, or which.
         fabrics: Kinds such as `"fat-tree"`, TOML files with `[fabric]` and `[[change]]`, or tables of the keys of
             `[fabric]`; a dict gives names to them. Default: the fabric of `scenario`.
@@ -80,6 +89,12 @@ def compare(
         scenario: A scenario file, or its keys. Default: a leaf-spine fabric of 32 hosts at 10 Gbit/s, web-search flows
             over DCTCP for 150 ms.
         overrides: Keys of the scenario to change, as in `{"traffic.duration": "50 ms"}`.
+        measures: What tables and figures show, one or several of `slowdown`, `fct`, `throughput` (payload over
+            completion time), `job` (from the start of a job, such as an incast or a training job, to its end) and
+            `step` (of workload graphs). Default: `slowdown` for flows by themselves, `job` and `step` where there are
+            some.
+        statistics: Statistics of them: `mean`, `p50`, `p95`, `p99`, `p99.9`. Default: `mean`, and `p99` of flows.
+        size_classes: Size classes that they are of, as in `"up to 100 KB"`, or `each`. Default: `all`.
         name: Name of the folder of results.
         runs: Folder of all results.
         jobs: Number of runs at the same time. Default: one per core.
@@ -91,14 +106,24 @@ def compare(
         AnabranchError: a scheme, a key or a value is not as it must be, or a scheme has failed.
 
     """
-    from anabranch.stats.size_classes import size_classes
+    from anabranch.stats import size_classes as by_size
 
+    classes = by_size.size_classes()
+    asked = read_asked(several(measures), several(statistics), several(size_classes), [one.label for one in classes])
     chosen = range(1, seeds + 1) if isinstance(seeds, int) else seeds
     design = designed(
-        schemes, None if loads is None else list(loads), list(chosen), fabrics, changes, scenario, overrides, name
+        schemes,
+        None if loads is None else list(loads),
+        list(sizes),
+        list(chosen),
+        fabrics,
+        changes,
+        scenario,
+        overrides,
+        name,
     )
     where = Where(at_once=jobs, dask=dask)
-    found = run(design, runs, size_classes(), where, replace(SILENT, progress=progress), columns)
+    found = run(design, runs, classes, where, replace(SILENT, progress=progress), asked, columns)
     assert found is not None, "one shard is all of it"
     return found
 
@@ -106,6 +131,7 @@ def compare(
 def designed(
     schemes: Sequence[Given] | Mapping[str, Given],
     loads: list[float] | None,
+    sizes: list[str],
     seeds: list[int],
     fabrics: Sequence[FabricGiven] | Mapping[str, FabricGiven],
     changes: ChangesGiven | None,
@@ -133,7 +159,13 @@ def designed(
     fabric = known.get("fabric")
     link = fabric.get("link") if isinstance(fabric, Mapping) else None
     settings = dict(overrides or {})
-    axes = [LOAD] * (loads is not None) + [FABRIC] * bool(fabrics) + ["change"] * bool(fabrics or changes) + [SEED]
+    axes = (
+        [LOAD] * (loads is not None)
+        + [SIZES] * bool(sizes)
+        + [FABRIC] * bool(fabrics)
+        + ["change"] * bool(fabrics or changes)
+        + [SEED]
+    )
     for key in settings:
         if (axis := _axis_of(key, [*axes, BALANCE])) is not None:
             raise AnabranchError(f"{key}: the axis {axis} of this comparison changes it; give another key")
@@ -151,6 +183,7 @@ def designed(
         base,
         settings,
         loads,
+        sizes,
         fabric_values(fabrics, link),
         change_values(changes or {}),
         seeds,
@@ -168,6 +201,7 @@ def run(
     classes: Sequence[SizeClass],
     where: Where,
     report: Report,
+    asked: Asked,
     columns: int | None = None,
 ) -> Comparison | None:
     """Runs a comparison and writes its files; None if other shards have runs left.
@@ -186,9 +220,21 @@ def run(
     write_whole(sweep.folder / STUDY, design.files(sweep.folder))
     if study is None:
         return None
-    found = Comparison(study)
-    (sweep.folder / FIGURES).mkdir(exist_ok=True)
-    for kind in KINDS:
-        files = [sweep.folder / FIGURES / f"{kind}{ending}" for ending in FIGURE_FORMATS]
-        found.plot(files, kind, columns=columns)
+    found = Comparison(study, asked)
+    draw(found, list(dict.fromkeys(one.measure for one in found.frames.criteria)), columns)
     return found
+
+
+def draw(found: Comparison, measures: Sequence[Measure], columns: int | None) -> None:
+    """Writes the figures: values and differences of each measure, and completion times by size class."""
+    folder = found.folder / FIGURES
+    folder.mkdir(exist_ok=True)
+
+    def files(name: str) -> list[Path]:
+        return [folder / f"{name}{ending}" for ending in FORMATS]
+
+    for measure in measures:
+        found.plot(files(measure.name), measure.name, columns=columns)
+        found.plot(files(f"{measure.name}-difference"), measure.name, difference=True, columns=columns)
+    if SLOWDOWN in measures or FCT in measures:
+        found.plot(files(BY_CLASS), FCT.name, size_classes=EACH_CLASS, columns=columns)

@@ -15,7 +15,7 @@ from anabranch.errors import AnabranchError
 from anabranch.runs.literal import document, key_text, literal
 from anabranch.study.study import Study, load_study
 
-SCHEME, LOAD, FABRIC, CHANGE = "scheme", "traffic.load", "fabric", "change"
+SCHEME, LOAD, SIZES, FABRIC, CHANGE = "scheme", "traffic.load", "traffic.sizes", "fabric", "change"
 """Axes. The scheme comes first: it is what is compared."""
 SCHEMES_FOLDER = "schemes"
 """Folder, beside the study file, of schemes that stood in a script."""
@@ -48,6 +48,7 @@ class Design:
     settings: Mapping[str, Any]
     """Keys of the scenario that all cells change."""
     loads: Sequence[float] | None
+    sizes: Sequence[str]
     fabrics: Mapping[str, Mapping[str, Any]]
     changes: Mapping[str, Mapping[str, Any]]
     seeds: Sequence[int]
@@ -55,12 +56,19 @@ class Design:
     @property
     def announcement(self) -> str:
         """Number of runs, by what they differ in."""
-        several = {"fabric": self.fabrics, "change": self.changes, "load": self.loads or (), "seed": self.seeds}
+        several = {
+            "fabric": self.fabrics,
+            "change": self.changes,
+            "distribution of sizes": self.sizes,
+            "load": self.loads or (),
+            "seed": self.seeds,
+        }
         factors = [f"{len(self.entries)} schemes"]
         runs = len(self.entries)
         for word, values in several.items():
             if values:
-                factors.append(f"{len(values)} {word}{'s' if len(values) > 1 else ''}")
+                first, space, rest = word.partition(" ")
+                factors.append(f"{len(values)} {first}{'s' if len(values) > 1 else ''}{space}{rest}")
                 runs *= len(values)
         return f"{' x '.join(factors)} = {runs} runs, {self.entries[0].label} is the baseline"
 
@@ -108,9 +116,12 @@ class Design:
         for axis, named in ((FABRIC, self.fabrics), (CHANGE, self.changes)):
             if named:
                 parts.append(f"[axes.{axis}]\n{document(named)}")
+        of_traffic: dict[str, list[Any]] = {SIZES: [_sizes(one) for one in self.sizes]} if self.sizes else {}
         if self.loads is not None:
-            table, _, key = LOAD.partition(".")
-            parts.append(f"[axes.{table}]\n{key_text(key)} = {literal(list(self.loads))}\n")
+            of_traffic[LOAD] = list(self.loads)
+        if of_traffic:
+            lines = [f"{key_text(key.partition('.')[2])} = {literal(values)}" for key, values in of_traffic.items()]
+            parts.append("\n".join(["[axes.traffic]", *lines, ""]))
         return "\n".join(parts)
 
 
@@ -128,6 +139,11 @@ def check_name(name: str) -> None:
 def _beside(file: Path, folder: Path) -> Path:
     """A file where it stands, or where one that is to be written will stand."""
     return file if file.is_absolute() else folder / SCHEMES_FOLDER / file
+
+
+def _sizes(given: str) -> str | dict[str, str]:
+    """Value of `traffic.sizes`; a file's path is whole, for the study file stands elsewhere."""
+    return {"file": str(Path(given).resolve())} if given.endswith(".csv") else given
 
 
 def _nested(keys: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from anabranch.stats.confidence import EQUAL, HIGHER, LOWER
+from anabranch.stats.confidence import HIGHER, LOWER
+from anabranch.stats.measures import MEASURES
+from anabranch.study.criteria import Asked, Criterion
 from anabranch.study.outcome import StudyOutcome, short
 
 if TYPE_CHECKING:
     import polars as pl
 
-STATISTICS = ("slowdown_mean", "slowdown_p99")
-"""Statistics of the printed tables and figures."""
 NOT_PAIRED = "not paired"
 """Verdict where a scheme's flows are others than the baseline's: nothing is decided seed by seed."""
-VERDICTS = {LOWER: "better", HIGHER: "worse", EQUAL: EQUAL}
-"""Verdicts on a slowdown, which is better where it is lower."""
+BETTER, WORSE = "better", "worse"
 
 
 @dataclass(frozen=True)
@@ -25,6 +24,18 @@ class Frames:
     """Frames of a study whose first axis is `scheme`."""
 
     study: StudyOutcome
+    asked: Asked = field(default_factory=Asked)
+    """What is shown."""
+
+    @cached_property
+    def criteria(self) -> list[Criterion]:
+        """What schemes are judged by, in the order of the tables.
+
+        Raises:
+            AnabranchError: the study lacks a measure or a class that was asked for.
+
+        """
+        return self.asked.criteria(self.study.summary, self.study.traffic_kinds)
 
     @property
     def schemes(self) -> list[str]:
@@ -49,7 +60,11 @@ class Frames:
         from anabranch.comparison.pairing import unpaired
 
         found = self.study.comparison.rename({axis: short(axis) for axis in self.study.axes})
-        found = found.with_columns(found["verdict"].replace(VERDICTS))
+        higher = [column for one in MEASURES.values() if not one.lower_is_better for column in one.columns()]
+        gains = pl.when(pl.col("statistic").is_in(higher)).then(pl.lit(HIGHER)).otherwise(pl.lit(LOWER))
+        is_decided = pl.col("verdict").is_in([LOWER, HIGHER])
+        judged = pl.when(pl.col("verdict") == gains).then(pl.lit(BETTER)).otherwise(pl.lit(WORSE))
+        found = found.with_columns(pl.when(is_decided).then(judged).otherwise(pl.col("verdict")).alias("verdict"))
         others = unpaired(self.study)
         if not others:
             return found

@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch.comparison.frames import Frames
 from anabranch.errors import AnabranchError
-from anabranch.hints import choose
 from anabranch.runs.results import Run
+from anabranch.study.criteria import Asked, read_asked
 from anabranch.study.outcome import StudyOutcome, short
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-KINDS = ("slowdown", "difference")
-"""Kinds of figures."""
 FORMATS = (".pdf", ".svg", ".png")
+OneOrMore = str | Sequence[str]
+
+
+def several(names: OneOrMore) -> Sequence[str]:
+    """Names, of which there may be one."""
+    return [names] if isinstance(names, str) else names
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Results of `ab.compare`; `print` shows the table of slowdowns with what is decided."""
+    """Results of `ab.compare`; `print` shows tables of what was asked for, with what is decided."""
 
     study: StudyOutcome
     """The study behind it."""
+    asked: Asked = field(default_factory=Asked)
+    """Measures, statistics and size classes that tables and figures show."""
 
     @cached_property
     def frames(self) -> Frames:
         """Frames that tables and figures are made of."""
-        return Frames(self.study)
+        return Frames(self.study, self.asked)
 
     @property
     def folder(self) -> Path:
@@ -55,7 +61,8 @@ class Comparison:
         """One row per scheme, point and size class: means over seeds, each with the half-width of its interval.
 
         Columns: `scheme`, `load`, `fabric` and `change` if they are compared, `size_class`, `seeds`, `flows`,
-        `unfinished`, `slowdown_mean`, `slowdown_mean_ci95`, and the same of `p50` to `p99.9` and of `fct_ns`.
+        `unfinished`, `slowdown_mean`, `slowdown_mean_ci95`, and the same of `p50` to `p99.9`, of `fct_ns` and
+        `throughput_bps`; in rows of all flows `jobs`, `unfinished_jobs`, `job_ns_mean`, ..., and likewise `steps`.
         """
         return self.frames.table
 
@@ -83,30 +90,47 @@ class Comparison:
         return pl.concat(parts, how="vertical_relaxed")
 
     def plot(
-        self, path: str | Path | Sequence[str | Path], kind: str = "slowdown", *, columns: int | None = None
+        self,
+        path: str | Path | Sequence[str | Path],
+        measure: str | None = None,
+        *,
+        statistics: OneOrMore = (),
+        size_classes: OneOrMore = (),
+        difference: bool = False,
+        columns: int | None = None,
     ) -> None:
-        """Draws a figure into files that end with .pdf, .svg or .png.
+        """Draws a measure by load into files that end with .pdf, .svg or .png.
 
         Args:
             path: The file, or several for the same figure.
-            kind: `slowdown`: mean and p99 by load; `difference`: their ratios to the baseline's, paired by seed.
+            measure: As in `ab.compare`. Default: the first that was asked for there.
+            statistics: Rows of the figure, as in `ab.compare`. Default: what was asked for there.
+            size_classes: Panels of the figure, as in `ab.compare`. Default: what was asked for there.
+            difference: Draw ratios to the baseline's values, paired by seed, instead of values.
             columns: Columns of a paper that the figure spans, 1 (3.5 inches) or 2 (7.16 inches). Default: 9 inches.
 
         Raises:
-            AnabranchError: an unknown kind, format or number of columns, or the file cannot be written.
+            AnabranchError: an unknown name, format or number of columns, or the file cannot be written.
 
         """
-        choose(kind, KINDS, "kind")
+        names = [measure or self.frames.criteria[0].measure.name]
+        asked = read_asked(names, several(statistics), several(size_classes), self.study.size_classes)
+        shown = replace(
+            asked,
+            statistics=asked.statistics or self.asked.statistics,
+            classes=asked.classes or self.asked.classes,
+        )
+        criteria = shown.criteria(self.study.summary, self.study.traffic_kinds)
         paths = [Path(path)] if isinstance(path, (str, Path)) else [Path(one) for one in path]
         for one in paths:
             if one.suffix not in FORMATS:
                 raise AnabranchError(f"plot: {one}: no format of a figure; end it with .pdf, .svg or .png")
-        from anabranch.comparison.figures import draw_differences, draw_slowdowns
+        from anabranch.comparison.figures import draw_differences, draw_values
         from anabranch.plot.sheet import drawn_on
         from anabranch.plot.style import save
 
         with drawn_on(columns):
-            drawn = (draw_slowdowns if kind == "slowdown" else draw_differences)(self.frames)
+            drawn = (draw_differences if difference else draw_values)(self.frames, criteria)
             for one in paths:
                 save(drawn, one)
 
@@ -118,6 +142,10 @@ class Comparison:
             "baseline": self.baseline,
             "axes": self.study.axes,
             "seeds": self.study.seeds,
+            "shown": [
+                {"measure": one.measure.name, "size_class": one.size_class, "statistic": one.column}
+                for one in self.frames.criteria
+            ],
             "table": self.table.fill_nan(None).to_dicts(),
             "differences": self.differences.fill_nan(None).to_dicts(),
         }
@@ -131,7 +159,7 @@ class Comparison:
         return f"Comparison({str(self.folder)!r})"
 
     def _repr_html_(self) -> str:
-        """Table of slowdowns, for notebooks."""
+        """The tables, for notebooks."""
         from html import escape
 
         return f"<pre>{escape(str(self))}</pre>"

@@ -1,4 +1,4 @@
-"""A comparison on a terminal: slowdowns by load and scheme, and which differences are decided."""
+"""A comparison on a terminal: what schemes are judged by, by load and scheme, and which differences are decided."""
 
 from __future__ import annotations
 
@@ -12,57 +12,64 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anabranch.comparison.frames import NOT_PAIRED, STATISTICS, Frames
+from anabranch.comparison.frames import BETTER, NOT_PAIRED, WORSE, Frames
 from anabranch.runs.results import Run
 from anabranch.stats.confidence import CONFIDENCE, EQUAL, UNDECIDED
 from anabranch.stats.lazily import collected
+from anabranch.study.criteria import ALL, Criterion
 from anabranch.study.outcome import short, with_interval
 from anabranch.terminal.console import SafeConsole
 from anabranch.terminal.plain_table import plain_table
 from anabranch.units import count
 
-ALL = "all"
 ABSENT = "-"
-NAMES = {"slowdown_mean": "mean", "slowdown_p99": "p99"}
-STYLES = {"better": "green", "worse": "red", UNDECIDED: "dim"}
+STYLES = {BETTER: "green", WORSE: "red", UNDECIDED: "dim"}
 TEXT_WIDTH = 120
 WIDE_PCT = 1000.0
 
 
 def show(found: Frames, console: Console) -> None:
-    """Prints a table for the mean and one for the p99, and a line per scheme on what is decided."""
+    """Prints a table for each criterion, and a line per scheme on what is decided."""
     seeds = len(found.study.seeds)
+    subjects = ", ".join(dict.fromkeys(one.subject for one in found.criteria))
     console.print(
-        f"slowdown of all flows, mean over {seeds} seed{'s' * (seeds > 1)} ± half the width of its 95 % interval; "
+        f"{subjects}: mean over {seeds} seed{'s' * (seeds > 1)} ± half the width of its 95 % interval; "
         f"difference to {found.baseline}, paired by seed, with its 95 % interval\n",
         markup=False,
         soft_wrap=True,
     )
-    for statistic in STATISTICS:
-        console.print(_table(found, statistic))
-        for line in conclusions(found, statistic):
+    for criterion in found.criteria:
+        console.print(_table(found, criterion))
+        for line in conclusions(found, criterion):
             console.print(line, markup=False, soft_wrap=True)
         console.print()
     for line in remarks(found):
         console.print(line, style="yellow", markup=False, soft_wrap=True)
 
 
-def _table(found: Frames, statistic: str) -> Table:
+def _table(found: Frames, criterion: Criterion) -> Table:
     axes = [short(axis) for axis in found.study.axes if axis != "scheme"]
-    table = found.table.filter(size_class=ALL)
-    columns = [(axis, False) for axis in axes] + [("scheme", False), (NAMES[statistic], True)]
+    table = found.table.filter(size_class=criterion.size_class)
+    columns = [(axis, False) for axis in axes] + [("scheme", False), (_heading(found, criterion), True)]
     drawn = plain_table(*columns, (f"to {found.baseline}", True), ("95 % interval", True), ("verdict", False))
     before: tuple[Any, ...] = ()
     for point, part in table.group_by(axes, maintain_order=True) if axes else [((), table)]:
         for number, row in enumerate(part.iter_rows(named=True)):
             new = [number == 0 and point[: at + 1] != before[: at + 1] for at in range(len(point))]
             shared = [str(value) if said else "" for value, said in zip(point, new, strict=True)]
-            value = with_interval(row[statistic], row[f"{statistic}_ci95"], False)
-            drawn.add_row(*shared, row["scheme"], value, *_difference(found, row, axes, statistic))
+            value = with_interval(row[criterion.column], row[f"{criterion.column}_ci95"], criterion.measure.text)
+            drawn.add_row(*shared, row["scheme"], value, *_difference(found, row, axes, criterion))
         before = point
         if axes:
             drawn.add_row()
     return drawn
+
+
+def _heading(found: Frames, criterion: Criterion) -> str:
+    """Statistic, with what it is of where tables are of several things."""
+    if len({one.subject for one in found.criteria}) == 1:
+        return criterion.statistic
+    return f"{criterion.statistic} {criterion.subject}".replace(" of ", "\nof ")
 
 
 def text(found: Frames) -> str:
@@ -72,12 +79,13 @@ def text(found: Frames) -> str:
     return written.getvalue()
 
 
-def _difference(found: Frames, row: dict[str, Any], axes: list[str], statistic: str) -> list[str | Text]:
+def _difference(found: Frames, row: dict[str, Any], axes: list[str], criterion: Criterion) -> list[str | Text]:
     """Difference, its interval, and the verdict."""
     if row["scheme"] == found.baseline:
         return ["", "", ""]
     there = {axis: row[axis] for axis in axes}
-    rows = found.differences.filter(scheme=row["scheme"], size_class=ALL, statistic=statistic, **there)
+    of = {"size_class": criterion.size_class, "statistic": criterion.column}
+    rows = found.differences.filter(scheme=row["scheme"], **of, **there)
     if not rows.height:
         return [ABSENT, "", ""]
     one = rows.row(0, named=True)
@@ -98,51 +106,73 @@ def percent(value: float) -> str:
     return f"{value:+.1f} %" if abs(value) < 100 else f"{value:+,.0f} %"
 
 
-def conclusions(found: Frames, statistic: str) -> Iterator[str]:
+def conclusions(found: Frames, criterion: Criterion) -> Iterator[str]:
     """What is decided of each scheme over all points."""
-    of = _decidable(found).filter(statistic=statistic)
+    of = _decidable(found, criterion)
     if not of.height:
         return
     points = max(of.group_by("scheme").len()["len"].to_list())
-    yield f"over {points} point{'s' * (points > 1)}, against {found.baseline}:"
+    yield f"{criterion.words} over {points} point{'s' * (points > 1)}, against {found.baseline}:"
     width = max(map(len, found.schemes))
     for scheme in found.schemes[1:]:
         mine = of.filter(scheme=scheme)
-        numbers = {verdict: mine.filter(verdict=verdict).height for verdict in ("better", "worse", EQUAL, UNDECIDED)}
+        numbers = {verdict: mine.filter(verdict=verdict).height for verdict in (BETTER, WORSE, EQUAL, UNDECIDED)}
         said = [f"{verdict} at {number}" for verdict, number in numbers.items() if number]
         if numbers[UNDECIDED]:
             needed = mine.filter(verdict=UNDECIDED)["seeds_needed"]
             known = None if needed.null_count() else max(needed.to_list())
             said[-1] += f" ({count(known)} seeds would decide all)" if known else " (no number of seeds in sight)"
-        nothing = NOT_PAIRED if scheme in _others(found) else "too few flows"
+        nothing = NOT_PAIRED if scheme in _others(found) else "too few"
         yield f"  {scheme:{width}}  {', '.join(said) or nothing}"
 
 
 def remarks(found: Frames) -> Iterator[str]:
     """What a reader must know before believing the table."""
-    decidable = _decidable(found).filter(pl.col("verdict") != EQUAL).height
+    decidable = sum(_decidable(found, one).filter(pl.col("verdict") != EQUAL).height for one in found.criteria)
     if decidable:
         chance = (1 - CONFIDENCE) * decidable
         yield (
-            f"of {decidable} differences in both tables about {chance:.1g} would look decided by chance alone, even "
-            "if no scheme differed"
+            f"of {decidable} differences above about {chance:.1g} would look decided by chance alone, even if no "
+            "scheme differed"
         )
     elif len(found.study.seeds) < 2:
         yield "one seed has no interval, and decides nothing; hint: --seeds 5"
-    if found.table.filter(size_class=ALL)["slowdown_p99"].null_count():
-        yield "-: a p99 needs 100 flows in each run; hint: longer arrivals, -o traffic.duration=500ms"
+    yield from gaps(found)
     if others := _others(found):
         yield (
             f"not paired: {', '.join(others)}: keys of these schemes change which flows there are, so they are not "
             f"compared with {found.baseline} flow by flow; hint: change traffic for all schemes, with -o or --load"
         )
     yield from losses(found)
-    unfinished = {
-        scheme: int(found.table.filter(size_class=ALL, scheme=scheme)["unfinished"].sum()) for scheme in found.schemes
+    yield from unfinished(found)
+
+
+def gaps(found: Frames) -> Iterator[str]:
+    """Why some statistics have no value."""
+    lacking = {
+        (one.statistic, one.needed): one.measure
+        for one in found.criteria
+        if found.table.filter(size_class=one.size_class)[one.column].null_count()
     }
-    if any(unfinished.values()):
-        words = ", ".join(f"{count(number)} under {scheme}" for scheme, number in unfinished.items() if number)
-        yield f"flows that did not finish are in no mean: {words}"
+    for (statistic, needed), measure in lacking.items():
+        word = {"job": "jobs", "step": "steps"}.get(measure.name, "flows")
+        hint = "" if word != "flows" else "; hint: longer arrivals, -o traffic.duration=500ms"
+        yield (
+            f"-: a {statistic} needs {count(needed)} {word} in each run{hint}"
+            if needed > 1
+            else (f"-: in some run there are no {word} that ended")
+        )
+
+
+def unfinished(found: Frames) -> Iterator[str]:
+    """What did not end under each scheme, and is in no mean."""
+    columns = {"job": "unfinished_jobs", "step": "unfinished_steps"}
+    for column in dict.fromkeys(columns.get(one.measure.name, "unfinished") for one in found.criteria):
+        what = column.removeprefix("unfinished").strip("_") or "flows"
+        of = found.table.filter(size_class=ALL).group_by("scheme", maintain_order=True).agg(pl.col(column).sum())
+        words = ", ".join(f"{count(number)} under {scheme}" for scheme, number in of.iter_rows() if number)
+        if words:
+            yield f"{what} that did not finish are in no mean: {words}"
 
 
 LOST = {"dropped_packets": "dropped packets", "lost_packets": "packets lost to failures"}
@@ -188,10 +218,10 @@ def _others(found: Frames) -> list[str]:
     return found.differences.filter(verdict=NOT_PAIRED)["scheme"].unique(maintain_order=True).to_list()
 
 
-def _decidable(found: Frames) -> pl.DataFrame:
+def _decidable(found: Frames, criterion: Criterion) -> pl.DataFrame:
     return found.differences.filter(
-        pl.col("size_class") == ALL,
-        pl.col("statistic").is_in(STATISTICS),
+        pl.col("size_class") == criterion.size_class,
+        pl.col("statistic") == criterion.column,
         pl.col("verdict").is_not_null(),
         pl.col("verdict") != NOT_PAIRED,
     )

@@ -49,7 +49,7 @@ def _curve(
     flows: pl.DataFrame | pl.LazyFrame, one: SizeClass, measure: str
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Values of the points of a curve, and the fractions of finished flows of the class up to them."""
-    values = numbers(flows, measure, one.holds() & counts(flows) & pl.col("finished"))
+    values = numbers(flows, pl.col(measure), one.holds() & counts(flows) & pl.col("finished"))
     if not len(values):
         return values, values
     values.sort()

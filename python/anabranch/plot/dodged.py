@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from anabranch.plot.series import add_legend
 from anabranch.plot.sheet import sheet
-from anabranch.plot.style import FAINT, GRID, leaders, line_style, panels
+from anabranch.plot.style import FAINT, GRID, leaders, line_style, mark_empty, panels
 from anabranch.plot.ticks import ratio_ticks
 
 SPREAD = 0.7
@@ -49,6 +49,7 @@ def draw(
     row_labels: Sequence[str],
     first_style: int = 0,
     ratios: bool = False,
+    floor: float = 1.0,
 ) -> Figure:
     """Draws rows of panels, titles over the first.
 
@@ -58,8 +59,8 @@ def draw(
         x_label: Title of the x axes.
         row_labels: Titles of the y axes.
         first_style: Number of the style of the first series: those of a scheme are the same in all figures.
-        ratios: Whether values are ratios, whose axes are logarithmic with a line at 1; otherwise axes begin at 1, the
-            slowdown of an empty fabric.
+        ratios: Whether values are ratios, whose axes are logarithmic with a line at 1.
+        floor: Where other axes begin: slowdowns at 1, that of an empty fabric.
 
     """
     at = numbers(positions)
@@ -70,7 +71,7 @@ def draw(
         for number, (panels_, axes_row) in enumerate(zip(rows, grid, strict=True)):
             for panel, axes in zip(panels_, axes_row, strict=True):
                 titled = number == 0 or len(axes_row) > sheet().across
-                _panel(panel, axes, panel.title if titled else "", first_style, ratios, at, joined)
+                _panel(panel, axes, panel.title if titled else "", first_style, None if ratios else floor, at, joined)
             for axes in leaders(axes_row):
                 axes.set_ylabel(row_labels[number])
         grid[0][0].set_xticks(at, positions)
@@ -92,10 +93,19 @@ def numbers(positions: Sequence[str]) -> list[float] | None:
 
 
 def _panel(
-    panel: Panel, axes: Axes, title: str, first_style: int, ratios: bool, positions: Sequence[float], joined: bool
+    panel: Panel,
+    axes: Axes,
+    title: str,
+    first_style: int,
+    floor: float | None,
+    positions: Sequence[float],
+    joined: bool,
 ) -> None:
-    """Draws a panel: a value at a number stands there and is joined to the next; at a category it stands beside it."""
-    if ratios:
+    """Draws a panel: a value at a number stands there and is joined to the next; at a category it stands beside it.
+
+    Ratios have no floor.
+    """
+    if floor is None:
         axes.axhline(1.0, color=FAINT, lw=0.9)
         axes.set_yscale("log")
     step = 0.0 if joined else min(STEP_MAX, SPREAD / max(1, len(panel.series)))
@@ -116,9 +126,11 @@ def _panel(
             face = colour if points.filled[number] else "white"
             axes.plot([x], [value], ls="", marker=mark, ms=5, color=colour, mfc=face)
     low, high = axes.get_ylim()
-    if not ratios:
-        # A panel without values has room, too.
-        axes.set_ylim(1.0, max(high, 1.1))
+    if floor is not None:
+        drawn = any(value is not None for points in panel.series for value in points.value)
+        axes.set_ylim(floor, high if high > floor else floor + 0.1)
+        if not drawn:
+            mark_empty(axes)
     elif high < NARROW * low:
         axes.yaxis.set_major_locator(MaxNLocator(5))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

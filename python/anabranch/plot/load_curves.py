@@ -10,9 +10,11 @@ from matplotlib.figure import Figure
 
 from anabranch.plot.series import add_legend
 from anabranch.plot.sheet import sheet
-from anabranch.plot.style import FAINT, GRID, leaders, line_style, panels
+from anabranch.plot.style import FAINT, GRID, leaders, line_style, mark_empty, panels
 
 TICKS_MAX = 8
+BANDS_MAX = 3
+"""Most bands that can be told apart where they overlap; the intervals of more curves are bars at their points."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +35,13 @@ class Panel:
     curves: Sequence[Curve]
 
 
-def draw(rows: Sequence[Sequence[Panel]], x_label: str, row_labels: Sequence[str]) -> Figure:
-    """Draws rows of panels, titles over the first; each y axis starts at one, the slowdown of an empty fabric."""
+def draw(rows: Sequence[Sequence[Panel]], x_label: str, row_labels: Sequence[str], floor: float = 1.0) -> Figure:
+    """Draws rows of panels, titles over the first; y axes start at `floor`: slowdowns at 1, that of an empty fabric."""
     columns = max(len(row) for row in rows)
     with panels(len(rows), columns, 0.74 * sheet().panel_inches, 0.6, sharex=True) as (drawn, grid):
         for number, (panels_, axes_row) in enumerate(zip(rows, grid, strict=True)):
             for panel, axes in zip(panels_, axes_row, strict=True):
-                _panel(panel, axes, panel.title if number == 0 or len(axes_row) > sheet().across else "")
+                _panel(panel, axes, panel.title if number == 0 or len(axes_row) > sheet().across else "", floor)
             for axes in leaders(axes_row):
                 axes.set_ylabel(row_labels[number])
         swept = rows[0][0].curves[0].x
@@ -50,7 +52,7 @@ def draw(rows: Sequence[Sequence[Panel]], x_label: str, row_labels: Sequence[str
     return drawn
 
 
-def _panel(panel: Panel, axes: Axes, title: str) -> None:
+def _panel(panel: Panel, axes: Axes, title: str, floor: float) -> None:
     drawn = False
     for index, curve in enumerate(panel.curves):
         known = [at for at, value in enumerate(curve.value) if value is not None]
@@ -59,23 +61,17 @@ def _panel(panel: Panel, axes: Axes, title: str) -> None:
         half = [curve.half_width[at] or 0.0 for at in known]
         style = line_style(index)
         low, high = ([v + sign * h for v, h in zip(y, half, strict=True)] for sign in (-1, 1))
-        axes.fill_between(x, low, high, color=style["color"], alpha=0.15, lw=0)
+        if len(panel.curves) <= BANDS_MAX:
+            axes.fill_between(x, low, high, color=style["color"], alpha=0.15, lw=0)
+        else:
+            axes.vlines(x, low, high, color=style["color"], lw=1.0)
         axes.plot(x, y, lw=1.6, marker="o", ms=3.5, **style)
         drawn = drawn or bool(known)
     axes.set_title(title, fontsize=sheet().title_points, loc="left", color=FAINT)
     axes.tick_params(labelsize=sheet().tick_points)
     if not drawn:
-        axes.text(
-            0.5,
-            0.5,
-            "too few flows",
-            transform=axes.transAxes,
-            ha="center",
-            color=FAINT,
-            fontsize=sheet().legend_points,
-        )
-        axes.set_yticks([])
+        mark_empty(axes)
         return
-    axes.set_ylim(1.0, None)
+    axes.set_ylim(floor, None)
     axes.grid(color=GRID)
     axes.set_axisbelow(True)

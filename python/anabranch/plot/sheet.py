@@ -26,7 +26,7 @@ class Sheet:
     """Whether names in a drawing may be smaller than ticks where there is no room."""
 
 
-PAGE = Sheet(9.0, 9.5, 9.0, 8.0, 8.5, across=12, small_names=True)
+PAGE = Sheet(9.0, 9.5, 9.0, 8.0, 8.5, across=4, small_names=True)
 COLUMNS = {
     1: Sheet(3.5, 8.0, 7.5, 7.0, 7.0, across=2, panel_inches=2.0),
     2: Sheet(7.16, 8.0, 7.5, 7.0, 7.5, across=4, panel_inches=2.2),

@@ -17,20 +17,27 @@ NS_PER_MS = 1e6
 
 
 @dataclass(frozen=True)
-class Steps:
+class Spans:
     """Steps of one job in one run, those that ended, by their start; times in nanoseconds."""
 
-    label: str
     start_ns: Sequence[float]
     time_ns: Sequence[float]
 
 
 @dataclass(frozen=True)
+class Steps:
+    """Steps of one job in the runs of one series."""
+
+    label: str
+    seeds: Sequence[Spans]
+
+
+@dataclass(frozen=True)
 class JobPanel:
-    """One job in each run."""
+    """One job in each series."""
 
     title: str
-    runs: Sequence[Steps]
+    series: Sequence[Steps]
     ideal_ns: float | None
     """Least time of a step that any load balancer could reach."""
     moments: Sequence[Moment]
@@ -44,19 +51,19 @@ def draw(jobs: Sequence[JobPanel]) -> Figure:
         for axes in leaders(row):
             axes.set_ylabel("step time, ms")
         drawn.supxlabel("time, ms", fontsize=sheet().label_points)
-        add_legend(drawn, [run.label for run in jobs[0].runs])
+        add_legend(drawn, [one.label for one in jobs[0].series])
     return drawn
 
 
 def _panel(job: JobPanel, axes: Axes) -> None:
-    for index, run in enumerate(job.runs):
-        style = line_style(index)
+    runs = [(line_style(index), run) for index, one in enumerate(job.series) for run in one.seeds]
+    for style, run in runs:
         for start_ns, time_ns in zip(run.start_ns, run.time_ns, strict=True):
             span = [start_ns / NS_PER_MS, (start_ns + time_ns) / NS_PER_MS]
             axes.plot(span, [time_ns / NS_PER_MS] * 2, lw=1.8, color=style["color"], solid_capstyle="butt")
         middles = [(start + time / 2) / NS_PER_MS for start, time in zip(run.start_ns, run.time_ns, strict=True)]
         axes.plot(middles, [time / NS_PER_MS for time in run.time_ns], lw=0.7, marker="o", ms=3, **style)
-    most = max((time for run in job.runs for time in run.time_ns), default=0.0) / NS_PER_MS
+    most = max((time for _, run in runs for time in run.time_ns), default=0.0) / NS_PER_MS
     axes.set_ylim(0.0, 1.25 * most or 1.0)
     if job.ideal_ns is not None:
         axes.axhline(job.ideal_ns / NS_PER_MS, color=ACCENT, lw=0.9, ls=(0, (4, 2)))

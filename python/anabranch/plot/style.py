@@ -102,6 +102,12 @@ def _thin_on_paper(drawn: Figure) -> None:
         thin_ticks(drawn)
 
 
+def mark_empty(axes: Axes) -> None:
+    """Says in a panel without values why it has none."""
+    axes.text(0.5, 0.5, "too few", transform=axes.transAxes, ha="center", color=FAINT, fontsize=sheet().legend_points)
+    axes.set_yticks([])
+
+
 def leaders(row: list[Axes]) -> list[Axes]:
     """Axes of a row of `panels` that stand at the left, which have the title of the y axis."""
     return row[:: sheet().across]

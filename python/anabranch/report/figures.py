@@ -19,14 +19,21 @@ from anabranch.report.explore import traces
 from anabranch.report.material import Group, Material
 from anabranch.report.step_section import shown, step_panels
 from anabranch.stats.lazily import collected
+from anabranch.stats.measures import Measure
 from anabranch.stats.size_classes import ALL_FLOWS, SizeClass
 from anabranch.stats.starts import last_start_ns
 from anabranch.stats.tier_load import port_utilization
+from anabranch.study.criteria import Criterion
 from anabranch.study.outcome import StudyOutcome, short
 
 FABRICS_MAX = 8
 FLOWS_DRAWN_MIN = 2
-EXPLORED = ("curves", "classes", "cdf", "slowdown-by-size", "fabric", "queues", "windows", "rates")
+CURVES = "curves"
+"""Beginning of the names of figures against the swept axis."""
+EXPLORED = (
+    *(f"{CURVES}-{name}" for name in ("fct", "slowdown")),
+    *("classes", "cdf", "slowdown-by-size", "fabric", "queues", "windows", "rates"),
+)
 """Beginnings of the names of figures that scripts draw as well."""
 TRACES = {
     "queues": ("Queues", "backlog, KB", 1e3),
@@ -36,7 +43,6 @@ TRACES = {
 """Heading, unit and its size of each kind of traces."""
 STEPS = "steps"
 """Name of the figure of steps, which stands in a section of its own."""
-CURVES = (("slowdown_mean", "mean slowdown"), ("slowdown_p99", "slowdown p99"))
 
 
 @dataclass(frozen=True)
@@ -55,13 +61,16 @@ class Drawn:
         return self.name.startswith(EXPLORED)
 
 
-def draw(material: Material, classes: Sequence[SizeClass]) -> Iterator[Drawn]:
-    """Draws all figures, in the order of the page."""
+def draw(material: Material, classes: Sequence[SizeClass], criteria: Sequence[Criterion] = ()) -> Iterator[Drawn]:
+    """Draws all figures, in the order of the page; those against an axis show the criteria."""
     with_steps = shown(material)
     if with_steps:
         yield Drawn(STEPS, "Steps", "Step times", step_times.draw(step_panels(with_steps)))
     if material.study is not None and material.study.swept_axis is not None:
-        yield from _curves(material.study, classes)
+        heading = f"Against {short(material.study.swept_axis)}"
+        for measure in dict.fromkeys(one.measure for one in criteria):
+            yield from _curves(material.study, measure, [one for one in criteria if one.measure is measure], heading)
+            heading = ""
     for kind in (_ranges, _distributions, _sizes):
         first = True
         for group in material.groups:
@@ -79,34 +88,40 @@ def _finished(one: Series) -> int:
     return int(collected(one.flows.select(pl.col("finished").sum())).item())
 
 
-def _curves(study: StudyOutcome, classes: Sequence[SizeClass]) -> Iterator[Drawn]:
+def _curves(study: StudyOutcome, measure: Measure, criteria: Sequence[Criterion], heading: str) -> Iterator[Drawn]:
+    """Draws a measure against the swept axis: a row for each statistic, a panel for each size class."""
     swept, compared, summary = study.swept_axis or "", study.compared_axis, study.summary
     others = [axis for axis in study.axes if axis not in (swept, compared)]
     labels = study.axes[compared] if compared else [study.name]
-    heading = f"Against {short(swept)}"
+    statistics = list(dict.fromkeys(one.statistic for one in criteria))
     for combination in product(*(study.axes[axis] for axis in others)):
         rows = summary
         for axis, value in zip(others, combination, strict=True):
             rows = rows.filter(pl.col(axis) == value)
         grid = []
-        for column, _ in CURVES:
+        for statistic in statistics:
             panels = []
-            for one in classes:
-                of_class = rows.filter(pl.col("size_class") == one.label)
+            for one in criteria:
+                if one.statistic != statistic:
+                    continue
+                of_class = rows.filter(pl.col("size_class") == one.size_class)
                 curves = []
                 for label in labels:
                     points = of_class.filter(pl.col(compared) == label) if compared else of_class
                     points = points.sort(swept)
-                    values, halves = points[column].to_list(), points[f"{column}_ci95"].to_list()
-                    curves.append(load_curves.Curve(str(label), points[swept].to_list(), values, halves))
-                panels.append(load_curves.Panel(one.label, curves))
+                    values, halves = points[one.column] / measure.scale, points[f"{one.column}_ci95"] / measure.scale
+                    curves.append(
+                        load_curves.Curve(str(label), points[swept].to_list(), values.to_list(), halves.to_list())
+                    )
+                panels.append(load_curves.Panel(one.size_class if measure.by_class else "", curves))
             grid.append(panels)
         where = ", ".join(f"{short(axis)} {value}" for axis, value in zip(others, combination, strict=True))
+        said = [measure.words, where] if where else [measure.words]
         yield Drawn(
-            _file_name("curves", where),
+            _file_name(f"{CURVES} {measure.name}", where),
             heading,
-            where,
-            load_curves.draw(grid, short(swept), [name for _, name in CURVES]),
+            ", ".join(said),
+            load_curves.draw(grid, short(swept), [f"{one} {measure.axis}" for one in statistics], measure.floor),
         )
         heading = ""
 

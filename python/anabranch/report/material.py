@@ -27,8 +27,13 @@ class Group:
     point: dict[str, Any]
     """Settings that they have in common, by axis; empty for single runs."""
     series: list[Series]
-    runs: list[Run]
-    """One run of each series, whose links and traces represent it."""
+    of_seeds: list[list[Run]]
+    """Runs of each series, one for each seed."""
+
+    @property
+    def runs(self) -> list[Run]:
+        """First run of each series, whose links and traces represent it."""
+        return [seeds[0] for seeds in self.of_seeds]
 
     @property
     def title(self) -> str:
@@ -81,7 +86,7 @@ def gather(paths: Sequence[str | Path]) -> Material:
         Series(label, joined([run.scanned_flows for run in seeds]))
         for label, seeds in zip(labels, together, strict=True)
     ]
-    return Material([Group({}, series, shown)], runs, together=together)
+    return Material([Group({}, series, together)], runs, together=together)
 
 
 def _over_seeds(runs: Sequence[Run]) -> list[list[Run]]:
@@ -118,9 +123,8 @@ def _of_study(study: StudyOutcome) -> Material:
             Series(label, joined([Run(cell.folder).scanned_flows for cell in cells]))
             for label, cells in members.items()
         ]
-        made.append(
-            Group(dict(zip(others, key, strict=True)), series, [Run(cells[0].folder) for cells in members.values()])
-        )
+        of_seeds = [[Run(cell.folder) for cell in cells] for cells in members.values()]
+        made.append(Group(dict(zip(others, key, strict=True)), series, of_seeds))
     runs = [Run(cell.folder) for cell in study.cells]
     return Material(made, runs, study)
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from anabranch.report.steps_table import has_steps
 from anabranch.runs.interference import noted
 from anabranch.stats.fct import by_class
 from anabranch.stats.moments import moments
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 def record(run: Run, classes: Sequence[SizeClass]) -> dict[str, Any]:
     """Folder, manifest, completion by size class, load by tier, steps of workload graphs and the cost of jobs."""
     found: dict[str, Any] = {}
-    if has_steps(run):
+    if run.has_steps:
         found["steps"] = run.steps.to_dicts()
         costs = noted(run)
         found["interference"] = None if costs is None else asdict(costs)

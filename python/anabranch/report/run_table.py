@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from anabranch.report.steps_table import has_steps, show_steps
+from anabranch.report.steps_table import show_steps
 from anabranch.runs.class_table import ABSENT, class_rows
 from anabranch.stats import host_queues, retransmission
 from anabranch.stats.fct import STATISTICS, statistics
@@ -63,7 +63,7 @@ def show(run: Run, classes: Sequence[SizeClass], console: Console) -> None:
         table.add_row(*row)
     console.print(table)
     console.print()
-    if has_steps(run):
+    if run.has_steps:
         show_steps(run, console)
     else:
         _show_jobs(run, console)

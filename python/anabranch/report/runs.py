@@ -21,12 +21,19 @@ from anabranch.runs.results import Run
 from anabranch.stats.size_classes import SizeClass
 from anabranch.stats.starts import last_start_ns
 from anabranch.stats.tier_load import achieved
+from anabranch.study.criteria import Criterion
 from anabranch.study.outcome import short, summary_rows
 from anabranch.units import amount, bit_rate, count, pct, ratio
 
 
-def page(material: Material, classes: Sequence[SizeClass], figures: Sequence[Drawn], command: Sequence[str]) -> str:
-    """The whole page as text."""
+def page(
+    material: Material,
+    classes: Sequence[SizeClass],
+    figures: Sequence[Drawn],
+    command: Sequence[str],
+    criteria: Sequence[Criterion] = (),
+) -> str:
+    """The whole page as text; tables of a study show the criteria."""
     settings = [flatten(run.scenario) for run in material.runs]
     common = {key: value for key, value in settings[0].items() if all(one.get(key) == value for one in settings)}
     if material.pooled and SEED not in material.differing:
@@ -46,8 +53,8 @@ def page(material: Material, classes: Sequence[SizeClass], figures: Sequence[Dra
             for group in material.groups
             for one in group.series
         ],
-        "comparison": _comparison(material),
-        "summary": _summary(material),
+        "comparison": _comparison(material, criteria),
+        "summary": None if material.study is None else summary_rows(material.study, criteria),
         "steps": step_section(material),
         "step_figures": [(drawn, svg(drawn.figure, drawn.caption)) for drawn in figures if drawn.name == STEPS],
         "figures": [
@@ -99,27 +106,30 @@ def _loads(run: Run) -> dict[str, Any]:
     return {"offered": record_rows(offered) if offered else None, "achieved": (header, rows)}
 
 
-def _summary(material: Material) -> tuple[list[str], list[list[str]]] | None:
-    """Table of a study: a row per point and size class, means over seeds with their intervals."""
-    if material.study is None:
-        return None
-    return summary_rows(material.study)
-
-
-def _comparison(material: Material) -> tuple[str, list[str], list[list[str]]] | None:
-    """Compared series, then a row per point: ratios of slowdown with their intervals."""
+def _comparison(
+    material: Material, criteria: Sequence[Criterion]
+) -> tuple[str, list[tuple[str, list[str], list[list[str]]]]] | None:
+    """Compared series, then for each measure its name, and a row per point: ratios with their intervals."""
     study = material.study
     if study is None or study.compared_axis is None:
         return None
-    found = study.comparison.filter(pl.col("statistic").is_in(["slowdown_mean", "slowdown_p99"]))
-    columns = found.select("size_class", "statistic").unique(maintain_order=True).rows()
-    header = [*map(short, study.axes), *(f"{one} {name.rpartition('_')[2]}" for one, name in columns)]
-    rows = []
-    for point, part in found.group_by(list(study.axes), maintain_order=True):
-        ratios = {(row["size_class"], row["statistic"]): row for row in part.iter_rows(named=True)}
-        cells = [_ratio(ratios[key]) if key in ratios else ABSENT for key in columns]
-        rows.append([*map(str, point), *cells])
-    return f"{short(study.compared_axis)} {study.axes[study.compared_axis][0]}", header, rows
+    tables = []
+    for measure in dict.fromkeys(one.measure for one in criteria):
+        shown = [one for one in criteria if one.measure is measure]
+        found = study.comparison.filter(pl.col("statistic").is_in([one.column for one in shown]))
+        there = set(found.select("size_class", "statistic").rows())
+        shown = [one for one in shown if (one.size_class, one.column) in there]
+        if not shown:
+            continue
+        heads = [f"{one.size_class} {one.statistic}" if measure.by_class else one.statistic for one in shown]
+        rows = []
+        for point, part in found.group_by(list(study.axes), maintain_order=True):
+            ratios = {(row["size_class"], row["statistic"]): row for row in part.iter_rows(named=True)}
+            keys = [(one.size_class, one.column) for one in shown]
+            rows.append([*map(str, point), *(_ratio(ratios[key]) if key in ratios else ABSENT for key in keys)])
+        better = "below" if measure.lower_is_better else "above"
+        tables.append((f"{measure.words}: {better} 1 is better", [*map(short, study.axes), *heads], rows))
+    return (f"{short(study.compared_axis)} {study.axes[study.compared_axis][0]}", tables) if tables else None
 
 
 def _ratio(row: dict[str, Any]) -> str:

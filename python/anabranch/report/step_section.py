@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from anabranch.plot.step_times import JobPanel, Steps
+from anabranch.plot.step_times import JobPanel, Spans, Steps
 from anabranch.report import interference_table
 from anabranch.report.material import Material
-from anabranch.report.steps_table import HEADER, HOLDERS, PHASES, has_steps, holder_rows, phase_rows, step_rows
+from anabranch.report.steps_table import HEADER, HOLDERS, PHASES, holder_rows, phase_rows, step_rows
 from anabranch.runs.interference import noted
 from anabranch.runs.results import Run
 from anabranch.stats.moments import moments
@@ -49,13 +49,20 @@ def step_section(material: Material) -> StepSection | None:
         names = ["run"] if several else []
         return [*names, *head], [[label, *row] if several else row for label, row in rows]
 
-    held = [(label, row) for label, run in found for row in holder_rows(run, LONGEST)]
-    phases = [(label, row) for label, run in found for row in phase_rows(run)]
-    compared = [(label, costs) for label, run in found if (costs := noted(run)) is not None]
+    each = [(label, runs, run) for label, runs in found for run in runs]
+    # With several seeds, steps are told apart by their seed as well.
+    seeded = any(len(runs) > 1 for _, runs in found)
+    held = [
+        (label, [str(run.manifest["seed"]), *row] if seeded else row)
+        for label, runs, run in each
+        for row in holder_rows(run, max(1, LONGEST // len(runs)))
+    ]
+    phases = [(label, row) for label, runs in found for row in phase_rows(runs)]
+    compared = [(_of_seed(label, runs, run), costs) for label, runs, run in each if (costs := noted(run)) is not None]
     cost_cells = [(label, row) for label, costs in compared for row in interference_table.cost_rows(costs)]
-    steps = sum(int((run.steps["kind"].cast(pl.String) == "step").sum()) for _, run in found)
+    steps = sum(int((run.steps["kind"].cast(pl.String) == "step").sum()) for _, _, run in each)
     return StepSection(
-        jobs=table(HEADER, [(label, row) for label, run in found for row in step_rows(run.steps)]),
+        jobs=table(HEADER, [(label, row) for label, runs in found for row in step_rows(runs)]),
         phases=table(PHASES, phases) if phases else None,
         costs=table(interference_table.HEADER, cost_cells) if cost_cells else None,
         links=[
@@ -63,40 +70,48 @@ def step_section(material: Material) -> StepSection | None:
             for label, costs in compared
             if costs.links
         ],
-        holders=table(HOLDERS, held),
+        holders=table(("seed", *HOLDERS) if seeded else HOLDERS, held),
         left_out=steps - len(held),
         words=int(several),
     )
 
 
-def shown(material: Material) -> list[tuple[str, Run]]:
-    """Runs with a workload graph and their labels; of several seeds the first."""
+def shown(material: Material) -> list[tuple[str, list[Run]]]:
+    """Labels of series with workload graphs, and their runs, one for each seed."""
     found = []
     for group in material.groups:
-        for one, run in zip(group.series, group.runs, strict=True):
-            if has_steps(run):
-                found.append((", ".join(part for part in (one.label, group.title) if part), run))
+        for one, runs in zip(group.series, group.of_seeds, strict=True):
+            if all(run.has_steps for run in runs):
+                found.append((", ".join(part for part in (one.label, group.title) if part), runs))
     return found
 
 
-def step_panels(runs: list[tuple[str, Run]]) -> list[JobPanel]:
+def _of_seed(label: str, runs: list[Run], run: Run) -> str:
+    """Label of one run of a series."""
+    return label if len(runs) == 1 else f"{label}, seed {run.manifest['seed']}"
+
+
+def step_panels(series: list[tuple[str, list[Run]]]) -> list[JobPanel]:
     """One panel for each job."""
-    each = [(label, run, run.steps.with_columns(pl.col("kind").cast(pl.String))) for label, run in runs]
-    jobs = sorted({job for _, _, steps in each for job in steps["job"]})
+    each = [(label, [run.steps.with_columns(pl.col("kind").cast(pl.String)) for run in runs]) for label, runs in series]
+    jobs = sorted({job for _, seeds in each for steps in seeds for job in steps["job"]})
+    # Changes that not all runs share would be taken for those of all.
+    changes = [moments(run.topology) for _, runs in series for run in runs]
     made = []
     for job in jobs:
-        of_runs, ideals = [], []
-        for label, _, steps in each:
-            mine = steps.filter((pl.col("job") == job) & (pl.col("kind") == "step"))
-            ended = mine.drop_nulls("time_ns").sort("start_ns")
-            of_runs.append(Steps(label, ended["start_ns"].to_list(), ended["time_ns"].to_list()))
-            ideals.append(mine["ideal_time_ns"].median())
+        of_series, ideals = [], []
+        for label, seeds in each:
+            spans = []
+            for steps in seeds:
+                mine = steps.filter((pl.col("job") == job) & (pl.col("kind") == "step"))
+                ended = mine.drop_nulls("time_ns").sort("start_ns")
+                spans.append(Spans(ended["start_ns"].to_list(), ended["time_ns"].to_list()))
+                ideals.append(mine["ideal_time_ns"].median())
+            of_series.append(Steps(label, spans))
         known: list[Any] = [value for value in ideals if value is not None]
-        # Changes that not all runs share would be taken for those of all.
-        changes = [moments(run.topology) for _, run, _ in each]
         common = changes[0] if all(one == changes[0] for one in changes) else []
         ideal_ns = float(min(known)) if known else None
-        made.append(JobPanel(f"job {job}: {_parts(each[0][2], job)}", of_runs, ideal_ns, common))
+        made.append(JobPanel(f"job {job}: {_parts(each[0][1][0], job)}", of_series, ideal_ns, common))
     return made
 
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from anabranch.runs.class_table import ABSENT
 from anabranch.stats.lazily import collected
 from anabranch.stats.moments import moments
-from anabranch.stats.steps import phases
+from anabranch.stats.steps import phases, pooled
 from anabranch.terminal.plain_table import plain_table
 from anabranch.units import amount, bit_rate, count, duration, pct
 
 if TYPE_CHECKING:
-    import polars as pl
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from anabranch.runs.results import Run
@@ -49,21 +50,16 @@ HOLDERS = (
 )
 
 
-def has_steps(run: Run) -> bool:
-    """Whether the run had a workload graph."""
-    return "steps.parquet" in run.manifest["files"]
-
-
 def show_steps(run: Run, console: Console) -> None:
     """Prints, for each job, its completion, its steps, what held its longest step, and what each change costs it."""
-    if not has_steps(run):
+    if not run.has_steps:
         return
     table = plain_table(*((head.replace(" ", "\n", 1), True) for head in HEADER))
-    for row in step_rows(run.steps):
+    for row in step_rows([run]):
         table.add_row(*row)
     console.print(table)
     console.print()
-    rows = phase_rows(run)
+    rows = phase_rows([run])
     if rows:
         table = plain_table(*((head.replace(" ", "\n", 1), head not in ("job", "when")) for head in PHASES))
         for row in rows:
@@ -72,9 +68,9 @@ def show_steps(run: Run, console: Console) -> None:
         console.print()
 
 
-def phase_rows(run: Run) -> list[list[str]]:
-    """Cells of each phase, in the order of `PHASES`; none if the fabric stays as it is."""
-    changes = moments(run.topology)
+def phase_rows(runs: Sequence[Run]) -> list[list[str]]:
+    """Cells of each phase over all seeds, in the order of `PHASES`; none if the fabric stays as it is."""
+    changes = moments(runs[0].topology)
     if not changes:
         return []
     return [
@@ -89,7 +85,7 @@ def phase_rows(run: Run) -> list[list[str]]:
             ABSENT if one.bus_bps is None else bit_rate(one.bus_bps),
             _time(one.straggler_ns),
         ]
-        for one in phases(run.steps, changes)
+        for one in phases(pooled([run.steps for run in runs]), changes)
     ]
 
 
@@ -135,26 +131,28 @@ def _time(value: float | None) -> str:
     return ABSENT if value is None else duration(value)
 
 
-def step_rows(steps: pl.DataFrame) -> list[list[str]]:
-    """Cells of each job, in the order of `HEADER`."""
+def step_rows(runs: Sequence[Run]) -> list[list[str]]:
+    """Cells of each job over all seeds, in the order of `HEADER`: of its completion the median, of its steps all."""
     import polars as pl
 
     rows = []
-    for (job,), found in steps.group_by("job", maintain_order=True):
-        whole = found.row(0, named=True)
-        each = found.filter(pl.col("kind").cast(pl.String) == "step")
+    for (job,), found in pooled([run.steps for run in runs]).group_by("job", maintain_order=True):
+        kinds = found["kind"].cast(pl.String)
+        wholes, each = found.filter(kinds == "job"), found.filter(kinds == "step")
+        ended = wholes["time_ns"].null_count() == 0
+        slowdown = wholes["slowdown"].median() if wholes["slowdown"].null_count() == 0 else None
         done = each.drop_nulls("time_ns").sort("time_ns", descending=True, maintain_order=True)
         # What held the longest step; of an unfinished job, the longest that ended.
-        longest = done.row(0, named=True) if done.height else whole
+        longest = (done if done.height else wholes).row(0, named=True)
         rate = found["bus_bps"].median()
 
         rows.append(
             [
                 str(job),
-                count(whole["ranks"]),
+                count(wholes["ranks"][0]),
                 count(each.height) if done.height == each.height else f"{count(done.height)} of {count(each.height)}",
-                _time(whole["time_ns"]),
-                ABSENT if whole["slowdown"] is None else f"{whole['slowdown']:.2f}",
+                _time(wholes["time_ns"].median() if ended else None),  # type: ignore[arg-type]
+                ABSENT if slowdown is None else f"{slowdown:.2f}",  # type: ignore[str-bytes-safe]
                 _time(done["time_ns"].median()),  # type: ignore[arg-type]
                 _time(longest["time_ns"]),
                 ABSENT if rate is None else bit_rate(rate),  # type: ignore[arg-type]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from anabranch.stats.measures import MEASURES
 from anabranch.stats.size_classes import ALL_FLOWS, SizeClass
 
+OF_FLOWS = {"fct": MEASURES["fct"], "slowdown": MEASURES["slowdown"], "throughput": MEASURES["throughput"]}
+OF_COMPARISONS = {**OF_FLOWS, "job time": MEASURES["job"]}
+"""Quantities that `anabranch compare` has as well."""
+
 UNITS = {
-    "fct": "ms",
-    "slowdown": "",
-    "throughput": "Gb/s",
+    **{name: measure.unit for name, measure in OF_COMPARISONS.items()},
     "goodput": "Gb/s",
-    "job time": "ms",
     "share of bytes": "%",
     "split deviation": "",
     "share of flows": "%",
@@ -28,11 +30,8 @@ UNITS = {
 """Every quantity, with its unit."""
 
 LOWER_IS_BETTER = {
-    "fct": True,
-    "slowdown": True,
-    "throughput": False,
+    **{name: measure.lower_is_better for name, measure in OF_COMPARISONS.items()},
     "goodput": False,
-    "job time": True,
     "reordered": True,
     "triple duplicates": True,
     "retransmitted": True,
@@ -77,13 +76,12 @@ class Quantity:
     @property
     def counts_finished(self) -> bool:
         """Whether flows that did not end are missing in it."""
-        return self.name in ("fct", "slowdown", "throughput", "job time")
+        return self.name in OF_COMPARISONS
 
     @property
     def words(self) -> str:
         """In figures: `p99.9 FCT of mice, ms`."""
-        what = {"fct": "FCT", "job time": "job time"}.get(self.name, self.name)
-        of_values = ("fct", "slowdown", "throughput", "job time", "path delay")
-        statistic = f"{self.statistic} " if self.name in of_values else ""
+        what = OF_COMPARISONS[self.name].words if self.name in OF_COMPARISONS else self.name
+        statistic = f"{self.statistic} " if self.name in (*OF_COMPARISONS, "path delay") else ""
         of = "" if self.size_class is ALL_FLOWS or self.name == "goodput" else f" of {self.size_class.label}"
         return f"{statistic}{what}{of}{f', {self.unit}' if self.unit else ''}"

@@ -86,6 +86,11 @@ class Run:
         """Drops, losses, marks and changes of path of single packets, where the scenario asks; one row per event."""
         return self._read("events")
 
+    @property
+    def has_steps(self) -> bool:
+        """Whether the run had a workload graph."""
+        return "steps.parquet" in self.manifest["files"]
+
     @cached_property
     def steps(self) -> pl.DataFrame:
         """Completion of jobs, steps and collectives of workload graphs, one row each."""

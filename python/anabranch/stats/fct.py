@@ -1,4 +1,4 @@
-"""Flow completion times and slowdowns by size class."""
+"""Flow completion times, slowdowns and throughputs by size class."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ from anabranch.stats.window import counts
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 STATISTICS = ("mean", *QUANTILES)
 MEASURES = ("fct_ns", "slowdown")
+VALUES = {
+    **{column: pl.col(column) for column in MEASURES},
+    "throughput_bps": 8e9 * pl.col("size_bytes") / pl.col("fct_ns"),
+}
+"""Values of a flow by the beginning of their columns; throughput is payload over completion time."""
 
 
 def quantile(values: npt.NDArray[np.float64], q: float, *, overwrite: bool = False) -> float | None:
@@ -38,8 +43,8 @@ def by_class(flows: pl.DataFrame | pl.LazyFrame, classes: Sequence[SizeClass] | 
     """One row per size class, of the flows that count.
 
     Columns: `size_class`, `flows` (all of the class), `unfinished` (of those), and `fct_ns_mean`, `fct_ns_p50`, ...,
-    `slowdown_p99.9` over the finished ones; null where there are too few. Of a lazy frame, one column is in memory at a
-    time.
+    `slowdown_p99.9`, ..., `throughput_bps_p99.9` over the finished ones; null where there are too few. Of a lazy frame,
+    one column is in memory at a time.
     """
     wanted = size_classes() if classes is None else classes
     chosen = [one.holds() & counts(flows) for one in wanted]
@@ -50,11 +55,11 @@ def by_class(flows: pl.DataFrame | pl.LazyFrame, classes: Sequence[SizeClass] | 
         {"size_class": one.label, "flows": total, "unfinished": total - finished}
         for one, total, finished in zip(wanted, known, known[len(wanted) :], strict=False)
     ]
-    for measure in MEASURES:
-        for row, values in zip(rows, numbers_by(flows, measure, ended), strict=True):
-            row |= {f"{measure}_{name}": value for name, value in statistics(values, overwrite=True).items()}
+    for column, value in VALUES.items():
+        for row, values in zip(rows, numbers_by(flows, value, ended), strict=True):
+            row |= {f"{column}_{name}": number for name, number in statistics(values, overwrite=True).items()}
     schema: dict[str, type[pl.DataType]] = {"size_class": pl.String, "flows": pl.Int64, "unfinished": pl.Int64}
-    schema |= {f"{measure}_{name}": pl.Float64 for measure in MEASURES for name in STATISTICS}
+    schema |= {f"{column}_{name}": pl.Float64 for column in VALUES for name in STATISTICS}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
@@ -67,12 +72,12 @@ def by_size(
     NaN where a bin has too few flows for a quantile.
     """
     chosen = counts(flows) & pl.col("finished")
-    size = numbers(flows, "size_bytes", chosen)
+    size = numbers(flows, pl.col("size_bytes"), chosen)
     order = np.argsort(size, kind="stable")
     bins = [part for part in np.array_split(order, max(1, min(bins_max, len(size) // flows_per_bin_min))) if len(part)]
     middles = np.array([np.median(size[part]) for part in bins], dtype=np.float64)
     # One column of many flows at a time.
     del size
-    slowdown = numbers(flows, "slowdown", chosen)
+    slowdown = numbers(flows, pl.col("slowdown"), chosen)
     found = [[quantile(slowdown[part], q) for q in quantiles] for part in bins]
     return middles, np.array(found, dtype=np.float64).reshape(-1, len(quantiles)).T

@@ -37,8 +37,8 @@ READ_ROWS = 1 << 18
 """Rows of a lazy frame that are read at once."""
 
 
-def numbers(table: pl.DataFrame | pl.LazyFrame, value: str, where: pl.Expr) -> npt.NDArray[np.float64]:
-    """Values of a column in the rows for which `where` holds, in an array of its own.
+def numbers(table: pl.DataFrame | pl.LazyFrame, value: pl.Expr, where: pl.Expr) -> npt.NDArray[np.float64]:
+    """Values of an expression in the rows for which `where` holds, in an array of its own.
 
     Of a lazy frame, no more than the array and some rows are in memory, which takes a file that can be read in parts.
     """
@@ -46,15 +46,15 @@ def numbers(table: pl.DataFrame | pl.LazyFrame, value: str, where: pl.Expr) -> n
 
 
 def numbers_by(
-    table: pl.DataFrame | pl.LazyFrame, value: str, conditions: Sequence[pl.Expr]
+    table: pl.DataFrame | pl.LazyFrame, value: pl.Expr, conditions: Sequence[pl.Expr]
 ) -> Iterator[npt.NDArray[np.float64]]:
-    """Values of a column in the rows for which each condition holds, one array of its own after the other.
+    """Values of an expression in the rows for which each condition holds, one array of its own after the other.
 
     A frame in memory is asked once for all conditions: a question takes longer than an answer of some hundred rows.
     """
     if isinstance(table, pl.DataFrame):
         held = table.select(condition.alias(str(number)) for number, condition in enumerate(conditions))
-        values = table[value].cast(pl.Float64).to_numpy()
+        values = table.select(value.cast(pl.Float64)).to_series().to_numpy()
         for column in held.iter_columns():
             yield values[column.to_numpy()]
         return
@@ -62,13 +62,13 @@ def numbers_by(
         yield _read_in_parts(table, value, condition)
 
 
-def _read_in_parts(table: pl.LazyFrame, value: str, where: pl.Expr) -> npt.NDArray[np.float64]:
-    chosen = pl.col(value).cast(pl.Float64)
+def _read_in_parts(table: pl.LazyFrame, value: pl.Expr, where: pl.Expr) -> npt.NDArray[np.float64]:
+    chosen = value.cast(pl.Float64)
     rows, holds = collected(table.select(pl.len(), where.sum())).row(0)
     found = np.empty(int(holds))
     filled = 0
     for first in range(0, rows, READ_ROWS):
-        part = collected(table.slice(first, READ_ROWS).filter(where).select(chosen))[value]
+        part = collected(table.slice(first, READ_ROWS).filter(where).select(chosen)).to_series()
         found[filled : filled + len(part)] = part.to_numpy()
         filled += len(part)
     return found

@@ -30,6 +30,16 @@ class Phase:
     """Median time from the end of the median rank to the end of the last."""
 
 
+def pooled(seeds: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Rows of `steps.parquet` of several seeds as those of one run: the steps of each seed follow those before it."""
+    before = 0
+    parts = []
+    for steps in seeds:
+        parts.append(steps.with_columns(pl.col("step") + before))
+        before += int(steps["step"].max() or 0) + 1  # type: ignore[arg-type]
+    return pl.concat(parts)
+
+
 def phases(steps: pl.DataFrame, changes: Sequence[Moment]) -> list[Phase]:
     """Phases of all jobs of `steps.parquet`, in the order of jobs and times; those without steps are left out.
 

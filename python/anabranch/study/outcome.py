@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,9 @@ from anabranch.errors import AnabranchError
 from anabranch.hints import choose
 from anabranch.runs.html_table import html_table, titled
 from anabranch.runs.pandas_frame import pandas_frame
-from anabranch.units import count, duration, significant
+from anabranch.runs.results import Run
+from anabranch.study.criteria import Asked, Criterion
+from anabranch.units import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,6 +80,16 @@ class StudyOutcome:
 
         return pl.read_parquet(self.folder / f"{COMPARISON}.parquet")
 
+    @cached_property
+    def size_classes(self) -> list[str]:
+        """Labels of the size classes in its tables, that of all flows first."""
+        return list(self.summary["size_class"].unique(maintain_order=True))
+
+    @property
+    def traffic_kinds(self) -> set[str]:
+        """Kinds of traffic of its first run."""
+        return {traffic["kind"] for traffic in Run(self.cells[0].folder).scenario["traffic"]}
+
     def advice(self) -> list[str]:
         """Sentences on comparisons about which the seeds disagree."""
         from anabranch.study.advice import advice
@@ -94,7 +107,7 @@ class StudyOutcome:
 
     def _repr_html_(self) -> str:
         """Means over seeds by point and size class, for notebooks."""
-        header, rows = summary_rows(self)
+        header, rows = summary_rows(self, Asked().of_report(self.summary))
         cells = [[escape(cell) for cell in row] for row in rows]
         return titled(self.name, self.folder) + html_table([escape(cell) for cell in header], cells)
 
@@ -102,7 +115,7 @@ class StudyOutcome:
         """Means over seeds by point and size class, for the terminal."""
         from anabranch.terminal.plain_table import plain_table
 
-        header, rows = summary_rows(self)
+        header, rows = summary_rows(self, Asked().of_report(self.summary))
         table = plain_table(*((cell, index >= len(self.axes) + 1) for index, cell in enumerate(header)))
         table.title = f"{self.name}  {self.folder}"
         for row in rows:
@@ -117,25 +130,32 @@ class StudyOutcome:
         return pl.read_parquet(self.folder / f"{CELLS}.parquet")
 
 
-def summary_rows(study: StudyOutcome) -> tuple[list[str], list[list[str]]]:
+def summary_rows(study: StudyOutcome, criteria: Sequence[Criterion]) -> tuple[list[str], list[list[str]]]:
     """Header and rows of the summary: a row per point and size class, means over seeds with their intervals."""
-    shown = [f"{measure}_{name}" for measure in ("fct_ns", "slowdown") for name in ("mean", "p99")]
+    shown = {one.column: one for one in criteria}
     header = [*map(short, study.axes), "size class", "flows", "unfinished"]
-    header += ["FCT mean", "FCT p99", "slowdown mean", "slowdown p99"]
+    header += [f"{one.measure.words} {one.statistic}" for one in shown.values()]
+    there = {(one.size_class, one.column) for one in criteria}
+    classes = {one.size_class for one in criteria}
     rows = []
     for row in study.summary.iter_rows(named=True):
+        label = row["size_class"]
+        if label not in classes:
+            continue
         cells = [str(row[axis]) for axis in study.axes]
-        cells += [row["size_class"], count(row["flows"]), count(row["unfinished"])]
-        cells += [with_interval(row[column], row[f"{column}_ci95"], column.startswith("fct")) for column in shown]
+        cells += [label, count(row["flows"]), count(row["unfinished"])]
+        cells += [
+            with_interval(row[column], row[f"{column}_ci95"], one.measure.text) if (label, column) in there else ""
+            for column, one in shown.items()
+        ]
         rows.append(cells)
     return header, rows
 
 
-def with_interval(value: float | None, half: float | None, is_time: bool) -> str:
+def with_interval(value: float | None, half: float | None, write: Callable[[float], str]) -> str:
     """Formats a mean, with half the width of its interval."""
     if value is None:
         return ABSENT
-    write = duration if is_time else significant
     return write(value) if half is None else f"{write(value)} ±{write(half)}"
 
 

@@ -27,7 +27,7 @@ UNNAMED = "study"
 SEED_KEY = "seed"
 FABRIC = "fabric"
 PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-RESERVED = (SEED_KEY, "run", "size_class", "flows", "unfinished")
+RESERVED = (SEED_KEY, "run", "size_class", "flows", "unfinished", "jobs", "steps")
 """Columns of the tables beside those of the axes."""
 
 Overrides = list[tuple[str, str]]
@@ -163,7 +163,7 @@ def _axes_of(file: str, table: Mapping[str, Any], prefix: str) -> Iterator[tuple
     for key, given in table.items():
         name = f"{prefix}{key}"
         if isinstance(given, list):
-            labels = [value if isinstance(value, (int, float, str)) else literal(value) for value in given]
+            labels = [_label(value) for value in given]
             values = [
                 _value(file, name, label, [(name, literal(value))]) for label, value in zip(labels, given, strict=True)
             ]
@@ -178,6 +178,13 @@ def _axes_of(file: str, table: Mapping[str, Any], prefix: str) -> Iterator[tuple
             problem = f"{literal(given)}: a value stands there twice" if values else "no values"
             raise AnabranchError(f"{file}: axes.{name}: {problem}; give a list of values, or a table of named ones")
         yield name, values
+
+
+def _label(value: Any) -> Any:
+    """Label of a value: itself, a file's name, or what is written of a table."""
+    if isinstance(value, dict) and list(value) == ["file"]:
+        return Path(value["file"]).name
+    return value if isinstance(value, (int, float, str)) else literal(value)
 
 
 def _value(file: str, axis: str, label: Any, overrides: Overrides) -> Value:

@@ -10,37 +10,57 @@ import polars as pl
 
 from anabranch.runs.results import Run
 from anabranch.stats.confidence import half_width, paired_ratio
-from anabranch.stats.fct import MEASURES, STATISTICS, by_class
-from anabranch.stats.size_classes import SizeClass
+from anabranch.stats.fct import by_class, statistics
+from anabranch.stats.jobs import Times, job_times, step_times
+from anabranch.stats.measures import JOB, MEASURES, STEP, Measure
+from anabranch.stats.size_classes import ALL_FLOWS, SizeClass
 from anabranch.study.outcome import Cell, compared_axis
 
-STATISTIC_COLUMNS = [f"{measure}_{name}" for measure in MEASURES for name in STATISTICS]
+STATISTIC_COLUMNS = [column for measure in MEASURES.values() for column in measure.columns()]
+COUNT_COLUMNS = ["flows", "unfinished", "jobs", "unfinished_jobs", "steps", "unfinished_steps"]
 PACKET_COLUMNS = ["dropped_packets", "lost_packets", "marked_packets"]
 
 
 def cell_table(cells: Iterable[Cell], classes: Sequence[SizeClass]) -> pl.DataFrame:
-    """One row per cell and size class: axes, seed, run, the columns of `by_class`, packets dropped, lost and marked."""
+    """One row per cell and size class: axes, seed, run, the columns of `by_class`, packets dropped, lost and marked.
+
+    The row of all flows has the times of jobs and steps, too.
+    """
     parts = []
     for cell in cells:
         run = Run(cell.folder)
         head = [pl.lit(value).alias(axis) for axis, value in cell.point.items()]
         head += [pl.lit(cell.seed).alias("seed"), pl.lit(cell.folder.name).alias("run")]
+        steps = run.steps if run.has_steps else None
+        jobs = _times(JOB, "jobs", job_times(run.scanned_flows, steps, run.window))
+        jobs += _times(STEP, "steps", step_times(steps, run.window))
         sums = [pl.lit(run.sums[name], pl.Int64).alias(name) for name in PACKET_COLUMNS]
-        parts.append(by_class(run.scanned_flows, classes).select(*head, pl.all(), *sums))
+        parts.append(by_class(run.scanned_flows, classes).select(*head, pl.all(), *jobs, *sums))
     return pl.concat(parts, how="vertical_relaxed")
+
+
+def _times(measure: Measure, word: str, times: Times) -> list[pl.Expr]:
+    """Columns of jobs or steps: how many there are, how many did not end, and statistics of the others."""
+    found: dict[str, float | None] = statistics(times.ended_ns)
+    numbers = {word: len(times.ended_ns) + times.unfinished, f"unfinished_{word}": times.unfinished}
+    columns = [pl.lit(number, pl.Int64).alias(name) for name, number in numbers.items()]
+    columns += [pl.lit(found[name], pl.Float64).alias(f"{measure.column}_{name}") for name in found]
+    of_all = pl.col("size_class") == ALL_FLOWS.label
+    return [pl.when(of_all).then(column).alias(column.meta.output_name()) for column in columns]
 
 
 def summarise(table: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
     """One row per point and size class, in the order of the cells.
 
-    `flows` and `unfinished` are sums over seeds; each statistic is the mean over those seeds that have it, with
-    `<statistic>_ci95` half the width of its 95 % interval (Student's t; null for one seed) and `seeds` how many.
+    `flows`, `unfinished` and those of jobs and steps are sums over seeds; each statistic is the mean over those seeds
+    that have it, with `<statistic>_ci95` half the width of its 95 % interval (Student's t; null for one seed) and
+    `seeds` how many.
     """
     rows: list[dict[str, Any]] = []
     keys = [*axes, "size_class"]
     for point, part in table.group_by(keys, maintain_order=True):
         row = dict(zip(keys, point, strict=True))
-        row |= {"seeds": part["seed"].n_unique(), "flows": part["flows"].sum(), "unfinished": part["unfinished"].sum()}
+        row |= {"seeds": part["seed"].n_unique(), **{column: part[column].sum() for column in COUNT_COLUMNS}}
         for column in STATISTIC_COLUMNS:
             values = part[column].drop_nulls().to_numpy()
             whole = len(values) == part.height

@@ -51,7 +51,7 @@ def curves(cells: Cells, classes: Sequence[SizeClass]) -> dict[str, Any]:
                 flows[row, choice, number] = total
                 unfinished[row, choice, number] = total - ended
                 for measure in MEASURES if ended else ():
-                    found = numbers(frame, measure, one.holds() & pl.col("finished"))
+                    found = numbers(frame, pl.col(measure), one.holds() & pl.col("finished"))
                     means[measure][row, choice, number] = found.mean()
                     values[measure][row, choice, number] = quantiles(found, levels)
     return {

@@ -11,7 +11,7 @@ from anabranch.lab.run.transport import time_ns
 from anabranch.reproduce.backends.simulator.port_quantities import of_ports
 from anabranch.reproduce.backends.simulator.statistic import statistic_of
 from anabranch.reproduce.measure import CellMeasure, read_measure
-from anabranch.reproduce.quantity import Quantity
+from anabranch.reproduce.quantity import OF_FLOWS, Quantity
 from anabranch.stats.jobs import completion_ns
 from anabranch.stats.size_classes import SizeClass
 from anabranch.stats.window import measured as measured_flows
@@ -39,7 +39,7 @@ def measured(quantity: Quantity, run: Run) -> float | None:
 
     """
     flows = run.measured_flows
-    if quantity.name in ("fct", "slowdown", "throughput"):
+    if quantity.name in OF_FLOWS:
         return statistic_of(_values(quantity, flows), quantity.statistic)
     if quantity.name == "job time":
         times, _ = completion_ns(run.flows)
