@@ -31,7 +31,7 @@ DEFAULT_SCENARIO: dict[str, Any] = {
         "hosts_per_leaf": 8,
         "link": {"rate": "10 Gbps", "delay": "1 us", "buffer": "300 KB", "ecn": "65 packets"},
     },
-    "traffic": [{"sizes": "web-search", "convention": "linear", "load": 0.5, "duration": "150 ms"}],
+    "traffic": [{"sizes": "web-search", "load": 0.5, "duration": "150 ms"}],
     "transport": {"kind": "dctcp"},
 }
 """Scenario of a comparison that names none: the fabric of the README, 150 ms of web-search flows over DCTCP."""
