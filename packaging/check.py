@@ -17,6 +17,8 @@ from pathlib import Path
 SIZE_BYTES_MAX = 15_000_000
 PLATFORM = "manylinux_2_17_x86_64"
 LICENCES = ("LICENSE", "THIRD-PARTY.md")
+LIMIT_S = 3600
+"""Limit of a command: the source distribution compiles all of the extension."""
 
 VERBS = """
 anabranch --version
@@ -93,7 +95,7 @@ def run(command: list[str], folder: Path | None = None) -> str:
     """Runs a command and returns what it prints; ends the program if it fails."""
     # Nothing of the environment that `make` sets up, and nothing of a checkout.
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV", "PYO3"))}
-    done = subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True, check=False, timeout=LIMIT_S)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs a command for at most so many seconds: limit.sh SECONDS COMMAND... Past them it prints what still runs, each process
-# with the stacks of its threads (in which a Rust test's function stands), kills all of it and ends with status 124.
+# with the names of its threads (a Rust test's thread has the test's, as Linux keeps it: 15 letters) and their stacks,
+# kills all of it and ends with status 124.
 set -u
 limit_s=$1
 shift
@@ -13,16 +14,13 @@ family() {
 }
 
 over() {
-    local pid members
+    local pid members task
     members=$(family "$1")
     echo "limit.sh: still running after $limit_s s; what runs, and where:" >&2
     for pid in $members; do
         ps -o pid=,args= -p "$pid" | cut -c1-200 >&2
-        if command -v eu-stack >/dev/null; then
-            timeout 20 eu-stack -n 48 --pid="$pid" 2>/dev/null | head -400 >&2
-        else
-            cat "/proc/$pid"/task/*/comm 2>/dev/null | sed 's/^/    thread /' >&2
-        fi
+        for task in "/proc/$pid/task"/*; do echo "    thread ${task##*/} $(cat "$task/comm" 2>/dev/null)" >&2; done
+        command -v eu-stack >/dev/null && timeout 20 eu-stack -n 48 --pid="$pid" 2>/dev/null | head -400 >&2
     done
     # shellcheck disable=SC2086 # one word for each process
     kill -KILL $members 2>/dev/null
@@ -32,9 +30,8 @@ over() {
 command=$!
 trap 'kill -TERM $(family "$command") 2>/dev/null' INT TERM
 (
-    sleep "$limit_s" &
-    trap 'kill $! 2>/dev/null; exit 0' TERM
-    wait $!
+    # No sleep(1): one that is left behind would hold what reads our output.
+    read -r -t "$limit_s" <> <(:)
     trap '' TERM
     over "$command"
     exit 124

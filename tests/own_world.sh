@@ -3,6 +3,8 @@
 # what was prepared by hand or left behind cannot change how it ends, and everything it leaves, daemons too, ends with it.
 # A user who is not root has no such world; the command runs as it is, and tests say what they skip.
 set -u
+# Makefile: the limit of one test program, which stands beside all that it starts and sees their stacks.
+[ -z "${ANABRANCH_LIMIT_S:-}" ] || set -- "$(dirname "$0")/limit.sh" "$ANABRANCH_LIMIT_S" "$@"
 in_world=(unshare --mount --net --pid --fork --kill-child --mount-proc --propagation private -- "$BASH" -c)
 # shellcheck disable=SC2016 # expanded inside
 prepare='

@@ -43,13 +43,15 @@ def main() -> None:
             lab.set_link("leaf0", "spine0", rate_bps=2_500_000)
             lab.set_link("leaf2", "spine3", up=False)
             hosts = list(lab.hosts.values())
-            senders = [threading.Thread(target=load, args=(number, hosts)) for number in range(0, len(hosts), 2)]
+            senders = [
+                threading.Thread(target=load, args=(number, hosts), daemon=True) for number in range(0, len(hosts), 2)
+            ]
             for sender in senders:
                 sender.start()
             time.sleep(WARM_UP_S)
             shoot(f"http://{lab.record.http}/", asked.out, folder)
             for sender in senders:
-                sender.join()
+                sender.join(10 * SECONDS)
         finally:
             lab.down()
 
@@ -78,7 +80,7 @@ def shoot(url: str, out: str, folder: str) -> None:
     quiet = "--disable-gpu --no-first-run --disable-background-networking --disable-component-update --disable-sync"
     command = ["chromium", "--headless", "--no-sandbox", *quiet.split(), "--disable-quic", "--hide-scrollbars"]
     command += [f"--user-data-dir={folder}/chromium", f"--screenshot={out}", "--window-size=1240,1610", url]
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
 
 
 if __name__ == "__main__":

@@ -214,8 +214,9 @@ class Bridge:
             iproute.batch("ip", switch.namespace, [*lines, f"link set dev {BRIDGE} up"])
             for port, addresses in zip(switch.ports, (near, far), strict=False):
                 for mac in addresses:
-                    command = ["bridge", "fdb", "add", mac, "dev", port, "master", "static"]
-                    subprocess.run(["nsenter", f"--net=/run/netns/{switch.namespace}", *command], check=True)
+                    command = ["nsenter", f"--net=/run/netns/{switch.namespace}"]
+                    command += ["bridge", "fdb", "add", mac, "dev", port, "master", "static"]
+                    subprocess.run(command, check=True, timeout=60)
         yield ()
 
 

@@ -135,7 +135,7 @@ def two_hops(folder: Path, wiring: Wiring, *, offloads: bool) -> Iterator[TwoHop
         if wiring.frames_only:
             for namespace in (source, target):
                 coalesce = ["ethtool", "-K", HOST_DEVICE, "gro", "on"]
-                subprocess.run(["nsenter", f"--net=/run/netns/{namespace}", *coalesce], check=True)
+                subprocess.run(["nsenter", f"--net=/run/netns/{namespace}", *coalesce], check=True, timeout=60)
         yield made
     finally:
         iproute.end_inside(names, mark)

@@ -84,7 +84,8 @@ def measured(lab: Lab, flows: dict[str, Any], case: tuple[int, ...], end_s: int)
     def sample(_: int) -> None:
         nonlocal largest
         for host in lab.hosts.values():
-            shown = subprocess.run([*host.enter, "ss", "-tin"], check=True, capture_output=True, text=True).stdout
+            command = [*host.enter, "ss", "-tin"]
+            shown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
             largest = max([largest, *map(int, re.findall(r"reordering:(\d+)", shown))])
 
     endpoints = [Endpoint(host.namespace, host.address) for host in lab.hosts.values()]

@@ -15,6 +15,8 @@ HEADER = Path("/usr/include/ns3/core-module.h")
 LIBRARIES = ("internet", "point-to-point", "traffic-control", "network", "core")
 # Debian's own flags for ns-3 are -O2; this scenario's own code gets more.
 FLAGS = ("-std=c++17", "-O3", "-DNDEBUG", "-Wall", "-Wextra")
+LIMIT_S = 6 * 3600
+"""Limit of a program, several times what the longest lists take."""
 
 
 def install() -> None:
@@ -27,7 +29,8 @@ def install() -> None:
     print(f"installing Debian packages: {' '.join(packages)}", flush=True)
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for arguments in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", *packages]):
-        run = subprocess.run(["apt-get", *arguments], env=environment, capture_output=True, text=True)
+        command = ["apt-get", *arguments]
+        run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S)
         if run.returncode:
             raise SystemExit(f"compare: apt-get {arguments[0]} failed: {run.stderr.strip()}")
 
@@ -40,7 +43,7 @@ def build() -> Path:
         return BUILT
     BUILT.parent.mkdir(exist_ok=True)
     command = ["g++", *FLAGS, "-o", str(BUILT), str(HERE / "leaf_spine.cc"), *(f"-lns3-{name}" for name in LIBRARIES)]
-    run = subprocess.run(command, capture_output=True, text=True)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
     if run.returncode:
         raise SystemExit(f"compare: {' '.join(command)}\n{run.stderr}")
     return BUILT
@@ -52,7 +55,8 @@ def run(program: Path, flows: Path, out: Path, **settings: object) -> dict[str, 
     Settings are named as on its command line, with underscores.
     """
     options = [f"--{key.replace('_', '-')}={str(value).lower()}" for key, value in settings.items()]
-    done = subprocess.run([str(program), f"--flows={flows}", f"--out={out}", *options], capture_output=True, text=True)
+    command = [str(program), f"--flows={flows}", f"--out={out}", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
     if done.returncode:
         raise SystemExit(f"compare: {program.name} failed: {done.stderr.strip()}")
     report: dict[str, Any] = json.loads(done.stdout)

@@ -23,6 +23,7 @@ PRIVILEGES = "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"
 """Privileges for loading programs, in the words of the kernel half (`crates/kernel/src/error.rs`)."""
 FOR_DATAPATHS = ("CAP_BPF", "CAP_NET_ADMIN", "CAP_PERFMON")
 AS_ROOT = "run anabranch doctor as root"
+TIMEOUT_S = 20
 MEMORY_LEAST_GIB = 2.0
 """Memory that a trace of ten million connections and the report need."""
 
@@ -127,8 +128,7 @@ def _namespaces() -> tuple[bool, str]:
     unshare = shutil.which("unshare")
     if unshare is None:
         return False, "unshare is missing"
-    tried = subprocess.run([unshare, "--net", "true"], capture_output=True, text=True, check=False)
-    return tried.returncode == 0, "can be made" if tried.returncode == 0 else tried.stderr.strip()
+    return _tried([unshare, "--net", "true"], "can be made")
 
 
 def _qdiscs() -> tuple[bool, str]:
@@ -136,5 +136,13 @@ def _qdiscs() -> tuple[bool, str]:
     tried = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "handle", "1:", "htb"]
     if not all(shutil.which(program) for program in ("unshare", "tc")):
         return False, "unshare or tc is missing"
-    run = subprocess.run(tried, capture_output=True, text=True, check=False)
-    return run.returncode == 0, "HTB can be set" if run.returncode == 0 else run.stderr.strip()
+    return _tried(tried, "HTB can be set")
+
+
+def _tried(command: Sequence[str], success: str) -> tuple[bool, str]:
+    """Whether a command succeeds, and what to say of it."""
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        return False, f"no answer within {TIMEOUT_S} s"
+    return run.returncode == 0, success if run.returncode == 0 else run.stderr.strip()

@@ -24,6 +24,15 @@ FOLDERS = ("python", "tests", "bench", "packaging", "vectors", "studies", "examp
 PAUSES = {"sleep", "wait"}
 # Words in the names of limits.
 LIMITS = ("deadline", "until", "timeout", "patience", "monotonic", "silence")
+# Loops that wait for a computation of this tree, which takes as long as it takes; or end by what the rule cannot see.
+EXCUSED = {
+    "python/anabranch/lab/calibration/outage.py: count < due or not last": "ends after its event, which it asks",
+    "python/anabranch/runs/execute.py: not wait([running], WATCH_SECONDS).done": "a simulation; Ctrl-C ends it",
+    "python/anabranch/runs/own_program.py: True": "a simulation; Ctrl-C ends it",
+    "python/anabranch/study/cell_process_main.py: not wait([running], WATCH_SECONDS).done": (
+        "a simulation; the death of the process that asked for it ends it"
+    ),
+}
 # What says that a thread, task or future of the own process has ended, and what reads a stream to its end.
 ENDS = {"is_set", "is_alive", "done", "wait", "recv"}
 
@@ -46,6 +55,12 @@ def names(nodes: Iterator[ast.AST]) -> Iterator[str]:
             yield name
 
 
+def asked_of_others(loop: ast.While) -> set[str]:
+    """Names of methods that a loop's condition calls."""
+    calls = (node.func for node in ast.walk(loop.test) if isinstance(node, ast.Call))
+    return {method.attr for method in calls if isinstance(method, ast.Attribute)}
+
+
 def polls(loop: ast.While) -> bool:
     """Whether a loop asks again and again for something that others do: it pauses, or does nothing at all."""
     if all(isinstance(one, ast.Pass | ast.Continue) for one in loop.body):
@@ -55,16 +70,21 @@ def polls(loop: ast.While) -> bool:
 
 
 def limited(loop: ast.While) -> bool:
-    """Whether a loop looks at a limit, or fails by itself when what it waits for cannot come any more."""
-    if any(word in name.lower() for name in names(parts(loop)) for word in LIMITS):
-        return True
-    return any(isinstance(node, ast.Assert | ast.Raise) for node in parts(loop))
+    """Whether a loop compares with a limit, in its condition or in one within it, or gives one to what it calls."""
+    looked_at: list[ast.AST] = [loop.test]
+    for node in parts(loop):
+        if isinstance(node, ast.If | ast.IfExp | ast.Assert):
+            looked_at.append(node.test)
+        elif isinstance(node, ast.Call):
+            looked_at += [keyword.value for keyword in node.keywords if keyword.arg == "timeout"]
+    found = (name.lower() for node in looked_at for name in names(ast.walk(node)))
+    return any(word in name for name in found for word in LIMITS)
 
 
 def ends(loop: ast.While) -> bool:
     """Whether a loop ends by what it does itself, or with a thread, task or future of its own process."""
     asked = set(names(ast.walk(loop.test)))
-    if asked & ENDS:
+    if asked_of_others(loop) & ENDS:
         return True
     counted = (node.target for node in parts(loop) if isinstance(node, ast.AugAssign))
     popped = (
@@ -76,13 +96,13 @@ def ends(loop: ast.While) -> bool:
 
 
 def offenders(source: str, name: str) -> Iterator[str]:
-    """Loops that may wait for ever, as `file:line: condition`."""
+    """Loops that may wait for ever, as `file: condition`."""
 
     def visit(node: ast.AST, awaited: bool) -> Iterator[str]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             awaited = isinstance(node, ast.AsyncFunctionDef)
         if isinstance(node, ast.While) and not awaited and polls(node) and not limited(node) and not ends(node):
-            yield f"{name}:{node.lineno}: {ast.unparse(node.test)}"
+            yield f"{name}: {ast.unparse(node.test)}"
         for child in ast.iter_child_nodes(node):
             yield from visit(child, awaited)
 
@@ -92,7 +112,7 @@ def offenders(source: str, name: str) -> Iterator[str]:
 def test_no_loop_waits_without_a_deadline() -> None:
     files = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
     found = [one for path in files for one in offenders(path.read_text(), str(path.relative_to(ROOT)))]
-    assert not found, "\n".join(found)
+    assert set(found) == set(EXCUSED), "\n".join({*found} ^ {*EXCUSED})
 
 
 @pytest.mark.parametrize(
@@ -104,7 +124,11 @@ def test_no_loop_waits_without_a_deadline() -> None:
         ("while not came(): time.sleep(0.1)", True),
         ("def serve():\n    while True: time.sleep(1)", True),
         ("while not came() and time.monotonic() < deadline: time.sleep(0.1)", False),
-        ("while not came():\n    assert run.poll() is None\n    time.sleep(0.1)", False),
+        ("while not came():\n    assert run.poll() is None\n    time.sleep(0.1)", True),
+        ("while done < count: time.sleep(0.1)", True),
+        ("deadline = 1\nwhile not came():\n    print(deadline)\n    time.sleep(0.1)", True),
+        ("while not came():\n    if monotonic() > deadline: raise Late\n    time.sleep(0.1)", False),
+        ("while not came(): event.wait(timeout=until - monotonic())", False),
         ("async def serve():\n    while True: await asyncio.sleep(1)", False),
         ("while not ended.is_set(): time.sleep(1)", False),
         ("while tried < 3:\n    tried += 1\n    time.sleep(1)", False),
@@ -117,4 +141,5 @@ def test_the_rule_tells_loops_apart(loop: str, offends: bool) -> None:
 
 def test_every_test_has_a_limit() -> None:
     options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
-    assert 120 < options["timeout"] <= 600
+    assert 120 < options["timeout"] < options["faulthandler_timeout"] <= 600
+    assert options["faulthandler_exit_on_timeout"]

@@ -73,7 +73,7 @@ def test_the_engine_gives_each_interval_once_and_in_order() -> None:
     text = SMALL.replace('"10 ms"', '"60 ms"').replace("load = 0.5", "load = 0.9") + '\ninterval = "20 us"\n'
     scenario, progress = Scenario(text, "small.toml"), Progress()
     done: list[Any] = []
-    worker = threading.Thread(target=lambda: done.append(scenario.run(progress)))
+    worker = threading.Thread(target=lambda: done.append(scenario.run(progress)), daemon=True)
     parts = [pl.DataFrame(scenario.take_ports(progress))]
     assert parts[0].is_empty()
     worker.start()

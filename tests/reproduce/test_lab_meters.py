@@ -11,15 +11,18 @@ import numpy as np
 import pytest
 
 from anabranch.errors import AnabranchError
+from anabranch.lab.fabric.blueprint import Host
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.traffic.arrivals import Arrivals
 from anabranch.lab.traffic.bursts import frames, open_outlet, send_batch
-from anabranch.reproduce.backends.lab.meters import SETTINGS, Settings, errors
-from anabranch.reproduce.backends.lab.meters.measure import FRAME_BYTES, Metered, measured
+from anabranch.reproduce.backends.lab.meters import SETTINGS, Settings, errors, not_usable
+from anabranch.reproduce.backends.lab.meters.measure import FRAME_BYTES, Metered, Passed, measured
 from anabranch.reproduce.experiment_settings import read_settings
+from anabranch.targets.ovs.daemons import SWITCH
 from anabranch.targets.ovs.lab import open_vswitch
 from anabranch.tuples import five_tuples
 from support.lab_fixture import need_ovs_lab
+from support.stopped_threads import stopped
 from support.waiting import wait
 
 STUDY = Path(__file__).parents[2] / "studies" / "wino" / "lab-meters"
@@ -43,6 +46,7 @@ def test_a_meter_lets_pass_its_rate_and_one_bucket(lab: Lab) -> None:
     # 200 kb and a bucket of 25 have room for 18.6 frames; a switch that is held up for 250 ms loses tokens.
     assert 8 <= passed <= 18
     assert found.came_bps > 10 * 100_000
+    assert (found.arrived, not_usable(found, 100)) == (passed, ""), str(found)
     # A frame by itself in a window of 15 ms is 707 % too many; 16 frames come in 16 of 133 windows or fewer.
     assert errors(found.bits, 100, 15).mean() == pytest.approx(707.5 * passed / 133, rel=0.15)
     twice = measured(lab, Metered(rate_kbps=200, burst_ms=1, offered_mbps=14, duration_s=2))
@@ -56,9 +60,37 @@ def test_errors_are_of_windows_and_count_what_is_too_much() -> None:
     assert errors(bits, 1000, 3).tolist() == [0.0, 100.0]
 
 
+@pytest.mark.parametrize(
+    ("came", "dropped", "arrived", "rate_kbps", "reason"),
+    [
+        (2000, 1900, 100, 1000, ""),
+        (2000, 1900, 99, 1000, "2400 frames sent, 2000 came to the meter, 100 passed it, 99 arrived; the machine"),
+        (2000, 1800, 201, 1000, "2400 frames sent, 2000 came to the meter, 200 passed it, 201 arrived"),
+        (2000, 1900, 100, 12_000, "12.1 Mb/s came to the meter; the machine forwards no more"),
+    ],
+)
+def test_a_meter_whose_frames_are_lost_is_left_out(
+    came: int, dropped: int, arrived: int, rate_kbps: int, reason: str
+) -> None:
+    found = Passed(np.zeros(2000), 2400, came, dropped, arrived, 8 * FRAME_BYTES * came / 2, 0.0)
+    said = not_usable(found, rate_kbps)
+    assert said.startswith(reason)
+    assert bool(said) == bool(reason)
+
+
 def test_frames_are_stamped_in_order_and_none_is_lost_unseen(lab: Lab) -> None:
     source, target = list(lab.hosts.values())[:2]
-    open_vswitch(lab).add_flows("leaf0", ["priority=9,ip,actions=normal"])
+    switch = open_vswitch(lab)
+    # A rule with a meter that lets 9 frames pass: the datapath keeps it, for the next frames.
+    measured(lab, Metered(rate_kbps=200, burst_ms=1, offered_mbps=14, duration_s=1))
+    with stopped(switch.pid(SWITCH), "revalidator"):
+        switch.add_flows("leaf0", ["priority=9,ip,actions=normal"])
+        _send_and_watch(source, target)
+    with pytest.raises(AnabranchError, match="frames are watched by root"):
+        Arrivals(target.namespace, "nothing", 100)
+
+
+def _send_and_watch(source: Host, target: Host) -> None:
     sent = frames(five_tuples(source.address, target.address, "udp", [4000] * 40, 9), source.mac, target.mac, 300)
     began_ns = time.time_ns()
     with Arrivals(target.namespace, target.interface, 100) as arrivals:
@@ -69,8 +101,6 @@ def test_frames_are_stamped_in_order_and_none_is_lost_unseen(lab: Lab) -> None:
         assert (np.diff(times_ns) >= 0).all()
         assert began_ns <= times_ns[0] <= times_ns[-1] <= time.time_ns()
         assert arrivals.read()[1].tolist() == [342] * 40
-    with pytest.raises(AnabranchError, match="frames are watched by root"):
-        Arrivals(target.namespace, "nothing", 100)
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_the_gil_is_released_while_picking() -> None:
         splitter.pick(keys)
         done.set()
 
-    worker = threading.Thread(target=work)
+    worker = threading.Thread(target=work, daemon=True)
     worker.start()
     while not done.is_set():
         time.sleep(0.0005)

@@ -21,7 +21,7 @@ def test_a_failure_holds_within_the_batch_under_way(technique: str) -> None:
     keys = np.random.default_rng(2).integers(0, 2**64, 4_000_000, dtype=np.uint64)
     for _ in range(ATTEMPTS):
         splitter, out = ab.Splitter(technique, [1] * PATHS), np.full(keys.size, UNTOUCHED, np.uint16)
-        worker = threading.Thread(target=splitter.pick, args=(keys, out))
+        worker = threading.Thread(target=splitter.pick, args=(keys, out), daemon=True)
         worker.start()
         while out[0] == UNTOUCHED and worker.is_alive():
             pass

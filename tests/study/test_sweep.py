@@ -20,6 +20,7 @@ from anabranch.study.study import load_study
 from anabranch.study.sweep import Sweep, resolve
 from support.command import anabranch
 from support.small_scenario import SMALL, STUDY, write_small_study
+from support.waiting import DEADLINE_S
 
 
 @pytest.fixture(scope="module")
@@ -166,8 +167,10 @@ def test_a_killed_sweep_loses_only_what_was_running(tmp_path: Path) -> None:
     def whole() -> set[Path]:
         return {path for path in folder.glob("small-*") if read_manifest(path) is not None}
 
+    deadline = time.monotonic() + DEADLINE_S
     while len(whole()) < 3:
         assert running.poll() is None, "the sweep ended before it could be killed"
+        assert time.monotonic() < deadline, "the sweep does not finish three cells"
         time.sleep(0.005)
     running.kill()
     running.wait()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from support.certificates import make_certificates
 from support.command import anabranch
 from support.dask_processes import Cluster
 from support.small_scenario import LONG, SMALL
+from support.waiting import wait
 
 STUDY = """\
 scenario = "small.toml"
@@ -74,9 +74,11 @@ def running(where: Path, cluster: Cluster) -> subprocess.Popen[str]:
     write_study(where, LONG)
     sweep = cluster.sweep(where, "study.toml")
     with Client(cluster.address) as client:
-        while not any(client.processing().values()):
-            assert sweep.poll() is None, sweep.communicate()
-            time.sleep(0.05)
+        wait(
+            lambda: sweep.poll() is not None or any(client.processing().values()),
+            lambda: f"the scheduler at {cluster.address} gets no cell",
+        )
+        assert sweep.poll() is None, sweep.communicate()
     return sweep
 
 

@@ -6,12 +6,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
+
+from support.waiting import wait
 
 
 def _program(name: str) -> list[str]:
@@ -52,14 +53,14 @@ class Cluster:
             str(file),
         ]
         self.scheduler = self._ends.enter_context(_process([*command, *self._options], self._folder, self._environment))
-        while not self.address:
-            assert self.scheduler.poll() is None, "the scheduler ended"
-            time.sleep(0.05)
-            try:
-                self.address = json.loads(file.read_text())["address"]
-            except (OSError, ValueError):
-                continue
+        wait(lambda: self._has_address(file), lambda: "the scheduler writes no address")
         return self
+
+    def _has_address(self, file: Path) -> bool:
+        assert self.scheduler.poll() is None, "the scheduler ended"
+        with suppress(OSError, ValueError):
+            self.address = json.loads(file.read_text())["address"]
+        return bool(self.address)
 
     def __exit__(self, *_: object) -> None:
         self._ends.close()

@@ -28,7 +28,7 @@ class Recorder:
         self._switch = switch.removeprefix("unix:")
         self._listening = socket.socket(socket.AF_UNIX)
         self._messages: tuple[list[Message], list[Message]] = ([], [])
-        self._thread = threading.Thread(target=self._serve)
+        self._thread = threading.Thread(target=self._serve, daemon=True)
 
     def __enter__(self) -> Recorder:
         self._listening.bind(str(self._path))
@@ -59,7 +59,7 @@ class Recorder:
             with controller, socket.socket(socket.AF_UNIX) as switch:
                 switch.connect(self._switch)
                 ways = ((controller, switch, self._messages[0]), (switch, controller, self._messages[1]))
-                threads = [threading.Thread(target=_pump, args=way) for way in ways]
+                threads = [threading.Thread(target=_pump, args=way, daemon=True) for way in ways]
                 for thread in threads:
                     thread.start()
                 for thread in threads:

@@ -36,7 +36,7 @@ def in_own_namespace(test: Callable[..., None]) -> Callable[..., None]:
             except BaseException as error:
                 failed.append(error)
 
-        thread = threading.Thread(target=inside)
+        thread = threading.Thread(target=inside, daemon=True)
         thread.start()
         thread.join()
         if failed:

@@ -125,7 +125,7 @@ def test_verify_measures_what_passes_meanwhile(tmp_path: Path) -> None:
                         return
                     out.send(one)
 
-        sending = Thread(target=run)
+        sending = Thread(target=run, daemon=True)
         sending.start()
         try:
             return on_kernel("verify", plan, "--seconds", "1", *options)

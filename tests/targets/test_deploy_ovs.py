@@ -367,7 +367,7 @@ def sending(switch: OpenVSwitch, source_ports: Iterable[int]) -> Iterator[None]:
         while not ended.wait(0.02):
             switch.appctl("netdev-dummy/receive", "p4", *islice(packets, 100))
 
-    thread = Thread(target=send)
+    thread = Thread(target=send, daemon=True)
     thread.start()
     try:
         yield

@@ -76,7 +76,7 @@ def sending(pause_s: float) -> Iterator[list[int]]:
                 sent[0] += 1
                 time.sleep(pause_s)
 
-    thread = Thread(target=run)
+    thread = Thread(target=run, daemon=True)
     thread.start()
     try:
         yield sent

@@ -45,7 +45,7 @@ def wyhash32(header: Path) -> Callable[[bytes, int], int]:
         source, library = Path(folder, "wyhash32.c"), Path(folder, "wyhash32.so")
         code = "unsigned hash(const void *key, uint64_t length, unsigned seed) { return wyhash32(key, length, seed); }"
         source.write_text(f'#include "{header.resolve()}"\n{code}\n')
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True, timeout=60)
         function = ctypes.CDLL(str(library)).hash
     function.argtypes, function.restype = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint], ctypes.c_uint
     return lambda data, seed: int(function(data, len(data), seed))

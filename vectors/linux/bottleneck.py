@@ -44,7 +44,7 @@ class Bottleneck:
 
 def ip(*arguments: str) -> None:
     """iproute2, loudly."""
-    run = subprocess.run(["ip", *arguments], capture_output=True, text=True)
+    run = subprocess.run(["ip", *arguments], capture_output=True, text=True, timeout=60)
     if run.returncode:
         raise MissingError(f"ip {' '.join(arguments)}: {run.stderr.strip()}")
 
@@ -123,15 +123,15 @@ def namespaces(bottleneck: Bottleneck) -> Iterator[tuple[list[str], list[str], l
         ip("-n", server, "route", "add", "192.0.2.0/24", "dev", f"anab-s{os.getpid()}"[:15])
         limits = ["rate", f"{bottleneck.rate_bps}bit", "burst", str(2 * FRAME_BYTES), "limit"]
         inside(router, "tc", "qdisc", "add", "dev", "out0", "root", "tbf", *limits, str(bottleneck.buffer_bytes))
-        thread = threading.Thread(target=hold, args=(*files, bottleneck.delay_us, stop))
+        thread = threading.Thread(target=hold, args=(*files, bottleneck.delay_us, stop), daemon=True)
         thread.start()
         enter = ["ip", "netns", "exec"]
         yield [*enter, client], [*enter, router], [*enter, server]
     finally:
         stop.set()
         if thread:
-            thread.join()
+            thread.join(10)
         for file in files:
             os.close(file)
         for name in (client, router, server):
-            subprocess.run(["ip", "netns", "del", name], capture_output=True)
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, timeout=60)

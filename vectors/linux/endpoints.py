@@ -12,6 +12,7 @@ import sys
 import time
 
 SAMPLE_S = 0.05
+SILENCE_S = 60
 # struct tcp_info of linux/tcp.h: eight bytes of states, then 24 numbers of 32 bits, then of 64.
 RTT, THRESHOLD, WINDOW = 15, 17, 18
 ACKED_OFFSET = 8 + 24 * 4 + 2 * 8
@@ -20,9 +21,11 @@ ACKED_OFFSET = 8 + 24 * 4 + 2 * 8
 def serve(address: str, port: int) -> None:
     """Takes one connection and all it brings."""
     with socket.create_server((address, port)) as listening:
+        listening.settimeout(SILENCE_S)
         print("ready", flush=True)
         connection, _ = listening.accept()
         with connection:
+            connection.settimeout(SILENCE_S)
             while connection.recv(1 << 20):
                 pass
 

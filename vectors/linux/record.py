@@ -15,6 +15,7 @@ import json
 import platform
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 from bottleneck import FRAME_BYTES, SERVER, Bottleneck, MissingError, namespaces
@@ -31,20 +32,28 @@ def samples(bottleneck: Bottleneck, seconds: float) -> tuple[list[str], int]:
     ends = [sys.executable, str(HERE / "endpoints.py")]
     with namespaces(bottleneck) as (client, router, server):
         for enter, name, sizes in ((server, "tcp_rmem", "4096 8388608 33554432"), (client, "tcp_no_metrics_save", "1")):
-            subprocess.run([*enter, "sh", "-c", f"echo {sizes} > /proc/sys/net/ipv4/{name}"], check=True)
+            subprocess.run([*enter, "sh", "-c", f"echo {sizes} > /proc/sys/net/ipv4/{name}"], check=True, timeout=60)
         receive = [*server, *ends, "serve", SERVER, str(PORT)]
         with subprocess.Popen(receive, stdout=subprocess.PIPE, text=True) as receiver:
+            limit = threading.Timer(2 * seconds + 60, receiver.kill)
+            limit.start()
             try:
                 assert receiver.stdout is not None
                 if receiver.stdout.readline().strip() != "ready":
                     raise MissingError("the receiver did not start")
                 command = [*client, *ends, "send", SERVER, str(PORT), str(seconds)]
-                said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+                said = subprocess.run(
+                    command, check=True, capture_output=True, text=True, timeout=2 * seconds + 60
+                ).stdout
             finally:
+                limit.cancel()
                 receiver.kill()
         queue = json.loads(
             subprocess.run(
-                [*router, "tc", "-s", "-j", "qdisc", "show", "dev", "out0"], check=True, capture_output=True
+                [*router, "tc", "-s", "-j", "qdisc", "show", "dev", "out0"],
+                check=True,
+                capture_output=True,
+                timeout=60,
             ).stdout
         )
     return said.split(), int(queue[0]["drops"])

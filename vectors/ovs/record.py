@@ -91,6 +91,7 @@ class Unixctl:
 
     def __init__(self, path: Path) -> None:
         self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(60)
         self.socket.connect(str(path))
         self.number = 0
 
@@ -152,7 +153,7 @@ class Switch:
         self.control = Unixctl(folder / f"ovs-vswitchd.{pid}.ctl")
 
     def run(self, *command: str, text: str | None = None) -> None:
-        subprocess.run(command, env=self.environment, input=text, text=True, check=True)
+        subprocess.run(command, env=self.environment, input=text, text=True, check=True, timeout=60)
 
     def vsctl(self, *arguments: str) -> None:
         self.run("ovs-vsctl", "--timeout=20", f"--db={self.database}", *arguments)

@@ -59,7 +59,7 @@ def main() -> None:
             write(Path(made) / "fabric.toml", folder)
             program = folder / PROGRAMS[0].name
             run = [*command, compiler, "-I", include, "--std", "p4-16", "--p4runtime-files", str(folder / P4INFO)]
-            subprocess.run([*run, "-o", str(folder / "turns.json"), str(program)], check=True)
+            subprocess.run([*run, "-o", str(folder / "turns.json"), str(program)], check=True, timeout=600)
             (HERE / PROGRAMS[1].name).write_text((folder / P4INFO).read_text())
             digests[program.name] = digest(program)
             network = Network(folder, [*command, switch])

@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
+
+/// Deadline of what is waited for: no measure of speed, only of never.
+const DEADLINE: Duration = Duration::from_secs(120);
 
 /// A folder of this test's own, gone with it.
 struct Folder(PathBuf);
@@ -125,9 +129,10 @@ fn what_a_crash_left_half_made_is_cleared_by_the_next() {
 fn who_looks_while_it_is_made_and_removed_sees_it_whole_or_not_at_all() {
     let Some(folder) = Folder::new("seen") else { return };
     let (whole, none, ended) = (AtomicU32::new(0), AtomicU32::new(0), AtomicBool::new(false));
+    let begun = Instant::now();
     thread::scope(|scope| {
         let looks = scope.spawn(|| {
-            while !ended.load(Ordering::Relaxed) {
+            while !ended.load(Ordering::Relaxed) && begun.elapsed() < DEADLINE {
                 let Some(found) = Datapath::open(&folder.0).unwrap() else {
                     none.fetch_add(1, Ordering::Relaxed);
                     continue;
@@ -145,6 +150,10 @@ fn who_looks_while_it_is_made_and_removed_sees_it_whole_or_not_at_all() {
             if looks.is_finished() || (round >= 40 && seen) {
                 break;
             }
+            assert!(
+                begun.elapsed() < DEADLINE,
+                "{whole:?} times whole, {none:?} times not there in {round} rounds"
+            );
         }
         ended.store(true, Ordering::Relaxed);
         looks.join().unwrap();

@@ -54,7 +54,7 @@ class LiveServer:
         """Stops listening, and waits until the answers that are under way have gone out."""
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join()
+        self._thread.join(LIFETIME_S)
         self._server.await_answers(LIFETIME_S)
 
 

@@ -200,7 +200,11 @@ def _unix_socket(path: Path) -> socket.socket:
 def _abandoned(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX) as knock:
         try:
+            knock.setblocking(False)
             knock.connect(str(path))
         except ConnectionRefusedError:
             return True
+        except BlockingIOError:
+            # Its queue is full: it is somebody's.
+            return False
         return False

@@ -66,7 +66,7 @@ def watched(run: Callable[[Progress], Executed], watch: Watch) -> Executed:
             progress.cancel()
             raise
         watch(progress)
-        return running.result()
+        return running.result(0)
 
 
 def together(watches: Sequence[Watch]) -> Watch:

@@ -7,12 +7,15 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
 
 from anabranch.errors import AnabranchError
 from anabranch.study.job import Job
+
+END_TIMEOUT_S = 20
 
 
 class ProcessProgress:
@@ -102,7 +105,14 @@ class CellProcesses:
         except (EOFError, OSError, pickle.UnpicklingError):
             if progress.cancelled:
                 raise KeyboardInterrupt("the run was cancelled") from None
-            raise AnabranchError(f"at {job.words}: its process ended with status {process.wait()}") from None
+            raise AnabranchError(f"at {job.words}: its process {_ending(process)}") from None
+
+
+def _ending(process: subprocess.Popen[bytes]) -> str:
+    try:
+        return f"ended with status {process.wait(END_TIMEOUT_S)}"
+    except subprocess.TimeoutExpired:
+        return f"has closed its output and not ended within {END_TIMEOUT_S} s"
 
 
 def _start() -> subprocess.Popen[bytes]:
@@ -116,4 +126,6 @@ def _start() -> subprocess.Popen[bytes]:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.kill()
-    process.communicate()
+    # What it has started may hold its output.
+    with suppress(subprocess.TimeoutExpired):
+        process.communicate(timeout=END_TIMEOUT_S)

@@ -30,7 +30,7 @@ def main() -> None:
             try:
                 while not wait([running], WATCH_SECONDS).done:
                     _say(answers, _read(progress))
-                running.result()
+                running.result(0)
             except BrokenPipeError:
                 # The other process is gone, and with it whoever wanted the results.
                 os._exit(1)

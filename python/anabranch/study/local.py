@@ -71,7 +71,7 @@ def run_local(
                 for future in [future for future in running if future in ended]:
                     job, _ = running.pop(future)
                     try:
-                        future.result()
+                        future.result(0)
                     except AnabranchError as error:
                         if failed is None:
                             raise

@@ -78,11 +78,13 @@ impl Attack {
             let watcher = scope.spawn(|| self.watch(begun, &slots, &report, &over));
             let workers: Vec<_> =
                 slots.iter().map(|slot| scope.spawn(|| self.work(begun, &next, slot, &report))).collect();
-            for worker in workers {
-                worker.join().unwrap();
-            }
+            let ended: Vec<_> = workers.into_iter().map(thread::ScopedJoinHandle::join).collect();
+            // Before a worker's panic goes on: the scope waits for the watcher too.
             over.store(true, Ordering::Relaxed);
             watcher.join().unwrap();
+            for worker in ended {
+                worker.unwrap();
+            }
         });
         let mut report = report.into_inner().unwrap_or_else(PoisonError::into_inner);
         // In a thread of its own: panics of this one are the test's.

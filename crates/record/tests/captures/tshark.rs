@@ -8,6 +8,11 @@ use std::process::{Command, Stdio};
 
 /// Least severity of complaints (`PI_NOTE` of Wireshark's epan/proto.h); messages below it are informative.
 const NOTE: u64 = 0x0040_0000;
+/// Time that tshark has, of timeout(1).
+const LIMIT_S: &str = "300";
+/// Statuses of timeout(1).
+const NOT_FOUND: i32 = 127;
+const TIMED_OUT: i32 = 124;
 
 /// Fields of each packet, as tshark reads them with every checksum verified; `None` without tshark.
 pub(crate) fn tshark(
@@ -15,8 +20,8 @@ pub(crate) fn tshark(
     captures: &[CapturedPacket],
     fields: &[&str],
 ) -> Option<Vec<Vec<String>>> {
-    let mut command = Command::new("tshark");
-    command.args(["-n", "-r", "-", "-T", "fields", "-E", "aggregator=;"]);
+    let mut command = Command::new("timeout");
+    command.args([LIMIT_S, "tshark", "-n", "-r", "-", "-T", "fields", "-E", "aggregator=;"]);
     for preference in ["ip.check_checksum", "tcp.check_checksum", "udp.check_checksum"] {
         command.args(["-o", &format!("{preference}:TRUE")]);
     }
@@ -24,17 +29,20 @@ pub(crate) fn tshark(
     for field in fields {
         command.args(["-e", field]);
     }
-    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let Ok(mut child) = child else {
-        let _ = writeln!(std::io::stderr(), "skipped: there is no tshark");
-        return None;
-    };
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
     let mut file = Vec::new();
     write_capture("memory", &mut file, fabric, Framing::ETHERNET, captures).unwrap();
     let mut input = child.stdin.take().unwrap();
-    let feeding = std::thread::spawn(move || input.write_all(&file).unwrap());
+    let feeding = std::thread::spawn(move || input.write_all(&file));
     let output = child.wait_with_output().unwrap();
-    feeding.join().unwrap();
+    let fed = feeding.join().unwrap();
+    if output.status.code() == Some(NOT_FOUND) {
+        let _ = writeln!(std::io::stderr(), "skipped: there is no tshark");
+        return None;
+    }
+    assert_ne!(output.status.code(), Some(TIMED_OUT), "tshark has not ended after {LIMIT_S} s");
+    fed.unwrap();
     let complaint = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && !complaint.contains("tshark:"), "{complaint}");
     let rows = String::from_utf8(output.stdout).unwrap();

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from contextlib import suppress
 
 from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.blueprint import Host
@@ -33,13 +34,16 @@ def goodput_bps(source: Host, target: Host, duration_s: float) -> float:
         try:
             sender.connect(listener.getsockname())
             receiver, _ = listener.accept()
-            thread = threading.Thread(target=_receive, args=(receiver, arrived, ended))
+            receiver.settimeout(TIMEOUT_S)
+            thread = threading.Thread(target=_receive, args=(receiver, arrived, ended), daemon=True)
             thread.start()
             _send(sender, duration_s)
             sender.shutdown(socket.SHUT_WR)
             if not ended.wait(TIMEOUT_S):
                 receiver.shutdown(socket.SHUT_RDWR)
-            thread.join()
+            thread.join(TIMEOUT_S)
+            if not arrived:
+                raise TimeoutError("nothing arrives")
         except OSError as error:
             raise AnabranchError(
                 f"TCP from {source.name} to {target.name}: {error}; do the switches forward between them?"
@@ -55,7 +59,8 @@ def _send(sender: socket.socket, duration_s: float) -> None:
 
 
 def _receive(receiver: socket.socket, arrived: list[tuple[float, int]], ended: threading.Event) -> None:
-    with receiver:
+    # Silence is its end too: what has arrived by then counts.
+    with receiver, suppress(TimeoutError):
         while data := receiver.recv(RECEIVE_BYTES):
             arrived.append((time.monotonic(), len(data)))
     ended.set()

@@ -31,6 +31,7 @@ BATCH_MAX = 256
 SET_UP_S, WARM_UP_S, SILENCE_S = 0.1, 0.5, 1.0
 """Silence is the end once all is sent: a busy machine may keep a packet for a while."""
 ROOM_BYTES = 1 << 26
+END_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def measure(
         duration_s: Of all; longer where `fail` takes so long that not half a second would follow it.
 
     Raises:
-        AnabranchError: nothing arrives even before the failure.
+        AnabranchError: nothing arrives even before the failure, or sending does not end.
 
     """
     with inside(target.namespace):
@@ -88,11 +89,11 @@ def measure(
         for frame in wave:
             # Flows are set up before: that is not what is measured.
             outlet.send(frame)
-        receiver = threading.Thread(target=_receive, args=(sink, arrived, sent))
+        receiver = threading.Thread(target=_receive, args=(sink, arrived, sent), daemon=True)
         receiver.start()
         time.sleep(SET_UP_S)
         ended = threading.Event()
-        sender = threading.Thread(target=_send, args=(outlet, wave, packets_per_s, ended, sent))
+        sender = threading.Thread(target=_send, args=(outlet, wave, packets_per_s, ended, sent), daemon=True)
         sender.start()
         try:
             end_s = time.monotonic() + duration_s
@@ -101,8 +102,10 @@ def measure(
             time.sleep(max(WARM_UP_S, end_s - time.monotonic()))
         finally:
             ended.set()
-            sender.join()
-            receiver.join()
+            for thread, what in ((sender, "the sender"), (receiver, "the receiver")):
+                thread.join(END_TIMEOUT_S)
+                if thread.is_alive():
+                    raise AnabranchError(f"outage: {what} has not ended {END_TIMEOUT_S:g} s after the measurement")
     there = np.isin(np.arange(sent[0]), list(arrived))
     return _judge(there, flows, packets_per_s)
 

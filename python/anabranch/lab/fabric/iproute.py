@@ -10,12 +10,14 @@ from anabranch.errors import AnabranchError
 from anabranch.lab.fabric.processes import end
 from anabranch.netlink.namespace import NAMED
 
+TIMEOUT_S = 300
+
 
 def batch(program: str, namespace: str | None, lines: Iterable[str], mark: str = "") -> None:
     """Gives `ip` or `tc` many commands at once, in a namespace, with `mark` (`NAME=VALUE`) in its environment.
 
     Raises:
-        AnabranchError: one of them is refused.
+        AnabranchError: one of them is refused, or the program does not end.
 
     """
     text = "".join(f"{line}\n" for line in lines)
@@ -24,7 +26,13 @@ def batch(program: str, namespace: str | None, lines: Iterable[str], mark: str =
     command = [program, *(["-netns", namespace] if namespace else []), "-batch", "-"]
     name, _, value = mark.partition("=")
     environment = os.environ | ({name: value} if name else {})
-    run = subprocess.run(command, input=text, capture_output=True, text=True, check=False, env=environment)
+    try:
+        run = subprocess.run(
+            command, input=text, capture_output=True, text=True, check=False, env=environment, timeout=TIMEOUT_S
+        )
+    except subprocess.TimeoutExpired:
+        last = text.rstrip().rpartition("\n")[2]
+        raise AnabranchError(f"{program}: no end after {TIMEOUT_S} s; its last command is `{last}`") from None
     if run.returncode:
         raise AnabranchError(f"{program}: {run.stderr.strip() or run.returncode}")
 

@@ -87,7 +87,7 @@ class Child:
 
     def _died(self) -> AnabranchError:
         self._process.kill()
-        status = self._process.wait()
+        status = self._process.wait(END_TIMEOUT_S)
         self._complaints.seek(0)
         last = self._complaints.read().decode(errors="replace").strip().splitlines()[-1:]
         return AnabranchError(f"{self._what}: ended with status {status}: {' '.join(last) or 'said nothing'}")

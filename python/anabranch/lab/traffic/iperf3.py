@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import time
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,14 +79,15 @@ def _await_listening(server: subprocess.Popen[str]) -> None:
     """iperf3 says so; asking by connecting would be the one connection that it takes."""
     assert server.stdout is not None
     said = []
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while time.monotonic() < deadline:
-        line = server.stdout.readline()
-        if "listening" in line:
-            return
-        if not line:
-            break
-        said.append(line.strip())
+    limit = threading.Timer(START_TIMEOUT_S, server.kill)
+    limit.start()
+    try:
+        while line := server.stdout.readline():
+            if "listening" in line:
+                return
+            said.append(line.strip())
+    finally:
+        limit.cancel()
     raise AnabranchError(f"iperf3: its server does not start: {' '.join(said) or 'says nothing'}")
 
 

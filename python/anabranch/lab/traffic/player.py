@@ -214,7 +214,7 @@ class Player:
         return now
 
     def _step(self) -> None:
-        for descriptor, events in self.poll.poll(maxevents=EVENTS_MAX):
+        for descriptor, events in self.poll.poll(PROGRESS_NS / 1e9, EVENTS_MAX):
             # An earlier event of this round may have closed it.
             handler = self._handlers.get(descriptor)
             if handler is not None:

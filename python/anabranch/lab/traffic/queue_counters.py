@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import NamedTuple
 
+from anabranch.errors import AnabranchError
 from anabranch.netlink.namespace import inside
 
 # linux/netlink.h, linux/rtnetlink.h, linux/gen_stats.h
@@ -22,6 +23,7 @@ QDISC = struct.Struct("=BxxxiIII")
 """struct tcmsg: family, interface, handle, parent, info."""
 ATTRIBUTE = struct.Struct("=HH")
 ANSWER_BYTES = 1 << 18
+TIMEOUT_S = 10.0
 NESTED = 0x3FFF
 
 
@@ -44,6 +46,7 @@ class QueueReader:
         with inside(namespace):
             self._names = {socket.if_nametoindex(device): device for device in devices}
             self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_ROUTE)
+        self._socket.settimeout(TIMEOUT_S)
         self._sequence = 0
 
     def __enter__(self) -> QueueReader:
@@ -59,7 +62,12 @@ class QueueReader:
         self._socket.close()
 
     def read(self) -> dict[str, QueueCounters]:
-        """Counters now, by device; a device without a queue is left out."""
+        """Counters now, by device; a device without a queue is left out.
+
+        Raises:
+            AnabranchError: the kernel is silent.
+
+        """
         self._sequence += 1
         size = HEADER.size + QDISC.size
         header = HEADER.pack(size, RTM_GETQDISC, NLM_F_REQUEST | NLM_F_DUMP, self._sequence, 0)
@@ -75,7 +83,10 @@ class QueueReader:
 
     def _messages(self) -> Iterator[memoryview]:
         while True:
-            part = memoryview(self._socket.recv(ANSWER_BYTES))
+            try:
+                part = memoryview(self._socket.recv(ANSWER_BYTES))
+            except TimeoutError:
+                raise AnabranchError(f"kernel: says nothing of queues within {TIMEOUT_S:g} s; try again") from None
             while len(part) >= HEADER.size:
                 size, kind, _, sequence, _ = HEADER.unpack_from(part)
                 if sequence == self._sequence:

@@ -6,6 +6,7 @@ A thread writes into a socket that blocks; the host's shaped device takes the pa
 from __future__ import annotations
 
 import socket
+import struct
 import threading
 from types import TracebackType
 
@@ -18,6 +19,9 @@ PAYLOAD = 1472
 """Bytes that make a packet of 1500."""
 ROOM_BYTES = 32 * 1024
 """Room for packets that wait for the device."""
+
+SEND_TIMEOUT_S = 10
+"""Time in which a device takes one packet, however slow; a struct timeval for SO_SNDTIMEO (socket(7))."""
 
 
 class Steady:
@@ -46,6 +50,7 @@ class Steady:
             sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             self._sockets.append(sender)
             sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, ROOM_BYTES)
+            sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", SEND_TIMEOUT_S, 0))
             sender.connect((self._target.address, PORT))
         self._thread.start()
         return self
@@ -60,7 +65,8 @@ class Steady:
 
         """
         self._ends.set()
-        self._thread.join()
+        # It writes one packet more at most.
+        self._thread.join(2 * SEND_TIMEOUT_S)
         for one in self._sockets:
             one.close()
         if self._failed is not None and kind is None:

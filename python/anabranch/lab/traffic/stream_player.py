@@ -175,7 +175,7 @@ class StreamPlayer:
                     self._late_ns.append(now - at)
                 self._write(index, due)
             self._timer.set(min(due[0][0] if due else end_ns, end_ns, now + PROGRESS_NS))
-            for descriptor, events in self._poll.poll(maxevents=EVENTS_MAX):
+            for descriptor, events in self._poll.poll(PROGRESS_NS / 1e9, EVENTS_MAX):
                 self._ready(descriptor, events, due)
 
     def _write(self, index: int, due: list[tuple[int, int]]) -> None:

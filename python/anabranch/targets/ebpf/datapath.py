@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ HALF = "+half"
 """Behind the name while the kernel half makes a datapath or removes one (`crates/kernel/src/datapath.rs`)."""
 LINK = "link-"
 """How the names of pinned links begin (`crates/kernel/src/link.rs`)."""
+
+LOCK_TIMEOUT_S, LOCK_STEP_S = 60.0, 0.005
 
 
 class ChangedElsewhereError(AnabranchError):
@@ -195,13 +198,15 @@ def locked(*, make: bool = True) -> Iterator[None]:
         make: whether the folder to lock is made; who only reads needs no lock where nothing is.
 
     Raises:
-        AnabranchError: there is no BPF file system, or it is not this user's to write.
+        AnabranchError: there is no BPF file system, it is not this user's to write, or another process holds it for
+            long.
 
     """
     require_file_system()
     if not make and not ROOT.exists():
         yield
         return
+    deadline = time.monotonic() + LOCK_TIMEOUT_S
     while True:
         try:
             ROOT.mkdir(exist_ok=True)
@@ -210,7 +215,12 @@ def locked(*, make: bool = True) -> Iterator[None]:
             hint = f"run as root, or have root make {ROOT} and give it to this user"
             raise AnabranchError(f"{error.filename}: not this user's to write; {hint}") from None
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            while not _lock(lock):
+                if time.monotonic() > deadline:
+                    raise AnabranchError(
+                        f"{ROOT}: another process has locked it for {LOCK_TIMEOUT_S:g} s; wait for that"
+                    )
+                time.sleep(LOCK_STEP_S)
             # The process that held the lock before may have removed the folder.
             if ROOT.exists() and os.fstat(lock).st_ino == ROOT.stat().st_ino:
                 try:
@@ -222,6 +232,13 @@ def locked(*, make: bool = True) -> Iterator[None]:
                 return
         finally:
             os.close(lock)
+
+
+def _lock(handle: int) -> bool:
+    with suppress(BlockingIOError):
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
 
 
 def _replace(folder: Path, before: OpenDatapath | None, target: Shape) -> None:

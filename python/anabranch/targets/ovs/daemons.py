@@ -15,10 +15,11 @@ from typing import Any
 
 from anabranch.errors import AnabranchError
 from anabranch.hints import install
+from anabranch.targets.ovs import json_rpc
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 DATABASE, SWITCH = "ovsdb-server", "ovs-vswitchd"
-START_TIMEOUT_S = 60
+START_TIMEOUT_S, COMMAND_TIMEOUT_S = 60, 120
 
 
 class OpenVSwitch:
@@ -69,7 +70,7 @@ class OpenVSwitch:
             AnabranchError: Open vSwitch or its Python package is not installed, or a daemon does not start.
 
         """
-        _control_client()
+        _streams()
         for program in (DATABASE, SWITCH, "ovsdb-tool", "ovs-vsctl"):
             if shutil.which(program) is None:
                 raise AnabranchError(f"{program}: not on the PATH; apt install openvswitch-switch")
@@ -125,18 +126,27 @@ class OpenVSwitch:
         return self._run("ovs-vsctl", f"--timeout={START_TIMEOUT_S}", f"--db={self.database}", *arguments)
 
     def add_flows(self, bridge: str, flows: Sequence[str]) -> None:
-        """Adds rules, written as ovs-ofctl(8) takes them, to a bridge."""
+        """Adds rules, written as ovs-ofctl(8) takes them, to a bridge; the next packet follows them."""
         self._run("ovs-ofctl", "-O", "OpenFlow15", "add-flows", self.openflow(bridge), "-", given="\n".join(flows))
+        self.forget_flows()
+
+    def forget_flows(self) -> None:
+        """Empties the datapath's cache: else packets match flows of earlier rules until a revalidator has seen them.
+
+        A barrier does not wait for that; on a busy machine it takes 100 ms and more.
+        """
+        self.appctl("revalidator/purge")
 
     def set_meter(self, bridge: str, meter: str) -> None:
         """Leaves a bridge one meter, written as ovs-ofctl(8) takes it, and none of the rules of those before."""
         self._run("ovs-ofctl", "-O", "OpenFlow15", "del-meters", self.openflow(bridge))
         self._run("ovs-ofctl", "-O", "OpenFlow15", "add-meter", self.openflow(bridge), meter)
 
-    def meter_packets(self, bridge: str) -> int:
-        """Packets that came to the meters of a bridge."""
+    def meter_packets(self, bridge: str) -> tuple[int, int]:
+        """Packets that came to the meters of a bridge, and packets that they dropped."""
         told = self._run("ovs-ofctl", "-O", "OpenFlow15", "meter-stats", self.openflow(bridge))
-        return sum(map(int, re.findall(r"packet_in_count:(\d+)", told)))
+        came, dropped = (re.findall(rf"\b{count}:(\d+)", told) for count in ("packet_in_count", "packet_count"))
+        return sum(map(int, came)), sum(map(int, dropped))
 
     def packet_out(self, bridge: str, packet: str) -> None:
         """Has a bridge send one packet, written as `ovs-ofctl packet-out` takes it (ovs-ofctl(8))."""
@@ -152,16 +162,17 @@ class OpenVSwitch:
         pid = self.pid(daemon)
         if pid is None:
             raise AnabranchError(f"{daemon}: not running in {self.folder}; start it")
-        failed, client = _control_client().create(f"{self.folder}/{daemon}.{pid}.ctl")
+        stream = _streams()
+        failed, connection = stream.open_block(
+            stream.open(f"unix:{self.folder}/{daemon}.{pid}.ctl"), START_TIMEOUT_S * 1000
+        )
         if failed:
             raise AnabranchError(f"{daemon}: its control socket does not answer: {os.strerror(failed)}")
-        try:
-            failed, refusal, reply = client.transact(command, list(arguments))
-        finally:
-            client.close()
-        if failed or refusal is not None:
-            raise AnabranchError(f"{daemon}: {command}: {(refusal or os.strerror(failed)).strip()}")
-        return str(reply)
+        failed, reply = json_rpc.ask(connection, command, arguments, START_TIMEOUT_S * 1000)
+        if failed or reply.error is not None:
+            problem = reply.error if not failed else os.strerror(failed) if failed > 0 else "closed by the other end"
+            raise AnabranchError(f"{daemon}: {command}: {problem.strip()}")
+        return str(reply.result)
 
     def _start(self, *command: str) -> None:
         self._run(*self._enter, *command, "--detach", "--no-chdir", "--pidfile", "--log-file")
@@ -172,16 +183,27 @@ class OpenVSwitch:
             time.sleep(0.01)
 
     def _run(self, *command: str, given: str = "") -> str:
-        run = subprocess.run(command, env=self._environment, input=given, capture_output=True, text=True, check=False)
+        try:
+            run = subprocess.run(
+                command,
+                env=self._environment,
+                input=given,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=COMMAND_TIMEOUT_S,
+            )
+        except subprocess.TimeoutExpired:
+            raise AnabranchError(f"{' '.join(command)}: no end after {COMMAND_TIMEOUT_S} s") from None
         if run.returncode:
             raise AnabranchError(f"{' '.join(command)}: {run.stderr.strip() or run.returncode}")
         return run.stdout
 
 
-def _control_client() -> Any:
-    """Class of the control sockets' clients, imported when daemons start: studies name this module without a switch."""
+def _streams() -> Any:
+    """Class of connections to daemons, imported when daemons start: studies name this module without a switch."""
     try:
-        from ovs.unixctl.client import UnixctlClient
+        from ovs.stream import Stream
     except ModuleNotFoundError as error:
         raise AnabranchError(f"{error.name}: missing; {install('switches')}") from None
-    return UnixctlClient
+    return Stream

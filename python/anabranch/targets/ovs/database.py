@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +9,10 @@ from typing import Any
 
 from anabranch.errors import AnabranchError
 from anabranch.hints import install
+from anabranch.targets.ovs import json_rpc
 
 VERSION = "OpenFlow15"
 TIMEOUT_MS = 5000
-ANSWERS = (2, 3)
-"""Types of messages in `ovs.jsonrpc`: reply and error; the server may ask something meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ def openflow_address(address: str, row: BridgeRow) -> str:
 def _select(address: str, tls_files: tuple[Path, Path, Path] | None, *wanted: tuple[str, ...]) -> list[list[Any]]:
     """The columns of each table, all rows."""
     try:
-        from ovs import jsonrpc, poller, stream, timeval
+        from ovs import stream
     except ModuleNotFoundError:
         raise AnabranchError(f"ovs: missing; {install('switches')}") from None
     if tls_files is None and address.startswith("ssl:"):
@@ -89,23 +87,7 @@ def _select(address: str, tls_files: tuple[Path, Path, Path] | None, *wanted: tu
     if failed:
         raise AnabranchError(f"ovsdb: {address}: {os.strerror(failed)}; is ovsdb-server there?")
     selects = [{"op": "select", "table": table, "where": [], "columns": list(names)} for table, *names in wanted]
-    session, reply = jsonrpc.Connection(connection), None
-    deadline_ms = timeval.msec() + TIMEOUT_MS
-    try:
-        failed = session.send(jsonrpc.Message.create_request("transact", ["Open_vSwitch", *selects]))
-        # The library's own call that waits for an answer has no timeout.
-        while not failed and (reply is None or reply.type not in ANSWERS):
-            failed, reply = session.recv()
-            if failed == errno.EAGAIN:
-                failed = 0 if timeval.msec() < deadline_ms else errno.ETIMEDOUT
-                session.run()
-                waiting = poller.Poller()
-                session.wait(waiting)
-                session.recv_wait(waiting)
-                waiting.timer_wait_until(deadline_ms)
-                waiting.block()
-    finally:
-        session.close()
+    failed, reply = json_rpc.ask(connection, "transact", ["Open_vSwitch", *selects], TIMEOUT_MS)
     if failed or reply is None or reply.error is not None:
         refused = "no answer" if reply is None else reply.error
         problem = os.strerror(failed) if failed > 0 else "closed by the other end" if failed else refused

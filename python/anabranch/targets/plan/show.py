@@ -19,7 +19,7 @@ from anabranch.units import pct
 
 STYLES = {"+": "green", "-": "red", "~-": "red", "~+": "green"}
 VERDICT_STYLES = {Verdict.RIGHT: "green", Verdict.WRONG: "red", Verdict.UNSURE: "yellow"}
-PROGRESS_FROM_S = 2.0
+PROGRESS_FROM_S, END_TIMEOUT_S = 2.0, 5.0
 
 
 def show(outcome: Outcome, dry_run: bool, console: Console) -> None:
@@ -116,10 +116,10 @@ def waiting(seconds: float) -> Iterator[None]:
             bar.update(task, completed=monotonic() - begun)
 
     with bar:
-        thread = Thread(target=run)
+        thread = Thread(target=run, daemon=True)
         thread.start()
         try:
             yield
         finally:
             ended.set()
-            thread.join()
+            thread.join(END_TIMEOUT_S)

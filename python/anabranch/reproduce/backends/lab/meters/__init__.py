@@ -19,7 +19,7 @@ from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.processor_time import Meter
 from anabranch.lab.fabric.topology import Lab
 from anabranch.reproduce.backend import Context
-from anabranch.reproduce.backends.lab.meters.measure import Metered, measured
+from anabranch.reproduce.backends.lab.meters.measure import Metered, Passed, measured
 from anabranch.reproduce.backends.lab.study import LabEvidence, LabStudy
 from anabranch.reproduce.cells import Cells
 from anabranch.reproduce.quantity import Quantity
@@ -92,9 +92,8 @@ def run(study: LabStudy, context: Context) -> LabEvidence:
                 with meter.running(lab.record.mark):
                     found = measured(lab, settings.meter(rate_kbps, burst_ms))
                 meter.late_ms.append(found.late_p99_ms)
-                if found.came_bps < BEYOND * 1000 * rate_kbps:
-                    came = f"{found.came_bps / 1e6:.3g} Mb/s came to the meter; the machine forwards no more"
-                    _leave_out(made, settings, (rate_kbps, burst_ms), came)
+                if reason := not_usable(found, rate_kbps):
+                    _leave_out(made, settings, (rate_kbps, burst_ms), reason)
                     continue
                 _keep(made, settings, (rate_kbps, burst_ms), found.bits)
     finally:
@@ -108,6 +107,15 @@ def cells(settings: Settings) -> Cells:
     """Cells of all meters, as yet without numbers."""
     axes = {"rate": settings.rates_kbps, "window": settings.windows_ms, "burst": settings.bursts_ms}
     return Cells({axis: list(values) for axis, values in axes.items()}, list(range(1, settings.parts + 1)))
+
+
+def not_usable(found: Passed, rate_kbps: int) -> str:
+    """Reason to leave a measurement out; empty if there is none."""
+    if not found.is_whole:
+        return f"{found}; the machine loses frames"
+    if found.came_bps < BEYOND * 1000 * rate_kbps:
+        return f"{found.came_bps / 1e6:.3g} Mb/s came to the meter; the machine forwards no more"
+    return ""
 
 
 def errors(bits: npt.NDArray[np.float64], rate_kbps: int, window_ms: int) -> npt.NDArray[np.float64]:

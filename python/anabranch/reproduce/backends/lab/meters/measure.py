@@ -24,8 +24,8 @@ SOURCE_PORT, SINK_PORT = 4000, 9
 STEP_S = 0.0005
 """Between two writes of the sender, where frames are not rarer."""
 BATCH_MAX = 64
-SETTLE_S = 0.2
-"""After the last frame: what the switch still holds."""
+SETTLE_S, SETTLE_STEP_S = 2.0, 0.05
+"""After the last frame: longest wait for what the switch still holds, and the time between two looks."""
 SPARE = 1.1
 """Room for arrivals, as a multiple of what a meter may let pass."""
 
@@ -51,10 +51,29 @@ class Passed:
 
     bits: npt.NDArray[np.float64]
     """Bits that passed in each millisecond; a frame counts when it has arrived."""
+    sent: int
+    """Frames that the sender sent."""
+    came: int
+    """Frames that came to the meter; the others were lost before it."""
+    dropped: int
+    """Frames that the meter dropped."""
+    arrived: int
+    """Frames that reached the other host."""
     came_bps: float
     """What came to the meter."""
     late_p99_ms: float
     """Lateness of the sender at 1 % of its writes."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether those that arrived are those that the meter let pass."""
+        return self.arrived == self.came - self.dropped
+
+    def __str__(self) -> str:
+        return (
+            f"{self.sent} frames sent, {self.came} came to the meter, {self.came - self.dropped} passed it, "
+            f"{self.arrived} arrived"
+        )
 
 
 def measured(lab: Lab, meter: Metered) -> Passed:
@@ -76,12 +95,19 @@ def measured(lab: Lab, meter: Metered) -> Passed:
     sent = _frames(source.address, target.address, source.mac, target.mac)
     room = SPARE * (1000 * meter.rate_kbps * (meter.duration_s + 1) + 1000 * meter.burst_kb) / (8 * FRAME_BYTES)
     with Arrivals(target.namespace, target.interface, int(room) + 1000) as arrivals:
-        late_ms = _send(source.namespace, source.interface, sent, meter)
-        time.sleep(SETTLE_S)
-        times_ns, lengths = arrivals.read()
-    came_bps = 8 * FRAME_BYTES * switch.meter_packets(LEAF) / meter.duration_s
+        count, late_ms = _send(source.namespace, source.interface, sent, meter)
+        deadline = time.monotonic() + SETTLE_S
+        while True:
+            came, dropped = switch.meter_packets(LEAF)
+            times_ns, lengths = arrivals.read()
+            times_ns = times_ns[lengths == FRAME_BYTES]
+            if len(times_ns) == count - dropped or time.monotonic() > deadline:
+                break
+            time.sleep(SETTLE_STEP_S)
+    came_bps = 8 * FRAME_BYTES * came / meter.duration_s
     late_p99_ms = float(np.quantile(late_ms, 0.99)) if late_ms else 0.0
-    return Passed(_by_ms(times_ns[lengths == FRAME_BYTES], meter.duration_s), came_bps, late_p99_ms)
+    bits = _by_ms(times_ns, meter.duration_s)
+    return Passed(bits, count, came, dropped, len(times_ns), came_bps, late_p99_ms)
 
 
 def _frames(source: str, target: str, source_mac: str, target_mac: str) -> npt.NDArray[np.uint8]:
@@ -90,21 +116,22 @@ def _frames(source: str, target: str, source_mac: str, target_mac: str) -> npt.N
     return frames(batch, source_mac, target_mac, FRAME_BYTES - HEADERS_BYTES)
 
 
-def _send(namespace: str, device: str, sent: npt.NDArray[np.uint8], meter: Metered) -> list[float]:
-    """Sends for the meter's time; lateness of each write in milliseconds."""
+def _send(namespace: str, device: str, sent: npt.NDArray[np.uint8], meter: Metered) -> tuple[int, list[float]]:
+    """Sends for the meter's time; number of frames, and lateness of each write in milliseconds."""
     gap_s = 8 * FRAME_BYTES / (1e6 * meter.offered_mbps)
     late_ms: list[float] = []
     with open_outlet(namespace, device) as outlet:
-        began, count = time.monotonic(), 0
+        began, count, written = time.monotonic(), 0, 0
         while (now := time.monotonic() - began) < meter.duration_s:
             due = int(now / gap_s) + 1 - count
             if due > 0:
                 late_ms.append(1e3 * max(0.0, now - count * gap_s - STEP_S))
                 # What a late sender has missed is past: at once it would be a burst.
-                send_batch(outlet, sent[: min(due, BATCH_MAX)])
-                count += due
+                batch = sent[:due]
+                send_batch(outlet, batch)
+                count, written = count + due, written + len(batch)
             time.sleep(max(STEP_S, gap_s / 2))
-    return late_ms
+    return written, late_ms
 
 
 def _by_ms(times_ns: npt.NDArray[np.int64], duration_s: int) -> npt.NDArray[np.float64]:

@@ -61,8 +61,8 @@ class Fabric(Place):
             await self._hold(edge, flows, rendered.groups)
 
     def forget_flows(self) -> None:
-        """Empties the switches' caches: else connections match flows of an earlier split for some 100 ms."""
-        open_vswitch(self.lab).appctl("revalidator/purge")
+        """Empties the switches' caches, so that connections follow the split of now."""
+        open_vswitch(self.lab).forget_flows()
 
     def pin(self, edge: str, path: int, **fields: int | str) -> Flow:
         """A rule that sends some connections over a path whatever the split."""
