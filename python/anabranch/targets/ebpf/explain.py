@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,7 +69,7 @@ class Forwarding:
     """A datapath as it is once a plan is applied."""
 
     program: str
-    groups: dict[str, tuple[Installed, Sequence[int]]]
+    groups: Mapping[str, tuple[Installed, Sequence[int]]]
     """Groups by name, with the member of each slot where a table stands already."""
     state: str
 
