@@ -12,15 +12,15 @@ TCP, UDP, ICMP, SCTP, DCCP, UDP_LITE, ESP, AH, FRAGMENT, OPTIONS = 6, 17, 1, 132
 RECEIVER = bytes.fromhex("020000000001")
 IPV4, IPV6, MPLS = 0x0800, 0x86DD, 0x8847
 TAG, SERVICE_TAG, OLD_TAG = 0x8100, 0x88A8, 0x9100
-PADDED = bytes.fromhex("0001040000000000")
+PADDED = bytes.fromhex("0000010400000000")
 """Extension header of eight bytes, but for the number of the next one."""
 
 Made = tuple[int, bytes, Sequence[tuple[int, int]]]
 """EtherType, packet, and tags: type and VLAN of each."""
 
 
-def ipv4(host: int, protocol: int, payload: bytes, flags_offset: int = 0) -> bytes:
-    ends = IPv4Address("10.0.0.1").packed + IPv4Address(0x0A010000 + host).packed
+def ipv4(host: int, protocol: int, payload: bytes, flags_offset: int = 0, source: str = "10.0.0.1") -> bytes:
+    ends = IPv4Address(source).packed + IPv4Address(0x0A010000 + host).packed
     header = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(payload), host, flags_offset, 64, protocol, 0) + ends
     total = sum(struct.unpack("!10H", header))
     while total >> 16:
@@ -97,11 +97,16 @@ def _whole6(host: int, protocol: int, mark: bytes) -> bytes:
     return ipv6(host, protocol, transport(protocol, host) + mark)
 
 
+def _swapped(header: bytes) -> bytes:
+    return header[2:4] + header[:2] + header[4:]
+
+
 ODD = "stacked VLAN tags, of type 0x9100, or more than two"
 KINDS = {
     "4 whole": _v4("", _whole4),
     "4 tagged": _v4("", _whole4, (TAG, 5)),
     "4 priority": _v4("", _whole4, (TAG, 0)),
+    "4 swapped ports": _v4("", lambda host, p, mark: ipv4(host, p, _swapped(transport(p, host)) + mark)),
     "4 stacked": _v4("stacked VLAN tags", _whole4, (SERVICE_TAG, 5), (TAG, 5)),
     "4 old tag": _v4(ODD, _whole4, (OLD_TAG, 5)),
     "4 three tags": _v4(ODD, _whole4, (SERVICE_TAG, 5), (TAG, 5), (TAG, 6)),

@@ -33,6 +33,8 @@ TECHNIQUES = {
     "rendezvous": Choice("log-rendezvous"),
 }
 """The library's technique of each program that decides by the connection alone."""
+PLAIN_SCORES = Choice("scoring-wide")
+"""The technique of a program whose weights are factors of scores as they are."""
 UNDECIDED = {
     "spray": "each packet is drawn for itself",
     "cycle": "packets of all connections take turns",
@@ -165,7 +167,7 @@ def _picked(
         slot = int(key) % len(table)
         return [(HASH, f"0x{int(key):08x} (seed {seed})"), ("slot", f"{slot} of {len(table)}")], table[slot] + 1
     dead = [path for path, lives in enumerate(installed.up, 1) if not lives]
-    choice = Choice(PLAIN) if plan.scheme == PLAIN else TECHNIQUES[program]
+    choice = PLAIN_SCORES if plan.scheme == PLAIN else TECHNIQUES[program]
     (found,) = by_technique(read, group(installed.planned.weights, dead), choice, HASH, seed)
     assert found.path is not None
     return found.steps, found.path
