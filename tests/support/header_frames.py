@@ -120,6 +120,9 @@ KINDS = {
     "4 ah, other ports": _v4(
         "authentication header", lambda host, p, mark: ipv4(host, AH, authenticated(p, host + 1) + mark)
     ),
+    "4 tunnel": _v4("", lambda host, p, mark: ipv4(host, 4, _whole4(host + 7, p, mark))),
+    "4 tunnel, other inside": _v4("", lambda host, p, mark: ipv4(host, 4, _whole4(host + 8, p, mark))),
+    "4 GRE": _v4("", lambda host, p, mark: ipv4(host, 47, b"\0\0\x08\0" + _whole4(host + 7, p, mark))),
     "6 whole": _v6("", _whole6),
     "6 label": _v6("", lambda host, p, mark: ipv6(host, p, transport(p, host) + mark, label=0x12345)),
     "6 stacked": _v6("stacked VLAN tags", _whole6, (SERVICE_TAG, 5), (TAG, 5)),

@@ -107,6 +107,21 @@ def test_fragments_authentication_tags_and_labels_go_where_it_is_said(
     assert answers["others decide"] == outside
 
 
+def test_more_tags_are_read_under_another_limit_of_the_whole_switch(switch: OpenVSwitch, tmp_path: Path) -> None:
+    plan, capture = tmp_path / "plan.toml", tmp_path / "frames.pcap"
+    plan.write_text(PLAN.format(recipe="hash-gravity", seed=3))
+    assert anabranch("apply", str(plan), "--openflow", switch.openflow(BRIDGE)).returncode == 0
+    whole, stacked = (framed([kind], HOSTS, first=first) for kind, first in (("4 whole", 1), ("4 stacked", 101)))
+    capture.write_bytes(pcap(one.frame for one in whole))
+    said = [one["outcome"] for one in explained(plan, capture)]
+    switch.vsctl("set", "Open_vSwitch", ".", "other_config:vlan-limit=2")
+    try:
+        left = sent(switch, tmp_path, [one.frame for one in stacked], 0)
+    finally:
+        switch.vsctl("remove", "Open_vSwitch", ".", "other_config", "vlan-limit")
+    assert [f"p{left[one.number]}" for one in stacked] == said
+
+
 def test_plan_counts_what_no_rule_takes_and_split_what_there_is(tmp_path: Path) -> None:
     capture = tmp_path / "frames.pcap"
     made = frames()

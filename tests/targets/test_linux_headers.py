@@ -63,23 +63,24 @@ recipe = "mpath"
 DROPPED = ("4 tagged", "4 stacked", "4 old tag", "4 three tags", "4 mpls", "6 stacked")
 WHOLE4, PIECES4 = {"4 whole", "4 swapped ports", "4 priority"}, {"4 first", "4 later"}
 AH4 = {"4 ah", "4 ah, other ports", "4 ah, other SPI"}
+INSIDE = {"4 tunnel", "4 tunnel, other inside"}
 PIECES6, AH6 = {"6 first", "6 later", "6 atomic"}, {"6 ah", "6 ah, other SPI"}
 TOGETHER: dict[int, list[set[str]]] = {
     0: [
-        WHOLE4 | PIECES4 | AH4,
+        WHOLE4 | PIECES4 | AH4 | INSIDE | {"4 GRE"},
         *({"6 whole"}, {"6 label"}, PIECES6 | {"6 options behind"}, {"6 options"}, AH6),
     ],
     1: [
-        *(WHOLE4, PIECES4, {"4 ah", "4 ah, other ports"}, {"4 ah, other SPI"}),
+        *(WHOLE4, PIECES4, {"4 ah", "4 ah, other ports"}, {"4 ah, other SPI"}, INSIDE, {"4 GRE"}),
         {"6 whole", "6 label", "6 options"},
         *(PIECES6, {"6 options behind"}, {"6 ah"}, {"6 ah, other SPI"}),
     ],
     2: [
-        WHOLE4 | PIECES4 | AH4,
+        *(WHOLE4 | PIECES4 | AH4, {"4 tunnel", "4 GRE"}, {"4 tunnel, other inside"}),
         *({"6 whole", "6 options"} | PIECES6, {"6 label"}, {"6 options behind"}, AH6),
     ],
     3: [
-        *(WHOLE4 | PIECES4, AH4),
+        *(WHOLE4 | PIECES4, AH4, INSIDE, {"4 GRE"}),
         *({"6 whole", "6 label", "6 options"} | PIECES6, {"6 options behind"}, AH6),
     ],
 }
