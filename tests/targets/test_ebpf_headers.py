@@ -115,7 +115,7 @@ def test_every_scheme_that_decides_by_the_connection_and_a_table_with_a_history(
     frames = framed(("4 whole", "4 later", "6 whole", "6 ah"), range(1, 21))
     capture, given = tmp_path / "kind.pcap", "weights = [4, 3, 2]"
     for scheme, weights in {
-        **dict.fromkeys(("valo", "scoring", "log-rendezvous"), given),
+        **dict.fromkeys(("valo", "weighted-random", "wcmp", "scoring", "log-rendezvous"), given),
         **dict.fromkeys(("random", "ecmp"), ""),
         "weighted": given + '\nerror = "0.01%"',
     }.items():
@@ -152,7 +152,7 @@ def test_what_is_not_known_is_said_with_the_reason(tmp_path: Path) -> None:
         "spray": "each packet is drawn",
         "letflow": "each flowlet is drawn",
         "presto": "each 64 KiB",
-        "dbb": "packets of all connections take turns",
+        "dbb": "packets take turns",
     }.items():
         status, outcome = said(
             written(tmp_path, scheme, "" if scheme == "spray" or scheme == "presto" else "weights = [4, 3, 2]")

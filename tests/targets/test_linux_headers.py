@@ -229,6 +229,6 @@ def test_the_command_line_says_what_is_hashed_and_that_no_path_is_known(tmp_path
     first, hidden, six = json.loads(run.stdout)["connections"]
     assert (first["group"], first["hashed"]) == ("four", "10.0.0.1 10.1.1.6, protocol 6, no ports")
     assert (hidden["hashed"], six["hashed"]) == (None, "fd00::1 fd01::106, protocol 6, ports 443 1262")
-    assert dict(hidden["steps"])["hashed"].startswith("10.0.0.1 10.1.1.6, protocol 51, SPI not told (")
+    assert dict(hidden["steps"])["hashed"].startswith("10.0.0.1 10.1.1.6, protocol 51, SPI not in a capture (")
     elsewhere = anabranch("explain", "10.0.0.1,10.2.0.1,tcp,1,2", "--plan", str(plan), "--target", "linux")
     assert (elsewhere.returncode, "others decide" in elsewhere.stdout) == (0, True)

@@ -36,12 +36,12 @@ TECHNIQUES = {
 PLAIN_SCORES = Choice("scoring-wide")
 """The technique of a program whose weights are factors of scores as they are."""
 UNDECIDED = {
-    "spray": "each packet is drawn for itself",
-    "cycle": "packets of all connections take turns",
-    "flow_cycle": "a connection's packets take turns, from one that is drawn",
+    "packet": "each packet is drawn for itself",
+    "turn": "packets take turns",
     "flowlet": "each flowlet is drawn for itself",
-    "presto": "each 64 KiB of a connection take the next path",
+    "flowcell": "each 64 KiB of a connection take the next path",
 }
+"""Why a connection does not tell its path, by the unit that a scheme decides for."""
 FIRST, STANDING = "as first applied", "as it stands in this network namespace"
 PASSES = "others decide"
 
@@ -148,8 +148,8 @@ def _one(plan: EbpfPlan, forwarding: Forwarding, captured: npt.NDArray[np.void])
     steps.append(("group", f"{taking.name}, {forwarding.program}, {forwarding.state}"))
     if not any(installed.asked):
         return Predicted(name, steps, taking.name, None, "none, dropped: every path is masked")
-    if forwarding.program in UNDECIDED:
-        outcome = f"not known because {UNDECIDED[forwarding.program]}"
+    if plan.kernel.unit in UNDECIDED:
+        outcome = f"not known because {UNDECIDED[plan.kernel.unit]}"
         return Predicted(name, steps, taking.name, None, outcome, known=False)
     more, path = _picked(plan, forwarding.program, installed, table, read)
     members = taking.members

@@ -74,13 +74,13 @@ def _one(plan: LinuxPlan, one: npt.NDArray[np.void], policies: dict[int, HashPol
         tables = ", ".join(str(group.table) for group in found)
         return Predicted(name, [("route", f"tables {tables}")], None, None, f"not known {RULES}")
     taking: WeightedHops = min(found, key=lambda group: group.metric)
-    step, told = _hashed(one, policies[int(one[0]["version"])])
+    step, fields = _hashed(one, policies[int(one[0]["version"])])
     steps = [("route", f"group {taking.name}, {len(taking.hops)} paths"), step]
-    return Predicted(name, steps, taking.name, told, f"not known {KEY}: one of {taking.name}'s {len(taking.hops)}")
+    return Predicted(name, steps, taking.name, fields, f"not known {KEY}: one of {taking.name}'s {len(taking.hops)}")
 
 
 def _hashed(one: npt.NDArray[np.void], policy: HashPolicy) -> tuple[tuple[str, str], str | None]:
-    """The step, and the fields if all of them are told."""
-    fields, is_told = hashed(one, policy)
+    """The step, and the fields if a capture has all of them."""
+    fields, is_whole = hashed(one, policy)
     text = ", ".join(fields)
-    return ("hashed", f"{text} ({policy.name}={policy.number})"), text if is_told else None
+    return ("hashed", f"{text} ({policy.name}={policy.number})"), text if is_whole else None

@@ -39,7 +39,7 @@ TUNNELS = (4, 41, 47)
 """Protocols that the kernel looks into: IPv4 and IPv6 within IP, and GRE."""
 ICMP_ERRORS = {4: (3, 4, 5, 11, 12), 6: tuple(range(128))}
 """Types of messages about another packet, whose addresses are hashed under policy 0 (`ip_multipath_l3_keys`)."""
-NOT_TOLD = "not told"
+MISSING = "not in a capture"
 
 
 def is_no_ip(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
@@ -53,15 +53,15 @@ def is_portless(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
 
 
 def hashed(tuples: npt.NDArray[np.void], policy: HashPolicy) -> tuple[list[str], bool]:
-    """The fields that are hashed of the connection of an array of one, and whether a capture tells all of them.
+    """The fields that are hashed of the connection of an array of one, and whether a capture has all of them.
 
-    Of two connections whose fields are told and are the same, a group sends the packets one way.
+    Of two connections with the same fields, all of them there, a group sends the packets one way.
     """
     row, bits = tuples[0], policy.hashed
     if bits & INNER and int(row["protocol"]) in TUNNELS and not is_portless(tuples)[0]:
-        return [f"fields of the packet inside: {NOT_TOLD}"], False
+        return [f"fields of the packet inside: {MISSING}"], False
     if policy.number == LAYER_3 and _is_about_another(tuples):
-        return [f"addresses of the packet that the message is about: {NOT_TOLD}"], False
+        return [f"addresses of the packet that the message is about: {MISSING}"], False
     protocol, ports = _transport(tuples, policy)
     found = []
     # The kernel sorts the addresses, and the ports by themselves (`__flow_hash_consistentify`).
@@ -71,10 +71,10 @@ def hashed(tuples: npt.NDArray[np.void], policy: HashPolicy) -> tuple[list[str],
     if bits & PROTOCOL:
         found.append(f"protocol {protocol}")
     if bits & FLOW_LABEL and policy.version == 6:
-        found.append(f"flow label {NOT_TOLD}")
+        found.append(f"flow label {MISSING}")
     if bits & (SOURCE_PORT | DESTINATION_PORT):
         found.append(ports)
-    return found, not any(NOT_TOLD in one for one in found)
+    return found, not any(MISSING in one for one in found)
 
 
 def _is_about_another(tuples: npt.NDArray[np.void]) -> bool:
@@ -94,21 +94,21 @@ def _transport(tuples: npt.NDArray[np.void], policy: HashPolicy) -> tuple[str, s
         if policy.number == LAYER_3:
             # The number in the fixed header, whatever follows.
             first = {0: protocol, FIRST_FRAGMENT: "44", LATER_FRAGMENT: "44", AUTHENTICATED: str(AUTHENTICATION)}
-            return first.get(int(headers_of(tuples)[0]), NOT_TOLD), "no ports"
+            return first.get(int(headers_of(tuples)[0]), MISSING), "no ports"
         # Options, and an authentication header, may stand before the header of the fragment or behind it.
         if has(tuples, EXTENSIONS)[0]:
-            return NOT_TOLD, f"ports {NOT_TOLD}"
+            return MISSING, f"ports {MISSING}"
         if is_piece and is_authenticated:
-            return str(AUTHENTICATION), f"SPI {NOT_TOLD}"
+            return str(AUTHENTICATION), f"SPI {MISSING}"
     if is_authenticated:
-        return str(AUTHENTICATION), "no ports" if is_piece else f"SPI {NOT_TOLD}"
+        return str(AUTHENTICATION), "no ports" if is_piece else f"SPI {MISSING}"
     if is_piece:
         return protocol, "no ports"
     number = int(row["protocol"])
     if number == ENCRYPTION:
-        return protocol, f"SPI {NOT_TOLD}"
+        return protocol, f"SPI {MISSING}"
     if number in UNREAD_PORTS:
-        return protocol, f"ports of {UNREAD_PORTS[number]} {NOT_TOLD}"
+        return protocol, f"ports of {UNREAD_PORTS[number]} {MISSING}"
     if number not in PORTED:
         return protocol, "no ports"
     bits = {SOURCE_PORT: "source_port", DESTINATION_PORT: "destination_port"}
