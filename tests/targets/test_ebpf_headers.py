@@ -158,6 +158,16 @@ def test_what_is_not_known_is_said_with_the_reason(tmp_path: Path) -> None:
             written(tmp_path, scheme, "" if scheme == "spray" or scheme == "presto" else "weights = [4, 3, 2]")
         )
         assert (status, reason in outcome) == (3, True), outcome
+    # Neither ICMP's type and code nor ports of other protocols are read.
+    given, bare = (
+        anabranch("explain", *texts, "--plan", str(written(tmp_path)), "--target", "ebpf", "--json", "-").stdout
+        for texts in (
+            ("10.9.0.1,10.1.0.9,icmp,8,0", "10.9.0.1,10.1.0.9,136,5,6"),
+            ("10.9.0.1,10.1.0.9,icmp", "10.9.0.1,10.1.0.9,136"),
+        )
+    )
+    paths = [[one["steps"][-4:] for one in json.loads(text)["connections"]] for text in (given, bare)]
+    assert paths[0] == paths[1]
     unseeded = written(tmp_path)
     unseeded.write_text(unseeded.read_text().replace("seed = 7\n", ""))
     run = anabranch("explain", connection, "--plan", str(unseeded), "--target", "ebpf")

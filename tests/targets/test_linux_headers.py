@@ -230,5 +230,9 @@ def test_the_command_line_says_what_is_hashed_and_that_no_path_is_known(tmp_path
     assert (first["group"], first["hashed"]) == ("four", "10.0.0.1 10.1.1.6, protocol 6, no ports")
     assert (hidden["hashed"], six["hashed"]) == (None, "fd00::1 fd01::106, protocol 6, ports 443 1262")
     assert dict(hidden["steps"])["hashed"].startswith("10.0.0.1 10.1.1.6, protocol 51, SPI not in a capture (")
+    typed = "10.0.0.1,10.1.1.6,icmp,8,0", "10.0.0.1,10.1.1.6,136,5,6", "10.0.0.1,10.1.1.6,136"
+    said = anabranch("explain", *typed, "--plan", str(plan), "--target", "linux", "--json", "-").stdout
+    fields = [one["hashed"] for one in json.loads(said)["connections"]]
+    assert fields == ["10.0.0.1 10.1.1.6, protocol 1, no ports", "10.0.0.1 10.1.1.6, protocol 136, ports 5 6", None]
     elsewhere = anabranch("explain", "10.0.0.1,10.2.0.1,tcp,1,2", "--plan", str(plan), "--target", "linux")
     assert (elsewhere.returncode, "others decide" in elsewhere.stdout) == (0, True)

@@ -17,6 +17,7 @@ from anabranch.targets.plan.captured import (
     ODD_TAGS,
     has,
 )
+from anabranch.targets.plan.explanation import PORTED
 
 AUTHENTICATION = 51
 """Protocol number of the authentication header (RFC 4302)."""
@@ -25,14 +26,16 @@ AUTHENTICATION = 51
 def as_read(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
     """The protocol and ports that a program reads.
 
-    All fragments are without ports, the first too, so that they stay together. Of IPv4 a program does not look behind
+    All fragments are without ports, the first too, so that they stay together, and so is what is none of TCP, UDP and
+    SCTP. Of IPv4 a program does not look behind
     an authentication header; of IPv6 it does, as behind other extension headers.
     """
     read: npt.NDArray[np.void] = tuples.copy()
     is_hidden = _is_hidden(tuples)
     read["protocol"][is_hidden] = AUTHENTICATION
+    is_bare = ~np.isin(tuples["protocol"], list(PORTED)) | is_hidden | has(tuples, FIRST_FRAGMENT, LATER_FRAGMENT)
     for port in ("source_port", "destination_port"):
-        read[port][is_hidden | has(tuples, FIRST_FRAGMENT, LATER_FRAGMENT)] = 0
+        read[port][is_bare] = 0
     return read
 
 

@@ -34,7 +34,7 @@ from anabranch.targets.plan.explanation import ICMP, PORTED, ends_of, is_untyped
 AUTHENTICATION, ENCRYPTION = 51, 50
 """Protocols whose packets carry an index (SPI), which the kernel hashes in the place of ports."""
 UNREAD_PORTS = {33: "DCCP", 136: "UDP-Lite"}
-"""Protocols whose ports the kernel hashes, and a capture's connections do not have."""
+"""Protocols whose ports the kernel hashes, and a capture's connections do not have; a flow list's may."""
 TUNNELS = (4, 41, 47)
 """Protocols that the kernel looks into: IPv4 and IPv6 within IP, and GRE."""
 ICMP_ERRORS = {4: (3, 4, 5, 11, 12), 6: tuple(range(128))}
@@ -107,10 +107,10 @@ def _transport(tuples: npt.NDArray[np.void], policy: HashPolicy) -> tuple[str, s
     number = int(row["protocol"])
     if number == ENCRYPTION:
         return protocol, f"SPI {MISSING}"
-    if number in UNREAD_PORTS:
-        return protocol, f"ports of {UNREAD_PORTS[number]} {MISSING}"
-    if number not in PORTED:
+    if number not in PORTED and number not in UNREAD_PORTS:
         return protocol, "no ports"
+    if number in UNREAD_PORTS and not row["source_port"] and not row["destination_port"]:
+        return protocol, f"ports of {UNREAD_PORTS[number]} {MISSING}"
     bits = {SOURCE_PORT: "source_port", DESTINATION_PORT: "destination_port"}
     ports = sorted(int(row[name]) for bit, name in bits.items() if policy.hashed & bit)
     return protocol, " ".join(["ports", *map(str, ports)])
