@@ -280,6 +280,9 @@ class KernelDatapath:
     def shares(self) -> list[list[float]]:
         """By group and member, what the plans in force really give; each group's sum to 1."""
 
+    def slots(self, groups: list[KernelGroup]) -> list[list[int]]:
+        """By group, the member of each slot once these groups are in force; none where the program has no table."""
+
     def counters(self) -> list[list[tuple[int, int]]]:
         """By group and member, (packets, bytes) since the group came."""
 

@@ -188,7 +188,6 @@ def test_the_connections_of_a_trace_are_summed_by_path_and_bytes(tmp_path: Path)
         (f"{ONE} --weights 1,1 --technique maglv", "technique: maglv: unknown; did you mean maglev?"),
         (f"{ONE} --weights 1,1 --hash xxh4", "hash: xxh4: unknown; did you mean xxh3?"),
         (f"{ONE} --weights 1,1 --target nft", "target: nft: unknown"),
-        (f"{ONE} --weights 1,1 --target linux", "target linux: explain: "),
         (f"{ONE} --weights 1,1 --param 3", "param: 3: not used without a target; give --target ovs too"),
         (f"{ONE} --weights 1,1 --target ovs --hash crc32", "hash: crc32: not used with a target"),
         (f"{ONE} --weights 1,1 --target ovs --bucket-ids 1,1", "bucket-ids: 1,1: not 2 different numbers"),

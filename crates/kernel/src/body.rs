@@ -83,6 +83,16 @@ impl Body {
         }
     }
 
+    /// Member of each slot, if it has a table.
+    #[must_use]
+    pub fn slots(&self) -> Vec<u16> {
+        match self {
+            Self::Slots(table) => table.iter().map(|&member| member.into()).collect(),
+            Self::SlotsLarge(table) => table.iter().map(|&member| member.into()).collect(),
+            Self::Scores(_) | Self::Arrivals(_) | Self::Turns(_) => Vec::new(),
+        }
+    }
+
     /// Members in turn, if it has turns.
     #[must_use]
     pub fn turns(&self) -> Vec<u16> {

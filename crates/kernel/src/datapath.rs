@@ -196,6 +196,29 @@ impl Datapath {
         Ok(observed.values().map(|observed| observed.body.shares(observed.group.members.len())).collect())
     }
 
+    /// Member of each slot that these groups would have if they were put in force, by group; empty where the scheme has
+    /// no table.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn slots(&self, groups: &[Group]) -> Result<Vec<Vec<u16>>, KernelError> {
+        let observed = self.in_force()?;
+        let numbers = self.numbers(groups, &observed)?;
+        let body = |(group, number)| Ok(self.body(group, number, &observed)?.slots());
+        groups.iter().zip(numbers).map(body).collect()
+    }
+
+    /// Body of a group, made from that of the observed group of its name.
+    fn body(
+        &self,
+        group: &Group,
+        number: u32,
+        observed: &BTreeMap<u32, Observed>,
+    ) -> Result<Body, KernelError> {
+        let before = observed.get(&number).filter(|observed| observed.group.name == group.name);
+        Body::make(self.object, group, before.map(|observed| &observed.body))
+    }
+
     /// Packets and bytes of each member since its group was created, by group, over all processors.
     ///
     /// # Errors
@@ -222,12 +245,7 @@ impl Datapath {
         let numbers = self.numbers(groups, &observed)?;
         let mut desired = Vec::with_capacity(groups.len());
         for (group, &number) in groups.iter().zip(&numbers) {
-            let before = observed.get(&number).filter(|observed| observed.group.name == group.name);
-            desired.push((
-                number,
-                group.head(),
-                Body::make(self.object, group, before.map(|observed| &observed.body))?,
-            ));
+            desired.push((number, group.head(), self.body(group, number, &observed)?));
         }
         let same = desired.len() == observed.len()
             && groups.iter().zip(&desired).all(|(group, (number, head, body))| {

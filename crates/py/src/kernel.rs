@@ -201,6 +201,10 @@ impl KernelDatapath {
         self.there()?.shares().map_err(kernel)
     }
 
+    fn slots(&self, groups: Vec<PyRef<'_, KernelGroup>>) -> PyResult<Vec<Vec<u16>>> {
+        self.there()?.slots(&bare(groups)).map_err(kernel)
+    }
+
     fn counters(&self) -> PyResult<Vec<Vec<(u64, u64)>>> {
         let found = self.there()?.counters().map_err(kernel)?;
         Ok(found

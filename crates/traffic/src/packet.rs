@@ -18,10 +18,11 @@ impl Headers {
     pub const STACKED_TAGS: Self = Self(8);
     /// MPLS label stack: a switch that reads labels sees no IP.
     pub const MPLS: Self = Self(16);
-
     /// IPv6 extension headers other than these in front of the protocol: hop-by-hop, routing, destination options, or a
-    /// fragment header of a whole packet.
+    /// fragment header of a whole packet. Of a later fragment, also what its fragment header names as the next one.
     pub const EXTENSIONS: Self = Self(32);
+    /// A VLAN tag of the older type 0x9100, or a third one: few switches look behind it. [`Self::STACKED_TAGS`] is there too.
+    pub const ODD_TAGS: Self = Self(64);
 
     /// Whether all of `other` are there.
     #[must_use]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from anabranch.targets.plan.verification import Measured
 
 PARTS = ("predict", "desired", "observe", "change", "verify", "session", "lab")
-"""Files of a target's folder, and what a target may lack; also `explain`, where only the split can be predicted."""
+"""Files of a target's folder, and what a target may lack."""
 
 
 class Desired(Protocol):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from anabranch.stats.mape import byte_floor, mape, mape_band, mape_expected, mape_floor
 from anabranch.targets.forecast import Forecasts
 from anabranch.targets.plan.captured import captured
-from anabranch.targets.plan.recipe import OUTSIDE, UNKNOWN, Forecast, Recipe
+from anabranch.targets.plan.recipe import OUTSIDE, UNKNOWN, Forecast, Reading, Recipe
 from anabranch.trace import Trace
 
 NEAR_FLOOR = 1.1
@@ -35,6 +35,8 @@ class Outcome:
     """Connections that do not tell their path to the target's own hash; they are in neither list."""
     outside: int
     """Connections that the target does not take for IP, so that they do not come to the group; in neither list."""
+    portless: int
+    """Connections that are hashed without their ports; 0 where the lists have them."""
     lost: tuple[int, int]
     """Connections and bytes that go into dead ports; the lists do not have them."""
 
@@ -63,6 +65,7 @@ class Outcome:
             "bytes_mape_pct": self.bytes_pct,
             "unknown_connections": self.unknown,
             "outside_connections": self.outside,
+            "portless_connections": self.portless,
             "lost_connections": self.lost[0],
             "lost_bytes": self.lost[1],
         }
@@ -98,7 +101,9 @@ class OnTraffic:
     @cached_property
     def outcomes(self) -> list[list[Outcome]]:
         """Of every recipe of every target, in their order."""
-        return [[self._outcome(recipe) for recipe in target.recipes] for target in self.forecasts.targets]
+        return [
+            [self._outcome(recipe, target.reading) for recipe in target.recipes] for target in self.forecasts.targets
+        ]
 
     def recommended(self, outcomes: Sequence[Outcome]) -> Outcome:
         """The first that chance alone explains over these connections, or the one with the least error to expect."""
@@ -145,23 +150,28 @@ class OnTraffic:
         target, outcome = self.best
         return found | {"recommended": {"target": target.name, "recipe": outcome.recipe.name}}
 
-    def _outcome(self, recipe: Recipe) -> Outcome:
+    def _outcome(self, recipe: Recipe, reading: Reading | None) -> Outcome:
+        tuples = captured(self.trace)
+        outside, portless = (
+            0 if read is None else int(read(tuples).sum())
+            for read in ((None, None) if reading is None else (reading.is_outside, reading.is_portless))
+        )
         if recipe.per_packet:
-            return Outcome(recipe, recipe.mape_pct, None, None, 0, 0, (0, 0))
+            return Outcome(recipe, recipe.mape_pct, None, None, 0, outside, 0, (0, 0))
         expected = mape_expected(recipe.achieved, recipe.asked, len(self.trace))
         if recipe.own_hash is None:
-            return Outcome(recipe, expected, None, None, 0, 0, (0, 0))
-        paths = recipe.own_hash.paths(captured(self.trace))
+            return Outcome(recipe, expected, None, None, 0, outside, portless, (0, 0))
+        paths = recipe.own_hash.paths(tuples)
         known = paths >= 0
         unknown, outside = int((paths == UNKNOWN).sum()), int((paths == OUTSIDE).sum())
         if not known.any():
-            return Outcome(recipe, expected, None, None, unknown, outside, (0, 0))
+            return Outcome(recipe, expected, None, None, unknown, outside, portless, (0, 0))
         counts = _by_path(paths[known], np.ones(known.sum()), len(recipe.asked))
         carried = _by_path(paths[known], self.trace.bytes[known], len(recipe.asked))
         up = np.array(self.forecasts.group.up)
         lost = int(counts[~up].sum()), int(carried[~up].sum())
         living = np.where(up, counts, 0).tolist(), np.where(up, carried, 0).tolist()
-        return Outcome(recipe, expected, *living, unknown, outside, lost)
+        return Outcome(recipe, expected, *living, unknown, outside, portless, lost)
 
 
 def _by_path(paths: npt.NDArray[np.intp], amounts: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:

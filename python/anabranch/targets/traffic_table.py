@@ -9,7 +9,6 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch.stats.size_classes import bytes_text
-from anabranch.targets import registry
 from anabranch.targets.forecast_table import (
     PATHS_SHOWN,
     error_style,
@@ -19,6 +18,7 @@ from anabranch.targets.forecast_table import (
     show_refused,
 )
 from anabranch.targets.plan.group import Group
+from anabranch.targets.plan.recipe import Reading
 from anabranch.targets.traffic import OnTraffic, Outcome
 from anabranch.terminal.plain_table import plain_table
 from anabranch.units import pct
@@ -52,21 +52,12 @@ def show(found: OnTraffic, console: Console) -> None:
                 style="dim",
                 markup=False,
             )
-        outside = max(one.outside for one in outcomes)
-        if outside:
-            console.print(
-                f"  without {outside:,} of these connections: stacked VLAN tags or MPLS, where the switch sees no "
-                "IP, so that no rule of a plan takes them",
-                style="dim",
-                markup=False,
-            )
+        if target.reading is not None:
+            _show_reading(target.reading, outcomes, console)
         hashes = dict.fromkeys(one.recipe.own_hash.holds for one in outcomes if one.recipe.own_hash is not None)
         for holds in hashes:
             names = [one.recipe.name for one in outcomes if one.recipe.own_hash and one.recipe.own_hash.holds == holds]
             console.print(f"  {', '.join(names)}: {holds}", style="dim", markup=False)
-        if not hashes:
-            reason = registry.target(target.name).descriptor.lacks["explain"]
-            console.print(f"  single connections: {reason}", style="dim", markup=False)
     target, best = found.best
     console.print()
     console.print(Text(f"Recommended: {target.title}", style="bold"))
@@ -74,11 +65,25 @@ def show(found: OnTraffic, console: Console) -> None:
         console.print(_paths(group, best))
     if found.explained(best):
         near = "; off by no more than an ideal hash"
+    elif best.outside == len(trace):
+        near = "; by its shares alone, for none of these connections comes to it"
     elif best.without_path == len(trace):
         near = "; by its shares alone, for no hash of these connections is known"
     else:
         near = "; nothing here is as near as a hash can be"
     show_recommended(target, best.recipe, near, console)
+
+
+def _show_reading(reading: Reading, outcomes: Sequence[Outcome], console: Console) -> None:
+    """Prints which of the connections the target reads otherwise than a 5-tuple, and how many they are."""
+    outside, portless = (max(getattr(one, count) for one in outcomes) for count in ("outside", "portless"))
+    lines = [f"without {outside:,} of these connections: {reading.outside}"] if outside else []
+    if portless:
+        lines.append(f"{portless:,} of these connections: {reading.portless}")
+    if reading.unpredicted:
+        lines.append(f"single connections: {reading.unpredicted}")
+    for line in lines:
+        console.print(f"  {line}", style="dim", markup=False)
 
 
 def _outcomes(found: OnTraffic, outcomes: Sequence[Outcome]) -> Table:

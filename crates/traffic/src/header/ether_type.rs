@@ -26,7 +26,10 @@ pub(super) fn datagram(mut ether_type: u16, mut rest: Octets<'_>) -> Result<Data
             0x86dd => ip::v6(rest)?,
             0x8100 | 0x88a8 | 0x9100 => {
                 if tags > 0 || ether_type == 0x9100 {
-                    headers = Headers::STACKED_TAGS;
+                    headers |= Headers::STACKED_TAGS;
+                }
+                if tags > 1 || ether_type == 0x9100 {
+                    headers |= Headers::ODD_TAGS;
                 }
                 let (tag, tagged) = rest.split::<4>()?;
                 ether_type = u16::from_be_bytes([tag[2], tag[3]]);

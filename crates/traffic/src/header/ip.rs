@@ -105,8 +105,10 @@ fn extensions(mut tuple: FiveTuple, mut payload: Octets<'_>) -> Result<Datagram<
                 tuple.protocol = h[0];
                 payload = rest;
                 if !is_first {
-                    if tuple.protocol == AUTHENTICATION {
-                        headers |= Headers::AUTHENTICATED;
+                    match tuple.protocol {
+                        AUTHENTICATION => headers |= Headers::AUTHENTICATED,
+                        HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS => headers |= Headers::EXTENSIONS,
+                        _ => {}
                     }
                     return Ok(Datagram {
                         tuple,

@@ -350,7 +350,11 @@ fn headers_because_of_which_a_switch_reads_less_are_told_and_counted() {
         (ethernet(0x0800, &whole), Headers::default()),
         (ethernet(0x8100, &tag(0x0800, &whole)), Headers::default()),
         (ethernet(0x88a8, &tag(0x8100, &tag(0x0800, &whole))), Headers::STACKED_TAGS),
-        (ethernet(0x9100, &tag(0x0800, &whole)), Headers::STACKED_TAGS),
+        (ethernet(0x9100, &tag(0x0800, &whole)), Headers::STACKED_TAGS | Headers::ODD_TAGS),
+        (
+            ethernet(0x88a8, &tag(0x8100, &tag(0x8100, &tag(0x0800, &whole)))),
+            Headers::STACKED_TAGS | Headers::ODD_TAGS,
+        ),
         (ethernet(0x8847, &[&label[..], &whole].concat()), Headers::MPLS),
         (ethernet(0x0800, &hidden), Headers::AUTHENTICATED),
         (ethernet(0x0800, &ipv4_fragment(UDP, 7, 0x2000, &ports(5, 6))), Headers::FIRST_FRAGMENT),
@@ -358,6 +362,10 @@ fn headers_because_of_which_a_switch_reads_less_are_told_and_counted() {
         (
             ethernet(0x86dd, &v6_fragment(51, 0, true, 8, &[&[UDP, 1][..], &[0; 10], &ports(7, 8)].concat())),
             Headers::FIRST_FRAGMENT | Headers::AUTHENTICATED,
+        ),
+        (
+            ethernet(0x86dd, &v6_fragment(60, 3, false, 8, b"12345678")),
+            Headers::LATER_FRAGMENT | Headers::EXTENSIONS,
         ),
         (ethernet(0x86dd, &v6_fragment(UDP, 0, false, 9, &ports(7, 8))), Headers::EXTENSIONS),
         (ethernet(0x86dd, &ipv6(60, &extension(UDP, &ports(7, 8)))), Headers::EXTENSIONS),
@@ -368,6 +376,6 @@ fn headers_because_of_which_a_switch_reads_less_are_told_and_counted() {
     let counts = outcome.counts;
     assert_eq!(
         (counts.later_fragments, counts.authenticated, counts.stacked_tags, counts.mpls),
-        (1, 2, 2, 1)
+        (2, 2, 3, 1)
     );
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 from anabranch import _core
 from anabranch.errors import AnabranchError
 from anabranch.stats.mape import mape
+from anabranch.targets.ebpf.headers import is_no_ip, is_portless
 from anabranch.targets.plan.group import Group, short
-from anabranch.targets.plan.recipe import Forecast, Recipe, recipe
+from anabranch.targets.plan.recipe import Forecast, Reading, Recipe, recipe
 
 WEIGHT_MAX = 2**32 - 1
 MEMBERS_MAX = 64
@@ -21,6 +22,13 @@ RECIPES = (
     ("weighted-spray", "cycle", (0, TURNS_MAX, "turns"), "packets in turn: exact shares by packet, and reordering"),
 )
 """Recipes of the target; where 0 are used, as many as there are paths that carry something, or turns."""
+READING = Reading(
+    is_no_ip,
+    "MPLS, behind whose labels a program sees no IP, so that they pass as if it were not there",
+    is_portless,
+    "fragments, or authentication headers of IPv4, hashed without ports",
+    "a plan's hash has its own seed; `anabranch explain --plan` says which way a connection goes",
+)
 
 
 def forecast(group: Group, strict: bool) -> Forecast:
@@ -49,7 +57,7 @@ def forecast(group: Group, strict: bool) -> Forecast:
         "a dead path loses what goes there until apply --follow, or the controller, has masked it",
         "another seed on each switch: with the same one the next stage sends all it gets one way",
     ]
-    return Forecast("ebpf", title, recipes, refused, traps)
+    return Forecast("ebpf", title, recipes, refused, traps, READING)
 
 
 def installed(group: Group, scheme: str, program: str, size: tuple[int, int | None, str], gain: str) -> Recipe:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from anabranch.targets.ebpf import change, desired, follow, leftovers, observe, plan_file, predict, verify
+import numpy as np
+import numpy.typing as npt
+
+from anabranch.targets.ebpf import change, desired, explain, follow, leftovers, observe, plan_file, predict, verify
 from anabranch.targets.ebpf.desired import Desired
+from anabranch.targets.ebpf.explain import Predicted
 from anabranch.targets.ebpf.observe import Observed
 from anabranch.targets.ebpf.options import Options
 from anabranch.targets.ebpf.plan_file import EbpfPlan
+from anabranch.targets.plan.explanation import Explanation
 from anabranch.targets.plan.group import Group
 from anabranch.targets.plan.recipe import Forecast
 from anabranch.targets.plan.verification import Measured
@@ -21,10 +26,6 @@ class Ebpf(Target[EbpfPlan, Observed, Desired]):
     descriptor = Descriptor(
         "ebpf",
         "the kernel's datapath",
-        lacks={
-            "explain": "a datapath counts what goes where and keeps no record of connections; `anabranch explain "
-            "--weights` shows how a technique picks, `anabranch verify` what the datapath does"
-        },
         follow=follow.follow,
         stale=leftovers.remove_stale,
     )
@@ -33,6 +34,16 @@ class Ebpf(Target[EbpfPlan, Observed, Desired]):
         """Programs of load balancers, whose shares are their own."""
         del options, bound_pct
         return predict.forecast(group, strict)
+
+    def explain_group(self, group: Group, options: None, tuples: npt.NDArray[np.void]) -> list[Explanation]:
+        """The path of each connection under the scheme `weighted`."""
+        del options
+        return explain.explain_group(group, tuples)
+
+    def explain(self, plan: str, options: None, tuples: npt.NDArray[np.void]) -> list[Predicted]:
+        """The path of each connection once the plan is applied."""
+        del options
+        return explain.explain(plan, tuples)
 
     def read(self, plan: str, options: Options) -> EbpfPlan:
         """A plan, on the devices and at the hook that the command line names before it."""

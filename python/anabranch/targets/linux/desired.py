@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 
 from anabranch.errors import AnabranchError
 from anabranch.netlink.link_state import lives, unusable
 from anabranch.netlink.nexthop import MPATH, Device, Hop, Nexthop, NexthopGroup, Resilience, Route
+from anabranch.targets.linux import hash_policy
 from anabranch.targets.linux import predict as linux
+from anabranch.targets.linux.hash_policy import DESTINATION_PORT, FLOW_LABEL, SOURCE_PORT
 from anabranch.targets.linux.observe import NEXTHOPS, PROTOCOL, LinuxState, first_number
 from anabranch.targets.linux.plan_file import LinuxPlan, WeightedHops
 from anabranch.targets.plan.group import Group, fitted, group, short
@@ -18,6 +19,7 @@ from anabranch.targets.plan.group_keys import refuse_error
 from anabranch.targets.plan.recipe import Recipe
 
 BUCKETS = "buckets"
+PORTS = SOURCE_PORT | DESTINATION_PORT
 
 
 @dataclass(frozen=True)
@@ -159,16 +161,16 @@ def _group_number(
     return next(n for n in count(first_number(plan.owner)) if n not in observed.groups and n not in taken)
 
 
-def hash_policy(groups: Sequence[Installed]) -> list[str]:
+def hash_notes(groups: Sequence[Installed]) -> list[str]:
     """Notes where the kernel hashes no ports, so that all connections between two hosts take one path."""
     found = []
     for version in sorted({prefix.version for one in groups for prefix in one.planned.prefixes}):
-        name = f"net.ipv{version}.fib_multipath_hash_policy"
-        file = Path("/proc/sys", *name.split("."))
-        policy = file.read_text().strip() if file.exists() else ""
-        if policy in ("0", "2"):
-            found.append(
-                f"{name}={policy}: ports are not hashed, all connections between two hosts take one path; "
-                f"sysctl -w {name}=1 hashes them"
-            )
+        policy = hash_policy.read(version)
+        if policy is None or policy.hashed & PORTS:
+            continue
+        apart = " but for their flow labels" if policy.hashed & FLOW_LABEL and version == 6 else ""
+        found.append(
+            f"{policy.name}={policy.number}: ports are not hashed, all connections between two hosts take one path"
+            f"{apart}; sysctl -w {policy.name}=1 hashes them"
+        )
     return found

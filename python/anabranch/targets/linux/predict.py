@@ -9,8 +9,9 @@ import numpy as np
 from anabranch import _core
 from anabranch.errors import AnabranchError
 from anabranch.splitter import Splitter
+from anabranch.targets.linux.headers import is_no_ip, is_portless
 from anabranch.targets.plan.group import Group, exact, fitted, short, within
-from anabranch.targets.plan.recipe import Forecast, Recipe, recipe
+from anabranch.targets.plan.recipe import Forecast, Reading, Recipe, recipe
 
 WEIGHT_MAX = 65535
 """Largest weight of the kernel's netlink interface."""
@@ -21,6 +22,14 @@ HASHES = 2**31
 BUCKET_COUNTS = tuple(2**k for k in range(5, 16))
 GROUP_ID = 10_000
 """Nexthops have the numbers of their paths, the group this one."""
+READING = Reading(
+    is_no_ip,
+    "stacked VLAN tags or MPLS, which a kernel drops unless VLAN devices or label routes take them",
+    is_portless,
+    "fragments, hashed without ports, or authentication headers, hashed by their SPI",
+    "a kernel's hash has a key of its own that it does not tell; `anabranch explain --plan` says what is hashed, and "
+    "so which packets stay together",
+)
 
 
 def forecast(group: Group, bound_pct: float, strict: bool) -> Forecast:
@@ -48,7 +57,7 @@ def forecast(group: Group, bound_pct: float, strict: bool) -> Forecast:
     ]
     if 0 in weights:
         traps.append("a weight of 0 cannot be given: the path is left out of the group")
-    return Forecast("linux", f"Linux nexthop group {GROUP_ID}", recipes, refused, traps)
+    return Forecast("linux", f"Linux nexthop group {GROUP_ID}", recipes, refused, traps, READING)
 
 
 def threshold(group: Group, weights: Sequence[int]) -> Recipe:

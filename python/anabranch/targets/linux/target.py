@@ -5,12 +5,17 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
+import numpy as np
+import numpy.typing as npt
+
 from anabranch.netlink import kernel
-from anabranch.targets.linux import buckets, change, desired, observe, plan_file, predict, verify
+from anabranch.targets.linux import buckets, change, desired, explain, observe, plan_file, predict, verify
 from anabranch.targets.linux.desired import Desired
+from anabranch.targets.linux.explain import Predicted
 from anabranch.targets.linux.observe import LinuxState, Observed
 from anabranch.targets.linux.plan_file import LinuxPlan
 from anabranch.targets.plan.bound import BOUND_PCT
+from anabranch.targets.plan.explanation import Explanation
 from anabranch.targets.plan.group import Group
 from anabranch.targets.plan.recipe import Forecast
 from anabranch.targets.plan.verification import Measured
@@ -24,8 +29,6 @@ class Linux(Target[LinuxPlan, Observed, Desired]):
         "linux",
         "a Linux kernel's routes",
         lacks={
-            "explain": "the hash of a kernel has a key of its own that it does not tell; once the plan is applied, "
-            "`ip route get` says which way a connection goes",
             "session": "the controller follows bridges and datapaths; `anabranch apply` puts the plan in force",
             "lab": "labs have bridges and datapaths for switches; take another kind",
         },
@@ -36,6 +39,16 @@ class Linux(Target[LinuxPlan, Observed, Desired]):
         del options
         return predict.forecast(group, BOUND_PCT if bound_pct is None else bound_pct, strict)
 
+    def explain_group(self, group: Group, options: None, tuples: npt.NDArray[np.void]) -> list[Explanation]:
+        """What is hashed of each connection."""
+        del group, options
+        return explain.explain_group(tuples)
+
+    def explain(self, plan: str, options: None, tuples: npt.NDArray[np.void]) -> list[Predicted]:
+        """The group of each connection, and what is hashed of it."""
+        del options
+        return explain.explain(plan, tuples)
+
     def read(self, plan: str, options: None) -> LinuxPlan:
         """A plan; the kernel is always the one of the network namespace this runs in."""
         del options
@@ -44,7 +57,7 @@ class Linux(Target[LinuxPlan, Observed, Desired]):
     def desired(self, plan: LinuxPlan, observed: Observed) -> Desired:
         """Nexthops, groups and routes, with notes on what the kernel hashes."""
         found = desired.desired(plan, observed.state, observed.devices, kernel.weight_max(observed.connection))
-        return replace(found, warnings=(*found.warnings, *desired.hash_policy(found.groups)))
+        return replace(found, warnings=(*found.warnings, *desired.hash_notes(found.groups)))
 
     def observe(self, plan: LinuxPlan, options: None, *, writes: bool) -> AbstractContextManager[Observed]:
         """The owner's nexthops, groups and routes."""

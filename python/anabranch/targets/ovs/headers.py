@@ -41,7 +41,7 @@ def as_read(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
 
 
 def is_no_ip(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
-    """Which packets match no rule for IP: labels are not read, and one VLAN tag is (`other_config:vlan-limit`)."""
+    """Which packets match no rule for IP: labels are not read, and one VLAN tag is (`vlan-limit` 1, the default)."""
     return has(tuples, STACKED_TAGS, MPLS)
 
 

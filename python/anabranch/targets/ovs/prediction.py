@@ -178,7 +178,7 @@ class Predictor:
 def _read_as(row: npt.NDArray[np.void]) -> str:
     """What the switch reads of a packet with other headers around its 5-tuple, in words."""
     if is_no_ip(row)[0]:
-        return "no IP: one VLAN tag is read, and no labels"
+        return "no IP: one VLAN tag is read (vlan-limit 1, the default), and no labels"
     read = as_read(row)[0]
     hidden = int(read["protocol"]) not in PORTED or has(row, LATER_FRAGMENT)[0]
     ports = "no ports" if hidden else f"ports {read['source_port']} and {read['destination_port']}"

@@ -17,8 +17,9 @@ from anabranch.errors import AnabranchError
 from anabranch.splitter import Splitter
 from anabranch.stats.mape import mape
 from anabranch.targets.ovs import own_hash
+from anabranch.targets.ovs.headers import is_no_ip
 from anabranch.targets.plan.group import Group, exact, short, within
-from anabranch.targets.plan.recipe import Forecast, Recipe, recipe
+from anabranch.targets.plan.recipe import Forecast, Reading, Recipe, recipe
 
 WEIGHT_MAX = 65535
 """OpenFlow's 16 bits."""
@@ -26,7 +27,9 @@ SLOT_COUNTS = tuple(2**k for k in range(8, 17))
 FIELDS = "ip_src,ip_dst,ipv6_src,ipv6_dst,nw_proto,tcp_src,tcp_dst,udp_src,udp_dst,sctp_src,sctp_dst"
 PER_CONNECTION = "one datapath flow and one upcall per connection: 75,000 to 100,000 new ones a second at most"
 
-
+READING = Reading(
+    is_no_ip, "stacked VLAN tags or MPLS, where the switch sees no IP, so that no rule of a plan takes them"
+)
 IP = ("ip", "ipv6")
 
 
@@ -92,7 +95,7 @@ def forecast(group: Group, switch: Switch, bound_pct: float, strict: bool) -> Fo
             refused.append((name, str(found)))
     version = ".".join(map(str, switch.version))
     title = f"Open vSwitch {version}, select group {switch.group_id} on {switch.bridge}"
-    return Forecast("ovs", title, recipes, refused, traps(group, switch))
+    return Forecast("ovs", title, recipes, refused, traps(group, switch), READING)
 
 
 def attempt(build: Callable[[Group, Switch], Recipe], group: Group, switch: Switch) -> Recipe | AnabranchError:

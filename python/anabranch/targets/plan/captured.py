@@ -16,6 +16,7 @@ AUTHENTICATED = 4
 STACKED_TAGS = 8
 MPLS = 16
 EXTENSIONS = 32
+ODD_TAGS = 64
 WORDS = {
     FIRST_FRAGMENT: "first fragments",
     LATER_FRAGMENT: "later fragments",
@@ -23,6 +24,7 @@ WORDS = {
     STACKED_TAGS: "stacked VLAN tags",
     MPLS: "MPLS",
     EXTENSIONS: "extension headers",
+    ODD_TAGS: "of type 0x9100, or more than two",
 }
 """The bits of `Trace.headers`, in words."""
 

@@ -29,6 +29,22 @@ class OwnHash:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """What a target makes of packets with other headers around their 5-tuple, whatever the recipe."""
+
+    is_outside: Callable[[npt.NDArray[np.void]], npt.NDArray[np.bool_]]
+    """Connections (dtype `CAPTURED`) whose packets no rule sends to the group."""
+    outside: str
+    """Headers of those, and why."""
+    is_portless: Callable[[npt.NDArray[np.void]], npt.NDArray[np.bool_]] | None = None
+    """Connections that are hashed without their ports; None where that depends on the recipe, whose hash is known."""
+    portless: str = ""
+    """Headers of those."""
+    unpredicted: str = ""
+    """Why no recipe's hash is known beforehand; empty where one is."""
+
+
+@dataclass(frozen=True)
 class Recipe:
     """A setting to be written, and the split that it gives. Shares are exact, under a perfect hash."""
 
@@ -116,6 +132,8 @@ class Forecast:
     refused: list[tuple[str, str]]
     """Names of recipes that cannot be, and why."""
     traps: list[str]
+    reading: Reading | None = None
+    """None where it depends on the device."""
 
     def recommended(self, bound_pct: float) -> Recipe:
         """The first whose error is at most `bound_pct`, or the one with the least error."""

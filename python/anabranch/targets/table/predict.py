@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from anabranch.split.request import Choice
 from anabranch.targets.plan.captured import header_words, headers_of, without_headers
 from anabranch.targets.plan.explanation import Explanation, by_technique, described
 from anabranch.targets.plan.group import Group, group
+from anabranch.targets.plan.longest_prefix import takers
 from anabranch.targets.table.desired import recipe_of
 from anabranch.targets.table.plan_file import TablePlan, WeightedPorts
 from anabranch.targets.table.recipes import HASH, LABELS
@@ -55,19 +55,19 @@ def explain(plan: TablePlan, tuples: npt.NDArray[np.void]) -> list[Predicted]:
     """Chooses the group by the longest prefix, then the path by the entry of its table."""
     rows_by_group: dict[str, list[int]] = {}
     predicted: dict[int, Predicted] = {}
-    takers = {}
+    by_name = {}
     for row, headers in enumerate(headers_of(tuples)):
-        taking = _taking(plan, tuples[row])
+        taking = next(iter(takers(plan.groups, tuples[row])), None)
         if headers:
             predicted[row] = Predicted(described(tuples[row]), [], None, None, None, known=False)
         elif taking is None:
             steps = [("table", "none of this plan")]
             predicted[row] = Predicted(described(tuples[row]), steps, None, None, None)
         else:
-            takers[taking.name] = taking
+            by_name[taking.name] = taking
             rows_by_group.setdefault(taking.name, []).append(row)
     for name, rows in rows_by_group.items():
-        predicted.update(zip(rows, _of_group(takers[name], without_headers(tuples[rows])), strict=True))
+        predicted.update(zip(rows, _of_group(by_name[name], without_headers(tuples[rows])), strict=True))
     return [predicted[row] for row in range(len(tuples))]
 
 
@@ -81,16 +81,3 @@ def _of_group(taking: WeightedPorts, tuples: npt.NDArray[np.void]) -> Iterator[P
 def _by_label(paths: Group, label: str, seed: int, tuples: npt.NDArray[np.void]) -> list[Explanation]:
     technique, parameter, entries, _ = LABELS[label]
     return by_technique(tuples, paths, Choice(technique, ((parameter, str(entries)),)), HASH, seed)
-
-
-def _taking(plan: TablePlan, row: np.void) -> WeightedPorts | None:
-    """The group with the longest prefix that has the destination."""
-    address = ipaddress.ip_address(row["destination"][: 16 if row["version"] == 6 else 4].tobytes())
-    lengths = {
-        one.name: max((prefix.prefixlen for prefix in one.prefixes if address in prefix), default=-1)
-        for one in plan.groups
-        if one.prefixes
-    }
-    candidates = [(lengths.get(one.name, 0 if not one.prefixes else -1), one) for one in plan.groups]
-    longest, found = max(candidates, key=lambda candidate: candidate[0])
-    return None if longest < 0 else found
