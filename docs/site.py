@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ PAGES = (
 )
 LINKED = re.compile(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)")
 """Link of a page to another file of the repository."""
+NOTEBOOKS = "docs/**/*.ipynb"
+NOTEBOOK_LINK = re.compile(r"\]\(([^)#\s:]+)\.ipynb\)")
 LOAD_BALANCERS = "docs/load-balancers"
 FIGURES = re.compile(r"^Figures: `anabranch reproduce (\S+) --recorded` draws them\.$", re.MULTILINE)
 """Line of a page about a paper, in whose place the figures stand that `make docs` has drawn."""
@@ -52,12 +55,27 @@ def on_files(files: Files, config: Any) -> Files:
     }
     found = sorted(pages | {path for path in linked if path.is_file() and path.is_relative_to(root)})
     names = [path.relative_to(root).as_posix() for path in found]
-    return Files([*kept, *(File(name, str(root), config.site_dir, config.use_directory_urls) for name in names)])
+    pages_of_notebooks = [
+        File.generated(config, path.relative_to(root).with_suffix(".md").as_posix(), content=notebook(path))
+        for path in sorted(root.glob(NOTEBOOKS))
+    ]
+    own = [File(name, str(root), config.site_dir, config.use_directory_urls) for name in names]
+    return Files([*kept, *own, *pages_of_notebooks])
+
+
+def notebook(path: Path) -> str:
+    """Page of a notebook: its words and its code, in order, and a link to the file."""
+    parts = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        lines = "".join(cell["source"])
+        parts.append(lines if cell["cell_type"] == "markdown" else f"```python\n{lines}\n```")
+    return "\n\n".join([*parts, f"<a href='{path.name}' download>The notebook itself</a>"])
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
-    """Puts the figures of a study where its page says how to draw them."""
+    """Puts the figures of a study where its page says how to draw them, and links pages of notebooks."""
     root = Path(config.config_file_path).parent
+    markdown = NOTEBOOK_LINK.sub(r"](\1.md)", markdown)
     up = "../" * page.file.src_uri.count("/")
 
     def images(found: re.Match[str]) -> str:

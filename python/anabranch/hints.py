@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from anabranch.errors import AnabranchError
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Hint for an unknown word: the nearest known one, or all of them."""
+def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None) -> str:
+    """Hint for an unknown word: the nearest known one, or all of them; those in `listed` where some have two names."""
     names = list(known)
     near = difflib.get_close_matches(word, names, 1)
-    return f"did you mean {near[0]}?" if near else f"use one of {', '.join(names)}"
+    return f"did you mean {near[0]}?" if near else f"use one of {', '.join(names if listed is None else listed)}"
 
 
 def choose(word: str, known: Sequence[str], where: str) -> str:

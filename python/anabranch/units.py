@@ -28,8 +28,17 @@ def nanoseconds(value: float) -> str:
     return f"{value:.2f}" if value < 10 else f"{value:,.0f}"
 
 
+def data_size(value: float) -> str:
+    """Bytes of traffic with a decimal unit, three significant digits, as sizes of flows are written: `50.0 KB`."""
+    for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
+        # A rounded 999.6 KB is 1.00 MB.
+        if value >= 0.9995 * scale:
+            return f"{significant(value / scale)} {unit}"
+    return f"{value:.0f} B"
+
+
 def amount(value: float) -> str:
-    """Bytes with a binary unit."""
+    """Bytes of memory with a binary unit."""
     for unit in ("B", "KiB", "MiB"):
         if value < 1024:
             return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:.1f} {unit}"

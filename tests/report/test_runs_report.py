@@ -11,7 +11,7 @@ import pytest
 
 import anabranch as ab
 from anabranch import AnabranchError
-from anabranch.report.figures import draw
+from anabranch.report.figures import FABRICS_MAX, draw
 from anabranch.report.material import differences, flatten, gather
 from anabranch.stats.lazily import collected
 from anabranch.stats.size_classes import size_classes
@@ -237,3 +237,13 @@ def test_a_report_of_few_flows_is_a_report(tmp_path: Path, number: int) -> None:
     done = anabranch("report", str(run), "--out", str(tmp_path / "page.html"))
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "page.html").read_text().count("<figure>") == (1 if number < 2 else 6)
+
+
+def test_files_of_figures_have_the_links_of_every_series(tmp_path: Path) -> None:
+    """The page has room for some; `--figures` writes all."""
+    folders = [write_run(tmp_path / f"{stretch}", FABRIC, 1, float(stretch)) for stretch in range(1, FABRICS_MAX + 3)]
+    material = gather(folders)
+    for every, number in ((False, FABRICS_MAX), (True, FABRICS_MAX + 2)):
+        drawn = [one for one in draw(material, size_classes(), every=every) if one.name.startswith("fabric")]
+        assert len(drawn) == number
+        assert sum(one.on_page for one in drawn) == FABRICS_MAX

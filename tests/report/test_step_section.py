@@ -54,7 +54,7 @@ def test_tables_have_the_numbers_of_the_frames(two: list[ab.Run]) -> None:
             # What the critical path names is the flow of that time.
             of = run.flows.row(flow, named=True)
             assert of["fct_ns"] == pytest.approx(took)
-            assert row[8:11] == [f"{of['src_name']} to {of['dst_name']}", "48.8 KiB", duration(took)]
+            assert row[8:11] == [f"{of['src_name']} to {of['dst_name']}", "50.0 KB", duration(took)]
         assert section.phases is not None
         phases = [row for row in section.phases[1] if row[0] == label]
         assert sum(int(row[3]) for row in phases) == 4

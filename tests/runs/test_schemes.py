@@ -38,4 +38,4 @@ def test_a_page_has_its_parameters() -> None:
 def test_an_unknown_name_gets_the_nearest() -> None:
     done = anabranch("schemes", "show", "dril")
     assert done.returncode == 2
-    assert "`dril` is unknown; did you mean `drill`?" in done.stderr
+    assert "scheme: dril: unknown; did you mean drill?" in done.stderr

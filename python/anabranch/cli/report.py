@@ -100,13 +100,15 @@ def report(
     if asked != Asked() and material.study is None:
         raise AnabranchError("--measure, --statistic, --class: a study has these, single runs do not; leave them out")
     criteria = asked.of_report(material.study.summary) if material.study else []
-    drawn = list(draw(material, chosen, criteria))
-    write_whole(out, page(material, chosen, drawn, ["anabranch", *sys.argv[1:]], criteria))
+    drawn = list(draw(material, chosen, criteria, every=figures is not None))
+    write_whole(
+        out, page(material, chosen, [one for one in drawn if one.on_page], ["anabranch", *sys.argv[1:]], criteria)
+    )
     typer.echo(f"report: {out}")
     if figures is not None:
         figures.mkdir(parents=True, exist_ok=True)
         with drawn_on(columns):
-            for one in drawn if columns is None else draw(material, chosen, criteria):
+            for one in drawn if columns is None else draw(material, chosen, criteria, every=True):
                 for name in formats:
                     save(one.figure, figures / f"{one.name}.{name}")
         typer.echo(f"figures: {len(drawn) * len(formats)} files in {figures}")

@@ -54,6 +54,8 @@ class Drawn:
     """Heading; empty if the figure continues the section before."""
     caption: str
     figure: Figure
+    on_page: bool = True
+    """Whether the page has room for it; it is a file otherwise."""
 
     @property
     def explored(self) -> bool:
@@ -61,8 +63,13 @@ class Drawn:
         return self.name.startswith(EXPLORED)
 
 
-def draw(material: Material, classes: Sequence[SizeClass], criteria: Sequence[Criterion] = ()) -> Iterator[Drawn]:
-    """Draws all figures, in the order of the page; those against an axis show the criteria."""
+def draw(
+    material: Material, classes: Sequence[SizeClass], criteria: Sequence[Criterion] = (), *, every: bool = False
+) -> Iterator[Drawn]:
+    """Draws all figures, in the order of the page; those against an axis show the criteria.
+
+    `every` draws what the page has no room for, too.
+    """
     with_steps = shown(material)
     if with_steps:
         yield Drawn(STEPS, "Steps", "Step times", step_times.draw(step_panels(with_steps)))
@@ -80,7 +87,7 @@ def draw(material: Material, classes: Sequence[SizeClass], criteria: Sequence[Cr
             for drawn in kind(group, classes):
                 yield drawn if first else Drawn(drawn.name, "", drawn.caption, drawn.figure)
                 first = False
-    yield from _fabrics(material)
+    yield from _fabrics(material, every)
     yield from _traces(material)
 
 
@@ -144,18 +151,18 @@ def _sizes(group: Group, _: Sequence[SizeClass]) -> Iterator[Drawn]:
     yield Drawn(_file_name("slowdown-by-size", group.title), "Slowdown against flow size", group.title, drawn)
 
 
-def _fabrics(material: Material) -> Iterator[Drawn]:
+def _fabrics(material: Material, every: bool) -> Iterator[Drawn]:
     """Draws the links of each series."""
     shown = [
         (group, one.label, run) for group in material.groups for one, run in zip(group.series, group.runs, strict=True)
     ]
     heading = "Link utilisation"
-    for group, label, run in shown[:FABRICS_MAX]:
+    for number, (group, label, run) in enumerate(shown if every else shown[:FABRICS_MAX]):
         title = ", ".join(part for part in (label if len(shown) > 1 else "", group.title) if part)
         drawn = fabric.draw(
             run.topology, port_utilization(run.topology, run.measured_ports, last_start_ns(run.scanned_flows))
         )
-        yield Drawn(_file_name("fabric", title or run.name), heading, title, drawn)
+        yield Drawn(_file_name("fabric", title or run.name), heading, title, drawn, on_page=number < FABRICS_MAX)
         heading = ""
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.runs.class_table import ABSENT
 from anabranch.terminal.plain_table import plain_table
-from anabranch.units import amount, bit_rate, count, duration
+from anabranch.units import bit_rate, count, data_size, duration
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +42,7 @@ def link_table(found: Interference) -> Table:
     """Header and rows of the links that are shared most."""
     jobs = list(found.apart)
     rows = [
-        [one.link, bit_rate(one.rate_bps), *(amount(one.bytes[job]) for job in jobs)]
+        [one.link, bit_rate(one.rate_bps), *(data_size(one.bytes[job]) for job in jobs)]
         for one in (found.links or [])[:LINKS_SHOWN]
     ]
     return ["shared link", "rate", *(f"job {job}" for job in jobs)], rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import asdict
 from typing import Any
@@ -13,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch.errors import AnabranchError
+from anabranch.hints import nearest
 from anabranch.load_balancers import LoadBalancer, schemes
 from anabranch.splitter import techniques
 
@@ -61,9 +61,7 @@ def named(name: str) -> LoadBalancer:
     """
     known = {balancer.name: balancer for balancer in schemes()}
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean `{near[0]}`?" if near else f"use one of {', '.join(known)}"
-        raise AnabranchError(f"scheme: `{name}` is unknown; {hint}")
+        raise AnabranchError(f"scheme: {name}: unknown; {nearest(name, known)}")
     return known[name]
 
 

@@ -11,7 +11,7 @@ from anabranch.report.split_table import short
 from anabranch.report.web_page import LIBRARY, LIBRARY_STYLE, SORTING, render, source
 from anabranch.split.job import Result
 from anabranch.split.write import DEFINITIONS
-from anabranch.units import amount, count, nanoseconds, pct, ratio
+from anabranch.units import amount, count, data_size, nanoseconds, pct, ratio
 
 SCRIPTS = ("unpack.js", "read_page.js", "quantity.js", *SORTING, "line_chart.js", "split_errors.js", "split.js")
 
@@ -24,6 +24,7 @@ def page(result: Result, command: list[str]) -> str:
     ]
     filters = {
         "amount": amount,
+        "data_size": data_size,
         "count": count,
         "ns": nanoseconds,
         "pct": pct,

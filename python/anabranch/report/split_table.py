@@ -9,7 +9,7 @@ from rich.text import Text
 from anabranch.split.hashes import Comparison
 from anabranch.split.job import Moved, Result
 from anabranch.terminal.plain_table import plain_table
-from anabranch.units import amount, count, nanoseconds, pct, ratio
+from anabranch.units import amount, count, data_size, nanoseconds, pct, ratio
 
 PATHS_SHOWN = 5
 NEAR_FLOOR, FAR_FROM_FLOOR = 1.5, 4.0
@@ -37,7 +37,7 @@ def _head(result: Result, console: Console) -> None:
     hashed = result.collisions
     low, high = result.floor_band_pct
     lines = [
-        f"{trace.name}: {count(packets)} packets, {amount(float(trace.bytes.sum()))} on the wire, "
+        f"{trace.name}: {count(packets)} packets, {data_size(float(trace.bytes.sum()))} on the wire, "
         f"read in {result.read_seconds:.2f} s ({rate:.1f} million packets/s)",
         f"{count(trace.conversations)} conversations, {count(trace.five_tuples)} directed 5-tuples; "
         f"{count(len(trace))} connections are split (direction: {result.request.direction})",

@@ -9,7 +9,7 @@ from anabranch.stats.lazily import collected
 from anabranch.stats.moments import moments
 from anabranch.stats.steps import phases, pooled
 from anabranch.terminal.plain_table import plain_table
-from anabranch.units import amount, bit_rate, count, duration, pct
+from anabranch.units import bit_rate, count, data_size, duration, pct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +33,10 @@ HEADER = (
     "for",
 )
 
+BUS_BANDWIDTH = (
+    "bus bandwidth: as nccl-tests defines it, by what a flat ring would move; where servers move a part inside, it may "
+    "be above a card's rate"
+)
 PHASES = ("job", "when", "steps", "unfinished", "step median", "step longest", "cost", "bus bandwidth", "behind median")
 HOLDERS = (
     "job",
@@ -58,6 +62,8 @@ def show_steps(run: Run, console: Console) -> None:
     for row in step_rows([run]):
         table.add_row(*row)
     console.print(table)
+    if run.steps["bus_bps"].count():
+        console.print(BUS_BANDWIDTH, style="dim", soft_wrap=True)
     console.print()
     rows = phase_rows([run])
     if rows:
@@ -119,7 +125,7 @@ def holder_rows(run: Run, most: int) -> list[list[str]]:
                 _time(row["straggler_ns"]),
                 ABSENT if on_path <= 0 else f"{pct(100 * row['path_network_ns'] / on_path)} %",
                 ABSENT if flow is None else f"{flow['src_name']} to {flow['dst_name']}",
-                ABSENT if flow is None else amount(flow["size_bytes"]),
+                ABSENT if flow is None else data_size(flow["size_bytes"]),
                 _time(row["slowest_ns"]),
                 ABSENT if flow is None or flow["slowdown"] is None else f"{flow['slowdown']:.2f}",
             ]

@@ -71,7 +71,8 @@ def select(names: Sequence[str], everything: bool = False, *, with_records: bool
         if not named:
             words = [word for group in known for word in (group.paper, group.label, group.study)]
             papers = ", ".join(dict.fromkeys(group.paper for group in known))
-            raise AnabranchError(f"{name}: no such study; {nearest(name, dict.fromkeys(words))}; papers: {papers}")
+            hint = nearest(name, dict.fromkeys(words), [group.label for group in known])
+            raise AnabranchError(f"{name}: no such study; {hint}; papers: {papers}")
         chosen |= {group.label: group for group in named}
     return list(chosen.values())
 
