@@ -23,6 +23,8 @@ CHECKED := CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true CARGO_PROFILE_RELEASE_OVE
 LIMIT_S := 2400
 # One program of Rust tests, of which all but the one that hangs have ended by then (tests/own_world.sh).
 PROGRAM_LIMIT_S := 600
+# The Rust half's; beside busy processes it would get next to no time (tests/repeatedly.sh).
+NICE := nice
 WORKERS := $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 2))))
 
 DEMO_TRACE := examples/datacenter.pcap.zst
@@ -82,7 +84,7 @@ test-python:
 	@tests/limit.sh $(LIMIT_S) pytest --quiet --numprocesses $(WORKERS) --dist loadgroup -rs | tee .make/python.log
 
 test-rust:
-	@nice $(MAKE) --no-print-directory clippy types cargo-test >.make/rust.log 2>&1 || { cat .make/rust.log >&2; exit 1; }
+	@$(NICE) $(MAKE) --no-print-directory clippy types cargo-test >.make/rust.log 2>&1 || { cat .make/rust.log >&2; exit 1; }
 
 cargo-test:
 	$(CHECKED) ANABRANCH_LIMIT_S=$(PROGRAM_LIMIT_S) tests/limit.sh $(LIMIT_S) \

@@ -1,10 +1,12 @@
 #!/bin/bash
 # Runs `make test` again and again, beside busy processes: `tests/repeatedly.sh 10 0 4` is ten runs alone and ten beside
-# four burners. Each run has its log in .make/repeatedly; a line says how each ended, the last one how many passed.
+# four burners, with limits for a machine that is so much slower. Each run has its log in .make/repeatedly; a line says
+# how each ended, the last one how many passed.
 set -u
 cd "$(dirname "$0")/.." || exit
 times=$1
 shift
+run_all=(make test NICE= LIMIT_S=7200 PROGRAM_LIMIT_S=1800)
 mkdir -p .make/repeatedly
 passed=0
 burning=()
@@ -17,7 +19,7 @@ for burners in "$@"; do
     for ((run = 1; run <= times; run++)); do
         log=.make/repeatedly/$burners-burners-$run.log
         began=$SECONDS
-        if ${REPEATED:-make test} >"$log" 2>&1; then
+        if "${run_all[@]}" >"$log" 2>&1; then
             passed=$((passed + 1))
             echo "beside $burners, run $run: passed in $((SECONDS - began)) s"
         else

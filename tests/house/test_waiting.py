@@ -141,5 +141,5 @@ def test_the_rule_tells_loops_apart(loop: str, offends: bool) -> None:
 
 def test_every_test_has_a_limit() -> None:
     options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
-    assert 120 < options["timeout"] < options["faulthandler_timeout"] <= 600
+    assert 120 < options["timeout"] < options["faulthandler_timeout"] <= 900
     assert options["faulthandler_exit_on_timeout"]
