@@ -6,8 +6,8 @@
 /// ns-3's CUBIC, whose HyStart begins a round before it looks for a train of acknowledgements.
 ///
 /// `TcpCubic` looks for a train first: the acknowledgement that opens a round is measured from the start of the round
-/// before it, a whole round trip ago, and counts as the end of a train wherever acknowledgements are less than 2 ms
-/// apart. Linux did the same until commit 4e1fddc98d25 (2021).
+/// before it. Where acknowledgements are less than 2 ms apart, it ends slow start if that round trip took longer than
+/// the shortest one. Linux looked in that order too until commit 4e1fddc98d25 (2021).
 class OwnRoundCubic : public ns3::TcpCubic
 {
   public:
