@@ -103,7 +103,7 @@ Run(int argc, char** argv)
     settings.Add("buffer-bytes", "the same in bytes of frames", fabric.bufferBytes);
     settings.Add("mark-packets", "backlog at which ports mark", fabric.markPackets);
     settings.Add("host-queue", "at hosts: endless, switch (as there), fair or default (ns-3's own)", fabric.hostQueue);
-    settings.Add("control", "dctcp, linux-reno, newreno or cubic", transport.control);
+    settings.Add("control", "dctcp, linux-reno, newreno, cubic or own-round-cubic", transport.control);
     settings.Add("sack", "selective acknowledgement", transport.sack);
     settings.Add("recovery", "classic or prr", transport.recovery);
     settings.Add("limited-transmit", "RFC 3042", transport.limitedTransmit);

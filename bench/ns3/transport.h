@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 #pragma once
 
+#include "own_round_cubic.h"
+
 #include "ns3/boolean.h"
 #include "ns3/config.h"
 #include "ns3/double.h"
@@ -42,7 +44,8 @@ struct Transport
         const auto time = [](double us) { return TimeValue(NanoSeconds(static_cast<uint64_t>(us * 1e3 + 0.5))); };
         const std::string controls[][2] = {
             {"dctcp", "ns3::TcpDctcp"}, {"linux-reno", "ns3::TcpLinuxReno"},
-            {"newreno", "ns3::TcpNewReno"}, {"cubic", "ns3::TcpCubic"}};
+            {"newreno", "ns3::TcpNewReno"}, {"cubic", "ns3::TcpCubic"},
+            {"own-round-cubic", OwnRoundCubic::GetTypeId().GetName()}};
         std::string control_type;
         for (const auto& pair : controls)
         {
@@ -50,7 +53,8 @@ struct Transport
         }
         if (control_type.empty() || (recovery != "classic" && recovery != "prr"))
         {
-            throw std::runtime_error("--control is dctcp, linux-reno, newreno or cubic; --recovery is classic or prr");
+            throw std::runtime_error("--control is dctcp, linux-reno, newreno, cubic or own-round-cubic; --recovery is "
+                                     "classic or prr");
         }
         Config::SetDefault("ns3::TcpL4Protocol::SocketType", type(control_type));
         Config::SetDefault("ns3::TcpL4Protocol::RecoveryType",

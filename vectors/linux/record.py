@@ -27,27 +27,30 @@ EXIT_SKIP = 77
 CASES = tuple(Bottleneck(50_000_000, 20_000, frames * FRAME_BYTES) for frames in (40, 80, 160))
 
 
+def sent(client: list[str], server: list[str], limit_s: float, verb: str, *arguments: str) -> str:
+    """Output of the sender in one namespace, while the other receives; neither takes longer than the limit."""
+    ends = [sys.executable, str(HERE / "endpoints.py")]
+    for enter, name, value in ((server, "tcp_rmem", "4096 8388608 33554432"), (client, "tcp_no_metrics_save", "1")):
+        subprocess.run([*enter, "sh", "-c", f"echo {value} > /proc/sys/net/ipv4/{name}"], check=True, timeout=60)
+    receive = [*server, *ends, "serve", SERVER, str(PORT)]
+    with subprocess.Popen(receive, stdout=subprocess.PIPE, text=True) as receiver:
+        limit = threading.Timer(limit_s, receiver.kill)
+        limit.start()
+        try:
+            assert receiver.stdout is not None
+            if receiver.stdout.readline().strip() != "ready":
+                raise MissingError("the receiver did not start")
+            command = [*client, *ends, verb, SERVER, str(PORT), *arguments]
+            return subprocess.run(command, check=True, capture_output=True, text=True, timeout=limit_s).stdout
+        finally:
+            limit.cancel()
+            receiver.kill()
+
+
 def samples(bottleneck: Bottleneck, seconds: float) -> tuple[list[str], int]:
     """The sender's lines, and how many frames the bottleneck dropped."""
-    ends = [sys.executable, str(HERE / "endpoints.py")]
     with namespaces(bottleneck) as (client, router, server):
-        for enter, name, sizes in ((server, "tcp_rmem", "4096 8388608 33554432"), (client, "tcp_no_metrics_save", "1")):
-            subprocess.run([*enter, "sh", "-c", f"echo {sizes} > /proc/sys/net/ipv4/{name}"], check=True, timeout=60)
-        receive = [*server, *ends, "serve", SERVER, str(PORT)]
-        with subprocess.Popen(receive, stdout=subprocess.PIPE, text=True) as receiver:
-            limit = threading.Timer(2 * seconds + 60, receiver.kill)
-            limit.start()
-            try:
-                assert receiver.stdout is not None
-                if receiver.stdout.readline().strip() != "ready":
-                    raise MissingError("the receiver did not start")
-                command = [*client, *ends, "send", SERVER, str(PORT), str(seconds)]
-                said = subprocess.run(
-                    command, check=True, capture_output=True, text=True, timeout=2 * seconds + 60
-                ).stdout
-            finally:
-                limit.cancel()
-                receiver.kill()
+        said = sent(client, server, 2 * seconds + 60, "send", str(seconds))
         queue = json.loads(
             subprocess.run(
                 [*router, "tc", "-s", "-j", "qdisc", "show", "dev", "out0"],

@@ -1,14 +1,17 @@
-//! Against the Linux kernel: one CUBIC flow through one bottleneck, recorded by `vectors/linux/record.py`.
+//! Against the Linux kernel: one CUBIC flow through one bottleneck, recorded by `vectors/linux/record.py`, and where it
+//! leaves slow start on short paths, recorded by `vectors/linux/record_slow_start.py`.
 
 use crate::recording::{PS_PER_US, Recording, link, mean, settings, tcp};
 use anabranch_balancers::{Settings, simulate};
 use anabranch_fabric::Marking;
 use anabranch_fabric::topology::Dumbbell;
 use anabranch_sim::transport::{Control, Tcp};
-use anabranch_sim::{Framing, Observe, Progress, WindowSample};
+use anabranch_sim::{Framing, Observe, Outcome, Progress, WindowSample};
 use anabranch_traffic::{Flow, Start};
 
 const SEGMENT: u64 = 1448;
+/// Ethernet without its checksum, IPv4, TCP with timestamps: what tbf counts.
+const HEADERS: u64 = 66;
 const SECONDS: u64 = 30;
 const RTO_PS: u64 = 200_000 * PS_PER_US;
 /// Time left out: slow start and the search for the first plateau, which differ from run to run in Linux too.
@@ -17,6 +20,49 @@ const SAMPLE_MS: u64 = 50;
 
 /// HyStart has ended slow start by then, and no packet is lost yet.
 const LEFT_MS: u64 = 101;
+
+/// Least acknowledgements for a segment of growth in congestion avoidance: CUBIC's law has 20, slow start one.
+const AVOIDS: u64 = 10;
+
+/// One flow without end through one bottleneck.
+fn bottleneck(rate_bps: u64, delay_ps: u64, buffer_bytes: u32, end_ps: u64) -> Outcome {
+    let fast = link(10_000_000_000, 0, u32::MAX, Marking::Off);
+    let slow = link(rate_bps, delay_ps, buffer_bytes, Marking::Off);
+    let fabric = Dumbbell { hosts_per_side: 1, host_link: fast, bottleneck: slow }.build().unwrap();
+    let framing = Framing {
+        payload_bytes_max: SEGMENT as u16,
+        header_bytes: HEADERS as u16,
+        frame_bytes_min: 60,
+        gap_bytes: 0,
+        whole_ns: false,
+    };
+    // Linux's clock was started after its connect().
+    let tcp = Tcp { handshake: false, ..tcp(Control::Cubic { hystart: true }, 1 << 30, RTO_PS) };
+    let settings = Settings {
+        framing,
+        end_ps,
+        observe: Observe { window_flows: vec![0], ..Observe::default() },
+        ..settings(tcp, HEADERS as u16)
+    };
+    let flow = Flow {
+        src: 0,
+        dst: 1,
+        size_bytes: 1 << 30,
+        start: Start::At(0),
+        path: None,
+        job: None,
+        transport: 0,
+    };
+    simulate(&fabric, &[flow], &settings, &Progress::default()).unwrap()
+}
+
+/// Segments of the window when slow start ended. Two segments of growth in turn are slow from then on; a single one is
+/// slow in slow start too, between the acknowledgements of two rounds.
+fn left_segments(windows: &[WindowSample], frame_ps: u64) -> u64 {
+    let slow = |pair: &[WindowSample]| pair[1].time_ps - pair[0].time_ps >= AVOIDS * frame_ps;
+    let last = windows.windows(3).find(|three| slow(&three[..2]) && slow(&three[1..])).unwrap();
+    last[0].window_bytes.unwrap() / SEGMENT
+}
 
 /// Windows in segments.
 struct Windows {
@@ -87,35 +133,8 @@ fn cubic_fills_a_bottleneck_as_linux_does() {
     let buffers: Vec<u32> = runs.column("buffer_bytes");
     let goodputs: Vec<f64> = runs.column("goodput_bps");
     for (i, file) in files.iter().enumerate() {
-        let fast = link(10_000_000_000, 0, u32::MAX, Marking::Off);
-        let slow = link(rates[i], delays_us[i] * PS_PER_US / 2, buffers[i], Marking::Off);
-        let fabric = Dumbbell { hosts_per_side: 1, host_link: fast, bottleneck: slow }.build().unwrap();
-        // Ethernet without its checksum, IPv4, TCP with timestamps: what tbf counts.
-        let framing = Framing {
-            payload_bytes_max: SEGMENT as u16,
-            header_bytes: 66,
-            frame_bytes_min: 60,
-            gap_bytes: 0,
-            whole_ns: false,
-        };
-        // Linux's clock was started after its connect().
-        let tcp = Tcp { handshake: false, ..tcp(Control::Cubic { hystart: true }, 1 << 30, RTO_PS) };
-        let settings = Settings {
-            framing,
-            end_ps: SECONDS * 1_000_000 * PS_PER_US,
-            observe: Observe { window_flows: vec![0], ..Observe::default() },
-            ..settings(tcp, 66)
-        };
-        let flow = Flow {
-            src: 0,
-            dst: 1,
-            size_bytes: 1 << 30,
-            start: Start::At(0),
-            path: None,
-            job: None,
-            transport: 0,
-        };
-        let outcome = simulate(&fabric, &[flow], &settings, &Progress::default()).unwrap();
+        let end_ps = SECONDS * 1_000_000 * PS_PER_US;
+        let outcome = bottleneck(rates[i], delays_us[i] * PS_PER_US / 2, buffers[i], end_ps);
         let record = outcome.flows[0];
         let sent_bytes = record.sent_bytes - record.retransmitted_packets * SEGMENT;
         let goodput = sent_bytes as f64 * 8.0 / SECONDS as f64 / goodputs[i];
@@ -134,4 +153,27 @@ fn cubic_fills_a_bottleneck_as_linux_does() {
             assert!((ratio - 1.0).abs() <= 0.1, "{file}: {what}: ours over Linux's {ratio}");
         }
     }
+}
+
+#[test]
+fn cubic_leaves_slow_start_on_short_paths_where_linux_does() {
+    let paths = Recording::read("linux/slow-start.csv");
+    let rates: Vec<u64> = paths.column("rate_bps");
+    let rtts_us: Vec<u64> = paths.column("rtt_us");
+    let linux: Vec<u64> = paths.column("window_segments");
+    let mut differ = Vec::new();
+    for (i, &rate_bps) in rates.iter().enumerate() {
+        let bytes_ps = |bytes: u64| bytes * 8 * 1_000_000 * PS_PER_US / rate_bps;
+        let frame_ps = bytes_ps(SEGMENT + HEADERS);
+        // The least round trip that Linux measured.
+        let delay_ps = (rtts_us[i] * PS_PER_US - frame_ps - bytes_ps(HEADERS)) / 2;
+        let outcome = bottleneck(rate_bps, delay_ps, u32::MAX, RTO_PS);
+        let ours = left_segments(&outcome.windows, frame_ps);
+        let found = format!("{rate_bps} bit/s, {} us: ours {ours}, Linux {}", rtts_us[i], linux[i]);
+        println!("{found}");
+        if ours.abs_diff(linux[i]) > (linux[i] / 10).max(2) {
+            differ.push(found);
+        }
+    }
+    assert!(differ.is_empty(), "{differ:#?}");
 }

@@ -148,7 +148,13 @@ fn visit_tcp(form: &mut impl Form, tcp: &mut Tcp, persistent: bool) {
     match &mut tcp.control {
         Control::NewReno => {}
         Control::Cubic { hystart } => {
-            form.key("hystart", Flag, hystart, "Leave slow start when the delay rises, as Linux does.");
+            form.key(
+                "hystart",
+                Flag,
+                hystart,
+                "Leave slow start when the delay rises or a round's acknowledgements come in a train, as Linux does since \
+                 2021 (ns-3 leaves it earlier on round trips below 2 ms).",
+            );
         }
         Control::Dctcp { gain } => form.key(
             "gain",

@@ -95,3 +95,22 @@ fn hystart_ends_slow_start_when_the_round_trip_grows() {
         assert_eq!(threshold, if ends { 88 * MSS } else { u64::MAX }, "{hystart} {later_us}");
     }
 }
+
+#[test]
+fn hystart_begins_a_round_before_it_looks_for_a_train() {
+    // Rounds of 20, 40 and 80 on a round trip of 1.5 ms; a train is longer than half of that and of the 1 ms that bursts
+    // may take. Measured from the round before, the acknowledgement that opens a round would end one.
+    for (spread_us, threshold) in [(0, u64::MAX), (50, 66 * MSS)] {
+        let tcp = Tcp { control: Control::Cubic { hystart: true }, initial_window: 20, ..cubic() };
+        let mut wire = Wire::new(tcp, move |packet| {
+            let of_second = (packet.seq / MSS).saturating_sub(20);
+            let spread = packet.kind == Kind::Data && of_second < 40;
+            if spread { Fate::Late(of_second * spread_us * US) } else { Fate::Arrives }
+        });
+        wire.delay_ps = 750 * US;
+        wire.start(60 * MSS);
+        wire.run();
+        // Acknowledgement 27 of the second round comes 1.3 ms after its first.
+        assert_eq!(wire.sender.threshold_bytes(), threshold, "{spread_us}");
+    }
+}
