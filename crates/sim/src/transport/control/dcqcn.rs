@@ -94,7 +94,13 @@ impl Dcqcn {
         while self.alpha_at_ps <= until_ps {
             self.alpha_at_ps += self.settings.alpha_ps;
             let mark = if std::mem::take(&mut self.marked_for_alpha) { gain } else { 0.0 };
-            self.alpha = (1.0 - gain) * self.alpha + mark;
+            let alpha = (1.0 - gain) * self.alpha + mark;
+            if alpha.to_bits() == self.alpha.to_bits() && mark == 0.0 {
+                // Rounding keeps it from now on: a quiet hour has no more updates than a quiet second.
+                let left = until_ps.saturating_sub(self.alpha_at_ps).div_ceil(self.settings.alpha_ps);
+                self.alpha_at_ps += left * self.settings.alpha_ps;
+            }
+            self.alpha = alpha;
         }
     }
 

@@ -53,3 +53,23 @@ fn every_rate_change_of_conweave_ns3s_traces_is_replayed() {
         ["two_to_one_gbn", "two_to_one_irn", "incast8_gbn", "incast8_irn", "incast32_gbn", "incast32_irn"];
     assert_eq!(cases.map(replay).iter().sum::<usize>(), 15_229);
 }
+
+/// Alpha after a hundred quiet days is the number at which all its updates end, and the next update is as near as ever.
+/// Were each update counted, this would not end.
+#[test]
+fn quiet_days_take_no_time() {
+    let settings = DcqcnSettings::DEFAULT;
+    let mut law = Dcqcn::new(&settings, &PATH);
+    law.on_mark(1_000_000);
+    let mut alpha = law.alpha;
+    for _ in 0..1_000_000 {
+        alpha *= 1.0 - settings.gain;
+    }
+    let until_ps = 100 * 86_400 * 1_000_000_000_000;
+    for late_ps in [0, 1, settings.alpha_ps - 1] {
+        let mut law = law.clone();
+        law.estimate(until_ps + late_ps);
+        assert_eq!(law.alpha.to_bits(), alpha.to_bits());
+        assert_eq!(law.alpha_at_ps, until_ps + settings.alpha_ps, "{late_ps} ps after an update");
+    }
+}
