@@ -19,10 +19,7 @@ pub(super) fn with_times(
 ) -> Vec<Transport> {
     let mut transports = transports.to_vec();
     for transport in &mut transports {
-        let payload_bytes = transport.payload_bytes_max(framing);
-        if let Transport::Uec(Uec { rto_ps: rto_ps @ 0, .. }) = transport {
-            *rto_ps = timeout_ps(fabric, changes, framing.frame_bytes(payload_bytes));
-        }
+        let frame_bytes = framing.frame_bytes(transport.payload_bytes_max(framing));
         let (rtt_ps, answer_bytes) = match transport {
             Transport::Roce(Roce { rtt_ps, answer_bytes, .. })
             | Transport::Uec(Uec { rtt_ps, answer_bytes, .. }) => (rtt_ps, *answer_bytes),
@@ -30,8 +27,10 @@ pub(super) fn with_times(
         };
         if *rtt_ps == 0 {
             let wire_bytes = |frame_bytes: u16| u32::from(frame_bytes) + u32::from(framing.gap_bytes);
-            let forth_bytes = wire_bytes(framing.frame_bytes(payload_bytes));
-            *rtt_ps = longest_round_trip_ps(fabric, forth_bytes, wire_bytes(answer_bytes));
+            *rtt_ps = longest_round_trip_ps(fabric, wire_bytes(frame_bytes), wire_bytes(answer_bytes));
+        }
+        if let Transport::Uec(Uec { rto_ps: rto_ps @ 0, rtt_ps, .. }) = transport {
+            *rto_ps = timeout_ps(fabric, changes, frame_bytes, *rtt_ps);
         }
     }
     transports

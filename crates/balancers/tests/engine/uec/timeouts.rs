@@ -29,6 +29,17 @@ fn a_link_that_slows_loses_nothing() {
     assert!(hasty.flows.iter().any(|record| record.timeouts > 0));
 }
 
+/// Links of 30 km, over each of which light takes 150 us: the default knows how long a round trip is. `uet-htsim`'s own
+/// timeout sends each packet again before its answer can be there.
+#[test]
+fn a_long_way_loses_nothing() {
+    let fabric = leaf_spine(2, 1, 1, Link { delay_ps: 150 * PS_PER_US, ..TEN_GIG });
+    let flows = [flow(0, 1, 100_000, 0)];
+    assert_sent_once(&run(&fabric, &flows, &over(Uec::DEFAULT)));
+    let hasty = run(&fabric, &flows, &over(Uec { rto_ps: 100_656_000, ..Uec::DEFAULT }));
+    assert!(hasty.flows[0].retransmitted_packets > 0);
+}
+
 /// Eight receivers grant one host their links' credit each, and its FIFO card holds what its own link cannot carry yet:
 /// packets that have not left the host do not time out.
 #[test]

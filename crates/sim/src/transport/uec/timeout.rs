@@ -2,7 +2,7 @@
 
 use anabranch_fabric::{Buffer, Change, Fabric, Port, Rate, SwitchSettings, What};
 
-/// What is there without queues: round trips, hosts.
+/// What is there without queues, round trips and hosts, where a round trip of the empty fabric takes no longer.
 const BASE_PS: u64 = 15_000_000;
 /// Full ports that a packet may meet.
 const FULL_PORTS: u64 = 6;
@@ -15,7 +15,8 @@ const LEAST_PS: u64 = 100_656_000;
 /// longest to send what it has room for, by the lowest rate that it has in a run with these `changes`. Where switches share
 /// a buffer and pause instead of losing, one port may have to send all of it: that time counts if it is longer. A timeout
 /// that knows nothing of a slow link's queue calls every packet in it lost, and what is sent again makes the queue longer.
-pub(crate) fn timeout_ps(fabric: &Fabric, changes: &[Change], frame_bytes: u16) -> u64 {
+/// One that is shorter than `rtt_ps`, the longest round trip of the empty fabric, does so with every packet.
+pub(crate) fn timeout_ps(fabric: &Fabric, changes: &[Change], frame_bytes: u16, rtt_ps: u64) -> u64 {
     let paused_bytes = paused_bytes(fabric);
     let full_ps = |port: &Port, rate: Rate| {
         let bytes = FULL_PORTS * room_bytes(port.buffer, frame_bytes);
@@ -27,7 +28,7 @@ pub(crate) fn timeout_ps(fabric: &Fabric, changes: &[Change], frame_bytes: u16) 
         _ => None,
     });
     let longest_ps = built.chain(changed).max().unwrap_or(0);
-    LEAST_PS.max(longest_ps.saturating_add(BASE_PS))
+    LEAST_PS.max(longest_ps.saturating_add(BASE_PS.max(rtt_ps)))
 }
 
 /// Bytes that may wait for one port of a switch that pauses its neighbours; none where no class is lossless.
@@ -73,19 +74,20 @@ mod tests {
             };
             fabric.build().expect("a fabric")
         };
-        let timeout = |bytes, changes: &[Change]| timeout_ps(&built(bytes), changes, 4150);
+        let timeout = |bytes, changes: &[Change]| timeout_ps(&built(bytes), changes, 4150, 9_000_000);
         assert_eq!(timeout(178_450, &[]), 100_656_000);
         assert_eq!(timeout(u32::MAX, &[]), 100_656_000);
         assert_eq!(timeout(50_000, &[]), LEAST_PS);
+        assert_eq!(timeout_ps(&built(178_450), &[], 4150, 15_000_001), 100_656_001, "a long round trip");
         assert_eq!(timeout(356_900, &[]), 15_000_000 + 2 * 85_656_000);
         let mut pausing = built(u32::MAX);
         let mut switches =
             SwitchSettings { shared: Some(SharedBuffer::default()), ..SwitchSettings::default() };
         pausing.set_switches(Some(switches));
-        assert_eq!(timeout_ps(&pausing, &[], 4150), 100_656_000);
+        assert_eq!(timeout_ps(&pausing, &[], 4150, 9_000_000), 100_656_000);
         switches.classes[2].lossless = true;
         pausing.set_switches(Some(switches));
-        assert_eq!(timeout_ps(&pausing, &[], 4150), 15_000_000 + (9 << 20) * 80);
+        assert_eq!(timeout_ps(&pausing, &[], 4150, 9_000_000), 15_000_000 + (9 << 20) * 80);
         let slowed = |bps| [Change { at_ps: 5, what: What::PortRate(3, rate(bps)) }];
         assert_eq!(timeout(178_450, &slowed(10_000_000_000)), 15_000_000 + 10 * 85_656_000);
         assert_eq!(timeout(178_450, &slowed(400_000_000_000)), 100_656_000);
