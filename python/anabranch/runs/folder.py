@@ -26,8 +26,12 @@ def read_manifest(folder: str | Path) -> dict[str, Any] | None:
         manifest = json.loads((Path(folder) / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    whole = isinstance(manifest, dict) and all((Path(folder) / name).is_file() for name in manifest.get("files", ()))
-    return manifest if whole else None
+    files = manifest.get("files") if isinstance(manifest, dict) else None
+
+    def is_there(name: object) -> bool:
+        return isinstance(name, str) and (Path(folder) / name).is_file()
+
+    return manifest if isinstance(files, (dict, list)) and all(map(is_there, files)) else None
 
 
 def check_writable(runs: str | Path) -> None:

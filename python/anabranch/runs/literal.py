@@ -12,6 +12,10 @@ from typing import Any
 
 from anabranch.errors import AnabranchError
 
+BITS_MAX = 64
+"""Bits of the largest whole number of a scenario."""
+DEPTH_MAX = 50
+"""Deepest nesting of tables and lists; scenarios have four."""
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -31,14 +35,23 @@ def literal(value: Any, where: str = "") -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Integral):
-        return str(int(value))
+        number = int(value)
+        if number.bit_length() > BITS_MAX:
+            problem = f"a number of {number.bit_length()} bits; give one of {BITS_MAX} at most"
+            raise AnabranchError(f"{_prefix(where)}{problem}")
+        return str(number)
     if isinstance(value, Real):
-        if not math.isfinite(value):
-            raise AnabranchError(f"{_prefix(where)}{value}: not finite; give a number")
-        return repr(float(value))
+        try:
+            number_text = repr(float(value))
+        except OverflowError:
+            number_text = "inf"
+        if not math.isfinite(float(number_text)):
+            raise AnabranchError(f"{_prefix(where)}{number_text}: not finite; give a number")
+        return number_text
     if isinstance(value, (str, os.PathLike)):
         # JSON's escapes are TOML's, but for DEL, which JSON leaves as it is.
-        return json.dumps(os.fspath(value), ensure_ascii=False).replace("\x7f", "\\u007F")
+        text = unicode_text(os.fspath(value), where)
+        return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
     if isinstance(value, Mapping):
         items = [f"{key_text(key)} = {literal(item, _place(where, key))}" for key, item in value.items()]
         return "{ " + ", ".join(items) + " }"
@@ -48,14 +61,35 @@ def literal(value: Any, where: str = "") -> str:
     raise AnabranchError(f"{_prefix(where)}{value!r}: {kind} is no value of a scenario; {hint}")
 
 
-def plain(value: Any) -> Any:
-    """Converts a value to dicts, lists and scalars of Python: mappings, other sequences, arrays, scalars of NumPy."""
+def unicode_text(text: Any, where: str = "") -> str:
+    """Checks a text: names of files and arguments of commands may have bytes that stand for no character.
+
+    Raises:
+        AnabranchError: it is no text, or cannot be written as UTF-8.
+
+    """
+    try:
+        text.encode("utf-8")
+    except (AttributeError, UnicodeEncodeError):
+        raise AnabranchError(f"{_prefix(where)}{text!a}: not text in UTF-8; give text") from None
+    return str(text)
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Converts a value to dicts, lists and scalars of Python: mappings, other sequences, arrays, scalars of NumPy.
+
+    Raises:
+        AnabranchError: tables or lists are nested without an end, or so deep that nobody reads them.
+
+    """
+    if depth > DEPTH_MAX:
+        raise AnabranchError(f"tables or lists nested more than {DEPTH_MAX} deep; give a scenario's own tables")
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
-        return [plain(item) for item in value]
+        return [plain(item, depth + 1) for item in value]
     return value
 
 

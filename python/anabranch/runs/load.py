@@ -10,7 +10,7 @@ from anabranch._core import Scenario
 from anabranch.errors import AnabranchError
 from anabranch.own.named import is_own
 from anabranch.own.override import BALANCE
-from anabranch.runs.literal import file_text, literal
+from anabranch.runs.literal import file_text, literal, unicode_text
 
 
 def read_text(path: str | Path) -> str:
@@ -42,9 +42,9 @@ def load(
 
     """
     if isinstance(overrides, Mapping):
-        pairs = [(key, literal(value)) for key, value in overrides.items()]
+        pairs = [(unicode_text(key), literal(value, key)) for key, value in overrides.items()]
     else:
-        pairs = list(overrides)
+        pairs = [(unicode_text(key), unicode_text(value, f"-o {key}")) for key, value in overrides]
     for key, value in pairs:
         if key == BALANCE and is_own(value):
             raise AnabranchError(

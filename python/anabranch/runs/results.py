@@ -6,7 +6,7 @@ import html
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -186,21 +186,35 @@ class Run:
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The resolved scenario: every setting, the defaults included."""
-        scenario: dict[str, Any] = tomllib.loads((self.folder / "scenario.toml").read_text(encoding="utf-8"))
+        scenario: dict[str, Any] = self._parsed("scenario.toml", tomllib.loads)
         return scenario
 
     @cached_property
     def topology(self) -> dict[str, Any]:
         """Nodes, ports and changes, as columns."""
-        topology: dict[str, Any] = json.loads((self.folder / "topology.json").read_text(encoding="utf-8"))
-        # Results from before links had costs: a path is as long as its links are many.
-        topology["ports"].setdefault("cost", [1] * len(topology["ports"]["from"]))
-        return topology
+
+        def columns(text: str) -> dict[str, Any]:
+            topology: dict[str, Any] = json.loads(text)
+            # Results from before links had costs: a path is as long as its links are many.
+            topology["ports"].setdefault("cost", [1] * len(topology["ports"]["from"]))
+            return topology
+
+        return self._parsed("topology.json", columns)
+
+    def _parsed(self, name: str, parse: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+        try:
+            return parse((self.folder / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise _damaged(self.folder / name, error) from None
 
     def _read(self, table: str) -> pl.DataFrame:
         import polars as pl
 
-        return pl.read_parquet(self._file(table))
+        file = self._file(table)
+        try:
+            return pl.read_parquet(file)
+        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise _damaged(file, error) from None
 
     def _file(self, table: str) -> Path:
         if f"{table}.parquet" not in self.manifest["files"]:
@@ -230,3 +244,9 @@ class Run:
         for row in rows:
             table.add_row(*(row[index] for index in kept))
         return table
+
+
+def _damaged(file: Path, error: BaseException) -> AnabranchError:
+    """Error of a file of results that cannot be read, in a line."""
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    return AnabranchError(f"{file}: damaged: {reason}; run the scenario again, with --again")

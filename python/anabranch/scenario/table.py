@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
-from collections.abc import Iterator, Mapping, MutableSequence
+from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from anabranch.errors import AnabranchError
@@ -172,7 +172,9 @@ class Tables(MutableSequence[T], Generic[T]):
         """Entry by its number."""
         if isinstance(index, slice):
             return [self[number] for number in range(len(self))[index]]
-        return _over(self._path, self._given[index], None)
+        entry = self._given[index]
+        # What is no table is refused when the scenario is used.
+        return _over(self._path, entry, None) if isinstance(entry, dict) else entry
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Replaces an entry."""
@@ -245,7 +247,7 @@ def _plain(path: str, value: Any, file: str) -> Any:
         known = keys.every_key().get(within)
         if known is None or known.sort == VALUE:
             made[name] = plain(item)
-        elif known.sort == TABLES and not isinstance(item, str):
+        elif known.sort == TABLES and isinstance(item, (Mapping, Sequence)) and not isinstance(item, (str, bytes)):
             entries = [item] if isinstance(item, Mapping) else item
             made[name] = [_plain(within, one, file) for one in entries]
         else:
