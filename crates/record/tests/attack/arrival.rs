@@ -6,7 +6,8 @@ use anabranch_fabric::{Fabric, LinkState, Marking, NextHops, What};
 use anabranch_scenario::{Resolved, Weights};
 use anabranch_sim::transport::{Reorder, Tcp, Transport};
 use anabranch_sim::{Outcome, horizon_ps};
-use anabranch_traffic::{Flow, Start};
+use anabranch_traffic::{Flow, PlacedWork, Start};
+use anabranch_work::Act;
 
 /// Loss rate of a link above which a stream may take any time to arrive.
 const LOSS_MAX: f64 = 0.2;
@@ -64,7 +65,7 @@ fn streams(settings: &Settings) -> impl Iterator<Item = &Tcp> {
 }
 
 /// Longest time that a packet may take: everything else is before it, on the slowest link that ever exists.
-fn wait_ps(fabric: &Fabric, settings: &Settings, flows: &[Flow]) -> u128 {
+pub(crate) fn wait_ps(fabric: &Fabric, settings: &Settings, flows: &[Flow]) -> u128 {
     let changed = settings.changes.iter().filter_map(|change| match change.what {
         What::PortRate(_, rate) => Some(rate),
         _ => None,
@@ -92,7 +93,7 @@ fn wait_ps(fabric: &Fabric, settings: &Settings, flows: &[Flow]) -> u128 {
 }
 
 /// Time at which everything that is known beforehand has begun and changed, and routing has learned of it.
-fn settled_ps(settings: &Settings, flows: &[Flow]) -> u128 {
+pub(crate) fn settled_ps(settings: &Settings, flows: &[Flow]) -> u128 {
     let changed = settings.changes.iter().map(|change| change.at_ps).max().unwrap_or(0);
     let begun = flows.iter().map(|flow| match flow.start {
         Start::At(at_ps) => at_ps,
@@ -105,8 +106,18 @@ fn settled_ps(settings: &Settings, flows: &[Flow]) -> u128 {
             Start::After { delay_ps, .. } | Start::AfterJob { delay_ps, .. } => u128::from(delay_ps),
         })
         .sum();
+    let begin = settings.works.iter().filter(|work| work.start_ps != PlacedWork::NEVER_PS);
+    let worked: u128 = begin
+        .map(|work| {
+            let calculated = work.graph.nodes().iter().map(|node| match node.act {
+                Act::Calc { ps } | Act::Wait { ps } => u128::from(ps),
+                Act::Send { .. } | Act::Recv { .. } => 0,
+            });
+            u128::from(work.start_ps) + calculated.sum::<u128>()
+        })
+        .sum();
     let known = changed.max(begun.max().unwrap_or(0));
-    u128::from(known) + u128::from(settings.routing_delay_ps) + computed
+    u128::from(known) + u128::from(settings.routing_delay_ps) + computed + worked
 }
 
 /// Time at which every stream that can arrive has long arrived: a timeout and the longest wait for each packet, twice.

@@ -2,7 +2,7 @@
 
 use crate::broken::Broken;
 use crate::draft::Draft;
-use crate::trial::{EVENTS_MAX, Verdict};
+use crate::trial::{EVENTS_MAX, Passed, Verdict};
 use crate::{draw, panics, shrink, trial};
 use anabranch_sim::Progress;
 use std::collections::BTreeMap;
@@ -169,10 +169,10 @@ impl Report {
     fn note(&mut self, number: u32, draft: Draft, verdict: Verdict) {
         match verdict {
             Verdict::Refused(reason) => *self.refused.entry(reason).or_default() += 1,
-            Verdict::Passed { events } => {
+            Verdict::Passed(Passed { events, calm }) => {
                 self.passed += 1;
                 self.events += events;
-                self.count(&draft);
+                self.count(&draft, calm);
             }
             Verdict::Broken(broken) => {
                 if !self.broken.contains_key(&broken.invariant) {
@@ -190,12 +190,15 @@ impl Report {
         }
     }
 
-    fn count(&mut self, draft: &Draft) {
+    fn count(&mut self, draft: &Draft, calm: bool) {
         for (header, key) in
             [("[fabric]", "kind"), ("[routing]", "balance"), ("[transport]", "kind"), ("[[traffic]]", "kind")]
         {
             let value = draft.table(header).and_then(|table| table.get(key)).unwrap_or("\"poisson\"");
             let name = format!("{} {}", header.trim_matches(['[', ']']), value.trim_matches('"'));
+            if calm {
+                *self.ran.entry(format!("calm, {name}")).or_default() += 1;
+            }
             *self.ran.entry(name).or_default() += 1;
         }
         for change in draft.tables.iter().filter(|table| table.header == "[[change]]") {

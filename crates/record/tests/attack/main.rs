@@ -2,14 +2,17 @@
 //!
 //! `draw` writes scenarios as text, so that reading them is attacked too; `trial` runs one and holds it to the
 //! invariants: packets accounted for and sums that agree (`counts`), no flow faster than its links (`bound`), every
-//! stream arrives that has a path and the time (`arrival`), two runs equal to the bit, nothing panics. It is compiled
+//! stream arrives that has a path and the time (`arrival`), nothing is sent in vain where nothing fails (`calm`), an idle
+//! job leaves no trace (`apart`), two runs equal to the bit, nothing panics. It is compiled
 //! with debug assertions and overflow checks, so that wrapping numbers panic. `cargo test` tries a fixed number of
 //! scenarios of a fixed seed; `make attack` tries others, as many or as long as asked for.
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
+mod apart;
 mod arrival;
 mod bound;
 mod broken;
+mod calm;
 mod campaign;
 mod counts;
 mod dice;
@@ -17,6 +20,7 @@ mod draft;
 mod draw;
 mod packet_events;
 mod panics;
+mod pinned;
 mod shrink;
 mod trial;
 
@@ -34,6 +38,9 @@ const REFUSED_PERCENT_MAX: u64 = 12;
 
 /// Largest share of them that may be given up, in thousandths: a change that makes runs endless breaks this.
 const GIVEN_UP_PERMILLE_MAX: u64 = 5;
+
+/// Least number of calm runs with RoCE, and with UEC: fewer would not find transports that fight themselves.
+const CALM_MIN: u64 = 200;
 
 /// Checks that the build checks numbers: only then are wrapping numbers found.
 #[test]
@@ -64,6 +71,10 @@ fn no_random_scenario_breaks_an_invariant() {
         given_up * 1000 <= GIVEN_UP_PERMILLE_MAX * u64::from(COUNT),
         "{given_up} scenarios were given up"
     );
+    for kind in ["roce", "uec"] {
+        let calm = report.ran.get(&format!("calm, transport {kind}")).copied().unwrap_or(0);
+        assert!(calm >= CALM_MIN, "{calm} runs of {kind} were calm");
+    }
     for entry in catalogue().into_iter().filter(|entry| entry.key == BALANCE) {
         assert!(report.ran.contains_key(&format!("routing {}", entry.name)), "{} never ran", entry.name);
     }

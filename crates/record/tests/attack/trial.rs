@@ -2,7 +2,7 @@
 //! invariant.
 
 use crate::broken::{Broken, holds};
-use crate::{arrival, bound, counts, packet_events};
+use crate::{apart, arrival, bound, calm, counts, packet_events};
 use anabranch_balancers::simulate;
 use anabranch_record::{
     Column, RecordFile, Values, event_columns, flow_columns, port_columns, queue_columns, window_columns,
@@ -24,12 +24,21 @@ pub(crate) const GIVEN_UP: &str = "given up, for it takes too long";
 /// Result of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The scenario ran, with so many events, and every invariant holds.
-    Passed { events: u64 },
+    /// The scenario ran, and every invariant holds.
+    Passed(Passed),
     /// The text is no scenario, or its load balancer refuses it.
     Refused(String),
     /// The scenario broke an invariant.
     Broken(Broken),
+}
+
+/// Run of which every invariant holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Passed {
+    /// Number of its events.
+    pub(crate) events: u64,
+    /// Whether it was held to the invariants of calm runs.
+    pub(crate) calm: bool,
 }
 
 /// Reason why a trial ends early.
@@ -47,13 +56,13 @@ impl From<Broken> for End {
 /// Tries a scenario.
 pub(crate) fn run(text: &str, folder: &Path, progress: &Progress) -> Verdict {
     match crate::panics::caught(|| passed(text, folder, progress)) {
-        Ok(Ok(events)) => Verdict::Passed { events },
+        Ok(Ok(passed)) => Verdict::Passed(passed),
         Ok(Err(End::Refused(reason))) => Verdict::Refused(reason),
         Ok(Err(End::Broken(broken))) | Err(broken) => Verdict::Broken(broken),
     }
 }
 
-fn passed(text: &str, folder: &Path, progress: &Progress) -> Result<u64, End> {
+fn passed(text: &str, folder: &Path, progress: &Progress) -> Result<Passed, End> {
     let resolved = resolve(text, "attack.toml", folder).map_err(End::Refused)?;
     let canonical = resolved.to_toml();
     let again = resolve(&canonical, "again.toml", folder)
@@ -74,14 +83,20 @@ fn passed(text: &str, folder: &Path, progress: &Progress) -> Result<u64, End> {
     holds(drawn_again.iter().eq(drawn.iter()), "flows are drawn the same twice", || canonical.clone())?;
     let _ = resolved.warnings(&drawn, &resolved.offered_load(&drawn));
     let first = simulated(&resolved, &flows, progress)?;
-    let second = simulated_into_file(&again, &drawn_again, progress)?;
+    if over(&first, progress) {
+        calm::check(&resolved, &flows, &first, true)?;
+    }
+    let first = whole(first, progress)?;
+    let second = whole(simulated_into_file(&again, &drawn_again, progress)?, progress)?;
     compare(&first, &second)?;
     counts::check(&resolved, &flows, &first)?;
     packet_events::check(&resolved, &first)?;
     bound::check(&resolved, &flows, &first.flows)?;
     recorded(&resolved, &flows, &first)?;
     arrival::check(&resolved, &flows, &first)?;
-    Ok(first.totals.events)
+    let calm = calm::check(&resolved, &flows, &first, false)?;
+    apart::check(text, folder, progress)?;
+    Ok(Passed { events: first.totals.events, calm })
 }
 
 fn resolve(text: &str, name: &str, folder: &Path) -> Result<Resolved, String> {
@@ -102,11 +117,17 @@ fn simulated_into_file(resolved: &Resolved, flows: &DrawnFlows, progress: &Progr
 fn simulated(resolved: &Resolved, flows: &impl FlowSource, progress: &Progress) -> Result<Outcome, End> {
     let outcome = simulate(resolved.fabric(), flows, resolved.settings(), progress)
         .map_err(|error| End::Refused(error.to_string()))?;
-    // By events, not by whether the watcher was quick enough: the same scenarios are given up on every machine.
-    if progress.is_cancelled() || outcome.totals.events > EVENTS_MAX {
-        return Err(End::Refused(GIVEN_UP.to_owned()));
-    }
     Ok(outcome)
+}
+
+/// Whether a run was given up: by events, not by whether the watcher was quick enough, so that the same scenarios are on
+/// every machine.
+fn over(outcome: &Outcome, progress: &Progress) -> bool {
+    progress.is_cancelled() || outcome.totals.events > EVENTS_MAX
+}
+
+fn whole(outcome: Outcome, progress: &Progress) -> Result<Outcome, End> {
+    if over(&outcome, progress) { Err(End::Refused(GIVEN_UP.to_owned())) } else { Ok(outcome) }
 }
 
 fn compare(first: &Outcome, second: &Outcome) -> Result<(), Broken> {

@@ -16,6 +16,7 @@ const KINDS: [&str; 10] = [
     "dragonfly",
     "rail-optimised",
 ];
+const PRESETS: [&str; 3] = ["lossy", "lossless-roce", "uec-trimming"];
 /// GraphML files of this repository's tests.
 const FILES: [&str; 4] = [
     "crates/fabric/tests/graphml/igraph-tiers.graphml",
@@ -28,9 +29,9 @@ const NICE_BPS: [u64; 6] =
 pub(super) const LEAST_BPS: u64 = 64_000;
 pub(super) const MOST_BPS: u64 = 8_000_000_000_000;
 
-pub(super) fn draw(dice: &mut Dice, framing: Framing, draft: &mut Draft) {
+pub(super) fn draw(dice: &mut Dice, framing: Framing, calm: bool, draft: &mut Draft) {
     let kind = KINDS[[0, 0, 0, 0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 8, 9, 9][dice.below(18) as usize]];
-    let base_bps = some_rate(dice);
+    let base_bps = if calm && dice.chance(0.7) { dice.pick(&NICE_BPS) } else { some_rate(dice) };
     let mut table = Table::new("[fabric]");
     table.set("kind", quoted(kind));
     let (counts, tiers): (&[(&str, u64, u64)], &[&str]) = match kind {
@@ -82,25 +83,27 @@ pub(super) fn draw(dice: &mut Dice, framing: Framing, draft: &mut Draft) {
     for &(key, least, most) in counts {
         table.set(key, dice.between(least, most).to_string());
     }
-    link(dice, "link.", base_bps, framing, &mut table);
+    link(dice, "link.", base_bps, framing, calm, &mut table);
     for tier in tiers {
         if dice.chance(0.4) {
             let bps = another_rate(dice, base_bps);
-            link(dice, &format!("{tier}."), bps, framing, &mut table);
+            link(dice, &format!("{tier}."), bps, framing, calm, &mut table);
         }
     }
-    if dice.chance(0.25) {
+    if calm && dice.chance(0.5) {
+        table.set("preset", quoted(dice.pick(&PRESETS)));
+    } else if !calm && dice.chance(0.25) {
         switches(dice, framing, &mut table);
     }
     draft.tables.push(table);
     if kind == "graph" {
-        graph(dice, base_bps, framing, draft);
+        graph(dice, base_bps, framing, calm, draft);
     }
 }
 
 /// Draws classes of traffic: a preset, and some of its keys.
 fn switches(dice: &mut Dice, framing: Framing, table: &mut Table) {
-    let preset = dice.pick(&["lossy", "lossless-roce", "uec-trimming"]);
+    let preset = dice.pick(&PRESETS);
     table.set("preset", quoted(preset));
     if dice.chance(0.5) {
         table.set("switch.ecn_at", quoted(dice.pick(&["enqueue", "dequeue"])));
@@ -158,9 +161,11 @@ pub(super) fn another_rate(dice: &mut Dice, base_bps: u64) -> u64 {
 }
 
 /// The network card of hosts.
-pub(super) fn draw_host(dice: &mut Dice, framing: Framing, draft: &mut Draft) {
+pub(super) fn draw_host(dice: &mut Dice, framing: Framing, calm: bool, draft: &mut Draft) {
     let mut table = Table::new("[host]");
-    if dice.chance(0.6) {
+    if calm {
+        table.set("nic", quoted(dice.pick(&["fair", "fifo", "fifo", "rdma"])));
+    } else if dice.chance(0.6) {
         if dice.chance(0.6) {
             table.set("limit", room(dice, framing));
         }
@@ -172,7 +177,7 @@ pub(super) fn draw_host(dice: &mut Dice, framing: Framing, draft: &mut Draft) {
             table.set("buffer", room(dice, framing));
         }
         if dice.chance(0.6) {
-            table.set("ecn", marking(dice, framing));
+            table.set("ecn", marking(dice, framing, calm));
         }
     }
     if dice.chance(0.3) {
@@ -182,7 +187,7 @@ pub(super) fn draw_host(dice: &mut Dice, framing: Framing, draft: &mut Draft) {
 }
 
 /// Draws the keys of a link, each with `prefix` before it.
-fn link(dice: &mut Dice, prefix: &str, bps: u64, framing: Framing, table: &mut Table) {
+fn link(dice: &mut Dice, prefix: &str, bps: u64, framing: Framing, calm: bool, table: &mut Table) {
     table.set(&format!("{prefix}rate"), rate(bps));
     if dice.chance(0.5) {
         let frame_ps = (u128::from(framing.frame_bytes * 8) * 1_000_000_000_000 / u128::from(bps)) as u64;
@@ -195,10 +200,10 @@ fn link(dice: &mut Dice, prefix: &str, bps: u64, framing: Framing, table: &mut T
         table.set(&format!("{prefix}delay"), time(delay_ps));
     }
     if dice.chance(0.6) {
-        table.set(&format!("{prefix}buffer"), room(dice, framing));
+        table.set(&format!("{prefix}buffer"), if calm { quoted("unlimited") } else { room(dice, framing) });
     }
     if dice.chance(0.5) {
-        table.set(&format!("{prefix}ecn"), marking(dice, framing));
+        table.set(&format!("{prefix}ecn"), marking(dice, framing, calm));
     }
 }
 
@@ -213,10 +218,11 @@ fn room(dice: &mut Dice, framing: Framing) -> String {
     }
 }
 
-fn marking(dice: &mut Dice, framing: Framing) -> String {
+/// Draws when to mark; in the calm without a ramp, which drops what cannot be marked.
+fn marking(dice: &mut Dice, framing: Framing, calm: bool) -> String {
     let low = framing.frame_bytes * dice.below(20);
     let high = low + dice.magnitude(1, 20 * framing.frame_bytes);
-    match dice.below(4) {
+    match dice.below(if calm { 3 } else { 4 }) {
         0 => quoted("off"),
         1 => format!("\"{} packets\"", dice.magnitude(1, 100)),
         2 => size(dice.magnitude(1, 100 * framing.frame_bytes)),
@@ -227,7 +233,7 @@ fn marking(dice: &mut Dice, framing: Framing) -> String {
 }
 
 /// Draws a random tree of switches with some further links, and hosts at some of them.
-fn graph(dice: &mut Dice, base_bps: u64, framing: Framing, draft: &mut Draft) {
+fn graph(dice: &mut Dice, base_bps: u64, framing: Framing, calm: bool, draft: &mut Draft) {
     let switches = dice.between(1, 6);
     let mut edges = Vec::new();
     for switch in 1..switches {
@@ -251,7 +257,7 @@ fn graph(dice: &mut Dice, base_bps: u64, framing: Framing, draft: &mut Draft) {
         if dice.chance(0.2) {
             let mut back = Table::new("");
             let bps = another_rate(dice, base_bps);
-            link(dice, "", bps, framing, &mut back);
+            link(dice, "", bps, framing, calm, &mut back);
             let keys: Vec<String> = back.keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
             edge.set("back", format!("{{ {} }}", keys.join(", ")));
         }

@@ -2,15 +2,17 @@
 //!
 //! A scenario is drawn in the order of its text, and what comes later knows the fabric that came first. Times are drawn
 //! in proportion to what the traffic takes, half of them on a grid, so that changes, ends of intervals, arrivals and
-//! the end coincide. One of two scenarios is given the time that every flow needs ([`crate::arrival`]).
+//! the end coincide. One of two scenarios is given the time that every flow needs ([`crate::arrival`]). One of four is
+//! calm: nothing fails, ports have room, and mostly RDMA, which sends again by itself, carries the flows ([`crate::calm`]).
 
 mod changes;
 mod fabric;
 mod routing;
 mod traffic;
 mod transport;
+mod work;
 
-use crate::arrival;
+use crate::calm;
 use crate::dice::{Dice, TIME_PS_MAX, time};
 use crate::draft::{Draft, Table};
 use anabranch_fabric::Fabric;
@@ -19,6 +21,8 @@ use std::path::Path;
 
 /// Largest payload of a scenario, in packets.
 const PACKETS_MAX: u64 = 500;
+/// Share of calm scenarios, and what tells the stream that chooses them from others.
+const CALM: (f64, u64) = (0.25, 1 << 62);
 /// Number of drafts that are tried for one scenario: parameters that contradict each other are refused.
 const TRIES: u32 = 8;
 /// Largest number of rounds of probes, or of records, in a drawn scenario.
@@ -45,14 +49,23 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    fn of(dice: &mut Dice, fabric: &Fabric, framing: Framing) -> Self {
-        let packets = dice.magnitude(1, PACKETS_MAX);
+    fn of(dice: &mut Dice, fabric: &Fabric, framing: Framing, calm: bool) -> Self {
+        // Where there is room, queues are to be long.
+        let least = if calm && dice.chance(0.5) { PACKETS_MAX / 2 } else { 1 };
+        let packets = dice.magnitude(least, PACKETS_MAX);
         let slowest_bps = fabric.ports().iter().map(|port| port.rate.bps()).min().unwrap_or(1);
         let delay_ps = fabric.ports().iter().map(|port| port.delay_ps).max().unwrap_or(0);
         let bits = u128::from(packets * 8 * (framing.frame_bytes + framing.gap_bytes));
         let wire_ps = (bits * 1_000_000_000_000 / u128::from(slowest_bps)) as u64;
         let traffic_ps = wire_ps.saturating_add(4 * delay_ps).max(16);
         Self { packets, traffic_ps, grid_ps: round(traffic_ps / 8) }
+    }
+
+    /// Draws a rate from one that takes longer than the traffic to one that takes no time.
+    pub(crate) fn some_bps(self, dice: &mut Dice) -> u64 {
+        let bits = u128::from(self.packets * 12_000);
+        let bps = (bits * 1_000_000_000_000 / u128::from(self.traffic_ps)) as u64;
+        dice.magnitude(bps / 10, bps.saturating_mul(50)).clamp(fabric::LEAST_BPS, fabric::MOST_BPS)
     }
 
     /// Draws a time at which something may happen.
@@ -77,9 +90,10 @@ fn round(ps: u64) -> u64 {
 /// Draws the scenario of a number in the attack of a seed. File names in it are relative to `folder`.
 pub(crate) fn scenario(seed: u64, number: u32, folder: &Path) -> Draft {
     let mut dice = Dice::new(seed, number);
+    let calm = Dice::new(seed ^ CALM.1, number).chance(CALM.0);
     let mut draft = Draft::default();
     for _ in 0..TRIES {
-        draft = one(&mut dice, folder);
+        draft = one(&mut dice, calm, folder);
         if resolved(&draft, folder).is_some_and(|resolved| resolved.flows().is_ok()) {
             break;
         }
@@ -106,21 +120,25 @@ pub(crate) fn resolved(draft: &Draft, folder: &Path) -> Option<Resolved> {
     Scenario::parse(&draft.to_toml(), "drawn.toml", &[]).ok()?.resolve(folder).ok()
 }
 
-fn one(dice: &mut Dice, folder: &Path) -> Draft {
+fn one(dice: &mut Dice, calm: bool, folder: &Path) -> Draft {
     let mut draft = Draft::default();
     let mut top = Table::new("");
     top.set("seed", dice.below(1 << 20).to_string());
     draft.tables.push(top);
     let framing = framing(dice, &mut draft);
-    fabric::draw(dice, framing, &mut draft);
+    fabric::draw(dice, framing, calm, &mut draft);
     let Some(fabric) = built(&draft, folder) else { return draft };
-    fabric::draw_host(dice, framing, &mut draft);
-    let pace = Pace::of(dice, &fabric, framing);
-    let patient = dice.chance(0.5);
-    changes::draw(dice, pace, &fabric, patient, &mut draft);
-    routing::draw(dice, pace, &fabric, &mut draft);
-    transport::draw(dice, pace, framing, &mut draft);
-    traffic::draw(dice, pace, framing, &fabric, &mut draft);
+    fabric::draw_host(dice, framing, calm, &mut draft);
+    let pace = Pace::of(dice, &fabric, framing, calm);
+    let patient = dice.chance(0.5) || calm;
+    if calm {
+        changes::draw_rates(dice, pace, &fabric, &mut draft);
+    } else {
+        changes::draw(dice, pace, &fabric, patient, &mut draft);
+    }
+    routing::draw(dice, pace, &fabric, calm, &mut draft);
+    transport::draw(dice, pace, framing, calm, &mut draft);
+    traffic::draw(dice, pace, framing, &fabric, calm, &mut draft);
     end(dice, pace, patient, folder, &mut draft);
     routing::slow_down(&mut draft, ROUNDS_MAX);
     draft
@@ -160,7 +178,7 @@ fn framing(dice: &mut Dice, draft: &mut Draft) -> Framing {
 /// Draws when the scenario ends, and what is recorded.
 fn end(dice: &mut Dice, pace: Pace, patient: bool, folder: &Path, draft: &mut Draft) {
     let needed = patient.then(|| resolved(draft, folder)).flatten().and_then(|resolved| {
-        Some(arrival::needed_ps(&resolved, &resolved.flows().ok()?.iter().collect::<Vec<_>>()))
+        Some(calm::needed_ps(&resolved, &resolved.flows().ok()?.iter().collect::<Vec<_>>()))
     });
     let end_ps = match needed {
         Some(needed_ps) => needed_ps.min(TIME_PS_MAX),

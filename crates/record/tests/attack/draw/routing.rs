@@ -31,7 +31,7 @@ const PERIODS: [(&str, &str, u64); 8] = [
     ("glb", "period", 50_000_000),
 ];
 
-pub(super) fn draw(dice: &mut Dice, pace: Pace, fabric: &Fabric, draft: &mut Draft) {
+pub(super) fn draw(dice: &mut Dice, pace: Pace, fabric: &Fabric, calm: bool, draft: &mut Draft) {
     let names: Vec<&str> =
         catalogue().into_iter().filter(|entry| entry.key == BALANCE).map(|entry| entry.name).collect();
     let balance = dice.pick(&names);
@@ -44,7 +44,7 @@ pub(super) fn draw(dice: &mut Dice, pace: Pace, fabric: &Fabric, draft: &mut Dra
         table.set("table", quoted(dice.pick(&TABLES)));
     }
     if dice.chance(0.2) {
-        table.set("weights", weights(dice, fabric));
+        table.set("weights", if calm { quoted("capacity") } else { weights(dice, fabric) });
     }
     if dice.chance(0.4) {
         table.set("delay", time(pace.moment(dice)));

@@ -1,7 +1,7 @@
 //! Traffic of every kind that needs no capture.
 
 use super::fabric::{LEAST_BPS, MOST_BPS};
-use super::{Framing, Pace, transport};
+use super::{Framing, Pace, transport, work};
 use crate::dice::{Dice, quoted, rate, size, time};
 use crate::draft::{Draft, Table};
 use anabranch_fabric::Fabric;
@@ -12,18 +12,16 @@ const FLOW_LIST: &str = "crates/record/tests/attack/pinned.csv";
 const KINDS_WITHOUT_RATE: [&str; 2] = ["\"udp\"", "\"mptcp\""];
 /// Tells the stream of workload graphs from others.
 const GRAPHS: u64 = 1 << 63;
-/// Collectives with the algorithms that each may have.
-const COLLECTIVES: [(&str, &[&str]); 6] = [
-    ("all-reduce", &["ring", "halving-doubling", "double-tree", "hierarchical"]),
-    ("all-gather", &["ring", "halving-doubling", "direct"]),
-    ("reduce-scatter", &["ring", "halving-doubling", "direct"]),
-    ("broadcast", &["tree", "ring"]),
-    ("all-to-all", &["direct", "pairwise", "ring"]),
-    ("moe", &[]),
-];
 const SIZES: &str = "{ file = \"crates/scenario/tests/sizes.csv\" }";
 
-pub(super) fn draw(dice: &mut Dice, pace: Pace, framing: Framing, fabric: &Fabric, draft: &mut Draft) {
+pub(super) fn draw(
+    dice: &mut Dice,
+    pace: Pace,
+    framing: Framing,
+    fabric: &Fabric,
+    calm: bool,
+    draft: &mut Draft,
+) {
     let entries = dice.magnitude(1, 3);
     for entry in 0..entries {
         // A stream of its own: what applications do shifts nothing else that is drawn.
@@ -32,6 +30,7 @@ pub(super) fn draw(dice: &mut Dice, pace: Pace, framing: Framing, fabric: &Fabri
         let payload = Payload { bytes: (pace.packets / entries).max(1) * framing.payload_bytes };
         match dice.below(16) {
             0..5 => poisson(dice, pace, payload, fabric, &mut table),
+            5..8 if calm => outcast(dice, payload, fabric, &mut table),
             5..8 => once(dice, payload, fabric, &mut table),
             8..11 => incast(dice, pace, payload, fabric, &mut table),
             11..15 => training(dice, pace, payload, fabric, &mut table),
@@ -45,7 +44,7 @@ pub(super) fn draw(dice: &mut Dice, pace: Pace, framing: Framing, fabric: &Fabri
         }
         if dice.chance(0.2) {
             let mut own = Table::new("");
-            transport::keys(dice, pace, framing, &mut own);
+            transport::keys(dice, pace, framing, calm, &mut own);
             let keys: Vec<String> = own.keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
             table.set("transport", format!("{{ {} }}", keys.join(", ")));
             let one_connection = |(_, kind): &(String, String)| !KINDS_WITHOUT_RATE.contains(&kind.as_str());
@@ -53,10 +52,10 @@ pub(super) fn draw(dice: &mut Dice, pace: Pace, framing: Framing, fabric: &Fabri
         }
         // So do graphs.
         let mut of_graphs = Dice::new(pace.traffic_ps ^ pace.packets << 40 ^ GRAPHS, entry as u32);
-        if of_graphs.chance(0.15) {
+        if of_graphs.chance(if calm { 0.5 } else { 0.15 }) {
             let transport = table.get("transport").map(str::to_owned);
             table = Table::new("[[traffic]]");
-            graph(&mut of_graphs, payload, fabric, &mut table);
+            work::draw(&mut of_graphs, pace, payload, fabric, calm, &mut table);
             if let Some(transport) = transport {
                 table.set("transport", transport);
             }
@@ -85,13 +84,13 @@ fn application(dice: &mut Dice, pace: Pace, framing: Framing, may_pace: bool, ta
 
 /// Amount that an entry may send in all.
 #[derive(Clone, Copy)]
-struct Payload {
+pub(super) struct Payload {
     bytes: u64,
 }
 
 impl Payload {
     /// Draws the size of one of `flows` flows.
-    fn size(self, dice: &mut Dice, flows: u64) -> u64 {
+    pub(super) fn size(self, dice: &mut Dice, flows: u64) -> u64 {
         let each = (self.bytes / flows.max(1)).max(1);
         let around = [each, each + 1, each.saturating_sub(1), dice.between(1, each)];
         dice.pick(&around).max(1)
@@ -157,6 +156,17 @@ fn once(dice: &mut Dice, payload: Payload, fabric: &Fabric, table: &mut Table) {
     table.set("sizes", payload.sizes(dice, flows));
 }
 
+/// One host that sends to many at once, so much that it fills ports' usual room several times.
+fn outcast(dice: &mut Dice, payload: Payload, fabric: &Fabric, table: &mut Table) {
+    let hosts = u64::from(fabric.hosts());
+    let (src, flows) = (dice.below(hosts), dice.between(1, hosts - 1));
+    let pairs: Vec<String> = (1..=flows).map(|far| format!("[{src}, {}]", (src + far) % hosts)).collect();
+    table.set("kind", quoted("once"));
+    table.set("pattern", format!("{{ pairs = [{}] }}", pairs.join(", ")));
+    let payload = Payload { bytes: 4 * payload.bytes };
+    table.set("sizes", size(payload.size(dice, flows)));
+}
+
 fn incast(dice: &mut Dice, pace: Pace, payload: Payload, fabric: &Fabric, table: &mut Table) {
     let hosts = u64::from(fabric.hosts());
     let (servers, jobs) = (dice.between(1, hosts - 1), dice.magnitude(1, 6));
@@ -194,39 +204,5 @@ fn training(dice: &mut Dice, pace: Pace, payload: Payload, fabric: &Fabric, tabl
     table.set("iterations", iterations.to_string());
     if dice.chance(0.5) {
         table.set("compute", time(pace.moment(dice) / 4));
-    }
-}
-
-/// A collective as a workload graph. It computes nothing: how long its flows wait is then known from the fabric.
-fn graph(dice: &mut Dice, payload: Payload, fabric: &Fabric, table: &mut Table) {
-    let ranks = dice.between(2, u64::from(fabric.hosts()).min(8));
-    let iterations = dice.magnitude(1, 4);
-    let (collective, algorithms) = dice.pick(&COLLECTIVES);
-    table.set("kind", quoted("graph"));
-    table.set("collective", quoted(collective));
-    if !algorithms.is_empty() && dice.chance(0.7) {
-        let algorithm = dice.pick(algorithms);
-        table.set("algorithm", quoted(algorithm));
-        if algorithm == "hierarchical" {
-            table.set("group", dice.between(1, ranks).to_string());
-        }
-    }
-    table.set("ranks", ranks.to_string());
-    table.set("size", size(payload.size(dice, ranks * iterations)));
-    table.set("iterations", iterations.to_string());
-    table.set("placement", quoted(dice.pick(&["packed", "spread", "random"])));
-    if dice.chance(0.3) {
-        table.set("channels", dice.between(1, 3).to_string());
-        table.set("segments", dice.between(1, 3).to_string());
-    }
-    if dice.chance(0.5) {
-        table.set("rendezvous", quoted(dice.pick(&["clear-to-send", "request-to-send"])));
-        if dice.chance(0.5) {
-            table.set("eager", size(payload.size(dice, ranks)));
-        }
-    }
-    // What is left where `anabranch run --apart` runs the other jobs.
-    if dice.chance(0.15) {
-        table.set("idle", "true");
     }
 }

@@ -10,15 +10,18 @@ const KINDS: [&str; 7] = ["dctcp", "newreno", "cubic", "mptcp", "udp", "roce", "
 /// Smallest upper limit of timeouts: a flow that cannot arrive times out until the end.
 const RTO_MAX_PS: u64 = 2_000_000_000;
 
-pub(super) fn draw(dice: &mut Dice, pace: Pace, framing: Framing, draft: &mut Draft) {
+pub(super) fn draw(dice: &mut Dice, pace: Pace, framing: Framing, calm: bool, draft: &mut Draft) {
     let mut table = Table::new("[transport]");
-    keys(dice, pace, framing, &mut table);
+    keys(dice, pace, framing, calm, &mut table);
     draft.tables.push(table);
 }
 
 /// The keys of a transport.
-pub(super) fn keys(dice: &mut Dice, pace: Pace, framing: Framing, table: &mut Table) {
-    let kind = KINDS[[0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6][dice.below(12) as usize]];
+pub(super) fn keys(dice: &mut Dice, pace: Pace, framing: Framing, calm: bool, table: &mut Table) {
+    let kind = match calm && dice.chance(0.7) {
+        true => dice.pick(&["roce", "uec"]),
+        false => KINDS[[0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6][dice.below(12) as usize]],
+    };
     table.set("kind", quoted(kind));
     if kind == "udp" {
         let bits = u128::from(pace.packets * 8 * (framing.frame_bytes + framing.gap_bytes));
@@ -28,11 +31,11 @@ pub(super) fn keys(dice: &mut Dice, pace: Pace, framing: Framing, table: &mut Ta
         return;
     }
     if kind == "roce" {
-        rdma(dice, pace, framing, table);
+        rdma(dice, pace, framing, calm, table);
         return;
     }
     if kind == "uec" {
-        uec(dice, pace, table);
+        uec(dice, pace, calm, table);
         return;
     }
     let mut maybe = |probability: f64, key: &str, value: &mut dyn FnMut(&mut Dice) -> String| {
@@ -82,7 +85,7 @@ pub(super) fn keys(dice: &mut Dice, pace: Pace, framing: Framing, table: &mut Ta
 }
 
 /// The keys of RoCE.
-fn rdma(dice: &mut Dice, pace: Pace, framing: Framing, table: &mut Table) {
+fn rdma(dice: &mut Dice, pace: Pace, framing: Framing, calm: bool, table: &mut Table) {
     let mut maybe = |probability: f64, key: &str, value: &mut dyn FnMut(&mut Dice) -> String| {
         let drawn = dice.chance(probability);
         if drawn {
@@ -93,7 +96,7 @@ fn rdma(dice: &mut Dice, pace: Pace, framing: Framing, table: &mut Table) {
     };
     maybe(0.8, "control", &mut |dice| quoted(dice.pick(&["dcqcn", "timely", "swift", "hpcc", "none"])));
     let selective = maybe(0.5, "recovery", &mut |_| quoted("selective"));
-    maybe(0.9, "rto", &mut |dice| rdma_timeout(dice, pace));
+    maybe(if calm { 0.3 } else { 0.9 }, "rto", &mut |dice| rdma_timeout(dice, pace));
     if selective {
         maybe(0.3, "rto_low", &mut |dice| {
             time(dice.magnitude(RTO_MAX_PS / 4, pace.traffic_ps.max(RTO_MAX_PS)))
@@ -107,16 +110,16 @@ fn rdma(dice: &mut Dice, pace: Pace, framing: Framing, table: &mut Table) {
     maybe(0.4, "cnp_interval", &mut |dice| time(dice.magnitude(1, pace.traffic_ps)));
     maybe(0.3, "cnp_in_answer", &mut |_| "true".to_owned());
     maybe(0.3, "cnp_out_of_order", &mut |_| "true".to_owned());
-    if dice.chance(0.2) {
+    if dice.chance(if calm { 0.5 } else { 0.2 }) {
         table.set("semantics", quoted("send"));
         table.set("rnr_timer", quoted(dice.pick(&["10 us", "640 us", "655.36 ms"])));
     }
-    queue_pairs(dice, table);
+    queue_pairs(dice, calm, table);
 }
 
 /// Queue pairs of RDMA.
-fn queue_pairs(dice: &mut Dice, table: &mut Table) {
-    if dice.chance(0.5) {
+fn queue_pairs(dice: &mut Dice, calm: bool, table: &mut Table) {
+    if dice.chance(if calm { 0.3 } else { 0.5 }) {
         return;
     }
     table.set("queue_pairs", dice.magnitude(1, 64).to_string());
@@ -128,8 +131,8 @@ fn queue_pairs(dice: &mut Dice, table: &mut Table) {
 }
 
 /// The keys of UEC.
-fn uec(dice: &mut Dice, pace: Pace, table: &mut Table) {
-    let control = dice.pick(&["nscc", "rccc", "nscc+rccc"]);
+fn uec(dice: &mut Dice, pace: Pace, calm: bool, table: &mut Table) {
+    let control = dice.pick(&["nscc", "rccc", "rccc", "nscc+rccc"]);
     table.set("control", quoted(control));
     let mut maybe = |probability: f64, key: &str, value: &mut dyn FnMut(&mut Dice) -> String| {
         if dice.chance(probability) {
@@ -150,8 +153,9 @@ fn uec(dice: &mut Dice, pace: Pace, table: &mut Table) {
     maybe(0.3, "ack_bytes", &mut |dice| size(dice.magnitude(1, 1_000_000)));
     maybe(0.3, "completion", &mut |_| quoted("acknowledged"));
     maybe(0.3, "answer", &mut |dice| size(dice.magnitude(1, 1500)));
-    table.set("rto", rdma_timeout(dice, pace));
-    queue_pairs(dice, table);
+    // Where nothing fails, nothing times out for ever.
+    maybe(if calm { 0.3 } else { 1.0 }, "rto", &mut |dice| rdma_timeout(dice, pace));
+    queue_pairs(dice, calm, table);
 }
 
 /// Timeout of RDMA, mostly as long as the longest of a stream: it doubles six times and then no more, so a flow that cannot

@@ -1,0 +1,65 @@
+//! Scenarios in which transports fought themselves, each by a fault that is mended. Draws change; these stay.
+
+use crate::campaign::folder;
+use crate::trial;
+use crate::trial::{Passed, Verdict};
+use anabranch_sim::Progress;
+
+/// What the fault was, and the least that shows it.
+const PINNED: [(&str, &str); 5] = [
+    (
+        "clear-to-send messages asked for a posted receive",
+        r#"
+        fabric = { kind = "leaf-spine", leaves = 2, spines = 1, hosts_per_leaf = 1 }
+        transport = { kind = "roce", semantics = "send", persistent = true }
+        traffic = [{ kind = "graph", ranks = 2, size = "40 KB", rendezvous = "clear-to-send" }]
+        "#,
+    ),
+    (
+        "selective recovery discarded what overtook a message's first packet",
+        r#"
+        fabric = { kind = "leaf-spine", leaves = 3, spines = 3, hosts_per_leaf = 3 }
+        routing.balance = "spray"
+        transport = { kind = "roce", recovery = "selective", semantics = "send", rto = "40 ms", rto_low = "40 ms" }
+        traffic = [{ kind = "once", pattern = "all-to-all", sizes = "2897 B" }]
+        "#,
+    ),
+    (
+        "packets timed out while they waited in their own FIFO card",
+        r#"
+        fabric = { kind = "leaf-spine", leaves = 2, spines = 1, hosts_per_leaf = 8 }
+        host = { nic = "fifo", jitter = false }
+        transport = { kind = "uec", control = "rccc" }
+        traffic = [{ kind = "once", pattern = { pairs = [[0, 8], [0, 9], [0, 10], [0, 11], [0, 12], [0, 13]] }, sizes = "600 KB" }]
+        "#,
+    ),
+    (
+        "UEC's default timeout did not know slow links",
+        r#"
+        fabric = { kind = "leaf-spine", preset = "lossless-roce", leaves = 2, spines = 1, hosts_per_leaf = 4 }
+        host.nic = "rdma"
+        transport = { kind = "uec", control = "nscc" }
+        traffic = [{ kind = "once", pattern = "all-to-all", sizes = "60 KB" }]
+        change = [{ at = "20 us", link = "leaf0-spine0", rate = "1 Gbps" }]
+        "#,
+    ),
+    (
+        "nor long ones",
+        r#"
+        fabric = { kind = "leaf-spine", leaves = 2, spines = 1, hosts_per_leaf = 1, link.delay = "300 us" }
+        transport = { kind = "uec", control = "nscc" }
+        traffic = [{ kind = "once", sizes = "100 B" }]
+        "#,
+    ),
+];
+
+/// Holds each to every invariant, those of calm runs among them.
+#[test]
+fn mended_transports_do_not_fight_themselves_again() {
+    let verdict =
+        |text: &str| trial::run(&format!("{text}\nstop.at = \"5000 s\"\n"), &folder(), &Progress::default());
+    let tried = PINNED.map(|(fault, text)| (fault, verdict(text)));
+    let calm = |verdict: &Verdict| matches!(verdict, Verdict::Passed(Passed { calm: true, .. }));
+    let broken: Vec<_> = tried.iter().filter(|(_, verdict)| !calm(verdict)).collect();
+    assert!(broken.is_empty(), "{broken:#?}");
+}
