@@ -30,7 +30,7 @@ const PINNED: [(&str, &str); 5] = [
         fabric = { kind = "leaf-spine", leaves = 2, spines = 1, hosts_per_leaf = 8 }
         host = { nic = "fifo", jitter = false }
         transport = { kind = "uec", control = "rccc" }
-        traffic = [{ kind = "once", pattern = { pairs = [[0, 8], [0, 9], [0, 10], [0, 11], [0, 12], [0, 13]] }, sizes = "600 KB" }]
+        traffic = [{ kind = "once", pattern = { pairs = [[0, 8], [0, 9], [0, 10], [0, 11], [0, 12], [0, 13], [0, 14], [0, 15]] }, sizes = "1 MB" }]
         "#,
     ),
     (
