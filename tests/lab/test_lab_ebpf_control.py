@@ -116,6 +116,8 @@ def test_what_is_others_stays_and_what_is_taken_away_comes_back(tmp_path: Path) 
         assert reaches(lab, "host0", "host1")
         ours = kernel_switches(lab).datapath("leaf0")
         assert ours is not None
+        # Hosts may reach each other before the last port has its program.
+        wait(lambda: (device, "ingress", True) in ours.attachments(), lambda: "leaf0 is not attached")
         ours.detach(device, "ingress")
         kernel_switches(lab).datapath("spine1").remove()  # type: ignore[union-attr]
         wait(lambda: kernel_switches(lab).datapath("spine1") is not None, lambda: "spine1 does not come back")

@@ -78,6 +78,7 @@ def leave(address: str, port: int) -> None:
     with socket.socket() as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
         connection.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 2 * LEAVE_BYTES)
+        connection.settimeout(SILENCE_S)
         connection.connect((address, port))
         connection.sendall(bytes(LEAVE_BYTES))
         end = time.monotonic() + LEAVE_S
