@@ -91,6 +91,9 @@ def test_spraying_beats_hashing_on_a_whole_fabric(monkeypatch: pytest.MonkeyPatc
         assert "<svg" in (found.folder / "figures" / f"{kind}.svg").read_text()
     with pytest.raises(ab.AnabranchError, match=r"plot: x\.gif: no format of a figure"):
         found.plot("x.gif")
+    # Figures that a later comparison of the same name does not draw do not stay.
+    DRAW(found, [], None)
+    assert list((found.folder / "figures").iterdir()) == []
 
 
 def test_results_are_kept_until_a_source_changes(own: Path) -> None:

@@ -29,7 +29,8 @@ Measures = Annotated[
         "--measure",
         metavar="M,M,...",
         help="What tables and figures show: slowdown, fct, throughput, job (time of a job, such as an incast or a "
-        "training job), step (of workload graphs); repeatable. Default: what the scenario has.",
+        "training job), step (of workload graphs); repeatable. Default: step and job where there are some, and "
+        "slowdown for flows by themselves; in a report fct, too.",
     ),
 ]
 Statistics = Annotated[
@@ -37,7 +38,8 @@ Statistics = Annotated[
     typer.Option(
         "--statistic",
         metavar="S,S,...",
-        help="The statistics of each measure: mean, p50, p95, p99, p99.9; repeatable. Default: mean, and p99 of flows.",
+        help="The statistics of each measure: mean, p50, p95, p99, p99.9; repeatable. Default: mean, and p99 of "
+        "slowdown and fct.",
     ),
 ]
 SizeClasses = Annotated[
@@ -45,7 +47,8 @@ SizeClasses = Annotated[
     typer.Option(
         "--class",
         metavar="CLASS",
-        help="A size class of flows to show, as in 'up to 100 KB', or each; repeatable. Default: all.",
+        help="A size class of flows to show: all, one such as 'up to 100 KB', or each; repeatable. Default: all; in a "
+        "report each.",
     ),
 ]
 

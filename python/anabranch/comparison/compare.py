@@ -16,7 +16,7 @@ from anabranch.errors import AnabranchError
 from anabranch.own.override import BALANCE
 from anabranch.plot.sheet import check_columns
 from anabranch.runs.load import read_text
-from anabranch.stats.measures import FCT, SLOWDOWN, Measure
+from anabranch.stats.measures import FCT, MEASURES, SLOWDOWN, Measure
 from anabranch.study.conduct import SILENT, Report, Where, conduct
 from anabranch.study.criteria import EACH_CLASS, Asked, read_asked
 from anabranch.study.sweep import resolve
@@ -29,6 +29,8 @@ STUDY = "study.toml"
 SEED = "seed"
 """Axis of every comparison."""
 FIGURES = "figures"
+DIFFERENCE = "-difference"
+"""Ending of the names of figures with ratios to the baseline."""
 BY_CLASS = "fct-by-class"
 """Figure of completion times by load, a panel for each size class: what papers print."""
 
@@ -226,15 +228,21 @@ def run(
 
 
 def draw(found: Comparison, measures: Sequence[Measure], columns: int | None) -> None:
-    """Writes the figures: values and differences of each measure, and completion times by size class."""
+    """Writes the figures: values and differences of each measure, and completion times by size class.
+
+    Those of an earlier comparison of the same name that this one does not draw go, for its runs may have been others.
+    """
     folder = found.folder / FIGURES
     folder.mkdir(exist_ok=True)
 
     def files(name: str) -> list[Path]:
         return [folder / f"{name}{ending}" for ending in FORMATS]
 
+    for name in (BY_CLASS, *(f"{one}{ending}" for one in MEASURES for ending in ("", DIFFERENCE))):
+        for file in files(name):
+            file.unlink(missing_ok=True)
     for measure in measures:
         found.plot(files(measure.name), measure.name, columns=columns)
-        found.plot(files(f"{measure.name}-difference"), measure.name, difference=True, columns=columns)
+        found.plot(files(f"{measure.name}{DIFFERENCE}"), measure.name, difference=True, columns=columns)
     if SLOWDOWN in measures or FCT in measures:
         found.plot(files(BY_CLASS), FCT.name, size_classes=EACH_CLASS, columns=columns)

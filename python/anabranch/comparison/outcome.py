@@ -60,7 +60,7 @@ class Comparison:
     def table(self) -> pl.DataFrame:
         """One row per scheme, point and size class: means over seeds, each with the half-width of its interval.
 
-        Columns: `scheme`, `load`, `fabric` and `change` if they are compared, `size_class`, `seeds`, `flows`,
+        Columns: `scheme`, `load`, `sizes`, `fabric` and `change` if they are compared, `size_class`, `seeds`, `flows`,
         `unfinished`, `slowdown_mean`, `slowdown_mean_ci95`, and the same of `p50` to `p99.9`, of `fct_ns` and
         `throughput_bps`; in rows of all flows `jobs`, `unfinished_jobs`, `job_ns_mean`, ..., and likewise `steps`.
         """
@@ -73,8 +73,8 @@ class Comparison:
         Columns: as in `table`, `statistic`, `difference_pct` with the ends of its 95 % interval `low_pct` and
         `high_pct` (Student's t of the logarithms of the ratios of each seed), `seeds`, `verdict` (`better` or `worse`
         if the interval excludes no difference, `equal` to the last bit, `not paired` if keys of the scheme change which
-        flows there are, else `undecided`; null for one seed), and
-        `seeds_needed`, the number of seeds that would decide it at the spread seen.
+        flows there are, else `undecided`; null for one seed), and `seeds_needed`, the number of seeds that would decide
+        it at the spread seen.
         """
         return self.frames.differences
 
