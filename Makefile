@@ -69,7 +69,7 @@ licences:
 reference: build
 	@cargo run --release --quiet --package anabranch-scenario --example reference >.make/scenario.md
 	@mv .make/scenario.md docs/scenario.md
-	@python -m anabranch.reference
+	@python -m anabranch.cli.reference
 
 # The Python half waits for traffic and switches most of the time, so the Rust half, which does not, runs beside it.
 test:

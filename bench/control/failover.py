@@ -23,11 +23,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from anabranch.deploy.targets.registry import DEFAULT
 from anabranch.lab.calibration import outage
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.switching import kinds
 from anabranch.lab.fabric.topology import Lab
-from anabranch.targets.registry import DEFAULT
 
 REST_S, BFD_START_S = 1.0, 5.0
 FABRIC = """[fabric]

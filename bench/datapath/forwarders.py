@@ -14,12 +14,12 @@ from typing import Protocol
 from two_hops import SINK, SINK_MAC, SOURCE, SOURCE_MAC, TARGET, TARGET_MAC, WEIGHTS, Switch, TwoHops, Wiring
 
 from anabranch import _core
+from anabranch.deploy.netlink.namespace import inside
+from anabranch.deploy.targets import verbs
+from anabranch.deploy.targets.ovs.daemons import SWITCH, OpenVSwitch
+from anabranch.deploy.targets.ovs.options import Options
+from anabranch.deploy.targets.registry import target
 from anabranch.lab.fabric import iproute
-from anabranch.netlink.namespace import inside
-from anabranch.targets import verbs
-from anabranch.targets.ovs.daemons import SWITCH, OpenVSwitch
-from anabranch.targets.ovs.options import Options
-from anabranch.targets.registry import target
 
 PINS = Path("/sys/fs/bpf")
 GAP_NS = 500_000

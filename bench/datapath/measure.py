@@ -26,7 +26,7 @@ from volleys import CONNECTIONS, Gun, Volley, gun
 
 from anabranch import AnabranchError
 from anabranch.lab.traffic.iperf3 import long_flows
-from anabranch.stats.mape import mape, mape_floor
+from anabranch.split.stats.mape import mape, mape_floor
 
 LOSS_MAX = 0.01
 WARM_UP_PPS = 10_000.0

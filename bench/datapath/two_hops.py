@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from anabranch.deploy.netlink.namespace import inside
 from anabranch.lab.fabric import iproute, offload
 from anabranch.lab.traffic.play import Endpoint
-from anabranch.netlink.namespace import inside
 
 WEIGHTS = (4, 3, 2, 1)
 HOST_DEVICE = "eth0"

@@ -17,9 +17,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from anabranch.deploy.marking import nftables as marking
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.traffic.play import Endpoint, Options, play
-from anabranch.marking import nftables as marking
 from anabranch.reproduce.backends.lab.wino.cases import ASYMMETRIES, WORKLOADS
 from anabranch.reproduce.backends.lab.wino.measure import Point
 from anabranch.reproduce.backends.lab.wino.schemes import SCHEMES, Network, installed

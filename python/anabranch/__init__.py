@@ -1,29 +1,33 @@
-"""anabranch: split real connections over weighted network paths, right to the noise floor."""
+"""anabranch: split, plan, simulate, deploy and reproduce traffic over the many paths of a datacenter fabric.
+
+Eight rooms, each of which imports only those before it: `files`, `split`, `simulate`, `report`, `deploy`, `lab`,
+`reproduce`, `cli`. Everything public is a name of this module.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 
 if TYPE_CHECKING:
-    from anabranch.comparison.compare import compare
-    from anabranch.comparison.outcome import Comparison
-    from anabranch.learning.environment import Environment
-    from anabranch.load_balancers import LoadBalancer, schemes
-    from anabranch.own import Scheme
-    from anabranch.runs.interference import Interference, interference
-    from anabranch.runs.results import Run
-    from anabranch.runs.run import run
-    from anabranch.scenario.scenario import Scenario
-    from anabranch.scenario.study import Study
-    from anabranch.splitter import Hash, Splitter, Technique, Weight, hashes, techniques
-    from anabranch.study.conduct import sweep
-    from anabranch.study.open import open  # noqa: A004
-    from anabranch.study.outcome import StudyOutcome
-    from anabranch.trace import Carried, Trace, generate_trace, generators, read_trace
-    from anabranch.tuples import FIVE_TUPLE, five_tuples, flow_keys
+    from anabranch.report.comparison.compare import compare
+    from anabranch.report.comparison.outcome import Comparison
+    from anabranch.report.notebook.scenario import Scenario
+    from anabranch.simulate.learning.environment import Environment
+    from anabranch.simulate.load_balancers import LoadBalancer, schemes
+    from anabranch.simulate.own import Scheme
+    from anabranch.simulate.runs.interference import Interference, interference
+    from anabranch.simulate.runs.results import Run
+    from anabranch.simulate.runs.run import run
+    from anabranch.simulate.scenario.study import Study
+    from anabranch.simulate.study.conduct import sweep
+    from anabranch.simulate.study.open import open  # noqa: A004
+    from anabranch.simulate.study.outcome import StudyOutcome
+    from anabranch.split.splitter import Hash, Splitter, Technique, Weight, hashes, techniques
+    from anabranch.split.trace import Carried, Trace, generate_trace, generators, read_trace
+    from anabranch.split.tuples import FIVE_TUPLE, five_tuples, flow_keys
 
 __version__: str
 
@@ -64,22 +68,22 @@ __all__ = [
 # NumPy and the extension take longer to import than most commands run: a name is imported when it is asked for
 # (PEP 562).
 _MODULES = {
-    "learning.environment": ("Environment",),
-    "comparison.compare": ("compare",),
-    "comparison.outcome": ("Comparison",),
-    "load_balancers": ("LoadBalancer", "schemes"),
-    "own": ("Scheme",),
-    "runs.interference": ("Interference", "interference"),
-    "runs.results": ("Run",),
-    "runs.run": ("run",),
-    "splitter": ("Hash", "Splitter", "Technique", "Weight", "hashes", "techniques"),
-    "scenario.scenario": ("Scenario",),
-    "scenario.study": ("Study",),
-    "study.conduct": ("sweep",),
-    "study.open": ("open",),
-    "study.outcome": ("StudyOutcome",),
-    "trace": ("Carried", "Trace", "generate_trace", "generators", "read_trace"),
-    "tuples": ("FIVE_TUPLE", "five_tuples", "flow_keys"),
+    "simulate.learning.environment": ("Environment",),
+    "report.comparison.compare": ("compare",),
+    "report.comparison.outcome": ("Comparison",),
+    "simulate.load_balancers": ("LoadBalancer", "schemes"),
+    "simulate.own": ("Scheme",),
+    "simulate.runs.interference": ("Interference", "interference"),
+    "simulate.runs.results": ("Run",),
+    "simulate.runs.run": ("run",),
+    "split.splitter": ("Hash", "Splitter", "Technique", "Weight", "hashes", "techniques"),
+    "report.notebook.scenario": ("Scenario",),
+    "simulate.scenario.study": ("Study",),
+    "simulate.study.conduct": ("sweep",),
+    "simulate.study.open": ("open",),
+    "simulate.study.outcome": ("StudyOutcome",),
+    "split.trace": ("Carried", "Trace", "generate_trace", "generators", "read_trace"),
+    "split.tuples": ("FIVE_TUPLE", "five_tuples", "flow_keys"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from anabranch.exit_status import STATUS_STOPPED
+from anabranch.files.exit_status import STATUS_STOPPED
 
 
 def start() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.runs.pair_plan import planners
+from anabranch.simulate.runs.pair_plan import planners
 from support.completion import PROGRAM, completed
 
 

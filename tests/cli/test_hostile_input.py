@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from anabranch.cli import main
-from anabranch.terminal.console import SafeConsole
-from anabranch.terminal.visible import shortened, visible
+from anabranch.files.terminal.console import SafeConsole
+from anabranch.files.terminal.visible import shortened, visible
 
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
 ESCAPE = "\\u001b[31m"

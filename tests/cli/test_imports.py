@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import anabranch as ab
-from anabranch import _core, errors
+from anabranch import _core
+from anabranch.files import errors
 from support.small_scenario import write_small
 
 LIST_MODULES = """
@@ -62,7 +63,7 @@ SLOW = {
 
 def test_help_imports_nothing_that_takes_long() -> None:
     found = imported("--help")
-    assert "anabranch.cli.split" in found
+    assert "anabranch.cli.verbs.split" in found
     assert found.isdisjoint(SLOW)
 
 
@@ -79,8 +80,8 @@ def test_a_run_loads_no_statistics_that_take_longer_than_it(tmp_path: Path) -> N
 
 
 def test_a_verb_imports_no_other() -> None:
-    found = {name for name in imported("control", "--help") if name.startswith("anabranch.cli.")}
-    assert found == {"anabranch.cli.control"}
+    found = {name for name in imported("control", "--help") if name.startswith("anabranch.cli.verbs.")}
+    assert found == {"anabranch.cli.verbs.control"}
 
 
 def test_an_error_is_one_class_for_both_halves_and_survives_a_pickle() -> None:
@@ -93,7 +94,9 @@ def test_an_error_is_one_class_for_both_halves_and_survives_a_pickle() -> None:
 
 
 def test_everything_public_is_there() -> None:
-    code = "import anabranch.cli.schemes, anabranch as ab; [getattr(ab, name) for name in ab.__all__]; ab.schemes()"
+    code = (
+        "import anabranch.cli.verbs.schemes, anabranch as ab; [getattr(ab, name) for name in ab.__all__]; ab.schemes()"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
     assert set(ab.__all__) <= set(dir(ab))
     with pytest.raises(AttributeError, match="has no attribute 'scheme'"):
@@ -105,7 +108,7 @@ def test_everything_public_is_there() -> None:
     ("module", "arguments"),
     [
         ("typer", ["--help"]),
-        ("anabranch.cli.split", ["--help"]),
+        ("anabranch.cli.verbs.split", ["--help"]),
         ("numpy", ["schemes"]),
         ("polars", ["run", "small.toml", "--quiet"]),
     ],

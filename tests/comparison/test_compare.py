@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 import anabranch as ab
-from anabranch.comparison import compare as module
-from anabranch.comparison.table import percent
-from anabranch.study.study import load_study
-from anabranch.study.sweep import resolve
+from anabranch.report.comparison import compare as module
+from anabranch.report.comparison.table import percent
+from anabranch.simulate.study.study import load_study
+from anabranch.simulate.study.sweep import resolve
 from support.command import anabranch
 
 SCENARIO = {

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from anabranch import _core
-from anabranch.targets.ebpf.datapath import NEW, OLD
-from anabranch.targets.ebpf.folder import own_folder
-from anabranch.targets.ebpf.switch import find, ports_of, stand
+from anabranch.deploy.targets.ebpf.datapath import NEW, OLD
+from anabranch.deploy.targets.ebpf.folder import own_folder
+from anabranch.deploy.targets.ebpf.switch import find, ports_of, stand
 from support.lab_fixture import need_kernel_lab
 from support.own_namespace import in_own_namespace
 

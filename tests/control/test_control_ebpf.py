@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 
 from anabranch import AnabranchError, _core
-from anabranch.control import file
-from anabranch.control.fabric import FabricFile
-from anabranch.control.policy import View, build
-from anabranch.netlink.namespace import NAMED
-from anabranch.openflow.tables import Tables
-from anabranch.targets.ebpf import lab_pins as pins
-from anabranch.targets.ebpf.folder import folder_of
-from anabranch.targets.ebpf.session_groups import without
-from anabranch.targets.ebpf.session_keys import DatapathKeys
-from anabranch.targets.ebpf.switch import HOOK
+from anabranch.deploy.control import file
+from anabranch.deploy.control.fabric import FabricFile
+from anabranch.deploy.control.policy import View, build
+from anabranch.deploy.netlink.namespace import NAMED
+from anabranch.deploy.openflow.tables import Tables
+from anabranch.deploy.targets.ebpf.folder import folder_of
+from anabranch.deploy.targets.ebpf.session.groups import without
+from anabranch.deploy.targets.ebpf.session.keys import DatapathKeys
+from anabranch.deploy.targets.ebpf.switch import HOOK
+from anabranch.lab.switches.ebpf import pins
 from support.dummy_fabric import Running, dummy_fabric, members
 from support.lab_fixture import need_kernel_lab
 

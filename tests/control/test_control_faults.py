@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.targets.ovs.daemons import DATABASE, SWITCH
+from anabranch.deploy.targets.ovs.daemons import DATABASE, SWITCH
 from support.controller_process import ControllerProcess, controller
 from support.dummy_bridges import DummyBridges, dummy_bridges
 from support.held_tables import answer, assert_same, empty, held, operate

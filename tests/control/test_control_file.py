@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch import AnabranchError
-from anabranch.control.file import parse, read
-from anabranch.control.topology import End
+from anabranch.deploy.control.file import parse, read
+from anabranch.deploy.control.topology import End
 
 FILE = """
 [fabric]

@@ -16,13 +16,14 @@ from typing import Any, TypeVar
 
 import pytest
 
-from anabranch.control.controller import Controller
-from anabranch.control.file import parse
-from anabranch.control.state import SwitchState
-from anabranch.openflow import channel
-from anabranch.openflow.listener import COMERS_MAX, serve
-from anabranch.targets.ovs import session, session_bridge
-from anabranch.targets.ovs.daemons import SWITCH
+from anabranch.deploy.control.controller import Controller
+from anabranch.deploy.control.file import parse
+from anabranch.deploy.control.state import SwitchState
+from anabranch.deploy.openflow import channel
+from anabranch.deploy.openflow.listener import COMERS_MAX, serve
+from anabranch.deploy.targets.ovs.daemons import SWITCH
+from anabranch.deploy.targets.ovs.session import bridge as session_bridge
+from anabranch.deploy.targets.ovs.session import switch_kind as session
 from support.dummy_bridges import DummyBridges, dummy_bridges
 from support.hostile_switch import HOSTILE, FairSwitch, Talk, noise, said, silent
 from support.other_ends import OtherEnds, turns
@@ -38,7 +39,7 @@ GOOD = ("leaf0", "leaf1", "spine0", "spine1")
 
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:
-    logger = logging.getLogger("anabranch.control")
+    logger = logging.getLogger("anabranch.deploy.control")
     before = logger.level
     logger.setLevel(logging.CRITICAL)
     yield

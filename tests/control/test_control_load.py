@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import pytest
 
-from anabranch.control import file
-from anabranch.control.policy import SwitchPlan, View, build
-from anabranch.control.topology import End
-from anabranch.targets.ovs.session_rules import seed_of
+from anabranch.deploy.control import file
+from anabranch.deploy.control.policy import SwitchPlan, View, build
+from anabranch.deploy.control.topology import End
+from anabranch.deploy.targets.ovs.session.rules import seed_of
 
 GBPS = 10**9
 SWITCHES = {

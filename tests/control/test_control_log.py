@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.control import log as log_module
-from anabranch.control.log import LINES_PER_SECOND, AtMostSoMany, Event, as_json, as_text, log, start_log
+from anabranch.deploy.control import log as log_module
+from anabranch.deploy.control.log import LINES_PER_SECOND, AtMostSoMany, Event, as_json, as_text, log, start_log
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.control.state import GroupState, Snapshot
+from anabranch.deploy.control.state import GroupState, Snapshot
 from support.dummy_fabric import DummyFabric, Running, dummy_fabric, members
 from support.dummy_traffic import sending
 

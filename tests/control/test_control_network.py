@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.control import file
-from anabranch.control.damping import CEILING_HALF_LIVES, Damper
-from anabranch.control.event import Events
-from anabranch.control.fabric import Damping
-from anabranch.control.network import Interface, Network
-from anabranch.control.topology import End
-from anabranch.openflow.port import Port, PortCounters
+from anabranch.deploy.control import file
+from anabranch.deploy.control.damping import CEILING_HALF_LIVES, Damper
+from anabranch.deploy.control.event import Events
+from anabranch.deploy.control.fabric import Damping
+from anabranch.deploy.control.network import Interface, Network
+from anabranch.deploy.control.topology import End
+from anabranch.deploy.openflow.port import Port, PortCounters
 
 FILE = """
 [fabric]

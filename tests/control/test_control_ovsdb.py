@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.control.network import Interface
-from anabranch.targets.ovs.session_database import Database, DatabaseError, Framer
+from anabranch.deploy.control.network import Interface
+from anabranch.deploy.targets.ovs.session.database import Database, DatabaseError, Framer
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

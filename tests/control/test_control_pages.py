@@ -16,11 +16,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from anabranch import AnabranchError
-from anabranch.control.event import Events
-from anabranch.control.log import Event
-from anabranch.control.pages import server
-from anabranch.control.pages.site import Site
-from anabranch.control.state import GroupState, LinkState, MemberState, NodeState, Snapshot, SwitchState
+from anabranch.deploy.control.event import Events
+from anabranch.deploy.control.log import Event
+from anabranch.deploy.control.pages import server
+from anabranch.deploy.control.pages.site import Site
+from anabranch.deploy.control.state import GroupState, LinkState, MemberState, NodeState, Snapshot, SwitchState
 
 PATIENCE_S = 60.0
 """Deadline of what the server must do: no measure of speed, only of never."""
@@ -123,7 +123,7 @@ def test_metrics_are_what_prometheus_reads() -> None:
             await asyncio.sleep(0.3)
             return (await get(address, "/metrics"))[1]
 
-    logging.getLogger("anabranch.control").setLevel(logging.CRITICAL)
+    logging.getLogger("anabranch.deploy.control").setLevel(logging.CRITICAL)
     found: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
     for family in text_string_to_metric_families(asyncio.run(asked())):
         found |= {(sample.name, tuple(sorted(sample.labels.items()))): sample.value for sample in family.samples}

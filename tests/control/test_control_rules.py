@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from anabranch import _core
-from anabranch.control import file
-from anabranch.control.fabric import FabricFile
-from anabranch.control.policy import SwitchPlan, View, build
-from anabranch.control.topology import Topology
-from anabranch.openflow.action import Output
-from anabranch.runs.literal import document, key_text
-from anabranch.targets.ovs.ownership import Ownership
+from anabranch.deploy.control import file
+from anabranch.deploy.control.fabric import FabricFile
+from anabranch.deploy.control.policy import SwitchPlan, View, build
+from anabranch.deploy.control.topology import Topology
+from anabranch.deploy.openflow.action import Output
+from anabranch.deploy.targets.ovs.ownership import Ownership
+from anabranch.simulate.runs.literal import document, key_text
 
 FABRIC = '[fabric]\nkind = "fat-tree"\nk = 4\n'
 

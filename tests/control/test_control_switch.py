@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.control import controller
-from anabranch.control.network import Network
-from anabranch.control.policy.load import UNITS
-from anabranch.control.state import Snapshot
-from anabranch.openflow.connection import Connection
-from anabranch.openflow.port import Port
-from anabranch.openflow.tables import Flow, Tables
-from anabranch.targets.ovs.daemons import DATABASE, SWITCH
-from anabranch.targets.ovs.session_bridge import BridgeSession
-from anabranch.targets.ovs.session_rules import RECIPES
+from anabranch.deploy.control import controller
+from anabranch.deploy.control.network import Network
+from anabranch.deploy.control.policy.load import UNITS
+from anabranch.deploy.control.state import Snapshot
+from anabranch.deploy.openflow.connection import Connection
+from anabranch.deploy.openflow.port import Port
+from anabranch.deploy.openflow.tables import Flow, Tables
+from anabranch.deploy.targets.ovs.daemons import DATABASE, SWITCH
+from anabranch.deploy.targets.ovs.session.bridge import BridgeSession
+from anabranch.deploy.targets.ovs.session.rules import RECIPES
 from support.dummy_fabric import PATIENCE_S, DummyFabric, Running, dummy_fabric, members
 
 FOREIGN_FLOW = "cookie=0x1234,table=0,priority=5,udp,actions=drop"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.control import file
-from anabranch.control.policy import build
+from anabranch.deploy.control import file
+from anabranch.deploy.control.policy import build
 from support.command import anabranch
 from support.dummy_fabric import Running, dummy_fabric, members
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from anabranch.control.exposure import exposures
-from anabranch.control.file import read
-from anabranch.openflow.tls import Tls
+from anabranch.deploy.control.exposure import exposures
+from anabranch.deploy.control.file import read
+from anabranch.deploy.openflow.tls import Tls
 from support.certificates import make_certificates
 from support.command import anabranch
 from support.controller_process import ControllerProcess, controller

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anabranch import _core
-from anabranch.control.topology import End, Topology
+from anabranch.deploy.control.topology import End, Topology
 
 FABRIC = """
 [fabric]

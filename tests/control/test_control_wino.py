@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 
 from anabranch import AnabranchError, _core
-from anabranch.control import file as fabric_file
-from anabranch.control import policy
-from anabranch.control.log import RecentEvents
-from anabranch.control.pages.site import Site
-from anabranch.control.policy import View
-from anabranch.control.policy.wino import Wino, build
-from anabranch.control.state import Snapshot
-from anabranch.control.topology import Topology
-from anabranch.openflow.action import Output, ToGroup
-from anabranch.openflow.tables import SELECT, Tables
+from anabranch.deploy.control import file as fabric_file
+from anabranch.deploy.control import policy
+from anabranch.deploy.control.log import RecentEvents
+from anabranch.deploy.control.pages.site import Site
+from anabranch.deploy.control.policy import View
+from anabranch.deploy.control.policy.wino import Wino, build
+from anabranch.deploy.control.state import Snapshot
+from anabranch.deploy.control.topology import Topology
+from anabranch.deploy.openflow.action import Output, ToGroup
+from anabranch.deploy.openflow.tables import SELECT, Tables
 from support.dummy_fabric import PATIENCE_S, DummyFabric, Running, dummy_fabric
 from support.dummy_traffic import sending
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import anabranch as ab
-from anabranch.load_balancers import schemes
+from anabranch.simulate.load_balancers import schemes
 
 ROOT = Path(__file__).parents[2]
 # MPTCP is a transport: scenarios name it under `transport.kind`.

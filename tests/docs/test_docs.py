@@ -15,8 +15,8 @@ from typer.main import get_command
 
 import anabranch as ab
 from anabranch.cli import app
-from anabranch.reference.__main__ import write
-from anabranch.reference.pages import FOLDERS, pages_of_code, pages_of_records
+from anabranch.cli.reference.__main__ import write
+from anabranch.cli.reference.pages import FOLDERS, pages_of_code, pages_of_records
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from anabranch.study.outcome import open_study
+from anabranch.simulate.study.outcome import open_study
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "own-scheme.md"

@@ -12,14 +12,14 @@ import jsonschema
 import pytest
 
 from anabranch import AnabranchError, _core
-from anabranch.control import file as control
-from anabranch.reference import fabric_file
-from anabranch.reference.schema.files import schemas
-from anabranch.reference.schema.settings import PLANS
-from anabranch.reference.schema.value import schema_of
-from anabranch.runs.literal import file_text
-from anabranch.scenario.keys import VALUE, keys_of
-from anabranch.study.study import load_study
+from anabranch.cli.reference import fabric_file
+from anabranch.cli.reference.schema.files import schemas
+from anabranch.cli.reference.schema.settings import PLANS
+from anabranch.cli.reference.schema.value import schema_of
+from anabranch.deploy.control import file as control
+from anabranch.simulate.runs.literal import file_text
+from anabranch.simulate.scenario.keys import VALUE, keys_of
+from anabranch.simulate.study.study import load_study
 from support.command import anabranch
 
 if sys.version_info >= (3, 11):

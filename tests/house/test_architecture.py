@@ -62,7 +62,7 @@ def test_nothing_names_a_machine_or_a_registry() -> None:
 
 
 def test_verbs_are_found_by_themselves() -> None:
-    verbs = {path.stem for path in (ROOT / "python/anabranch/cli").glob("*.py")} - {"__init__"}
+    verbs = {path.stem for path in (ROOT / "python/anabranch/cli/verbs").glob("*.py")} - {"__init__"}
     run = subprocess.run([sys.executable, "-m", "anabranch", "--help"], capture_output=True, text=True, check=True)
     for verb in verbs:
         assert len(re.findall(rf"^  {verb}\b", run.stdout, re.MULTILINE)) == 1, verb

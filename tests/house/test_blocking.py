@@ -16,19 +16,40 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("python", "bench", "packaging", "vectors", "studies", "examples")
 # Calls that wait as long as it takes: of a file, as they are written.
 EXCUSED = {
-    ("python/anabranch/atomic_file.py", "fcntl.flock(handle, fcntl.LOCK_EX)"): "a new file; who looks at it lets go",
-    ("python/anabranch/learning/dialogue.py", "self._questions.get()"): "a simulation, whose end is a question too",
-    ("python/anabranch/learning/dialogue.py", "self._answers.get()"): "an agent learns as long as it learns; stop()",
-    ("python/anabranch/learning/dialogue.py", "self._thread.join()"): "a simulation that has been cancelled",
-    ("python/anabranch/reproduce/backends/splitter/job.py", "filling.result()"): "a computation; Ctrl-C ends it",
-    ("python/anabranch/study/cell_process.py", "pickle.load(process.stdout)"): "a simulation; cancel() kills it",
     (
-        "python/anabranch/study/cell_process_main.py",
+        "python/anabranch/files/atomic_file.py",
+        "fcntl.flock(handle, fcntl.LOCK_EX)",
+    ): "a new file; who looks at it lets go",
+    (
+        "python/anabranch/simulate/learning/dialogue.py",
+        "self._questions.get()",
+    ): "a simulation, whose end is a question too",
+    (
+        "python/anabranch/simulate/learning/dialogue.py",
+        "self._answers.get()",
+    ): "an agent learns as long as it learns; stop()",
+    ("python/anabranch/simulate/learning/dialogue.py", "self._thread.join()"): "a simulation that has been cancelled",
+    ("python/anabranch/reproduce/backends/splitter/job.py", "filling.result()"): "a computation; Ctrl-C ends it",
+    (
+        "python/anabranch/simulate/study/cell_process.py",
+        "pickle.load(process.stdout)",
+    ): "a simulation; cancel() kills it",
+    (
+        "python/anabranch/simulate/study/cell_process_main.py",
         "pickle.load(sys.stdin.buffer)",
     ): "a server: its client ends it",
-    ("python/anabranch/study/dask_cluster.py", "as_completed(list(futures))"): "is asked only when it has an answer",
-    ("python/anabranch/study/dask_cluster.py", "future.result()"): "has ended; Dask's network has its own limits",
-    ("python/anabranch/targets/ebpf/follow.py", "waiting.poll()"): "a server: it follows links until it is ended",
+    (
+        "python/anabranch/simulate/study/dask_cluster.py",
+        "as_completed(list(futures))",
+    ): "is asked only when it has an answer",
+    (
+        "python/anabranch/simulate/study/dask_cluster.py",
+        "future.result()",
+    ): "has ended; Dask's network has its own limits",
+    (
+        "python/anabranch/deploy/targets/ebpf/follow.py",
+        "waiting.poll()",
+    ): "a server: it follows links until it is ended",
 }
 # Functions, and the number of arguments by position that has the limit among them; `timeout=` is one always.
 FUNCTIONS = {

@@ -1,4 +1,4 @@
-"""The layers of the Python package are law: imports only point downward, and never in a circle."""
+"""The rooms of the Python package are law: a room imports those before it, and no modules import in a circle."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from fnmatch import fnmatchcase
-from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -21,7 +19,9 @@ else:
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "anabranch"
-RANKS: list[list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["anabranch"]["ranks"]
+ROOMS: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["anabranch"]["rooms"]
+ABOVE = ("__init__", "__main__")
+"""The package itself, whose names are of all rooms but the last, and its command."""
 
 
 def modules() -> dict[str, Path]:
@@ -62,39 +62,22 @@ def imports() -> dict[str, set[str]]:
     return {name: set(imported(path.read_text(encoding="utf-8"))) - {name} for name, path in MODULES.items()}
 
 
-@cache
-def entry(module: str) -> tuple[int, str]:
-    """Rank and name of the most exact entry of the ranks that a module belongs to."""
-    parts = module.split(".")
-    for length in range(len(parts), 0, -1):
-        inner = ".".join(parts[:length])
-        for rank, names in enumerate(RANKS):
-            for name in names:
-                if name.count(".") == length - 1 and fnmatchcase(inner, name):
-                    return rank, name
-    raise LookupError(f"{module}: has no rank; name its package in [tool.anabranch] of pyproject.toml")
-
-
-def may_import(module: str, target: str) -> bool:
-    """Whether the target stands lower, or in the same rank of the same package."""
-    (own, _), (other, _) = entry(module), entry(target)
-    return other < own or (other == own and module.split(".")[0] == target.split(".")[0])
+def rank(module: str) -> int:
+    """Place of a module's room; the compiled core stands before all, the package itself before the last, `cli`."""
+    return ["_core", *ROOMS[:-1], "__init__", ROOMS[-1], "__main__"].index(module.split(".")[0])
 
 
 def upward(graph: Mapping[str, set[str]]) -> set[tuple[str, str]]:
     """Imports that may not be."""
-    return {
-        (module, target) for module, targets in graph.items() for target in targets if not may_import(module, target)
-    }
+    return {(module, target) for module, targets in graph.items() for target in targets if rank(target) > rank(module)}
 
 
-def test_every_package_has_one_rank() -> None:
-    named = [name for names in RANKS for name in names]
-    assert len(named) == len(set(named))
-    assert {entry(module)[1] for module in [*MODULES, "_core"]} == set(named), "a rank of nothing"
+def test_the_package_has_eight_rooms_and_nothing_beside_them() -> None:
+    assert len(ROOMS) == 8
+    assert {module.split(".")[0] for module in MODULES} == {*ROOMS, *ABOVE}
 
 
-def test_imports_point_downward() -> None:
+def test_rooms_import_only_those_before_them() -> None:
     assert sorted(upward(imports())) == []
 
 
@@ -108,13 +91,13 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("import anabranch.study.sweep", {"study.sweep"}),
+        ("import anabranch.simulate.study.sweep", {"simulate.study.sweep"}),
         ("from anabranch import _core", {"_core"}),
         ("from anabranch import run", {"__init__"}),
-        ("from anabranch.study import sweep as s", {"study.sweep"}),
-        ("from anabranch.study.sweep import sweep", {"study.sweep"}),
+        ("from anabranch.simulate.study import sweep as s", {"simulate.study.sweep"}),
+        ("from anabranch.simulate.study.sweep import sweep", {"simulate.study.sweep"}),
         ("def f():\n    from anabranch.lab.run import run", {"lab.run.run"}),
-        ("if TYPE_CHECKING:\n    from anabranch.cli.split import trace", {"cli.split"}),
+        ("if TYPE_CHECKING:\n    from anabranch.cli.verbs.split import trace", {"cli.verbs.split"}),
         ("import numpy, anabranch_else", set()),
     ],
 )
@@ -122,18 +105,20 @@ def test_imports_are_found_wherever_they_stand(source: str, expected: set[str]) 
     assert set(imported(source)) == expected
 
 
-def test_an_import_against_the_ranks_is_seen() -> None:
-    assert upward({"openflow.channel": {"study.sweep", "errors", "openflow.port"}}) == {
-        ("openflow.channel", "study.sweep")
+def test_an_import_of_a_later_room_is_seen() -> None:
+    assert upward({"deploy.openflow.channel": {"lab.run.run", "files.errors", "deploy.openflow.port"}}) == {
+        ("deploy.openflow.channel", "lab.run.run")
     }
-    assert upward({"plot.fabric": {"lab.run.run"}}) == {("plot.fabric", "lab.run.run")}
+    assert upward({"lab.run.run": {"__init__"}}) == {("lab.run.run", "__init__")}
 
 
 @pytest.mark.parametrize("package", ["netlink", "openflow"])
 def test_a_protocol_of_switches_loads_nothing_of_the_rest(package: str) -> None:
-    names = [f"anabranch.{name}" for name in MODULES if name.split(".")[0] == package]
+    names = [f"anabranch.{name}" for name in MODULES if name.startswith(f"deploy.{package}")]
     code = f"import json, sys, {', '.join(names)}; json.dump(sorted(sys.modules), sys.stdout)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(json.loads(done.stdout))
-    assert {name for name in loaded if name.startswith("anabranch.")} <= {*names, "anabranch.errors", "anabranch.hints"}
+    rooms = {"anabranch.deploy", "anabranch.files"}
+    errors = {"anabranch.files.errors", "anabranch.files.hints"}
+    assert {name for name in loaded if name.startswith("anabranch.")} <= {*names, *rooms, *errors}
     assert loaded.isdisjoint({"numpy", "polars", "scipy", "matplotlib", "rich", "typer"})

@@ -8,12 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import anabranch
-from anabranch.targets.registry import TARGETS
+from anabranch.deploy.targets.registry import TARGETS
 
 PACKAGE = Path(anabranch.__file__).parent
-NEUTRAL = ("cli", "control", "lab", "targets/plan", "targets/protocol.py", "targets/verbs.py", "targets/forecast.py")
+NEUTRAL = (
+    "cli/verbs",
+    "deploy/control",
+    *(f"lab/{folder}" for folder in ("calibration", "fabric", "run", "traffic")),
+    *(f"deploy/targets/{name}" for name in ("plan", "protocol.py", "verbs.py", "forecast.py")),
+)
 """Folders and files in which no target is named."""
-IMPORT = re.compile(rf"anabranch\.targets\.({'|'.join(TARGETS)})(\.|$)")
+IMPORT = re.compile(rf"anabranch\.(?:deploy\.targets|lab\.switches)\.({'|'.join(TARGETS)})(\.|$)")
 OWN = "|".join([*(name for name in TARGETS if name != "table"), "open_?vswitch"])
 """Names that mean nothing but a target; a table may be any."""
 IDENTIFIER = re.compile(rf"(^|_)({OWN})(_|$)", re.IGNORECASE)
@@ -56,7 +61,7 @@ def test_targets_are_named_in_their_folders_only() -> None:
 
 def test_a_planted_name_is_seen() -> None:
     for planted in (
-        "from anabranch.targets.ebpf import verify",
+        "from anabranch.deploy.targets.ebpf import verify",
         "def to_ovs() -> None: ...",
         'if name == "linux": pass',
         'raise ValueError("take --target ovs")',

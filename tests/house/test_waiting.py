@@ -27,9 +27,11 @@ LIMITS = ("deadline", "until", "timeout", "patience", "monotonic", "silence")
 # Loops that wait for a computation of this tree, which takes as long as it takes; or end by what the rule cannot see.
 EXCUSED = {
     "python/anabranch/lab/calibration/outage.py: count < due or not last": "ends after its event, which it asks",
-    "python/anabranch/runs/execute.py: not wait([running], WATCH_SECONDS).done": "a simulation; Ctrl-C ends it",
-    "python/anabranch/runs/own_program.py: True": "a simulation; Ctrl-C ends it",
-    "python/anabranch/study/cell_process_main.py: not wait([running], WATCH_SECONDS).done": (
+    "python/anabranch/simulate/runs/execute.py: not wait([running], WATCH_SECONDS).done": (
+        "a simulation; Ctrl-C ends it"
+    ),
+    "python/anabranch/simulate/runs/own_program.py: True": "a simulation; Ctrl-C ends it",
+    "python/anabranch/simulate/study/cell_process_main.py: not wait([running], WATCH_SECONDS).done": (
         "a simulation; the death of the process that asked for it ends it"
     ),
 }

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from anabranch import AnabranchError, _core
+from anabranch.deploy.netlink.namespace import inside
 from anabranch.lab.calibration.goodput import goodput_bps
 from anabranch.lab.fabric import record, single_path
 from anabranch.lab.fabric.iproute import present
 from anabranch.lab.fabric.topology import Lab, remove
+from anabranch.lab.switches.ovs.switching import open_vswitch
 from anabranch.lab.traffic.queue_counters import QueueReader
-from anabranch.netlink.namespace import inside
-from anabranch.targets.ovs.lab import open_vswitch
 from support.lab_fixture import assert_goodput, lab_of, need_ovs_lab, new_name, reaches
 from support.waiting import DEADLINE_S
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from anabranch import AnabranchError, five_tuples
+from anabranch.deploy.netlink.namespace import inside
 from anabranch.lab.traffic.bursts import frames, send
 from anabranch.lab.traffic.play import Options, play
 from anabranch.lab.traffic.queue_counters import QueueReader
-from anabranch.netlink.namespace import inside
 from support.lab_pair import device_bytes, shaped_pair
 from support.waiting import DEADLINE_S, wait
 

@@ -10,7 +10,7 @@ import pytest
 from anabranch.lab.calibration import calibrate
 from anabranch.lab.fabric import record
 from anabranch.lab.fabric.topology import Lab, remove
-from anabranch.targets.ovs.lab import open_vswitch
+from anabranch.lab.switches.ovs.switching import open_vswitch
 from support.command import anabranch
 from support.completion import completed
 from support.lab_fixture import need_ovs_lab, new_name

@@ -14,17 +14,17 @@ from pathlib import Path
 import pytest
 
 from anabranch import AnabranchError, _core
+from anabranch.deploy.netlink.namespace import NAMED
+from anabranch.deploy.targets.ebpf.folder import ROOT, folder_of
 from anabranch.lab.fabric import record, single_path
 from anabranch.lab.fabric.iproute import present
 from anabranch.lab.fabric.topology import Lab, remove
+from anabranch.lab.switches.ebpf import groups as datapaths
+from anabranch.lab.switches.ebpf import pins
+from anabranch.lab.switches.ovs.switching import open_vswitch
 from anabranch.lab.traffic.bursts import frames
 from anabranch.lab.traffic.paced_sender import PacedSender
-from anabranch.netlink.namespace import NAMED
-from anabranch.targets.ebpf import lab_groups as datapaths
-from anabranch.targets.ebpf import lab_pins as pins
-from anabranch.targets.ebpf.folder import ROOT, folder_of
-from anabranch.targets.ovs.lab import open_vswitch
-from anabranch.tuples import five_tuples
+from anabranch.split.tuples import five_tuples
 from support.lab_fixture import assert_goodput, kernel_lab_of, need_kernel_lab, new_name, reaches
 from support.waiting import DEADLINE_S
 
@@ -146,7 +146,7 @@ def test_a_crash_while_it_is_made_leaves_nothing(tmp_path: Path, within_s: float
     scenario = tmp_path / "scenario.toml"
     scenario.write_text(f"[fabric]\n{SMALL}\n")
     script = (
-        "import sys; from pathlib import Path; from anabranch.targets.ebpf import lab_groups as datapaths\n"
+        "import sys; from pathlib import Path; from anabranch.deploy.targets.ebpf import lab_groups as datapaths\n"
         "from anabranch.lab.fabric.topology import Lab\n"
         "lab = Lab.up(Path(sys.argv[1]), sys.argv[2], switch='ebpf'); datapaths.install(lab, 'score')"
     )

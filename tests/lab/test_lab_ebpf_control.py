@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from anabranch import _core
+from anabranch.deploy.netlink.namespace import inside
 from anabranch.lab.calibration import outage
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
-from anabranch.netlink.namespace import inside
-from anabranch.targets.ebpf.lab import kernel_switches
+from anabranch.lab.switches.ebpf.switching import kernel_switches
 from support.lab_fixture import failure, kernel_lab_of, reaches, status
 from support.waiting import wait
 

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from anabranch import AnabranchError, _core
-from anabranch.control.topology import Topology
+from anabranch.deploy.control.topology import Topology
+from anabranch.deploy.netlink.namespace import inside
 from anabranch.lab.fabric.topology import Lab
+from anabranch.lab.switches.ebpf import cycles
+from anabranch.lab.switches.ebpf.forwarding import DatapathSwitches, Forwarding, choose
+from anabranch.lab.switches.ebpf.switching import kernel_switches
 from anabranch.lab.traffic.bursts import frames
 from anabranch.lab.traffic.paced_sender import PacedSender
-from anabranch.netlink.namespace import inside
-from anabranch.targets.ebpf import lab_cycles as cycles
-from anabranch.targets.ebpf.lab import kernel_switches
-from anabranch.targets.ebpf.lab_forwarding import DatapathSwitches, Forwarding, choose
-from anabranch.tuples import five_tuples
+from anabranch.split.tuples import five_tuples
 from support.lab_fixture import kernel_lab_of
 from support.two_stages import FIG_2, FIG_5, LINKS, PACKETS, TRAFFIC, fabric, path, simulated
 

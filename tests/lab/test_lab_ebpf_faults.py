@@ -14,7 +14,7 @@ from typing import Any
 from anabranch import _core
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
-from anabranch.targets.ebpf.lab import kernel_switches
+from anabranch.lab.switches.ebpf.switching import kernel_switches
 from support.controller_process import ControllerProcess
 from support.lab_fixture import kernel_lab_of, reaches
 from support.waiting import DEADLINE_S, wait

@@ -11,13 +11,13 @@ import pytest
 
 import anabranch as ab
 from anabranch import AnabranchError, _core
-from anabranch.control.topology import End
+from anabranch.deploy.control.topology import End
 from anabranch.lab.calibration import calibrate
 from anabranch.lab.fabric import record
 from anabranch.lab.fabric.iproute import present
 from anabranch.lab.run.forwarding import check, switches_of
-from anabranch.targets.ebpf.lab import kernel_switches
-from anabranch.targets.ebpf.lab_forwarding import choose
+from anabranch.lab.switches.ebpf.forwarding import choose
+from anabranch.lab.switches.ebpf.switching import kernel_switches
 from support.lab_fixture import SCENARIO, UNHURRIED, assert_dead, kernel_lab_of, need_kernel_lab, new_name
 
 if sys.version_info >= (3, 11):

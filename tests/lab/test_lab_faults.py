@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from anabranch.deploy.targets.ovs.daemons import DATABASE, SWITCH
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
-from anabranch.targets.ovs.daemons import DATABASE, SWITCH
-from anabranch.targets.ovs.lab import open_vswitch
+from anabranch.lab.switches.ovs.switching import open_vswitch
 from support.held_tables import answer, assert_same, empty, held, operate
 from support.lab_fixture import lab_of, reaches
 from support.waiting import DEADLINE_S, wait

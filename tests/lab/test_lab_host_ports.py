@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from anabranch.deploy.marking import nftables as marking
+from anabranch.deploy.netlink.namespace import inside
+from anabranch.lab.switches.ebpf import groups as datapaths
+from anabranch.lab.switches.ebpf import host_ports
+from anabranch.lab.switches.ebpf.switching import kernel_switches
 from anabranch.lab.traffic.play import Endpoint
 from anabranch.lab.traffic.queue_counters import QueueReader
 from anabranch.lab.traffic.streams import Span, Stream, run
-from anabranch.marking import nftables as marking
-from anabranch.netlink.namespace import inside
-from anabranch.targets.ebpf import lab_groups as datapaths
-from anabranch.targets.ebpf import lab_host_ports as host_ports
-from anabranch.targets.ebpf.lab import kernel_switches
 from support.lab_fixture import kernel_lab_of
 
 

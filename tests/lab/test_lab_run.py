@@ -21,8 +21,8 @@ from anabranch.lab.run.beside import Pairs, as_simulated, shares, times, waiting
 from anabranch.lab.run.load import mean_switches, offered_bps
 from anabranch.lab.run.run import Wishes, check
 from anabranch.lab.run.transport import options
-from anabranch.stats.size_classes import size_classes
-from anabranch.targets.ovs.lab_forwarding import choose
+from anabranch.lab.switches.ovs.forwarding import choose
+from anabranch.simulate.stats.size_classes import size_classes
 from support.command import anabranch
 from support.lab_fixture import SCENARIO, assert_dead, need_ovs_lab, new_name
 from support.proc import children_of, command_of

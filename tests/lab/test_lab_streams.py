@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from anabranch import AnabranchError
+from anabranch.deploy.netlink.namespace import inside
 from anabranch.lab.traffic.play import Endpoint
 from anabranch.lab.traffic.streams import Span, Stream, run
-from anabranch.netlink.namespace import inside
 from support.lab_pair import device_bytes, shaped_pair
 
 RATE_MBPS = 50

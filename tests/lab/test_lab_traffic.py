@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from anabranch import AnabranchError
+from anabranch.deploy.netlink.namespace import inside
 from anabranch.lab.traffic.flow_results import COLUMNS
 from anabranch.lab.traffic.iperf3 import long_flows
 from anabranch.lab.traffic.play import Endpoint, Options, play
-from anabranch.netlink.namespace import inside
 from support.lab_pair import device_bytes, shaped_pair
 from support.proc import children_of, command_of
 from support.waiting import DEADLINE_S

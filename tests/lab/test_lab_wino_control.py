@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
+from anabranch.deploy.marking import nftables as marking
 from anabranch.lab.calibration.goodput import goodput_bps
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
-from anabranch.marking import nftables as marking
-from anabranch.targets.ovs.lab import open_vswitch
+from anabranch.lab.switches.ovs.switching import open_vswitch
 from support.lab_fixture import lab_of
 from support.waiting import DEADLINE_S, wait
 

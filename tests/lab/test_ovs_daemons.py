@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from anabranch.targets.ovs.daemons import SWITCH, OpenVSwitch
+from anabranch.deploy.targets.ovs.daemons import SWITCH, OpenVSwitch
 
 
 def test_a_daemon_that_ends_while_its_state_is_read_does_not_run(

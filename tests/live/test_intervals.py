@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch._core import Progress, Scenario
-from anabranch.live.intervals import Intervals
-from anabranch.report.explore.fabric_shape import Carrier
-from anabranch.report.explore.port_times import times_of
+from anabranch.report.live.intervals import Intervals
+from anabranch.report.page.explore.fabric_shape import Carrier
+from anabranch.report.page.explore.port_times import times_of
 from support.small_scenario import SMALL
 
 LINE = (0.0, 0.0, 0.0, 0.0)

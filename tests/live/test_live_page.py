@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import pytest
 
 import anabranch as ab
-from anabranch.report.explore.fabric_shape import carriers
-from anabranch.report.explore.port_times import UTILIZATION_STEP, times_of
+from anabranch.report.page.explore.fabric_shape import carriers
+from anabranch.report.page.explore.port_times import UTILIZATION_STEP, times_of
 from support.browser import Browser, Page, need_browser, running
 from support.command import anabranch
 from support.small_scenario import SMALL

@@ -20,10 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch import AnabranchError
-from anabranch.atomic_file import write_whole
-from anabranch.marking import nftables as marking
-from anabranch.marking.agent import Agent
-from anabranch.marking.nftables import Marks
+from anabranch.deploy.marking import nftables as marking
+from anabranch.deploy.marking.agent import Agent
+from anabranch.deploy.marking.nftables import Marks
+from anabranch.files.atomic_file import write_whole
 from support.lab_fixture import need_lab
 
 SERVED = {

@@ -7,10 +7,10 @@ import select
 import socket
 import subprocess
 
-from anabranch.netlink import kernel
-from anabranch.netlink.connection import Connection
-from anabranch.netlink.link_monitor import LinkEvent, LinkMonitor
-from anabranch.netlink.nexthop import Device
+from anabranch.deploy.netlink import kernel
+from anabranch.deploy.netlink.connection import Connection
+from anabranch.deploy.netlink.link_monitor import LinkEvent, LinkMonitor
+from anabranch.deploy.netlink.nexthop import Device
 from support.own_namespace import in_own_namespace
 
 PATIENCE_S = 60.0

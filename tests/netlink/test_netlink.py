@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.netlink import kernel
-from anabranch.netlink.connection import Connection, KernelRefusedError, attributes, messages
-from anabranch.netlink.lookup import look_up
-from anabranch.netlink.nexthop import Device, Hop, Nexthop, NexthopGroup, Resilience, Route
+from anabranch.deploy.netlink import kernel
+from anabranch.deploy.netlink.connection import Connection, KernelRefusedError, attributes, messages
+from anabranch.deploy.netlink.lookup import look_up
+from anabranch.deploy.netlink.nexthop import Device, Hop, Nexthop, NexthopGroup, Resilience, Route
 from support.own_namespace import in_own_namespace
 
 PROTOCOL = 171

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from anabranch.openflow.action import Action, Metered, Multipath, Output, SetField, ToGroup
-from anabranch.openflow.commit import encode_mod
-from anabranch.openflow.connection import Connection
-from anabranch.openflow.error import SwitchError
-from anabranch.openflow.framing import VERSION, Kind, message
-from anabranch.openflow.handshake import ASYNCHRONOUS, CONFIGURATION, HELLO
-from anabranch.openflow.match import Match
-from anabranch.openflow.modification import FlowMod, GroupMod, MeterMod, Mod
-from anabranch.openflow.multipart import What
-from anabranch.openflow.tables import (
+from anabranch.deploy.openflow.action import Action, Metered, Multipath, Output, SetField, ToGroup
+from anabranch.deploy.openflow.commit import encode_mod
+from anabranch.deploy.openflow.connection import Connection
+from anabranch.deploy.openflow.error import SwitchError
+from anabranch.deploy.openflow.framing import VERSION, Kind, message
+from anabranch.deploy.openflow.handshake import ASYNCHRONOUS, CONFIGURATION, HELLO
+from anabranch.deploy.openflow.match import Match
+from anabranch.deploy.openflow.modification import FlowMod, GroupMod, MeterMod, Mod
+from anabranch.deploy.openflow.multipart import What
+from anabranch.deploy.openflow.tables import (
     ALL,
     FAST_FAILOVER,
     INDIRECT,
@@ -32,7 +32,7 @@ from anabranch.openflow.tables import (
     Selection,
     Tables,
 )
-from anabranch.targets.ovs.daemons import OpenVSwitch
+from anabranch.deploy.targets.ovs.daemons import OpenVSwitch
 from support.dummy_switch import BRIDGE, connected, dummy_switch, empty, ofctl, run_strictly
 from support.openflow_recorder import Heard, Recorder
 from support.openflow_tables import tables

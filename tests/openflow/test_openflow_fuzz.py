@@ -10,19 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch import AnabranchError
-from anabranch.openflow.blocks import pad
-from anabranch.openflow.bundle import Step, check_control
-from anabranch.openflow.commit import encode_mod
-from anabranch.openflow.error import ProtocolError, decode_error
-from anabranch.openflow.flow_codec import decode_flow_counters, decode_flows
-from anabranch.openflow.framing import HEADER, VERSION, Frames, Kind, Message, message
-from anabranch.openflow.group_codec import decode_bucket_counters, decode_groups
-from anabranch.openflow.handshake import check_hello, decode_features
-from anabranch.openflow.meter_codec import decode_meters
-from anabranch.openflow.modification import FlowMod, GroupMod, MeterMod
-from anabranch.openflow.multipart import Answer, What
-from anabranch.openflow.port_codec import decode_port_counters, decode_port_status, decode_ports
-from anabranch.openflow.tables import Flow, Group, Meter
+from anabranch.deploy.openflow.blocks import pad
+from anabranch.deploy.openflow.bundle import Step, check_control
+from anabranch.deploy.openflow.commit import encode_mod
+from anabranch.deploy.openflow.error import ProtocolError, decode_error
+from anabranch.deploy.openflow.flow_codec import decode_flow_counters, decode_flows
+from anabranch.deploy.openflow.framing import HEADER, VERSION, Frames, Kind, Message, message
+from anabranch.deploy.openflow.group_codec import decode_bucket_counters, decode_groups
+from anabranch.deploy.openflow.handshake import check_hello, decode_features
+from anabranch.deploy.openflow.meter_codec import decode_meters
+from anabranch.deploy.openflow.modification import FlowMod, GroupMod, MeterMod
+from anabranch.deploy.openflow.multipart import Answer, What
+from anabranch.deploy.openflow.port_codec import decode_port_counters, decode_port_status, decode_ports
+from anabranch.deploy.openflow.tables import Flow, Group, Meter
 
 # Parts of Open vSwitch 3.1's answers, as recorded.
 GROUPS = bytes.fromhex(

@@ -13,16 +13,16 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.openflow import channel, connection
-from anabranch.openflow.action import Output
-from anabranch.openflow.connection import Connection, connect
-from anabranch.openflow.error import Disconnected, ProtocolError, Refused
-from anabranch.openflow.framing import HEADER, VERSION, Kind, message
-from anabranch.openflow.handshake import HELLO
-from anabranch.openflow.listener import serve
-from anabranch.openflow.match import Match
-from anabranch.openflow.modification import FlowMod, MeterMod
-from anabranch.openflow.tables import Flow, Meter
+from anabranch.deploy.openflow import channel, connection
+from anabranch.deploy.openflow.action import Output
+from anabranch.deploy.openflow.connection import Connection, connect
+from anabranch.deploy.openflow.error import Disconnected, ProtocolError, Refused
+from anabranch.deploy.openflow.framing import HEADER, VERSION, Kind, message
+from anabranch.deploy.openflow.handshake import HELLO
+from anabranch.deploy.openflow.listener import serve
+from anabranch.deploy.openflow.match import Match
+from anabranch.deploy.openflow.modification import FlowMod, MeterMod
+from anabranch.deploy.openflow.tables import Flow, Meter
 from support.dummy_switch import run_strictly
 from support.openflow_peer import (
     LAST,

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from anabranch import AnabranchError
-from anabranch.openflow.action import Foreign, Multipath, Output, SetField, ToGroup
-from anabranch.openflow.connection import Connection, connect
-from anabranch.openflow.error import Disconnected, Refused
-from anabranch.openflow.match import ARP, IPV4, Match
-from anabranch.openflow.modification import FlowMod, GroupMod, MeterMod, Mod
-from anabranch.openflow.port import Port
-from anabranch.openflow.tables import ALL, SELECT, Bucket, Flow, Group, Meter, Selection, Tables
-from anabranch.targets.ovs.daemons import OpenVSwitch
+from anabranch.deploy.openflow.action import Foreign, Multipath, Output, SetField, ToGroup
+from anabranch.deploy.openflow.connection import Connection, connect
+from anabranch.deploy.openflow.error import Disconnected, Refused
+from anabranch.deploy.openflow.match import ARP, IPV4, Match
+from anabranch.deploy.openflow.modification import FlowMod, GroupMod, MeterMod, Mod
+from anabranch.deploy.openflow.port import Port
+from anabranch.deploy.openflow.tables import ALL, SELECT, Bucket, Flow, Group, Meter, Selection, Tables
+from anabranch.deploy.targets.ovs.daemons import OpenVSwitch
 from support.dummy_switch import BRIDGE, PATIENCE_S, PORTS, connected, dummy_switch, empty, ofctl, run_strictly
 from support.openflow_tables import tables
 

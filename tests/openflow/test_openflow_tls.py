@@ -17,15 +17,15 @@ from pathlib import Path
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.openflow.action import Output
-from anabranch.openflow.connection import Connection, connect
-from anabranch.openflow.error import Disconnected, ProtocolError
-from anabranch.openflow.listener import serve
-from anabranch.openflow.match import Match
-from anabranch.openflow.modification import FlowMod
-from anabranch.openflow.tables import Flow
-from anabranch.openflow.tls import Tls
-from anabranch.targets.ovs.daemons import OpenVSwitch
+from anabranch.deploy.openflow.action import Output
+from anabranch.deploy.openflow.connection import Connection, connect
+from anabranch.deploy.openflow.error import Disconnected, ProtocolError
+from anabranch.deploy.openflow.listener import serve
+from anabranch.deploy.openflow.match import Match
+from anabranch.deploy.openflow.modification import FlowMod
+from anabranch.deploy.openflow.tables import Flow
+from anabranch.deploy.openflow.tls import Tls
+from anabranch.deploy.targets.ovs.daemons import OpenVSwitch
 from support.certificates import certificate, make_certificates
 from support.dummy_switch import BRIDGE, PATIENCE_S, dummy_switch, run_strictly
 from support.reserved_port import reserved_port
@@ -256,7 +256,7 @@ LOAD = """
 import sys
 from pathlib import Path
 from anabranch import AnabranchError
-from anabranch.openflow.tls import Tls
+from anabranch.deploy.openflow.tls import Tls
 try:
     Tls(*map(Path, sys.argv[1:])).context(server=True)
 except AnabranchError as error:

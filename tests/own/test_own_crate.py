@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.own.crate import TEMPLATE
+from anabranch.simulate.own.crate import TEMPLATE
 from support.command import anabranch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,7 +80,7 @@ def test_what_cannot_be_written_is_refused(
 
 
 def test_a_package_without_sources_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("anabranch.own.crate.sources", lambda: tmp_path)
+    monkeypatch.setattr("anabranch.simulate.own.crate.sources", lambda: tmp_path)
     done = anabranch("schemes", "new", "foo", "--into", str(tmp_path))
     assert done.returncode == 2
     assert f"{tmp_path}: no sources of anabranch, there is no crates/sim in it; give a checkout" in done.stderr

@@ -13,7 +13,7 @@ import pytest
 
 import anabranch as ab
 from anabranch import AnabranchError
-from anabranch.own import Ack, Connection, Packet
+from anabranch.simulate.own import Ack, Connection, Packet
 from support.small_scenario import write_small
 
 ROOT = Path(__file__).resolve().parents[2]

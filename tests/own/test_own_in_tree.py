@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.own.in_tree import SOURCES, TEMPLATE
+from anabranch.simulate.own.in_tree import SOURCES, TEMPLATE
 from support.command import anabranch
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import anabranch as ab
-from anabranch.runs.folder import check_writable
-from anabranch.study import cell_process
-from anabranch.study.cell_process import CellProcesses, ProcessProgress
-from anabranch.study.job import Job
-from anabranch.study.local import run_local
-from anabranch.study.study import load_study
-from anabranch.study.sweep import resolve
+from anabranch.simulate.runs.folder import check_writable
+from anabranch.simulate.study import cell_process
+from anabranch.simulate.study.cell_process import CellProcesses, ProcessProgress
+from anabranch.simulate.study.job import Job
+from anabranch.simulate.study.local import run_local
+from anabranch.simulate.study.study import load_study
+from anabranch.simulate.study.sweep import resolve
 from support.small_scenario import write_small
 
 SCHEMES = """\

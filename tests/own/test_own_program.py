@@ -15,7 +15,7 @@ import pytest
 import anabranch as ab
 from anabranch import AnabranchError
 from anabranch._core import VERSION, Scenario
-from anabranch.own.program import find_program
+from anabranch.simulate.own.program import find_program
 from support.command import anabranch
 from support.small_scenario import SMALL
 

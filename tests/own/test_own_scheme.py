@@ -19,8 +19,8 @@ import pytest
 
 import anabranch as ab
 from anabranch import AnabranchError
-from anabranch.own import Group, Member, Packet, View
-from anabranch.own.scheme import integers
+from anabranch.simulate.own import Group, Member, Packet, View
+from anabranch.simulate.own.scheme import integers
 from support.small_scenario import LONG, write_small
 
 WEIGHTED = {"routing.balance": "valo"}

@@ -14,10 +14,10 @@ import pytest
 
 import anabranch as ab
 from anabranch import AnabranchError
-from anabranch.runs.folder import read_manifest
-from anabranch.study.job import run_away
-from anabranch.study.study import load_study
-from anabranch.study.sweep import resolve
+from anabranch.simulate.runs.folder import read_manifest
+from anabranch.simulate.study.job import run_away
+from anabranch.simulate.study.study import load_study
+from anabranch.simulate.study.sweep import resolve
 from support.command import anabranch
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from anabranch import machine
-from anabranch.errors import AnabranchError
+from anabranch.cli import machine
+from anabranch.deploy.openflow import listener
+from anabranch.deploy.targets.ebpf import datapath
+from anabranch.deploy.targets.ovs import daemons
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.calibration import goodput
 from anabranch.lab.fabric import iproute
 from anabranch.lab.traffic import iperf3
 from anabranch.lab.traffic.queue_counters import QueueReader
-from anabranch.openflow import listener
-from anabranch.study import cell_process
-from anabranch.targets.ebpf import datapath
-from anabranch.targets.ovs import daemons
+from anabranch.simulate.study import cell_process
 
 SHORT_S = 0.05
 

@@ -80,7 +80,7 @@ def test_the_package_has_the_files_of_the_checkout_and_no_others(package: Path, 
     listed = subprocess.run(["git", "ls-files", "-z", name], cwd=ROOT, capture_output=True, text=True, check=True)
     tracked = {path: (ROOT / path).read_bytes() for path in listed.stdout.split("\0") if path}
     assert len(tracked) > 15
-    material = package / "anabranch" / "project"
+    material = package / "anabranch" / "files" / "project"
     packed = {
         path.relative_to(material).as_posix(): path.read_bytes()
         for path in (material / name).rglob("*")
@@ -113,7 +113,7 @@ def test_examples_are_listed_and_copied(package: Path, tmp_path: Path) -> None:
     copied = run(package, tmp_path, "examples", "--into", "examples")
     assert copied.returncode == 0, copied.stderr
     found = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    material = package / "anabranch" / "project"
+    material = package / "anabranch" / "files" / "project"
     expected = {path.relative_to(material): path for path in (material / "examples").rglob("*") if path.is_file()}
     assert found == {name: path.read_bytes() for name, path in expected.items()}
     shown = run(package, tmp_path, "show", "examples/leaf-spine.toml")
@@ -142,7 +142,7 @@ def test_a_crate_depends_on_the_sources_in_it(package: Path, tmp_path: Path, doo
     )
     assert read.returncode == 0, read.stderr
     crates = {one["name"]: Path(one["manifest_path"]) for one in json.loads(read.stdout)["packages"]}
-    assert crates["anabranch-sim"].is_relative_to(package / "anabranch" / "project" / "sources")
+    assert crates["anabranch-sim"].is_relative_to(package / "anabranch" / "files" / "project" / "sources")
     assert all(path.is_file() for path in crates.values())
 
 

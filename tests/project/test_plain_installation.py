@@ -18,13 +18,13 @@ import anabranch
 ROOT = Path(__file__).parents[2]
 
 FOR_EXTRAS = (
-    "control.daemon",
-    "control.pages",
-    "learning.environment",
-    "netlink",
-    "runs.timeline",
-    "targets.ebpf",
-    "targets.linux",
+    "deploy.control.daemon",
+    "deploy.control.pages",
+    "simulate.learning.environment",
+    "deploy.netlink",
+    "simulate.runs.timeline",
+    "deploy.targets.ebpf",
+    "deploy.targets.linux",
 )
 """Modules that may need a package of an extra when they are imported: a verb imports them where it does their job."""
 
@@ -34,7 +34,7 @@ import anabranch
 
 def walk(package):
     for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
-        if module.name.startswith("anabranch.project.") or module.name.endswith("_main__"):
+        if module.name.startswith("anabranch.files.project.") or module.name.endswith("_main__"):
             continue
         try:
             found = importlib.import_module(module.name)

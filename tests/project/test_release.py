@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from anabranch.hints import PACKAGES, install
+from anabranch.files.hints import PACKAGES, install
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -13,15 +13,15 @@ import polars as pl
 import pytest
 
 import anabranch as ab
-from anabranch.report.explore.cells import cells_of
-from anabranch.report.explore.curves import BYTES_MAX, LEVELS, _resolution
-from anabranch.report.material import gather
-from anabranch.report.web_page import source
-from anabranch.stats.confidence import half_width
-from anabranch.stats.fct import quantile
-from anabranch.stats.size_classes import size_classes
-from anabranch.study.outcome import open_study
-from anabranch.units import amount, bit_rate, count, duration, nanoseconds, pct, ratio, significant
+from anabranch.files.units import amount, bit_rate, count, duration, nanoseconds, pct, ratio, significant
+from anabranch.report.page.explore.cells import cells_of
+from anabranch.report.page.explore.curves import BYTES_MAX, LEVELS, _resolution
+from anabranch.report.page.material import gather
+from anabranch.report.page.web_page import source
+from anabranch.simulate.stats.fct import quantile
+from anabranch.simulate.stats.size_classes import size_classes
+from anabranch.simulate.study.outcome import open_study
+from anabranch.split.stats.confidence import half_width
 from support.browser import Browser, Page, need_browser, running
 from support.command import anabranch
 from support.synthetic import write_run

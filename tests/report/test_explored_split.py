@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from anabranch.stats.mape import mape_expected, mape_floor, path_errors
+from anabranch.split.stats.mape import mape_expected, mape_floor, path_errors
 from support.browser import Browser, Page, need_browser, running
 from support.command import anabranch
 

@@ -12,11 +12,11 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba_array
 
 from anabranch import _core
-from anabranch.plot.fabric import HEAT, draw
-from anabranch.plot.fabric_changes import DEAD, SLOW, describe
-from anabranch.plot.fabric_geometry import BOX_INCHES, Drawing
-from anabranch.plot.fabric_layout import layout
-from anabranch.plot.style import save
+from anabranch.report.plot.fabric import HEAT, draw
+from anabranch.report.plot.fabric_changes import DEAD, SLOW, describe
+from anabranch.report.plot.fabric_geometry import BOX_INCHES, Drawing
+from anabranch.report.plot.fabric_layout import layout
+from anabranch.report.plot.style import save
 from support.synthetic import fat_tree, leaf_spine, topology
 
 FABRICS = {

@@ -13,13 +13,13 @@ import pytest
 
 import anabranch as ab
 from anabranch import _core
-from anabranch.report.explore.cells import Cells
-from anabranch.report.explore.fabric_shape import carriers, shape
-from anabranch.report.explore.fabric_view import BYTES_MAX, RUNS_MAX, _chosen
-from anabranch.report.explore.port_times import BYTES, UTILIZATION_STEP, port_times
-from anabranch.report.explore.slowest_flows import FLOWS_MAX, slowest_flows
-from anabranch.report.web_page import source
-from anabranch.study.outcome import Cell
+from anabranch.report.page.explore.cells import Cells
+from anabranch.report.page.explore.fabric_shape import carriers, shape
+from anabranch.report.page.explore.fabric_view import BYTES_MAX, RUNS_MAX, _chosen
+from anabranch.report.page.explore.port_times import BYTES, UTILIZATION_STEP, port_times
+from anabranch.report.page.explore.slowest_flows import FLOWS_MAX, slowest_flows
+from anabranch.report.page.web_page import source
+from anabranch.simulate.study.outcome import Cell
 from support.browser import Browser, Page, need_browser, running
 from support.command import anabranch
 from support.synthetic import fat_tree, leaf_spine, ports, topology, write_run

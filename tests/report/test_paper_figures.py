@@ -16,12 +16,12 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from anabranch import AnabranchError
-from anabranch.plot import dodged, style
-from anabranch.plot.sheet import COLUMNS, PAGE, drawn_on, sheet
-from anabranch.plot.style import SERIES_COLOURS, SERIES_DASHES, line_style, save
-from anabranch.report.figures import draw
-from anabranch.report.material import gather
-from anabranch.stats.size_classes import size_classes
+from anabranch.report.page.figures import draw
+from anabranch.report.page.material import gather
+from anabranch.report.plot import dodged, style
+from anabranch.report.plot.sheet import COLUMNS, PAGE, drawn_on, sheet
+from anabranch.report.plot.style import SERIES_COLOURS, SERIES_DASHES, line_style, save
+from anabranch.simulate.stats.size_classes import size_classes
 from support.command import anabranch
 from support.synthetic_results import write_study, write_two_runs
 

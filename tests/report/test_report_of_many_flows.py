@@ -9,17 +9,17 @@ import polars as pl
 import pytest
 from matplotlib.axes import Axes
 
-from anabranch.report.explore.cells import cells_of
-from anabranch.report.explore.curves import curves
-from anabranch.report.explore.flow_sizes import flow_sizes
-from anabranch.report.explore.slowest_flows import slowest_flows
-from anabranch.report.figures import draw
-from anabranch.report.material import Material, gather
-from anabranch.report.runs import page
-from anabranch.runs import results
-from anabranch.runs.results import Run
-from anabranch.stats import lazily
-from anabranch.stats.size_classes import size_classes
+from anabranch.report.page.explore.cells import cells_of
+from anabranch.report.page.explore.curves import curves
+from anabranch.report.page.explore.flow_sizes import flow_sizes
+from anabranch.report.page.explore.slowest_flows import slowest_flows
+from anabranch.report.page.figures import draw
+from anabranch.report.page.material import Material, gather
+from anabranch.report.page.runs import page
+from anabranch.simulate.runs import results
+from anabranch.simulate.runs.results import Run
+from anabranch.simulate.stats import lazily
+from anabranch.simulate.stats.size_classes import size_classes
 from support.synthetic import write_run
 from support.synthetic_results import FABRIC, write_study
 

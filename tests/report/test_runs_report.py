@@ -11,13 +11,13 @@ import pytest
 
 import anabranch as ab
 from anabranch import AnabranchError
-from anabranch.report.figures import FABRICS_MAX, draw
-from anabranch.report.material import differences, flatten, gather
-from anabranch.stats.lazily import collected
-from anabranch.stats.size_classes import size_classes
-from anabranch.stats.tier_load import port_utilization
-from anabranch.study.criteria import Asked
-from anabranch.study.outcome import open_study
+from anabranch.report.page.figures import FABRICS_MAX, draw
+from anabranch.report.page.material import differences, flatten, gather
+from anabranch.simulate.stats.lazily import collected
+from anabranch.simulate.stats.size_classes import size_classes
+from anabranch.simulate.stats.tier_load import port_utilization
+from anabranch.simulate.study.criteria import Asked
+from anabranch.simulate.study.outcome import open_study
 from support.command import anabranch
 from support.synthetic import write_run
 from support.synthetic_results import FABRIC, write_study, write_two_runs

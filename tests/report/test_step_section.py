@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import anabranch as ab
-from anabranch.report.material import gather
-from anabranch.report.step_section import step_panels, step_section
-from anabranch.units import duration
+from anabranch.files.units import duration
+from anabranch.report.page.material import gather
+from anabranch.report.page.step_section import step_panels, step_section
 from support.browser import need_browser, running
 from support.command import anabranch
 

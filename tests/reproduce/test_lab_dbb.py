@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from anabranch.lab.traffic.queue_counters import QueueCounters, QueueReader
-from anabranch.plot.style import save
+from anabranch.report.plot.style import save
 from anabranch.reproduce.backends.lab import BACKEND, dbb
 from anabranch.reproduce.backends.lab.dbb import figure, rows, table
 from anabranch.reproduce.backends.lab.dbb.cases import BY_NAME, CASES, DUPLICATES, FULL, NO_RACK, RACK, RATIOS

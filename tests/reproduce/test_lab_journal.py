@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.calibration import contention, processor_time
 from anabranch.lab.calibration.processor_time import ProcessorTime
 from anabranch.reproduce import record

@@ -10,17 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anabranch.errors import AnabranchError
+from anabranch.deploy.targets.ovs.daemons import SWITCH
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.fabric.blueprint import Host
 from anabranch.lab.fabric.topology import Lab
+from anabranch.lab.switches.ovs.switching import open_vswitch
 from anabranch.lab.traffic.arrivals import Arrivals
 from anabranch.lab.traffic.bursts import frames, open_outlet, send_batch
 from anabranch.reproduce.backends.lab.meters import SETTINGS, Settings, errors, not_usable
 from anabranch.reproduce.backends.lab.meters.measure import FRAME_BYTES, Metered, Passed, measured
 from anabranch.reproduce.experiment_settings import read_settings
-from anabranch.targets.ovs.daemons import SWITCH
-from anabranch.targets.ovs.lab import open_vswitch
-from anabranch.tuples import five_tuples
+from anabranch.split.tuples import five_tuples
 from support.lab_fixture import need_ovs_lab
 from support.stopped_threads import stopped
 from support.waiting import wait

@@ -19,7 +19,7 @@ from anabranch.reproduce.backends.lab.valo.fabric import fabric
 from anabranch.reproduce.backends.lab.valo.kernel import kernel_fabric
 from anabranch.reproduce.backends.lab.valo.place import EDGES
 from anabranch.reproduce.backends.lab.valo.table import SCORING_PCT
-from anabranch.stats.mape import mape, mape_floor
+from anabranch.split.stats.mape import mape, mape_floor
 from support.lab_fixture import lab_of, need_kernel_lab, need_lab, new_name
 
 CONNECTIONS = 3_000

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.errors import AnabranchError
+from anabranch.deploy.marking import nftables as marking
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.fabric.topology import Lab
+from anabranch.lab.switches.ovs.switching import open_vswitch
 from anabranch.lab.traffic.play import Endpoint, Options, play
-from anabranch.marking import nftables as marking
 from anabranch.reproduce.backend import backend
 from anabranch.reproduce.backends.lab.wino import cells, north_south, table
 from anabranch.reproduce.backends.lab.wino.cases import ASYMMETRIES, WORKLOADS
@@ -27,7 +28,6 @@ from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.claims_file import load_expected
 from anabranch.reproduce.judge import judge
 from anabranch.reproduce.selection import groups
-from anabranch.targets.ovs.lab import open_vswitch
 from support.lab_fixture import need_ovs_lab
 
 FOLDER = Path(__file__).parents[2] / "studies" / "wino" / "lab"

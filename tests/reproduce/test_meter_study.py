@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.reproduce.backend import Context
 from anabranch.reproduce.backends.meter import BACKEND
 from anabranch.reproduce.backends.meter.study import ERROR

@@ -12,18 +12,18 @@ import pytest
 
 from anabranch import AnabranchError
 from anabranch._core import Progress
+from anabranch.files.units import coarse_duration
 from anabranch.reproduce.backends.simulator.simulate import SCHEME_MISSING, collect
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.claims_file import load_expected
 from anabranch.reproduce.group import Group
 from anabranch.reproduce.measure import CellMeasure
 from anabranch.reproduce.selection import PAPERS, groups, select
-from anabranch.study import local
-from anabranch.study.forecast import forecast
-from anabranch.study.job import Job, run_here
-from anabranch.study.study import load_study
-from anabranch.study.sweep import resolve
-from anabranch.units import coarse_duration
+from anabranch.simulate.study import local
+from anabranch.simulate.study.forecast import forecast
+from anabranch.simulate.study.job import Job, run_here
+from anabranch.simulate.study.study import load_study
+from anabranch.simulate.study.sweep import resolve
 from support.command import anabranch
 from support.tiny_study import write_study
 

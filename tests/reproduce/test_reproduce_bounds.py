@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from anabranch.reproduce.backends.simulator.bounds import passed
-from anabranch.runs.results import Run
-from anabranch.stats.confidence import half_width, jackknife_half_width
+from anabranch.simulate.runs.results import Run
+from anabranch.split.stats.confidence import half_width, jackknife_half_width
 from support.command import anabranch
 from support.small_scenario import write_small
 

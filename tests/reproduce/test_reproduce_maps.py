@@ -22,9 +22,9 @@ from anabranch.reproduce.line import AGREES
 from anabranch.reproduce.measure import read_measure
 from anabranch.reproduce.overview import Overview
 from anabranch.reproduce.quantity import Quantity
-from anabranch.runs.results import Run
-from anabranch.stats.mape import mape
-from anabranch.stats.size_classes import ALL_FLOWS
+from anabranch.simulate.runs.results import Run
+from anabranch.simulate.stats.size_classes import ALL_FLOWS
+from anabranch.split.stats.mape import mape
 
 STUDIES = Path(__file__).parents[2] / "studies" / "valo"
 CLASSES = {"all": ALL_FLOWS}

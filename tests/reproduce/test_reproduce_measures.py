@@ -23,7 +23,7 @@ from anabranch.reproduce.measure import CellMeasure, read_classes, read_measure
 from anabranch.reproduce.overview import Overview
 from anabranch.reproduce.quantity import Quantity
 from anabranch.reproduce.ranking import rank
-from anabranch.runs.results import Run
+from anabranch.simulate.runs.results import Run
 
 CLASSES = read_classes({"mice": {"upto": "10 KB"}, "large": {"above": "10 KB", "upto": "1 MB"}})
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.reference.study import SPLITTER
+from anabranch.cli.reference.study import SPLITTER
+from anabranch.files.toml_document import read_toml
 from anabranch.reproduce.backend import Prepared, backend
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.cells import Cells
@@ -21,7 +22,6 @@ from anabranch.reproduce.judge import judge
 from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, NOT_RUN, RANKS
 from anabranch.reproduce.ranking import Ranking
 from anabranch.reproduce.selection import groups
-from anabranch.toml_document import read_toml
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 import anabranch as ab
-from anabranch.runs.advice import trend
+from anabranch.simulate.runs.advice import trend
 
 FABRIC = {"leaves": 2, "spines": 2, "hosts_per_leaf": 4}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import anabranch as ab
-from anabranch.atomic_file import write_whole
+from anabranch.files.atomic_file import write_whole
 from support.command import anabranch
 from support.small_scenario import write_small
 
@@ -153,7 +153,7 @@ import subprocess, sys
 from pathlib import Path
 
 import anabranch as ab
-from anabranch.atomic_file import write_whole
+from anabranch.files.atomic_file import write_whole
 
 place, scenario = Path(sys.argv[1]), Path(sys.argv[2])
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", place], check=True)

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import anabranch as ab
-from anabranch.report.material import gather
-from anabranch.report.step_section import step_section
+from anabranch.report.page.material import gather
+from anabranch.report.page.step_section import step_section
 from support.command import anabranch
 
 FRAMES = 500

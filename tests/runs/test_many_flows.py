@@ -10,15 +10,15 @@ from polars.testing import assert_frame_equal
 
 import anabranch as ab
 from anabranch._core import Progress
-from anabranch.runs import frames, results
-from anabranch.runs.class_table import class_rows
-from anabranch.runs.execute import execute
-from anabranch.runs.load import load
-from anabranch.runs.results import Run
-from anabranch.runs.write import write
-from anabranch.stats.jobs import completion_ns
-from anabranch.stats.lazily import collected
-from anabranch.stats.starts import last_start_ns
+from anabranch.simulate.runs import frames, results
+from anabranch.simulate.runs.class_table import class_rows
+from anabranch.simulate.runs.execute import execute
+from anabranch.simulate.runs.load import load
+from anabranch.simulate.runs.results import Run
+from anabranch.simulate.runs.write import write
+from anabranch.simulate.stats.jobs import completion_ns
+from anabranch.simulate.stats.lazily import collected
+from anabranch.simulate.stats.starts import last_start_ns
 
 # Short flows, jobs, and a link that fails: flows over it never end, because routing learns of it too late.
 SCENARIO = {

@@ -11,12 +11,12 @@ import pytest
 import anabranch as ab
 from anabranch.reproduce.backends.simulator.measured import measured, unfinished
 from anabranch.reproduce.quantity import Quantity
-from anabranch.runs.class_table import class_rows
-from anabranch.stats.fct import by_class, by_size
-from anabranch.stats.jobs import completion_ns
-from anabranch.stats.size_classes import ALL_FLOWS
-from anabranch.stats.tier_load import achieved
-from anabranch.stats.window import Window, clipped
+from anabranch.simulate.runs.class_table import class_rows
+from anabranch.simulate.stats.fct import by_class, by_size
+from anabranch.simulate.stats.jobs import completion_ns
+from anabranch.simulate.stats.size_classes import ALL_FLOWS
+from anabranch.simulate.stats.tier_load import achieved
+from anabranch.simulate.stats.window import Window, clipped
 
 FROM_NS, TO_NS = 1_234_567.0, 2_500_000.0
 SCENARIO: dict[str, Any] = {

@@ -25,9 +25,9 @@ import pytest
 
 import anabranch as ab
 from anabranch import AnabranchError, _core
-from anabranch.runs.frames import flow_frame
-from anabranch.runs.load import load
-from anabranch.runs.results import Run
+from anabranch.simulate.runs.frames import flow_frame
+from anabranch.simulate.runs.load import load
+from anabranch.simulate.runs.results import Run
 
 COUNT = int(os.environ.get("ATTACK_COUNT") or 10)
 SEED = os.environ.get("ATTACK_SEED") or "1"

@@ -10,8 +10,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import anabranch as ab
-from anabranch.errors import AnabranchError
-from anabranch.runs.timeline.rounding import whole_ns
+from anabranch.files.errors import AnabranchError
+from anabranch.simulate.runs.timeline.rounding import whole_ns
 from support.command import anabranch
 from support.perfetto_trace import Slice, Trace
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.toml_document import parse_toml
+from anabranch.files.toml_document import parse_toml
 from support.command import anabranch
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.atomic_file import ABANDONED_S, write_whole
-from anabranch.atomic_folder import written_whole
-from anabranch.runs.folder import check_writable
+from anabranch.files.atomic_file import ABANDONED_S, write_whole
+from anabranch.files.atomic_folder import written_whole
+from anabranch.simulate.runs.folder import check_writable
 
 DIES = """
 import os, signal, sys
@@ -57,7 +57,7 @@ def test_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
 def test_a_writer_that_lives_is_left_alone(tmp_path: Path) -> None:
     with written_whole(tmp_path / "small-0123") as part:
         (part / "content").write_text("new")
-        code = "import sys; from anabranch.runs.folder import check_writable; check_writable(sys.argv[1])"
+        code = "import sys; from anabranch.simulate.runs.folder import check_writable; check_writable(sys.argv[1])"
         subprocess.run([sys.executable, "-c", code, tmp_path], check=True)
         assert (part / "content").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["small-0123"]
@@ -116,7 +116,7 @@ def test_what_is_no_folder_is_not_replaced(tmp_path: Path) -> None:
 
 DIES_IN_A_FILE = """
 import os, signal, sys
-from anabranch.atomic_file import write_whole
+from anabranch.files.atomic_file import write_whole
 
 os.fchmod = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 write_whole(sys.argv[1], "new")

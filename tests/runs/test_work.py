@@ -11,7 +11,7 @@ import pytest
 
 import anabranch as ab
 from anabranch import _core
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from support.command import anabranch
 
 VECTORS = Path(__file__).resolve().parents[2] / "vectors" / "goal"

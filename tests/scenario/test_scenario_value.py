@@ -11,10 +11,10 @@ import pytest
 
 import anabranch as ab
 from anabranch import AnabranchError, _core
-from anabranch.runs.load import load
-from anabranch.scenario.keys import TABLE, TABLES, every_key
-from anabranch.scenario.table import Table
-from anabranch.scenario.tables import Fabric, Traffic
+from anabranch.simulate.runs.load import load
+from anabranch.simulate.scenario.keys import TABLE, TABLES, every_key
+from anabranch.simulate.scenario.table import Table
+from anabranch.simulate.scenario.tables import Fabric, Traffic
 from support.small_scenario import SMALL, write_small
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ from rich.console import Console
 
 import anabranch as ab
 from anabranch import AnabranchError
-from anabranch.study.study import load_study
+from anabranch.simulate.study.study import load_study
 
 SCENARIO = {
     "fabric": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},

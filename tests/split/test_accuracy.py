@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import anabranch as ab
-from anabranch.stats.mape import mape_expected, mape_floor
+from anabranch.split.stats.mape import mape_expected, mape_floor
 
 CONNECTIONS = 40_000
 DRAWS = 50

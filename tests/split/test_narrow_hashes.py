@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import anabranch as ab
-from anabranch.stats.mape import mape
+from anabranch.split.stats.mape import mape
 from support.command import anabranch
 
 NARROW = ["crc8", "crc16", "xor8", "xor16", "pearson8"]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import anabranch as ab
+from anabranch.deploy.targets.plan.explanation import by_technique
+from anabranch.deploy.targets.plan.group import group
 from anabranch.split.request import Choice
-from anabranch.targets.plan.explanation import by_technique
-from anabranch.targets.plan.group import group
 from support.command import anabranch
 
 STATELESS = [technique.name for technique in ab.techniques() if technique.granularity == "stateless"]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from anabranch.stats.confidence import half_width, paired_ratio, seeds_needed
+from anabranch.split.stats.confidence import half_width, paired_ratio, seeds_needed
 
 SETS = 2000
 

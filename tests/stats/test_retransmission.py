@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import anabranch as ab
-from anabranch.stats.retransmission import BEGINNING, refused_sends, warning
+from anabranch.simulate.stats.retransmission import BEGINNING, refused_sends, warning
 
 WHOLE = {
     "size_bytes": 10_000,

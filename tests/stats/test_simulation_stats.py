@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch import AnabranchError, _core
-from anabranch.stats.confidence import half_width
-from anabranch.stats.fct import by_class, by_size, quantile
-from anabranch.stats.jobs import completion_ns
-from anabranch.stats.path_counts import path_counts
-from anabranch.stats.size_classes import parse_bounds, size_classes
-from anabranch.stats.tier_load import achieved
-from anabranch.stats.tiers import switches, tier_counts, tier_links
+from anabranch.simulate.stats.fct import by_class, by_size, quantile
+from anabranch.simulate.stats.jobs import completion_ns
+from anabranch.simulate.stats.path_counts import path_counts
+from anabranch.simulate.stats.size_classes import parse_bounds, size_classes
+from anabranch.simulate.stats.tier_load import achieved
+from anabranch.simulate.stats.tiers import switches, tier_counts, tier_links
+from anabranch.split.stats.confidence import half_width
 from support.synthetic import fat_tree, leaf_spine, ports, topology
 
 

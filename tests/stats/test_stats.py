@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from anabranch.stats.mape import (
+from anabranch.split.stats.mape import (
     byte_floor,
     mape,
     mape_band,
@@ -17,7 +17,7 @@ from anabranch.stats.mape import (
     path_errors,
     total_variation,
 )
-from anabranch.stats.uniformity import chi_square, correlation, lost_expected_pct, lost_pct
+from anabranch.split.stats.uniformity import chi_square, correlation, lost_expected_pct, lost_pct
 
 
 def mean_floor(paths: int, connections: int) -> float:

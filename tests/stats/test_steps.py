@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from anabranch.stats.moments import Moment, moments
-from anabranch.stats.steps import phases
+from anabranch.simulate.stats.moments import Moment, moments
+from anabranch.simulate.stats.steps import phases
 
 DOWN = Moment(100.0, "link down")
 UP = Moment(300.0, "link up")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.terminal import bar
-from anabranch.terminal.read_progress import each
+from anabranch.files.terminal import bar
+from anabranch.files.terminal.read_progress import each
 
 CELLS = ["first", "second", "third"]
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch import AnabranchError
-from anabranch.runs.literal import document, literal
-from anabranch.study.study import Study, load_study, parse_shard
+from anabranch.simulate.runs.literal import document, literal
+from anabranch.simulate.study.study import Study, load_study, parse_shard
 
 if sys.version_info >= (3, 11):
     import tomllib

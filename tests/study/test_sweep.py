@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import anabranch as ab
-from anabranch.runs.folder import check_writable, read_manifest
-from anabranch.study.dask_cluster import run_on_cluster
-from anabranch.study.study import load_study
-from anabranch.study.sweep import Sweep, resolve
+from anabranch.simulate.runs.folder import check_writable, read_manifest
+from anabranch.simulate.study.dask_cluster import run_on_cluster
+from anabranch.simulate.study.study import load_study
+from anabranch.simulate.study.sweep import Sweep, resolve
 from support.command import anabranch
 from support.small_scenario import SMALL, STUDY, write_small_study
 from support.waiting import DEADLINE_S
@@ -35,7 +35,7 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_cells_are_what_single_runs_are(where: Path, tmp_path: Path) -> None:
-    from anabranch.study.outcome import open_study
+    from anabranch.simulate.study.outcome import open_study
 
     for cell in open_study(where / "runs" / "both").cells:
         alone = ab.run(where / "small.toml", {**cell.point, "seed": cell.seed}, runs=tmp_path)
@@ -44,7 +44,7 @@ def test_cells_are_what_single_runs_are(where: Path, tmp_path: Path) -> None:
 
 
 def test_schemes_see_the_same_flows_at_the_same_seed(where: Path) -> None:
-    from anabranch.study.outcome import open_study
+    from anabranch.simulate.study.outcome import open_study
 
     lists: dict[tuple[float, int], list[object]] = {}
     for cell in open_study(where / "runs" / "both").cells:

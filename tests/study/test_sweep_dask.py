@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.runs.folder import read_manifest
-from anabranch.study.study import load_study
-from anabranch.study.sweep import resolve
+from anabranch.simulate.runs.folder import read_manifest
+from anabranch.simulate.study.study import load_study
+from anabranch.simulate.study.sweep import resolve
 from support.certificates import make_certificates
 from support.command import anabranch
 from support.dask_processes import Cluster

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import anabranch as ab
-from anabranch.study.changed import changed
-from anabranch.study.ranges import parse_numbers, parse_seeds
-from anabranch.study.study import load_study
+from anabranch.simulate.study.changed import changed
+from anabranch.simulate.study.ranges import parse_numbers, parse_seeds
+from anabranch.simulate.study.study import load_study
 from support.small_scenario import write_small_study
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.openflow.tls import Tls
+from anabranch.deploy.openflow.tls import Tls
 
 NEW_KEY = ("openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from anabranch.targets.ovs.daemons import DATABASE, SWITCH
+from anabranch.deploy.targets.ovs.daemons import DATABASE, SWITCH
 from support.dummy_fabric import DummyFabric
 from support.needs import need_open_vswitch
 

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from anabranch.control import file
-from anabranch.control.controller import Controller
-from anabranch.control.fabric import FabricFile
-from anabranch.control.state import Snapshot
-from anabranch.openflow.connection import Connection, connect
-from anabranch.openflow.tables import Group
-from anabranch.targets.ovs.daemons import OpenVSwitch
+from anabranch.deploy.control import file
+from anabranch.deploy.control.controller import Controller
+from anabranch.deploy.control.fabric import FabricFile
+from anabranch.deploy.control.state import Snapshot
+from anabranch.deploy.openflow.connection import Connection, connect
+from anabranch.deploy.openflow.tables import Group
+from anabranch.deploy.targets.ovs.daemons import OpenVSwitch
 from support.needs import need_open_vswitch
 
 PATIENCE_S = 120.0

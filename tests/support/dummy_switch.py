@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from anabranch.openflow.connection import Connection, connect
-from anabranch.openflow.modification import FlowMod, GroupMod, MeterMod
-from anabranch.targets.ovs.daemons import OpenVSwitch
+from anabranch.deploy.openflow.connection import Connection, connect
+from anabranch.deploy.openflow.modification import FlowMod, GroupMod, MeterMod
+from anabranch.deploy.targets.ovs.daemons import OpenVSwitch
 from support.needs import need_open_vswitch
 
 T = TypeVar("T")

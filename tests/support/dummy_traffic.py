@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from anabranch.targets.ovs.daemons import OpenVSwitch
+from anabranch.deploy.targets.ovs.daemons import OpenVSwitch
 
 FRAMES_MAX = 100
 """Frames of one call at most: a dummy port holds no more (`NETDEV_DUMMY_MAX_QUEUE`, lib/netdev-dummy.c)."""

@@ -6,7 +6,7 @@ import re
 import subprocess
 from collections.abc import Iterable
 
-from anabranch.targets.ovs.daemons import OpenVSwitch
+from anabranch.deploy.targets.ovs.daemons import OpenVSwitch
 
 OPERATORS_FLOW = "cookie=0x7,table=0,priority=7,udp,nw_dst=192.0.2.7 actions=drop"
 OPERATORS_GROUP = "group_id=7,type=all,bucket=actions=drop"

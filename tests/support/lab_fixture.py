@@ -18,12 +18,12 @@ import pytest
 
 import anabranch as ab
 from anabranch import AnabranchError, _core
+from anabranch.deploy.netlink.namespace import inside
 from anabranch.lab.calibration.goodput import goodput_bps
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.machine import check_machine
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.traffic.paced_sender import TX_PACKETS, DeviceCounters
-from anabranch.netlink.namespace import inside
 from support.needs import brings, need_open_vswitch
 from support.waiting import DEADLINE_S, wait
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from anabranch import AnabranchError
-from anabranch.openflow.error import Disconnected
-from anabranch.openflow.framing import Frames, Kind, Message, message
-from anabranch.openflow.handshake import HELLO
+from anabranch.deploy.openflow.error import Disconnected
+from anabranch.deploy.openflow.framing import Frames, Kind, Message, message
+from anabranch.deploy.openflow.handshake import HELLO
 from support.turn_clock import run_in_turns
 
 TIMEOUT_S = 0.5

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from anabranch.openflow.framing import Frames, Message
+from anabranch.deploy.openflow.framing import Frames, Message
 
 
 class Heard(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from anabranch.openflow.action import (
+from anabranch.deploy.openflow.action import (
     ANY,
     CONTROLLER,
     IN_PORT,
@@ -18,8 +18,8 @@ from anabranch.openflow.action import (
     SetField,
     ToGroup,
 )
-from anabranch.openflow.match import ARP, FIELDS, IPV4, IPV6, Match
-from anabranch.openflow.tables import (
+from anabranch.deploy.openflow.match import ARP, FIELDS, IPV4, IPV6, Match
+from anabranch.deploy.openflow.tables import (
     ALL,
     FAST_FAILOVER,
     INDIRECT,

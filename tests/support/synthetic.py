@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anabranch.atomic_folder import written_whole
-from anabranch.runs.folder import MANIFEST
-from anabranch.runs.frames import write_frames
-from anabranch.runs.manifest import DEFINITIONS
+from anabranch.files.atomic_folder import written_whole
+from anabranch.simulate.runs.folder import MANIFEST
+from anabranch.simulate.runs.frames import write_frames
+from anabranch.simulate.runs.manifest import DEFINITIONS
 
 Link = tuple[int, int]
 

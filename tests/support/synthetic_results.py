@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anabranch.stats.size_classes import size_classes
-from anabranch.study.outcome import STUDY_FILE, Cell
-from anabranch.study.summary import cell_table, compare, summarise
+from anabranch.simulate.stats.size_classes import size_classes
+from anabranch.simulate.study.outcome import STUDY_FILE, Cell
+from anabranch.simulate.study.summary import cell_table, compare, summarise
 from support.synthetic import leaf_spine, write_run
 
 FABRIC = leaf_spine(4, 4, 8)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from anabranch.stats.mape import mape_floor
+from anabranch.split.stats.mape import mape_floor
 from support.lab_fixture import need_kernel_lab
 
 PROGRAM = Path(__file__).parents[2] / "bench" / "datapath" / "measure.py"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from anabranch.targets.ovs.daemons import OpenVSwitch
+from anabranch.deploy.targets.ovs.daemons import OpenVSwitch
 from support.command import anabranch
 from support.dummy_switch import BRIDGE, PATIENCE_S, dummy_switch
 from support.egress_captures import numbers

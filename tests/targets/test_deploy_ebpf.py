@@ -15,11 +15,11 @@ from threading import Event, Thread
 import pytest
 
 from anabranch._core import KernelDatapath, KernelGroup
-from anabranch.targets.ebpf import datapath as ebpf_datapath
-from anabranch.targets.ebpf import plan_file as ebpf_plan
-from anabranch.targets.ebpf.change import put
-from anabranch.targets.ebpf.folder import own_folder
-from anabranch.targets.ebpf.observe import devices_now
+from anabranch.deploy.targets.ebpf import datapath as ebpf_datapath
+from anabranch.deploy.targets.ebpf import plan_file as ebpf_plan
+from anabranch.deploy.targets.ebpf.change import put
+from anabranch.deploy.targets.ebpf.folder import own_folder
+from anabranch.deploy.targets.ebpf.observe import devices_now
 from support.command import Run, anabranch
 from support.own_datapaths import arrivals, frame, frames, ip, pairs, sender, strays, with_own_datapaths
 from support.verdict import as_planned

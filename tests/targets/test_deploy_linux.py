@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch import AnabranchError
-from anabranch.netlink.nexthop import Device
-from anabranch.targets.linux import plan_file as linux_plan
-from anabranch.targets.linux.change import steps
-from anabranch.targets.linux.desired import Desired, desired
-from anabranch.targets.linux.observe import LinuxState
-from anabranch.targets.linux.plan_file import LinuxPlan
+from anabranch.deploy.netlink.nexthop import Device
+from anabranch.deploy.targets.linux import plan_file as linux_plan
+from anabranch.deploy.targets.linux.change import steps
+from anabranch.deploy.targets.linux.desired import Desired, desired
+from anabranch.deploy.targets.linux.observe import LinuxState
+from anabranch.deploy.targets.linux.plan_file import LinuxPlan
 from support.command import Run, anabranch
 from support.own_namespace import in_own_namespace
 from support.verdict import as_planned

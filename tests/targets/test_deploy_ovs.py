@@ -14,9 +14,9 @@ from threading import Event, Thread
 
 import pytest
 
-from anabranch.targets.ovs.daemons import SWITCH, OpenVSwitch
-from anabranch.targets.ovs.ownership import METER
-from anabranch.targets.ovs.split import RECIPES
+from anabranch.deploy.targets.ovs.daemons import SWITCH, OpenVSwitch
+from anabranch.deploy.targets.ovs.ownership import METER
+from anabranch.deploy.targets.ovs.split import RECIPES
 from support.certificates import make_certificates
 from support.command import Run, anabranch
 from support.dummy_switch import BRIDGE, PATIENCE_S, connected, dummy_switch, empty, ofctl, run_strictly
@@ -322,9 +322,9 @@ def test_a_restarted_switch_is_healed(switch: OpenVSwitch, folder: Path) -> None
 
 CHILD = """
 import sys
-from anabranch.targets.ovs import target as ovs
-from anabranch.targets import verbs
-from anabranch.targets.ovs.options import Options
+from anabranch.deploy.targets.ovs import target as ovs
+from anabranch.deploy.targets import verbs
+from anabranch.deploy.targets.ovs.options import Options
 print("ready", flush=True)
 sys.stdin.readline()
 verbs.apply(ovs.TARGET, sys.argv[1], Options(openflow=sys.argv[2]), dry_run=False)

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anabranch.targets.ovs.daemons import OpenVSwitch
-from anabranch.targets.ovs.options import ExplainOptions
-from anabranch.targets.ovs.symmetric_hash import symmetric_hash
-from anabranch.targets.ovs.target import TARGET
-from anabranch.targets.plan.explanation import parse_tuples
-from anabranch.tuples import FIVE_TUPLE, five_tuples, flow_keys
+from anabranch.deploy.targets.ovs.daemons import OpenVSwitch
+from anabranch.deploy.targets.ovs.options import ExplainOptions
+from anabranch.deploy.targets.ovs.symmetric_hash import symmetric_hash
+from anabranch.deploy.targets.ovs.target import TARGET
+from anabranch.deploy.targets.plan.explanation import parse_tuples
+from anabranch.split.tuples import FIVE_TUPLE, five_tuples, flow_keys
 from support.command import anabranch
 from support.dummy_switch import BRIDGE, PATIENCE_S, dummy_switch
 from support.egress_captures import numbers

@@ -12,14 +12,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from anabranch import AnabranchError, Splitter
-from anabranch.openflow.action import ANY, Output, ToGroup
-from anabranch.openflow.match import Match
-from anabranch.openflow.modification import FlowMod, GroupMod, MeterMod
-from anabranch.openflow.tables import FAST_FAILOVER, SELECT, Flow, Group, Meter, Tables
-from anabranch.targets.ovs.change import TablesChange
-from anabranch.targets.ovs.ownership import Ownership
-from anabranch.targets.ovs.slots import owners, rebalanced
-from anabranch.targets.ovs.split import PATHS_MAX, RECIPES, SPLITS_MAX, Split, render
+from anabranch.deploy.openflow.action import ANY, Output, ToGroup
+from anabranch.deploy.openflow.match import Match
+from anabranch.deploy.openflow.modification import FlowMod, GroupMod, MeterMod
+from anabranch.deploy.openflow.tables import FAST_FAILOVER, SELECT, Flow, Group, Meter, Tables
+from anabranch.deploy.targets.ovs.change import TablesChange
+from anabranch.deploy.targets.ovs.ownership import Ownership
+from anabranch.deploy.targets.ovs.slots import owners, rebalanced
+from anabranch.deploy.targets.ovs.split import PATHS_MAX, RECIPES, SPLITS_MAX, Split, render
 
 WEIGHTS = st.lists(st.integers(0, 20), min_size=1, max_size=8).filter(any)
 TERRITORY = Ownership(owner=7)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from anabranch.targets.plan.show import show_verified
-from anabranch.targets.plan.verification import SURE_PCT, Measured, Verdict, Verified
+from anabranch.deploy.targets.plan.show import show_verified
+from anabranch.deploy.targets.plan.verification import SURE_PCT, Measured, Verdict, Verified
 
 PLANNED = (4 / 9, 3 / 9, 2 / 9)
 ASKED_FOR = Measured("a", "hash-gravity", ("p1", "p2", "p3"), (True,) * 3, PLANNED, PLANNED, (0, 0, 0), 1.0)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.targets.ebpf.explain import Predicted, explain
-from anabranch.targets.plan.captured import captured
-from anabranch.trace import read_trace
+from anabranch.deploy.targets.ebpf.explain import Predicted, explain
+from anabranch.deploy.targets.plan.captured import captured
+from anabranch.split.trace import read_trace
 from support.command import anabranch
 from support.header_frames import DCCP, ESP, KINDS, RECEIVER, SCTP, TCP, UDP, UDP_LITE, Framed, framed, pcap
 from support.own_datapaths import drained, ip, pairs, receiver, sender, with_own_datapaths

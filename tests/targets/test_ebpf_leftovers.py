@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from anabranch.deploy.netlink.namespace import NAMED, inside
+from anabranch.deploy.targets.ebpf.folder import ROOT
 from anabranch.lab.fabric.record import MARK
-from anabranch.netlink.namespace import NAMED, inside
-from anabranch.targets.ebpf import lab_pins as pins
-from anabranch.targets.ebpf.folder import ROOT
+from anabranch.lab.switches.ebpf import pins
 from support.command import anabranch
 from support.own_datapaths import ip, pairs, with_own_datapaths
 

@@ -14,15 +14,15 @@ import anabranch as ab
 from anabranch import AnabranchError
 from anabranch._core import KERNEL_GIVES, KernelGroup, kernel_shares, kernel_turns
 from anabranch._core import KERNEL_SCHEMES as PROGRAMS
-from anabranch.load_balancers import LACKED
-from anabranch.netlink.nexthop import Device
-from anabranch.targets.ebpf import desired as ebpf_wanted
-from anabranch.targets.ebpf import plan_file as ebpf_plan
-from anabranch.targets.ebpf.datapath import DatapathState, fits
-from anabranch.targets.ebpf.desired import desired
-from anabranch.targets.ebpf.plan_file import EbpfPlan
-from anabranch.targets.ebpf.scheme import KERNEL_SCHEMES
-from anabranch.targets.ebpf.verify import TURNS_OFF
+from anabranch.deploy.netlink.nexthop import Device
+from anabranch.deploy.targets.ebpf import desired as ebpf_wanted
+from anabranch.deploy.targets.ebpf import plan_file as ebpf_plan
+from anabranch.deploy.targets.ebpf.datapath import DatapathState, fits
+from anabranch.deploy.targets.ebpf.desired import desired
+from anabranch.deploy.targets.ebpf.plan_file import EbpfPlan
+from anabranch.deploy.targets.ebpf.scheme import KERNEL_SCHEMES
+from anabranch.deploy.targets.ebpf.verify import TURNS_OFF
+from anabranch.simulate.load_balancers import LACKED
 from support.command import anabranch
 
 PLAN = """\

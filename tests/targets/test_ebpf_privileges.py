@@ -13,13 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import AnabranchError, machine
-from anabranch.targets.ebpf import datapath as ebpf_datapath
-from anabranch.targets.ebpf import plan_file as ebpf_plan
-from anabranch.targets.ebpf.change import put
-from anabranch.targets.ebpf.folder import own_folder
-from anabranch.targets.ebpf.observe import devices_now
-from anabranch.targets.ebpf.scheme import kernel_scheme
+from anabranch import AnabranchError
+from anabranch.cli import machine
+from anabranch.deploy.targets.ebpf import datapath as ebpf_datapath
+from anabranch.deploy.targets.ebpf import plan_file as ebpf_plan
+from anabranch.deploy.targets.ebpf.change import put
+from anabranch.deploy.targets.ebpf.folder import own_folder
+from anabranch.deploy.targets.ebpf.observe import devices_now
+from anabranch.deploy.targets.ebpf.scheme import kernel_scheme
 from support.own_datapaths import arrivals, frame, pairs, strays, with_own_datapaths
 
 NOBODY = 65534

@@ -16,10 +16,10 @@ from threading import Event, Thread
 
 import pytest
 
-from anabranch.targets.ebpf import plan_file as ebpf_plan
-from anabranch.targets.ebpf.change import put
-from anabranch.targets.ebpf.observe import devices_now
-from anabranch.targets.ebpf.plan_file import EbpfPlan
+from anabranch.deploy.targets.ebpf import plan_file as ebpf_plan
+from anabranch.deploy.targets.ebpf.change import put
+from anabranch.deploy.targets.ebpf.observe import devices_now
+from anabranch.deploy.targets.ebpf.plan_file import EbpfPlan
 from support.own_datapaths import frame, ip, pairs, receiver, sender, with_own_datapaths
 from support.waiting import DEADLINE_S, wait
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import anabranch as ab
+from anabranch.deploy.targets.plan.explanation import by_technique, parse_tuples
+from anabranch.deploy.targets.plan.group import group
 from anabranch.split.request import Choice
-from anabranch.targets.plan.explanation import by_technique, parse_tuples
-from anabranch.targets.plan.group import group
 from support.command import anabranch
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "ovs"

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.targets.linux.explain import Predicted, explain
-from anabranch.targets.plan.captured import captured
-from anabranch.targets.plan.explanation import untyped
-from anabranch.trace import read_trace
+from anabranch.deploy.targets.linux.explain import Predicted, explain
+from anabranch.deploy.targets.plan.captured import captured
+from anabranch.deploy.targets.plan.explanation import untyped
+from anabranch.split.trace import read_trace
 from support.command import anabranch
 from support.header_frames import (
     DCCP,

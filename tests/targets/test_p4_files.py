@@ -13,7 +13,7 @@ from finsy.p4entity import decode_entity
 from finsy.proto import p4r
 from google.protobuf import text_format
 
-from anabranch.targets.p4.files_p4runtime import P4INFO
+from anabranch.deploy.targets.p4.p4runtime import P4INFO
 from support.command import Run, anabranch
 from support.two_stages import FIG_2, fabric
 
@@ -196,7 +196,7 @@ def test_the_guide_shows_what_is_printed(tmp_path: Path) -> None:
 
 
 def test_a_program_without_room_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from anabranch.targets.p4 import files_p4runtime
+    from anabranch.deploy.targets.p4 import p4runtime as files_p4runtime
 
     small = tmp_path / "small.txtpb"
     small.write_text(P4INFO.read_text().replace("size: 131072", "size: 2"))

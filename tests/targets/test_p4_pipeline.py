@@ -9,7 +9,7 @@ from subprocess import Popen
 
 import pytest
 
-from anabranch.targets.p4.files import write
+from anabranch.deploy.targets.p4.files import write
 from support import swx_pipelines
 from support.two_stages import FIG_2, FIG_5, MIXED, PACKETS, THIRD, Rates, frame, simulated, with_addresses
 

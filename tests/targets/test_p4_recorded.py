@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.targets.p4.files import ENTRIES, PROGRAMS, write
+from anabranch.deploy.targets.p4.files import ENTRIES, PROGRAMS, write
 from support.two_stages import FABRICS, simulated, with_addresses
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "p4"

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 import anabranch as ab
 from anabranch import _core
-from anabranch.targets.forecast import plan
-from anabranch.targets.linux.predict import HASHES
-from anabranch.targets.ovs.options import ForecastOptions
-from anabranch.targets.ovs.recipes import twin_weights
-from anabranch.targets.plan.group import fitted, group
-from anabranch.targets.plan.recipe import Recipe
-from anabranch.targets.registry import TARGETS
+from anabranch.deploy.targets.forecast import plan
+from anabranch.deploy.targets.linux.predict import HASHES
+from anabranch.deploy.targets.ovs.options import ForecastOptions
+from anabranch.deploy.targets.ovs.recipes import twin_weights
+from anabranch.deploy.targets.plan.group import fitted, group
+from anabranch.deploy.targets.plan.recipe import Recipe
+from anabranch.deploy.targets.registry import TARGETS
 from support.command import anabranch
 
 WEIGHTS = st.lists(st.integers(1, 1000), min_size=2, max_size=24)

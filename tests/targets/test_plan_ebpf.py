@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch import AnabranchError, Splitter
-from anabranch.targets.forecast import plan
-from anabranch.targets.plan.group import group
-from anabranch.targets.plan.recipe import Recipe
+from anabranch.deploy.targets.forecast import plan
+from anabranch.deploy.targets.plan.group import group
+from anabranch.deploy.targets.plan.recipe import Recipe
 
 
 def recipes(weights: str, *fail: int) -> dict[str, Recipe]:

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch import AnabranchError
-from anabranch.openflow.tables import Tables
-from anabranch.targets.linux import plan_file as linux_plan
-from anabranch.targets.ovs import desired as rules
-from anabranch.targets.ovs import plan_file
-from anabranch.targets.ovs.change import TablesChange
-from anabranch.targets.ovs.desired import Desired
-from anabranch.targets.ovs.listing import match
+from anabranch.deploy.openflow.tables import Tables
+from anabranch.deploy.targets.linux import plan_file as linux_plan
+from anabranch.deploy.targets.ovs import desired as rules
+from anabranch.deploy.targets.ovs import plan_file
+from anabranch.deploy.targets.ovs.change import TablesChange
+from anabranch.deploy.targets.ovs.desired import Desired
+from anabranch.deploy.targets.ovs.listing import match
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plan.toml"
 PORTS = {"host0": 1, "spine0": 2, "spine1": 3, "spine2": 4}

@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from anabranch.splitter import Splitter
-from anabranch.stats.mape import mape, mape_floor
-from anabranch.targets.forecast import plan
-from anabranch.targets.ovs import own_hash
-from anabranch.targets.ovs.options import ForecastOptions
-from anabranch.targets.ovs.recipes import Switch
-from anabranch.targets.plan.explanation import parse_tuples
-from anabranch.targets.plan.group import group
-from anabranch.targets.traffic import OnTraffic, Outcome
-from anabranch.trace import Trace, read_trace
-from anabranch.tuples import flow_keys
+from anabranch.deploy.targets.forecast import plan
+from anabranch.deploy.targets.ovs import own_hash
+from anabranch.deploy.targets.ovs.options import ForecastOptions
+from anabranch.deploy.targets.ovs.recipes import Switch
+from anabranch.deploy.targets.plan.explanation import parse_tuples
+from anabranch.deploy.targets.plan.group import group
+from anabranch.deploy.targets.traffic import OnTraffic, Outcome
+from anabranch.split.splitter import Splitter
+from anabranch.split.stats.mape import mape, mape_floor
+from anabranch.split.trace import Trace, read_trace
+from anabranch.split.tuples import flow_keys
 from support.command import anabranch
 
 ROOT = Path(__file__).parents[2]

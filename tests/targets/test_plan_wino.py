@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from anabranch.targets.plan.slices import Cut
+from anabranch.deploy.targets.plan.slices import Cut
 from support.command import Run, anabranch
 
 ROOT = Path(__file__).parents[2]

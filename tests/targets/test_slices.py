@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.openflow.action import Metered, Output, ToGroup
-from anabranch.openflow.tables import FAST_FAILOVER, Tables
-from anabranch.targets.ovs import slices
-from anabranch.targets.ovs.ownership import Ownership
-from anabranch.targets.plan.slices import Cut, Pair, Slices, published
+from anabranch.deploy.openflow.action import Metered, Output, ToGroup
+from anabranch.deploy.openflow.tables import FAST_FAILOVER, Tables
+from anabranch.deploy.targets.ovs import slices
+from anabranch.deploy.targets.ovs.ownership import Ownership
+from anabranch.deploy.targets.plan.slices import Cut, Pair, Slices, published
 
 M = 1_000_000
 

@@ -11,16 +11,16 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch.openflow.action import Output
-from anabranch.openflow.connection import Connection
-from anabranch.openflow.match import IPV4, Match
-from anabranch.openflow.tables import Flow, Tables
-from anabranch.targets.ovs import slices
-from anabranch.targets.ovs.change import TablesChange
-from anabranch.targets.ovs.daemons import OpenVSwitch
-from anabranch.targets.ovs.ownership import Ownership
-from anabranch.targets.ovs.split import Split, render
-from anabranch.targets.plan.slices import Cut, Pair
+from anabranch.deploy.openflow.action import Output
+from anabranch.deploy.openflow.connection import Connection
+from anabranch.deploy.openflow.match import IPV4, Match
+from anabranch.deploy.openflow.tables import Flow, Tables
+from anabranch.deploy.targets.ovs import slices
+from anabranch.deploy.targets.ovs.change import TablesChange
+from anabranch.deploy.targets.ovs.daemons import OpenVSwitch
+from anabranch.deploy.targets.ovs.ownership import Ownership
+from anabranch.deploy.targets.ovs.split import Split, render
+from anabranch.deploy.targets.plan.slices import Cut, Pair
 from support.dummy_switch import BRIDGE, PATIENCE_S, connected, dummy_switch, empty, ofctl, run_strictly
 from support.dummy_traffic import receive
 

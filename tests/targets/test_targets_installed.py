@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anabranch.targets.forecast import plan
-from anabranch.targets.plan.explanation import parse_tuples
-from anabranch.targets.plan.group import group
-from anabranch.targets.plan.recipe import Recipe
+from anabranch.deploy.targets.forecast import plan
+from anabranch.deploy.targets.plan.explanation import parse_tuples
+from anabranch.deploy.targets.plan.group import group
+from anabranch.deploy.targets.plan.recipe import Recipe
 from support.dummy_switch import PATIENCE_S
 from support.needs import brings, need_open_vswitch
 

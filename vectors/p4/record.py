@@ -33,7 +33,7 @@ from finsy.p4entity import decode_entity
 from finsy.proto import p4r
 from google.protobuf import text_format
 
-from anabranch.targets.p4.files import ENTRIES, PROGRAMS, RECORD, write
+from anabranch.deploy.targets.p4.files import ENTRIES, PROGRAMS, RECORD, write
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "tests"))

@@ -1,4 +1,4 @@
-//! Errors of the crates as one Python exception, which `anabranch/errors.py` defines.
+//! Errors of the crates as one Python exception, which `anabranch/files/errors.py` defines.
 
 use anabranch_form::FormError;
 use anabranch_sim::SimulationError;
@@ -6,7 +6,7 @@ use anabranch_split::PlanError;
 use anabranch_traffic::SourceError;
 use pyo3::PyErr;
 
-pyo3::import_exception!(anabranch.errors, AnabranchError);
+pyo3::import_exception!(anabranch.files.errors, AnabranchError);
 
 /// Converts the refusal of a plan, for `?`: `From` cannot be implemented here, as both types are foreign.
 pub(crate) fn plan(error: PlanError) -> PyErr {

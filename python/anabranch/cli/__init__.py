@@ -1,6 +1,6 @@
-"""The command `anabranch`: one file per verb, found by itself.
+"""The command `anabranch`: one file per verb in `verbs`, found by itself.
 
-A verb is a module of this package with a function `register(app)`; its docstring is the verb's help, its panel one of
+A verb is a module with a function `register(app)`; its docstring is the verb's help, its panel one of
 `GROUPS`. It is imported when it runs, or when all are listed, so what it needs is imported in its functions: help and
 completion load no more than typer.
 """
@@ -15,10 +15,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from anabranch.errors import AnabranchError
-from anabranch.exit_status import STATUS_BAD_INPUT, STATUS_STOPPED
+from anabranch.cli import verbs
+from anabranch.files.errors import AnabranchError
+from anabranch.files.exit_status import STATUS_BAD_INPUT, STATUS_STOPPED
 
-VERBS = sorted(module.name for module in pkgutil.iter_modules(__path__))
+VERBS = sorted(module.name for module in pkgutil.iter_modules(verbs.__path__))
 
 SIMULATE, SPLIT, DEPLOY, REPRODUCE, MACHINE = "Simulate", "Split", "Plan and deploy", "Reproduce", "Machine"
 GROUPS = (SIMULATE, SPLIT, DEPLOY, REPRODUCE, MACHINE)
@@ -52,7 +53,7 @@ class Verbs(TyperGroup):
         for name in [cmd_name] if cmd_name in VERBS else VERBS:
             if name not in self.commands:
                 verb = typer.Typer(rich_markup_mode=None, add_completion=False)
-                importlib.import_module(f"{__name__}.{name}").register(verb)
+                importlib.import_module(f"{verbs.__name__}.{name}").register(verb)
                 self.commands.update(typer.main.get_group(verb).commands)
         return self.commands.get(cmd_name)
 
@@ -99,8 +100,8 @@ def root(
 
 def fail(message: object) -> int:
     """Prints `message` as an error; returns the exit status of bad input."""
-    from anabranch.terminal.console import SafeConsole
-    from anabranch.terminal.visible import shortened
+    from anabranch.files.terminal.console import SafeConsole
+    from anabranch.files.terminal.visible import shortened
 
     SafeConsole(stderr=True, highlight=False, emoji=False, soft_wrap=True).print(
         f"anabranch: error: {shortened(str(message))}", markup=False

@@ -1,1 +1,1 @@
-"""Results for people: terminal tables and HTML pages."""
+"""Results for people: figures, terminal tables, HTML pages, comparisons."""

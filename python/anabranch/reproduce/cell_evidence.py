@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.reproduce import cell_record
 from anabranch.reproduce.cells import Cells
 from anabranch.reproduce.claim import Expected, FigureWanted
@@ -19,8 +19,8 @@ from anabranch.reproduce.group import Group
 from anabranch.reproduce.measure import SCHEME_AXIS, CellMeasure
 from anabranch.reproduce.ranking import Ranking, rank
 from anabranch.reproduce.record import Record
-from anabranch.stats.confidence import half_width
-from anabranch.study.outcome import numeric, short
+from anabranch.simulate.study.outcome import numeric, short
+from anabranch.split.stats.confidence import half_width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,8 +96,8 @@ def recall(group: Group, record: Record, read_measure: Reader) -> tuple[Expected
 
 def _series(wanted: FigureWanted, cells: Cells) -> Figure | None:
     """None where nothing was measured."""
-    from anabranch.plot import measure_series
-    from anabranch.plot.load_curves import Curve
+    from anabranch.report.plot import measure_series
+    from anabranch.report.plot.load_curves import Curve
 
     _check_axes(wanted, cells)
     labels = cells.axes[wanted.x]
@@ -117,7 +117,7 @@ def _series(wanted: FigureWanted, cells: Cells) -> Figure | None:
 
 def _map(wanted: FigureWanted, cells: Cells) -> Figure | None:
     """Ratios with their doubt: a number stands in brackets where its 95 % interval holds no difference."""
-    from anabranch.plot import heat_map
+    from anabranch.report.plot import heat_map
 
     assert wanted.y is not None
     side = wanted.y

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.reproduce.cells import Cell, Cells
 from anabranch.reproduce.quantity import Quantity
 from anabranch.reproduce.record import Record

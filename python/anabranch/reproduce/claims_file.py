@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anabranch.errors import AnabranchError
-from anabranch.hints import nearest
+from anabranch.files.errors import AnabranchError
+from anabranch.files.hints import nearest
+from anabranch.files.toml_document import read_toml
 from anabranch.reproduce.claim import (
     COMPARISONS,
     OUTCOMES,
@@ -25,8 +26,7 @@ from anabranch.reproduce.estimate import Measure
 from anabranch.reproduce.measure import by_axis, read_classes, read_measure, read_quantity
 from anabranch.reproduce.positions import entry_line, key_line
 from anabranch.reproduce.schema import CLAIM, FIGURE, THEORY, TOP
-from anabranch.stats.size_classes import SizeClass
-from anabranch.toml_document import read_toml
+from anabranch.simulate.stats.size_classes import SizeClass
 
 FILE = "expected.toml"
 CAUSE_KEYS = ("text", "shown_by")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from anabranch.plot import claims as claims_plot
+from anabranch.report.plot import claims as claims_plot
 from anabranch.reproduce.line import Line
 
 if TYPE_CHECKING:

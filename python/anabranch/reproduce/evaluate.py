@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from anabranch.errors import AnabranchError
-from anabranch.hints import nearest
+from anabranch.files.errors import AnabranchError
+from anabranch.files.hints import nearest
 from anabranch.reproduce.cells import LEFT_OUT, Cells
 from anabranch.reproduce.estimate import Estimate, Estimates
 from anabranch.reproduce.measure import SCHEME_AXIS, CellMeasure, Labels
 from anabranch.reproduce.quantity import Quantity
-from anabranch.stats.confidence import half_width, paired_ratio
+from anabranch.split.stats.confidence import half_width, paired_ratio
 
 
 def evaluate(measure: CellMeasure, cells: Cells) -> Estimates:

@@ -7,8 +7,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from anabranch.errors import AnabranchError
-from anabranch.hints import nearest
+from anabranch.files.errors import AnabranchError
+from anabranch.files.hints import nearest
 from anabranch.reproduce.positions import key_line
 
 Settings = TypeVar("Settings")

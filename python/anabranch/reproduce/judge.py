@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from anabranch.files.units import significant
 from anabranch.reproduce.backend import Evidence
 from anabranch.reproduce.cells import LEFT_OUT, weightiest
 from anabranch.reproduce.claim import Claim
 from anabranch.reproduce.estimate import Estimate, Estimates, Measure
-from anabranch.reproduce.line import (
+from anabranch.reproduce.line import (  # fmt: skip
     AGREES,
     BLIND,
     DIFFERS,
@@ -21,7 +22,7 @@ from anabranch.reproduce.line import (
     UNDECIDED,
     VOID,
     Line,
-)  # fmt: skip
+)
 from anabranch.reproduce.ranking import Ranking
 from anabranch.reproduce.reasons import cause, fitting_alternatives, wrong_print
 from anabranch.reproduce.theory_check import TheoryCheck, against_theory
@@ -35,8 +36,7 @@ from anabranch.reproduce.zone import (
     seeds_deciding,
     side,
 )
-from anabranch.stats.confidence import seeds_needed
-from anabranch.units import significant
+from anabranch.split.stats.confidence import seeds_needed
 
 LEAST_SEEDS = 5
 """Seeds of a full run; with fewer it decides nothing."""

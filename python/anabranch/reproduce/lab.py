@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.reproduce.backend import Context
 from anabranch.reproduce.group import Group
 from anabranch.reproduce.selection import groups

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from anabranch.hints import nearest
+from anabranch.files.hints import nearest
 from anabranch.reproduce.quantity import LOWER_IS_BETTER, UNITS, Quantity
 from anabranch.reproduce.schema import CELL_MEASURE
-from anabranch.stats.fct import STATISTICS
-from anabranch.stats.size_classes import ALL_FLOWS, SizeClass, parse_bounds
+from anabranch.simulate.stats.fct import STATISTICS
+from anabranch.simulate.stats.size_classes import ALL_FLOWS, SizeClass, parse_bounds
 
 SCHEME_AXIS = "scheme"
 """The axis that a plain name in `of` and `over` is a value of."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anabranch.stats.measures import MEASURES
-from anabranch.stats.size_classes import ALL_FLOWS, SizeClass
+from anabranch.simulate.stats.measures import MEASURES
+from anabranch.simulate.stats.size_classes import ALL_FLOWS, SizeClass
 
 OF_FLOWS = {"fct": MEASURES["fct"], "slowdown": MEASURES["slowdown"], "throughput": MEASURES["throughput"]}
 OF_COMPARISONS = {**OF_FLOWS, "job time": MEASURES["job"]}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from anabranch.files.units import pct
 from anabranch.reproduce.backend import Evidence
 from anabranch.reproduce.claim import Claim, half_digit
 from anabranch.reproduce.estimate import Estimate, Estimates
 from anabranch.reproduce.line import DIFFERS, RANKS
-from anabranch.units import pct
 
 
 def cause(

@@ -18,11 +18,11 @@ from typing import Any
 import polars as pl
 
 from anabranch._core import MODEL_VERSION, VERSION
-from anabranch.atomic_folder import written_whole
-from anabranch.errors import AnabranchError
-from anabranch.project import is_installed
+from anabranch.files.atomic_folder import written_whole
+from anabranch.files.errors import AnabranchError
+from anabranch.files.project import is_installed
+from anabranch.files.toml_document import read_toml
 from anabranch.reproduce.group import FILE, Group
-from anabranch.toml_document import read_toml
 
 FOLDER = "record"
 MANIFEST = "record.json"

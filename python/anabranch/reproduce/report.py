@@ -14,9 +14,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from anabranch.atomic_file import write_whole
-from anabranch.plot.style import save, svg
-from anabranch.report.csv_text import csv_text
+from anabranch.files.atomic_file import write_whole
+from anabranch.report.page.csv_text import csv_text
+from anabranch.report.plot.style import save, svg
 from anabranch.reproduce.drawing import figures
 from anabranch.reproduce.line import Line
 from anabranch.reproduce.overview import papers

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from anabranch.errors import AnabranchError
-from anabranch.hints import nearest
-from anabranch.project import studies
+from anabranch.files.errors import AnabranchError
+from anabranch.files.hints import nearest
+from anabranch.files.project import studies
+from anabranch.files.toml_document import read_toml
 from anabranch.reproduce.backend import backend
 from anabranch.reproduce.group import BACKENDS, DEFAULT, FILE, Group
 from anabranch.reproduce.positions import key_line
 from anabranch.reproduce.record import recorded
-from anabranch.toml_document import read_toml
 
 PAPERS = ("valo", "wino", "dbb", "tdlb", "luopan")
 """In the order of the tables; other folders are studies of our own."""

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from rich.progress import track
 
+from anabranch.files.terminal.console import SafeConsole
+from anabranch.files.units import coarse_duration
 from anabranch.reproduce.backend import Announcement, Context, Evidence, Prepared, backend
 from anabranch.reproduce.claim import Expected
 from anabranch.reproduce.claims_file import load_expected
@@ -17,9 +19,7 @@ from anabranch.reproduce.line import FAILS, Line
 from anabranch.reproduce.record import identity, keep, recorded
 from anabranch.reproduce.spot_check import SpotCheck
 from anabranch.reproduce.unrecorded import unrecorded
-from anabranch.study.local import cores
-from anabranch.terminal.console import SafeConsole
-from anabranch.units import coarse_duration
+from anabranch.simulate.study.local import cores
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from anabranch._core import MODEL_VERSION
-from anabranch.atomic_file import write_whole
+from anabranch.files.atomic_file import write_whole
 from anabranch.reproduce.cells import Cells
 from anabranch.reproduce.group import Group
 from anabranch.reproduce.record import MANIFEST, recorded

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from anabranch.files.units import pct
 from anabranch.reproduce.backend import Evidence
 from anabranch.reproduce.claim import Claim
 from anabranch.reproduce.estimate import Estimates
 from anabranch.reproduce.line import BOUNDED, FAILS, HOLDS, NO_ORACLE
 from anabranch.reproduce.ranking import Ranking
-from anabranch.units import pct
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from anabranch.reproduce.claim import Claim
 from anabranch.reproduce.estimate import Estimate
-from anabranch.stats.confidence import seeds_needed
+from anabranch.split.stats.confidence import seeds_needed
 
 NO_EFFECT_PCT = 2.0
 """Relative difference, in percent, up to which an interval that holds no difference shows that there is none."""

@@ -1,1 +1,1 @@
-"""The main job: real connections over weighted paths, by every technique."""
+"""Real connections over weighted paths, by every technique: tuples, traces, the splitter, the error of a split."""

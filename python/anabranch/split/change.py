@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 
 Kind = Literal["weights", "fail", "add"]
 

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch.split.request import Request
-from anabranch.splitter import Hash, Splitter, hashes
-from anabranch.stats.mape import mape, mape_floor, times_floor
-from anabranch.stats.uniformity import chi_square, correlation, lost_expected_pct, lost_pct
-from anabranch.trace import Trace
-from anabranch.tuples import flow_keys
+from anabranch.split.splitter import Hash, Splitter, hashes
+from anabranch.split.stats.mape import mape, mape_floor, times_floor
+from anabranch.split.stats.uniformity import chi_square, correlation, lost_expected_pct, lost_pct
+from anabranch.split.trace import Trace
+from anabranch.split.tuples import flow_keys
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch._core import VERSION
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.split.change import Change
 from anabranch.split.request import Choice, Request
-from anabranch.split.traffic import traffic
-from anabranch.splitter import Hash, Splitter, hashes
-from anabranch.stats.mape import (
+from anabranch.split.splitter import Hash, Splitter, hashes
+from anabranch.split.stats.mape import (
     byte_floor,
     mape,
     mape_band,
@@ -26,8 +25,9 @@ from anabranch.stats.mape import (
     times_floor,
     total_variation,
 )
-from anabranch.stats.uniformity import lost_expected_pct, lost_pct
-from anabranch.trace import Carried, Progress, Trace
+from anabranch.split.stats.uniformity import lost_expected_pct, lost_pct
+from anabranch.split.trace import Carried, Progress, Trace
+from anabranch.split.traffic import traffic
 
 TIMED_DECISIONS = 1 << 18
 TIMED_REPETITIONS = 7

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anabranch.errors import AnabranchError
-from anabranch.hints import choose, nearest
+from anabranch.files.errors import AnabranchError
+from anabranch.files.hints import choose, nearest
+from anabranch.files.toml_document import parse_toml
 from anabranch.split.change import Change, split_list
-from anabranch.splitter import hashes, techniques, weight_texts
-from anabranch.toml_document import parse_toml
-from anabranch.trace import DIRECTIONS, ENCAPSULATIONS, SEED_MAX
+from anabranch.split.splitter import hashes, techniques, weight_texts
+from anabranch.split.trace import DIRECTIONS, ENCAPSULATIONS, SEED_MAX
 
 KEYS = (
     "trace",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.split.request import Request
-from anabranch.splitter import Splitter
-from anabranch.trace import Progress, Trace, generate_trace, read_trace
+from anabranch.split.splitter import Splitter
+from anabranch.split.trace import Progress, Trace, generate_trace, read_trace
 
 
 def traffic(request: Request, online: list[Splitter], progress: Progress | None) -> Trace:

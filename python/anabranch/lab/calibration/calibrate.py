@@ -15,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from anabranch.deploy.netlink.namespace import inside
+from anabranch.deploy.targets.registry import DEFAULT
 from anabranch.lab.calibration import ceiling
 from anabranch.lab.calibration.ceiling import Ceiling, PathCeiling
 from anabranch.lab.calibration.goodput import goodput_bps
@@ -23,9 +25,7 @@ from anabranch.lab.fabric.blueprint import Host
 from anabranch.lab.fabric.termination import unwinding
 from anabranch.lab.fabric.topology import Lab, remove
 from anabranch.lab.traffic.bursts import frames, send
-from anabranch.netlink.namespace import inside
-from anabranch.targets.registry import DEFAULT
-from anabranch.tuples import five_tuples
+from anabranch.split.tuples import five_tuples
 
 CHAIN = """[fabric]
 kind = "graph"

@@ -8,9 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from anabranch.atomic_file import write_whole
-from anabranch.errors import AnabranchError
-from anabranch.units import bit_rate
+from anabranch.files.atomic_file import write_whole
+from anabranch.files.errors import AnabranchError
+from anabranch.files.units import bit_rate
 
 FILE = "ceiling.json"
 HEADROOM = 0.8

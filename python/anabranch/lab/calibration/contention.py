@@ -15,9 +15,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from anabranch.files.units import pct
 from anabranch.lab.calibration.ceiling import HEADROOM
 from anabranch.lab.calibration.processor_time import Meter
-from anabranch.units import pct
 
 REFERENCE_BPS = 100e6
 """The links of the labs that validated this (docs/validation/lab.md)."""

@@ -7,9 +7,9 @@ import threading
 import time
 from contextlib import suppress
 
-from anabranch.errors import AnabranchError
+from anabranch.deploy.netlink.namespace import inside
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.fabric.blueprint import Host
-from anabranch.netlink.namespace import inside
 
 TIMEOUT_S = 10.0
 SEND_BYTES, RECEIVE_BYTES = 1 << 17, 1 << 18

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from anabranch.errors import AnabranchError
+from anabranch.deploy.netlink.namespace import inside
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.fabric.blueprint import Host
 from anabranch.lab.fabric.socket_buffers import SO_RCVBUFFORCE
 from anabranch.lab.traffic.bursts import frames
-from anabranch.netlink.namespace import inside
-from anabranch.tuples import five_tuples
+from anabranch.split.tuples import five_tuples
 
 HEADERS = 42
 """Ethernet, IPv4, UDP."""

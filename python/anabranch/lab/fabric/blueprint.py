@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 
 DEVICE_NAME_MAX = 15
 """IFNAMSIZ of linux/if.h, less the final zero."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from anabranch.deploy.netlink.namespace import inside
 from anabranch.lab.fabric import iproute, offload, shaping
 from anabranch.lab.fabric.blueprint import Blueprint, Cable, End, Host
 from anabranch.lab.fabric.switching import Switching
-from anabranch.netlink.namespace import inside
 
 SUBNET_BITS = 8
 """All hosts are in one subnet, 10.0.0.0/8: switches tell leaves apart by longer prefixes, hosts need no router."""

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.fabric import record
 from anabranch.lab.fabric.processes import marked
 from anabranch.lab.fabric.topology import Lab

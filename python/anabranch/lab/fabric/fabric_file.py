@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from anabranch import _core
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.fabric.blueprint import Blueprint, scaled
 from anabranch.lab.fabric.record import Record
 from anabranch.lab.fabric.switching import Switching
-from anabranch.runs.literal import document, key_text
+from anabranch.simulate.runs.literal import document, key_text
 
 if sys.version_info >= (3, 11):
     import tomllib

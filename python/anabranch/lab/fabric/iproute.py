@@ -6,9 +6,9 @@ import os
 import subprocess
 from collections.abc import Iterable, Sequence
 
-from anabranch.errors import AnabranchError
+from anabranch.deploy.netlink.namespace import NAMED
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.fabric.processes import end
-from anabranch.netlink.namespace import NAMED
 
 TIMEOUT_S = 300
 

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.fabric import record
 from anabranch.lab.fabric.processes import marked
 from anabranch.lab.fabric.record import Record

@@ -12,9 +12,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from anabranch.atomic_file import write_whole
-from anabranch.errors import AnabranchError
-from anabranch.targets.registry import DEFAULT
+from anabranch.deploy.targets.registry import DEFAULT
+from anabranch.files.atomic_file import write_whole
+from anabranch.files.errors import AnabranchError
 
 LABS = Path("/run/anabranch/lab")
 FILE = "state.json"

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
 """asm-generic/socket.h; the plain options stop at net.core.wmem_max."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from anabranch.errors import AnabranchError
+from anabranch.deploy.targets import registry
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.fabric.blueprint import Blueprint
 from anabranch.lab.fabric.record import Record
-from anabranch.targets import registry
 
 
 class Switching(ABC):
@@ -140,7 +142,7 @@ def switching(record: Record, blueprint: Blueprint) -> Switching:
 
 
 def _class(kind: str) -> type[Switching]:
-    made: type[Switching] = part(kind, "lab").SWITCHING
+    made: type[Switching] = part(kind, "switching").SWITCHING
     return made
 
 
@@ -169,11 +171,11 @@ def remove_lost(name: str) -> bool:
 
 def kinds() -> list[str]:
     """The targets that labs have switches of, the default first."""
-    return list(registry.having("lab"))
+    return [name for name in registry.TARGETS if importlib.util.find_spec(f"anabranch.lab.switches.{name}")]
 
 
 def part(name: str, what: str) -> ModuleType:
-    """A module of a target that a lab has switches of: `lab` with `SWITCHING`, or `lab_forwarding`.
+    """A module of `lab/switches/NAME`: `switching` with `SWITCHING`, or `forwarding` with `choose` and `SWITCHES`.
 
     Raises:
         AnabranchError: there is no such kind; of a target that labs cannot have, with its reason.
@@ -181,4 +183,6 @@ def part(name: str, what: str) -> ModuleType:
     """
     if name not in registry.TARGETS:
         raise AnabranchError(f"switch: {name}: no kind of switch; take {' or '.join(kinds())}")
-    return registry.part(name, what)
+    if name not in kinds():
+        registry.target(name).refuse("lab")
+    return importlib.import_module(f"anabranch.lab.switches.{name}.{what}")

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from anabranch import _core
-from anabranch.atomic_file import write_whole
-from anabranch.errors import AnabranchError
+from anabranch.deploy.targets.registry import DEFAULT
+from anabranch.files.atomic_file import write_whole
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.fabric import build, iproute, record, shaping
 from anabranch.lab.fabric.blueprint import LAB_NAME, Blueprint, Cable, End, Host, draw, enter, scaled
 from anabranch.lab.fabric.fabric_file import fabric_file
 from anabranch.lab.fabric.machine import check_machine
 from anabranch.lab.fabric.record import Record
 from anabranch.lab.fabric.switching import Switching, remove_rest, switching
-from anabranch.runs.load import read_text
-from anabranch.targets.registry import DEFAULT
+from anabranch.simulate.runs.load import read_text
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from anabranch.lab.calibration.unloaded import Unloaded
-from anabranch.runs.results import Run
-from anabranch.stats.confidence import Ratio, half_width, paired_ratio
-from anabranch.stats.fct import by_class
-from anabranch.stats.size_classes import SizeClass
-from anabranch.stats.tier_load import TIERS
+from anabranch.simulate.runs.results import Run
+from anabranch.simulate.stats.fct import by_class
+from anabranch.simulate.stats.size_classes import SizeClass
+from anabranch.simulate.stats.tier_load import TIERS
+from anabranch.split.stats.confidence import Ratio, half_width, paired_ratio
 
 STATISTICS = ("mean", "p50", "p95")
 BURST_FRAMES = 2

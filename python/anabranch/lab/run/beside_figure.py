@@ -8,12 +8,12 @@ from pathlib import Path
 
 import polars as pl
 
-from anabranch.atomic_file import write_whole
+from anabranch.files.atomic_file import write_whole
 from anabranch.lab.run.beside import Pairs
-from anabranch.plot import distribution
-from anabranch.plot.series import Series
-from anabranch.runs.results import Run
-from anabranch.stats.size_classes import ALL_FLOWS, SizeClass
+from anabranch.report.plot import distribution
+from anabranch.report.plot.series import Series
+from anabranch.simulate.runs.results import Run
+from anabranch.simulate.stats.size_classes import ALL_FLOWS, SizeClass
 
 
 def save(pairs: Pairs, classes: Sequence[SizeClass], file: Path) -> None:

@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from anabranch import _core
-from anabranch.load_balancers import LoadBalancer, schemes
-from anabranch.toml_document import parse_toml
+from anabranch.files.toml_document import parse_toml
+from anabranch.simulate.load_balancers import LoadBalancer, schemes
 
 BEFOREHAND = "beforehand"
 """Who decides where no switch does."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.fabric.blueprint import Cable, End
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.run.forwarding import Switches

@@ -8,9 +8,9 @@ from typing import Any
 
 from anabranch.lab.calibration.contention import Contention
 from anabranch.lab.run.beside import Pairs, shares, times, waiting
-from anabranch.report.run_record import record
-from anabranch.runs.results import Run
-from anabranch.stats.size_classes import SizeClass
+from anabranch.report.tables.run_record import record
+from anabranch.simulate.runs.results import Run
+from anabranch.simulate.stats.size_classes import SizeClass
 
 
 def one(run: Run, classes: Sequence[SizeClass], machine: Contention) -> dict[str, Any]:

@@ -13,16 +13,16 @@ from typing import Any
 import polars as pl
 
 from anabranch import _core
-from anabranch.atomic_folder import written_whole
+from anabranch.files.atomic_folder import written_whole
 from anabranch.lab.calibration.contention import Contention
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.traffic import flow_results, port_watch
 from anabranch.lab.traffic.flow_results import FlowResults
-from anabranch.runs.execute import peak_rss_bytes
-from anabranch.runs.folder import MANIFEST
-from anabranch.runs.frames import beside_numbers, write_frames
-from anabranch.runs.manifest import DEFINITIONS, measure, origin, plain
-from anabranch.runs.results import Run
+from anabranch.simulate.runs.execute import peak_rss_bytes
+from anabranch.simulate.runs.folder import MANIFEST
+from anabranch.simulate.runs.frames import beside_numbers, write_frames
+from anabranch.simulate.runs.manifest import DEFINITIONS, measure, origin, plain
+from anabranch.simulate.runs.results import Run
 
 DEFINED = DEFINITIONS | {
     "fct_ns": "flow completion time: from the moment when the list wants the flow to start to the moment when the "

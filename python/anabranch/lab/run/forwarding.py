@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from anabranch.control.fabric import FabricFile
-from anabranch.control.file import parse
-from anabranch.control.rules import Weigher, Weights
+from anabranch.deploy.control.fabric import FabricFile
+from anabranch.deploy.control.file import parse
+from anabranch.deploy.control.rules import Weigher, Weights
 from anabranch.lab.fabric.switching import part
 from anabranch.lab.fabric.topology import Lab
 
@@ -82,7 +82,7 @@ def check(routing: Mapping[str, Any], switch: str, recipe: str = "") -> None:
         AnabranchError: they do not; it says what they do.
 
     """
-    part(switch, "lab_forwarding").choose(routing, recipe)
+    part(switch, "forwarding").choose(routing, recipe)
 
 
 def switches_of(lab: Lab, routing: Mapping[str, Any], recipe: str = "") -> Switches:
@@ -92,6 +92,6 @@ def switches_of(lab: Lab, routing: Mapping[str, Any], recipe: str = "") -> Switc
         AnabranchError: as `check`.
 
     """
-    how = part(lab.record.switch, "lab_forwarding")
+    how = part(lab.record.switch, "forwarding")
     found: Switches = how.SWITCHES(lab, how.choose(routing, recipe))
     return found

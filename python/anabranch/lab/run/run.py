@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from anabranch import _core
-from anabranch.errors import AnabranchError
+from anabranch.deploy.targets.registry import DEFAULT
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.calibration.contention import judge
 from anabranch.lab.calibration.processor_time import Meter
 from anabranch.lab.fabric.topology import Lab, topology_of
@@ -26,9 +27,8 @@ from anabranch.lab.run.transport import options, time_ns
 from anabranch.lab.traffic.flow_results import FlowResults
 from anabranch.lab.traffic.play import Action, Endpoint, Options, Watch, play, refuse_waiting
 from anabranch.lab.traffic.port_watch import PortWatch
-from anabranch.runs.folder import run_folder
-from anabranch.runs.results import Run
-from anabranch.targets.registry import DEFAULT
+from anabranch.simulate.runs.folder import run_folder
+from anabranch.simulate.runs.results import Run
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -11,7 +11,9 @@ from typing import Any
 from rich.console import Console
 
 from anabranch import _core
-from anabranch.errors import AnabranchError
+from anabranch.deploy.targets.registry import DEFAULT
+from anabranch.files.errors import AnabranchError
+from anabranch.files.terminal.bar import Bar
 from anabranch.lab.calibration import contention, unloaded
 from anabranch.lab.calibration.calibrate import ceiling_of, remove_left
 from anabranch.lab.calibration.contention import Contention, judge, usable_scale
@@ -23,14 +25,12 @@ from anabranch.lab.run import beside, show
 from anabranch.lab.run.beside import Pairs
 from anabranch.lab.run.load import mean_switches, offered_bps
 from anabranch.lab.run.run import Wishes, check, folder_of, link_bps, run
-from anabranch.report.run_table import show_before
-from anabranch.runs.folder import check_writable
-from anabranch.runs.load import load
-from anabranch.runs.results import Run
-from anabranch.runs.run import run as simulate
-from anabranch.stats.size_classes import SizeClass
-from anabranch.targets.registry import DEFAULT
-from anabranch.terminal.bar import Bar
+from anabranch.report.tables.run_table import show_before
+from anabranch.simulate.runs.folder import check_writable
+from anabranch.simulate.runs.load import load
+from anabranch.simulate.runs.results import Run
+from anabranch.simulate.runs.run import run as simulate
+from anabranch.simulate.stats.size_classes import SizeClass
 
 SLOWER_MAX = 20
 """A run that lasts so many times as long is no help any more."""

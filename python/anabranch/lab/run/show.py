@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from anabranch.files.terminal.plain_table import plain_table
+from anabranch.files.units import bit_rate, count, duration, pct
 from anabranch.lab.run.beside import Pairs, shares, times, waiting
 from anabranch.lab.traffic.flow_results import FlowResults
-from anabranch.report.run_table import show
-from anabranch.runs.results import Run
-from anabranch.stats.size_classes import SizeClass
-from anabranch.terminal.plain_table import plain_table
-from anabranch.units import bit_rate, count, duration, pct
+from anabranch.report.tables.run_table import show
+from anabranch.simulate.runs.results import Run
+from anabranch.simulate.stats.size_classes import SizeClass
 
 
 def one(run: Run, results: FlowResults, classes: Sequence[SizeClass], console: Console) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.traffic.play import Options
 
 CONGESTION_CONTROL = {"cubic": "cubic", "newreno": "reno"}

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anabranch.errors import AnabranchError
-from anabranch.netlink.namespace import inside
+from anabranch.deploy.netlink.namespace import inside
+from anabranch.files.errors import AnabranchError
 
 SOL_PACKET, PACKET_RX_RING, PACKET_STATISTICS, PACKET_VERSION, PACKET_RESERVE = 263, 5, 6, 10, 12
 TPACKET_V2 = 1

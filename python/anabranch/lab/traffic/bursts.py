@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anabranch.errors import AnabranchError
-from anabranch.netlink.namespace import inside
-from anabranch.tuples import PROTOCOLS
+from anabranch.deploy.netlink.namespace import inside
+from anabranch.files.errors import AnabranchError
+from anabranch.split.tuples import PROTOCOLS
 
 BATCH = 64
 """Packets of one sendmmsg(2); more at once and a software switch may lack room for them."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 
 SILENCE_S = 30
 """Silence that is taken for its end; it speaks five times a second."""

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch.errors import AnabranchError
+from anabranch.deploy.netlink.namespace import file_of
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.traffic.play import Endpoint
-from anabranch.netlink.namespace import file_of
 
 PORT = 5201
 START_TIMEOUT_S = 20.0

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from anabranch.errors import AnabranchError
-from anabranch.netlink.namespace import inside
+from anabranch.deploy.netlink.namespace import inside
+from anabranch.files.errors import AnabranchError
 
 SYSCTL = re.compile(r"net(\.[a-z0-9_]+)+")
 

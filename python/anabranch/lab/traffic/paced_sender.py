@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from anabranch.errors import AnabranchError
+from anabranch.deploy.netlink.namespace import inside
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.traffic.bursts import Bytes, open_outlet, send_batch
-from anabranch.netlink.namespace import inside
 
 WINDOW = 256
 """Frames under way: fewer than a lab's Open vSwitch has room for (`socket_buffers`) and than the kernel queues between

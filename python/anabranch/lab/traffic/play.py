@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.traffic.child import Child
 from anabranch.lab.traffic.flow_results import FlowResults, results
 

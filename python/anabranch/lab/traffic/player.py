@@ -19,12 +19,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from anabranch.errors import AnabranchError
+from anabranch.deploy.netlink.namespace import enter
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.traffic import kernel_counters
 from anabranch.lab.traffic.connection import Connection, Flow, Ready, set_mark
 from anabranch.lab.traffic.parent import Parent, asked, say
 from anabranch.lab.traffic.timer import Timer
-from anabranch.netlink.namespace import enter
 
 PORT, MARKED_PORT = 5001, 6001
 BACKLOG = 4096

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from anabranch.deploy.netlink.namespace import inside
 from anabranch.lab.fabric.blueprint import End
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.traffic.queue_counters import QueueCounters, QueueReader
-from anabranch.netlink.namespace import inside
 
 CHECK_SEQUENCE_BYTES = 4
 """Check sequence of an Ethernet frame; Linux counts frames without."""

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import NamedTuple
 
-from anabranch.errors import AnabranchError
-from anabranch.netlink.namespace import inside
+from anabranch.deploy.netlink.namespace import inside
+from anabranch.files.errors import AnabranchError
 
 # linux/netlink.h, linux/rtnetlink.h, linux/gen_stats.h
 NETLINK_ROUTE = 0

@@ -10,9 +10,9 @@ import struct
 import threading
 from types import TracebackType
 
-from anabranch.errors import AnabranchError
+from anabranch.deploy.netlink.namespace import inside
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.traffic.play import Endpoint
-from anabranch.netlink.namespace import inside
 
 PORT = 5003
 PAYLOAD = 1472

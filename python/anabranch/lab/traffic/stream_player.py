@@ -17,12 +17,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from anabranch.errors import AnabranchError
+from anabranch.deploy.netlink.namespace import enter
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.traffic import kernel_counters, tcp_info
 from anabranch.lab.traffic.connection import RECEIVE_CHUNK, RESET_ON_CLOSE, SCRATCH, WAKE_BYTES
 from anabranch.lab.traffic.parent import Parent, asked, say
 from anabranch.lab.traffic.timer import Timer
-from anabranch.netlink.namespace import enter
 
 BLOCK_MAX = 128 * 1024
 """Payload of one write: iPerf3's default, where a stream is fast enough."""

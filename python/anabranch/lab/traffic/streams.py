@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.traffic.child import Child
 from anabranch.lab.traffic.play import SYSCTLS, Endpoint
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from anabranch.reproduce.group import Group
     from anabranch.reproduce.record import Record
     from anabranch.reproduce.spot_check import SpotCheck
-    from anabranch.stats.size_classes import SizeClass
+    from anabranch.simulate.stats.size_classes import SizeClass
 
 QUANTITIES = ("MAPE", "fct", "goodput", "reordered", "retransmitted", "dropped", "meter error")
 """Quantities that experiments yield, each some of them."""
@@ -35,10 +35,10 @@ class LabBackend:
 
     def prepare(self, group: Group, quick: bool, output: Path) -> LabStudy:
         """Reads a study; its results go to `output/NAME`, or `output/NAME-quick`."""
+        from anabranch.files.toml_document import read_toml
         from anabranch.reproduce.backends.lab.study import LabStudy, read_study
         from anabranch.reproduce.claims_file import load_expected
         from anabranch.reproduce.group import FILE
-        from anabranch.toml_document import read_toml
 
         file = group.folder / FILE
         expected = load_expected(group.folder, quick, self.read_measure)

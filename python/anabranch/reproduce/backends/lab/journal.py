@@ -19,8 +19,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from anabranch.atomic_file import write_whole
-from anabranch.errors import AnabranchError
+from anabranch.files.atomic_file import write_whole
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.contention import LATE_MAX_MS, Contention
 from anabranch.lab.calibration.processor_time import Meter, ProcessorTime

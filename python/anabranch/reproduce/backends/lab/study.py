@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.contention import LATE_MAX_MS
 from anabranch.lab.fabric.termination import unwinding

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from anabranch.reproduce.group import Group
     from anabranch.reproduce.record import Record
     from anabranch.reproduce.spot_check import SpotCheck
-    from anabranch.stats.size_classes import SizeClass
+    from anabranch.simulate.stats.size_classes import SizeClass
 
 QUANTITIES = ("meter error",)
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from anabranch import _core
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
+from anabranch.files.toml_document import read_toml
 from anabranch.reproduce.backend import Announcement, Context
 from anabranch.reproduce.cell_evidence import CellEvidence
 from anabranch.reproduce.cells import Cells
@@ -22,7 +23,6 @@ from anabranch.reproduce.claim import Expected
 from anabranch.reproduce.experiment_settings import check_keys, read_settings
 from anabranch.reproduce.group import FILE, Group
 from anabranch.reproduce.quantity import Quantity
-from anabranch.toml_document import read_toml
 
 KEYS = ("backend", "name", "title", "settings", "quick")
 ERROR = Quantity("meter error")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.reproduce.backend import Context
 from anabranch.reproduce.backends.simulator.simulate import prepare
 from anabranch.reproduce.cell_record import read

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
-    from anabranch.runs.results import Run
+    from anabranch.simulate.runs.results import Run
 
 ROUNDING = 1e-6
 """Part of a time that rounding may take."""

@@ -12,12 +12,12 @@ from anabranch.reproduce.backends.simulator.port_quantities import of_ports
 from anabranch.reproduce.backends.simulator.statistic import statistic_of
 from anabranch.reproduce.measure import CellMeasure, read_measure
 from anabranch.reproduce.quantity import OF_FLOWS, Quantity
-from anabranch.stats.jobs import completion_ns
-from anabranch.stats.size_classes import SizeClass
-from anabranch.stats.window import measured as measured_flows
+from anabranch.simulate.stats.jobs import completion_ns
+from anabranch.simulate.stats.size_classes import SizeClass
+from anabranch.simulate.stats.window import measured as measured_flows
 
 if TYPE_CHECKING:
-    from anabranch.runs.results import Run
+    from anabranch.simulate.runs.results import Run
 
 SIMULATED = (
     "fct", "slowdown", "throughput", "goodput", "job time", "share of bytes", "split deviation", "share of flows",

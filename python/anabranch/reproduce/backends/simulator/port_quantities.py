@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.reproduce.backends.simulator.statistic import statistic_of
 from anabranch.reproduce.quantity import Quantity
 
 if TYPE_CHECKING:
-    from anabranch.runs.results import Run
+    from anabranch.simulate.runs.results import Run
 
 
 def of_ports(quantity: Quantity, run: Run) -> float | None:

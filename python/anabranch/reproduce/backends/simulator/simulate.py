@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
+from anabranch.files.terminal.read_progress import each
+from anabranch.files.terminal.sweep_progress import SweepProgress
+from anabranch.files.units import coarse_duration
 from anabranch.reproduce.backend import Announcement, Context
 from anabranch.reproduce.backends.simulator.bounds import passed
 from anabranch.reproduce.backends.simulator.measured import measured, read_simulated, unfinished
@@ -20,16 +23,13 @@ from anabranch.reproduce.group import FILE, Group
 from anabranch.reproduce.judge import LEAST_SEEDS
 from anabranch.reproduce.positions import key_line
 from anabranch.reproduce.quantity import Quantity
-from anabranch.runs.folder import check_writable, read_manifest
-from anabranch.runs.results import Run
-from anabranch.study.forecast import forecast
-from anabranch.study.job import Job
-from anabranch.study.local import run_local
-from anabranch.study.study import Study, load_study, table_values
-from anabranch.study.sweep import Sweep, finish, resolve
-from anabranch.terminal.read_progress import each
-from anabranch.terminal.sweep_progress import SweepProgress
-from anabranch.units import coarse_duration
+from anabranch.simulate.runs.folder import check_writable, read_manifest
+from anabranch.simulate.runs.results import Run
+from anabranch.simulate.study.forecast import forecast
+from anabranch.simulate.study.job import Job
+from anabranch.simulate.study.local import run_local
+from anabranch.simulate.study.study import Study, load_study, table_values
+from anabranch.simulate.study.sweep import Sweep, finish, resolve
 
 CELLS = "cells"
 SCHEME_MISSING = re.compile(r"\b(routing\.(?:balance|table|scheme)[\w.]*|transport\.kind): ")
@@ -71,7 +71,7 @@ class SimulatorStudy:
         """
         cells = self.measure(context)
         if not cells.missing:
-            from anabranch.stats.size_classes import size_classes
+            from anabranch.simulate.stats.size_classes import size_classes
 
             finish(self.sweep, size_classes(), context.command, context.quiet)
         return CellEvidence(cells, self.expected.figures)

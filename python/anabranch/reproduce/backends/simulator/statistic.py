@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from anabranch.stats.fct import QUANTILES, quantile
+from anabranch.simulate.stats.fct import QUANTILES, quantile
 
 
 def statistic_of(values: Any, statistic: str) -> float | None:

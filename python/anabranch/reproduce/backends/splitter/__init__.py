@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from anabranch.reproduce.group import Group
     from anabranch.reproduce.record import Record
     from anabranch.reproduce.spot_check import SpotCheck
-    from anabranch.stats.size_classes import SizeClass
+    from anabranch.simulate.stats.size_classes import SizeClass
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class SplitterStudy:
     def run(self, context: Context) -> SplitterEvidence:
         """Runs every experiment."""
         # SciPy and matplotlib take a second to load: not before the study is known to be good.
+        from anabranch.files.terminal.pass_progress import PassProgress
         from anabranch.reproduce.backends.splitter.evidence import SplitterEvidence
         from anabranch.reproduce.backends.splitter.job import run
-        from anabranch.terminal.pass_progress import PassProgress
 
         with PassProgress(self.group.label, context.quiet) as progress:
             return SplitterEvidence(run(self.study, progress), self.expected.claims)

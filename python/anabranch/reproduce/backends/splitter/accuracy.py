@@ -12,8 +12,8 @@ import numpy.typing as npt
 from anabranch.reproduce.backends.splitter.connections import Pool, draw_weights
 from anabranch.reproduce.backends.splitter.study import Study, Sweep
 from anabranch.reproduce.backends.splitter.theory import mapes
-from anabranch.splitter import Splitter
-from anabranch.stats.mape import mape_floor
+from anabranch.split.splitter import Splitter
+from anabranch.split.stats.mape import mape_floor
 
 Floats = npt.NDArray[np.float64]
 Tell = Callable[[int], None]

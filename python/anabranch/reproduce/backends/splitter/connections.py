@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch.reproduce.backends.splitter.study import Study
-from anabranch.trace import generate_trace
-from anabranch.tuples import FIVE_TUPLE, flow_keys
+from anabranch.split.trace import generate_trace
+from anabranch.split.tuples import FIVE_TUPLE, flow_keys
 
 
 def stream(seed: int, *purpose: object) -> np.random.Generator:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from anabranch.reproduce.backends.splitter.connections import Pool, draw_weights, stream
 from anabranch.reproduce.backends.splitter.study import Study
 from anabranch.split.request import Choice
-from anabranch.splitter import Splitter
+from anabranch.split.splitter import Splitter
 
 Keys = npt.NDArray[np.uint64]
 LATENCY_PACKETS = 8192

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from anabranch.files.units import count, pct
 from anabranch.reproduce.backends.splitter.job import Outcome
-from anabranch.units import count, pct
 
 
 def details(outcome: Outcome) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from anabranch.plot import heat_map
+from anabranch.report.plot import heat_map
 from anabranch.reproduce.backends.splitter.study import Study
-from anabranch.splitter import Splitter
-from anabranch.stats.mape import mape_expected
+from anabranch.split.splitter import Splitter
+from anabranch.split.stats.mape import mape_expected
 
 TABLES = (8, 16, 24, 32, 64, 128, 256)
 CONNECTIONS = (100, 1000, 10_000, 40_000, 120_000)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.reproduce.backends.splitter.job import Outcome
 from anabranch.reproduce.backends.splitter.measure import ValueMeasure
 from anabranch.reproduce.backends.splitter.measures import Sample, ratio_oracle
@@ -18,7 +18,7 @@ from anabranch.reproduce.backends.splitter.theory import Floats, jensen_random_p
 from anabranch.reproduce.claim import Claim
 from anabranch.reproduce.estimate import Band, Estimate, Estimates, Oracle, Spread
 from anabranch.reproduce.ranking import Ranking
-from anabranch.stats.confidence import jackknife_half_width
+from anabranch.split.stats.confidence import jackknife_half_width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,14 +8,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from anabranch.plot.style import FAINT, FLOOR, GRID, INK, figure
+from anabranch.files.units import pct
+from anabranch.report.plot.style import FAINT, FLOOR, GRID, INK, figure
 from anabranch.reproduce.backends.splitter import error_map
 from anabranch.reproduce.backends.splitter.accuracy import Point
 from anabranch.reproduce.backends.splitter.cost import ChangeCost, Cost
 from anabranch.reproduce.backends.splitter.job import Outcome
 from anabranch.reproduce.backends.splitter.measure import ValueMeasure
 from anabranch.reproduce.claim import Claim
-from anabranch.units import pct
 
 HALF_INCHES, HEIGHT_INCHES = 5.6, 3.5
 

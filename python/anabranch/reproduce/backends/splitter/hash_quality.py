@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from anabranch.reproduce.backends.splitter.study import Study
 from anabranch.split.hashes import HashQuality, compare
 from anabranch.split.request import Request
-from anabranch.trace import generate_trace
+from anabranch.split.trace import generate_trace
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from anabranch.reproduce.backends.splitter.measures import Found, Measures
 from anabranch.reproduce.backends.splitter.study import Study
 from anabranch.reproduce.backends.splitter.theory import Theory
 from anabranch.reproduce.backends.splitter.validation import validate
-from anabranch.trace import Progress
+from anabranch.split.trace import Progress
 
 DRAWS, DRAWS_QUICK = 50_000, 5000
 COST_STEP_UNITS = 1_000_000

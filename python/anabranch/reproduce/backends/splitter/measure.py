@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch.hints import nearest
+from anabranch.files.hints import nearest
 from anabranch.reproduce.schema import SPLITTER_MEASURE
 
 KEYS = tuple(key.name for key in SPLITTER_MEASURE)

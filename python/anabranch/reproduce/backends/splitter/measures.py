@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.reproduce.backends.splitter.accuracy import Floats, Point
 from anabranch.reproduce.backends.splitter.connections import stream
 from anabranch.reproduce.backends.splitter.cost import ChangeCost, Cost

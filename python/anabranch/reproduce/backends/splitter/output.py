@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from anabranch.report.csv_text import csv_text
+from anabranch.report.page.csv_text import csv_text
 from anabranch.reproduce.backends.splitter.accuracy import Point
 from anabranch.reproduce.backends.splitter.job import Outcome
 

@@ -18,7 +18,7 @@ from anabranch.reproduce.backends.splitter.study import Study
 from anabranch.reproduce.backends.splitter.theory import COUNTED, Floats, mapes, model_shares
 from anabranch.reproduce.estimate import Oracle
 from anabranch.split.request import Choice
-from anabranch.stats.mape import mape_expected
+from anabranch.split.stats.mape import mape_expected
 
 DEVIATIONS = 5.0
 """Standard deviations that chance may take ours away: one check in a million, were they all Gaussian."""

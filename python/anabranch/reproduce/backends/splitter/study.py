@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
+from anabranch.files.toml_document import read_toml
 from anabranch.split.request import Choice
-from anabranch.toml_document import read_toml
 
 FILE = "study.toml"
 MODELS = ("equal", "exact", "volumes", "turns", "replicas", "proportional", "served", "none")

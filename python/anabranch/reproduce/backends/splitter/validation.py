@@ -12,8 +12,8 @@ from anabranch.reproduce.backends.splitter.single import Single, exact
 from anabranch.reproduce.backends.splitter.study import Study
 from anabranch.reproduce.backends.splitter.theory import volume_shares
 from anabranch.reproduce.estimate import Band, Oracle, Spread
-from anabranch.splitter import Splitter
-from anabranch.trace import generate_trace
+from anabranch.split.splitter import Splitter
+from anabranch.split.trace import generate_trace
 
 MORE = 20
 """Times the paper's connections that are split: its count is one draw, and ours is to be known better."""

@@ -9,7 +9,8 @@ from itertools import product
 from typing import Any
 
 from anabranch._core import VERSION
-from anabranch.atomic_file import write_whole
+from anabranch.files.atomic_file import write_whole
+from anabranch.files.terminal.bar import Bar
 from anabranch.reproduce.backend import Context
 from anabranch.reproduce.backends.lab.dbb import rows, table
 from anabranch.reproduce.backends.lab.dbb.cases import (
@@ -31,7 +32,6 @@ from anabranch.reproduce.backends.lab.journal import Journal, still_missing, tim
 from anabranch.reproduce.backends.lab.study import LabEvidence, LabStudy, published
 from anabranch.reproduce.cells import LEFT_OUT, Cells
 from anabranch.reproduce.quantity import Quantity
-from anabranch.terminal.bar import Bar
 
 ALONE = Case("one path", "what the machine reorders", 1, 0.5 / PATHS)
 """Half the load of one path: nothing should be lost, and nothing overtaken."""
@@ -162,7 +162,7 @@ def _evidence(study: LabStudy, runs: Sequence[Mapping[str, Any]], journal: Journ
     found = [Row(**row) for one in runs for row in one["rows"]]
     link_bps, ceiling_bps = runs[0]["link_bps"], min(one["ceiling_bps"] for one in runs)
     # matplotlib takes a second to load: not before there is something to draw.
-    from anabranch.plot.style import save
+    from anabranch.report.plot.style import save
     from anabranch.reproduce.backends.lab.dbb.figure import draw
 
     claims = published(study.expected.claims, "goodput", "case")

@@ -13,19 +13,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch.errors import AnabranchError
+from anabranch.deploy.marking import nftables as marking
+from anabranch.deploy.netlink.namespace import inside
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.calibration.ceiling import HEADROOM
 from anabranch.lab.fabric import offload
 from anabranch.lab.fabric.topology import Lab
+from anabranch.lab.switches.ebpf import groups as datapaths
+from anabranch.lab.switches.ebpf import host_ports
+from anabranch.lab.switches.ebpf.switching import kernel_switches
 from anabranch.lab.traffic.play import Endpoint
 from anabranch.lab.traffic.streams import Span, Stream, run
-from anabranch.marking import nftables as marking
-from anabranch.netlink.namespace import inside
 from anabranch.reproduce.backends.lab.dbb.cases import PAIRS
 from anabranch.reproduce.backends.lab.dbb.schemes import Scheme
-from anabranch.targets.ebpf import lab_groups as datapaths
-from anabranch.targets.ebpf import lab_host_ports as host_ports
-from anabranch.targets.ebpf.lab import kernel_switches
 
 LEAVES = ("leaf0", "leaf1")
 PATHS = 4

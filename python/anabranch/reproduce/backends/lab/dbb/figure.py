@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from anabranch.plot.style import FAINT, GRID, INK, SERIES_COLOURS, panels
+from anabranch.report.plot.style import FAINT, GRID, INK, SERIES_COLOURS, panels
 from anabranch.reproduce.backends.lab.dbb.cases import DUPLICATES, PAIRS, RACK
 from anabranch.reproduce.backends.lab.dbb.rows import Line
 from anabranch.reproduce.backends.lab.dbb.schemes import SCHEMES

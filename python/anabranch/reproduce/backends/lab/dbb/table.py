@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from anabranch.files.terminal.plain_table import plain_table
+from anabranch.files.units import bit_rate, pct
 from anabranch.reproduce.backends.lab.dbb.cases import BY_NAME, PAIRS, Recovery
 from anabranch.reproduce.backends.lab.dbb.rows import TOLERANCE, Line
 from anabranch.reproduce.backends.lab.dbb.schemes import ONE_PATH, SCHEMES
 from anabranch.reproduce.backends.lab.dbb.simulate import PAYLOAD, WIRE
-from anabranch.terminal.plain_table import plain_table
-from anabranch.units import bit_rate, pct
 
 LATE_MS = 100.0
 """Two blocks of a slow connection; what is later makes less traffic than asked."""

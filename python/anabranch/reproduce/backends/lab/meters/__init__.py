@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch import _core
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
+from anabranch.files.terminal.bar import Bar
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.processor_time import Meter
 from anabranch.lab.fabric.topology import Lab
@@ -23,7 +24,6 @@ from anabranch.reproduce.backends.lab.meters.measure import Metered, Passed, mea
 from anabranch.reproduce.backends.lab.study import LabEvidence, LabStudy
 from anabranch.reproduce.cells import Cells
 from anabranch.reproduce.quantity import Quantity
-from anabranch.terminal.bar import Bar
 
 SCENARIO = "scenario.toml"
 ERROR = Quantity("meter error")

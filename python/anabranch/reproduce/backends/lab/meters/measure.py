@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from anabranch.deploy.targets.ovs.slices import burst_kb
 from anabranch.lab.fabric.topology import Lab
+from anabranch.lab.switches.ovs.switching import open_vswitch
 from anabranch.lab.traffic.arrivals import Arrivals
 from anabranch.lab.traffic.bursts import frames, open_outlet, send_batch
-from anabranch.targets.ovs.lab import open_vswitch
-from anabranch.targets.ovs.slices import burst_kb
-from anabranch.tuples import five_tuples
+from anabranch.split.tuples import five_tuples
 
 LEAF = "leaf0"
 METER = 1

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from anabranch.errors import AnabranchError
+from anabranch.deploy.targets.ovs.split import Split
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.traffic.bursts import Bytes, frames
 from anabranch.lab.traffic.paced_sender import LostError, PacedSender
 from anabranch.reproduce.backends.lab.valo import kernel
 from anabranch.reproduce.backends.lab.valo.expectation import Expectation, Shares, expectation
 from anabranch.reproduce.backends.lab.valo.place import EDGES, Place
-from anabranch.splitter import Splitter
-from anabranch.stats.mape import mape
-from anabranch.targets.ovs.split import Split
-from anabranch.tuples import five_tuples
+from anabranch.split.splitter import Splitter
+from anabranch.split.stats.mape import mape
+from anabranch.split.tuples import five_tuples
 
 SCHEMES = {
     "hash": "scoring",

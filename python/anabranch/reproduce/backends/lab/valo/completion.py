@@ -15,14 +15,14 @@ import numpy as np
 import polars as pl
 
 from anabranch import _core
-from anabranch.errors import AnabranchError
+from anabranch.deploy.openflow.tables import Flow
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.traffic.play import Endpoint, Options, play
-from anabranch.openflow.tables import Flow
 from anabranch.reproduce.backends.lab.valo.accuracy import SCHEMES, WEIGHT_MAX, WEIGHT_MIN
 from anabranch.reproduce.backends.lab.valo.fabric import Fabric
 from anabranch.reproduce.backends.lab.valo.place import EDGES, Place
-from anabranch.splitter import Splitter
-from anabranch.stats.confidence import Ratio, paired_ratio
+from anabranch.split.splitter import Splitter
+from anabranch.split.stats.confidence import Ratio, paired_ratio
 
 IDEAL = "ideal"
 UNIT_BPS = 10_000_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from anabranch.stats.mape import mape_expected, mape_floor
+from anabranch.split.stats.mape import mape_expected, mape_floor
 
 LEVEL = 0.999
 """Level of the band: of a table of 35 rows whose theory holds, one row in thirty tables is outside."""

@@ -8,16 +8,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from ipaddress import IPv4Network
 from pathlib import Path
 
+from anabranch.deploy.openflow.action import Output
+from anabranch.deploy.openflow.connection import Connection, connect
+from anabranch.deploy.openflow.match import IPV4, Match
+from anabranch.deploy.openflow.tables import Flow, Tables
+from anabranch.deploy.targets.ovs.change import TablesChange
+from anabranch.deploy.targets.ovs.ownership import Ownership
+from anabranch.deploy.targets.ovs.split import Split, render
 from anabranch.lab.fabric.topology import Lab
-from anabranch.openflow.action import Output
-from anabranch.openflow.connection import Connection, connect
-from anabranch.openflow.match import IPV4, Match
-from anabranch.openflow.tables import Flow, Tables
+from anabranch.lab.switches.ovs.switching import open_vswitch
 from anabranch.reproduce.backends.lab.valo.place import EDGES, SCENARIO, Place
-from anabranch.targets.ovs.change import TablesChange
-from anabranch.targets.ovs.lab import open_vswitch
-from anabranch.targets.ovs.ownership import Ownership
-from anabranch.targets.ovs.split import Split, render
 
 PRIORITY, EXCEPTION_PRIORITY = 1000, 2000
 SEEDS = {"leaf0": 0x0A, "leaf1": 0x0B}

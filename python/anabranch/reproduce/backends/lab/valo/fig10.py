@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch._core import VERSION
-from anabranch.atomic_file import write_whole
+from anabranch.files.atomic_file import write_whole
+from anabranch.files.terminal.bar import Bar
+from anabranch.lab.switches.ovs.switching import open_vswitch
 from anabranch.reproduce.backend import Context
 from anabranch.reproduce.backends.lab.journal import Journal, still_missing, time_is_up
 from anabranch.reproduce.backends.lab.study import LabEvidence, LabStudy, published
@@ -33,8 +35,6 @@ from anabranch.reproduce.backends.lab.valo.evidence import AccuracyEvidence, acc
 from anabranch.reproduce.backends.lab.valo.fabric import fabric
 from anabranch.reproduce.backends.lab.valo.kernel import kernel_fabric, missing_in_kernel
 from anabranch.reproduce.backends.lab.valo.place import Place
-from anabranch.targets.ovs.lab import open_vswitch
-from anabranch.terminal.bar import Bar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -154,8 +154,8 @@ async def _measure(
 def _write(folder: Path, found: Sequence[Line], version: str) -> Figure:
     """Writes numbers and the figure."""
     # matplotlib takes a second to load: not before there is something to draw.
-    from anabranch.plot import lab_accuracy
-    from anabranch.plot.style import save
+    from anabranch.report.plot import lab_accuracy
+    from anabranch.report.plot.style import save
 
     numbers: Mapping[str, object] = {
         "made_by": f"anabranch {VERSION}",

@@ -9,7 +9,8 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
+from anabranch.files.terminal.bar import Bar
 from anabranch.lab.calibration.calibrate import ceiling_of
 from anabranch.lab.calibration.ceiling import HEADROOM
 from anabranch.reproduce.backend import Context
@@ -22,7 +23,6 @@ from anabranch.reproduce.backends.lab.valo.evidence import completion_cells
 from anabranch.reproduce.backends.lab.valo.fabric import fabric
 from anabranch.reproduce.backends.lab.valo.kernel import kernel_fabric, missing_in_kernel
 from anabranch.reproduce.backends.lab.valo.place import Place
-from anabranch.terminal.bar import Bar
 
 if TYPE_CHECKING:
     from rich.console import Console

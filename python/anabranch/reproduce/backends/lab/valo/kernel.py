@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anabranch import _core
+from anabranch.deploy.netlink.namespace import inside
 from anabranch.lab.fabric.topology import Lab
-from anabranch.netlink.namespace import inside
+from anabranch.lab.switches.ebpf.switching import SCHEME, Towards, kernel_switches
 from anabranch.reproduce.backends.lab.valo.place import EDGES, SCENARIO, Place
-from anabranch.targets.ebpf.lab import SCHEME, Towards, kernel_switches
 
 SEEDS = {"leaf0": 0x0A, "leaf1": 0x0B}
 """Seeds, fixed like Open vSwitch's here, so that a run can be repeated connection by connection."""

@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from anabranch.files.terminal.plain_table import plain_table
+from anabranch.files.units import bit_rate, count, pct
 from anabranch.reproduce.backends.lab.valo import completion
 from anabranch.reproduce.backends.lab.valo.accuracy import ALL_SCHEMES, WEIGHT_MAX, WEIGHT_MIN, Line
 from anabranch.reproduce.claim import Claim
-from anabranch.terminal.plain_table import plain_table
-from anabranch.units import bit_rate, count, pct
 
 SCORING_PCT = {2: 16.6, 3: 33.4, 4: 44.2, 5: 52.0, 6: 58.0, 7: 62.7, 8: 66.5}
 """Expected error of scoring over all weights from 1 to 100, by number of paths (4,000 draws, +-0.1)."""

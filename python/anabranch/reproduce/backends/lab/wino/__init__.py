@@ -10,13 +10,14 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anabranch.atomic_file import write_whole
-from anabranch.errors import AnabranchError
-from anabranch.hints import nearest
+from anabranch.deploy.marking import nftables as marking
+from anabranch.files.atomic_file import write_whole
+from anabranch.files.errors import AnabranchError
+from anabranch.files.hints import nearest
+from anabranch.files.terminal.bar import Bar
 from anabranch.lab.calibration.calibrate import ceiling_of
 from anabranch.lab.calibration.ceiling import HEADROOM, Ceiling, write
 from anabranch.lab.fabric.topology import Lab
-from anabranch.marking import nftables as marking
 from anabranch.reproduce.backend import Context
 from anabranch.reproduce.backends.lab.journal import Journal, still_missing, time_is_up, to_run
 from anabranch.reproduce.backends.lab.study import LabEvidence, LabStudy
@@ -27,7 +28,6 @@ from anabranch.reproduce.backends.lab.wino.schemes import COMPARED, SCHEMES, Net
 from anabranch.reproduce.backends.lab.wino.table import as_csv, show
 from anabranch.reproduce.cells import Cells
 from anabranch.reproduce.quantity import Quantity
-from anabranch.terminal.bar import Bar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -125,7 +125,7 @@ def _drawn(rows: Sequence[Row], folder: Path) -> list[tuple[str, str, Figure]]:
     if not rows:
         return []
     # matplotlib takes a second to load: not before there is something to draw.
-    from anabranch.plot.style import save
+    from anabranch.report.plot.style import save
     from anabranch.reproduce.backends.lab.wino.figure import draw
 
     figure = draw(rows)

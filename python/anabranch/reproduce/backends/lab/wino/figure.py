@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from anabranch.plot.style import FAINT, GRID, INK, SERIES_COLOURS, panels
+from anabranch.report.plot.style import FAINT, GRID, INK, SERIES_COLOURS, panels
 from anabranch.reproduce.backends.lab.wino.measure import LAB, SIMULATOR, Row
 from anabranch.reproduce.backends.lab.wino.table import Place, mean, of, points, schemes
 

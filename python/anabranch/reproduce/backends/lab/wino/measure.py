@@ -14,7 +14,7 @@ from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.traffic.play import Endpoint, Options, Watch, play
 from anabranch.reproduce.backends.lab.wino.cases import Asymmetry, Workload
 from anabranch.reproduce.backends.lab.wino.schemes import Flows, Scheme
-from anabranch.runs.load import read_text
+from anabranch.simulate.runs.load import read_text
 
 DRAIN_S = 6
 LAB, SIMULATOR = "lab", "simulator"

@@ -9,14 +9,14 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from anabranch.errors import AnabranchError
+from anabranch.files.errors import AnabranchError
 from anabranch.lab.fabric.shaping import OVERHEAD_BYTES
 from anabranch.lab.fabric.topology import Lab
+from anabranch.lab.switches.ovs.switching import open_vswitch
 from anabranch.lab.traffic.paced_sender import TX_BYTES, TX_PACKETS, DeviceCounters
 from anabranch.lab.traffic.play import Endpoint
 from anabranch.lab.traffic.steady import Steady
 from anabranch.reproduce.backends.lab.wino.cases import UPLINKS, Asymmetry
-from anabranch.targets.ovs.lab import open_vswitch
 
 SOURCE, WORLD = "leaf0", "leaf2"
 PRIORITY = 65000

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from anabranch import _core
+from anabranch.deploy.marking.nftables import Marks
+from anabranch.deploy.targets.plan.slices import Pair
 from anabranch.lab.fabric.topology import Lab
-from anabranch.marking.nftables import Marks
-from anabranch.targets.plan.slices import Pair
 
 THRESHOLD_BYTES = 10_000
 """Table I: 100 KB for web search, whose sizes are divided by ten, and 1000 KB for data mining, by a hundred."""

@@ -9,20 +9,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from anabranch.control import file as fabric_file
-from anabranch.control import policy
-from anabranch.control.fabric import FabricFile
-from anabranch.control.policy import View
-from anabranch.control.policy.wino import Wino
+from anabranch.deploy.control import file as fabric_file
+from anabranch.deploy.control import policy
+from anabranch.deploy.control.fabric import FabricFile
+from anabranch.deploy.control.policy import View
+from anabranch.deploy.control.policy.wino import Wino
+from anabranch.deploy.marking import nftables as marking
+from anabranch.deploy.openflow.connection import connect
+from anabranch.deploy.openflow.tables import Tables
+from anabranch.deploy.targets.ovs.change import TablesChange
+from anabranch.deploy.targets.ovs.ownership import Ownership
 from anabranch.lab.fabric.topology import Lab
-from anabranch.marking import nftables as marking
-from anabranch.openflow.connection import connect
-from anabranch.openflow.tables import Tables
+from anabranch.lab.switches.ovs.switching import open_vswitch
 from anabranch.reproduce.backends.lab.wino import saps, shaping
-from anabranch.runs.load import read_text
-from anabranch.targets.ovs.change import TablesChange
-from anabranch.targets.ovs.lab import open_vswitch
-from anabranch.targets.ovs.ownership import Ownership
+from anabranch.simulate.runs.load import read_text
 
 SLICE = "10 Mbps"
 """Section IV-B: 15 slices of 1 Gbit/s on links of 10 and 5."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from anabranch.deploy.targets.plan.slices import Pair
 from anabranch.lab.fabric import iproute, shaping
 from anabranch.lab.fabric.blueprint import End
 from anabranch.lab.fabric.topology import Lab
-from anabranch.targets.plan.slices import Pair
 
 REST = 0xFFFF
 """The class of packets in no slice: the link's rate if slices leave it, and always a little."""

@@ -1,0 +1,66 @@
+"""Pages of the reproduced papers: what full runs came to, claim by claim, computed from their records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anabranch.cli.reference.markdown import GENERATED, code, table
+from anabranch.reproduce.line import Line
+from anabranch.reproduce.overview import Overview
+from anabranch.reproduce.selection import PAPERS, select
+from anabranch.reproduce.session import Evaluated, recall
+from anabranch.reproduce.table import chosen, remarks
+
+TITLES = {"valo": "VALO", "wino": "Wino", "dbb": "DBB", "tdlb": "TDLB", "luopan": "Luopan"}
+COLUMNS = ("claim", "paper", "ours (95 % interval)", "verdict", "ours against theory", "why, and what to know")
+
+READING = """\
+"Ours" is a mean with its 95 % interval; behind a bar stands the same with a fair competitor in place of the published
+one. [What each verdict means](../study.md). Curves of the papers are images: only their text is compared."""
+
+
+def pages() -> dict[str, str]:
+    """A page for each paper by its name."""
+    found: dict[str, list[Evaluated]] = {paper: [] for paper in PAPERS}
+    for one in recall(select([], everything=True, with_records=True)):
+        found[one.group.paper].append(one)
+    return {f"{paper}.md": _page(paper, studies) for paper, studies in found.items()}
+
+
+def _page(paper: str, studies: Sequence[Evaluated]) -> str:
+    recorded = [one for one in studies if one.recorded]
+    left = [one for one in studies if not one.recorded]
+    overview = Overview(paper, [line for one in recorded for line in one.lines])
+    text = f"# {TITLES[paper]}, reproduced\n\n{GENERATED}\n\n"
+    text += f"What full runs came to: `anabranch reproduce {paper} --recorded` computes this page's verdicts from the\n"
+    text += "records in `studies/`, without running anything.\n"
+    if left:
+        names = ", ".join(code(one.group.label) for one in left)
+        text += f"\nNot recorded yet: {names}. `anabranch reproduce STUDY --quick` runs a small form of one.\n"
+    if recorded:
+        text += f"\n{overview.verdicts}.\n{overview.checked[0].upper()}{overview.checked[1:]}.\n"
+    if overview.main:
+        rows = [(line.what, line.paper, line.ours, f"**{line.kind}**") for line in overview.main]
+        text += f"\n## What the paper stands on\n\n{table(('claim', 'paper', 'ours', 'verdict'), rows)}"
+    text += "".join(_study(one) for one in recorded)
+    return f"{text}\n{READING}\n"
+
+
+def _study(one: Evaluated) -> str:
+    text = f"\n## {one.group.label}\n\n{one.expected.source}; {one.origin}.\n"
+    for name, setting in chosen(one.lines).items():
+        text += f"Chosen knowing the answer: {name}: {setting}.\n"
+    text += f"\n{table(COLUMNS, map(_row, one.lines))}"
+    expected = dict.fromkeys(line.checked_by for line in one.lines if line.checked_by)
+    if expected:
+        text += "\nOurs against theory:\n\n" + "".join(f"* {checked}\n" for checked in expected)
+    return f"{text}\n{FIGURES.format(one.group.label)}\n"
+
+
+FIGURES = "Figures: `anabranch reproduce {} --recorded` draws them."
+"""Line that the site replaces by the figures."""
+
+
+def _row(line: Line) -> tuple[str, ...]:
+    what = f"{line.id} {line.what} ({line.where})"
+    return what, line.paper, line.ours, f"**{line.kind}**", line.check, "; ".join(remarks(line))

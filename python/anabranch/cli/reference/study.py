@@ -1,0 +1,331 @@
+"""The page of studies: `study.toml` of each backend, claims in `expected.toml`, and the rules of the verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import fields
+
+from anabranch.cli.reference.markdown import GENERATED, code, table
+from anabranch.reproduce.backends.lab import QUANTITIES, dbb, meters, wino
+from anabranch.reproduce.backends.lab import study as lab
+from anabranch.reproduce.backends.lab.valo import fig10, fig15
+from anabranch.reproduce.backends.meter import QUANTITIES as METERED
+from anabranch.reproduce.backends.meter.study import Meters
+from anabranch.reproduce.backends.simulator.measured import SIMULATED
+from anabranch.reproduce.claim import COMPARISONS
+from anabranch.reproduce.group import BACKENDS
+from anabranch.reproduce.line import CHECKS, KINDS
+from anabranch.reproduce.quantity import LOWER_IS_BETTER, UNITS
+from anabranch.reproduce.schema import CELL_MEASURE, CLAIM, FIGURE, SPLITTER_MEASURE, THEORY, TOP, Key
+from anabranch.simulate.study import quick, study
+
+SIMULATOR = {
+    "name": "Name of the study and of its folder of results. Default: the file's name.",
+    "scenario": "Scenario of all cells: a file beside this one, or a table `[scenario]` ([scenario.md](scenario.md)).",
+    "axes": "Axes. A list at a key of the scenario is an axis of its values; a table of tables is an axis of named "
+    "values, each with the keys that it changes. The axis `routing.balance` takes schemes of one's own, too "
+    "([own-scheme.md](own-scheme.md#in-a-sweep-beside-the-houses)).",
+    "seeds": "Number of seeds, or a list of them. Default: 1.",
+    "quick": "Smaller study that `--quick` runs.",
+}
+QUICK = {
+    "note": "What is smaller, for the reader.",
+    "seeds": "Seeds instead of the study's.",
+    "scenario": "Keys of the scenario that change.",
+    "axes": "Values that stay, by axis.",
+}
+SPLITTER = {
+    "backend": '`"splitter"`.',
+    "name": "Name of the study.",
+    "title": "Title of the report's section.",
+    "paper": "Publication.",
+    "seed": "Seed of all random streams.",
+    "connections": "Generated connections: `sources`, `pool` (of each source), `hash`.",
+    "weights": "Limits of the random integer weights: `low`, `high`.",
+    "techniques": "Techniques with their parameters (`wrr:order=block`), and the model that theory has of each: "
+    "`equal`, `exact`, `volumes` (VALO Eq. 6), `turns`, `served` (least service), `replicas` (WCMP), `proportional` or "
+    "`none`.",
+    "validation": "Counts of scoring against volumes: `source`, `connections`, `weights`.",
+    "accuracy": "Trials (`trials`, `trials_quick`), and for each experiment (`default`, `weights`, `load`, `paths`, "
+    "`small`) numbers of `paths` and of `connections`, all combined.",
+    "cost": "Times of decisions: `techniques`, `connections`, `paths`, `paths_connections`, `packets`, `packets_list`, "
+    "`repetitions`, `process_bytes`. Keys with `_quick` replace theirs under `--quick`.",
+    "changes": "Weights that change: `techniques`, `per_second`, `connections`, `paths`, `packets_per_second`.",
+    "hashes": "Comparison of hashes: `names`, `connections`, `weights`.",
+}
+METER = {
+    "backend": '`"meter"`.',
+    "name": "Name of the study.",
+    "title": "Title, for the reader.",
+    "settings": "How much is measured, see below.",
+    "quick": "Settings that `--quick` replaces, and a `note` on what is smaller.",
+}
+METERS = {
+    "rates_kbps": "Rates of meters, in kb/s: the axis `rate`.",
+    "windows_ms": "Windows that throughput is measured in, in milliseconds: the axis `window`.",
+    "bursts_ms": "Depths of a meter's bucket, as the time that its rate takes for them: the axis `burst`.",
+    "offered_mbps": "Rate at which frames come, in Mb/s.",
+    "frame_bytes": "Size of the frames.",
+    "duration_ms": "Time that is measured.",
+    "parts": "Parts of that time, which are the seeds of the claims.",
+}
+LAB = {
+    "backend": '`"lab"`.',
+    "name": "Name of the study and of its folder of results.",
+    "title": "Title, for the reader.",
+    "experiment": f"Code that runs: {', '.join(code(name) for name in lab.EXPERIMENTS)}.",
+    "settings": "How much is measured; the keys depend on the experiment, see below.",
+    "quick": "Settings that `--quick` replaces, and a `note` on what is smaller.",
+}
+SETTINGS = {
+    "dbb": {
+        "cases": "Tables with a rule of loss (`losses`) and the names of `cases` that run under it.",
+        "warm_up_s": "Traffic before the window, in seconds.",
+        "window_s": "Time that is measured, in seconds.",
+        "draws": "Draws of ports, which a hash sees; they are the seeds of the claims.",
+        "seeds": "Seeds of the simulator beside it.",
+    },
+    "valo.fig10": {
+        "paths": "Numbers of paths.",
+        "connections": "Connections of a trial.",
+        "trials_min": "Least number of trials.",
+        "trials_max": "Largest number of trials.",
+        "budget_s": "Time in seconds after which no further round of trials begins.",
+    },
+    "valo.fig15": {
+        "workloads": "Distributions of flow sizes.",
+        "hosts": "Hosts of each edge.",
+        "draws": "Draws of weights; they are the seeds of the claims.",
+        "duration_ms": "Time in which flows begin, in milliseconds.",
+        "total_bps": "Rate of all paths together at most, in bit/s.",
+        "kernel": "Whether datapaths in the kernel are measured too, at the rate that the machine carries.",
+    },
+    "wino": {
+        "degraded": "Fabrics where all schemes run under web search: `100-50` and `100-10`, rates in Mb/s.",
+        "compared": "`FABRIC, WORKLOAD` where three schemes run; the fabric may be `N-S`, with north-south traffic.",
+        "loads": "Loads where all schemes run, of what is left.",
+        "loads_compared": "Loads where three schemes run.",
+        "duration_s": "Time in which flows begin, in seconds.",
+        "seeds": "Seeds.",
+    },
+    "meters": {
+        "rates_kbps": "Rates of meters, in kb/s.",
+        "windows_ms": "Windows in which what passes is counted, in milliseconds.",
+        "bursts_ms": "Depths of the bucket, as the time that its rate takes for them; two frames at least.",
+        "offered": "What is sent, as a multiple of the meter's rate.",
+        "least_offered_mbps": "What is sent at least.",
+        "most_offered_mbps": "What is sent at most; meters whose rate is above half of it are left out.",
+        "duration_s": "Time that a meter is measured.",
+        "parts": "Parts of that time, which stand in the place of seeds.",
+    },
+}
+RULES = {
+    "value": "Our whole interval must be within `tolerance` or `factor` of what is published, and on its side of no "
+    "difference (1 for a ratio, 0 for a reduction, an increase or a difference). If all of it is outside, the claim "
+    "*differs*, or holds on the *same side only*. A value of one scheme, or its change along an axis, must not be "
+    "every other scheme's as well: such a claim *cannot discriminate*.",
+    "rank": "Our interval must lie on the published side of no difference; the number is not compared. A `fair` "
+    "measure must be on that side too. Where an interval of ratios or percents holds no difference and stays within 2 "
+    "% of it, there is none to be seen, and the claim *differs*, unless the published number is as close.",
+    "sign": "As `rank`, where the paper states no number: the claim *agrees*.",
+    "order": "Schemes must come in the order of the measure, each pair compared on the same seeds, and settled.",
+    "trials": "The published number must lie in the central 95 % of what as many trials of ours as the paper has would "
+    "come to, half a unit of its last digit given away.",
+    "none": "Nothing can be compared, for the `reason`.",
+}
+VERDICTS = {
+    "agrees": "The rule holds for the whole interval.",
+    "same side only": "The same side wins; the number is another one, or none can be compared.",
+    "differs": "The rule does not hold for any of the interval; the cause follows, if it is known.",
+    "undecided": "The interval holds both, or there are fewer than 5 seeds in a full run; how many seeds would decide "
+    "it follows from their spread.",
+    "cannot discriminate": "The number is met by every scheme of the study, so that it says nothing about one of them.",
+    "cannot be compared": "The claim is about something that the backend does not measure, or that `--quick` makes "
+    "too small for a number.",
+    "not run": "A cell that the claim needs has not run: a scheme that this version does not have, or a point that "
+    "`--quick` leaves out.",
+    "ours is wrong": "Ours contradicts theory: the paper is not held against it.",
+}
+CHECKED = {
+    "holds": "Ours is what a `[[theory]]` of the file, or of the backend, expects. The splitter's errors are held "
+    "against the expectation of closed forms in NumPy for the very weights that were drawn, five standard deviations "
+    "of chance wide.",
+    "within bounds": "Nothing expects our number, but every run behind it keeps the bounds that no network can pass: "
+    "no flow is faster than its hosts' links, no port sends more than its rate allows, every packet is delivered, "
+    "dropped, lost or left.",
+    "no oracle": "Nothing is there to contradict our number: times of this machine, and what the lab measures.",
+    "fails": "Our code is wrong. The claim is not judged, and the command's status is 1.",
+}
+EXAMPLE = """\
+source = "Wang et al., Luopan, TPDS 2019"
+fixed = 2026-11-22
+
+[chosen]
+"hold 500 us" = "time in the reordering buffer: the paper gives none"
+
+[[theory]]
+name = "presto shares"
+what = "bytes of Presto over path P1, in percent"
+source = "flowcells in turn over four paths"
+between = [20, 30]
+measure = { quantity = "share of bytes", ports = ["l>s0"], out_of = ["l>s0", "l>s1", "l>s2", "l>s3"], of = "presto" }
+
+[[claim]]
+id = "4.1"
+what = "p99.9 FCT of mice below Presto's, web search"
+where = "Fig. 9a, sec. 4.2"
+text = "8 to 35 %"
+paper = [8, 35]
+compare = "value"
+tolerance = 5
+chosen = ["hold 500 us"]
+main = true
+measure = { quantity = "fct", class = "mice", statistic = "p99.9", of = "luopan", over = "presto", as = "reduction" }
+quick = { statistic = "p99" }
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    return f"""# Studies and claims
+
+{GENERATED}
+
+A study is a folder `studies/PAPER/FIGURE/` with `study.toml` (what runs), `expected.toml` (what is published, and how
+it is compared) and `README.md` (the set-up, and how we read what the paper leaves unsaid). `anabranch reproduce` runs
+it and judges its claims; `anabranch sweep` takes the study file of a simulation by itself.
+
+Four backends yield values: {", ".join(code(name) for name in BACKENDS)}. Claims, verdicts and reports are the same
+for all. Studies of the lab need root and a machine that does nothing else: they run by `anabranch lab reproduce PAPER`
+or by their own name (`anabranch reproduce dbb/lab`), not by `--all` or a paper's name.
+
+## study.toml
+
+### Simulator
+
+{_meanings(SIMULATOR, study.KEYS)}
+The table `[quick]`:
+
+{_meanings(QUICK, quick.KEYS)}
+### Splitter
+
+{_meanings(SPLITTER, SPLITTER)}
+### Meter
+
+{_meanings(METER, METER)}
+Settings of a study of meters:
+
+{_meanings(METERS, [field.name for field in fields(Meters)])}
+### Lab
+
+{_meanings(LAB, lab.KEYS)}
+{_settings()}## expected.toml
+
+```toml
+{EXAMPLE}```
+
+{_keys(TOP)}
+### [[claim]]
+
+{_keys(CLAIM)}
+### [[theory]]
+
+{_keys(THEORY)}
+### measure of the simulator, of meters and of the lab
+
+{_keys(CELL_MEASURE)}
+{_quantities()}
+### measure of the splitter
+
+Values have names `EXPERIMENT/SUBJECT/QUANTITY`, with `@POINT` behind where one point of a sweep is meant instead of
+the mean over all: `load/valo/mean`, `paths/scoring/mean@8`, `cost-load/wrr:cache=table/latency@last`. Quantities of
+accuracy are `mean` and `max` (of the trials' errors, in percent), `bytes` and `bytes-max` (the same by bytes).
+
+{_keys(SPLITTER_MEASURE)}
+### [[figure]]
+
+{_keys(FIGURE)}
+## Two comparisons
+
+Every claim is judged twice, in two columns.
+
+### Ours against theory
+
+{_meanings(CHECKED, CHECKS, "outcome")}
+### The paper against ours
+
+{_meanings(RULES, COMPARISONS, "compare", "rule")}
+{_meanings(VERDICTS, KINDS, "verdict")}
+A published number counts once: claims with `repeats`, and the further values of `per`, are shown and not counted.
+Settings that were chosen knowing the answer stand below the verdict.
+
+Intervals are Student's over seeds (draws of the lab); a ratio of schemes is paired on the same flows. Those of the
+splitter are a jackknife over trials, whose mean is moved from the weights that were drawn to all weights by what theory
+expects of both (a control variate). Times of decisions have the least and the most of six repetitions around their
+median; a repetition goes over all that is compared, and is the fastest of five passes over each.
+
+## Records of full runs
+
+`anabranch reproduce STUDY --record` runs a study in full and keeps its numbers in `record/` beside `study.toml`:
+`cells.parquet` has a row per cell and seed and a column per quantity, `cells.json` the axes, `record.json` the version,
+the model, the date, and a hash of what `study.toml` says of a full run (all but `quick` and `title`). No verdict is
+kept. `anabranch reproduce PAPER --recorded` judges the numbers by the claims as they stand now, and runs nothing; it
+says so if the study has changed since. A run with `--quick` names the claims on which the record says the opposite of
+it. A test refuses a record of another study. The pages of [the papers](reproduced/valo.md) are written from the
+records.
+
+A record is of the version that made it, and says so. `anabranch reproduce STUDY --spot-check 20` runs 20 of its cells
+again, drawn by chance and always the same ones, in a folder of their own, and compares every number to the last bit of
+single precision: if one in ten of a record's cells differed, 20 would miss it once in eight times. The status is 1 if a
+number differs. With `--record`, a record that holds says so from then on. Lab and splitter are left out: their values
+are no cells of the simulator. A test does so with a cell of each paper, so that nobody changes what is simulated
+without giving the model another number.
+"""
+
+
+def _keys(keys: Iterable[Key]) -> str:
+    rows = ((code(key.name), key.kind, ("Required. " if key.required else "") + key.what) for key in keys)
+    return table(("key", "value", "meaning"), rows)
+
+
+def _meanings(meanings: Mapping[str, str], known: Collection[str], first: str = "key", second: str = "meaning") -> str:
+    """A table of what is known to the code.
+
+    Raises:
+        ValueError: a name has no meaning here, or a meaning no name.
+
+    """
+    if set(meanings) != set(known):
+        raise ValueError(f"without a meaning, or without a name: {sorted(set(meanings) ^ set(known))}")
+    names = (f"*{name}*" if first in ("verdict", "outcome") else code(name) for name in known)
+    return table((first, second), zip(names, (meanings[name] for name in known), strict=True))
+
+
+def _settings() -> str:
+    kinds = {
+        "dbb": dbb.Settings,
+        "meters": meters.Settings,
+        "valo.fig10": fig10.Settings,
+        "valo.fig15": fig15.Settings,
+        "wino": wino.Settings,
+    }
+    parts = [
+        f"Settings of `{name}`:\n\n{_meanings(SETTINGS[name], [field.name for field in fields(kinds[name])])}\n"
+        for name in lab.EXPERIMENTS
+    ]
+    return "".join(parts)
+
+
+def _quantities() -> str:
+    better = {True: "lower", False: "higher", None: "-"}
+    backends = (("simulator", SIMULATED), ("meter", METERED), ("lab", QUANTITIES))
+    rows = (
+        (
+            code(name),
+            unit or "-",
+            better[LOWER_IS_BETTER.get(name)],
+            ", ".join(backend for backend, known in backends if name in known),
+        )
+        for name, unit in UNITS.items()
+    )
+    return table(("quantity", "unit", "better", "backends"), rows)

@@ -1,0 +1,102 @@
+"""`anabranch control`: follow a fabric of switches of several targets, and keep it at its plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anabranch.cli import DEPLOY, Json
+from anabranch.files.errors import AnabranchError
+from anabranch.files.hints import install
+
+if TYPE_CHECKING:
+    from anabranch.deploy.control.state import Snapshot
+
+STATUS_NOT_AS_PLANNED = 1
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command(rich_help_panel=DEPLOY)(control)
+
+
+def control(
+    file: Annotated[
+        Path, typer.Argument(metavar="FABRIC.toml", help="The fabric file; `docs/control.md` describes it.")
+    ],
+    once: Annotated[bool, typer.Option("--once", help="Bring all switches to the plan, and exit.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would change, change nothing, and exit.")
+    ] = False,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0.1, help="The time that --once and --dry-run wait for switches, in seconds."
+        ),
+    ] = 10.0,
+    json: Json = None,
+) -> int:
+    """Follow the links of a fabric, and keep its switches at the plan.
+
+    Runs until SIGTERM, which leaves the rules in place; SIGHUP reads the file anew. With --once or --dry-run the status
+    is 1 if a switch cannot be reached or does not take its plan.
+    """
+    import asyncio
+
+    from anabranch.deploy.control import file as fabric_file
+
+    found = fabric_file.read(file)
+    if not (once or dry_run):
+        if json is not None:
+            raise AnabranchError(
+                f"json: {json}: only with --once or --dry-run; a running controller has the same at /status.json"
+            )
+        try:
+            from anabranch.deploy.control.daemon import run
+        except ModuleNotFoundError as error:
+            raise AnabranchError(f"{error.name}: missing; {install('switches')}") from None
+        from anabranch.deploy.control.log import start_log
+
+        asyncio.run(run(found, start_log()))
+        return 0
+    from anabranch.deploy.control.exposure import exposures
+    from anabranch.deploy.control.once import reconcile
+
+    warnings = exposures(found)
+    for exposure in warnings:
+        typer.echo(f"warning: {exposure}", err=True)
+    snapshot, lines = asyncio.run(reconcile(found, timeout, commits=not dry_run))
+    if json is not None:
+        from anabranch.deploy.control.pages.status import record
+        from anabranch.files.terminal.json_document import write_json
+
+        seen = {"fabric": str(file), "dry_run": dry_run, "lines": lines, "warnings": warnings}
+        write_json(json, seen | record(snapshot))
+    if json != "-":
+        for line in lines:
+            typer.echo(line)
+        _print(snapshot, changed=not dry_run)
+    wrong = [one for one in snapshot.switches if not one.connected or (one.differences and not dry_run)]
+    return STATUS_NOT_AS_PLANNED if wrong or not snapshot.plans else 0
+
+
+def _print(snapshot: Snapshot, *, changed: bool) -> None:
+    from rich.table import Table
+
+    from anabranch.files.terminal.console import terminal
+
+    table = Table(box=None, pad_edge=False)
+    for name, side in (("switch", "left"), ("groups", "right"), ("rules", "right"), ("meters", "right")):
+        table.add_column(name, justify="right" if side == "right" else "left")
+    table.add_column("changes made" if changed else "changes to make", justify="right")
+    for one in snapshot.switches:
+        held = (str(one.groups), str(one.flows), str(one.meters)) if one.connected else ("-", "-", "-")
+        changes = one.changes if changed else one.differences
+        table.add_row(one.name, *held, str(changes) if one.connected else "-")
+    console = terminal()
+    console.print(table)
+    for one in snapshot.switches:
+        if one.last_error or not one.connected:
+            console.print(f"{one.name}: {one.last_error or 'no answer'}", markup=False, soft_wrap=True)

@@ -1,0 +1,200 @@
+"""`anabranch reproduce`: published evaluations run again, each of their claims beside ours."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anabranch.cli import REPRODUCE, Json
+from anabranch.files.errors import AnabranchError
+from anabranch.files.exit_status import STATUS_STOPPED
+
+if TYPE_CHECKING:
+    from anabranch.reproduce.group import Group
+    from anabranch.reproduce.session import Evaluated
+
+
+STATUS_WRONG = 1
+"""Status where ours contradicts theory: our code is wrong, whatever the papers say."""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command(name="reproduce", rich_help_panel=REPRODUCE)(reproduce)
+
+
+def study_names(incomplete: str) -> list[str]:
+    """Papers and figure groups whose names begin so, for completion; a group once its paper is written."""
+    known = [group.label if "/" in incomplete else group.paper for group in _groups()]
+    return [word for word in dict.fromkeys(known) if word.startswith(incomplete)]
+
+
+def reproduce(
+    studies: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[STUDY]...",
+            help="A paper, or one of its figure groups: `luopan`, `luopan/fig9`.",
+            autocompletion=study_names,
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All papers.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller fabrics, fewer seeds: minutes, not hours.")] = False,
+    recorded: Annotated[bool, typer.Option("--recorded", help="Full runs, from their records; nothing runs.")] = False,
+    record: Annotated[bool, typer.Option("--record", help="Keep a full run's numbers for `--recorded`.")] = False,
+    spot_check: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Run N cells of each record again, drawn by chance, and compare their numbers."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where results go; runs/reproduce if left out.")
+    ] = None,
+    json: Json = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table and no progress bar.")] = False,
+) -> None:
+    """Run published evaluations again: their claims, our numbers, and why they differ; what is there stays.
+
+    `--recorded` prints in a second what full runs came to: the numbers are those kept in `studies/`, the verdicts are
+    computed from them.
+
+    `--spot-check` says whether a record still holds: with `--record` too, the record says so from then on.
+
+    The status is 1 if ours contradicts theory: then our code is wrong, whatever the papers say; and if a number of a
+    spot check is not the record's.
+    """
+    from anabranch.reproduce.selection import select
+
+    if not studies and not everything:
+        labels = ", ".join(group.label for group in _groups())
+        raise AnabranchError(f"reproduce: no study; give --all, or some of {labels}")
+    for other, given in (("--quick", quick), ("--record", record)):
+        if recorded and given:
+            raise AnabranchError(f"reproduce: {other}: --recorded runs nothing; leave one of the two out")
+    for other, named in (("--quick", quick), ("--recorded", recorded), ("--json", json), ("--output", output)):
+        if spot_check is not None and named:
+            raise AnabranchError(f"reproduce: {other}: --spot-check prints one line a study; leave one of the two out")
+    if quick and record:
+        raise AnabranchError("reproduce: --quick: a record is of a full run; leave --quick or --record out")
+    chosen = select(studies or [], everything, with_records=recorded or spot_check is not None)
+    name = "all" if everything else "-".join(study.replace("/", "-") for study in studies or [])
+    if record:
+        from anabranch.reproduce.record import refuse_installed
+
+        refuse_installed(chosen)
+    if spot_check is not None:
+        _spot_checked(chosen, spot_check, record, quiet)
+        return
+    kind = "-quick" if quick else "-recorded" if recorded else ""
+    run = _Run(chosen, f"{name}{kind}", output or Path("runs") / "reproduce", json, quiet, quick, record)
+    _show(run, _recalled(run) if recorded else _ran(run))
+
+
+def _groups() -> list[Group]:
+    from anabranch.reproduce.selection import groups
+
+    return groups()
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What was asked for."""
+
+    chosen: list[Group]
+    name: str
+    output: Path
+    json: str | None
+    quiet: bool
+    quick: bool
+    record: bool
+
+    @property
+    def silent(self) -> bool:
+        """Whether stdout is to have nothing but the document."""
+        return self.quiet or self.json == "-"
+
+
+def _command() -> list[str]:
+    return ["anabranch", *sys.argv[1:]]
+
+
+def _spot_checked(chosen: list[Group], cells: int, record: bool, quiet: bool) -> None:
+    from anabranch.files.terminal.console import terminal
+    from anabranch.reproduce.backend import Context
+    from anabranch.reproduce.session import spot_check
+    from anabranch.reproduce.spot_check import keep
+
+    console = terminal()
+
+    def report(text: str) -> None:
+        if not quiet:
+            console.print(text, markup=False, soft_wrap=True)
+
+    wrong = False
+    for one in spot_check(chosen, cells, Context(_command(), quiet, report)):
+        for line in one.differing[1:]:
+            report(f"{one.group.label}: {line}")
+        wrong = wrong or bool(one.differing)
+        if record and one.cells and not one.differing:
+            keep(one)
+    if wrong:
+        raise typer.Exit(STATUS_WRONG)
+
+
+def _recalled(run: _Run) -> list[Evaluated]:
+    from anabranch.reproduce.session import recall
+
+    return recall(run.chosen)
+
+
+def _ran(run: _Run) -> list[Evaluated]:
+    from anabranch.files.terminal.console import terminal
+    from anabranch.reproduce import session
+    from anabranch.reproduce.backend import Context
+
+    console = terminal()
+
+    def report(text: str) -> None:
+        if not run.silent:
+            console.print(text, markup=False, soft_wrap=True)
+
+    try:
+        evaluated = session.run(run.chosen, run.output, run.quick, Context(_command(), run.silent, report))
+    except KeyboardInterrupt:
+        typer.echo(f"{run.output}: stopped; the same command runs what is left", err=True)
+        raise typer.Exit(STATUS_STOPPED) from None
+    if run.record:
+        session.record(evaluated, report)
+    return evaluated
+
+
+def _show(run: _Run, evaluated: list[Evaluated]) -> None:
+    from anabranch.files.terminal.console import terminal
+    from anabranch.reproduce.contradiction import contradictions
+    from anabranch.reproduce.line import FAILS
+    from anabranch.reproduce.report import write
+    from anabranch.reproduce.table import show
+
+    opposed = contradictions(evaluated)
+    page = write(evaluated, run.output / run.name, f"Reproduction: {run.name}", _command())
+    if run.json is not None:
+        from anabranch.files.terminal.json_document import write_json
+        from anabranch.reproduce.document import document
+
+        write_json(run.json, document(evaluated, [run.output / run.name] * len(evaluated), opposed))
+    if not run.silent:
+        console = terminal()
+        for one in evaluated:
+            one.evidence.show(console)
+        console.print()
+        show(evaluated, console)
+        for contradiction in opposed:
+            console.print(f"contradicts the record: {contradiction.text}", markup=False, soft_wrap=True)
+        console.print(f"\nreport: {page}", markup=False, soft_wrap=True)
+    if any(line.check == FAILS for one in evaluated for line in one.lines):
+        raise typer.Exit(STATUS_WRONG)

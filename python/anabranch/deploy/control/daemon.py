@@ -1,0 +1,56 @@
+"""The controller as a process: its pages beside it, and what signals ask of it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from anabranch.deploy.control import file as fabric_file
+from anabranch.deploy.control.controller import Controller
+from anabranch.deploy.control.fabric import FabricFile
+from anabranch.deploy.control.log import RecentEvents
+from anabranch.deploy.control.pages.site import Site
+from anabranch.files.errors import AnabranchError
+
+
+async def run(file: FabricFile, recent: RecentEvents) -> None:
+    """Runs until SIGTERM or SIGINT; SIGHUP reads the file anew.
+
+    Raises:
+        AnabranchError: an address of `[listen]` cannot be listened at.
+
+    """
+    controller = Controller(file)
+    loop = asyncio.get_running_loop()
+    handlers: dict[signal.Signals, Callable[[], None]] = {
+        signal.SIGTERM: controller.stop,
+        signal.SIGINT: controller.stop,
+        signal.SIGHUP: lambda: reread(controller),
+    }
+    site = Site(controller.snapshot, controller.events, lambda: list(recent.events), controller.labels)
+    if file.http:
+        await site.start(file.http)
+    for number, handler in handlers.items():
+        loop.add_signal_handler(number, handler)
+    try:
+        await controller.run()
+    finally:
+        for number in handlers:
+            loop.remove_signal_handler(number)
+        if file.http:
+            await site.close()
+
+
+def reread(controller: Controller) -> None:
+    """Takes the file as it is now; one with an error is told of, and the one in force stays."""
+    before = controller.file
+    try:
+        found = fabric_file.read(Path(before.file))
+        if found.http != before.http:
+            raise AnabranchError(f"{found.file}: listen.http: {found.http}: where pages are is read at the start only")
+    except AnabranchError as error:
+        controller.keep(error)
+        return
+    controller.reload(found)

@@ -1,0 +1,76 @@
+"""Forwarding by weights towards leaves, in the terms of one target."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from anabranch.deploy.control.fabric import Network, SwitchFile
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True)
+class Towards:
+    """The ports of a switch that lead to one leaf, with their weights."""
+
+    switch: SwitchFile
+    leaf: str
+    index: int
+    """Number of the leaf in the fabric, from 0."""
+    networks: Sequence[Network]
+    """Networks behind the leaf."""
+    paths: tuple[tuple[int, int], ...]
+    """Number at the switch and weight of each path of the fabric as built. A path keeps its number when others die;
+    one of weight 0 carries nothing."""
+
+    @property
+    def reached(self) -> bool:
+        """Whether any path carries something."""
+        return any(weight for _, weight in self.paths)
+
+
+@dataclass(frozen=True)
+class OwnHost:
+    """A host at a switch, with the ports that lead to it."""
+
+    name: str
+    addresses: Sequence[Network]
+    ports: tuple[int, ...]
+    """Numbers at the switch."""
+
+
+class Forwarding(ABC, Generic[State]):
+    """The content of switches of one target; `State` is what such a switch holds of ours, or a part of it."""
+
+    @abstractmethod
+    def towards(self, paths: Towards, present: State | None) -> State:
+        """The content for one leaf. A leaf that cannot be reached has content that drops.
+
+        Args:
+            paths: where its packets go.
+            present: content that was planned before, or is observed, if there is any: as little of it changes as can.
+
+        Raises:
+            AnabranchError: the target cannot carry these weights.
+
+        """
+
+    @abstractmethod
+    def hosts(self, switch: SwitchFile, hosts: Sequence[OwnHost]) -> State:
+        """The content for the hosts of a switch."""
+
+    @abstractmethod
+    def joined(self, parts: Sequence[State]) -> State:
+        """All parts as one state."""
+
+    @abstractmethod
+    def shares(self, switch: SwitchFile, observed: State, leaf: str, index: int) -> dict[int, float]:
+        """Shares by number of the port that a switch gives its paths to a leaf; empty where it has none."""
+
+    def group_ids(self, content: State, index: int) -> tuple[int | None, tuple[int, ...]]:
+        """Number of a leaf's group, and of all groups whose counters say what went which way, where there are any."""
+        del content, index
+        return None, ()

@@ -1,0 +1,237 @@
+"""The state of the network's links, from what the switches at both ends and their databases say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any
+
+from anabranch.deploy.control.damping import Damper
+from anabranch.deploy.control.event import Events
+from anabranch.deploy.control.fabric import PORT_NAME_MAX, FabricFile
+from anabranch.deploy.control.policy import View
+from anabranch.deploy.control.rule_rates import RuleRates
+from anabranch.deploy.control.state import LinkState
+from anabranch.deploy.openflow.port import Port, PortCounters
+
+DAMPED = "damped"
+"""The reason of a link that nothing else keeps down."""
+
+
+@dataclass(frozen=True)
+class Interface:
+    """Row of an OVSDB about one interface."""
+
+    name: str
+    link_speed_bps: int = 0
+    """0 where it does not know."""
+    rate_bps: int = 0
+    """Rate that the operator set in `external_ids:anabranch-rate-bps`; 0 where none is set."""
+    bfd_down: bool = False
+    """BFD runs on it, and finds that packets do not get through."""
+
+
+@dataclass
+class _End:
+    """State of one port, as far as it is known."""
+
+    present: bool = True
+    up: bool | None = None
+    """None: never heard."""
+    speed_bps: int = 0
+    interface: Interface | None = None
+    tx_bytes: int | None = None
+    read_s: float = 0.0
+    load_bps: float | None = None
+
+
+class Network:
+    """Links between the file's nodes, as they are.
+
+    A link is up if neither end says that it is down. The end at a switch that is not connected says what it said last:
+    a switch without a controller still forwards. A rate is the least of what the file, both ports and their databases
+    say.
+    """
+
+    def __init__(self, file: FabricFile, events: Events, clock: Callable[[], float] = monotonic) -> None:
+        self.topology = file.topology
+        self.measurements = 0
+        self._clock = clock
+        self._events = events
+        self._damper = Damper(file.damping) if file.damping else None
+        self._names = {
+            name: {interface[:PORT_NAME_MAX]: self.topology.port[end] for end, interface in switch.interfaces.items()}
+            for name, switch in file.switches.items()
+        }
+        self._ends = [_End() for _ in self.topology.ends]
+        self.rules = RuleRates(clock)
+        self._openflow: dict[int, int] = {}
+        self._port: dict[tuple[str, int], int] = {}
+        """Our number of a switch's port, by OpenFlow's."""
+        self._raw_up = [True] * len(self.topology.links)
+        self._links = [self._describe(index) for index in range(len(self.topology.links))]
+        self._link_of = {port: index for index, ports in enumerate(self.topology.links) for port in ports}
+
+    def described(self, switch: str, ports: Iterable[Port]) -> bool:
+        """Takes a switch's description of all its ports; answers whether a link changed."""
+        for number in self.topology.ports_of[switch]:
+            openflow = self._openflow.pop(number, None)
+            if openflow is not None:
+                self._port.pop((switch, openflow), None)
+            self._ends[number].present = False
+        for port in ports:
+            self._take(switch, port)
+        for interface, number in self._names[switch].items():
+            if not self._ends[number].present:
+                self._events.report("port-missing", switch, interface=interface)
+        return self._judge(self._link_of[number] for number in self.topology.ports_of[switch])
+
+    def port_status(self, switch: str, port: Port, how: str) -> bool:
+        """Takes one change of a port: `add`, `modify` or `delete`."""
+        if how == "delete":
+            number = self._port.pop((switch, port.number), None)
+            if number is not None:
+                self._ends[number].present = False
+                self._openflow.pop(number, None)
+        else:
+            number = self._take(switch, port)
+        return self._judge([self._link_of[number]] if number is not None else ())
+
+    def interfaces(self, switches: Iterable[str], found: Iterable[Interface]) -> bool:
+        """Takes what the database of some switches says."""
+        rows = {interface.name[:PORT_NAME_MAX]: interface for interface in found}
+        touched = []
+        for switch in switches:
+            for name, number in self._names[switch].items():
+                end = self._ends[number]
+                if name in rows and end.interface != rows[name]:
+                    end.interface = rows[name]
+                    touched.append(self._link_of[number])
+        return self._judge(touched)
+
+    def measured(self, switch: str, counters: Sequence[PortCounters]) -> None:
+        """Takes a reading of a switch's counters."""
+        now_s = self._clock()
+        for counter in counters:
+            number = self._port.get((switch, counter.number))
+            if number is None:
+                continue
+            end = self._ends[number]
+            if end.tx_bytes is not None and counter.tx_bytes >= end.tx_bytes and now_s > end.read_s:
+                end.load_bps = 8 * (counter.tx_bytes - end.tx_bytes) / (now_s - end.read_s)
+            else:
+                # This is the first reading, or the port was created anew.
+                end.load_bps = None
+            end.tx_bytes, end.read_s = counter.tx_bytes, now_s
+
+    def measure(self) -> bool:
+        """Ends an interval of measuring; answers whether there are loads now."""
+        if any(end.load_bps is not None for end in self._ends):
+            self.measurements += 1
+            return True
+        return False
+
+    def unmeasured(self, switch: str) -> None:
+        """Forgets the loads of a switch that can no longer be asked."""
+        for number in self.topology.ports_of[switch]:
+            end = self._ends[number]
+            end.tx_bytes = end.load_bps = None
+        self.rules.forget(switch)
+
+    def refresh(self) -> bool:
+        """Judges damped links anew; answers whether one of them is not as it was."""
+        return self._judge(index for index, link in enumerate(self._links) if link.reason == DAMPED)
+
+    def _judge(self, links: Iterable[int]) -> bool:
+        """Judges some links anew, by number; answers whether one of them is not as it was."""
+        found = False
+        for index in set(links):
+            port, other = self.topology.links[index]
+            was, now = self._raw_up[index], not (self._down(port) or self._down(other))
+            self._raw_up[index] = now
+            if was and not now and self._damper:
+                self._damper.lost(index, self._clock())
+            old, new = self._links[index], self._describe(index)
+            self._links[index] = new
+            self._report_change(old, new)
+            found = found or (old.up, old.rate_bps) != (new.up, new.rate_bps)
+        return found
+
+    def wakes_s(self) -> float | None:
+        """When to `refresh` by itself, on the clock; None if nothing waits."""
+        return self._damper.wakes_s() if self._damper else None
+
+    @property
+    def links(self) -> tuple[LinkState, ...]:
+        """All links with their last loads."""
+        return tuple(replace(link, load_bps=self._loads(index)) for index, link in enumerate(self._links))
+
+    def openflow_ports(self, switch: str) -> dict[int, int]:
+        """OpenFlow's number of each of our ports that a switch has, if it was reached."""
+        known = dict(self._openflow)
+        return {number: known[number] for number in self.topology.ports_of[switch] if number in known}
+
+    def view(self, observed: Mapping[str, Any]) -> View:
+        """The state that plans are made from, given the observed state of each switch."""
+        up, rate_bps = [False] * len(self._ends), [0] * len(self._ends)
+        for link, ports in zip(self._links, self.topology.links, strict=True):
+            for port in ports:
+                up[port], rate_bps[port] = link.up, link.rate_bps
+        loads = tuple(end.load_bps or 0.0 for end in self._ends)
+        numbers, rules = dict(self._openflow), self.rules.bps
+        known = observed, self.measurements, rules
+        return View(self.topology, tuple(up), tuple(rate_bps), loads, numbers, *known)
+
+    def _take(self, switch: str, port: Port) -> int | None:
+        """Takes what a switch says of a port; answers our number of it."""
+        number = self._names[switch].get(port.name)
+        if number is not None:
+            end = self._ends[number]
+            end.present, end.up, end.speed_bps = True, port.link_up, port.current_bps
+            self._openflow[number] = port.number
+            self._port[switch, port.number] = number
+        return number
+
+    def _down(self, port: int) -> str:
+        """Why the end at `port` takes the link down; empty if it does not."""
+        end, name = self._ends[port], self.topology.ends[port].node
+        if not end.present:
+            return f"{name}: no such port"
+        if end.up is False:
+            return f"{name}: port down"
+        if end.interface is not None and end.interface.bfd_down:
+            return f"{name}: BFD down"
+        return ""
+
+    def _rate_bps(self, port: int) -> list[int]:
+        end = self._ends[port]
+        said = [self.topology.rate_bps[port], end.speed_bps]
+        if end.interface is not None:
+            said += [end.interface.link_speed_bps, end.interface.rate_bps]
+        return [rate for rate in said if rate > 0]
+
+    def _describe(self, index: int) -> LinkState:
+        port, other = self.topology.links[index]
+        reason = self._down(port) or self._down(other)
+        if not reason and self._damper and self._damper.suppressed(index, self._clock()):
+            reason = DAMPED
+        end = self.topology.ends[port]
+        rate_bps = min(self._rate_bps(port) + self._rate_bps(other))
+        loads = self._loads(index)
+        return LinkState(
+            end.node, end.neighbour, end.parallel, not reason, reason, rate_bps, loads, self.topology.rate_bps[port]
+        )
+
+    def _loads(self, index: int) -> tuple[float | None, float | None]:
+        port, other = self.topology.links[index]
+        return self._ends[port].load_bps, self._ends[other].load_bps
+
+    def _report_change(self, old: LinkState, new: LinkState) -> None:
+        link = f"{new.a}-{new.b}" + (f"#{new.parallel}" if new.parallel else "")
+        if new.reason == DAMPED != old.reason:
+            self._events.report("damped", link=link)
+        if new.up != old.up:
+            self._events.report("link-up" if new.up else "link-down", link=link, reason=new.reason or None)
+        if new.rate_bps != old.rate_bps:
+            self._events.report("rate-changed", link=link, rate_bps=new.rate_bps)

@@ -1,0 +1,163 @@
+"""Plans from weights towards each leaf: what the policies of weights share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from anabranch.deploy.control.fabric import FabricFile, Network
+from anabranch.deploy.control.forwarding import Forwarding, OwnHost, Towards
+from anabranch.deploy.control.policy import PlannedGroup, PlannedMember, SwitchPlan, View
+from anabranch.deploy.control.switch_kind import kind_of
+
+Members = tuple[tuple[int, int], ...]
+"""(port, weight) of each way out."""
+Weights = Mapping[str, Mapping[str, Members]]
+"""Members by switch, and by leaf it leads to. None: the leaf cannot be reached."""
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """Plan of a switch for one leaf, with what it was made of."""
+
+    members: Members
+    numbers: tuple[int | None, ...]
+    """Number at the switch of each member."""
+    content: Any
+    """Content of the switch, in its target's terms."""
+    planned: PlannedGroup
+
+
+class Rules:
+    """Plans by weights. Remembers what it made for each switch and leaf, and makes only what is not as it was."""
+
+    def __init__(self, file: FabricFile) -> None:
+        self._file = file
+        self._topology = file.topology
+        targets = {switch.target for switch in file.switches.values()}
+        forwarding = {target: kind_of(target).forwarding(file) for target in targets}
+        self._forwarding: dict[str, Forwarding[Any]] = {
+            name: forwarding[switch.target] for name, switch in file.switches.items()
+        }
+        self._leaves: dict[tuple[str, str], _Leaf] = {}
+        self._plans: dict[str, tuple[Mapping[str, Members], Mapping[int, int], SwitchPlan]] = {}
+        """Each switch's, with what it was made of: the weights, and the switch's numbers of its ports."""
+        ports = len(self._topology.ends)
+        built = Weigher(file, by_capacity=False).weigh([True] * ports, self._topology.rate_bps)
+        self._paths = {
+            (switch, leaf): tuple(port for port, _ in members)
+            for switch, towards in built.items()
+            for leaf, members in towards.items()
+        }
+        """The ports that are paths in the fabric as built: a path keeps its number when others die."""
+        self._networks = {leaf: self._behind(leaf) for leaf in self._topology.leaf_index}
+
+    def plan(self, view: View, weights: Weights) -> dict[str, SwitchPlan]:
+        """The plan of every switch that was reached.
+
+        Raises:
+            AnabranchError: weights that the recipe cannot carry.
+
+        """
+        plans = {}
+        for name in self._topology.switches:
+            numbers = {
+                port: view.openflow_port[port] for port in self._topology.ports_of[name] if port in view.openflow_port
+            }
+            if numbers:
+                plans[name] = self._switch(name, view, weights.get(name, {}), numbers)
+        return plans
+
+    def observed_shares(self, switch: str, leaf: str, view: View) -> dict[int, float]:
+        """Shares by the switch's number of the port, of what a switch holds towards a leaf; empty if unknown."""
+        observed = view.observed.get(switch)
+        if observed is None:
+            return {}
+        index = self._topology.leaf_index[leaf]
+        return self._forwarding[switch].shares(self._file.switches[switch], observed, leaf, index)
+
+    def _switch(self, name: str, view: View, weights: Mapping[str, Members], numbers: Mapping[int, int]) -> SwitchPlan:
+        before = self._plans.get(name)
+        if before and before[0] is weights and before[1] == numbers:
+            return before[2]
+        same = kept = before is not None and before[1] == numbers
+        made = []
+        for leaf in self._topology.leaf_index:
+            if leaf != name:
+                last = self._leaves.get((name, leaf))
+                ways = weights.get(leaf, ())
+                # Numbers seldom change, and comparing those of all ways of all leaves is what takes time.
+                now = last if last and kept and last.members == ways else self._leaf(name, leaf, view, ways, last)
+                same = same and now is last
+                self._leaves[name, leaf] = now
+                made.append(now)
+        if before and same:
+            plan = before[2]
+        else:
+            forwarding = self._forwarding[name]
+            hosts = forwarding.hosts(self._file.switches[name], self._hosts(numbers))
+            desired = forwarding.joined([hosts, *(one.content for one in made)])
+            plan = SwitchPlan(desired, tuple(one.planned for one in made))
+        self._plans[name] = weights, numbers, plan
+        return plan
+
+    def _leaf(self, name: str, leaf: str, view: View, members: Members, before: _Leaf | None) -> _Leaf:
+        numbers = tuple(view.openflow_port.get(port) for port, _ in members)
+        if before and before.members == members and before.numbers == numbers:
+            return before
+        forwarding, index = self._forwarding[name], self._topology.leaf_index[leaf]
+        living = {port: weight for (port, weight), number in zip(members, numbers, strict=True) if number is not None}
+        paths = self._paths.get((name, leaf), ())
+        paths += tuple(port for port in living if port not in paths)
+        weighed = tuple((view.openflow_port[port], living.get(port, 0)) for port in paths if port in view.openflow_port)
+        towards = Towards(self._file.switches[name], leaf, index, self._networks[leaf], weighed)
+        content = forwarding.towards(towards, before.content if before else view.observed.get(name))
+        planned = tuple(PlannedMember(port, weight) for port, weight in members)
+        group = PlannedGroup(leaf, planned, *forwarding.group_ids(content, index))
+        return _Leaf(members, numbers, content, group)
+
+    def _hosts(self, numbers: Mapping[int, int]) -> list[OwnHost]:
+        """Hosts of a switch, which may have several links to it."""
+        ends, ports = self._topology.ends, dict[str, list[int]]()
+        for port, number in numbers.items():
+            if self._topology.is_host(ends[port].neighbour):
+                ports.setdefault(ends[port].neighbour, []).append(number)
+        return [OwnHost(host, self._file.addresses.get(host, ()), tuple(ways)) for host, ways in ports.items()]
+
+    def _behind(self, leaf: str) -> list[Network]:
+        """Networks behind a leaf: its prefixes, and addresses of its hosts outside of them."""
+        networks = list(self._file.prefixes.get(leaf, ()))
+        for port in self._topology.ports_of[leaf]:
+            for address in self._file.addresses.get(self._topology.ends[port].neighbour, ()):
+                if not any(address.network_address in network for network in networks):
+                    networks.append(address)
+        return networks
+
+
+class Weigher:
+    """The ways of every switch towards every leaf, with weights: equal, or WCMP's from the capacity behind each."""
+
+    def __init__(self, file: FabricFile, *, by_capacity: bool) -> None:
+        self._topology = file.topology
+        self._by_capacity = by_capacity
+        self._rows: dict[int, list[tuple[list[int], list[tuple[int, int]]]]] = {}
+        self._weights: dict[int, Mapping[str, Members]] = {}
+
+    def weigh(self, up: Sequence[bool], rate_bps: Sequence[int]) -> Weights:
+        """The same object for a switch as last time says that nothing changed there."""
+        nodes = self._topology.nodes
+        found: dict[int, list[tuple[list[int], list[tuple[int, int]]]]] = {}
+        for switch, leaves, members in self._topology.fabric.groups(list(up), list(rate_bps), self._by_capacity):
+            found.setdefault(switch, []).append((leaves, members))
+        for switch, rows in found.items():
+            if self._rows.get(switch) != rows:
+                self._weights[switch] = {
+                    nodes[leaf].name: ways
+                    for leaves, members in rows
+                    for ways in (tuple(members),)
+                    for leaf in leaves
+                    if leaf != switch
+                }
+        self._rows = found
+        return {nodes[switch].name: self._weights[switch] for switch in found}

@@ -1,0 +1,73 @@
+"""The fewest changes from the datapath that is observed to the one that is desired, without a moment in between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from anabranch.deploy.netlink.nexthop import Device
+from anabranch.deploy.targets.ebpf import datapath, listing
+from anabranch.deploy.targets.ebpf.datapath import OpenDatapath
+from anabranch.deploy.targets.ebpf.desired import MISSING, Desired, desired
+from anabranch.deploy.targets.ebpf.observe import Observed, observe
+from anabranch.deploy.targets.ebpf.plan_file import EbpfPlan
+from anabranch.deploy.targets.protocol import Change
+
+NONE = "no datapath of that name"
+
+
+def change(plan: EbpfPlan, observed: Observed, aim: Desired | None) -> Change:
+    """The change from the datapath of a plan to the one that is desired, or to none."""
+    if aim is None:
+        lines = [f"- what is left of datapath {plan.name}"] if observed.remnant else _lines(plan, observed, None)
+        return Change(lines, len(lines), NONE, lambda: datapath.remove(observed.folder))
+    lines = _lines(plan, observed, aim)
+
+    def commit() -> None:
+        _put(observed, aim)
+
+    return Change(
+        lines,
+        sum(not line.startswith("~-") for line in lines),
+        _summary(plan, aim),
+        commit,
+    )
+
+
+def put(
+    plan: EbpfPlan, devices: Mapping[str, Device], *, before: OpenDatapath | None = None
+) -> tuple[Change, OpenDatapath | None]:
+    """Has the kernel hold a plan for devices as they are; the change, and what stands then.
+
+    Args:
+        plan: what is desired.
+        devices: by name.
+        before: what stood after the last time, if nobody else may have changed it since.
+
+    Raises:
+        AnabranchError: the kernel refuses, or somebody else has changed the datapath.
+
+    """
+    with observe(plan, writes=True, devices=devices, before=before) as observed:
+        aim = desired(plan, devices, observed.state)
+        made = change(plan, observed, aim)
+        return made, _put(observed, aim) if made else observed.datapath
+
+
+def _put(observed: Observed, aim: Desired) -> OpenDatapath | None:
+    return datapath.change(observed.folder, observed.datapath, aim)
+
+
+def _summary(plan: EbpfPlan, aim: Desired) -> str:
+    routes = sum(len(one.planned.prefixes) for one in aim.groups)
+    return (
+        f"datapath {plan.name} {aim.scheme} on {', '.join(plan.devices)} {plan.hook}, {len(aim.groups)} groups, "
+        f"{f'{routes} routes' if routes else listing.ALL_IP}"
+    )
+
+
+def _lines(plan: EbpfPlan, observed: Observed, aim: Desired | None) -> list[str]:
+    names = {one.index: one.name for one in observed.devices.values()}
+    for one in aim.groups if aim is not None else ():
+        for name, number in zip(one.planned.ports, one.kernel.targets, strict=False):
+            names.setdefault(number, name if number != MISSING else "a missing device")
+    return listing.lines(plan.name, observed.state, aim, names)

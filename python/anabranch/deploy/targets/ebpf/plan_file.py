@@ -1,0 +1,266 @@
+"""A plan for the kernel's datapath: which packets of which devices go by which members in which shares."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from anabranch.deploy.targets.ebpf.options import Options
+from anabranch.deploy.targets.ebpf.scheme import COUNTED, INDEPENDENT, KERNEL_SCHEMES, SHARED, kernel_scheme, refusal
+from anabranch.deploy.targets.plan import group_keys
+from anabranch.deploy.targets.plan.group import group
+from anabranch.deploy.targets.plan.group_keys import Network, groups_of, refuse_missing, refuse_rivals
+from anabranch.files.errors import AnabranchError
+from anabranch.files.settings import Settings
+from anabranch.files.toml_document import parse_toml
+from anabranch.simulate.load_balancers import KernelProgram
+from anabranch.simulate.runs.load import read_text
+
+NAME = "plan"
+NAMES = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""Names of a folder in the BPF file system, where dots are reserved."""
+GROUP_NAME_BYTES = 64
+MEMBERS_MAX = 64
+SEED_MAX = 2**32 - 1
+SCHEME = "weighted"
+PAUSE_MAX_S = 3600.0
+INGRESS, EGRESS, XDP = "ingress", "egress", "xdp"
+HOOKS = (INGRESS, EGRESS, XDP)
+REDIRECT = "redirect"
+VALUES = {"dscp": (0, 63), "flow-label": (0, 2**20 - 1), "tunnel-port": (1, 65535)}
+"""Fields that can be marked, with the least and the largest value of each (RFC 2474, RFC 6437, RFC 768)."""
+ALL_IP = 'match = { ip_dst = ["0.0.0.0/0", "::/0"] }'
+
+
+@dataclass(frozen=True)
+class WeightedMembers:
+    """One `[[group]]`."""
+
+    name: str
+    prefixes: tuple[Network, ...]
+    """Destinations; none for all IP, in a plan of one group."""
+    output: str
+    """`redirect`, or the field that is marked."""
+    ports: tuple[str, ...]
+    """The devices that packets leave by, if they are redirected."""
+    values: tuple[int, ...]
+    """Values that the field takes, if one is marked."""
+    weights: tuple[str, ...]
+    seed: int | None
+    pause_s: float
+    """Longest pause within a flowlet, or silence after which a flow's counter is forgotten; 0 where neither counts."""
+    error_pct: float
+    error_given: bool
+
+    @property
+    def carrying(self) -> tuple[str, ...]:
+        """Devices that have a weight above 0."""
+        return tuple(port for port, weight in zip(self.ports, group(self.weights).integers, strict=False) if weight)
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Each as people call it."""
+        return self.ports or tuple(f"{self.output} {value}" for value in self.values)
+
+
+@dataclass(frozen=True)
+class EbpfPlan:
+    """All of the file."""
+
+    file: str
+    name: str
+    """Name of the datapath; several stand side by side."""
+    scheme: str
+    counter: str
+    devices: tuple[str, ...]
+    """Devices whose packets these are; none if the command line must say."""
+    hook: str
+    """`ingress`, `egress` or `xdp`."""
+    groups: tuple[WeightedMembers, ...]
+
+    @property
+    def kernel(self) -> KernelProgram:
+        """How the scheme runs in the kernel."""
+        return kernel_scheme(self.scheme, self.counter)
+
+
+def read(path: str | Path) -> EbpfPlan:
+    """Reads and checks a plan.
+
+    Raises:
+        AnabranchError: the file, a key or a value is not as it must be; it names them, and a hint.
+
+    """
+    return parse(read_text(path), str(path))
+
+
+def read_with(plan: str, options: Options) -> EbpfPlan:
+    """The plan, on the devices and at the hook that the command line names before it.
+
+    Raises:
+        AnabranchError: as `read`; no device.
+
+    """
+    planned = read(plan)
+    if options.hook and options.hook not in HOOKS:
+        raise AnabranchError(f"hook: {options.hook}: unknown; use one of {', '.join(HOOKS)}")
+    if options.dev:
+        planned = replace(planned, devices=tuple(dict.fromkeys(options.dev)))
+    planned = checked(replace(planned, hook=options.hook or planned.hook))
+    if not planned.devices:
+        raise AnabranchError(
+            f"{planned.file}: switch.dev: missing; name the device whose packets these are, as in --dev eth0"
+        )
+    return planned
+
+
+def parse(text: str, file: str) -> EbpfPlan:
+    """The same from its text.
+
+    Raises:
+        AnabranchError: as `read`.
+
+    """
+    settings = Settings(file, "", parse_toml(text, file))
+    scheme, counter = _scheme(settings)
+    seed = group_keys.seed(settings, None, SEED_MAX)
+    switch = settings.table("switch")
+    name, devices, hook = _switch(switch)
+    switch.end()
+    kernel = kernel_scheme(scheme, counter)
+    groups = groups_of(settings, lambda table: _group(table, scheme, kernel, seed))
+    for one in groups:
+        if not one.prefixes and len(groups) > 1:
+            hint = f"with several groups write {ALL_IP}; the longest prefix wins"
+            raise AnabranchError(f"{file}: group {one.name}: match: no ip_dst; {hint}")
+    taken = ((one.name, prefix, None) for one in groups for prefix in one.prefixes)
+    refuse_rivals(file, taken, "leave it out of one of them")
+    return checked(EbpfPlan(file, name, scheme, counter, devices, hook, groups))
+
+
+def checked(plan: EbpfPlan) -> EbpfPlan:
+    """The plan, once device and hook are those of the command line.
+
+    Raises:
+        AnabranchError: packets are marked at the hook xdp, which can only redirect, or sent back where they come from.
+
+    """
+    for one in plan.groups:
+        if plan.hook == XDP and one.output != REDIRECT:
+            problem = "the hook xdp redirects only; take ingress or egress"
+            raise AnabranchError(f"{plan.file}: group {one.name}: output: {one.output}: {problem}")
+        _refuse_own_input(plan, one)
+    return plan
+
+
+def _refuse_own_input(plan: EbpfPlan, one: WeightedMembers) -> None:
+    """Raises an AnabranchError if packets of a group would leave by the device that they are taken from.
+
+    A switch takes packets from all its devices, and sends those for one destination to some of them: that is no
+    mistake as long as there is a device beside them, which the packets come from. What is redirected as it leaves
+    meets the program of the other device, so that a device that is both is a circle, which the kernel ends by a drop.
+    """
+    both = [port for port in one.carrying if port in plan.devices]
+    if not both or (plan.hook != EGRESS and {*plan.devices} - {*one.carrying}):
+        return
+    becomes = "would go in circles until the kernel drops them" if plan.hook == EGRESS else "would go back to it"
+    raise AnabranchError(
+        f"{plan.file}: group {one.name}: ports: {both[0]}: in switch.dev too (hook {plan.hook}): packets taken there "
+        f"{becomes}; take it out of ports or out of switch.dev"
+    )
+
+
+def _scheme(settings: Settings) -> tuple[str, str]:
+    scheme = settings.text("scheme", SCHEME)
+    if scheme not in KERNEL_SCHEMES:
+        settings.refuse("scheme", scheme, refusal(scheme))
+    given = "counter" in settings
+    counter = settings.one_of("counter", SHARED, (SHARED, INDEPENDENT))
+    if given and scheme not in COUNTED:
+        settings.refuse(
+            "counter", counter, f"of scheme = {' or '.join(json.dumps(name) for name in COUNTED)} only; leave it out"
+        )
+    return scheme, counter
+
+
+def _switch(settings: Settings) -> tuple[str, tuple[str, ...], str]:
+    name = settings.text("name", NAME)
+    if not NAMES.fullmatch(name):
+        settings.refuse("name", name, "give at most 64 letters, digits, _ and -")
+    devices = tuple(settings.texts("dev"))
+    if len(set(devices)) < len(devices):
+        settings.refuse("dev", list(devices), "one is there twice; name it once")
+    return name, devices, settings.one_of("hook", INGRESS, HOOKS)
+
+
+def _group(settings: Settings, scheme: str, kernel: KernelProgram, seed: int | None) -> WeightedMembers:
+    name = group_keys.name_of(settings)
+    if len(name.encode()) > GROUP_NAME_BYTES or "\0" in name:
+        settings.refuse("name", name, f"give at most {GROUP_NAME_BYTES} bytes of text")
+    hint = 'the kernel\'s datapath matches destinations only, as in match = { ip_dst = ["10.0.2.0/24"] }'
+    prefixes = group_keys.destinations(settings.table("match"), hint)
+    output = settings.one_of("output", kernel.output or REDIRECT, (REDIRECT, *VALUES))
+    if kernel.output and output != kernel.output:
+        settings.refuse("output", output, f"{scheme} marks packets and lets switches send them; take {kernel.output}")
+    ports, values = _ports(settings, output), _values(settings, output)
+    count = len(ports) + len(values)
+    if count > MEMBERS_MAX:
+        settings.refuse("ports" if ports else "values", f"{count} of them", f"give at most {MEMBERS_MAX}")
+    if kernel.pause_s is None and "pause" in settings:
+        settings.refuse("pause", "given", f"{scheme} knows no pauses; leave it out")
+    found = WeightedMembers(
+        name=name,
+        prefixes=prefixes,
+        output=output,
+        ports=ports,
+        values=values,
+        weights=_weights(settings, scheme, kernel, count),
+        seed=group_keys.seed(settings, seed, SEED_MAX),
+        pause_s=settings.duration_s("pause", kernel.pause_s or 0.0, 1e-6, PAUSE_MAX_S),
+        error_given="error" in settings,
+        error_pct=group_keys.error_pct(settings),
+    )
+    settings.end()
+    return found
+
+
+def _ports(settings: Settings, output: str) -> tuple[str, ...]:
+    if output != REDIRECT:
+        if given := settings.texts("ports"):
+            settings.refuse("ports", given, f"output {output} marks packets: give values instead")
+        return ()
+    devices = group_keys.devices(settings)
+    if len(set(devices)) < len(devices):
+        settings.refuse("ports", list(devices), "one is there twice; name it once and add its weights up")
+    return devices
+
+
+def _values(settings: Settings, output: str) -> tuple[int, ...]:
+    def check(given: object) -> tuple[int, ...] | None:
+        whole = isinstance(given, list) and all(isinstance(one, int) and not isinstance(one, bool) for one in given)
+        return tuple(given) if whole and isinstance(given, list) else None
+
+    if output == REDIRECT:
+        if "values" in settings:
+            settings.refuse("values", "given", "packets are redirected: give ports, or an output that marks")
+        return ()
+    least, most = VALUES[output]
+    hint = f"give whole numbers from {least} to {most}, one per path, as in [10, 12]"
+    none: tuple[int, ...] = ()
+    values = settings.take("values", none, check, hint)
+    if not values:
+        refuse_missing(settings, "values", hint)
+    for value in values:
+        if not least <= value <= most:
+            settings.refuse("values", value, hint)
+    if len(set(values)) < len(values):
+        settings.refuse("values", list(values), "one is there twice; name it once and add its weights up")
+    return values
+
+
+def _weights(settings: Settings, scheme: str, kernel: KernelProgram, members: int) -> tuple[str, ...]:
+    if not kernel.weighted and "weights" in settings:
+        settings.refuse("weights", "given", f"{scheme} splits equally; leave them out, or take another scheme")
+    return group_keys.weights(settings, members)

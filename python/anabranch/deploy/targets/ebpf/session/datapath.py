@@ -1,0 +1,280 @@
+"""One datapath in the kernel: found or made, and brought to its plan by the least that has to change."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from anabranch import _core
+from anabranch.deploy.control.fabric import SwitchFile
+from anabranch.deploy.control.policy import PlannedGroup
+from anabranch.deploy.control.session import Session, Surroundings
+from anabranch.deploy.netlink.namespace import inside
+from anabranch.deploy.targets.ebpf import switch as datapath
+from anabranch.deploy.targets.ebpf.session.groups import Groups, without
+from anabranch.deploy.targets.ebpf.session.keys import DatapathKeys
+from anabranch.files.errors import AnabranchError
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class GroupsChange:
+    """Groups that are not as they should be, by what they were and are to be; false if there are none."""
+
+    changes: tuple[tuple[_core.KernelGroup | None, _core.KernelGroup | None], ...]
+    attached: frozenset[int]
+    """Interfaces that the program is not at and should be."""
+    detached: frozenset[int]
+    """Interfaces that it is at and should not be."""
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+    def __len__(self) -> int:
+        return len(self.changes) + len(self.attached) + len(self.detached)
+
+    def lines(self, port_names: Mapping[int, str] | None = None) -> list[str]:
+        """A line per change, as those of a bridge."""
+        names = port_names or {}
+        found = []
+        for sign, ports in (("-", self.detached), ("+", self.attached)):
+            found += [f"{sign} {datapath.HOOK} of {names.get(port, port)}" for port in sorted(ports)]
+        for old, new in self.changes:
+            signs = ("~-", "~+") if old is not None and new is not None else ("-", "+")
+            found += [f"{sign} {_text(one, names)}" for sign, one in zip(signs, (old, new), strict=True) if one]
+        return found
+
+
+class DatapathSession(Session[Groups]):
+    """The controller's side of one datapath in the kernel."""
+
+    def __init__(self, switch: SwitchFile, surroundings: Surroundings) -> None:
+        """Has not looked yet."""
+        super().__init__(switch, surroundings)
+        self.keys: DatapathKeys = switch.keys
+        self._dead: frozenset[int] = frozenset()
+        """Interfaces of this switch that have no carrier."""
+        self._ports: frozenset[int] = frozenset()
+        """All that are there."""
+        self._attached: frozenset[int] = frozenset()
+        """Those that the program is at."""
+        self._datapath: _core.KernelDatapath | None = None
+        self._folder: Path | None = None
+        self._bytes: dict[str, dict[int, int]] = {}
+        """Since they came, by group and interface."""
+        self._sizes: dict[str, dict[int, int]] = {}
+        """The same over the last measured interval."""
+        self._compared: tuple[tuple[object, ...], GroupsChange | None] | None = None
+        """The states that were compared last, and the change between them."""
+        self.found_out: Callable[[], bool] = lambda: False
+        """Called when it turned out whether there can be a datapath; answers whether a link changed."""
+        self._lock = asyncio.Lock()
+        """Held by whoever calls the kernel: one at a time may."""
+
+    def ports(self, there: frozenset[int], dead: frozenset[int]) -> None:
+        """Takes which of its interfaces there are, and which have no carrier: those carry nothing from now on."""
+        if there != self._ports:
+            # The plan's interface numbers mean other interfaces now.
+            self.plan = None
+        if (there, dead) != (self._ports, self._dead):
+            if self._ports:
+                self._since_s = self._since_s or time.monotonic()
+            self._ports, self._dead = there, dead
+            self._wake.set()
+
+    def change(self) -> GroupsChange | None:
+        """The change from kernel to plan; `None` while either is not known."""
+        known = self.plan, self._dead, self._observed, self._ports, self._attached
+        if self._compared is None or self._compared[0] != known:
+            self._compared = known, self._compare(self.desired(), self._observed)
+        return self._compared[1]
+
+    def _compare(self, desired: Groups | None, observed: Groups | None) -> GroupsChange | None:
+        if desired is None or observed is None:
+            return None
+        old, new = {group.name: group for group in observed}, {group.name: group for group in desired}
+        names = dict.fromkeys([*old, *new])
+        found = tuple((old.get(name), new.get(name)) for name in names if not _same(old.get(name), new.get(name)))
+        # A datapath without groups needs no interface.
+        ports = self._ports if desired or observed else self._attached
+        return GroupsChange(found, ports - self._attached, self._attached - ports)
+
+    async def serve(self, folder: Path) -> None:
+        """Keeps the datapath of a folder at the plan, and tries again where that cannot be."""
+        self._folder = folder
+        while True:
+            try:
+                await self._attend()
+            except AnabranchError as error:
+                self.failed(error)
+            except Exception as error:
+                self.mistaken(error)
+            await asyncio.sleep(self._backoff.next_s())
+
+    async def _attend(self) -> None:
+        """Follows the plan.
+
+        Raises:
+            AnabranchError: the kernel does not let us look.
+
+        """
+        try:
+            await self._begin()
+            while True:
+                self._wake.clear()
+                await self._reconcile()
+                if await self._rest():
+                    await self._audit()
+        finally:
+            self._end()
+
+    async def measure(self) -> None:
+        """Reads the counters of its groups."""
+        found, observed = self._datapath, self._observed
+        if found is None or not observed:
+            return
+        try:
+            counters = await self._call(found.counters)
+        except AnabranchError as error:
+            self.events.report("measurement-failed", self.name, error=str(error))
+            return
+        if observed is not self._observed or len(observed) != len(counters):
+            # The groups changed meanwhile: these counters are another plan's.
+            return
+        now = {
+            group.name: {port: size for port, (_, size) in zip(group.targets, members, strict=True)}
+            for group, members in zip(observed, counters, strict=True)
+        }
+        last = {}
+        for name, sizes in now.items():
+            before = self._bytes.get(name)
+            if before is not None and before.keys() == sizes.keys():
+                grown = {port: size - before[port] for port, size in sizes.items()}
+                last[name] = sizes if min(grown.values(), default=0) < 0 else grown
+        self._bytes, self._sizes = now, last
+
+    def sizes(self, planned: PlannedGroup) -> Counter[int]:
+        """Bytes by interface over the last measured interval, of a planned group."""
+        return Counter(self._sizes.get(planned.leaf, {}))
+
+    def failed(self, error: AnabranchError) -> bool:
+        """Reports an error once; links of a datapath that could never be made count as down."""
+        new = super().failed(error)
+        if new and self.found_out():
+            self.changed()
+        return new
+
+    def _address(self) -> str:
+        """Its scheme and namespace."""
+        return f"ebpf:{self.keys.scheme}" + (f" in {self.keys.namespace}" if self.keys.namespace else "")
+
+    def _counts(self) -> tuple[int, int, int]:
+        """Prefixes and groups; there are no meters."""
+        groups = self._observed or ()
+        return sum(len(group.prefixes) for group in groups), len(groups), 0
+
+    async def _call(self, call: Callable[..., Result], *given: object) -> Result:
+        """Has a thread call the kernel, which may take a while."""
+        async with self._lock:
+            return await asyncio.to_thread(call, *given)
+
+    async def _begin(self) -> None:
+        """Reads all there is to know."""
+        observed, self._attached = await self._call(self._look)
+        self._connected(observed, groups=len(observed))
+        self.found_out()
+        self._wake.set()
+        self.changed()
+
+    def _end(self) -> None:
+        """Forgets what only the kernel can say."""
+        self._datapath = None
+        self._bytes, self._sizes = {}, {}
+        self._lost()
+
+    def _look(self) -> tuple[Groups, frozenset[int]]:
+        """The groups that the kernel has, and the interfaces that its program is at."""
+        folder = self._pinned_at()
+        self._datapath = found = datapath.find(folder) if self.commits else _core.KernelDatapath.open(folder)
+        if found is None or found.scheme != self.keys.scheme:
+            # A datapath of another scheme is replaced as a whole.
+            return (), frozenset()
+        return tuple(found.observed()), datapath.ports_of(found)
+
+    def desired(self) -> Groups | None:
+        """The groups that the kernel should have: the plan's, but that dead ports of our own carry nothing."""
+        return None if self.plan is None else without(self.plan.desired, self._dead)
+
+    async def _audit(self) -> None:
+        """Looks whether the kernel still has what we thought, and the program is where it was."""
+        before, attached = self._observed or (), self._attached
+        observed, self._attached = await self._call(self._look)
+        self._observed = observed
+        pairs = zip(before, observed, strict=False)
+        off = (
+            sum(not _same(*pair) for pair in pairs) + abs(len(before) - len(observed)) + len(attached ^ self._attached)
+        )
+        # The refusal may have been for lack of memory: try again.
+        self._refused = None
+        if off:
+            self._drifted(off)
+
+    async def _reconcile(self) -> None:
+        """Puts what is wanted until it is there."""
+        while self.commits:
+            desired, ports, found = self.desired(), self._ports, self.change()
+            if desired is None or not found or desired == self._refused:
+                return
+            since_s, self._since_s = self._since_s, None
+            begun_s = time.monotonic()
+            try:
+                self._observed, self._attached = await self._call(self._put, desired, ports)
+            except AnabranchError as error:
+                self._refuse(desired, str(error))
+                self._observed, self._attached = await self._call(self._look)
+                return
+            self._committed(len(found), begun_s, since_s)
+            left = self.change()
+            if left and self.desired() == desired and self._ports == ports:
+                self._refuse(desired, f"{len(left)} changes were taken and are not there")
+                return
+
+    def _put(self, desired: Groups, ports: frozenset[int]) -> tuple[Groups, frozenset[int]]:
+        found = self._datapath
+        if found is not None and datapath.has_room(found, self.keys.scheme, desired):
+            found.put(list(desired))
+            if ports == self._attached:
+                return tuple(found.observed()), ports
+        with inside(self.keys.namespace or OWN):
+            self._datapath = found = datapath.stand(self._pinned_at(), self.keys.scheme, desired, ports)
+        return tuple(found.observed()), datapath.ports_of(found)
+
+    def _pinned_at(self) -> Path:
+        assert self._folder is not None
+        return self._folder
+
+
+OWN = "/proc/self/ns/net"
+"""The namespace of the process, whatever one of its threads has done."""
+
+
+def _same(old: _core.KernelGroup | None, new: _core.KernelGroup | None) -> bool:
+    return old is not None and new is not None and _key(old) == _key(new)
+
+
+def _key(group: _core.KernelGroup) -> tuple[object, ...]:
+    """All that is given: turns follow from the weights."""
+    members = tuple(zip(group.targets, group.weights, group.up, strict=True))
+    return group.name, tuple(sorted(group.prefixes)), members, group.output, group.seed, group.pause_ns
+
+
+def _text(group: _core.KernelGroup, names: Mapping[int, str]) -> str:
+    members = zip(group.targets, group.weights, group.up, strict=True)
+    ways = [f"{names.get(port, port)}:{weight}" + ("" if up else " down") for port, weight, up in members]
+    return f"group {group.name} {', '.join(group.prefixes)}: {', '.join(ways)}"

@@ -1,0 +1,83 @@
+"""Target `linux`: a plan in the kernel of the network namespace this runs in, as nexthop groups and routes to them."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from anabranch.deploy.netlink import kernel
+from anabranch.deploy.targets.linux import buckets, change, desired, explain, observe, plan_file, predict, verify
+from anabranch.deploy.targets.linux.desired import Desired
+from anabranch.deploy.targets.linux.explain import Predicted
+from anabranch.deploy.targets.linux.observe import LinuxState, Observed
+from anabranch.deploy.targets.linux.plan_file import LinuxPlan
+from anabranch.deploy.targets.plan.bound import BOUND_PCT
+from anabranch.deploy.targets.plan.explanation import Explanation
+from anabranch.deploy.targets.plan.group import Group
+from anabranch.deploy.targets.plan.recipe import Forecast
+from anabranch.deploy.targets.plan.verification import Measured
+from anabranch.deploy.targets.protocol import Change, Descriptor, Target
+
+
+class Linux(Target[LinuxPlan, Observed, Desired]):
+    """See `protocol.Target`."""
+
+    descriptor = Descriptor(
+        "linux",
+        "a Linux kernel's routes",
+        lacks={
+            "session": "the controller follows bridges and datapaths; `anabranch apply` puts the plan in force",
+            "lab": "labs have bridges and datapaths for switches; take another kind",
+        },
+    )
+
+    def forecast(self, group: Group, options: None, bound_pct: float | None, *, strict: bool) -> Forecast:
+        """Hash-threshold and resilient groups."""
+        del options
+        return predict.forecast(group, BOUND_PCT if bound_pct is None else bound_pct, strict)
+
+    def explain_group(self, group: Group, options: None, tuples: npt.NDArray[np.void]) -> list[Explanation]:
+        """What is hashed of each connection."""
+        del group, options
+        return explain.explain_group(tuples)
+
+    def explain(self, plan: str, options: None, tuples: npt.NDArray[np.void]) -> list[Predicted]:
+        """The group of each connection, and what is hashed of it."""
+        del options
+        return explain.explain(plan, tuples)
+
+    def read(self, plan: str, options: None) -> LinuxPlan:
+        """A plan; the kernel is always the one of the network namespace this runs in."""
+        del options
+        return plan_file.read(plan)
+
+    def desired(self, plan: LinuxPlan, observed: Observed) -> Desired:
+        """Nexthops, groups and routes, with notes on what the kernel hashes."""
+        found = desired.desired(plan, observed.state, observed.devices, kernel.weight_max(observed.connection))
+        return replace(found, warnings=(*found.warnings, *desired.hash_notes(found.groups)))
+
+    def observe(self, plan: LinuxPlan, options: None, *, writes: bool) -> AbstractContextManager[Observed]:
+        """The owner's nexthops, groups and routes."""
+        del options, writes
+        return observe.observe(plan.owner)
+
+    def change(self, plan: LinuxPlan, observed: Observed, desired: Desired | None) -> Change:
+        """Steps of rtnetlink, taken back if one is refused."""
+        del plan
+        if desired is None:
+            return change.change(observed, LinuxState())
+        found = change.change(observed, desired.state)
+        return replace(found, unfinished=lambda: buckets.waiting(observed, desired))
+
+    def verify(
+        self, plan: LinuxPlan, observed: Observed, desired: Desired, seconds: float, connections: int | None
+    ) -> tuple[list[Measured], list[str], float]:
+        """Measures by look-ups, whatever the time."""
+        del plan, seconds
+        return verify.verify(observed, desired, connections)
+
+
+TARGET = Linux()

@@ -1,0 +1,299 @@
+"""The rules that send a group's packets into it, and what stands in a bridge for a whole plan."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, product
+
+from anabranch.deploy.openflow.action import Multipath, SetField, ToGroup
+from anabranch.deploy.openflow.match import ARP, IPV4, IPV6, Match
+from anabranch.deploy.openflow.tables import Flow, Group, Tables
+from anabranch.deploy.targets.ovs import listing, slots
+from anabranch.deploy.targets.ovs import recipes as open_vswitch
+from anabranch.deploy.targets.ovs.plan_file import AUTO, PlanFile, WeightedPorts, Where
+from anabranch.deploy.targets.ovs.recipes import SLOT_COUNTS, WEIGHT_MAX
+from anabranch.deploy.targets.ovs.split import SPLITS_MAX, Split, render
+from anabranch.deploy.targets.plan.group_keys import Network, refuse_error
+from anabranch.files.errors import AnabranchError
+from anabranch.files.hints import nearest
+from anabranch.split.stats.mape import mape
+from anabranch.split.tuples import PROTOCOLS
+
+AUTOMATIC = ("dp_hash", "dp_hash-twin", "hash-gravity", "multipath")
+"""Recipes of which `auto` takes the first that is near enough: few datapath flows before many."""
+NAME_BITS = 0xFFFF_FFFF
+"""Bits of a rule's cookie: a checksum of its group's name, so that the switch knows which group has which number."""
+
+
+Bits = tuple[tuple[str, int | None], ...]
+"""Fields that a match looks at, with their masks."""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """One group of a plan as it stands in a bridge."""
+
+    planned: WeightedPorts
+    split: Split
+    flows: frozenset[Flow]
+    """Rules that send packets into it."""
+
+
+@dataclass(frozen=True)
+class Desired:
+    """A plan as it is to stand in a bridge."""
+
+    groups: tuple[Installed, ...]
+    tables: Tables
+    warnings: tuple[str, ...] = ()
+    """Notes for the operator."""
+
+
+def desired(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_seed: int) -> Desired:
+    """The desired rules and groups of a plan.
+
+    What a plan leaves open stays as it is in `present`: the number of a group, its seed, and what `auto` took, if it is
+    still near enough. A group keeps its number when others come and go, for its name is in the switch.
+
+    Args:
+        plan: the file.
+        ports: OpenFlow numbers by name.
+        present: what of the owner's stands there now.
+        fallback_seed: where neither plan nor switch has one.
+
+    Raises:
+        AnabranchError: a port that there is not, one that packets both come from and go to, rules of two groups for the
+            same packets, weights that cannot be, a split further off than the plan allows.
+
+    """
+    numbers = _numbers(plan, present)
+    observed = {group.group_id: group for group in present.groups}
+    seeds = {
+        group.name: _observed_seed(observed.get(plan.ownership.group_id(numbers[group.name]))) for group in plan.groups
+    }
+    others = [seed for group in plan.groups if group.seed is None and (seed := seeds[group.name]) is not None]
+    found: list[Installed] = []
+    flows: set[Flow] = set()
+    groups: set[Group] = set()
+    for group in plan.groups:
+        seed = next(s for s in (group.seed, seeds[group.name], *others, fallback_seed) if s is not None)
+        resolved = tuple(_port(plan, group, "ports", port, ports) for port in group.ports)
+        number = numbers[group.name]
+        try:
+            split = _split(plan, group, number, resolved, seed, _observed_recipe(plan, number, present))
+            rendered = render(split, plan.ownership, present)
+        except AnabranchError as error:
+            raise AnabranchError(f"{plan.file}: group {group.name}: {error}") from None
+        if split.recipe != "failover":
+            refuse_error(plan.file, "ovs", group, split.recipe, mape(split.paths.asked, split.shares()))
+        cookie = plan.ownership.cookie | _checksum(group)
+        own = frozenset(
+            Flow(plan.ownership.table, priority, match, rendered.actions, rendered.goto, cookie)
+            for priority, match in _matches(plan, split, group, ports)
+        )
+        found.append(Installed(group, split, own))
+        groups |= rendered.groups
+        flows |= rendered.flows | own
+    _refuse_overlaps(plan, found)
+    return Desired(tuple(found), Tables(frozenset(flows), frozenset(groups)))
+
+
+def _split(
+    plan: PlanFile, group: WeightedPorts, number: int, ports: tuple[int, ...], seed: int, observed: str | None
+) -> Split:
+    """The group under its recipe; `auto` takes the one it has in the switch, or the first that is near enough."""
+    base = Split(number, group.weights, ports, "hash-gravity", seed)
+    if group.recipe not in (AUTO, "multipath"):
+        return replace(base, recipe=group.recipe)
+    recipes = AUTOMATIC if group.recipe == AUTO else (group.recipe,)
+    near: tuple[float, Split] | None = None
+    for recipe in sorted(recipes, key=lambda name: name != observed):
+        every = SLOT_COUNTS if recipe == "multipath" else SLOT_COUNTS[:1]
+        for slot_count in [group.slot_count] if group.slot_count else every:
+            try:
+                split = replace(base, recipe=recipe, slot_count=slot_count)
+                error = mape(split.paths.asked, split.shares())
+                render(split, plan.ownership)
+            except AnabranchError:
+                # This recipe cannot carry the weights; the last one tried can carry all.
+                if recipe == group.recipe:
+                    raise
+                continue
+            if error <= group.error_pct:
+                return split
+            near = min(near or (error, split), (error, split), key=lambda one: one[0])
+    return base if near is None else near[1]
+
+
+def _matches(
+    plan: PlanFile, split: Split, group: WeightedPorts, ports: Mapping[str, int]
+) -> Iterator[tuple[int, Match]]:
+    """Priority and match of each rule of a group."""
+    outputs = {port for port, weight in zip(split.ports, split.paths.integers, strict=True) if weight}
+    for where in group.where:
+        in_ports: list[int | None] = [_port(plan, group, "match.in_port", port, ports) for port in where.in_ports]
+        for port, name in zip(in_ports, where.in_ports, strict=True):
+            if port in outputs:
+                problem = "in ports too, and a switch sends no packet back to where it came from: it would be dropped"
+                plan.refuse(group, "match.in_port", f"{name}: {problem}; take it out of in_port or out of ports")
+        for in_port, (version, source, destination) in product(in_ports or [None], _families(plan, group, where)):
+            fields: dict[str, int | tuple[int, int] | str] = dict(where.numbers)
+            fields["eth_type"] = IPV4 if version == 4 else IPV6
+            if in_port is not None:
+                fields["in_port"] = in_port
+            prefix = "ip" if version == 4 else "ipv6"
+            for end, network in (("src", source), ("dst", destination)):
+                if network is not None:
+                    fields[f"{prefix}_{end}"] = str(network)
+            for name, _ in where.numbers:
+                if (transport := name.partition("_")[0]) in PROTOCOLS:
+                    fields["ip_proto"] = PROTOCOLS[transport]
+            priority = group.priority + (destination.prefixlen if destination else 0)
+            yield priority, Match.from_mapping(fields)
+            if where.arp and version == 4 and destination is not None:
+                of_arp: dict[str, int | tuple[int, int] | str] = {"eth_type": ARP, "arp_tpa": str(destination)}
+                if in_port is not None:
+                    of_arp["in_port"] = in_port
+                yield priority, Match.from_mapping(of_arp)
+
+
+def _families(
+    plan: PlanFile, group: WeightedPorts, where: Where
+) -> Iterator[tuple[int, Network | None, Network | None]]:
+    """(IP version, source, destination) of each rule."""
+    some = False
+    for version in (4, 6) if where.version is None else (where.version,):
+        sources, destinations = (_of_version(networks, version) for networks in (where.ip_src, where.ip_dst))
+        for source, destination in product(sources, destinations):
+            some = True
+            yield version, source, destination
+    if not some:
+        plan.refuse(group, "match", "no packet is all of this: sources, destinations and ip are of two versions")
+
+
+def _of_version(networks: Sequence[Network], version: int) -> Sequence[Network | None]:
+    """The networks of one IP version; `None`, for all addresses, where there are none of any."""
+    return [network for network in networks if network.version == version] if networks else [None]
+
+
+def _refuse_overlaps(plan: PlanFile, groups: Sequence[Installed]) -> None:
+    """Refuses rules of one priority for the same packets: a switch takes either (OpenFlow 1.5.1 section 5.3)."""
+    of = {flow: index for index, group in enumerate(groups) for flow in group.flows}
+    for _, level in groupby(sorted(of, key=_priority), key=_priority):
+        rules = sorted(level, key=lambda flow: (of[flow], listing.match(flow.match, {})))
+        for rule, other in meeting(rules, rules):
+            if of[rule] != of[other]:
+                first, second = sorted((rule, other), key=of.__getitem__)
+                problem = f"group {groups[of[first]].planned.name} takes {listing.match(first.match, {})} too"
+                text = f"{listing.match(second.match, {})}: {problem}; narrow one, or give one of them a priority"
+                plan.refuse(groups[of[second]].planned, "match", text)
+
+
+def _priority(flow: Flow) -> int:
+    return flow.priority
+
+
+def meeting(rules: Iterable[Flow], others: Iterable[Flow]) -> Iterator[tuple[Flow, Flow]]:
+    """Pairs of one table that some packet may match both of.
+
+    Rules that look at the same bits are compared at once, so that thousands of prefixes against thousands cost little.
+    Those with fields that nobody here knows are left out: these may tell them apart.
+    """
+    looking, others_looking = _by_bits(rules), _by_bits(others)
+    for ((table, bits), here), ((other_table, other_bits), there) in product(looking.items(), others_looking.items()):
+        if table != other_table:
+            continue
+        masks = dict(other_bits)
+        both = [(name, _both(mask, masks[name])) for name, mask in bits if name in masks]
+        seen: dict[tuple[int, ...], list[Flow]] = {}
+        for rule in here:
+            seen.setdefault(_looked_at(rule.match, both), []).append(rule)
+        for other in there:
+            for rule in seen.get(_looked_at(other.match, both), ()):
+                yield rule, other
+
+
+def _by_bits(rules: Iterable[Flow]) -> dict[tuple[int, Bits], list[Flow]]:
+    found: dict[tuple[int, Bits], list[Flow]] = {}
+    for rule in rules:
+        if not rule.match.foreign:
+            bits = tuple((name, mask) for name, _, mask in rule.match.fields)
+            found.setdefault((rule.table, bits), []).append(rule)
+    return found
+
+
+def _both(mask: int | None, other: int | None) -> int:
+    """The bits of both masks; None is all of them."""
+    return (-1 if mask is None else mask) & (-1 if other is None else other)
+
+
+def _looked_at(match: Match, bits: Sequence[tuple[str, int]]) -> tuple[int, ...]:
+    values = match.as_mapping
+    return tuple(values[name][0] & mask for name, mask in bits)
+
+
+def _port(plan: PlanFile, group: WeightedPorts, key: str, port: str | int, ports: Mapping[str, int]) -> int:
+    if isinstance(port, int):
+        return port
+    if port not in ports:
+        hint = nearest(port, ports) if ports else "the bridge has none"
+        plan.refuse(group, key, f"{port}: no port of the bridge; {hint}")
+    return ports[port]
+
+
+def _checksum(group: WeightedPorts) -> int:
+    return zlib.crc32(group.name.encode())
+
+
+def _numbers(plan: PlanFile, present: Tables) -> dict[str, int]:
+    """Each group's number: the one under which its name is in the switch, or the least that is free."""
+    by_name = {_checksum(group): group for group in plan.groups}
+    if len(by_name) < len(plan.groups):
+        other = next(group for group in plan.groups if by_name[_checksum(group)] is not group)
+        plan.refuse(other, "name", f"its CRC-32 is that of {by_name[_checksum(other)].name}; take another name")
+    found: dict[str, int] = {}
+    for flow in present.flows:
+        group = by_name.get(flow.cookie & NAME_BITS)
+        number = _number_led_to(flow, plan)
+        if flow.table == plan.ownership.table and group is not None and number is not None:
+            found[group.name] = number
+    used = set(found.values())
+    if len(used) < len(found):
+        # The switch has two names under one number, which we never write; all groups are numbered anew.
+        found, used = {}, set()
+    free = (number for number in range(len(plan.groups) * 2) if number not in used)
+    return {group.name: found[group.name] if group.name in found else next(free) for group in plan.groups}
+
+
+def _number_led_to(flow: Flow, plan: PlanFile) -> int | None:
+    match flow.actions:
+        case (ToGroup(group_id),) | (Multipath(), SetField(slots.SPLIT, group_id)):
+            number = group_id - plan.ownership.group_id(0)
+            return number if 0 <= number < SPLITS_MAX else None
+    return None
+
+
+def _observed_seed(group: Group | None) -> int | None:
+    return None if group is None or group.selection is None else group.selection.parameter
+
+
+def _observed_recipe(plan: PlanFile, number: int, present: Tables) -> str | None:
+    """The recipe that a group in the switch was made by, of those that `auto` takes."""
+    if any(
+        isinstance(action, Multipath) and _number_led_to(flow, plan) == number for flow, action in _actions(present)
+    ):
+        return "multipath"
+    for group in present.groups:
+        if group.group_id == plan.ownership.group_id(number) and group.selection is not None:
+            weights = [bucket.weight for bucket in group.buckets]
+            if group.selection.method == "hash":
+                return "hash-gravity" if max(weights, default=0) == WEIGHT_MAX else None
+            twin = sum(weights) == open_vswitch.Switch().max_slots and min(weights) == 1
+            return "dp_hash-twin" if twin else "dp_hash"
+    return None
+
+
+def _actions(present: Tables) -> Iterator[tuple[Flow, object]]:
+    return ((flow, action) for flow in present.flows for action in flow.actions)

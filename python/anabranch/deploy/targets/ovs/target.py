@@ -1,0 +1,74 @@
+"""Target `ovs`: a plan in a bridge of Open vSwitch, changed over OpenFlow in one atomic bundle."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from anabranch.deploy.openflow.tables import Tables
+from anabranch.deploy.targets.ovs import change, desired, observe, others, plan_file, predict, verify
+from anabranch.deploy.targets.ovs.desired import Desired
+from anabranch.deploy.targets.ovs.observe import Observed
+from anabranch.deploy.targets.ovs.options import ExplainGroupOptions, ExplainOptions, ForecastOptions, Options
+from anabranch.deploy.targets.ovs.plan_file import PlanFile
+from anabranch.deploy.targets.plan.bound import BOUND_PCT
+from anabranch.deploy.targets.plan.explanation import Explanation
+from anabranch.deploy.targets.plan.group import Group
+from anabranch.deploy.targets.plan.recipe import Forecast
+from anabranch.deploy.targets.plan.verification import Measured
+from anabranch.deploy.targets.protocol import Change, Descriptor, Target
+
+if TYPE_CHECKING:
+    from anabranch.deploy.targets.ovs.prediction import Predicted
+
+
+class OpenVSwitch(Target[PlanFile, Observed, Desired]):
+    """See `protocol.Target`."""
+
+    descriptor = Descriptor("ovs", "Open vSwitch")
+
+    def forecast(self, group: Group, options: ForecastOptions, bound_pct: float | None, *, strict: bool) -> Forecast:
+        """Recipes of select groups, and of rules by slot."""
+        return predict.forecast(group, options, BOUND_PCT if bound_pct is None else bound_pct, strict=strict)
+
+    def explain_group(
+        self, group: Group, options: ExplainGroupOptions, tuples: npt.NDArray[np.void]
+    ) -> list[Explanation]:
+        """Chooses by the selection method."""
+        return predict.explain_group(group, options, tuples)
+
+    def explain(self, plan: str, options: ExplainOptions, tuples: npt.NDArray[np.void]) -> list[Predicted]:
+        """Follows the rules and groups of a bridge, or of a fresh one."""
+        return predict.explain(plan, options, tuples)
+
+    def read(self, plan: str, options: Options) -> PlanFile:
+        """A plan; the bridge is found when it is observed."""
+        del options
+        return plan_file.read(plan)
+
+    def desired(self, plan: PlanFile, observed: Observed) -> Desired:
+        """Rules and groups, with notes on what others' rules take first."""
+        found = desired.desired(plan, observed.ports, observed.own, observed.datapath_id)
+        return replace(found, warnings=tuple(others.warnings(found, observed)))
+
+    def observe(self, plan: PlanFile, options: Options, *, writes: bool) -> AbstractContextManager[Observed]:
+        """All that the bridge says."""
+        return observe.observe(plan, options, writes=writes)
+
+    def change(self, plan: PlanFile, observed: Observed, desired: Desired | None) -> Change:
+        """Modifications of one bundle."""
+        del plan
+        return change.change(observed, Tables() if desired is None else desired.tables)
+
+    def verify(
+        self, plan: PlanFile, observed: Observed, desired: Desired, seconds: float, connections: int | None
+    ) -> tuple[list[Measured], list[str], float]:
+        """Measures by the counters of buckets."""
+        return verify.verify(plan, observed, desired, seconds, connections)
+
+
+TARGET = OpenVSwitch()

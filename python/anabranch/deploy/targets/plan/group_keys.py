@@ -1,0 +1,172 @@
+"""Keys of `[[group]]` that the plans of all targets have in common."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, NoReturn, Protocol, TypeVar
+
+from anabranch.deploy.targets.plan.bound import BOUND_PCT, parse_bound
+from anabranch.deploy.targets.plan.group import group
+from anabranch.files.errors import AnabranchError
+from anabranch.files.settings import Settings
+from anabranch.split.request import weights_of
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+class Named(Protocol):
+    """A group as a plan's reader makes it."""
+
+    @property
+    def name(self) -> str:
+        """The only one of its name in the plan."""
+        ...
+
+
+class Bounded(Named, Protocol):
+    """A group whose split may be so far off its weights."""
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """Weight of each path, as in the file."""
+        ...
+
+    @property
+    def error_pct(self) -> float:
+        """Largest error of the split (MAPE)."""
+        ...
+
+    @property
+    def error_given(self) -> bool:
+        """Whether the plan says it: a larger error is refused then, and warned of otherwise."""
+        ...
+
+
+Group = TypeVar("Group", bound=Named)
+
+
+def groups_of(settings: Settings, read: Callable[[Settings], Group]) -> tuple[Group, ...]:
+    """Every `[[group]]` as `read` makes it of its table. It is the last key of a plan: what is left then is unknown.
+
+    Raises:
+        AnabranchError: there is none, two have one name, or what `read` raises.
+
+    """
+    given: list[Any] = settings.take(
+        "group", [], lambda item: item if isinstance(item, list) else None, "write each as [[group]]"
+    )
+    settings.end()
+    file = settings.file
+    if not given:
+        raise AnabranchError(f"{file}: group: missing; write one as [[group]] with name, match, ports and weights")
+    groups: dict[str, Group] = {}
+    for number, item in enumerate(given, 1):
+        called = item.get("name") if isinstance(item, Mapping) else None
+        group = read(Settings(file, f"group {called if isinstance(called, str) and called else number}", item))
+        if group.name in groups:
+            raise AnabranchError(f"{file}: group {group.name}: name: there twice; each group has its own")
+        groups[group.name] = group
+    return tuple(groups.values())
+
+
+def refuse_rivals(file: str, taken: Iterable[tuple[str, Network, Hashable]], hint: str) -> None:
+    """Raises an AnabranchError if two groups, by name, take one destination at one position of the target."""
+    owners: dict[tuple[Network, Hashable], str] = {}
+    for name, prefix, position in taken:
+        owner = owners.setdefault((prefix, position), name)
+        if owner != name:
+            raise AnabranchError(f"{file}: group {name}: match.ip_dst: {prefix}: group {owner} has it too; {hint}")
+
+
+def refuse_missing(settings: Settings, key: str, hint: str) -> NoReturn:
+    """Says that a key has to be there."""
+    raise AnabranchError(f"{settings.file}: {settings.path}: {key}: missing; {hint}")
+
+
+def name_of(settings: Settings) -> str:
+    """`name`, which every group has."""
+    return settings.text("name") or refuse_missing(settings, "name", 'give one, as in name = "to-leaf2"')
+
+
+def devices(settings: Settings) -> tuple[str, ...]:
+    """`ports` of a Linux target: the network device of each path."""
+    hint = 'give the device of each path, as in ports = ["eth1", "eth2"]'
+    return tuple(settings.texts("ports")) or refuse_missing(settings, "ports", hint)
+
+
+def weights(settings: Settings, paths: int) -> tuple[str, ...]:
+    """`weights`, one per path; all alike where there are none."""
+
+    def check(given: object) -> tuple[str, ...] | None:
+        texts = weights_of(given, f"{settings.file}: {settings.path}: ") if isinstance(given, list) else ()
+        return texts if len(texts) == paths else None
+
+    found = settings.take("weights", ("1",) * paths, check, f"give one per path, {paths} of them, as in [4, 3, 2]")
+    try:
+        group(found)
+    except AnabranchError as error:
+        raise AnabranchError(f"{settings.file}: {settings.path}: {error}") from None
+    return found
+
+
+def seed(settings: Settings, default: int | None, most: int) -> int | None:
+    """`seed` of the target's hash; None if nobody gave one."""
+
+    def check(given: object) -> int | None:
+        return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= most else None
+
+    return settings.take("seed", default, check, f"give a whole number from 0 to {most}, another on each switch")
+
+
+def error_pct(settings: Settings) -> float:
+    """`error`: how far off its weights a split may be."""
+
+    def check(given: object) -> float | None:
+        try:
+            return parse_bound(given) if isinstance(given, str) else None
+        except AnabranchError:
+            return None
+
+    return settings.take("error", BOUND_PCT, check, 'give a percentage above 0, such as "1%"')
+
+
+def refuse_error(file: str, target: str, group: Bounded, recipe: str, error_pct: float) -> None:
+    """Raises an AnabranchError if a group's split is further off its weights than the plan says it may be.
+
+    Args:
+        file: of the plan.
+        target: as `anabranch plan` calls it.
+        group: whose bound.
+        recipe: that splits.
+        error_pct: of its split, all paths being up (MAPE).
+
+    """
+    if group.error_given and error_pct > group.error_pct:
+        nearer = f"`anabranch plan --target {target} --weights {','.join(group.weights)}` says what is nearer"
+        raise AnabranchError(
+            f"{file}: group {group.name}: error: {group.error_pct:g}%: {recipe} is {error_pct:.3g} % off these weights "
+            f"(MAPE); {nearer}; take that, or allow a larger error"
+        )
+
+
+def prefixes(settings: Settings, key: str) -> tuple[Network, ...]:
+    """Networks under a key of `match`."""
+    return tuple(_prefix(settings, key, text) for text in settings.texts(key))
+
+
+def destinations(settings: Settings, hint: str) -> tuple[Network, ...]:
+    """`match.ip_dst`, each once, where a target matches nothing else; `hint` is for whoever gives more."""
+    found = prefixes(settings, "ip_dst")
+    if others := settings.keys():
+        settings.refuse(others[0], "given", hint)
+    if len(set(found)) < len(found):
+        settings.refuse("ip_dst", ", ".join(map(str, found)), "one is there twice; leave it out")
+    return found
+
+
+def _prefix(settings: Settings, key: str, text: str) -> Network:
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError as error:
+        settings.refuse(key, text, f"{error}; write 10.0.2.0/24 or fd00:2::/64")

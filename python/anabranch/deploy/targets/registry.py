@@ -1,0 +1,59 @@
+"""The one list of targets."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
+
+from anabranch.files.hints import choose
+
+if TYPE_CHECKING:
+    from anabranch.deploy.targets.protocol import Target
+
+TARGETS = ("ovs", "linux", "ebpf", "table")
+"""Folders of this package, in the order in which people are shown them."""
+DEFAULT = TARGETS[0]
+"""Taken where the command line names none."""
+WRITTEN = ("p4",)
+"""Folders of targets that only files are written for: they have the part `files` and no other."""
+
+
+def target(name: str) -> Target[Any, Any, Any]:
+    """The target of a name.
+
+    Raises:
+        AnabranchError: the name is unknown.
+
+    """
+    chosen = choose(name, list(TARGETS), "target")
+    return cast("Target[Any, Any, Any]", importlib.import_module(f"anabranch.deploy.targets.{chosen}.target").TARGET)
+
+
+def sessions() -> list[ModuleType]:
+    """The module `session/switch_kind.py` of each target that a controller follows; its `KIND` is a `SwitchKind`."""
+    packages = (f"anabranch.deploy.targets.{name}.session" for name in TARGETS)
+    return [importlib.import_module(f"{name}.switch_kind") for name in packages if importlib.util.find_spec(name)]
+
+
+def files(name: str) -> ModuleType:
+    """The part that writes files for the switches of a fabric; its function `write` returns `written.Written`.
+
+    Raises:
+        AnabranchError: the name is none of `WRITTEN`.
+
+    """
+    return importlib.import_module(f"anabranch.deploy.targets.{choose(name, list(WRITTEN), 'target')}.files")
+
+
+def option_class(name: str, use: str) -> type | None:
+    """The options that a target adds to a use of the command line (`plan.options`), or `None`."""
+    return cast("type | None", importlib.import_module(f"anabranch.deploy.targets.{name}.options").OPTIONS.get(use))
+
+
+def listed(names: Sequence[str] = TARGETS) -> str:
+    """Names as help writes them: `a`, `b` or `c`."""
+    *others, last = (f"`{name}`" for name in names)
+    return f"{', '.join(others)} or {last}" if others else last

@@ -1,0 +1,110 @@
+"""`plan.toml` of a table: destinations, and the ports that share them by weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from anabranch.deploy.targets.plan import group_keys
+from anabranch.deploy.targets.plan.group_keys import Network, groups_of, refuse_missing, refuse_rivals
+from anabranch.deploy.targets.table.options import Options
+from anabranch.deploy.targets.table.recipes import LABELS
+from anabranch.files.errors import AnabranchError
+from anabranch.files.settings import Settings
+from anabranch.files.toml_document import parse_toml
+from anabranch.simulate.runs.load import read_text
+
+AUTO = "auto"
+OWNERS = 256
+SEED_MAX = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class WeightedPorts:
+    """One `[[group]]`."""
+
+    name: str
+    prefixes: tuple[Network, ...]
+    """Destinations of its packets; none for all."""
+    ports: tuple[str, ...]
+    weights: tuple[str, ...]
+    recipe: str
+    """A technique with its number of entries, or `auto`: the first that stays below the error."""
+    seed: int
+    error_pct: float
+    error_given: bool
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """All of the file."""
+
+    file: str
+    owner: int
+    folder: str
+    groups: tuple[WeightedPorts, ...]
+
+
+def read(path: str | Path, options: Options) -> TablePlan:
+    """Reads and checks a plan; the folder of the command line goes before the plan's.
+
+    Raises:
+        AnabranchError: the file, a key or a value is not as it must be; it names them, with a hint.
+
+    """
+    found = parse(read_text(path), str(path))
+    return replace(found, folder=options.folder or found.folder)
+
+
+def parse(text: str, file: str) -> TablePlan:
+    """Reads and checks the text of a plan.
+
+    Raises:
+        AnabranchError: as `read`.
+
+    """
+    settings = Settings(file, "", parse_toml(text, file))
+    owner = settings.integer("owner", 0, 0, OWNERS - 1)
+    seed = group_keys.seed(settings, 0, SEED_MAX)
+    switch = settings.table("switch")
+    folder = switch.text("folder")
+    switch.end()
+    groups = groups_of(settings, lambda table: _group(table, seed or 0))
+    taken = ((one.name, prefix, None) for one in groups for prefix in one.prefixes)
+    refuse_rivals(file, taken, "leave it out of one of them")
+    return TablePlan(file, owner, folder, groups)
+
+
+def folder_of(plan: TablePlan) -> Path:
+    """The folder of a plan's table.
+
+    Raises:
+        AnabranchError: neither the plan nor the command line names one.
+
+    """
+    if not plan.folder:
+        raise AnabranchError(f"{plan.file}: switch.folder: missing; name the table's folder, as in --folder tables")
+    return Path(plan.folder)
+
+
+def _group(settings: Settings, seed: int) -> WeightedPorts:
+    name = group_keys.name_of(settings)
+    match = settings.table("match")
+    prefixes = group_keys.destinations(match, "a table matches destinations only; write match = { ip_dst = [...] }")
+    ports = tuple(settings.texts("ports"))
+    if not ports:
+        refuse_missing(settings, "ports", 'give one per path, as in ports = ["uplink1", "uplink2"]')
+    if len(set(ports)) < len(ports):
+        settings.refuse("ports", list(ports), "one is there twice; name it once and add its weights up")
+    found = WeightedPorts(
+        name,
+        prefixes,
+        ports,
+        group_keys.weights(settings, len(ports)),
+        settings.one_of("recipe", AUTO, (AUTO, *LABELS)),
+        group_keys.seed(settings, seed, SEED_MAX) or 0,
+        group_keys.error_pct(settings),
+        "error" in settings,
+    )
+    settings.end()
+    return found

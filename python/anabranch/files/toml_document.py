@@ -1,0 +1,76 @@
+"""TOML as plain data; an error names file, line and key."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from anabranch.files.errors import AnabranchError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+VALUE_TWICE = re.compile(r"Cannot overwrite a value \(at (?:line (\d+),|end)")
+TABLE_TWICE = re.compile(r"Cannot declare \((.*?),?\) twice \(at (?:line (\d+),|end)")
+INLINE_TWICE = re.compile(r"Duplicate inline table key ['\"](.*)['\"] \(at (?:line (\d+),|end)")
+ENDLESS = re.compile(r"[0-9_]{4300,}")
+"""Integer that Python does not convert."""
+KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+
+
+def parse_toml(text: str, file: str) -> dict[str, Any]:
+    """Parses the tables of `text`, which came from `file`.
+
+    Raises:
+        AnabranchError: it is not TOML; the message has file and line.
+
+    """
+    try:
+        found: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        twice = _twice(text, str(error))
+        if twice is not None:
+            line, key = twice
+            raise AnabranchError(f"{file}:{line}: {key}: duplicate key; keep one of the two, or rename one") from None
+        raise AnabranchError(f"{file}: not TOML: {error}; see the syntax at https://toml.io") from None
+    except RecursionError:
+        raise AnabranchError(f"{file}: its brackets are nested too deeply to be read; nest fewer") from None
+    except ValueError:
+        # Python refuses to convert integers of more digits than it has a limit for.
+        line = next((line for line, content in enumerate(text.splitlines(), 1) if ENDLESS.search(content)), 1)
+        raise AnabranchError(f"{file}:{line}: an integer of more than 64 bits; give one below 2^63") from None
+    return found
+
+
+def _twice(text: str, message: str) -> tuple[int, str] | None:
+    """Line and name of a key that its table has already: Python's reader says where, but not always which."""
+    lines = text.splitlines()
+    if found := VALUE_TWICE.match(message):
+        # The place is the end of the value, which may be some lines below its key.
+        for line in range(int(found[1] or len(lines)), 0, -1):
+            if key := KEY.match(lines[line - 1]):
+                return line, key[1]
+    if found := TABLE_TWICE.match(message):
+        return int(found[2] or len(lines)), ".".join(part.strip(" '\"") for part in found[1].split(","))
+    if found := INLINE_TWICE.match(message):
+        return int(found[2] or len(lines)), found[1]
+    return None
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tables of a file.
+
+    Raises:
+        AnabranchError: the file cannot be read or is not TOML.
+
+    """
+    try:
+        return parse_toml(path.read_text(encoding="utf-8"), str(path))
+    except OSError as error:
+        raise AnabranchError(f"{path}: {error}") from None
+    except UnicodeDecodeError as error:
+        raise AnabranchError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from None

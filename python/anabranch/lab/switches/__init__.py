@@ -1,0 +1,1 @@
+"""Switches of a lab, one folder for each target that has them."""

@@ -1,0 +1,1 @@
+"""A lab's switches as datapaths of the kernel."""

@@ -1,0 +1,1 @@
+"""A lab's switches as bridges of Open vSwitch."""

@@ -1,0 +1,1 @@
+"""Scenarios as values that show and draw themselves, in a program or a notebook."""

@@ -1,0 +1,1 @@
+"""Results as tables of the terminal and as plain data."""

@@ -1,0 +1,113 @@
+"""A scenario on a terminal, before it is run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+
+from anabranch._core import Scenario
+from anabranch.files.terminal.plain_table import plain_table
+from anabranch.files.units import bit_rate, count, duration
+from anabranch.report.plot.fabric_changes import describe
+from anabranch.report.plot.ticks import time_text
+from anabranch.report.tables.run_table import show_before
+from anabranch.simulate.stats.path_counts import path_counts
+from anabranch.simulate.stats.size_classes import bytes_text
+from anabranch.simulate.stats.tier_load import TIERS
+from anabranch.simulate.stats.tiers import node_names, rates, switches, tier_counts, tier_links, tier_word
+
+CHANGES_SHOWN = 12
+
+
+def show(scenario: Scenario, console: Console) -> None:
+    """Prints nodes with their names, links, paths, changes, offered load, and warnings."""
+    topology = scenario.topology()
+    counts = tier_counts(topology)
+    nodes = ", ".join(f"{count(counts[tier])} {switches(tier, counts)}" for tier in TIERS if counts[tier])
+    console.print(f"{scenario.name}: {nodes}", markup=False, soft_wrap=True)
+    for tier in TIERS:
+        if counts[tier]:
+            console.print(f"{tier_word(tier, counts)}: {node_names(topology, tier)}", markup=False, soft_wrap=True)
+    console.print()
+    table = plain_table(
+        ("links", False),
+        ("number", True),
+        ("rate", True),
+        ("capacity", True),
+        ("over-subscribed", True),
+        ("delay", True),
+        ("buffer", True),
+    )
+    for links in tier_links(topology):
+        over = links.oversubscription
+        table.add_row(
+            f"{tier_word(links.low, counts)} - {tier_word(links.high, counts)}",
+            count(links.links),
+            rates(links.rates_bps),
+            bit_rate(links.capacity_bps),
+            "-" if over is None else f"{over:.3g} : 1",
+            _span([duration(value) for value in links.delays_ns]),
+            _span(["unlimited" if value is None else bytes_text(value) for value in links.buffers_bytes]),
+        )
+    console.print(table)
+    console.print()
+    _paths(scenario, console)
+    _changes(topology, console)
+    show_before(scenario, console)
+
+
+def record(scenario: Scenario) -> dict[str, Any]:
+    """Lists these facts as plain data."""
+    topology = scenario.topology()
+    pairs = Counter(path_counts(topology).values())
+    return {
+        "name": scenario.name,
+        "nodes": dict(tier_counts(topology)),
+        "links": [asdict(links) for links in tier_links(topology)],
+        "paths": [{"links": links, "paths": paths, "pairs": n} for (links, paths), n in sorted(pairs.items())],
+        "changes": topology["changes"],
+        "offered": scenario.offered_load(),
+        "warnings": scenario.warnings(),
+    }
+
+
+def _paths(scenario: Scenario, console: Console) -> None:
+    pairs = Counter(path_counts(scenario.topology()).values())
+    for (links, paths), number in sorted(pairs.items()):
+        word = "path" if paths == 1 else "paths"
+        console.print(
+            f"{count(paths)} shortest {word} of {links} links between {count(number)} ordered pairs of leaves"
+        )
+    if pairs:
+        console.print()
+
+
+def _changes(topology: Mapping[str, Any], console: Console) -> None:
+    """Prints a line per change; one for both directions of a link if both change alike."""
+    names, ports = topology["nodes"]["name"], topology["ports"]
+    told: dict[tuple[float, str, int], str] = {}
+    for change in topology["changes"]:
+        at_ns, words = float(change["at_ns"]), describe(change)[1].partition(",")[0]
+        port = change.get("port")
+        if port is None:
+            told[at_ns, words, -1 - change["node"]] = names[change["node"]]
+            continue
+        source, target, back = names[ports["from"][port]], names[ports["to"][port]], ports["reverse"][port]
+        if (at_ns, words, back) in told:
+            told[at_ns, words, back] = f"{target} - {source}"
+        else:
+            told[at_ns, words, port] = f"{source} to {target}"
+    for (at_ns, words, _), what in list(told.items())[:CHANGES_SHOWN]:
+        console.print(f"at {time_text(at_ns)}: {what}: {words}", markup=False)
+    if len(told) > CHANGES_SHOWN:
+        console.print(f"... and {count(len(told) - CHANGES_SHOWN)} more changes")
+    if told:
+        console.print()
+
+
+def _span(values: list[str]) -> str:
+    return values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}"

@@ -1,0 +1,1 @@
+"""Simulations: scenarios, runs, studies, schemes of one's own, learning."""

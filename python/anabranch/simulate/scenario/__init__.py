@@ -1,0 +1,1 @@
+"""Keys of scenarios and studies as Python attributes, read from TOML and written to it."""

@@ -1,0 +1,1 @@
+"""Statistics of runs: completion times, steps, jobs, tiers, measures that people ask for."""

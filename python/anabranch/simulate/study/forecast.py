@@ -1,0 +1,116 @@
+"""How long a study will take, told before it begins."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Timer
+
+import numpy as np
+
+from anabranch._core import Progress, Scenario
+from anabranch.files.errors import AnabranchError
+from anabranch.simulate.own.python_source import PythonSource
+from anabranch.simulate.runs.execute import execute
+from anabranch.simulate.runs.folder import read_manifest
+from anabranch.simulate.runs.own_cell import execute_own
+from anabranch.simulate.study.job import Job
+from anabranch.simulate.study.local import cores
+
+HOPS_PER_SECOND = 10e6
+"""Packet-hops a second of one core, before any cell of the study has run: half of what an idle one does."""
+DRAWN = 60
+"""Cells that draw their flows: lists of a million flows take a second each."""
+TRIAL_SECONDS = 0.3
+"""Longest time that a cell is tried to learn its speed."""
+TRIAL_HOPS_MIN = 1000
+"""Packet-hops of a trial below which it says nothing."""
+PAYLOAD_BYTES = 1448
+HOPS = {"host": 2, "server": 2, "nic": 6, "leaf": 2, "aggregation": 6, "spine": 4}
+"""Ports that a packet passes, by the fabric's tiers: with aggregations up to the spine and down again."""
+ACKNOWLEDGEMENTS = 0.6
+"""Frames back for a frame with payload: one for two, and those that losses and short flows add."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Work to do and the time for it."""
+
+    packet_hops: float
+    seconds: float
+    measured: bool
+    """Whether the speed is that of cells of the study that have run."""
+
+
+def forecast(
+    missing: Sequence[Job], done: Iterable[Path], at_once: int | None = None, *, trials: bool = False
+) -> Forecast:
+    """From the payload of the flow lists: what schemes add (probes, retransmissions) is not foreseen.
+
+    Of many cells only some draw their flows for it: by chance, for even distances would meet one value of an axis.
+
+    Args:
+        missing: Cells to run.
+        done: Folders of cells that have run, whose speed counts.
+        at_once: Number of cells that run at the same time. Default: one per core.
+        trials: Whether cells are tried for a moment: one where none has run, and one of each scheme in Python, which is
+            many times slower than a scheme in Rust.
+
+    """
+    drawn = random.Random(0).sample(missing, min(DRAWN, len(missing)))
+    hops = {job.folder: packet_hops(job.scenario()) for job in drawn}
+    ran = [found for found in map(read_manifest, done) if found is not None and "scheme" not in found]
+    cpu_s = sum(float(manifest["cpu_s"]) for manifest in ran)
+    measured = cpu_s > 1
+    speeds: dict[str | None, float] = {}
+    if measured:
+        speeds[None] = sum(int(manifest["packet_hops"]) for manifest in ran) / cpu_s
+    for job in missing if trials else []:
+        scheme = _scheme(job)
+        if scheme not in speeds:
+            speeds[scheme] = tried(job) or HOPS_PER_SECOND
+    seconds = sum(hops[job.folder] / speeds.get(_scheme(job), HOPS_PER_SECOND) for job in drawn)
+    more = len(missing) / max(1, len(drawn))
+    return Forecast(sum(hops.values()) * more, seconds * more / (at_once or cores()), measured)
+
+
+def tried(job: Job) -> float | None:
+    """Packet-hops a second of a cell, run for a moment; None if it has said nothing by then.
+
+    Raises:
+        AnabranchError: its scheme has failed; the message names the cell.
+
+    """
+    progress = Progress()
+    enough = Timer(TRIAL_SECONDS, progress.cancel)
+    enough.start()
+    began = time.thread_time()
+    try:
+        with suppress(KeyboardInterrupt):
+            if job.own is None:
+                execute(job.scenario(), progress)
+            else:
+                execute_own(job.own, job.scenario(), progress, dict(job.files))
+    except AnabranchError as error:
+        raise AnabranchError(f"at {job.words}: {error}") from None
+    finally:
+        enough.cancel()
+    hops, cpu_s = progress.packet_hops, time.thread_time() - began
+    return hops / cpu_s if hops >= TRIAL_HOPS_MIN and cpu_s > 0 else None
+
+
+def _scheme(job: Job) -> str | None:
+    """Digest of a scheme whose speed is its own; None for all that run in Rust."""
+    return job.own.digest if isinstance(job.own, PythonSource) else None
+
+
+def packet_hops(scenario: Scenario) -> float:
+    """Frames with payload and acknowledgements, times the ports on their way."""
+    sizes = np.asarray(scenario.flows()["size_bytes"], dtype=np.float64)
+    tiers = set(scenario.topology()["nodes"]["tier"])
+    hops = max(HOPS[tier] for tier in tiers)
+    return float(np.ceil(sizes / PAYLOAD_BYTES).sum()) * (1.0 + ACKNOWLEDGEMENTS) * hops

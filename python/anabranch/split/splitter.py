@@ -1,0 +1,217 @@
+"""Splitting with NumPy arrays: one technique over one group of weighted paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from anabranch import _core
+from anabranch.files.errors import AnabranchError
+from anabranch.split.tuples import flow_keys
+
+Weight = int | float | Decimal | str
+"""Weight as people write it. Floats count as the decimal that prints them: 0.1 is one tenth."""
+
+
+@dataclass(frozen=True)
+class Technique:
+    """A technique as the registry lists it.
+
+    `granularity` is the unit of a decision: `stateless` (a pure function of the key), `flow` (at the first packet, then
+    remembered) or `packet` (may change between packets of one flow).
+    """
+
+    name: str
+    granularity: str
+    summary: str
+    source: str
+
+
+def techniques() -> list[Technique]:
+    """Every technique, in the order in which tables show them."""
+    return [Technique(*row) for row in _core.techniques()]
+
+
+@dataclass(frozen=True)
+class Hash:
+    """A packet hash: its name, and the number of bits of its results."""
+
+    name: str
+    bits: int
+    factor: int
+    """Factor from results to keys: 1, but for results of 8 and 16 bits a prime that spreads them over 32."""
+
+    def results(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+        """Results of the function, from the keys of `flow_keys`; shape (n,)."""
+        results: npt.NDArray[np.uint64] = keys // np.uint64(self.factor)
+        return results
+
+    def all_keys(self) -> npt.NDArray[np.uint64] | None:
+        """All possible keys, each once; None for a hash of 32 bits or more."""
+        if self.bits > 16:
+            return None
+        keys: npt.NDArray[np.uint64] = np.arange(2**self.bits, dtype=np.uint64) * np.uint64(self.factor)
+        return keys
+
+
+def hashes() -> list[Hash]:
+    """Every packet hash, in the order in which tables show them."""
+    return [Hash(*row) for row in _core.hashes()]
+
+
+def weight_texts(weights: Sequence[Weight]) -> list[str]:
+    """Converts weights to exact decimal text, which the core reads."""
+    return [_text(weight) for weight in weights]
+
+
+def _text(weight: Weight) -> str:
+    if isinstance(weight, str):
+        return weight
+    if isinstance(weight, float):
+        return repr(float(weight))
+    if isinstance(weight, Fraction):
+        raise AnabranchError(f"weights: {weight} is a fraction; give decimals, or scale all to integers")
+    return str(weight)
+
+
+class Splitter:
+    """A group of weighted paths, planned by one technique.
+
+    Args:
+        technique: a name of `techniques()`.
+        weights: one per path; non-negative, at least one positive, at most 1024 of them.
+        up: one flag per path, False for a dead one; all alive when left out.
+        parameters: of the technique, as in `slots=4096`.
+
+    Raises:
+        AnabranchError: an unknown name or parameter, or weights beyond the technique's limits.
+
+    """
+
+    def __init__(
+        self,
+        technique: str,
+        weights: Sequence[Weight],
+        up: Sequence[bool] | None = None,
+        **parameters: object,
+    ) -> None:
+        texts = {key: _parameter(value) for key, value in parameters.items()}
+        self._core = _core.Splitter(technique, weight_texts(weights), _flags(up), texts)
+
+    @property
+    def core(self) -> _core.Splitter:
+        """The compiled half, which `read_trace` drives packet by packet."""
+        return self._core
+
+    @property
+    def technique(self) -> str:
+        """The technique's name."""
+        return self._core.technique
+
+    @property
+    def granularity(self) -> str:
+        """Unit of a decision: `stateless`, `flow` or `packet`."""
+        return self._core.granularity
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes that a decision reads or writes: plan, tables and counters."""
+        return self._core.state_bytes
+
+    def pick(
+        self,
+        keys: npt.NDArray[np.uint64] | npt.NDArray[np.void],
+        out: npt.NDArray[np.uint16] | None = None,
+        *,
+        bytes: npt.NDArray[np.uint32] | None = None,  # noqa: A002 (the unit is the name)
+        times_ns: npt.NDArray[np.uint64] | None = None,
+    ) -> npt.NDArray[np.uint16]:
+        """Picks the path (index from 0) of every packet, in order of arrival.
+
+        The arrays are read and written in place, with the GIL released.
+
+        Args:
+            keys: flow keys, shape (n,), contiguous uint64, as `flow_keys` makes them; or the connections
+                themselves, dtype `FIVE_TUPLE`, which are hashed with xxh3 first.
+            out: array to write to, shape (n,), contiguous uint16; it is also returned.
+            bytes: bytes of each packet on the wire, shape (n,); one each when left out.
+            times_ns: arrival times in nanoseconds, ascending, shape (n,); no time passes when left out.
+
+        An update by another thread does not wait for the batch: it takes effect at some packet of it.
+
+        Raises:
+            TypeError: keys that are no NumPy array of flow keys or connections.
+            AnabranchError: an array of another length, or one that is not contiguous.
+
+        """
+        if isinstance(keys, np.ndarray) and keys.dtype.names is not None:
+            keys = flow_keys(cast("npt.NDArray[np.void]", keys))
+        if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64 or keys.ndim != 1:
+            raise TypeError(f"keys: {_kind(keys)}; give a NumPy array of uint64 of shape (n,), as flow_keys makes it")
+        return self._core.pick(cast("npt.NDArray[np.uint64]", keys), out, bytes, times_ns)
+
+    def update(self, weights: Sequence[Weight] | None = None, up: Sequence[bool] | None = None) -> None:
+        """Plans anew, moving as many connections as the technique's rule says and no more.
+
+        New weights without `up` mean that all paths are alive; a longer list appends paths. On an error
+        the old plan stands.
+        """
+        self._core.update(None if weights is None else weight_texts(weights), _flags(up))
+
+    def asked(self) -> npt.NDArray[np.float64]:
+        """Desired share of each path, zero for dead ones; shape (paths,)."""
+        return np.asarray(self._core.asked())
+
+    def shares(self) -> npt.NDArray[np.float64] | None:
+        """Exact long-run share of each path under a perfect hash; None if it depends on arrivals."""
+        shares = self._core.shares()
+        return None if shares is None else np.asarray(shares)
+
+    def time_pick(
+        self,
+        keys: npt.NDArray[np.uint64],
+        bytes: npt.NDArray[np.uint32] | None = None,  # noqa: A002 (the unit is the name)
+        repetitions: int = 7,
+    ) -> npt.NDArray[np.float64]:
+        """Nanoseconds per decision of each of `repetitions` calls of `pick`; shape (repetitions,)."""
+        return np.asarray(self._core.time_pick(keys, bytes, repetitions)) / max(1, keys.size)
+
+    def time_chain(self, keys: npt.NDArray[np.uint64], repetitions: int = 7) -> npt.NDArray[np.float64]:
+        """Nanoseconds per decision if each waits for the one before: latency; shape (repetitions,)."""
+        return np.asarray(self._core.time_chain(keys, repetitions)) / max(1, keys.size)
+
+    def time_changes(self, keys: npt.NDArray[np.uint64], changes: Sequence[Sequence[Weight]]) -> tuple[float, float]:
+        """Nanoseconds spent on planning and on picking while the weights change.
+
+        Before each of `len(changes)` equal parts of `keys` the next of `changes` is planned; the last one stays.
+
+        Raises:
+            AnabranchError: weights beyond the technique's limits; those before them stay.
+
+        """
+        return self._core.time_changes(keys, [weight_texts(weights) for weights in changes])
+
+    def explain(self, key: int) -> list[tuple[str, str]]:
+        """Explains how `key` comes to its path, as (name, value) steps. Does not change the state."""
+        return self._core.explain(key)
+
+
+def _kind(value: object) -> str:
+    """Kind of a value, for an error."""
+    if isinstance(value, np.ndarray):
+        return f"array of {value.dtype}, shape {value.shape}"
+    return type(value).__name__
+
+
+def _parameter(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _flags(up: Iterable[bool] | None) -> list[bool] | None:
+    return None if up is None else [bool(flag) for flag in up]

@@ -1,0 +1,1 @@
+"""Statistics of splits: error, its noise floor, confidence, hash quality."""

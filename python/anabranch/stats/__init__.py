@@ -1,1 +1,0 @@
-"""Statistics of splits: error, its noise floor, hash quality."""
